@@ -1,4 +1,4 @@
-/* screens.h: the table of all screens. */
+/* screens.h: the table of all screens, made from ui/app/screens.inc. */
 #ifndef TINCA_UI_SCREENS_H
 #define TINCA_UI_SCREENS_H
 

@@ -1,3 +1,5 @@
+/* Opens and closes the workbench: takes over the preferences, starts the event loop (ui/app), and
+ * saves at the end what the user has changed, the form and the axes of the plots. */
 #include "ui/ui.h"
 
 #include "base/memory.h"
@@ -11,7 +13,7 @@
 
 /* --- preferences --- */
 
-/* The names are in the order of enum curve_x. */
+/* Values of the preference x-axis, by enum curve_x. */
 static const char *const x_names[X_KINDS] = {"iteration", "epoch", "time"};
 
 static void take_preferences(struct app *app, const struct ui_options *options)
@@ -29,8 +31,8 @@ static void take_preferences(struct app *app, const struct ui_options *options)
     app->shared.axes.log_y = app->shared.preferences.log_y;
 }
 
-/* Notes a choice that was changed since the start; true when it was. */
-static bool note_choice(struct app *app, const char *key, const char *value)
+/* Stores a preference that was changed since the start. Returns whether it was changed. */
+static bool update_preference(struct app *app, const char *key, const char *value)
 {
     char before[16];
     if (strcmp(preferences_get(&app->shared.preferences, key, before, sizeof before), value) == 0)
@@ -38,20 +40,21 @@ static bool note_choice(struct app *app, const char *key, const char *value)
     return preferences_set(&app->shared.saved_preferences, key, value, NULL);
 }
 
-/* Nobody is left to be told when this fails, and nothing is lost but a convenience. */
-static void remember(struct app *app)
+/* Saves the axes and the form. Failures are ignored: no message would be seen now, and the saved
+ * values are only a convenience. */
+static void save_choices(struct app *app)
 {
     const struct run_config *before = &app->options->config;
-    const bool x = note_choice(app, "x-axis", x_names[app->shared.axes.x]);
-    const bool log_x = note_choice(app, "log-x", app->shared.axes.log_x ? "yes" : "no");
-    const bool log_y = note_choice(app, "log-y", app->shared.axes.log_y ? "yes" : "no");
+    const bool x = update_preference(app, "x-axis", x_names[app->shared.axes.x]);
+    const bool log_x = update_preference(app, "log-x", app->shared.axes.log_x ? "yes" : "no");
+    const bool log_y = update_preference(app, "log-y", app->shared.axes.log_y ? "yes" : "no");
     if ((x || log_x || log_y) && app->options->broken.kind == ERROR_NONE)
         preferences_write(&app->shared.saved_preferences, NULL);
     if (memcmp(&app->shared.form.config, before, sizeof *before) != 0 || app->shared.runs.count > 0)
         last_form_write(&app->shared.form.config, NULL);
 }
 
-/* --- all of it --- */
+/* --- the workbench --- */
 
 static void prepare(struct app *app, const struct ui_options *options)
 {
@@ -82,7 +85,7 @@ bool ui_run(const struct ui_options *options, struct error *error)
         prepare(app, options);
         done = app_run(app, error);
         if (options->remember)
-            remember(app);
+            save_choices(app);
         terminal_close(app->gone);
     }
     app_end(app);

@@ -1,7 +1,7 @@
-/* ui.h: the workbench: the terminal program in which runs are set up and watched.
+/* ui.h: the workbench, the terminal program in which runs are set up and watched.
  *
- * The only room that knows ncurses. It reads configurations, forecasts, snapshots and series of
- * session/ and sends commands; a run never waits for it. One thread; not reentrant.
+ * Only src/ui uses ncurses. The workbench reads configurations, forecasts, snapshots and series of
+ * session/ and sends commands to runs; a run never waits for it. One thread; not reentrant.
  */
 #ifndef TINCA_UI_UI_H
 #define TINCA_UI_UI_H
@@ -11,13 +11,15 @@
 
 #include <stdbool.h>
 
-/* Shows the workbench until the user quits; every run is over and saved when it returns, and the
- * terminal is as it was. False: there is no terminal, or not one that can do this (ERROR_USAGE,
- * with what to do instead); a signal asked to stop (ERROR_INTERRUPTED: runs were saved). When the
- * terminal goes away (SIGHUP) the runs carry on to their ends first. */
+/* Shows the workbench until the user quits. When it returns, every run has ended and is saved, and
+ * the terminal is restored. Returns false with ERROR_USAGE if there is no suitable terminal (the
+ * error says what to do instead), or with ERROR_INTERRUPTED if a signal ended it; the runs are
+ * saved then, too. If the terminal is closed (SIGHUP), it returns only after the runs have ended.
+ */
 bool ui_run(const struct ui_options *options, struct error *error);
 
-/* Whether this is a terminal that can print lines but not show the workbench (TERM=dumb). */
+/* Returns whether this is a terminal that can print lines but not show the workbench (TERM=dumb).
+ */
 bool ui_prints_lines_only(void);
 
 #endif

@@ -48,7 +48,7 @@ screen_shows 'newest figures [0-9]+ s ago' "and how old the figures are"
 if grows; then ok "attach follows the run"; else not_ok "attach follows the run" "$before, $after: $(screen_text)"; fi
 for key in ' ' L w r; do
     screen_keys "$key"
-    screen_shows "Only watched here" "key '$key' says whose run it is"
+    screen_shows "can only be watched" "key '$key' says whose run it is"
     screen_keys Escape
 done
 screen_keys s
@@ -120,7 +120,7 @@ wait_until has_begun 5
 screen_start 120x30 C.UTF-8 "$TINCA" attach
 screen_shows "process $owner" "a second run is watched"
 kill -KILL "$owner"
-screen_shows 'Interrupted: process .* is gone without a word' "kill -9 is reported"
+screen_shows 'Interrupted: process .* ended unexpectedly' "kill -9 is reported"
 tmux -L "$FIRST" kill-server 2>/dev/null
 id=$(newest_run)
 "$TINCA" resume "$id" -q 2>/dev/null &
@@ -147,7 +147,7 @@ screen_end
 run runs --json
 id=$(newest_run)
 screen_start 80x24 C "$TINCA" attach "$id"
-screen_shows 'not on any more: it is done' "attach shows a finished run"
+screen_shows 'no longer active: it is done' "attach shows a finished run"
 screen_end
 
 # --- a run that starts while the list is open ---

@@ -43,7 +43,7 @@ screen_shows 'no run to export' "e reports that there is nothing to export"
 screen_keys '?'
 screen_shows 'this help' "? shows help"
 screen_keys End
-screen_shows 'what the plan forecast for the run' "which scrolls"
+screen_shows "plan.s forecast for the run" "which scrolls"
 screen_keys q
 screen_shows 'What it takes' "q returns"
 screen_keys F1

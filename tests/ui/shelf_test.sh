@@ -65,7 +65,7 @@ grep -q '!\[The curves\](<report.png>)' report.md && [ -s report.png ] &&
 screen_keys e
 screen_keys C-u
 screen_keys report.md Enter
-screen_shows 'Replace it' "an existing file is not replaced at the first Enter"
+screen_shows 'Enter again to replace' "an existing file is not replaced at the first Enter"
 screen_keys Escape
 screen_keys e
 screen_keys C-u
@@ -130,7 +130,7 @@ screen_keys m d
 screen_shows 'all cores +[0-9]+ %' "the devices show a load"
 screen_shows 'the last [0-9.]+ seconds' "and the interval of the measurement"
 screen_keys End
-screen_shows 'no NVIDIA driver|cuda:0|no card|refuses' "GPUs, or the reason why there is none"
+screen_shows 'no NVIDIA driver|cuda:0|no GPU|refuses' "GPUs, or the reason why there is none"
 screen_end
 if [ -f "$here/fake_nvml.so" ]; then
     mkdir lib && cp "$here/fake_nvml.so" lib/libnvidia-ml.so.1

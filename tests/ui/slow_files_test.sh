@@ -58,7 +58,7 @@ screen_keys Enter
 screen_shows "Reading run $newest" "a run says that it is being read"
 keys_are_answered "a run is read"
 screen_keys Escape
-screen_shows "not read any further" "Esc abandons it"
+screen_shows "Reading the run was cancelled" "Esc cancels it"
 screen_shows '2 runs' "and the list remains"
 screen_keys Enter
 screen_shows "Reading run $newest" "it can be opened once more"
@@ -111,7 +111,7 @@ screen_keys m t
 screen_shows 'Reading the folder of runs' "the screen Try searches for a model"
 keys_are_answered "the search ends"
 screen_keys Escape
-screen_lacks 'Reading the folder' "Esc abandons the search"
+screen_lacks 'Reading the folder' "Esc cancels the search"
 screen_keys m t
 screen_wait 'Reading the folder'
 : >"$gate"

@@ -127,7 +127,7 @@ begun() { [ -s state/tinca/sweeps/lasting/*/cell.json ]; }
 wait_until begun
 open_sweep 80x24 C.UTF-8
 screen_keys v
-screen_shows 'There is no sweep in sight' "without a sweep the screen says what to do"
+screen_shows 'No sweep is open' "without a sweep the screen says what to do"
 screen_keys v
 screen_shows ' lasting' "earlier sweeps are listed"
 screen_shows ' tiny' "all of its cells are shown"

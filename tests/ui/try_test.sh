@@ -66,15 +66,15 @@ screen_shows 'image 7 of 120' "and the image is still shown"
 # --- images that were classified wrongly ---
 wrong=$(awk -v top1="$("$JSON_LOOK" out top1)" 'BEGIN { printf "%.0f", 120 - 1.2 * top1 }')
 screen_keys f
-screen_shows "of the $wrong told wrong" "f: their number agrees with the accuracy"
+screen_shows "of the $wrong misclassified" "f: their number agrees with the accuracy"
 screen_shows 'Wrong: it is [0-9], taken for' "and this image is one of them"
 screen_keys f
-screen_shows 'All images are walked through' "f once more: all images"
+screen_shows 'step through all images' "f once more: all images"
 
 # --- matrix and classes ---
 screen_keys v
 screen_shows '^ +0 0 .* 12 +[0-9.]+%$' "the matrix: images and accuracy of each class"
-screen_shows '(0 told right: [0-9]+ images?; Enter|0 taken for 0: never)' "the selected cell in words"
+screen_shows '(0 classified correctly: [0-9]+ images?; Enter|0 taken for 0: never)' "the selected cell in words"
 counts=$(screen_text | grep -aE '^ +[0-9] [0-9] .*%$' | awk '{ for (i = 3; i < NF - 1; i++) if ($i != ".") s += $i } END { print s }')
 if [ "$counts" = 120 ]; then ok "the sum of its cells is the number of images"; else not_ok "the sum of its cells is the number of images" "$counts: $(screen_text)"; fi
 diagonal=$(screen_text | grep -aE '^ +[0-9] [0-9] .*%$' | awk '{ if ($(NR + 2) != ".") s += $(NR + 2) } END { print s }')
@@ -90,7 +90,7 @@ worst_is_first() {
 }
 if wait_until worst_is_first; then ok "s: the worst class first"; else not_ok "s: the worst class first" "$worst, $least"; fi
 screen_keys Enter
-screen_shows '1 of the [0-9]+ of [0-9] told wrong' "Enter shows its images that were classified wrongly"
+screen_shows '1 of the [0-9]+ of [0-9] misclassified' "Enter shows its images that were classified wrongly"
 
 # --- files ---
 screen_keys i

@@ -1,5 +1,5 @@
-/* The workbench's screens, messages and preferences. What happens to runs is in app_runs.c, the
- * event loop in loop.c. */
+/* The workbench's stack of screens, its messages and its preferences. app_runs.c starts and polls
+ * runs; loop.c is the event loop. */
 #include "ui/app/app.h"
 
 #include "base/clock.h"
@@ -99,7 +99,7 @@ void app_leave(struct app *app, enum screen_id id)
         if (app->stack[i] != id)
             app->stack[depth++] = app->stack[i];
     app->depth = depth;
-    if (depth == 0) /* without opening it: the lists of runs must not change now */
+    if (depth == 0) /* not by app_show: `open` could change the lists of runs, which are in use */
         app->stack[app->depth++] = SCREEN_RUNS;
 }
 
@@ -154,7 +154,7 @@ void app_apply_preferences(struct app *app)
     const struct preferences *preferences = &app->shared.preferences;
     app->symbols = glyphs_default_symbols(app->unicode, getenv("TERM"));
     if (app->unicode)
-        glyphs_parse_symbols(preferences->symbols, &app->symbols); /* "auto" is none of them */
+        glyphs_parse_symbols(preferences->symbols, &app->symbols); /* "auto" changes nothing */
     app->canvas.glyphs = glyphs_for(app->unicode && app->symbols != SYMBOLS_ASCII);
     terminal_enable_mouse(preferences->mouse);
     user_settings_share_runs(preferences->shared_runs);

@@ -1,5 +1,6 @@
-/* What the workbench does with runs: starts them from the form, shows one, and says what has become
- * of those that are on. */
+/* Runs of this session: starting one from the form, finding and showing one, and polling them. Each
+ * poll copies the snapshot of the active run, compares it with the one before and shows the
+ * difference as messages: new findings, a full disk, the end of the run. */
 #include "ui/app/app_runs.h"
 
 #include "base/clock.h"
@@ -58,7 +59,8 @@ void app_show_run(struct app *app, size_t index)
     app_show(app, SCREEN_RUN);
 }
 
-/* Adds a line to the log if another run is on than before; its screen shows it anyway. */
+/* Adds a line to the log if a run other than `before` is active now. No message: the run's screen
+ * shows it. */
 static void log_start(struct app *app, const struct run_entry *before)
 {
     const struct run_entry *entry = run_list_active(&app->shared.runs);
@@ -71,7 +73,7 @@ static void log_start(struct app *app, const struct run_entry *before)
     log_set_run_directory(&app->shared.log, run_entry_directory(entry));
 }
 
-/* Starts the run that was just put at the end of the list, if none is on. */
+/* Starts and shows the last run of the list, unless another one is active (`busy`). */
 static void start_last(struct app *app, bool busy)
 {
     run_list_step(&app->shared.runs);
@@ -98,7 +100,7 @@ static void start_run(struct app *app)
         return;
     }
     if (app->options->remember)
-        last_form_write(&app->shared.form.config, NULL); /* here already: who knows how this ends */
+        last_form_write(&app->shared.form.config, NULL); /* now, in case the program crashes */
     start_last(app, busy);
 }
 
@@ -118,7 +120,7 @@ void app_run_form(struct app *app)
     app_say_error(app, &form->problem);
 }
 
-/* --- news --- */
+/* --- polling --- */
 
 void app_report_findings(struct app *app, const struct run_entry *entry, size_t known)
 {
@@ -130,7 +132,7 @@ void app_report_findings(struct app *app, const struct run_entry *entry, size_t 
     }
 }
 
-/* Says that the disk refuses a run's files, and when it takes them again. */
+/* Shows a message when a run's files cannot be written, and when they can be written again. */
 static void report_trouble(struct app *app, const struct run_entry *entry,
                            const struct error *before)
 {
@@ -141,11 +143,11 @@ static void report_trouble(struct app *app, const struct run_entry *entry,
     if (now->kind != ERROR_NONE)
         app_say_error(app, now);
     else if (before->kind == ERROR_SYSTEM)
-        app_say(app, ROLE_GOOD, "It can be written again: nothing is lost.");
+        app_say(app, ROLE_GOOD, "The run's files can be written again; nothing was lost.");
     log_set_run_directory(&app->shared.log, run_entry_directory(entry));
 }
 
-static void take_news_of_sweep(struct app *app)
+static void poll_sweep(struct app *app)
 {
     char counts[200];
     if (sweep_job_step(&app->shared.sweep, &app->shared.runs) && !app->closing)
@@ -153,7 +155,7 @@ static void take_news_of_sweep(struct app *app)
                 sweep_counts_text(&app->shared.sweep.sweep, counts, sizeof counts));
 }
 
-static void take_news_of_runs(struct app *app)
+static void poll_runs(struct app *app)
 {
     const struct run_entry *on = run_list_active(&app->shared.runs);
     size_t index = on ? (size_t)(on - app->shared.runs.entries) : 0;
@@ -187,6 +189,6 @@ static void take_news_of_runs(struct app *app)
 
 void app_poll_runs(struct app *app)
 {
-    take_news_of_runs(app);
-    take_news_of_sweep(app);
+    poll_runs(app);
+    poll_sweep(app);
 }

@@ -1,4 +1,4 @@
-/* The keys that mean the same on every screen, and those of a line that is being typed. */
+/* The keys that mean the same on every screen, and the keys that edit a line of text. */
 #include "ui/app/app.h"
 
 #include "base/language.h"

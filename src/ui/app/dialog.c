@@ -1,3 +1,5 @@
+/* The dialog box: its keys, the checks of a file name, and its drawing. The focus is on a choice,
+ * on the text line, or `above` rows higher on one of the picks. */
 #include "ui/app/dialog.h"
 
 #include "ui/app/app.h"
@@ -43,7 +45,8 @@ static enum dialog_result choose_key(struct dialog *dialog, int key)
     return DIALOG_OPEN;
 }
 
-/* Up and Down go through the rows; in a row Left and Right change its value. */
+/* Handles a key of a dialog with picks and returns whether it did. Up and Down move the focus; Left
+ * and Right change the value of the focused pick. */
 static bool pick_key(struct dialog *dialog, int key)
 {
     if (key == UI_UP || key == UI_DOWN) {
@@ -59,7 +62,7 @@ static bool pick_key(struct dialog *dialog, int key)
     else if (key == UI_LEFT)
         pick->selected = (pick->selected + pick->count - 1) % pick->count;
     else if (key != UI_ENTER)
-        dialog->above = 0; /* typing goes to the line */
+        dialog->above = 0; /* letters go into the text line */
     return key == UI_RIGHT || key == ' ' || key == UI_LEFT;
 }
 
@@ -80,8 +83,9 @@ enum dialog_result dialog_key(struct dialog *dialog, int key)
     return DIALOG_OPEN;
 }
 
-/* The screen is what standard output shows, and a FIFO could wait for its reader for ever. */
-static const char stream_note[] = N_("This is not a file: devices and FIFOs are left alone here.");
+/* Standard output is the screen itself, and writing to a FIFO can block for ever. */
+static const char stream_note[] =
+    N_("This is not a regular file: devices and FIFOs cannot be written here.");
 
 void dialog_note_path(struct dialog *dialog)
 {
@@ -109,7 +113,7 @@ bool dialog_may_write(struct dialog *dialog, bool exists)
         return true;
     dialog->open = dialog->asked = true;
     snprintf(dialog->note, sizeof dialog->note, "%s",
-             _("It exists already. Replace it? Enter once more does, Esc leaves it."));
+             _("The file exists. Press Enter again to replace it, Esc to cancel."));
     return false;
 }
 
@@ -136,8 +140,8 @@ static void draw_choices(const struct dialog *dialog, struct canvas *canvas, str
     }
 }
 
-/* Rows above the line to type, and the line itself (`row` pick_count): a click goes there, or turns
- * the value of the row that has the focus. */
+/* Adds the click target of a pick, or of the text line (`row` is pick_count). A click moves the
+ * focus there; on the focused pick it selects the next value. */
 static void add_pick_target(const struct dialog *dialog, struct canvas *canvas, struct rect line,
                             size_t row)
 {
@@ -148,7 +152,7 @@ static void add_pick_target(const struct dialog *dialog, struct canvas *canvas, 
         targets_add(&canvas->targets, line, UI_RIGHT, 1);
 }
 
-/* "Format   < JSON >": returns the row after. */
+/* Draws the picks as "Format   < JSON >" and returns the row after them. */
 static int draw_picks(const struct dialog *dialog, struct canvas *canvas, struct rect inside,
                       int row)
 {
@@ -203,7 +207,7 @@ void dialog_draw(const struct dialog *dialog, struct canvas *canvas)
     int rows = text_rows + answer_rows + (text_rows > 0) + 2;
     struct rect box = layout_dialog(canvas->rows, canvas->columns, rows, columns);
     struct rect inside = draw_box(canvas, box, dialog->title);
-    /* when room is short, what can be answered is shown, not what is asked */
+    /* on a small screen the answers matter more than the text */
     int row = text_rows > 0 && inside.rows >= text_rows + answer_rows
                   ? draw_wrapped(canvas, inside, 0, ROLE_TEXT, dialog->text)
                   : 0;

@@ -1,5 +1,6 @@
-/* dialog.h: a question in a box: choices, or one line to type. Deciding here, drawing in
- * dialog_draw.c. The answer goes to the function that asked. */
+/* dialog.h: a dialog box with either a list of choices or one line of text to type, with optional
+ * rows of values above it. Only one dialog is open at a time (app->dialog). The caller's `answer`
+ * function receives the result. */
 #ifndef TINCA_UI_APP_DIALOG_H
 #define TINCA_UI_APP_DIALOG_H
 
@@ -15,10 +16,10 @@ enum { DIALOG_MAX_CHOICES = 4, DIALOG_MAX_PICKS = 2, DIALOG_MAX_VALUES = 6 };
 
 struct dialog_choice {
     int key, other;    /* letters that choose it at once; `other` may be 0 */
-    const char *label; /* begins with the letter's word: "stop now and save" */
+    const char *label; /* what the choice does: "stop it, and save" */
 };
 
-/* A row above the line to type: one of several values. */
+/* A row above the text line with a choice of several values, such as the file format. */
 struct dialog_pick {
     const char *label;
     char values[DIALOG_MAX_VALUES][64];
@@ -30,36 +31,41 @@ struct dialog {
     char title[64];
     char text[400];
     struct dialog_choice choices[DIALOG_MAX_CHOICES];
-    size_t choice_count; /* 0: a line to type */
-    size_t selected;
+    size_t choice_count; /* 0: the dialog has a text line instead */
+    size_t selected;     /* choice */
     struct dialog_pick picks[DIALOG_MAX_PICKS];
     size_t pick_count;
-    size_t above; /* with picks: how many rows above the line the focus is; 0: on the line */
-    bool asked;   /* whether a file that exists may be replaced */
+    size_t above; /* the focus is this many rows above the text line; 0: on the line */
+    bool asked;   /* the user was asked whether the existing file may be replaced */
     struct line_edit edit;
     char note[200];                                 /* below the line: what is wrong with it */
-    void (*answer)(struct app *app, size_t choice); /* also for a typed line, choice 0 */
-    bool (*edit_key)(struct app *app, int key);     /* keys with a meaning of their own; NULL */
-    void (*edited)(struct app *app);                /* the line, or a pick, has changed; NULL */
+    void (*answer)(struct app *app, size_t choice); /* choice 0 for a typed line */
+    bool (*edit_key)(struct app *app, int key);     /* handles a key first; NULL: none */
+    void (*edited)(struct app *app);                /* the line or a pick has changed; NULL: none */
 };
 
 enum dialog_result { DIALOG_OPEN, DIALOG_CANCELLED, DIALOG_ANSWERED };
 
-/* Opens a dialog; its choices, or its line, are filled in by the caller. */
+/* Opens an empty dialog and returns it. The caller adds choices (dialog_offer) or begins the text
+ * line (line_edit_begin). */
 struct dialog *dialog_begin(struct app *app, const char *title,
                             void (*answer)(struct app *app, size_t choice));
+/* Adds a choice. `key` and `other` (0: none) are the letters that choose it at once. */
 void dialog_offer(struct dialog *dialog, int key, int other, const char *label);
 
-/* Says below the line what is wrong with it as the path of a file; "": nothing is. */
+/* Sets dialog->note to what is wrong with the line as the path of a file to write; "": nothing. */
 void dialog_note_path(struct dialog *dialog);
 
-/* Whether the file that the line names may be written: if it exists, Enter must be pressed twice; a
- * descriptor, FIFO or device is refused. False: the dialog is open again and says why. */
+/* Returns whether the file that the line names may be written. If it exists, the user must press
+ * Enter twice; a descriptor, FIFO or device is refused. When it returns false, the dialog is open
+ * again and its note says why. */
 bool dialog_may_write(struct dialog *dialog, bool exists);
 
-/* What a key does to an open dialog. Esc cancels; Enter takes the selected choice or the line. */
+/* Applies a key to an open dialog and returns the dialog's state after it. Esc cancels; Enter
+ * answers with the selected choice or the line. */
 enum dialog_result dialog_key(struct dialog *dialog, int key);
 
+/* Draws the dialog in the middle of the screen. */
 void dialog_draw(const struct dialog *dialog, struct canvas *canvas);
 
 #endif

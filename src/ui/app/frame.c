@@ -1,5 +1,5 @@
-/* One picture of the workbench: the title, what the screen in sight draws, the news and the hints
- * of its keys, and over them the dialog that is open. */
+/* Draws one frame of the workbench: the title line, the body of the screen in front, the message
+ * and the key hints, and above them the menu or the dialog that is open. */
 #include "ui/app/app.h"
 
 #include "base/clock.h"
@@ -31,21 +31,22 @@ static void draw_title(struct app *app, struct rect area)
         snprintf(right, sizeof right,
                  ngettext("%zu run, none on ", "%zu runs, none on ", app->shared.runs.count),
                  app->shared.runs.count);
-    int room = area.columns - (int)columns_of(right) - 2; /* a gap between the two */
+    int room = area.columns - (int)columns_of(right) - 2; /* columns for the left text */
     struct rect left = {area.row, area.column + 1, 1, room >= 20 ? room : area.columns - 1};
     draw_format(&app->canvas, left, 0, 0, ROLE_TITLE, "tinca %s %s", app->canvas.glyphs->dot, text);
     if (room >= 20)
         draw_right(&app->canvas, area, 0, ROLE_TITLE, right);
 }
 
-/* A key that the screen gives another meaning to. */
+/* Returns whether the screen in front gives the key another meaning. */
 static bool is_overridden(const struct app *app, const struct key_table *table,
                           const struct key_binding *binding)
 {
     return table == &keys_everywhere && keys_find(app_screen(app)->keys, binding->key);
 }
 
-/* The first `length` bytes of a key's name, and what it does; returns the column after. */
+/* Draws the first `length` bytes of a key's name and its hint, as a click target for `key`. Returns
+ * the column after them. */
 static int draw_hint(struct app *app, struct rect area, int column, int key, int length,
                      const char *name, const char *hint)
 {
@@ -56,7 +57,8 @@ static int draw_hint(struct app *app, struct rect area, int column, int key, int
     return end + 2;
 }
 
-/* The hints of bindings `from` to `to` of a table, as many as fit; returns the column after. */
+/* Draws the hints of bindings `from` to `to` of a table, as many as fit. Returns the column after
+ * them. */
 static int draw_hints_of(struct app *app, struct rect area, int column,
                          const struct key_table *table, size_t from, size_t to)
 {
@@ -73,7 +75,7 @@ static int draw_hints_of(struct app *app, struct rect area, int column,
     return column;
 }
 
-/* Help and the way back first: whoever is lost must see them at any width. */
+/* Draws the key hints, help and back first so that they are visible at any width. */
 static void draw_hints(struct app *app, struct rect area)
 {
     int column = 0;
@@ -91,7 +93,7 @@ static void draw_hints(struct app *app, struct rect area)
     draw_hints_of(app, area, column, &keys_everywhere, 2, SIZE_MAX);
 }
 
-/* In its own line or, when long, over the lines above it. */
+/* Draws the message in its line; a long one covers up to three lines above it. */
 static void draw_message(struct app *app, const struct frame_layout *frame)
 {
     struct rect area = frame->message.rows > 0 ? frame->message : frame->hints;
@@ -109,12 +111,12 @@ static void draw_message(struct app *app, const struct frame_layout *frame)
 
 static void draw_bottom(struct app *app, const struct frame_layout *frame)
 {
-    bool news = app->message[0] && clock_nanoseconds() < app->message_until;
-    if (!news)
+    bool has_message = app->message[0] && clock_nanoseconds() < app->message_until;
+    if (!has_message)
         app->message[0] = '\0';
-    if (news)
+    if (has_message)
         draw_message(app, frame);
-    if (news && frame->message.rows == 0)
+    if (has_message && frame->message.rows == 0)
         return;
     if (app->dialog.open)
         return;

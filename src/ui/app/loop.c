@@ -1,6 +1,6 @@
-/* The event loop. Keys are answered at once. Four times a second it takes what the runs have
- * published; between frames the screens and the background readers do a little work. On a slow line
- * frames that no key has asked for are drawn only every few seconds. */
+/* The event loop. It handles keys at once, polls the runs four times a second, and lets the screens
+ * and the background readers do a little work between frames. With the setting `slow`, frames that
+ * no key has caused are drawn only every ten seconds. */
 #include "ui/app/app.h"
 
 #include "base/clock.h"
@@ -34,7 +34,7 @@ void app_close(struct app *app, enum run_command command)
     app->closing = CLOSING_QUIT;
     app_say(app, ROLE_STRONG,
             command == COMMAND_STOP_AT_EPOCH
-                ? N_("Finishing the epoch, then saving and quitting; q: not even that ...")
+                ? N_("Finishing the epoch, then saving and quitting; q stops at once ...")
                 : N_("Finishing the iteration, then saving and quitting ..."));
     app->message_until = UINT64_MAX;
 }
@@ -80,7 +80,7 @@ static void key_to_dialog(struct app *app, int key)
 static void take_key(struct app *app, int key)
 {
     const struct screen *screen = app_screen(app);
-    if (app->closing) { /* only waits now */
+    if (app->closing) { /* waits for the run to stop */
         if (key == 'q' && app->closing == CLOSING_QUIT)
             app_close(app, COMMAND_STOP);
         return;
@@ -90,19 +90,19 @@ static void take_key(struct app *app, int key)
     else if (app->menu.open)
         menu_key(app, key);
     else if (key == UI_ESCAPE && loading_cancel(app))
-        app_say(app, ROLE_STRONG, "The run is not read any further.");
+        app_say(app, ROLE_STRONG, "Reading the run was cancelled.");
     else if (!screen->take_key || !screen->take_key(app, key)) {
         enum action action = keys_find(screen->keys, key);
         if (action)
             screen->act(app, action);
         else if (key == UI_ESCAPE && app->depth == 1)
-            app_say(app, ROLE_FAINT, "q quits"); /* once too often must not lose the form */
+            app_say(app, ROLE_FAINT, "q quits"); /* one Esc too many must not quit */
         else
             act_everywhere(app, keys_find(&keys_everywhere, key));
     }
 }
 
-/* A click is the keys that would do the same. */
+/* Handles a click on a target by the keys that do the same. */
 static void take_click(struct app *app)
 {
     int row, column;
@@ -150,7 +150,8 @@ static double seconds_until(uint64_t then)
     return then > now ? clock_seconds(now, then) : 0;
 }
 
-/* Returns for how many seconds there is nothing to do unless a key or a signal comes. */
+/* Returns how many seconds the loop may sleep if no key and no signal arrives. `owed`: the terminal
+ * has not taken the last frame. */
 static double rest(const struct app *app, uint64_t tick, bool owed)
 {
     const struct run_list *runs = &app->shared.runs;
@@ -165,7 +166,7 @@ static double rest(const struct app *app, uint64_t tick, bool owed)
     return seconds;
 }
 
-/* Whether a message has come, or has stood for long enough. */
+/* Returns whether a message has appeared since `before`, or the present one has expired. */
 static bool message_changes(const struct app *app, uint64_t before)
 {
     return app->message_until != before ||
@@ -175,8 +176,8 @@ static bool message_changes(const struct app *app, uint64_t before)
 static void loop(struct app *app)
 {
     uint64_t tick = after(TICK_SECONDS), frame = 0;
-    bool owed = false; /* a frame that the terminal did not take yet */
-    bool busy = false; /* a screen has more to do */
+    bool owed = false; /* the terminal has not taken the last frame: draw another one */
+    bool busy = false; /* a screen wants to continue its work at once */
     while (!app->gone && !(app->closing && !run_list_active(&app->shared.runs))) {
         unsigned wakes = terminal_wait(busy ? 0 : rest(app, tick, owed));
         uint64_t message = app->message_until;
@@ -199,16 +200,16 @@ static void loop(struct app *app)
     }
 }
 
-/* The terminal is gone: the runs carry on to their ends, those that wait too. Nobody watches them,
- * so whoever uses the machine goes first. */
-static void carry_on_alone(struct app *app)
+/* Computes the active and the waiting runs to their ends after the terminal was closed, at a low
+ * priority, because the machine may have other users. */
+static void finish_without_terminal(struct app *app)
 {
     host_yield_processor();
     while (run_list_active(&app->shared.runs) || run_list_waiting(&app->shared.runs) > 0 ||
            app->shared.sweep.on) {
         struct run_entry *active = run_list_active(&app->shared.runs);
         bool stop = terminal_wait(0) & WAKE_STOP;
-        if (active && active->snapshot.status == RUN_PAUSED) /* nobody is left to end the pause */
+        if (active && active->snapshot.status == RUN_PAUSED) /* no user can end the pause */
             run_send(active->run, COMMAND_GO_ON, 0);
         if (stop) {
             sweep_job_stop(&app->shared.sweep);
@@ -237,7 +238,7 @@ bool app_run(struct app *app, struct error *error)
         others_announce(app);
     loop(app);
     if (app->gone)
-        carry_on_alone(app);
+        finish_without_terminal(app);
     if (app->closing == CLOSING_SIGNAL)
         return error_set(error, ERROR_INTERRUPTED, "the workbench", NULL,
                          "a signal asked to stop; the runs were saved");

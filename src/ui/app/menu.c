@@ -1,4 +1,5 @@
-/* The menu: one line a screen, with its letter and, where there is room, its purpose. */
+/* The menu: one line for each screen, with its letter, its name and, in a wide terminal, its
+ * purpose. The letters, Enter and clicks lead to a screen. */
 #include "ui/app/menu.h"
 
 #include "base/language.h"

@@ -1,7 +1,7 @@
-/* The run in sight, or in the list of runs all that are on, are read on four times a second, in a
- * thread that shares them; what it has published so far is shown meanwhile. The list also learns of
- * runs that begin: from the folder's time of change, and from the locks of those that had been
- * interrupted or stopped. */
+/* Live runs of other processes. A background thread reads the new records of the shown run, or of
+ * all live runs while the run table is in front, four times a second; frames show the snapshot that
+ * the thread has published so far. New runs are found by the modification time of the runs' folder;
+ * resumed runs by the locks of saved runs that were stopped or interrupted. */
 #include "ui/app/other_runs.h"
 
 #include "base/clock.h"
@@ -15,10 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double LIVE_SECONDS = 0.25, WATCH_SECONDS = 1, GREET_SECONDS = 0.05,
-                    READ_SECONDS = 0.02, /* until a look at what is being read */
-    SHORT_SECONDS = 0.008;               /* what is on a fast disk is there at once */
-enum { PROBES = 64, GREETED = 200 };
+static const double LIVE_SECONDS = 0.25, WATCH_SECONDS = 1, ANNOUNCE_SECONDS = 0.05;
+static const double READ_SECONDS = 0.02; /* between two checks whether the reader is done */
+static const double SHORT_SECONDS =
+    0.008; /* waits for a fast disk, to show the data in this frame */
+enum { PROBES = 64, ANNOUNCED_RUNS = 200 };
 
 static uint64_t after(double seconds)
 {
@@ -27,15 +28,16 @@ static uint64_t after(double seconds)
 
 /* --- one run --- */
 
-/* Its process has gone on from an earlier iteration, or another one has it now. */
-static void take_anew(struct app *app, struct run_entry *entry, struct run_read *read)
+/* Replaces the entry's curves after its process has continued from an earlier iteration, or another
+ * process has resumed the run. */
+static void take_reopened(struct app *app, struct run_entry *entry, struct run_read *read)
 {
     app_notify(app, EVENT_RUN_REPLACED, entry);
     entry->followed = entry->reopen_due = false;
     run_entry_update(entry, read);
 }
 
-/* Shows what the reader has published by now. */
+/* Copies the snapshot that the reader has published into the entry. */
 static void take_snapshot(struct app *app, struct run_entry *entry)
 {
     const struct run_snapshot before = entry->snapshot;
@@ -49,31 +51,31 @@ static void take_snapshot(struct app *app, struct run_entry *entry)
         others_report_changes(app, entry, &before);
 }
 
-static void take_news(struct app *app)
+static void take_updates(struct app *app)
 {
-    struct other_runs *view = app->others;
-    for (size_t i = 0; i < run_reader_ready(view->news); i++) {
-        struct run_read *read = run_reader_result(view->news, i);
+    struct other_runs *others = app->others;
+    for (size_t i = 0; i < run_reader_ready(others->updates); i++) {
+        struct run_read *read = run_reader_result(others->updates, i);
         struct run_entry *entry = loading_find_entry(app, read->directory);
         if (!entry)
             continue;
         entry->owner = read->owner;
         memcpy(entry->models, read->saved, sizeof entry->models);
         if (read->opened)
-            take_anew(app, entry, read);
-        else if (entry->run != read->run) /* it was closed meanwhile */
+            take_reopened(app, entry, read);
+        else if (entry->run != read->run) /* the entry's curves were unloaded meanwhile */
             continue;
         if (!entry->run)
             entry->live = false;
         take_snapshot(app, entry);
         entry->followed = entry->run != NULL;
     }
-    run_reader_drop(view->news);
-    view->news = NULL;
+    run_reader_drop(others->updates);
+    others->updates = NULL;
 }
 
-/* One that was stopped or interrupted may have been resumed elsewhere. */
-static bool may_be_on_again(const struct run_entry *entry)
+/* Returns whether another process may have resumed the run: it was stopped or interrupted. */
+static bool may_be_active_again(const struct run_entry *entry)
 {
     return run_entry_is_saved(entry) && !entry->live && entry->outline_known &&
            entry->snapshot.status != RUN_DONE;
@@ -81,21 +83,21 @@ static bool may_be_on_again(const struct run_entry *entry)
 
 static void take_probes(struct app *app)
 {
-    struct other_runs *view = app->others;
-    for (size_t i = 0; i < run_reader_ready(view->probes); i++) {
-        const struct run_read *read = run_reader_result(view->probes, i);
+    struct other_runs *others = app->others;
+    for (size_t i = 0; i < run_reader_ready(others->probes); i++) {
+        const struct run_read *read = run_reader_result(others->probes, i);
         struct run_entry *entry = read->alive ? loading_find_entry(app, read->directory) : NULL;
-        if (entry && may_be_on_again(entry))
+        if (entry && may_be_active_again(entry))
             entry->live = entry->reopen_due = true;
     }
-    run_reader_drop(view->probes);
-    view->probes = NULL;
+    run_reader_drop(others->probes);
+    others->probes = NULL;
 }
 
-/* --- those in sight --- */
+/* --- the runs that are shown --- */
 
-/* The kept run that the run screen shows, or NULL. */
-static struct run_entry *in_sight(const struct app *app)
+/* Returns the saved run that the run screen shows, or NULL. */
+static struct run_entry *shown_saved_run(const struct app *app)
 {
     struct run_entry *entry = app_run_in_front(app);
     return entry && run_entry_is_saved(entry) ? entry : NULL;
@@ -103,7 +105,7 @@ static struct run_entry *in_sight(const struct app *app)
 
 static bool any_live(const struct app *app)
 {
-    const struct run_entry *entry = in_sight(app);
+    const struct run_entry *entry = shown_saved_run(app);
     if (app_is_in_front(app, SCREEN_RUN))
         return entry && entry->live;
     for (size_t i = 0; i < app->shared.saved_runs.count; i++)
@@ -112,8 +114,8 @@ static bool any_live(const struct app *app)
     return false;
 }
 
-/* Has what is new read of the run in sight, or of all that are on. */
-static void read_news(struct app *app, const struct run_entry *only)
+/* Starts to read the new records of one live run (`only`) or, if it is NULL, of all of them. */
+static void read_updates(struct app *app, const struct run_entry *only)
 {
     const size_t count = only ? 1 : app->shared.saved_runs.count;
     const char **directories = memory_new(count, sizeof *directories, "the list of runs", NULL);
@@ -126,68 +128,68 @@ static void read_news(struct app *app, const struct run_entry *only)
         directories[live] = entry->directory;
         runs[live++] = entry->reopen_due ? NULL : entry->run;
     }
-    if (live > 0) /* without a thread it is tried again a little later */
-        app->others->news = run_reader_start_open(RUN_DEPTH_NEWS, directories, runs, live, NULL);
+    if (live > 0) /* if no thread can be started, the next poll tries again */
+        app->others->updates = run_reader_start_open(RUN_DEPTH_NEWS, directories, runs, live, NULL);
     free(directories);
     free(runs);
 }
 
-/* Has some of the runs that are over asked whether they are on again. */
+/* Starts to check whether `only`, or the next PROBES of the ended runs, are active again. */
 static void probe(struct app *app, const struct run_entry *only)
 {
-    struct other_runs *view = app->others;
+    struct other_runs *others = app->others;
     const char *directories[PROBES];
     size_t count = 0;
-    if (only && may_be_on_again(only))
+    if (only && may_be_active_again(only))
         directories[count++] = only->directory;
     for (size_t i = 0; !only && i < PROBES && i < app->shared.saved_runs.count; i++) {
-        view->probe = (view->probe + 1) % app->shared.saved_runs.count;
-        const struct run_entry *entry = &app->shared.saved_runs.entries[view->probe];
-        if (may_be_on_again(entry))
+        others->probe = (others->probe + 1) % app->shared.saved_runs.count;
+        const struct run_entry *entry = &app->shared.saved_runs.entries[others->probe];
+        if (may_be_active_again(entry))
             directories[count++] = entry->directory;
     }
     if (count > 0)
-        view->probes = run_reader_start(RUN_DEPTH_ALIVE, directories, count, NULL);
+        others->probes = run_reader_start(RUN_DEPTH_ALIVE, directories, count, NULL);
 }
 
 double others_seconds_to_next(const struct app *app)
 {
-    const struct other_runs *view = app->others;
+    const struct other_runs *others = app->others;
     const uint64_t now = clock_nanoseconds();
-    const double due = view->due > now ? clock_seconds(now, view->due) : 0;
-    if (view->news || view->probes)
+    const double due = others->due > now ? clock_seconds(now, others->due) : 0;
+    if (others->updates || others->probes)
         return fmin(due, READ_SECONDS);
-    return app_is_in_front(app, SCREEN_RUNS) || in_sight(app) ? due : -1;
+    return app_is_in_front(app, SCREEN_RUNS) || shown_saved_run(app) ? due : -1;
 }
 
-/* Takes what has been read within `seconds`. */
-static void take(struct app *app, double seconds)
+/* Waits at most `seconds` for each reader and takes over its results. */
+static void take_results(struct app *app, double seconds)
 {
-    struct other_runs *view = app->others;
-    if (view->probes && run_reader_wait(view->probes, seconds))
+    struct other_runs *others = app->others;
+    if (others->probes && run_reader_wait(others->probes, seconds))
         take_probes(app);
-    if (view->news && run_reader_wait(view->news, seconds))
-        take_news(app);
-    for (size_t i = 0; view->news && i < app->shared.saved_runs.count; i++)
+    if (others->updates && run_reader_wait(others->updates, seconds))
+        take_updates(app);
+    for (size_t i = 0; others->updates && i < app->shared.saved_runs.count; i++)
         if (app->shared.saved_runs.entries[i].live)
             take_snapshot(app, &app->shared.saved_runs.entries[i]);
 }
 
 void others_step(struct app *app)
 {
-    struct other_runs *view = app->others;
-    const struct run_entry *entry = in_sight(app);
-    take(app, 0);
-    if ((!entry && !app_is_in_front(app, SCREEN_RUNS)) || clock_nanoseconds() < view->due)
+    struct other_runs *others = app->others;
+    const struct run_entry *entry = shown_saved_run(app);
+    take_results(app, 0);
+    if ((!entry && !app_is_in_front(app, SCREEN_RUNS)) || clock_nanoseconds() < others->due)
         return;
     if (!entry)
         loading_list_runs(app, false);
-    if (!view->probes)
+    if (!others->probes)
         probe(app, entry);
-    if (!view->news)
-        read_news(app, entry);
-    take(app, SHORT_SECONDS);
-    view->due = after(any_live(app) ? LIVE_SECONDS : WATCH_SECONDS);
+    if (!others->updates)
+        read_updates(app, entry);
+    take_results(app, SHORT_SECONDS);
+    others->due = after(any_live(app) ? LIVE_SECONDS : WATCH_SECONDS);
 }
 
 /* --- at the start --- */
@@ -210,22 +212,23 @@ void others_attach(struct app *app)
     loading_list_runs_then(app, attach);
 }
 
-static void ask_newest(struct app *app)
+static void count_newest(struct app *app)
 {
-    const char *directories[GREETED];
+    const char *directories[ANNOUNCED_RUNS];
     size_t count = 0;
-    for (size_t i = app->shared.saved_runs.count; i-- > 0 && count < GREETED;)
+    for (size_t i = app->shared.saved_runs.count; i-- > 0 && count < ANNOUNCED_RUNS;)
         directories[count++] = app->shared.saved_runs.entries[i].directory;
     if (count > 0)
-        app->others->greeting = run_reader_start(RUN_DEPTH_ALIVE, directories, count, NULL);
+        app->others->announcing = run_reader_start(RUN_DEPTH_ALIVE, directories, count, NULL);
 }
 
 void others_announce(struct app *app)
 {
     const uint64_t from = clock_nanoseconds();
-    app->others->greets = true;
+    app->others->announces = true;
     loading_list_runs(app, false);
-    while (others_announce_busy(app) && clock_seconds(from, clock_nanoseconds()) < GREET_SECONDS) {
+    while (others_announce_busy(app) &&
+           clock_seconds(from, clock_nanoseconds()) < ANNOUNCE_SECONDS) {
         clock_sleep(0.0005);
         loading_step(app);
         others_announce_step(app);
@@ -234,23 +237,23 @@ void others_announce(struct app *app)
 
 bool others_announce_busy(const struct app *app)
 {
-    return app->others->greets || app->others->greeting;
+    return app->others->announces || app->others->announcing;
 }
 
 void others_announce_step(struct app *app)
 {
-    struct other_runs *view = app->others;
+    struct other_runs *others = app->others;
     size_t alive = 0;
-    if (view->greets && !loading_is_listing(app)) {
-        view->greets = false;
-        ask_newest(app);
+    if (others->announces && !loading_is_listing(app)) {
+        others->announces = false;
+        count_newest(app);
     }
-    if (!view->greeting || !run_reader_done(view->greeting))
+    if (!others->announcing || !run_reader_done(others->announcing))
         return;
-    for (size_t i = 0; i < run_reader_ready(view->greeting); i++)
-        alive += run_reader_result(view->greeting, i)->alive;
-    run_reader_drop(view->greeting);
-    view->greeting = NULL;
+    for (size_t i = 0; i < run_reader_ready(others->announcing); i++)
+        alive += run_reader_result(others->announcing, i)->alive;
+    run_reader_drop(others->announcing);
+    others->announcing = NULL;
     if (alive > 0 && app->shared.runs.count == 0)
         app_say(app, ROLE_STRONG,
                 ngettext("Another process has a run that is on: o leads to it.",
@@ -258,10 +261,10 @@ void others_announce_step(struct app *app)
                 alive);
 }
 
-void others_free(struct other_runs *view)
+void others_free(struct other_runs *others)
 {
-    run_reader_drop(view->news);
-    run_reader_drop(view->probes);
-    run_reader_drop(view->greeting);
-    *view = (struct other_runs){0};
+    run_reader_drop(others->updates);
+    run_reader_drop(others->probes);
+    run_reader_drop(others->announcing);
+    *others = (struct other_runs){0};
 }

@@ -1,5 +1,6 @@
-/* others.h: the runs that other processes have. While one is in sight it is read live; it is never
- * commanded, but for being asked to stop where nobody else can. */
+/* other_runs.h: runs that other processes compute. While such a run is shown, or the run table is,
+ * its files are polled four times a second. The workbench never commands these runs; it can only
+ * ask the process of a run without a terminal to stop. */
 #ifndef TINCA_UI_APP_OTHER_RUNS_H
 #define TINCA_UI_APP_OTHER_RUNS_H
 
@@ -12,49 +13,53 @@
 
 struct app;
 
-struct other_runs { /* starts as {0} */
-    uint64_t due;   /* when they are to be looked at again (clock_nanoseconds) */
-    size_t probe;   /* of those that are over: which is next asked whether it is on again */
-    struct run_reader *news;     /* of those that are live; NULL: none is being read */
-    struct run_reader *probes;   /* those that are being asked; NULL: none */
-    struct run_reader *greeting; /* the same at the start */
-    bool greets;                 /* at the start: once it is known which runs there are */
+struct other_runs {                /* starts as {0} */
+    uint64_t due;                  /* time of the next poll (clock_nanoseconds) */
+    size_t probe;                  /* saved run that was last checked for a new owner */
+    struct run_reader *updates;    /* reads new records of live runs; NULL: not now */
+    struct run_reader *probes;     /* checks whether ended runs are active again; NULL: not now */
+    struct run_reader *announcing; /* counts live runs at the start; NULL: not now */
+    bool announces;                /* that count starts when the runs have been listed */
 };
 
-/* Shows the run that `tinca attach` has named, whoever has it. */
+/* Shows the run that `tinca attach` has named, whichever process computes it. */
 void others_attach(struct app *app);
 
-/* Looks in the background whether there are runs of other processes; others_announce_step says so.
- */
+/* Starts to count the runs of other processes, in the background. others_announce_step shows the
+ * count as a message. */
 void others_announce(struct app *app);
+/* Continues the count; shows the message when it is complete. */
 void others_announce_step(struct app *app);
+/* Returns whether the count is not complete yet. */
 bool others_announce_busy(const struct app *app);
 
-void others_free(struct other_runs *view);
+/* Frees the readers and resets the struct. */
+void others_free(struct other_runs *others);
 
-/* Takes what is new of those in sight, and has it read again when it is time. */
+/* Takes over what was read of live runs and, when it is time, starts to read again. */
 void others_step(struct app *app);
-/* In how many seconds it is to be called again; negative: none is in sight. */
+/* Returns in how many seconds others_step must be called again; negative: no live run is shown. */
 double others_seconds_to_next(const struct app *app);
 
-/* --- others_words.c --- */
+/* --- other_runs_text.c --- */
 
-/* One line about who has the run that is watched, and how it ended; false: there is nothing to say
- * of it, or no room. */
+/* Draws one line about the process that computes the run and how it ended. Returns false if there
+ * is nothing to draw or the rectangle is empty. */
 bool others_draw_line(struct app *app, const struct run_entry *entry, struct rect line);
 
-/* What has changed since `before`, as news. */
+/* Shows messages about what has changed in a run since the snapshot `before`. */
 void others_report_changes(struct app *app, const struct run_entry *entry,
                            const struct run_snapshot *before);
 
-/* Says who has the run instead of commanding it; false: nobody else has it. */
+/* Shows who owns the run if another process computes it, so that it takes no command from here.
+ * Returns false otherwise. */
 bool others_reject_command(struct app *app, const struct run_entry *entry);
 
-/* Asks whether its process is to be stopped, or says why it cannot be from here; false: nobody else
- * has it. */
+/* Asks whether the process that computes the run shall stop, or shows why this is impossible.
+ * Returns false if no other process computes it. */
 bool others_ask_stop(struct app *app, const struct run_entry *entry);
 
-/* "process 4711 on host". Returns `text`. */
+/* Writes "process 4711 on host". Returns `text`. */
 char *others_owner_text(const struct run_entry *entry, char *text, size_t size);
 
 #endif

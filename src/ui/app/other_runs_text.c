@@ -1,4 +1,6 @@
-/* What is said of a run that another process has. */
+/* Texts about a run that another process computes: the line above its curves, messages about its
+ * changes, and the answers to commands that it cannot take from here. The line exists in three
+ * lengths; the longest that fits is drawn. */
 #include "base/language.h"
 #include "base/text.h"
 #include "session/history/follow.h"
@@ -34,7 +36,7 @@ char *others_owner_text(const struct run_entry *entry, char *text, size_t size)
 
 /* --- the line above a run --- */
 
-/* Seconds alone for the first minute: tenths would only flicker. */
+/* Writes a duration, below a minute in whole seconds, because tenths would only flicker. */
 static char *silence_text(double seconds, char *text, size_t size)
 {
     if (seconds >= 60)
@@ -43,8 +45,8 @@ static char *silence_text(double seconds, char *text, size_t size)
     return text;
 }
 
-/* Each says it in fewer words than the one before. */
-static void word_live(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
+/* Fills in WORDINGS texts about a live run, the longest first. */
+static void write_live(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
 {
     char owner[192], brief[64], ago[32];
     const double silence = follow_silence(entry->run);
@@ -73,7 +75,7 @@ static void word_live(const struct run_entry *entry, char (*wordings)[WORDING_SI
         snprintf(wordings[2], WORDING_SIZE, _("Read-only: %s"), brief);
 }
 
-static void word_interrupted(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
+static void write_interrupted(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
 {
     char owner[192];
     const struct run_snapshot *end = &entry->snapshot;
@@ -82,46 +84,45 @@ static void word_interrupted(const struct run_entry *entry, char (*wordings)[WOR
     snprintf(wordings[2], WORDING_SIZE, "%s", _("! Interrupted; r goes on"));
     if (end->checkpoints == 0) {
         snprintf(wordings[0], WORDING_SIZE,
-                 _("! Interrupted: %s is gone without a word, before a checkpoint; r begins again"),
+                 _("! Interrupted: %s ended unexpectedly, before a checkpoint; r begins again"),
                  owner);
         snprintf(wordings[1], WORDING_SIZE, "%s",
                  _("! Interrupted before a checkpoint; r begins again"));
         return;
     }
     snprintf(wordings[0], WORDING_SIZE,
-             _("! Interrupted: %s is gone without a word; r goes on after iteration %llu"), owner,
+             _("! Interrupted: %s ended unexpectedly; r goes on after iteration %llu"), owner,
              from);
     snprintf(wordings[1], WORDING_SIZE, _("! Interrupted; r goes on after iteration %llu"), from);
 }
 
-static void word_end(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
+static void write_end(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
 {
     char owner[192];
     const char *status = language_text(run_entry_status(entry));
     others_owner_text(entry, owner, sizeof owner);
     snprintf(wordings[2], WORDING_SIZE, "%s", status);
     if (resume_allows(&entry->snapshot, "", NULL)) {
-        snprintf(wordings[0], WORDING_SIZE, _("It is over (%s): %s has let go of it, r goes on"),
+        snprintf(wordings[0], WORDING_SIZE, _("It is over (%s): %s has closed it, r goes on"),
                  status, owner);
         snprintf(wordings[1], WORDING_SIZE, _("It is over (%s): r goes on"), status);
     } else {
-        snprintf(wordings[0], WORDING_SIZE, _("It is over (%s): %s has let go of it"), status,
-                 owner);
+        snprintf(wordings[0], WORDING_SIZE, _("It is over (%s): %s has closed it"), status, owner);
         snprintf(wordings[1], WORDING_SIZE, _("It is over (%s)"), status);
     }
 }
 
-static enum role word(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
+static enum role write_wordings(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
 {
     if (entry->live) {
-        word_live(entry, wordings);
+        write_live(entry, wordings);
         return ROLE_STRONG;
     }
     if (entry->snapshot.status == RUN_INTERRUPTED) {
-        word_interrupted(entry, wordings);
+        write_interrupted(entry, wordings);
         return ROLE_BAD;
     }
-    word_end(entry, wordings);
+    write_end(entry, wordings);
     return entry->snapshot.status == RUN_FAILED ? ROLE_BAD : ROLE_GOOD;
 }
 
@@ -131,27 +132,27 @@ bool others_draw_line(struct app *app, const struct run_entry *entry, struct rec
     size_t i = 0;
     if (!entry->run || !(entry->live || entry->followed) || rect_is_empty(line))
         return false;
-    const enum role role = word(entry, wordings);
+    const enum role role = write_wordings(entry, wordings);
     while (i + 1 < WORDINGS && (int)columns_of(wordings[i]) > line.columns - 2)
         i++;
     draw_text(&app->canvas, line, 0, 1, role, wordings[i]);
     return true;
 }
 
-/* --- news --- */
+/* --- changes --- */
 
-static void tell_end(struct app *app, const struct run_entry *entry)
+static void report_end(struct app *app, const struct run_entry *entry)
 {
     char owner[192], text[480];
     const struct run_snapshot *end = &entry->snapshot;
     others_owner_text(entry, owner, sizeof owner);
     if (end->status == RUN_INTERRUPTED)
-        app_say(app, ROLE_BAD, N_("The run is interrupted: %s is gone without a word. r goes on."),
+        app_say(app, ROLE_BAD, N_("The run is interrupted: %s ended unexpectedly. r goes on."),
                 owner);
     else if (end->status == RUN_FAILED || end->status == RUN_REFUSED)
         app_say(app, ROLE_BAD, "! %s", error_format(&end->error, text, sizeof text));
     else
-        app_say(app, ROLE_GOOD, N_("The run is %s: %s has let go of it."),
+        app_say(app, ROLE_GOOD, N_("The run is %s: %s has closed it."),
                 language_text(run_entry_status(entry)), owner);
     log_set_run_directory(&app->shared.log, entry->directory);
 }
@@ -166,21 +167,21 @@ void others_report_changes(struct app *app, const struct run_entry *entry,
         return;
     others_owner_text(entry, owner, sizeof owner);
     if (run_status_is_over(now->status))
-        tell_end(app, entry);
+        report_end(app, entry);
     else if (now->status == RUN_PAUSED)
         app_say(app, ROLE_STRONG, N_("The run was paused by %s."), owner);
     else if (before->status == RUN_PAUSED)
         app_say(app, ROLE_STRONG, "It goes on.");
 }
 
-/* --- what cannot be done from here --- */
+/* --- commands to another process's run --- */
 
 bool others_reject_command(struct app *app, const struct run_entry *entry)
 {
     char owner[192];
     if (!entry || !entry->live)
         return false;
-    app_say(app, ROLE_WARNING, N_("Only watched here: the run belongs to %s."),
+    app_say(app, ROLE_WARNING, N_("This run can only be watched: it belongs to %s."),
             others_owner_text(entry, owner, sizeof owner));
     return true;
 }

@@ -1,5 +1,5 @@
-/* What the keys do that all plots share: the axes, the symbols, the cursor and the stretch that is
- * shown are the same on every screen. */
+/* The keys that all plots share. Axes and symbols are settings of the whole workbench; cursor and
+ * zoom belong to one plot (struct plot_window). */
 #include "ui/app/plot_actions.h"
 
 #include "base/language.h"
@@ -18,7 +18,7 @@ static void next_scale(struct app *app)
     app_say(app, ROLE_STRONG, "%s", gettext(names[scale]));
 }
 
-/* Axes that the shown run has no values for are left out. */
+/* Selects the next x axis for which the shown run has values. */
 static void next_x(struct app *app)
 {
     const struct run_entry *entry = app_entry(app);
@@ -55,19 +55,19 @@ static void toggle_cursor(struct plot_window *window)
 static void zoom_in(struct app *app, struct plot_window *window)
 {
     if (!plot_window_zoom(window, true))
-        app_say(app, ROLE_FAINT, _("There are too few points to look closer."));
+        app_say(app, ROLE_FAINT, _("There are too few points to zoom in."));
 }
 
 static void zoom_out(struct app *app, struct plot_window *window)
 {
     if (!plot_window_zoom(window, false))
-        app_say(app, ROLE_FAINT, _("Everything is in sight; z looks closer."));
+        app_say(app, ROLE_FAINT, _("Everything is shown; z zooms in."));
 }
 
 static void pan(struct app *app, struct plot_window *window, double part)
 {
     if (!window->zoomed)
-        app_say(app, ROLE_FAINT, _("Everything is in sight; z looks closer."));
+        app_say(app, ROLE_FAINT, _("Everything is shown; z zooms in."));
     else
         plot_window_pan(window, part);
 }

@@ -9,13 +9,15 @@
 
 struct app;
 
-/* Does what a key asks of the plot that `window` belongs to; returns whether it was such a key. */
+/* Applies an action (scale, x axis, symbols, cursor, zoom, pan) to the plot that `window` belongs
+ * to. Returns false if the action is none of these. */
 bool plot_act(struct app *app, struct plot_window *window, enum action action);
-/* Moves the cursor of a plot; returns whether the key was one for that. */
+/* Moves the cursor of a plot. Returns false if the action does not move a cursor. */
 bool plot_move_cursor(struct plot_window *window, enum action action);
-/* Puts the cursor away if the key is Esc; returns whether it did. */
+/* Hides the cursor if the key is Esc. Returns whether it did. */
 bool plot_leave_cursor(struct plot_window *window, int key);
-/* Draws the cursor's line over `plot`, which was drawn in `area`, where it has no curve. */
+/* Draws the cursor as a vertical line over `plot`, which was drawn in `area`; the curves' cells
+ * stay visible. */
 void plot_draw_cursor(struct canvas *canvas, const struct plot *plot,
                       const struct plot_window *window, struct rect area);
 

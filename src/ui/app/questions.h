@@ -1,4 +1,4 @@
-/* questions.h: the dialogs that several screens ask. */
+/* questions.h: the dialogs Stop and Quit, and commands to the active run. */
 #ifndef TINCA_UI_APP_QUESTIONS_H
 #define TINCA_UI_APP_QUESTIONS_H
 
@@ -8,15 +8,15 @@
 
 struct app;
 
-/* Sends a command to the run that is shown, if it is on, or else to the one that is on; a message
- * says why it cannot be sent. Returns whether it was. */
+/* Sends a command to questions_target_run. Returns false, with a message for the user, if there is
+ * no such run or its command queue is full. `value` is the command's argument, 0 if it has none. */
 bool questions_send_command(struct app *app, enum run_command command, double value);
-/* Returns the run that questions_send_command sends to, or NULL. */
+/* Returns the run that is shown if it is active, else the active run of the session, or NULL. */
 struct run_entry *questions_target_run(const struct app *app);
 
-/* Asks whether the run that is on stops now or after its epoch. */
+/* Asks whether the run stops now or after its epoch, and sends the command. */
 void ask_stop(struct app *app);
-/* Asks how to quit while a run is on. */
+/* Asks how to quit while a run or a sweep is active. */
 void ask_quit(struct app *app);
 
 #endif

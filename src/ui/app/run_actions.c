@@ -1,3 +1,6 @@
+/* The actions of the run table. The question about a run stores the run's directory, and the
+ * question about deletion marks its runs, because both lists of runs may change while it is open.
+ */
 #include "ui/app/run_actions.h"
 
 #include "base/language.h"
@@ -57,10 +60,10 @@ static void answer_rename(struct app *app, size_t choice)
     if (entry->name[0])
         app_say(app, ROLE_GOOD, _("The run %s is called \"%s\" now."), runs_id(entry), entry->name);
     else
-        app_say(app, ROLE_GOOD, _("The run %s has no name of its own any more."), runs_id(entry));
+        app_say(app, ROLE_GOOD, _("The name of run %s was removed."), runs_id(entry));
 }
 
-static void forget_note(struct app *app)
+static void clear_note(struct app *app)
 {
     app->dialog.note[0] = '\0';
 }
@@ -78,15 +81,16 @@ void ask_run_name(struct app *app, size_t index)
     struct dialog *dialog = dialog_begin(app, _("A name for this run"), answer_rename);
     snprintf(app->shared.subject, sizeof app->shared.subject, "%s", directory);
     snprintf(dialog->text, sizeof dialog->text,
-             _("%s: commands take the name for it. An empty one takes the name away."),
+             _("%s: commands accept the name instead of this ID. An empty name removes it."),
              runs_id(entry));
     line_edit_begin(&dialog->edit, entry->name, RUN_NAME_SIZE, false);
-    dialog->edited = forget_note;
+    dialog->edited = clear_note;
 }
 
 /* --- its settings --- */
 
-/* Of an imported run what its log said; the rest is as in any other form. */
+/* Returns the settings of a run. An imported run has only those that its log gives; the others get
+ * their defaults. */
 static struct run_config settings_of(const struct run_entry *entry)
 {
     char value[600];
@@ -109,7 +113,7 @@ void run_actions_clone(struct app *app, size_t index)
     if (is_being_read(app, entry))
         return;
     if (!entry || (run_entry_is_saved(entry) && entry->refused)) {
-        app_say(app, ROLE_WARNING, _("There are no settings to take over."));
+        app_say(app, ROLE_WARNING, _("There are no settings to copy."));
         return;
     }
     const struct run_config config = settings_of(entry);
@@ -117,7 +121,8 @@ void run_actions_clone(struct app *app, size_t index)
     app_form_changed(app);
     app_show(app, SCREEN_SETUP);
     if (entry->imported[0])
-        app_say(app, ROLE_GOOD, _("The form holds what the log of run %s tells; choose the rest."),
+        app_say(app, ROLE_GOOD,
+                _("The form holds the settings from the log of run %s; choose the rest."),
                 runs_display_name(entry));
     else
         app_say(app, ROLE_GOOD, _("The form holds all settings of run %s: r runs them."),
@@ -140,9 +145,10 @@ static size_t marked_count(const struct app *app)
     return count;
 }
 
-/* Notes what the question is about: the marked runs in sight, or this one. While it stands lists
- * and marks may change, but not what the answer deletes. Returns how many are marked. */
-static size_t choose_doomed(struct app *app, size_t index)
+/* Selects the runs that the question is about: the marked runs that the table shows or, without
+ * marks, run number `index`. A later change of the lists or marks does not change this selection.
+ * Returns the number of marked runs. */
+static size_t select_for_deletion(struct app *app, size_t index)
 {
     const size_t marked = marked_count(app);
     for (size_t i = 0; i < app_run_count(app); i++)
@@ -150,7 +156,7 @@ static size_t choose_doomed(struct app *app, size_t index)
     return marked;
 }
 
-static void forget(struct app *app, struct run_entry *entry)
+static void remove_entry(struct app *app, struct run_entry *entry)
 {
     bool kept = run_entry_is_saved(entry);
     struct run_list *list = kept ? &app->shared.saved_runs : &app->shared.runs;
@@ -165,7 +171,7 @@ static void forget(struct app *app, struct run_entry *entry)
     app->shared.runs_changed = true;
 }
 
-/* --- going on --- */
+/* --- resuming --- */
 
 static bool may_resume(const struct run_entry *entry, struct error *error)
 {
@@ -175,19 +181,20 @@ static bool may_resume(const struct run_entry *entry, struct error *error)
     }
     struct run_snapshot end = entry->snapshot;
     if (end.status == RUN_DONE && entry->run && run_damage(entry->run)->kind != ERROR_NONE)
-        end.status = RUN_INTERRUPTED; /* its curves can be computed again */
+        end.status = RUN_INTERRUPTED; /* resuming computes the damaged curves again */
     return run_is_own(entry->imported, runs_id(entry), error) &&
            resume_allows(&end, runs_id(entry), error);
 }
 
-/* The list of this sitting may have moved: the run is looked for again. */
-static void forget_resumed(struct app *app, const char *directory)
+/* Removes the old entry of a resumed run. It is searched by directory, because appending to the
+ * session's list may have moved the entries. */
+static void remove_resumed(struct app *app, const char *directory)
 {
     for (size_t i = 0; i < app_run_count(app); i++) {
         struct run_entry *entry = app_run_at(app, i);
-        const char *there = run_entry_directory(entry);
-        if (there && strcmp(there, directory) == 0) {
-            forget(app, entry);
+        const char *path = run_entry_directory(entry);
+        if (path && strcmp(path, directory) == 0) {
+            remove_entry(app, entry);
             return;
         }
     }
@@ -197,22 +204,22 @@ void run_actions_resume(struct app *app, size_t index)
 {
     struct error error;
     struct run_entry *entry = is_run(app, index) ? app_run_at(app, index) : NULL;
-    const char *there = entry ? run_entry_directory(entry) : NULL;
+    const char *path = entry ? run_entry_directory(entry) : NULL;
     char directory[512];
-    if (!there) {
+    if (!path) {
         app_say(app, ROLE_WARNING, "%s",
                 entry ? _("This run has not begun.") : _("There is no run to go on with."));
         return;
     }
     if (is_being_read(app, entry) || others_reject_command(app, entry))
         return;
-    snprintf(directory, sizeof directory, "%s", there);
+    snprintf(directory, sizeof directory, "%s", path);
     if (!may_resume(entry, &error) ||
         !run_list_resume(&app->shared.runs, &entry->config, directory, &error)) {
         app_say_error(app, &error);
         return;
     }
-    forget_resumed(app, directory);
+    remove_resumed(app, directory);
     app_start_resumed(app);
 }
 
@@ -220,7 +227,7 @@ static bool delete_one(struct app *app, struct run_entry *entry, struct error *e
 {
     if (!run_remove(run_entry_directory(entry), error))
         return false;
-    forget(app, entry);
+    remove_entry(app, entry);
     return true;
 }
 
@@ -229,7 +236,7 @@ static void answer_delete(struct app *app, size_t choice)
     struct error error;
     size_t deleted = 0;
     bool good = true;
-    if (choice != 1) /* to keep them is offered first */
+    if (choice != 1) /* choice 0 keeps the runs */
         return;
     for (size_t i = app_run_count(app); good && i-- > 0;)
         if (app_run_at(app, i)->deletion_candidate) {
@@ -252,8 +259,9 @@ static bool check(const struct run_entry *entry, struct run_removal *removal, st
     return run_remove_check(directory, removal, error);
 }
 
-/* What the answer would delete; false: something speaks against it. */
-static bool check_doomed(const struct app *app, struct run_removal *removal, struct error *error)
+/* Adds up the files and bytes of the runs that the answer would delete. Returns false if one of
+ * them cannot be deleted. */
+static bool check_deletion(const struct app *app, struct run_removal *removal, struct error *error)
 {
     for (size_t i = 0; i < app_run_count(app); i++)
         if (app_run_at(app, i)->deletion_candidate && !check(app_run_at(app, i), removal, error))
@@ -265,8 +273,8 @@ static void ask_delete(struct app *app, size_t index)
 {
     struct error error;
     struct run_removal removal = {0};
-    const size_t marked = choose_doomed(app, index);
-    if (!check_doomed(app, &removal, &error)) {
+    const size_t marked = select_for_deletion(app, index);
+    if (!check_deletion(app, &removal, &error)) {
         app_say_error(app, &error);
         return;
     }
@@ -289,7 +297,7 @@ static void ask_delete(struct app *app, size_t index)
     dialog_offer(dialog, 'd', 'y', _("delete"));
 }
 
-/* A run that waits, or was refused, has no files. */
+/* Removes a waiting run from the queue; a refused run stays. Neither has files. */
 static void drop(struct app *app, size_t index)
 {
     if (run_list_remove(&app->shared.runs, index)) {

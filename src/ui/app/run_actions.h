@@ -1,5 +1,7 @@
-/* runs_shelf.h: what can be done with runs that are kept: naming, taking their settings into the
- * form, going on with them, deleting. Each asks for what it needs. */
+/* run_actions.h: the actions on a run of the run table: name it, copy its settings into the form,
+ * resume it, delete it. An action opens a dialog if it needs an answer, and shows failures as
+ * messages. `index` is the run's number in app_run_at; app_run_count means that no run is selected.
+ */
 #ifndef TINCA_UI_APP_RUN_ACTIONS_H
 #define TINCA_UI_APP_RUN_ACTIONS_H
 
@@ -8,19 +10,21 @@
 struct app;
 struct run_entry;
 
-/* The run that the question in sight is about (table.subject), or NULL when it has gone. Lists may
- * change their order while a question stands. */
+/* Returns the run that the open dialog is about (shared.subject), or NULL if it no longer exists.
+ * Dialogs store a run's directory because lists may change their order while a dialog is open. */
 struct run_entry *run_actions_subject(const struct app *app);
 
-/* `index` is one of app_run_at, or app_run_count: there is none. */
+/* Asks for the run's name. */
 void ask_run_name(struct app *app, size_t index);
+/* Copies the run's settings into the form and shows the form. */
 void run_actions_clone(struct app *app, size_t index);
 
-/* Goes on with a run that is not complete: it becomes one of this sitting, and waits its turn. */
+/* Resumes a run that is not complete: it moves into the list of this session's runs and starts when
+ * no other run is active. */
 void run_actions_resume(struct app *app, size_t index);
 
-/* Drops a run that waits from the queue; else asks whether the marked runs in sight, or without
- * marks this one, are to be deleted. */
+/* Removes a waiting run from the queue. For a run with files, asks whether to delete the marked
+ * runs that the table shows or, if none is marked, this run. */
 void ask_run_removal(struct app *app, size_t index);
 
 #endif

@@ -1,5 +1,5 @@
-/* The cells of the run table as text and as figures, and the search in them. A saved run's cells
- * are empty until it is read. */
+/* The cells of the run table as text and as numbers, and the search in them. A saved run's cells
+ * are empty until its outline is read. */
 #include "ui/app/run_cells.h"
 
 #include "base/files/file.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Widths hold the headings of every language there is; see runs_columns. */
+/* The widths have room for the headings of every translation; runs_columns hides empty columns. */
 static const struct table_column columns[RUNS_COLUMNS] = {
     [RUNS_MARK] = {"", 1, 0, false, false},
     [RUNS_NUMBER] = {N_("#"), 3, 3, true, false},
@@ -53,7 +53,7 @@ const char *runs_display_name(const struct run_entry *entry)
     return entry->name[0] ? entry->name : runs_id(entry);
 }
 
-/* The name of a run's folder begins with the time: 20261121-063012-lenet-1a2b. */
+/* Writes the start time from the run's ID, such as 20261121-063012-lenet-1a2b. */
 static void begun_text(const struct run_entry *entry, char *text, size_t size)
 {
     const char *id = runs_id(entry);
@@ -71,7 +71,7 @@ static bool has_top1(const struct run_entry *entry)
     return entry->snapshot.has_validation && isfinite(entry->snapshot.top1);
 }
 
-/* "3/10": epochs done, of; or what a run that has not begun is asked for. */
+/* Writes "3/10", the completed and the total epochs; for a waiting run the total alone. */
 static void epochs_text(const struct run_entry *entry, char *text, size_t size)
 {
     const struct run_snapshot *now = &entry->snapshot;
@@ -133,7 +133,7 @@ char *runs_cell(const struct app *app, size_t index, enum runs_column column, ch
 {
     const struct run_entry *entry = app_run_at(app, index);
     bool blank =
-        run_entry_is_saved(entry) && !entry->outline_known; /* its settings are not known */
+        run_entry_is_saved(entry) && !entry->outline_known; /* the outline is not read yet */
     text[0] = '\0';
     if (column == RUNS_BEGUN)
         begun_text(entry, text, size);

@@ -1,4 +1,4 @@
-/* run_cells.h: what the run table says about a run, column by column. */
+/* run_cells.h: the cells of the run table as text and as numbers, and the search in them. */
 #ifndef TINCA_UI_APP_RUN_CELLS_H
 #define TINCA_UI_APP_RUN_CELLS_H
 
@@ -16,7 +16,7 @@ enum runs_column {
     RUNS_STATUS,
     RUNS_NETWORK,
     RUNS_TECHNIQUE,
-    RUNS_NAME, /* the user's own; there when some run has one */
+    RUNS_NAME, /* given by the user; shown when at least one run has a name */
     RUNS_DATA,
     RUNS_BATCH,
     RUNS_DEVICE,
@@ -33,21 +33,22 @@ const struct table_column *runs_table_columns(void);
 /* Returns the heading of a column in the user's language. */
 const char *runs_heading(enum runs_column column);
 
-/* Writes the cell of run number `index` (app_run_at). Returns `text`. */
+/* Writes the cell of run number `index` (app_run_at) into `text`; "" if it is not known. Returns
+ * `text`. */
 char *runs_cell(const struct app *app, size_t index, enum runs_column column, char *text,
                 size_t size);
-/* Returns whether a column holds figures, by which it is sorted; the others hold words. */
+/* Returns whether a column is sorted by number (runs_value) rather than by text (runs_text). */
 bool runs_is_numeric(enum runs_column column);
-/* Returns the figure in a column of figures; NaN: unknown. */
+/* Returns the value of a numeric column; NaN: unknown. */
 double runs_value(const struct run_entry *entry, enum runs_column column);
-/* Returns the words in a column of words, or NULL for other columns. */
+/* Returns the text of a column of text, or NULL for other columns. */
 const char *runs_text(const struct run_entry *entry, enum runs_column column);
 
-/* Returns whether every word of the search (shared.runs_search) occurs in the run's line, its ID or
- * its name. */
+/* Returns whether every word of the search (shared.runs_search) occurs in one of the run's cells or
+ * in its ID. */
 bool runs_match(const struct app *app, size_t index);
 
-/* Returns the run's ID; "": it has not begun. */
+/* Returns the run's ID; "": the run has not started. */
 const char *runs_id(const struct run_entry *entry);
 /* Returns the run's name, or its ID if it has none. */
 const char *runs_display_name(const struct run_entry *entry);

@@ -1,3 +1,8 @@
+/* Reading saved runs in background threads. loading_step, called between two frames, takes over
+ * what the threads have finished. Two requests can wait for data: `whole`, a run to be shown, and
+ * `action`, a function to be called once all runs are listed. Each remembers the screen that was in
+ * front; leaving that screen for good cancels it. On a fast disk the data arrives within the short
+ * waits below, so that no intermediate frame appears. */
 #include "ui/app/run_loading.h"
 
 #include "base/clock.h"
@@ -14,17 +19,17 @@
 
 enum { BATCH = 64 }; /* outlines that one thread reads */
 
-/* What is on a fast disk is there at once, without an intermediate picture; nobody notices so short
- * a wait. */
+/* The longest waits for a fast disk, too short to be noticed; and how long after a change of the
+ * folder it is listed again, because a new run creates its folder before its files. */
 static const double OUTLINES_SECONDS = 0.008, WHOLE_SECONDS = 0.1, SETTLE_SECONDS = 2;
 
-void loading_free(struct run_loading *view)
+void loading_free(struct run_loading *loading)
 {
-    run_listing_drop(view->listing);
-    run_reader_drop(view->outlines);
-    run_reader_drop(view->sitting);
-    run_reader_drop(view->whole);
-    *view = (struct run_loading){0};
+    run_listing_drop(loading->listing);
+    run_reader_drop(loading->outlines);
+    run_reader_drop(loading->session);
+    run_reader_drop(loading->whole);
+    *loading = (struct run_loading){0};
 }
 
 bool loading_is_unread(const struct run_entry *entry)
@@ -45,42 +50,42 @@ struct run_entry *loading_find_entry(struct app *app, const char *directory)
     for (size_t i = app->shared.saved_runs.count; i-- > 0;)
         if (strcmp(app->shared.saved_runs.entries[i].directory, directory) == 0)
             return &app->shared.saved_runs.entries[i];
-    return NULL; /* it was deleted, or goes on in this session */
+    return NULL; /* it was deleted, or resumed in this session */
 }
 
-/* --- which runs there are --- */
+/* --- the list of runs --- */
 
 static void take_listing(struct app *app)
 {
-    struct run_loading *view = app->loading;
+    struct run_loading *loading = app->loading;
     struct error error;
-    if (!view->listing || !run_listing_wait(view->listing, 0))
+    if (!loading->listing || !run_listing_wait(loading->listing, 0))
         return;
-    const struct run_ids *found = run_listing_result(view->listing);
-    if (found->error.kind != ERROR_NONE && view->asked)
+    const struct run_ids *found = run_listing_result(loading->listing);
+    if (found->error.kind != ERROR_NONE && loading->reports_errors)
         app_say_error(app, &found->error);
-    if (found->changed.tv_sec != view->changed.tv_sec ||
-        found->changed.tv_nsec != view->changed.tv_nsec)
-        view->settles = clock_nanoseconds() + (uint64_t)(SETTLE_SECONDS * 1e9);
-    view->changed = found->changed;
+    if (found->changed.tv_sec != loading->changed.tv_sec ||
+        found->changed.tv_nsec != loading->changed.tv_nsec)
+        loading->settles = clock_nanoseconds() + (uint64_t)(SETTLE_SECONDS * 1e9);
+    loading->changed = found->changed;
     if (found->ids && !run_list_add_saved_ids(&app->shared.saved_runs, &app->shared.runs,
                                               found->home, found->ids, found->count, &error))
         app_say_error(app, &error);
     app->shared.runs_changed = app->shared.runs_changed || found->ids;
-    view->listed = true;
-    view->asked = false;
-    run_listing_drop(view->listing);
-    view->listing = NULL;
+    loading->listed = true;
+    loading->reports_errors = false;
+    run_listing_drop(loading->listing);
+    loading->listing = NULL;
 }
 
 void loading_list_runs(struct app *app, bool afresh)
 {
-    struct run_loading *view = app->loading;
-    const bool only_changed = !afresh && view->listed && clock_nanoseconds() > view->settles;
-    view->asked = view->asked || afresh;
-    if (!view->listing) /* without a thread it is tried again a little later */
-        view->listing = run_listing_start(only_changed ? &view->changed : NULL, NULL);
-    if (view->listing && run_listing_wait(view->listing, OUTLINES_SECONDS))
+    struct run_loading *loading = app->loading;
+    const bool only_changed = !afresh && loading->listed && clock_nanoseconds() > loading->settles;
+    loading->reports_errors = loading->reports_errors || afresh;
+    if (!loading->listing) /* if no thread can be started, a later call tries again */
+        loading->listing = run_listing_start(only_changed ? &loading->changed : NULL, NULL);
+    if (loading->listing && run_listing_wait(loading->listing, OUTLINES_SECONDS))
         take_listing(app);
 }
 
@@ -106,47 +111,47 @@ static bool any_wanted(const struct app *app)
 
 static void take_outlines(struct app *app)
 {
-    struct run_loading *view = app->loading;
-    for (const size_t ready = view->outlines ? run_reader_ready(view->outlines) : 0;
-         view->taken < ready; view->taken++) {
-        struct run_read *read = run_reader_result(view->outlines, view->taken);
+    struct run_loading *loading = app->loading;
+    for (const size_t ready = loading->outlines ? run_reader_ready(loading->outlines) : 0;
+         loading->taken < ready; loading->taken++) {
+        struct run_read *read = run_reader_result(loading->outlines, loading->taken);
         struct run_entry *entry = loading_find_entry(app, read->directory);
         if (entry && is_wanted(entry))
             run_entry_update(entry, read);
         app->shared.runs_changed = true;
     }
-    if (!view->outlines || !run_reader_done(view->outlines))
+    if (!loading->outlines || !run_reader_done(loading->outlines))
         return;
-    run_reader_drop(view->outlines);
-    view->outlines = NULL;
+    run_reader_drop(loading->outlines);
+    loading->outlines = NULL;
 }
 
 static void begin_outlines(struct app *app)
 {
-    struct run_loading *view = app->loading;
+    struct run_loading *loading = app->loading;
     const char *directories[BATCH];
     size_t count = 0;
     for (size_t i = app->shared.saved_runs.count; i-- > 0 && count < BATCH;)
         if (is_wanted(&app->shared.saved_runs.entries[i]))
             directories[count++] = app->shared.saved_runs.entries[i].directory;
-    view->taken = 0;
-    if (count > 0) /* without a thread it is tried again a little later */
-        view->outlines = run_reader_start(RUN_DEPTH_OUTLINE, directories, count, NULL);
+    loading->taken = 0;
+    if (count > 0) /* if no thread can be started, a later call tries again */
+        loading->outlines = run_reader_start(RUN_DEPTH_OUTLINE, directories, count, NULL);
 }
 
 bool loading_read_outlines(struct app *app)
 {
-    struct run_loading *view = app->loading;
+    struct run_loading *loading = app->loading;
     take_outlines(app);
-    if (!view->outlines)
+    if (!loading->outlines)
         begin_outlines(app);
-    if (!view->outlines || !run_reader_wait(view->outlines, OUTLINES_SECONDS))
+    if (!loading->outlines || !run_reader_wait(loading->outlines, OUTLINES_SECONDS))
         return false;
     take_outlines(app);
     return true;
 }
 
-/* --- what waits --- */
+/* --- waiting requests --- */
 
 static bool is_below(const struct app *app, enum screen_id screen)
 {
@@ -158,26 +163,26 @@ static bool is_below(const struct app *app, enum screen_id screen)
 
 static bool is_in_front(const struct app *app)
 {
-    return app_is_in_front(app, app->loading->from) && !app->dialog.open && !app->menu.open &&
+    return app_is_in_front(app, app->loading->waiting) && !app->dialog.open && !app->menu.open &&
            !app_is_typing(app);
 }
 
 static void end_waiting(struct app *app)
 {
-    struct run_loading *view = app->loading;
-    run_reader_drop(view->whole);
-    view->whole = NULL;
-    run_reader_drop(view->sitting);
-    view->sitting = NULL;
-    view->then = NULL;
+    struct run_loading *loading = app->loading;
+    run_reader_drop(loading->whole);
+    loading->whole = NULL;
+    run_reader_drop(loading->session);
+    loading->session = NULL;
+    loading->action = NULL;
     if (app->message_until == UINT64_MAX && !app->closing)
-        app->message[0] = '\0'; /* that it was being read */
+        app->message[0] = '\0'; /* it said that the run is being read */
 }
 
 static void begin_waiting(struct app *app)
 {
     end_waiting(app);
-    app->loading->from = app->stack[app->depth - 1];
+    app->loading->waiting = app->stack[app->depth - 1];
 }
 
 static void say_reading(struct app *app, const char *text)
@@ -186,26 +191,26 @@ static void say_reading(struct app *app, const char *text)
     app->message_until = UINT64_MAX;
 }
 
-/* --- everything about all --- */
+/* --- outlines of all runs, for an action --- */
 
-static void take_sitting(struct app *app)
+static void take_session(struct app *app)
 {
-    struct run_loading *view = app->loading;
-    for (size_t i = 0; i < run_reader_ready(view->sitting); i++) {
-        const struct run_read *read = run_reader_result(view->sitting, i);
+    struct run_loading *loading = app->loading;
+    for (size_t i = 0; i < run_reader_ready(loading->session); i++) {
+        const struct run_read *read = run_reader_result(loading->session, i);
         for (size_t n = 0; n < app->shared.runs.count; n++) {
             const char *directory = run_entry_directory(&app->shared.runs.entries[n]);
             if (directory && strcmp(directory, read->directory) == 0)
                 memcpy(app->shared.runs.entries[n].models, read->saved, sizeof read->saved);
         }
     }
-    run_reader_drop(view->sitting);
-    view->sitting = NULL;
+    run_reader_drop(loading->session);
+    loading->session = NULL;
 }
 
-static bool begin_sitting(struct app *app, struct error *error)
+static bool begin_session(struct app *app, struct error *error)
 {
-    struct run_loading *view = app->loading;
+    struct run_loading *loading = app->loading;
     const char **directories =
         memory_new(app->shared.runs.count, sizeof *directories, "the list of runs", error);
     size_t count = 0;
@@ -214,41 +219,41 @@ static bool begin_sitting(struct app *app, struct error *error)
         count += directories[count] != NULL;
     }
     if (directories && count > 0)
-        view->sitting = run_reader_start(RUN_DEPTH_OUTLINE, directories, count, error);
+        loading->session = run_reader_start(RUN_DEPTH_OUTLINE, directories, count, error);
     free(directories);
-    return count == 0 ? directories != NULL : view->sitting != NULL;
+    return count == 0 ? directories != NULL : loading->session != NULL;
 }
 
-/* True: `then` was called, or nothing waits. */
-static bool step_then(struct app *app)
+/* Calls the waiting action if its data is complete. Returns true if nothing waits afterwards. */
+static bool step_action(struct app *app)
 {
-    struct run_loading *view = app->loading;
-    if (view->then && (app->closing || !is_below(app, view->from)))
+    struct run_loading *loading = app->loading;
+    if (loading->action && (app->closing || !is_below(app, loading->waiting)))
         end_waiting(app);
-    if (!view->then)
+    if (!loading->action)
         return true;
-    const bool wanted = view->outlines_first && any_wanted(app);
-    if (!view->listing && wanted)
+    const bool wanted = loading->outlines_first && any_wanted(app);
+    if (!loading->listing && wanted)
         loading_read_outlines(app);
-    if (view->listing || wanted || (view->sitting && !run_reader_done(view->sitting)) ||
+    if (loading->listing || wanted || (loading->session && !run_reader_done(loading->session)) ||
         !is_in_front(app))
         return false;
-    loading_action *const then = view->then;
-    if (view->sitting)
-        take_sitting(app);
+    loading_action *const action = loading->action;
+    if (loading->session)
+        take_session(app);
     end_waiting(app);
-    then(app);
+    action(app);
     return true;
 }
 
-static void begin_then(struct app *app, loading_action *then, bool outlines_first)
+static void begin_action(struct app *app, loading_action *action, bool outlines_first)
 {
-    struct run_loading *view = app->loading;
+    struct run_loading *loading = app->loading;
     const uint64_t from = clock_nanoseconds();
-    view->then = then;
-    view->outlines_first = outlines_first;
+    loading->action = action;
+    loading->outlines_first = outlines_first;
     loading_list_runs(app, true);
-    while (!step_then(app)) {
+    while (!step_action(app)) {
         if (clock_seconds(from, clock_nanoseconds()) >= WHOLE_SECONDS) {
             say_reading(app, _("Reading the folder of runs ... Esc abandons it."));
             return;
@@ -258,18 +263,18 @@ static void begin_then(struct app *app, loading_action *then, bool outlines_firs
     }
 }
 
-void loading_list_runs_then(struct app *app, loading_action *then)
+void loading_list_runs_then(struct app *app, loading_action *action)
 {
     begin_waiting(app);
-    begin_then(app, then, false);
+    begin_action(app, action, false);
 }
 
-void loading_read_all_then(struct app *app, loading_action *then)
+void loading_read_all_then(struct app *app, loading_action *action)
 {
     struct error error;
     begin_waiting(app);
-    if (begin_sitting(app, &error))
-        begin_then(app, then, true);
+    if (begin_session(app, &error))
+        begin_action(app, action, true);
     else
         app_say_error(app, &error);
 }
@@ -285,18 +290,18 @@ static void show(struct app *app, struct run_entry *entry)
     }
     app_show_run(app, app_run_count(app) - 1 - (size_t)(entry - app->shared.saved_runs.entries));
     if (attached && !entry->live)
-        app_say(app, ROLE_STRONG, N_("This run is not on any more: it is %s."),
+        app_say(app, ROLE_STRONG, N_("This run is no longer active: it is %s."),
                 language_text(run_entry_status(entry)));
 }
 
 static void step_opening(struct app *app)
 {
-    struct run_loading *view = app->loading;
-    if (view->whole && (app->closing || !is_below(app, view->from)))
+    struct run_loading *loading = app->loading;
+    if (loading->whole && (app->closing || !is_below(app, loading->waiting)))
         end_waiting(app);
-    if (!view->whole || !run_reader_done(view->whole) || !is_in_front(app))
+    if (!loading->whole || !run_reader_done(loading->whole) || !is_in_front(app))
         return;
-    struct run_read *read = run_reader_result(view->whole, 0);
+    struct run_read *read = run_reader_result(loading->whole, 0);
     struct run_entry *entry = loading_find_entry(app, read->directory);
     if (entry && !entry->run)
         run_entry_update(entry, read);
@@ -308,18 +313,18 @@ static void step_opening(struct app *app)
 
 void loading_open_run(struct app *app, const struct run_entry *entry, bool attached)
 {
-    struct run_loading *view = app->loading;
+    struct run_loading *loading = app->loading;
     struct error error;
     const char *directory = entry->directory;
     char text[160];
     begin_waiting(app);
-    view->attached = attached;
-    view->whole = run_reader_start(RUN_DEPTH_WHOLE, &directory, 1, &error);
-    if (!view->whole) {
+    loading->attached = attached;
+    loading->whole = run_reader_start(RUN_DEPTH_WHOLE, &directory, 1, &error);
+    if (!loading->whole) {
         app_say_error(app, &error);
         return;
     }
-    if (run_reader_wait(view->whole, WHOLE_SECONDS)) {
+    if (run_reader_wait(loading->whole, WHOLE_SECONDS)) {
         step_opening(app);
         return;
     }
@@ -330,7 +335,7 @@ void loading_open_run(struct app *app, const struct run_entry *entry, bool attac
 
 bool loading_cancel(struct app *app)
 {
-    if (!(app->loading->whole || app->loading->then) || !is_in_front(app))
+    if (!(app->loading->whole || app->loading->action) || !is_in_front(app))
         return false;
     end_waiting(app);
     return true;
@@ -341,12 +346,12 @@ void loading_step(struct app *app)
     take_listing(app);
     take_outlines(app);
     step_opening(app);
-    step_then(app);
+    step_action(app);
 }
 
 bool loading_is_busy(const struct app *app)
 {
-    const struct run_loading *view = app->loading;
-    const bool wanted = (view->whole || view->then) && is_in_front(app);
-    return view->listing || view->outlines || wanted;
+    const struct run_loading *loading = app->loading;
+    const bool wanted = (loading->whole || loading->action) && is_in_front(app);
+    return loading->listing || loading->outlines || wanted;
 }

@@ -1,6 +1,8 @@
-/* reading.h: what is being read of the runs in the background (session/history/run_listing.h,
- * run_reader.h): which there are, the outlines of the kept ones, and the one that is to be shown.
- * No key waits for them. */
+/* run_loading.h: saved runs that threads read in the background (session/history/run_listing.h,
+ * run_reader.h): the list of all runs, an outline of each (settings and last snapshot), and the
+ * whole of the run that the user wants to see. Reading never blocks the keyboard for long: each
+ * function waits at most a tenth of a second.
+ */
 #ifndef TINCA_UI_APP_RUN_LOADING_H
 #define TINCA_UI_APP_RUN_LOADING_H
 
@@ -19,58 +21,63 @@ struct run_reader;
 typedef void loading_action(struct app *app);
 
 struct run_loading {             /* starts as {0} */
-    struct run_listing *listing; /* NULL: the folder of all runs is not being read */
-    bool listed;                 /* it has been, once */
-    bool asked;                  /* the user is to hear why it cannot be read */
-    struct timespec changed;     /* when that folder was changed last */
-    uint64_t settles;            /* until then a new run may still be without its files */
-    loading_action *then;        /* is called when that is done; NULL: nothing is */
-    bool outlines_first;         /* and the outlines are known, too */
-    struct run_reader *sitting;  /* those of this sitting's runs, for `then` */
-    struct run_reader *outlines; /* NULL: none are being read */
-    size_t taken;                /* of the outlines' results */
-    struct run_reader *whole;    /* the run that is to be shown; NULL: none */
-    enum screen_id from;         /* that, or `then`, waits until this screen is in front */
-    bool attached;               /* `tinca attach` asked for it */
+    struct run_listing *listing; /* lists the folder of all runs; NULL: not now */
+    bool listed;                 /* it was listed at least once */
+    bool reports_errors;         /* the user has asked for the list: a failure is shown */
+    struct timespec changed;     /* modification time of that folder when it was listed */
+    uint64_t settles;            /* until then (clock_nanoseconds) new runs may lack files */
+    loading_action *action;      /* called when the list is complete; NULL: none waits */
+    bool outlines_first;         /* `action` also needs the outlines of all runs */
+    struct run_reader *session;  /* reads outlines of this session's runs, for `action` */
+    struct run_reader *outlines; /* reads outlines of saved runs; NULL: not now */
+    size_t taken;                /* results of `outlines` that are in the list already */
+    struct run_reader *whole;    /* reads the run that is to be shown; NULL: none */
+    enum screen_id waiting;      /* screen on which `whole` or `action` waits */
+    bool attached;               /* `whole` was requested by `tinca attach` */
 };
 
-void loading_free(struct run_loading *view);
+/* Frees all readers and resets the struct. Threads that still read end on their own. */
+void loading_free(struct run_loading *loading);
 
-/* Takes what has been read, and shows the run that was asked for. */
+/* Takes over what the threads have read, calls the waiting action and shows the requested run. */
 void loading_step(struct app *app);
 
-/* Whether something is being read. */
+/* Returns whether a thread reads something that loading_step must take over soon. */
 bool loading_is_busy(const struct app *app);
 
-/* Looks which runs there are; `afresh`: even if none seems to have been added. */
+/* Starts to list the folder of runs. Without `afresh`, a folder whose modification time has not
+ * changed is not listed again. */
 void loading_list_runs(struct app *app, bool afresh);
 
 /* Returns whether the folder of runs is still being listed. */
 bool loading_is_listing(const struct app *app);
 
-/* Calls `then` once it is known which runs there are: at once where the disk is fast, else when the
- * screen that is in front now is there. Esc abandons it. */
-void loading_list_runs_then(struct app *app, loading_action *then);
+/* Lists the runs and then calls `action`: at once if the disk is fast, else as soon as the screen
+ * that is in front now is in front again. Esc cancels it. */
+void loading_list_runs_then(struct app *app, loading_action *action);
 
-/* The same once their outlines and saved models (entry->models) are known as well. */
-void loading_read_all_then(struct app *app, loading_action *then);
+/* Lists the runs, reads the outline and the saved models (entry->models) of each, and then calls
+ * `action` as loading_list_runs_then does. */
+void loading_read_all_then(struct app *app, loading_action *action);
 
-/* Reads the kept runs that are not known yet, the newest first. True: call it again at once. */
+/* Reads outlines of saved runs that have none yet, the newest first. Returns true if some were read
+ * already, so that the caller should call it again at once. */
 bool loading_read_outlines(struct app *app);
 
-/* Whether the run is not known yet. */
+/* Returns whether the entry is a saved run whose outline was not read yet. */
 bool loading_is_unread(const struct run_entry *entry);
 
-/* Whether any kept run is not known yet. */
+/* Returns whether there is a saved run whose outline was not read yet. */
 bool loading_any_unread(const struct app *app);
 
-/* Reads the whole of a kept run and shows it then; Esc abandons that. */
+/* Reads a saved run completely and then shows it on the run screen. Esc cancels it. `attached`:
+ * `tinca attach` asked for it, so a message says if the run is no longer active. */
 void loading_open_run(struct app *app, const struct run_entry *entry, bool attached);
 
-/* Esc on the screen that waits for a run, or for all. False: none waits. */
+/* Cancels what the screen in front waits for. Returns false if it waits for nothing. */
 bool loading_cancel(struct app *app);
 
-/* The kept run that lies there, or NULL. */
+/* Returns the saved run in `directory`, or NULL. */
 struct run_entry *loading_find_entry(struct app *app, const char *directory);
 
 #endif

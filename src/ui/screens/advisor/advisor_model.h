@@ -1,5 +1,5 @@
-/* advisor_view.h: what the advisor's screen holds: what is asked, the runs that are read, the
- * answers, and what is being measured. No drawing. */
+/* advisor_model.h: the state of the screen Advisor: the question, the runs that are read, the
+ * answers, and a measurement in the background. No drawing. */
 #ifndef TINCA_UI_SCREENS_ADVISOR_ADVISOR_MODEL_H
 #define TINCA_UI_SCREENS_ADVISOR_ADVISOR_MODEL_H
 
@@ -23,55 +23,61 @@ enum advisor_field {
 enum { ADVISOR_CHOICES = 24 };
 
 struct advisor_model {
-    /* what is asked */
+    /* the question */
     bool begun;                      /* the fields hold their first values */
-    char values[ADVISOR_FIELDS][64]; /* "": none; of the network: all of them */
-    size_t focus;                    /* a field, and beyond them a gap of the answers */
-    bool editing;
+    char values[ADVISOR_FIELDS][64]; /* "": none; ADVISOR_NETWORK: all networks */
+    size_t focus;                    /* a field; from ADVISOR_FIELDS on a gap of the answers */
+    bool editing;                    /* the focused field is being typed */
     struct line_edit edit;
 
-    /* the runs: opened for the advisor alone, one between two frames */
-    bool gathering;
-    size_t next;
-    struct run_reader *reader; /* of the run that is being read, or NULL */
-    struct run **own;          /* those of earlier sessions */
-    size_t own_count, own_capacity;
+    /* the runs, read one after the other; saved runs are loaded for the advisor alone */
+    bool gathering;            /* not all are read yet */
+    size_t next;               /* next run to read (app_run_at) */
+    struct run_reader *reader; /* reads one run; NULL: none */
+    struct run **loaded;       /* saved runs that the model owns */
+    size_t loaded_count, loaded_capacity;
     struct comparison comparison;
 
-    /* the answers, one a network */
+    /* the answers, one for each network */
     struct advice *answers;
     size_t answer_count;
-    struct error error; /* kind ERROR_NONE: the question can be answered */
-    int scroll;
-    bool follow; /* the scroll follows the focused gap */
+    struct error error; /* why there is no answer; kind ERROR_NONE: there are answers */
+    int scroll;         /* first line of the answers shown */
+    bool follow;        /* the scrolling follows the focused gap */
 
-    /* what is measured in the background */
-    struct background_job *background_job; /* NULL: nothing */
+    /* the measurement in the background */
+    struct background_job *background_job; /* NULL: none */
     struct measure_job job;
-    char measuring[128]; /* its run, for people */
-    uint64_t done, of;
+    char measuring[128]; /* the measured run, as shown to the user */
+    uint64_t done, of;   /* its progress */
 };
 
-void advisor_model_begin(struct advisor_model *view);
-void advisor_model_free(struct advisor_model *view);
+/* Sets the fields' initial values on the first call. */
+void advisor_model_begin(struct advisor_model *model);
+/* Cancels a measurement and frees the model's memory. */
+void advisor_model_free(struct advisor_model *model);
 
-/* Forgets the runs, to read them again. */
-void advisor_model_free_runs(struct advisor_model *view);
+/* Frees the runs and the answers, so that the runs can be read again. */
+void advisor_model_free_runs(struct advisor_model *model);
 
-/* What a field offers; returns how many. None: a number is typed. Texts live as the view does. */
-size_t advisor_model_choices(const struct advisor_model *view, enum advisor_field field,
+/* Fills in the choices of a field (at most ADVISOR_CHOICES) and returns their number; 0: the user
+ * types a number. The texts stay valid until the runs are freed. */
+size_t advisor_model_choices(const struct advisor_model *model, enum advisor_field field,
                              const char **choices);
-/* The next (+1) or previous (-1) choice of the focused field. */
-void advisor_model_cycle(struct advisor_model *view, int direction);
-/* Sets the focused number; false: it is none. "" takes a limit away. */
-bool advisor_model_set(struct advisor_model *view, const char *text);
+/* Selects the next (+1) or previous (-1) choice of the focused field. */
+void advisor_model_cycle(struct advisor_model *model, int direction);
+/* Sets the focused field to a number; "" removes a limit. Returns false if `text` is not a number.
+ */
+bool advisor_model_set(struct advisor_model *model, const char *text);
 
-/* Answers what is asked from the runs that are there. */
-void advisor_model_answer(struct advisor_model *view);
+/* Computes the answers from the runs read so far. */
+void advisor_model_answer(struct advisor_model *model);
 
-size_t advisor_model_gap_count(const struct advisor_model *view);
-/* The gap and the answer it belongs to; NULL: the focus is on a field. */
-const struct advise_gap *advisor_model_gap(const struct advisor_model *view,
+/* Returns the number of gaps (missing runs or measurements) in all answers. */
+size_t advisor_model_gap_count(const struct advisor_model *model);
+/* Returns the focused gap and writes the answer to which it belongs, or returns NULL if the focus
+ * is on a field. */
+const struct advise_gap *advisor_model_gap(const struct advisor_model *model,
                                            const struct advice **answer);
 
 #endif

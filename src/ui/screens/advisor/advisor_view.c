@@ -1,5 +1,5 @@
-/* The answer is laid out from its first line and shown from view->scroll on, as the help is. It is
- * laid out twice when that shows that the scroll was out of place. */
+/* Drawing of the screen Advisor. The answers are laid out from their first line and drawn from line
+ * model->scroll on. If the layout shows that the scrolling must change, they are drawn again. */
 #include "ui/screens/advisor/advisor_view.h"
 
 #include "base/language.h"
@@ -14,7 +14,7 @@ enum { FORM_COLUMNS = 42, MIN_WIDE = 100 };
 
 /* --- the form --- */
 
-static const char *value_words(const struct advisor_model *view, size_t field)
+static const char *value_words(const struct advisor_model *model, size_t field)
 {
     static const struct {
         enum advisor_field field;
@@ -28,32 +28,32 @@ static const char *value_words(const struct advisor_model *view, size_t field)
                  {ADVISOR_LIMIT_MB, "", N_("none")},
                  {ADVISOR_NETWORK, "", N_("all that were trained")}};
     for (size_t i = 0; i < sizeof named / sizeof *named; i++)
-        if (named[i].field == field && strcmp(named[i].value, view->values[field]) == 0)
+        if (named[i].field == field && strcmp(named[i].value, model->values[field]) == 0)
             return gettext(named[i].words);
-    return view->values[field];
+    return model->values[field];
 }
 
-static void draw_value(const struct advisor_model *view, struct canvas *canvas, struct rect line,
+static void draw_value(const struct advisor_model *model, struct canvas *canvas, struct rect line,
                        size_t field, int column)
 {
-    const bool focused = view->focus == field;
-    if (focused && view->editing) {
+    const bool focused = model->focus == field;
+    if (focused && model->editing) {
         struct rect box = {line.row, line.column + column, 1, line.columns - column};
         if (rect_is_empty(box))
             return;
-        size_t cursor, start = line_edit_window(&view->edit, (size_t)box.columns, &cursor);
+        size_t cursor, start = line_edit_window(&model->edit, (size_t)box.columns, &cursor);
         draw_fill(canvas, box, ROLE_EDIT);
-        draw_text(canvas, box, 0, 0, ROLE_EDIT, view->edit.text + start);
+        draw_text(canvas, box, 0, 0, ROLE_EDIT, model->edit.text + start);
         draw_cursor(canvas, box, 0, (int)cursor);
         return;
     }
     draw_text(canvas, line, 0, column, focused ? ROLE_FOCUS : ROLE_STRONG,
-              value_words(view, field));
+              value_words(model, field));
     if (focused)
         draw_cursor(canvas, line, 0, 0);
 }
 
-static void draw_form(const struct advisor_model *view, struct canvas *canvas, struct rect area)
+static void draw_form(const struct advisor_model *model, struct canvas *canvas, struct rect area)
 {
     static const char *const labels[ADVISOR_FIELDS] = {
         N_("To become"),  N_("On the device"),      N_("At most ms/image"),
@@ -62,31 +62,31 @@ static void draw_form(const struct advisor_model *view, struct canvas *canvas, s
     for (int i = 0; i < ADVISOR_FIELDS; i++)
         label = (int)columns_of(gettext(labels[i])) > label ? (int)columns_of(gettext(labels[i]))
                                                             : label;
-    const int first =
-        area.rows < ADVISOR_FIELDS && view->focus < ADVISOR_FIELDS && (int)view->focus >= area.rows
-            ? (int)view->focus - area.rows + 1
-            : 0;
+    const int first = area.rows < ADVISOR_FIELDS && model->focus < ADVISOR_FIELDS &&
+                              (int)model->focus >= area.rows
+                          ? (int)model->focus - area.rows + 1
+                          : 0;
     for (int i = first; i < ADVISOR_FIELDS && i - first < area.rows; i++) {
         struct rect line = {area.row + i - first, area.column, 1, area.columns};
-        const bool focused = view->focus == (size_t)i;
+        const bool focused = model->focus == (size_t)i;
         if (focused)
             draw_fill(canvas, line, ROLE_FOCUS);
         draw_text(canvas, line, 0, 0, focused ? ROLE_FOCUS : ROLE_TEXT, focused ? ">" : " ");
         draw_text(canvas, line, 0, 2, focused ? ROLE_FOCUS : ROLE_TEXT, gettext(labels[i]));
-        draw_value(view, canvas, line, (size_t)i, 2 + label + 2);
-        if (!view->editing)
-            targets_add_row(&canvas->targets, line, (size_t)i, view->focus);
+        draw_value(model, canvas, line, (size_t)i, 2 + label + 2);
+        if (!model->editing)
+            targets_add_row(&canvas->targets, line, (size_t)i, model->focus);
     }
 }
 
-/* --- the answer, line by line --- */
+/* --- the answers, line by line --- */
 
 struct writer {
-    struct advisor_model *view;
+    struct advisor_model *model;
     struct canvas *canvas;
     struct rect area;
-    int line;             /* of the whole answer */
-    int gap_from, gap_to; /* lines of the focused gap; -1: there is none */
+    int line;             /* next line, counted from the first one of the answers */
+    int gap_from, gap_to; /* lines of the focused gap; -1: none is focused */
 };
 
 static void put(struct writer *writer, int indent, enum role role, const char *text)
@@ -94,7 +94,7 @@ static void put(struct writer *writer, int indent, enum role role, const char *t
     char line[1100];
     const int width = writer->area.columns - indent;
     while (text && width > 4) {
-        const int row = writer->line - writer->view->scroll;
+        const int row = writer->line - writer->model->scroll;
         text = columns_wrap(text, (size_t)width, line, sizeof line);
         draw_text(writer->canvas, writer->area, row, indent, role, line);
         writer->line++;
@@ -161,24 +161,24 @@ static void put_row(struct writer *writer, const struct comparison *comparison, 
     put(writer, 2, ROLE_TEXT, text);
 }
 
-/* The lines of a gap, so far as they are in sight, can be clicked. */
+/* Makes the visible lines of a gap a click target. */
 static void add_gap_target(struct writer *writer, int from, size_t focus)
 {
     const struct rect *area = &writer->area;
-    int top = from - writer->view->scroll, bottom = writer->line - writer->view->scroll;
+    int top = from - writer->model->scroll, bottom = writer->line - writer->model->scroll;
     top = top < 0 ? 0 : top;
     bottom = bottom > area->rows ? area->rows : bottom;
-    if (!writer->view->editing && bottom > top)
+    if (!writer->model->editing && bottom > top)
         targets_add_row(&writer->canvas->targets,
                         (struct rect){area->row + top, area->column, bottom - top, area->columns},
-                        focus, writer->view->focus);
+                        focus, writer->model->focus);
 }
 
 static void put_gap(struct writer *writer, const struct advise_gap *gap, size_t focus)
 {
-    const bool focused = writer->view->focus == focus;
+    const bool focused = writer->model->focus == focus;
     const int from = writer->line;
-    const int row = from - writer->view->scroll;
+    const int row = from - writer->model->scroll;
     if (focused) {
         struct rect mark = {writer->area.row + row, writer->area.column, 1, 2};
         if (row >= 0 && row < writer->area.rows) {
@@ -200,8 +200,8 @@ static void put_gap(struct writer *writer, const struct advise_gap *gap, size_t 
 
 static void put_answer(struct writer *writer, size_t number, size_t *gap)
 {
-    const struct advisor_model *view = writer->view;
-    const struct advice *advice = &view->answers[number];
+    const struct advisor_model *model = writer->model;
+    const struct advice *advice = &model->answers[number];
     put_verdict(writer, advice);
     put_path(writer, advice);
     put(writer, 0, ROLE_HEADING, _("Why"));
@@ -210,7 +210,7 @@ static void put_answer(struct writer *writer, size_t number, size_t *gap)
     if (advice->row_count > 0)
         put(writer, 0, ROLE_HEADING, _("Runs read"));
     for (size_t i = 0; i < advice->row_count; i++)
-        put_row(writer, &view->comparison, advice->rows[i], advice->device);
+        put_row(writer, &model->comparison, advice->rows[i], advice->device);
     if (advice->gap_count > 0)
         put(writer, 0, ROLE_HEADING, _("Not known yet"));
     for (size_t i = 0; i < advice->gap_count; i++, ++*gap)
@@ -220,65 +220,65 @@ static void put_answer(struct writer *writer, size_t number, size_t *gap)
 
 static void put_state(struct writer *writer)
 {
-    struct advisor_model *view = writer->view;
+    struct advisor_model *model = writer->model;
     char text[1100];
-    if (view->background_job && view->of)
-        snprintf(text, sizeof text, _("Measuring %s on %s: image %zu of %zu. s calls it off."),
-                 view->measuring, view->job.device, (size_t)view->done, (size_t)view->of);
-    else if (view->background_job)
-        snprintf(text, sizeof text, _("Measuring %s on %s: reading ..."), view->measuring,
-                 view->job.device);
-    if (view->background_job)
+    if (model->background_job && model->of)
+        snprintf(text, sizeof text, _("Measuring %s on %s: image %zu of %zu. s cancels it."),
+                 model->measuring, model->job.device, (size_t)model->done, (size_t)model->of);
+    else if (model->background_job)
+        snprintf(text, sizeof text, _("Measuring %s on %s: reading ..."), model->measuring,
+                 model->job.device);
+    if (model->background_job)
         put(writer, 0, ROLE_KEY, text);
-    if (view->gathering) {
-        snprintf(text, sizeof text, _("Reading the runs: %zu so far ..."), view->next);
+    if (model->gathering) {
+        snprintf(text, sizeof text, _("Reading the runs: %zu so far ..."), model->next);
         put(writer, 0, ROLE_FAINT, text);
-    } else if (view->error.kind != ERROR_NONE)
-        put(writer, 0, ROLE_BAD, error_format(&view->error, text, sizeof text));
-    else if (view->answer_count == 0)
+    } else if (model->error.kind != ERROR_NONE)
+        put(writer, 0, ROLE_BAD, error_format(&model->error, text, sizeof text));
+    else if (model->answer_count == 0)
         put(writer, 0, ROLE_FAINT,
             _("There is no run to read the answer off. Train the network with validation (m s, "
               "then r), then come back: the advisor says what else is to be measured."));
 }
 
-/* Returns the lines of the whole. */
-static int write_all(struct advisor_model *view, struct canvas *canvas, struct rect area,
+/* Draws the visible part of the answers and returns the number of all lines. */
+static int write_all(struct advisor_model *model, struct canvas *canvas, struct rect area,
                      struct writer *writer)
 {
     size_t gap = 0;
-    *writer = (struct writer){view, canvas, area, 0, -1, -1};
+    *writer = (struct writer){model, canvas, area, 0, -1, -1};
     put_state(writer);
-    for (size_t i = 0; !view->gathering && i < view->answer_count; i++)
+    for (size_t i = 0; !model->gathering && i < model->answer_count; i++)
         put_answer(writer, i, &gap);
     return writer->line;
 }
 
-static int scroll_for(const struct advisor_model *view, const struct writer *writer)
+static int scroll_for(const struct advisor_model *model, const struct writer *writer)
 {
     const int rows = writer->area.rows, furthest = writer->line > rows ? writer->line - rows : 0;
-    int scroll = view->scroll;
-    if (view->follow && view->focus < ADVISOR_FIELDS)
+    int scroll = model->scroll;
+    if (model->follow && model->focus < ADVISOR_FIELDS)
         scroll = 0;
-    if (view->follow && writer->gap_from >= 0 && writer->gap_to > scroll + rows)
+    if (model->follow && writer->gap_from >= 0 && writer->gap_to > scroll + rows)
         scroll = writer->gap_to - rows;
-    if (view->follow && writer->gap_from >= 0 && writer->gap_from < scroll)
+    if (model->follow && writer->gap_from >= 0 && writer->gap_from < scroll)
         scroll = writer->gap_from;
     return scroll < 0 ? 0 : scroll > furthest ? furthest : scroll;
 }
 
-static void draw_answers(struct advisor_model *view, struct canvas *canvas, struct rect area)
+static void draw_answers(struct advisor_model *model, struct canvas *canvas, struct rect area)
 {
     struct writer writer;
     if (rect_is_empty(area))
         return;
     const size_t targets = canvas->targets.count;
-    int lines = write_all(view, canvas, area, &writer);
-    const int scroll = scroll_for(view, &writer);
-    if (scroll != view->scroll) {
-        view->scroll = scroll;
+    int lines = write_all(model, canvas, area, &writer);
+    const int scroll = scroll_for(model, &writer);
+    if (scroll != model->scroll) {
+        model->scroll = scroll;
         draw_fill(canvas, area, ROLE_TEXT);
         canvas->targets.count = targets;
-        lines = write_all(view, canvas, area, &writer);
+        lines = write_all(model, canvas, area, &writer);
     }
     if (scroll > 0)
         draw_right(canvas, area, 0, ROLE_FAINT, canvas->glyphs->up);
@@ -286,7 +286,7 @@ static void draw_answers(struct advisor_model *view, struct canvas *canvas, stru
         draw_right(canvas, area, area.rows - 1, ROLE_FAINT, canvas->glyphs->down);
 }
 
-void advisor_draw(struct advisor_model *view, struct canvas *canvas, struct rect body)
+void advisor_draw(struct advisor_model *model, struct canvas *canvas, struct rect body)
 {
     const bool wide = body.columns >= MIN_WIDE;
     const int gap = body.rows >= 20;
@@ -300,6 +300,6 @@ void advisor_draw(struct advisor_model *view, struct canvas *canvas, struct rect
     if (wide)
         answers = (struct rect){form.row, form.column + FORM_COLUMNS + 2, body.rows - gap,
                                 body.columns - FORM_COLUMNS - 4};
-    draw_form(view, canvas, form);
-    draw_answers(view, canvas, answers);
+    draw_form(model, canvas, form);
+    draw_answers(model, canvas, answers);
 }

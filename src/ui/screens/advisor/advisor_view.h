@@ -1,11 +1,11 @@
-/* advisor_draw.h: the advisor's form and its answers. */
+/* advisor_view.h: drawing of the screen Advisor: the form and the answers. */
 #ifndef TINCA_UI_SCREENS_ADVISOR_ADVISOR_VIEW_H
 #define TINCA_UI_SCREENS_ADVISOR_ADVISOR_VIEW_H
 
 #include "ui/screens/advisor/advisor_model.h"
 #include "ui/terminal/draw.h"
 
-/* Sets view->scroll so that it is within the answer, and follows the focus. */
-void advisor_draw(struct advisor_model *view, struct canvas *canvas, struct rect body);
+/* Draws form and answers. Adjusts model->scroll so that the focused gap is visible. */
+void advisor_draw(struct advisor_model *model, struct canvas *canvas, struct rect body);
 
 #endif

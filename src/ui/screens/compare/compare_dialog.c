@@ -1,4 +1,5 @@
-/* The dialog that writes a comparison as a table; the name's ending chooses the format. */
+/* The dialog that writes a comparison as a table. The extension of the file name chooses the
+ * format: Markdown, CSV or JSON. */
 #include "ui/screens/compare/compare_dialog.h"
 
 #include "base/files/file.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-/* The format that a file's ending stands for. */
+/* Writes the format that the path's extension stands for. Returns false if it is unknown. */
 static bool format_of(const char *path, enum compare_format *format)
 {
     static const struct {
@@ -35,7 +36,7 @@ static void note_compare(struct app *app)
     dialog_note_path(&app->dialog);
     if (!app->dialog.note[0] && !format_of(app->dialog.edit.text, &format))
         snprintf(app->dialog.note, sizeof app->dialog.note,
-                 _("Let the name end in .md, .csv or .json."));
+                 _("The name must end in .md, .csv or .json."));
 }
 
 static bool write_comparison(const struct app *app, const char *path, enum compare_format format,

@@ -1,4 +1,4 @@
-/* compare_dialog.h: where a comparison is written. */
+/* compare_dialog.h: the dialog that writes a comparison into a file. */
 #ifndef TINCA_UI_SCREENS_COMPARE_COMPARE_DIALOG_H
 #define TINCA_UI_SCREENS_COMPARE_COMPARE_DIALOG_H
 

@@ -1,5 +1,5 @@
-/* compare_model.h: what the comparison on the screen holds: which runs, in which order, what tells
- * them apart, and their curves on one x axis. No drawing.
+/* compare_model.h: the state of the screen Compare: the runs, their order, the settings in which
+ * they differ, and their curves on one x axis. No drawing.
  *
  * Runs are borrowed; their places in `runs` (and so their colours) stay when the table is sorted,
  * while a row's mark ('1' to '9', then letters) is its number in the table. */
@@ -22,82 +22,92 @@ enum compare_kind { COMPARE_CURVES, COMPARE_TABLE, COMPARE_SETTINGS, COMPARE_KIN
 
 struct compare_model {
     const struct run *runs[COMPARE_RUNS];
-    struct compare_files files[COMPARE_RUNS]; /* of each */
+    struct compare_files files[COMPARE_RUNS]; /* file sizes of each run */
     size_t count;
     bool left_out; /* there were more than COMPARE_RUNS */
 
-    struct comparison table;
-    bool published;
-    size_t sort; /* by this column of the table; 0: as chosen */
+    struct comparison table; /* the rows, sorted */
+    bool published;          /* the table also has published results */
+    size_t sort;             /* sort column; 0: in the order of the runs */
 
-    struct curves curves[COMPARE_RUNS];
+    struct curves curves[COMPARE_RUNS]; /* by index in `runs` */
     struct axis x;
-    enum trace trace;
+    enum trace trace; /* drawn for every run */
     struct plot_window window;
     struct plot plot;
 
-    enum compare_kind kind;
-    size_t selected, top, left; /* row; first row and first column in sight */
-    size_t scroll;              /* of the settings */
+    enum compare_kind kind;     /* view in front */
+    size_t selected, top, left; /* selected row; first row and first column shown */
+    size_t scroll;              /* first line of the settings shown */
 
-    /* runs are looked up and read one after the other, see compare_screen.c */
-    bool gathering, marked_only;
-    size_t next;
-    struct run_reader *reader; /* of the run that is being read, or NULL */
-    const struct run *in_sight;
-    uint64_t built; /* when the table was made, clock_nanoseconds */
+    /* runs are read one after the other, see compare_screen.c */
+    bool gathering;             /* not all are read yet */
+    bool marked_only;           /* only marked runs are compared */
+    size_t next;                /* next run to read (app_run_at) */
+    struct run_reader *reader;  /* reads one run; NULL: none */
+    const struct run *in_sight; /* the run that was in front when the screen was opened */
+    uint64_t built;             /* when the table was built (clock_nanoseconds) */
 };
 
-void compare_model_clear(
-    struct compare_model *view); /* no runs; what was chosen to be shown stays */
-void compare_model_free(struct compare_model *view);
+/* Removes all runs. The view, the sort column and the trace stay. */
+void compare_model_clear(struct compare_model *model);
+/* Frees the model's memory. */
+void compare_model_free(struct compare_model *model);
 
-/* Takes over what was read of the run. False: it is full (left_out is set then), or the run is
- * there already. */
-bool compare_model_add(struct compare_model *view, const struct run *run,
+/* Adds a run and takes ownership of the contents of `files`. Returns false if the run is there
+ * already, or if the comparison is full, which sets left_out. */
+bool compare_model_add(struct compare_model *model, const struct run *run,
                        struct compare_files *files);
 
-/* Makes the table afresh, sorted. */
-bool compare_model_build(struct compare_model *view, struct error *error);
+/* Builds and sorts the table. Returns false with an error when there is no memory. */
+bool compare_model_build(struct compare_model *model, struct error *error);
 
-/* Sorts by the next column; returns its name for people. */
-const char *compare_model_next_sort(struct compare_model *view, struct error *error);
-const char *compare_model_sort_name(const struct compare_model *view);
+/* Sorts by the next column and returns its translated name, or NULL with an error. */
+const char *compare_model_next_sort(struct compare_model *model, struct error *error);
+/* Returns the translated name of the sort column. */
+const char *compare_model_sort_name(const struct compare_model *model);
 
-/* The place in `runs` of a row, COMPARE_RUNS: a published one; and the row of a run. */
-size_t compare_model_run_of_row(const struct compare_model *view, size_t row);
-size_t compare_model_row_of_run(const struct compare_model *view, size_t run);
+/* Returns the index in `runs` of a row; COMPARE_RUNS: the row is a published result. */
+size_t compare_model_run_of_row(const struct compare_model *model, size_t row);
+/* Returns the row of runs[run]. */
+size_t compare_model_row_of_run(const struct compare_model *model, size_t run);
+/* Returns the mark of a row: '1' to '9', then letters. */
 char compare_model_row_mark(size_t row);
 
-/* The settings in which the runs differ; `fields` holds 64. Returns how many. */
-size_t compare_model_differences(const struct compare_model *view,
+/* Writes the settings in which the runs differ into `fields`, which has 64 elements. Returns their
+ * number. */
+size_t compare_model_differences(const struct compare_model *model,
                                  const struct config_field **fields);
 
-/* "lenet, batch 32": the network and what tells the run from the others. */
-char *compare_model_label(const struct compare_model *view, size_t run, char *text, size_t size);
+/* Writes "lenet, batch 32": the network and the settings in which the run differs from the others.
+ * Returns `text`. */
+char *compare_model_label(const struct compare_model *model, size_t run, char *text, size_t size);
 
-/* The next trace (but for raw ones, which would hide each other) of which some run has values. */
-void compare_model_next_trace(struct compare_model *view);
-bool compare_model_has_values(const struct compare_model *view, enum trace trace);
+/* Selects the next trace for which a run has values. Raw traces are left out, because they would
+ * hide each other. */
+void compare_model_next_trace(struct compare_model *model);
+/* Returns whether a run has values of the trace. */
+bool compare_model_has_values(const struct compare_model *model, enum trace trace);
 
-/* Takes in what is new of every run, on an x axis that holds them all or, zoomed, a part of it
- * (`wanted.axis` and `wanted.traces` are set here). `columns`: the cells across. */
-bool compare_model_update_curves(struct compare_model *view, const struct curve_view *wanted,
+/* Adds every run's new points to its curves, on an x axis of `columns` cells that shows all runs
+ * or, if zoomed, a part. The function sets wanted->axis and wanted->traces in a copy of `wanted`.
+ * Returns false with an error when there is no memory. */
+bool compare_model_update_curves(struct compare_model *model, const struct curve_view *wanted,
                                  size_t columns, struct error *error);
-/* The trace's y axis. */
-struct axis compare_model_y_axis(const struct compare_model *view, bool log);
-/* Values in sight that a logarithmic axis has no place for. */
-size_t compare_model_count_nonpositive(const struct compare_model *view);
-/* The trace's value under the cursor or, without one, its last; NaN: none. */
-double compare_model_value(const struct compare_model *view, size_t run);
+/* Returns the y axis of the trace. */
+struct axis compare_model_y_axis(const struct compare_model *model, bool log);
+/* Returns how many shown values are not positive, so that a logarithmic axis cannot show them. */
+size_t compare_model_count_nonpositive(const struct compare_model *model);
+/* Returns the trace's value under the cursor or, without a cursor, its last value; NaN: none. */
+double compare_model_value(const struct compare_model *model, size_t run);
 
-/* --- the table's cells for the screen: shorter than compare_cell's --- */
+/* --- the table's cells, shorter than those of compare_cell --- */
 
-/* "?" is what was not measured. */
-char *compare_model_cell(const struct compare_model *view, size_t row, size_t column, char *text,
+/* Writes a cell; "?" if the value was not measured. Returns `text`. */
+char *compare_model_cell(const struct compare_model *model, size_t row, size_t column, char *text,
                          size_t size);
-/* In two lines; `size` is of each. */
-void compare_model_heading(const struct compare_model *view, size_t column, char *upper,
+/* Writes the two lines of a column's heading into `upper` and `lower`, `size` bytes each. */
+void compare_model_heading(const struct compare_model *model, size_t column, char *upper,
                            char *lower, size_t size);
 
 /* Returns the state of the comparison. */

@@ -1,5 +1,5 @@
-/* The curves of several runs on common axes. A curve carries its row's mark, so that runs are told
- * apart without colour; the first row is drawn last and lies on top. */
+/* The curves of several runs on common axes, with a key that names them. A curve carries its row's
+ * mark, so that colour is not needed to distinguish runs; the first row is drawn last, on top. */
 #include "ui/screens/compare/compare_view.h"
 
 #include "base/language.h"
@@ -27,107 +27,109 @@ static const char *value_text(double value, char *text, size_t size)
 
 static void draw_entry(struct app *app, struct rect line, size_t row)
 {
-    const struct compare_model *view = compare_model(app);
-    size_t run = compare_model_run_of_row(view, row);
+    const struct compare_model *model = compare_model(app);
+    size_t run = compare_model_run_of_row(model, row);
     char label[256], value[32];
     if (run == COMPARE_RUNS)
         return;
-    value_text(compare_model_value(view, run), value, sizeof value);
+    value_text(compare_model_value(model, run), value, sizeof value);
     struct rect left = line;
     left.columns -= (int)columns_of(value) + 1;
-    draw_format(&app->canvas, left, 0, 0, compare_row_role(view, row), "%c%s%s",
+    draw_format(&app->canvas, left, 0, 0, compare_row_role(model, row), "%c%s%s",
                 compare_model_row_mark(row), app->canvas.glyphs->horizontal,
                 app->canvas.glyphs->horizontal);
     draw_text(&app->canvas, left, 0, 4, ROLE_TEXT,
-              compare_model_label(view, run, label, sizeof label));
+              compare_model_label(model, run, label, sizeof label));
     draw_right(&app->canvas, line, 0, ROLE_STRONG, value);
 }
 
-/* In columns beside each other, filled line by line. */
+/* Draws the key's entries in `across` columns, filled row by row. */
 static void draw_entries(struct app *app, struct rect area, int across)
 {
-    const struct compare_model *view = compare_model(app);
+    const struct compare_model *model = compare_model(app);
     int width = area.columns / across, shown = 0;
-    for (size_t row = 0; row < view->table.count; row++) {
-        if (compare_model_run_of_row(view, row) == COMPARE_RUNS)
+    for (size_t row = 0; row < model->table.count; row++) {
+        if (compare_model_run_of_row(model, row) == COMPARE_RUNS)
             continue;
         struct rect line = {area.row + shown / across, area.column + shown % across * width,
                             shown / across < area.rows, width - (across > 1 ? 2 : 0)};
         draw_entry(app, line, row);
-        targets_add_row(&app->canvas.targets, line, row, view->selected);
+        targets_add_row(&app->canvas.targets, line, row, model->selected);
         shown++;
     }
 }
 
 /* --- curves --- */
 
-/* What all of them know; see curves_available_x. */
+/* Returns the chosen x axis, or one for which all runs have values; see curves_available_x. */
 static enum curve_x known_x(const struct app *app)
 {
-    const struct compare_model *view = compare_model(app);
-    for (size_t i = 0; i < view->count; i++)
-        if (curves_available_x(run_series(view->runs[i]), app->shared.axes.x) != app->shared.axes.x)
+    const struct compare_model *model = compare_model(app);
+    for (size_t i = 0; i < model->count; i++)
+        if (curves_available_x(run_series(model->runs[i]), app->shared.axes.x) !=
+            app->shared.axes.x)
             return X_ITERATION;
     return app->shared.axes.x;
 }
 
-static double end_of(const struct compare_model *view, size_t run, enum curve_x x)
+static double end_of(const struct compare_model *model, size_t run, enum curve_x x)
 {
     double first, last;
-    if (!curves_extent(run_series(view->runs[run]), x, &first, &last))
+    if (!curves_extent(run_series(model->runs[run]), x, &first, &last))
         return 0;
-    return fmax(0, fmin(1, axis_position(&view->x, last)));
+    return fmax(0, fmin(1, axis_position(&model->x, last)));
 }
 
-static void add_unplaced_and_marks(struct app *app, size_t row, size_t run, const struct axis *y)
+static void add_nonpositive_and_marks(struct app *app, size_t row, size_t run, const struct axis *y)
 {
-    const struct compare_model *view = compare_model(app);
-    double end = end_of(view, run, known_x(app)), shift = 0.06 * (double)(row % 5);
-    curve_mark_nonpositive(&view->curves[run].trace[view->trace], y, &compare_model(app)->plot,
+    const struct compare_model *model = compare_model(app);
+    double end = end_of(model, run, known_x(app)), shift = 0.06 * (double)(row % 5);
+    curve_mark_nonpositive(&model->curves[run].trace[model->trace], y, &compare_model(app)->plot,
                            (uint8_t)(run + 1));
     for (int i = 0; i < MARKS; i++)
-        curve_mark(&view->curves[run].trace[view->trace], y, &compare_model(app)->plot,
+        curve_mark(&model->curves[run].trace[model->trace], y, &compare_model(app)->plot,
                    (uint8_t)(run + 1), end * (0.1 + shift + 0.3 * i), compare_model_row_mark(row));
 }
 
 static void add_curves(struct app *app, const struct axis *y)
 {
-    const struct compare_model *view = compare_model(app);
+    const struct compare_model *model = compare_model(app);
     for (int pass = 0; pass < 2; pass++)
-        for (size_t row = view->table.count; row-- > 0;) {
-            size_t run = compare_model_run_of_row(view, row);
+        for (size_t row = model->table.count; row-- > 0;) {
+            size_t run = compare_model_run_of_row(model, row);
             if (run == COMPARE_RUNS)
                 continue;
-            if (view->trace >= TRACES_PER_ITERATION && pass == 0)
+            if (model->trace >= TRACES_PER_ITERATION && pass == 0)
                 continue;
-            if (view->trace >= TRACES_PER_ITERATION)
-                validations_draw(&view->curves[run], view->trace, y, &compare_model(app)->plot,
+            if (model->trace >= TRACES_PER_ITERATION)
+                validations_draw(&model->curves[run], model->trace, y, &compare_model(app)->plot,
                                  (uint8_t)(run + 1), compare_model_row_mark(row));
             else if (pass == 0)
-                curve_draw(&view->curves[run].trace[view->trace], y, &compare_model(app)->plot,
+                curve_draw(&model->curves[run].trace[model->trace], y, &compare_model(app)->plot,
                            (uint8_t)(run + 1));
             else
-                add_unplaced_and_marks(app, row, run, y);
+                add_nonpositive_and_marks(app, row, run, y);
         }
 }
 
-static bool all_adversarial(const struct compare_model *view)
+static bool all_adversarial(const struct compare_model *model)
 {
-    for (size_t i = 0; i < view->count; i++)
-        if (!trace_is_adversarial(run_series(view->runs[i])))
+    for (size_t i = 0; i < model->count; i++)
+        if (!trace_is_adversarial(run_series(model->runs[i])))
             return false;
-    return view->count > 0;
+    return model->count > 0;
 }
 
-/* What is drawn; of smoothed losses how many iterations' mean they are, where all are one. */
-static void print_trace(const struct compare_model *view, char *text, size_t size)
+/* Writes the name of the trace; for smoothed losses also the length of the mean, in iterations, if
+ * all runs have the same. */
+static void print_trace(const struct compare_model *model, char *text, size_t size)
 {
-    const char *name = trace_name(view->trace, all_adversarial(view));
+    const char *name = trace_name(model->trace, all_adversarial(model));
     size_t window =
-        view->count && view->trace == TRACE_SMOOTHED ? run_series(view->runs[0])->window : 0;
+        model->count && model->trace == TRACE_SMOOTHED ? run_series(model->runs[0])->window : 0;
     bool alike = true;
-    for (size_t i = 1; i < view->count && view->trace == TRACE_SMOOTHED; i++)
-        alike &= run_series(view->runs[i])->window == window;
+    for (size_t i = 1; i < model->count && model->trace == TRACE_SMOOTHED; i++)
+        alike &= run_series(model->runs[i])->window == window;
     if (!alike)
         snprintf(text, size, _("%s (of different windows)"), name);
     else if (window)
@@ -136,7 +138,7 @@ static void print_trace(const struct compare_model *view, char *text, size_t siz
         snprintf(text, size, "%s", name);
 }
 
-/* Where the cursor stands, as a value of the x axis. */
+/* Adds the cursor's value on the x axis to the legend. */
 static void add_cursor_words(const struct app *app, struct legend *legend)
 {
     double at = compare_model(app)->window.cursor;
@@ -150,17 +152,17 @@ static void add_cursor_words(const struct app *app, struct legend *legend)
 
 static void draw_legend(struct app *app, struct rect area)
 {
-    const struct compare_model *view = compare_model(app);
+    const struct compare_model *model = compare_model(app);
     struct legend legend = {.count = 0};
-    size_t nonpositive = app->shared.axes.log_y ? compare_model_count_nonpositive(view) : 0;
+    size_t nonpositive = app->shared.axes.log_y ? compare_model_count_nonpositive(model) : 0;
     char name[64];
-    print_trace(view, name, sizeof name);
+    print_trace(model, name, sizeof name);
     snprintf(legend.title, sizeof legend.title, app->shared.axes.log_y ? _("%s, log") : "%s", name);
-    if (view->window.cursor_on)
+    if (model->window.cursor_on)
         add_cursor_words(app, &legend);
-    if (view->window.zoomed)
+    if (model->window.zoomed)
         legend_add(&legend, ROLE_STRONG, "<>", "%s",
-                   view->window.follow ? _("follows") : _("zoomed"));
+                   model->window.follow ? _("follows") : _("zoomed"));
     if (nonpositive > 0)
         legend_add(&legend, ROLE_WARNING, (char[2]){CURVE_NONPOSITIVE, '\0'},
                    ngettext("%zu value <= 0", "%zu values <= 0", nonpositive), nonpositive);
@@ -171,7 +173,7 @@ static void draw_curves(struct app *app, struct rect area)
 {
     enum role roles[COMPARE_RUNS + 1] = {ROLE_TEXT};
     enum plot_style styles[COMPARE_RUNS + 1] = {PLOT_SOLID};
-    struct compare_model *view = compare_model(app);
+    struct compare_model *model = compare_model(app);
     struct plot_layout layout = layout_plot(area, true);
     struct error error;
     if (rect_is_empty(layout.plot))
@@ -180,13 +182,13 @@ static void draw_curves(struct app *app, struct rect area)
                                 .log_x = app->shared.axes.log_x,
                                 .width =
                                     (size_t)layout.plot.columns * plot_dots_across(app->symbols)};
-    if (!compare_model_update_curves(view, &wanted, (size_t)layout.plot.columns, &error) ||
+    if (!compare_model_update_curves(model, &wanted, (size_t)layout.plot.columns, &error) ||
         !plot_reset(&compare_model(app)->plot, (size_t)layout.plot.rows,
                     (size_t)layout.plot.columns, app->symbols, &error)) {
         app_say_error(app, &error);
         return;
     }
-    struct axis y = compare_model_y_axis(view, app->shared.axes.log_y);
+    struct axis y = compare_model_y_axis(model, app->shared.axes.log_y);
     for (size_t i = 0; i < COMPARE_RUNS; i++) {
         roles[i + 1] = (enum role)(ROLE_SERIES + i % THEME_SERIES);
         styles[i + 1] = PLOT_SOLID;
@@ -195,11 +197,11 @@ static void draw_curves(struct app *app, struct rect area)
     draw_legend(app, layout.legend);
     plot_axes_draw_y(&app->canvas, layout.labels, &y);
     plot_draw(&app->canvas, layout.plot, &compare_model(app)->plot, roles, styles);
-    plot_draw_cursor(&app->canvas, &compare_model(app)->plot, &view->window, layout.plot);
-    plot_axes_draw_x(&app->canvas, layout.axis, &view->x, known_x(app), layout.labels.columns > 0);
+    plot_draw_cursor(&app->canvas, &compare_model(app)->plot, &model->window, layout.plot);
+    plot_axes_draw_x(&app->canvas, layout.axis, &model->x, known_x(app), layout.labels.columns > 0);
 }
 
-/* Where the room is wide the key to the curves stands beside them, else above. */
+/* The key stands beside the curves in a wide area, else above them. */
 void compare_draw_curves(struct app *app, struct rect area)
 {
     bool wide = area.columns >= PANEL_FROM;
@@ -217,6 +219,6 @@ void compare_draw_curves(struct app *app, struct rect area)
         area.row += key.rows;
         area.rows -= key.rows;
     }
-    draw_curves(app, area); /* first: it takes in the last values */
+    draw_curves(app, area); /* first, because it updates the values that the key shows */
     draw_entries(app, key, across);
 }

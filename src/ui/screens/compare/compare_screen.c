@@ -1,5 +1,6 @@
-/* Runs side by side. They are looked up and read one after the other between frames, since a kept
- * run may have a long journal; when the last one is there the table is made. */
+/* The screen Compare: the marked runs, or all complete ones, as curves, as a table and as a list of
+ * the settings in which they differ. Runs are read one after the other in the background, because a
+ * saved run may have a long journal; the table is built once all are read. */
 #include "ui/app/app.h"
 #include "ui/app/plot_actions.h"
 #include "ui/app/run_cells.h"
@@ -24,11 +25,11 @@ static const struct key_binding bindings[] = {
      N_("what the curves show: losses, accuracy, learning rate, ms/image")},
     {'i', 0, ACTION_CURSOR, "i", N_("inspect"),
      N_("a cursor that reads the values of all runs; Left and Right move it")},
-    {'z', 0, ACTION_ZOOM_IN, "z", N_("zoom"), N_("look closer at the curves, where the cursor is")},
-    {'Z', 0, ACTION_ZOOM_OUT, "Z", NULL, N_("look from farther away")},
-    {'0', 0, ACTION_ZOOM_ALL, "0", NULL, N_("the whole runs again")},
-    {'<', 0, ACTION_PAN_LEFT, "<", NULL, N_("what lies to the left of a zoomed plot")},
-    {'>', 0, ACTION_PAN_RIGHT, ">", NULL, N_("what lies to the right of it")},
+    {'z', 0, ACTION_ZOOM_IN, "z", N_("zoom"), N_("zoom in at the cursor")},
+    {'Z', 0, ACTION_ZOOM_OUT, "Z", NULL, N_("zoom out")},
+    {'0', 0, ACTION_ZOOM_ALL, "0", NULL, N_("show the whole runs")},
+    {'<', 0, ACTION_PAN_LEFT, "<", NULL, N_("scroll a zoomed plot to the left")},
+    {'>', 0, ACTION_PAN_RIGHT, ">", NULL, N_("scroll it to the right")},
     {'p', 0, ACTION_PUBLISHED, "p", N_("published"),
      N_("the studies' published figures, marked as such")},
     {'e', 0, ACTION_EXPORT, "e", N_("export"),
@@ -45,7 +46,7 @@ static const struct key_binding bindings[] = {
     {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
     {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
     {'l', 0, ACTION_SCALE, "l", N_("log"), N_("axis scales: linear, log x, log y, log both")},
-    {'x', 0, ACTION_X, "x", N_("axis"), N_("what runs along the x axis: iteration, epoch, time")},
+    {'x', 0, ACTION_X, "x", N_("axis"), N_("the x axis: iteration, epoch, time")},
     {'g', 0, ACTION_SYMBOLS, "g", NULL, N_("graph symbols: braille, block, ASCII")},
 };
 static const struct key_table table = {N_("Comparing runs"), bindings,
@@ -54,9 +55,9 @@ static const struct key_table table = {N_("Comparing runs"), bindings,
 static const char *const view_names[COMPARE_KINDS] = {N_("Curves"), N_("Table"), N_("Settings")};
 
 static const double POLL_SECONDS = 0.02;
-static const double READ_SECONDS = 0.008; /* what is on a fast disk is there at once */
+static const double READ_SECONDS = 0.008; /* waits for a fast disk, to show the run in this frame */
 
-/* --- gathering --- */
+/* --- reading the runs --- */
 
 static bool any_marked(const struct app *app)
 {
@@ -71,8 +72,8 @@ struct compare_model *compare_model(const struct app *app)
     return app_state(app, SCREEN_COMPARE);
 }
 
-/* Curves of runs that are not looked at any more would only take memory. */
-static void close_kept(struct app *app)
+/* Unloads the curves of saved runs that are no longer shown, to free their memory. */
+static void unload_saved_runs(struct app *app)
 {
     const struct run_entry *in_sight = app_entry(app);
     for (size_t i = 0; i < app->shared.saved_runs.count; i++)
@@ -82,14 +83,14 @@ static void close_kept(struct app *app)
 
 static void go(struct app *app)
 {
-    struct compare_model *view = compare_model(app);
+    struct compare_model *model = compare_model(app);
     const struct run_entry *entry = app_run_in_front(app);
     loading_list_runs(app, true);
-    compare_model_clear(view);
-    close_kept(app);
-    view->in_sight = entry ? entry->run : NULL;
-    view->marked_only = any_marked(app);
-    view->gathering = true;
+    compare_model_clear(model);
+    unload_saved_runs(app);
+    model->in_sight = entry ? entry->run : NULL;
+    model->marked_only = any_marked(app);
+    model->gathering = true;
     app_show(app, SCREEN_COMPARE);
 }
 
@@ -101,17 +102,17 @@ static bool is_finished(const struct run_snapshot *snapshot)
 
 static bool is_wanted(const struct app *app, size_t index)
 {
-    const struct compare_model *view = compare_model(app);
+    const struct compare_model *model = compare_model(app);
     const struct run_entry *entry = app_run_at(app, index);
-    if (entry->run && entry->run == view->in_sight)
+    if (entry->run && entry->run == model->in_sight)
         return entry->snapshot.status != RUN_PREPARING;
-    if (view->marked_only)
+    if (model->marked_only)
         return entry->marked && !run_entry_is_waiting(entry) &&
                (run_entry_is_saved(entry) || entry->snapshot.status != RUN_PREPARING);
     return is_finished(&entry->snapshot) && runs_match(app, index);
 }
 
-/* The entry whose run was read; NULL: it is gone. */
+/* Returns the entry whose run was read, or NULL if it no longer exists. */
 static struct run_entry *entry_of(struct app *app, const struct run_read *read)
 {
     if (read->opened)
@@ -122,13 +123,13 @@ static struct run_entry *entry_of(struct app *app, const struct run_read *read)
     return NULL;
 }
 
-/* Takes over what was being read. False: it is not there yet. */
+/* Takes over the run that was being read. Returns false if reading is not complete. */
 static bool take_read(struct app *app)
 {
-    struct compare_model *view = compare_model(app);
-    if (!run_reader_wait(view->reader, READ_SECONDS))
+    struct compare_model *model = compare_model(app);
+    if (!run_reader_wait(model->reader, READ_SECONDS))
         return false;
-    struct run_read *read = run_reader_result(view->reader, 0);
+    struct run_read *read = run_reader_result(model->reader, 0);
     struct run_entry *entry = entry_of(app, read);
     if (entry && !entry->run) {
         run_entry_update(entry, read);
@@ -139,72 +140,72 @@ static bool take_read(struct app *app)
     if (read->files_error.kind != ERROR_NONE)
         app_say_error(app, &read->files_error);
     if (entry && entry->run)
-        compare_model_add(view, entry->run, &read->files);
-    view->next++;
-    run_reader_drop(view->reader);
-    view->reader = NULL;
+        compare_model_add(model, entry->run, &read->files);
+    model->next++;
+    run_reader_drop(model->reader);
+    model->reader = NULL;
     return true;
 }
 
-/* Begins to read one run, if it is wanted. */
-static void gather_one(struct app *app, size_t index)
+/* Starts to read run number `index` if it belongs to the comparison. */
+static void begin_read(struct app *app, size_t index)
 {
-    struct compare_model *view = compare_model(app);
+    struct compare_model *model = compare_model(app);
     const struct run_entry *entry = app_run_at(app, index);
     const char *directory = run_entry_directory(entry);
     struct error error;
     if (entry->refused || !directory || !is_wanted(app, index)) {
-        view->next++;
-    } else if (view->count == COMPARE_RUNS) {
-        view->left_out = true;
+        model->next++;
+    } else if (model->count == COMPARE_RUNS) {
+        model->left_out = true;
     } else {
-        view->reader =
+        model->reader =
             run_reader_start_open(RUN_DEPTH_COMPARED, &directory, &entry->run, 1, &error);
-        if (view->reader)
+        if (model->reader)
             return;
         app_say_error(app, &error);
-        view->next++;
+        model->next++;
     }
 }
 
 static void end_gathering(struct app *app)
 {
-    struct compare_model *view = compare_model(app);
+    struct compare_model *model = compare_model(app);
     struct error error;
-    view->gathering = false;
-    if (!compare_model_build(view, &error))
+    model->gathering = false;
+    if (!compare_model_build(model, &error))
         app_say_error(app, &error);
-    else if (view->left_out)
+    else if (model->left_out)
         app_say(app, ROLE_WARNING,
                 "These are the first %d; mark runs in the list (o, space) to choose others.",
                 COMPARE_RUNS);
-    if (!compare_model_has_values(view, view->trace))
-        compare_model_next_trace(view);
+    if (!compare_model_has_values(model, model->trace))
+        compare_model_next_trace(model);
 }
 
 static bool work(struct app *app)
 {
-    struct compare_model *view = compare_model(app);
-    if (!view->gathering || !app_is_in_front(app, SCREEN_COMPARE))
+    struct compare_model *model = compare_model(app);
+    if (!model->gathering || !app_is_in_front(app, SCREEN_COMPARE))
         return false;
     if (loading_read_outlines(app))
         return true;
-    if (loading_is_listing(app) || loading_any_unread(app) || (view->reader && !take_read(app)))
-        return false; /* they are looked at again soon */
-    while (!view->reader && view->next < app_run_count(app) && !view->left_out)
-        gather_one(app, view->next);
-    if (!view->reader && (view->next >= app_run_count(app) || view->left_out))
+    if (loading_is_listing(app) || loading_any_unread(app) || (model->reader && !take_read(app)))
+        return false; /* `busy` has it called again soon */
+    while (!model->reader && model->next < app_run_count(app) && !model->left_out)
+        begin_read(app, model->next);
+    if (!model->reader && (model->next >= app_run_count(app) || model->left_out))
         end_gathering(app);
-    return view->gathering;
+    return model->gathering;
 }
 
-/* --- deciding --- */
+/* --- keys --- */
 
-static void move(struct compare_model *view, long steps)
+static void move(struct compare_model *model, long steps)
 {
-    long last = (long)view->table.count - 1, to = (long)view->selected + steps;
-    view->selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
-    view->scroll = (size_t)(steps < 0 && view->scroll == 0 ? 0 : (long)view->scroll + steps);
+    long last = (long)model->table.count - 1, to = (long)model->selected + steps;
+    model->selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
+    model->scroll = (size_t)(steps < 0 && model->scroll == 0 ? 0 : (long)model->scroll + steps);
 }
 
 static void sort(struct app *app)
@@ -219,12 +220,12 @@ static void sort(struct app *app)
 
 static void toggle_published(struct app *app)
 {
-    struct compare_model *view = compare_model(app);
+    struct compare_model *model = compare_model(app);
     struct error error;
-    view->published = !view->published;
-    if (!compare_model_build(view, &error))
+    model->published = !model->published;
+    if (!compare_model_build(model, &error))
         app_say_error(app, &error);
-    else if (view->published)
+    else if (model->published)
         app_say(app, ROLE_STRONG, "With the published figures of Gondim Santos 2019.");
     else
         app_say(app, ROLE_STRONG, "Without published figures.");
@@ -232,10 +233,10 @@ static void toggle_published(struct app *app)
 
 static void open_selected(struct app *app)
 {
-    const struct compare_model *view = compare_model(app);
+    const struct compare_model *model = compare_model(app);
     for (size_t i = 0; i < app_run_count(app); i++) {
         const struct run_entry *entry = app_run_at(app, i);
-        if (entry->run && entry->run == view->table.rows[view->selected].run) {
+        if (entry->run && entry->run == model->table.rows[model->selected].run) {
             app_show_run(app, i);
             return;
         }
@@ -243,11 +244,11 @@ static void open_selected(struct app *app)
     app_say(app, ROLE_WARNING, "This row is published; there is no run to watch.");
 }
 
-/* Home and End stay with the rows. */
-static bool act_on_cursor(struct compare_model *view, enum action action)
+/* Moves the cursor of the curves, except for Home and End, which move the selected row. */
+static bool act_on_cursor(struct compare_model *model, enum action action)
 {
-    return view->kind == COMPARE_CURVES && view->window.cursor_on && action != ACTION_FIRST &&
-           action != ACTION_LAST && plot_move_cursor(&view->window, action);
+    return model->kind == COMPARE_CURVES && model->window.cursor_on && action != ACTION_FIRST &&
+           action != ACTION_LAST && plot_move_cursor(&model->window, action);
 }
 
 static bool take_key(struct app *app, int key)
@@ -258,13 +259,13 @@ static bool take_key(struct app *app, int key)
 
 static void act(struct app *app, enum action action)
 {
-    struct compare_model *view = compare_model(app);
-    if (view->gathering || view->count == 0 || act_on_cursor(view, action))
+    struct compare_model *model = compare_model(app);
+    if (model->gathering || model->count == 0 || act_on_cursor(model, action))
         return;
     switch (action) {
     case ACTION_VIEW:
-        view->kind = (enum compare_kind)((view->kind + 1) % COMPARE_KINDS);
-        view->left = view->scroll = 0;
+        model->kind = (enum compare_kind)((model->kind + 1) % COMPARE_KINDS);
+        model->left = model->scroll = 0;
         break;
     case ACTION_SORT:
         sort(app);
@@ -273,7 +274,7 @@ static void act(struct app *app, enum action action)
         toggle_published(app);
         break;
     case ACTION_QUANTITY:
-        compare_model_next_trace(view);
+        compare_model_next_trace(model);
         break;
     case ACTION_EXPORT:
         ask_compare_export(app);
@@ -283,49 +284,49 @@ static void act(struct app *app, enum action action)
         break;
     case ACTION_UP:
     case ACTION_DOWN:
-        move(view, action == ACTION_UP ? -1 : 1);
+        move(model, action == ACTION_UP ? -1 : 1);
         break;
     case ACTION_FIRST:
     case ACTION_LAST:
-        move(view, action == ACTION_FIRST ? -(long)view->table.count : (long)view->table.count);
+        move(model, action == ACTION_FIRST ? -(long)model->table.count : (long)model->table.count);
         break;
     case ACTION_LEFT:
-        view->left -= view->left > 0;
+        model->left -= model->left > 0;
         break;
     case ACTION_RIGHT:
-        view->left++; /* drawing takes it back where nothing is left over */
+        model->left++; /* drawing limits it */
         break;
     default:
-        plot_act(app, &view->window, action);
+        plot_act(app, &model->window, action);
         break;
     }
 }
 
 /* --- drawing --- */
 
-/* A run that is on moves its row, too. */
+/* Builds the table again from time to time while one of its runs is active. */
 static void refresh(struct app *app)
 {
-    struct compare_model *view = compare_model(app);
+    struct compare_model *model = compare_model(app);
     struct run_snapshot snapshot;
     struct error error;
     bool on = false;
-    for (size_t i = 0; i < view->count; i++) {
-        run_snapshot(view->runs[i], &snapshot);
+    for (size_t i = 0; i < model->count; i++) {
+        run_snapshot(model->runs[i], &snapshot);
         on = on || !run_status_is_over(snapshot.status);
     }
-    if (on && clock_seconds(view->built, clock_nanoseconds()) >= 1 &&
-        !compare_model_build(view, &error))
+    if (on && clock_seconds(model->built, clock_nanoseconds()) >= 1 &&
+        !compare_model_build(model, &error))
         app_say_error(app, &error);
 }
 
 static void draw_empty(struct app *app, struct rect body)
 {
-    struct compare_model *view = compare_model(app);
+    struct compare_model *model = compare_model(app);
     struct rect inside = {body.row, body.column + 2, body.rows, body.columns - 3};
-    if (view->gathering)
+    if (model->gathering)
         draw_format(&app->canvas, inside, 1, 0, ROLE_FAINT, _("Reading runs: %zu of %zu ..."),
-                    view->next, app_run_count(app));
+                    model->next, app_run_count(app));
     else
         draw_wrapped(
             &app->canvas, inside, 1, ROLE_FAINT,
@@ -336,13 +337,13 @@ static void draw_empty(struct app *app, struct rect body)
 
 static void draw_body(struct app *app, struct rect body)
 {
-    const struct compare_model *view = compare_model(app);
-    if (view->kind == COMPARE_SETTINGS)
+    const struct compare_model *model = compare_model(app);
+    if (model->kind == COMPARE_SETTINGS)
         compare_draw_settings(app, body);
-    else if (view->kind == COMPARE_TABLE)
+    else if (model->kind == COMPARE_TABLE)
         compare_draw_table(app, body);
-    else if (body.rows >= 30) { /* room for both */
-        int rows = compare_table_rows(view), most = body.rows / 2;
+    else if (body.rows >= 30) { /* curves and table both fit */
+        int rows = compare_table_rows(model), most = body.rows / 2;
         rows = rows > most ? most : rows;
         struct rect upper = {body.row, body.column, body.rows - rows - 1, body.columns};
         struct rect lower = {body.row + body.rows - rows, body.column, rows, body.columns};
@@ -354,18 +355,18 @@ static void draw_body(struct app *app, struct rect body)
 
 static void draw(struct app *app, struct rect body)
 {
-    struct compare_model *view = compare_model(app);
-    if (view->gathering || view->table.count == 0) {
+    struct compare_model *model = compare_model(app);
+    if (model->gathering || model->table.count == 0) {
         draw_empty(app, body);
         return;
     }
     refresh(app);
     if (body.rows >= 8) {
         struct rect tabs = {body.row, body.column, 1, body.columns};
-        int end = draw_tabs(&app->canvas, tabs, view_names, COMPARE_KINDS, view->kind);
+        int end = draw_tabs(&app->canvas, tabs, view_names, COMPARE_KINDS, model->kind);
         char text[64];
         int room = tabs.columns - end - 2,
-            width = snprintf(text, sizeof text, _("sorted: %s"), compare_model_sort_name(view));
+            width = snprintf(text, sizeof text, _("sorted: %s"), compare_model_sort_name(model));
         if (width <= room)
             draw_right(&app->canvas, tabs, 0, ROLE_FAINT, text);
         body.row++;
@@ -396,14 +397,14 @@ static double busy(const struct app *app)
     return reading ? POLL_SECONDS : INFINITY;
 }
 
-/* The comparison borrows the runs that it shows: it is left when one of them goes. */
+/* The comparison borrows its runs, so the screen closes when one of them is removed. */
 static void notice(struct app *app, enum screen_event event, struct run_entry *entry)
 {
-    struct compare_model *view = compare_model(app);
-    if (event == EVENT_X_AXIS) /* each run would have another stretch */
-        view->window = (struct plot_window){0};
+    struct compare_model *model = compare_model(app);
+    if (event == EVENT_X_AXIS) /* the zoomed range would differ between the runs */
+        model->window = (struct plot_window){0};
     else if (event == EVENT_RUN_REMOVED || (event == EVENT_RUN_REPLACED && entry->run)) {
-        compare_model_clear(view);
+        compare_model_clear(model);
         app_leave(app, SCREEN_COMPARE);
     }
 }

@@ -1,6 +1,6 @@
-/* The comparison as a table, with what is to be said about the selected row below it; and the
- * settings that differ. Number and network stay where they are, the other columns move with Left
- * and Right. */
+/* The comparison as a table, with notes about the selected row below it, and the list of settings
+ * that differ. The columns of mark and network are fixed; Left and Right scroll the other columns.
+ */
 #include "ui/screens/compare/compare_view.h"
 
 #include "base/language.h"
@@ -15,44 +15,44 @@
 enum { CELL = 640, NETWORK = 1, FIRST_TIME = 8, WIDEST = 36, HEAD_ROWS = 2, NOTE_ROWS = 4 };
 enum { MAX_COLUMNS = FIRST_TIME + COMPARE_DEVICES };
 
-enum role compare_row_role(const struct compare_model *view, size_t row)
+enum role compare_row_role(const struct compare_model *model, size_t row)
 {
-    size_t run = compare_model_run_of_row(view, row);
+    size_t run = compare_model_run_of_row(model, row);
     return run < COMPARE_RUNS ? (enum role)(ROLE_SERIES + run % THEME_SERIES) : ROLE_FAINT;
 }
 
-int compare_table_rows(const struct compare_model *view)
+int compare_table_rows(const struct compare_model *model)
 {
-    return HEAD_ROWS + (int)view->table.count + 1 + NOTE_ROWS;
+    return HEAD_ROWS + (int)model->table.count + 1 + NOTE_ROWS;
 }
 
 /* --- columns --- */
 
-static int width_of(const struct compare_model *view, size_t column)
+static int width_of(const struct compare_model *model, size_t column)
 {
     char cell[CELL], lower[CELL];
-    compare_model_heading(view, column, cell, lower, sizeof cell);
+    compare_model_heading(model, column, cell, lower, sizeof cell);
     size_t widest = columns_of(cell), width = columns_of(lower);
-    widest = (width > widest ? width : widest) + (column == view->sort && column > 0);
-    for (size_t row = 0; row < view->table.count; row++) {
-        width = columns_of(compare_model_cell(view, row, column, cell, sizeof cell));
+    widest = (width > widest ? width : widest) + (column == model->sort && column > 0);
+    for (size_t row = 0; row < model->table.count; row++) {
+        width = columns_of(compare_model_cell(model, row, column, cell, sizeof cell));
         widest = width > widest ? width : widest;
     }
     return widest > WIDEST ? WIDEST : (int)widest;
 }
 
-/* Fills starts and widths (0: out of sight) for the room there is; returns whether columns are left
- * over on the right. */
-static bool place_columns(const struct compare_model *view, int columns, int *starts, int *widths)
+/* Fills in the columns' starts and widths (0: not shown). Returns whether columns on the right do
+ * not fit. */
+static bool place_columns(const struct compare_model *model, int columns, int *starts, int *widths)
 {
     int at = 1;
-    size_t count = compare_columns(&view->table);
+    size_t count = compare_columns(&model->table);
     bool cut = false;
     for (size_t i = 0; i < count; i++) {
         widths[i] = starts[i] = 0;
-        if (i > NETWORK && i - NETWORK - 1 < view->left)
+        if (i > NETWORK && i - NETWORK - 1 < model->left)
             continue;
-        int width = width_of(view, i);
+        int width = width_of(model, i);
         cut = cut || (at + width > columns && i > NETWORK);
         if (cut)
             continue;
@@ -63,17 +63,17 @@ static bool place_columns(const struct compare_model *view, int columns, int *st
     return cut;
 }
 
-/* No farther than until the last column is in sight. */
-static bool fit_columns(struct compare_model *view, int columns, int *starts, int *widths)
+/* Places the columns as place_columns does, and limits the scrolling to the last column. */
+static bool fit_columns(struct compare_model *model, int columns, int *starts, int *widths)
 {
-    while (view->left > 0) {
-        view->left--;
-        if (place_columns(view, columns, starts, widths)) {
-            view->left++;
+    while (model->left > 0) {
+        model->left--;
+        if (place_columns(model, columns, starts, widths)) {
+            model->left++;
             break;
         }
     }
-    return place_columns(view, columns, starts, widths);
+    return place_columns(model, columns, starts, widths);
 }
 
 static void put(struct app *app, struct rect line, size_t column, int start, int width,
@@ -88,11 +88,11 @@ static void put(struct app *app, struct rect line, size_t column, int start, int
 
 static void draw_head(struct app *app, struct rect area, const int *starts, const int *widths)
 {
-    const struct compare_model *view = compare_model(app);
+    const struct compare_model *model = compare_model(app);
     char upper[CELL], lower[CELL], marked[CELL + 8];
-    for (size_t i = 0; i < compare_columns(&view->table); i++) {
-        bool sorted = i > 0 && i == view->sort;
-        compare_model_heading(view, i, upper, lower, sizeof upper);
+    for (size_t i = 0; i < compare_columns(&model->table); i++) {
+        bool sorted = i > 0 && i == model->sort;
+        compare_model_heading(model, i, upper, lower, sizeof upper);
         snprintf(marked, sizeof marked, "%s%s", sorted ? app->canvas.glyphs->down : "",
                  lower[0] ? lower : upper);
         struct rect line = {area.row, area.column, 1, area.columns};
@@ -106,20 +106,20 @@ static void draw_head(struct app *app, struct rect area, const int *starts, cons
 static void draw_row(struct app *app, struct rect line, size_t row, const int *starts,
                      const int *widths)
 {
-    const struct compare_model *view = compare_model(app);
-    bool selected = row == view->selected;
+    const struct compare_model *model = compare_model(app);
+    bool selected = row == model->selected;
     char cell[CELL];
     if (selected) {
         draw_fill(&app->canvas, line, ROLE_FOCUS);
         draw_text(&app->canvas, line, 0, 0, ROLE_FOCUS, ">");
         draw_cursor(&app->canvas, line, 0, 0);
     }
-    for (size_t i = 0; i < compare_columns(&view->table); i++) {
-        enum role role = i <= NETWORK                ? compare_row_role(view, row)
-                         : view->table.rows[row].run ? ROLE_TEXT
-                                                     : ROLE_FAINT;
-        compare_model_cell(view, row, i, cell, sizeof cell);
-        if (i == 0) /* the mark that its curve carries */
+    for (size_t i = 0; i < compare_columns(&model->table); i++) {
+        enum role role = i <= NETWORK                 ? compare_row_role(model, row)
+                         : model->table.rows[row].run ? ROLE_TEXT
+                                                      : ROLE_FAINT;
+        compare_model_cell(model, row, i, cell, sizeof cell);
+        if (i == 0) /* the mark of the run's curve */
             snprintf(cell, sizeof cell, "%c", compare_model_row_mark(row));
         put(app, line, i, starts[i], widths[i], selected ? ROLE_FOCUS : role, cell);
     }
@@ -136,15 +136,15 @@ static bool any_alike(const struct comparison *table, size_t row)
     return false;
 }
 
-/* What one device gains over another; returns the row after. */
+/* Draws how much faster one device is than another. Returns the row after. */
 static int draw_speed_ups(struct app *app, struct rect area, int line)
 {
-    const struct compare_model *view = compare_model(app);
-    const struct comparison *table = &view->table;
+    const struct compare_model *model = compare_model(app);
+    const struct comparison *table = &model->table;
     char text[160];
     for (size_t fast = 0; fast < table->device_count; fast++)
         for (size_t slow = 0; slow < table->device_count; slow++) {
-            const double factor = compare_speed_up(table, view->selected, fast, slow);
+            const double factor = compare_speed_up(table, model->selected, fast, slow);
             if (!(factor > 1))
                 continue;
             snprintf(text, sizeof text, _("%s is %.3g times as fast as %s."), table->devices[fast],
@@ -154,7 +154,7 @@ static int draw_speed_ups(struct app *app, struct rect area, int line)
     return line;
 }
 
-/* Where the accuracy is from, in a sentence about the run and its data. */
+/* Returns the origin of the accuracy as part of a sentence about the run and its data. */
 static const char *accuracy_words(const char *accuracy)
 {
     return strcmp(accuracy, "validation") == 0 ? N_("%.520s on %.512s, validation accuracy")
@@ -164,9 +164,9 @@ static const char *accuracy_words(const char *accuracy)
 
 static void draw_notes(struct app *app, struct rect area)
 {
-    const struct compare_model *view = compare_model(app);
-    const struct comparison *table = &view->table;
-    const struct compare_row *row = &table->rows[view->selected];
+    const struct compare_model *model = compare_model(app);
+    const struct comparison *table = &model->table;
+    const struct compare_row *row = &table->rows[model->selected];
     struct compare_gap gap;
     char text[1400];
     int line = 0;
@@ -176,14 +176,14 @@ static void draw_notes(struct app *app, struct rect area)
     else
         snprintf(text, sizeof text, gettext(accuracy_words(row->accuracy)), row->name, row->data);
     line = draw_wrapped(&app->canvas, area, line, ROLE_TEXT, text);
-    if (any_alike(table, view->selected))
+    if (any_alike(table, model->selected))
         line = draw_wrapped(&app->canvas, area, line, ROLE_STRONG,
                             /* xgettext:no-c-format */
                             _("~N: not distinguishable from row N on this device (95 % intervals "
                               "overlap)"));
     line = draw_speed_ups(app, area, line);
     for (size_t d = 0; d < table->device_count; d++)
-        if (compare_gap(table, view->selected, d, &gap)) {
+        if (compare_gap(table, model->selected, d, &gap)) {
             snprintf(text, sizeof text, "? %s: %s", gap.what, gap.command);
             line = draw_wrapped(&app->canvas, area, line, ROLE_FAINT, text);
         }
@@ -191,21 +191,21 @@ static void draw_notes(struct app *app, struct rect area)
 
 void compare_draw_table(struct app *app, struct rect area)
 {
-    struct compare_model *view = compare_model(app);
+    struct compare_model *model = compare_model(app);
     int starts[MAX_COLUMNS] = {0}, widths[MAX_COLUMNS] = {0};
     bool notes = area.rows >= 10;
-    if (area.rows < HEAD_ROWS + 1 || view->table.count == 0)
+    if (area.rows < HEAD_ROWS + 1 || model->table.count == 0)
         return;
-    bool right = fit_columns(view, area.columns - 1, starts, widths);
+    bool right = fit_columns(model, area.columns - 1, starts, widths);
     draw_head(app, area, starts, widths);
     struct rect list = {area.row + HEAD_ROWS, area.column,
                         area.rows - HEAD_ROWS - (notes ? NOTE_ROWS + 1 : 0), area.columns};
-    view->top = table_scroll(view->top, view->selected, (size_t)list.rows, view->table.count);
+    model->top = table_scroll(model->top, model->selected, (size_t)list.rows, model->table.count);
     int row = 0;
-    for (; row < list.rows && view->top + (size_t)row < view->table.count; row++) {
+    for (; row < list.rows && model->top + (size_t)row < model->table.count; row++) {
         struct rect line = {list.row + row, list.column, 1, list.columns};
-        draw_row(app, line, view->top + (size_t)row, starts, widths);
-        targets_add_row(&app->canvas.targets, line, view->top + (size_t)row, view->selected);
+        draw_row(app, line, model->top + (size_t)row, starts, widths);
+        targets_add_row(&app->canvas.targets, line, model->top + (size_t)row, model->selected);
     }
     if (right)
         draw_right(&app->canvas, area, 0, ROLE_FAINT, app->canvas.glyphs->right);
@@ -220,14 +220,14 @@ enum { LABEL = 17, VALUE = 20 };
 
 static void draw_setting(struct app *app, struct rect line, const struct config_field *field)
 {
-    const struct compare_model *view = compare_model(app);
+    const struct compare_model *model = compare_model(app);
     char value[512], shown[512];
     draw_text(&app->canvas, line, 0, 1, ROLE_FAINT, gettext(field->label));
-    for (size_t row = view->left, column = LABEL; row < view->table.count; row++) {
-        size_t run = compare_model_run_of_row(view, row);
+    for (size_t row = model->left, column = LABEL; row < model->table.count; row++) {
+        size_t run = compare_model_run_of_row(model, row);
         if (run == COMPARE_RUNS)
             continue;
-        config_get(run_config(view->runs[run]), field->key, value, sizeof value);
+        config_get(run_config(model->runs[run]), field->key, value, sizeof value);
         columns_fit(value[0] ? value : _("none"), VALUE - 2, shown, sizeof shown);
         draw_text(&app->canvas, line, 0, (int)column, ROLE_TEXT, shown);
         column += VALUE;
@@ -236,44 +236,44 @@ static void draw_setting(struct app *app, struct rect line, const struct config_
 
 static void draw_setting_heads(struct app *app, struct rect line)
 {
-    const struct compare_model *view = compare_model(app);
+    const struct compare_model *model = compare_model(app);
     char shown[128], text[160];
-    for (size_t row = view->left, column = LABEL; row < view->table.count; row++) {
-        size_t run = compare_model_run_of_row(view, row);
+    for (size_t row = model->left, column = LABEL; row < model->table.count; row++) {
+        size_t run = compare_model_run_of_row(model, row);
         if (run == COMPARE_RUNS)
             continue;
         snprintf(text, sizeof text, "%c %s", compare_model_row_mark(row),
-                 run_facts(view->runs[run])->network);
+                 run_facts(model->runs[run])->network);
         columns_fit(text, VALUE - 2, shown, sizeof shown);
-        draw_text(&app->canvas, line, 0, (int)column, compare_row_role(view, row), shown);
+        draw_text(&app->canvas, line, 0, (int)column, compare_row_role(model, row), shown);
         column += VALUE;
     }
 }
 
 void compare_draw_settings(struct app *app, struct rect area)
 {
-    struct compare_model *view = compare_model(app);
+    struct compare_model *model = compare_model(app);
     const struct config_field *fields[64];
-    size_t count = compare_model_differences(view, fields);
+    size_t count = compare_model_differences(model, fields);
     size_t fitting = area.columns > LABEL + VALUE ? (size_t)(area.columns - LABEL) / VALUE : 1;
-    if (view->left + fitting > view->count)
-        view->left = view->count > fitting ? view->count - fitting : 0;
+    if (model->left + fitting > model->count)
+        model->left = model->count > fitting ? model->count - fitting : 0;
     struct rect line = {area.row, area.column, area.rows > 0, area.columns};
     draw_setting_heads(app, line);
     draw_cursor(&app->canvas, line, 0, LABEL);
-    if (view->left + fitting < view->count)
+    if (model->left + fitting < model->count)
         draw_right(&app->canvas, line, 0, ROLE_FAINT, app->canvas.glyphs->right);
     size_t rows = area.rows > 3 ? (size_t)area.rows - 3 : 0;
-    if (view->scroll + rows > count)
-        view->scroll = count > rows ? count - rows : 0;
-    for (size_t i = view->scroll; i < count && i - view->scroll < rows; i++) {
+    if (model->scroll + rows > count)
+        model->scroll = count > rows ? count - rows : 0;
+    for (size_t i = model->scroll; i < count && i - model->scroll < rows; i++) {
         line.row++;
         draw_setting(app, line, fields[i]);
     }
     struct rect note = {line.row + 2, area.column + 1, area.row + area.rows - line.row - 2,
                         area.columns - 2};
     char text[96];
-    if (view->count < 2)
+    if (model->count < 2)
         snprintf(text, sizeof text, _("There is one run: nothing differs."));
     else
         snprintf(text, sizeof text, _("The other %zu settings are the same."),

@@ -1,17 +1,19 @@
-/* compare_draw.h: the comparison's table, settings and curves on the screen. */
+/* compare_view.h: drawing of a comparison: table, settings and curves. */
 #ifndef TINCA_UI_SCREENS_COMPARE_COMPARE_VIEW_H
 #define TINCA_UI_SCREENS_COMPARE_COMPARE_VIEW_H
 
 #include "ui/app/app.h"
 #include "ui/screens/compare/compare_model.h"
 
+/* Draws the table, with notes about the selected row below it. */
 void compare_draw_table(struct app *app, struct rect area);
-/* The rows that the table would like to have. */
-int compare_table_rows(const struct compare_model *view);
+/* Returns how many rows the table needs to show everything. */
+int compare_table_rows(const struct compare_model *model);
+/* Draws the settings in which the runs differ. */
 void compare_draw_settings(struct app *app, struct rect area);
+/* Draws the curves of all runs and the key that names them. */
 void compare_draw_curves(struct app *app, struct rect area);
-
-/* The colour of a row. */
-enum role compare_row_role(const struct compare_model *view, size_t row);
+/* Returns the colour of a row and of its curve. */
+enum role compare_row_role(const struct compare_model *model, size_t row);
 
 #endif

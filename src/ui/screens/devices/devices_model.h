@@ -1,4 +1,4 @@
-/* devices_view.h: what the screen of devices holds. */
+/* devices_model.h: the state of the screen Devices. */
 #ifndef TINCA_UI_SCREENS_DEVICES_DEVICES_MODEL_H
 #define TINCA_UI_SCREENS_DEVICES_DEVICES_MODEL_H
 
@@ -6,11 +6,11 @@
 #include "session/measure/device_meter.h"
 
 struct devices_model {
-    struct device_meter *meter; /* NULL: the screen was not shown yet */
+    struct device_meter *meter; /* takes the samples; NULL: the screen was not shown yet */
     struct host host;
     struct host_processor processor;
-    struct device_sample sample; /* as of the last frame */
-    int scroll;
+    struct device_sample sample; /* drawn in the last frame */
+    int scroll;                  /* first line shown */
 };
 
 #endif

@@ -1,6 +1,6 @@
-/* The devices: what can compute here, how busy it is, and what limits it. The figures are sampled
- * by session/measure/device_meter.h while this screen is shown. Lines are laid out from the top and
- * shown from `scroll` on. */
+/* The screen Devices: the processors and GPUs of this machine, their load and their limits. The
+ * values are sampled by session/measure/device_meter.h while the screen is shown. Lines are laid
+ * out from the top and drawn from line `scroll` on. */
 #include "ui/app/app.h"
 
 #include "base/host/host.h"
@@ -42,15 +42,15 @@ static struct devices_model *devices_model(const struct app *app)
 static void open(struct app *app)
 {
     struct error error;
-    struct devices_model *view = devices_model(app);
-    if (!view->meter) {
-        host_describe(&view->host);
-        host_describe_processor(&view->processor);
-        view->meter = device_meter_start(&error);
-        if (!view->meter)
+    struct devices_model *model = devices_model(app);
+    if (!model->meter) {
+        host_describe(&model->host);
+        host_describe_processor(&model->processor);
+        model->meter = device_meter_start(&error);
+        if (!model->meter)
             app_say_error(app, &error);
     }
-    view->scroll = 0;
+    model->scroll = 0;
 }
 
 static void act(struct app *app, enum action action)
@@ -72,7 +72,7 @@ static void act(struct app *app, enum action action)
 struct writer {
     struct app *app;
     struct rect area;
-    int line; /* of the whole text */
+    int line; /* next line, counted from the top of the text */
 };
 
 static int row_of(const struct writer *writer)
@@ -87,7 +87,7 @@ static void put_heading(struct writer *writer, const char *text)
     writer->line++;
 }
 
-/* A label and what belongs to it, broken into lines where it is long. */
+/* Writes a label and a formatted value, which is wrapped if it is long. */
 __attribute__((format(printf, 4, 5))) static void put(struct writer *writer, const char *label,
                                                       enum role role, const char *format, ...)
 {
@@ -141,25 +141,25 @@ static void put_caches(struct writer *writer, const uint64_t *caches)
 
 static void put_processor(struct writer *writer)
 {
-    const struct devices_model *view = devices_model(writer->app);
+    const struct devices_model *model = devices_model(writer->app);
     const char *chosen = instruction_set_name(host_instruction_set());
-    const char *best = instruction_set_name(view->host.instruction_set);
+    const char *best = instruction_set_name(model->host.instruction_set);
     put_heading(writer, _("Processor"));
-    put(writer, _("model"), ROLE_STRONG, "%s", view->host.cpu);
+    put(writer, _("model"), ROLE_STRONG, "%s", model->host.cpu);
     put(writer, _("cores"), ROLE_TEXT,
-        ngettext("%zu that may be used", "%zu that may be used", view->host.cores),
-        view->host.cores);
+        ngettext("%zu that may be used", "%zu that may be used", model->host.cores),
+        model->host.cores);
     put(writer, _("instructions"), ROLE_TEXT, "%s",
-        view->processor.sets[0] ? view->processor.sets : _("not available"));
+        model->processor.sets[0] ? model->processor.sets : _("not available"));
     if (strcmp(chosen, best) == 0)
         put(writer, _("kernels"), ROLE_TEXT, _("%s, the strongest set that runs here"), chosen);
     else
         put(writer, _("kernels"), ROLE_WARNING, _("%s, as TINCA_CPU asks; %s would run here"),
             chosen, best);
-    put_caches(writer, view->processor.caches);
+    put_caches(writer, model->processor.caches);
 }
 
-/* As many cores side by side as there is room for. */
+/* Writes the load of each core, as many cores beside each other as fit. */
 static void put_cores(struct writer *writer, const struct host_load *load)
 {
     int across = (writer->area.columns - 2) / CORE_COLUMNS;
@@ -273,7 +273,7 @@ static void put_gpus(struct writer *writer, const struct device_sample *sample)
     else if (sample->why_no_gpu[0])
         put(writer, _("none"), ROLE_TEXT, "%s", sample->why_no_gpu);
     else if (sample->gpu_count == 0)
-        put(writer, _("none"), ROLE_TEXT, "%s", _("the driver finds no card"));
+        put(writer, _("none"), ROLE_TEXT, "%s", _("the driver finds no GPU"));
     for (size_t i = 0; i < sample->gpu_count; i++)
         put_gpu(writer, &sample->gpus[i], i);
 }
@@ -296,26 +296,26 @@ static void put_drivers(struct writer *writer)
 
 static void draw(struct app *app, struct rect body)
 {
-    struct devices_model *view = devices_model(app);
+    struct devices_model *model = devices_model(app);
     struct writer writer = {app, body, 0};
-    bool sampled = view->meter && device_meter_read(view->meter, &view->sample);
+    bool sampled = model->meter && device_meter_read(model->meter, &model->sample);
     put_processor(&writer);
     if (sampled) {
-        put_load(&writer, &view->sample);
-        put_memory(&writer, &view->sample.load);
-        put_gpus(&writer, &view->sample);
+        put_load(&writer, &model->sample);
+        put_memory(&writer, &model->sample.load);
+        put_gpus(&writer, &model->sample);
     }
     put_drivers(&writer);
     int furthest = writer.line > body.rows ? writer.line - body.rows : 0;
-    if (view->scroll > furthest) { /* draw again from where the text still fills the screen */
-        view->scroll = furthest;
+    if (model->scroll > furthest) { /* draws again, so that the text fills the screen */
+        model->scroll = furthest;
         draw_fill(&app->canvas, body, ROLE_TEXT);
         draw(app, body);
         return;
     }
-    if (view->scroll > 0)
+    if (model->scroll > 0)
         draw_right(&app->canvas, body, 0, ROLE_FAINT, app->canvas.glyphs->up);
-    if (view->scroll < furthest)
+    if (model->scroll < furthest)
         draw_right(&app->canvas, body, body.rows - 1, ROLE_FAINT, app->canvas.glyphs->down);
     draw_cursor(&app->canvas, body, 0, 1);
 }

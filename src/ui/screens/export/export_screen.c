@@ -1,5 +1,6 @@
-/* Where to export what, and as what. The format and the ending of the name follow each other; the
- * writing is a job of session/, whose end is told as news. */
+/* The dialog Export asks for the runs, the format and the name of the file. Changing the format
+ * changes the name's extension, and the other way round. A job of session/ writes the file in the
+ * background; ui/app/exporting.c reports its end. */
 #include "ui/app/app.h"
 
 #include "base/files/file.h"
@@ -16,7 +17,7 @@
 #include <time.h>
 
 enum { PICK_FORMAT, PICK_WHAT, PICKS };
-enum what { WHAT_SESSION, WHAT_THIS, WHAT_MARKED, WHATS };
+enum export_scope { SCOPE_SESSION, SCOPE_THIS, SCOPE_MARKED, SCOPES };
 
 static const struct {
     const char *ending, *name;
@@ -28,10 +29,10 @@ static const struct {
     [EXPORT_REPORT_PICTURE] = {".md", N_("Markdown: a report and its picture")},
 };
 
-/* The answers of the dialog so far. */
+/* The state of the open dialog. */
 struct export_state {
-    enum export_format format; /* which the name's ending stands for */
-    enum what parts[WHATS];    /* the meaning of each choice of "What" */
+    enum export_format format;        /* matches the name's extension */
+    enum export_scope scopes[SCOPES]; /* by choice in the row "What" */
 };
 
 static struct export_state *export_state(const struct app *app)
@@ -39,41 +40,43 @@ static struct export_state *export_state(const struct app *app)
     return app_state(app, SCREEN_EXPORT);
 }
 
-/* --- what --- */
+/* --- the runs --- */
 
-static bool is_part(const struct app *app, enum what what, const struct run_entry *entry)
+static bool is_in_scope(const struct app *app, enum export_scope scope,
+                        const struct run_entry *entry)
 {
     if (!run_entry_directory(entry))
         return false;
-    return what == WHAT_SESSION  ? !run_entry_is_saved(entry)
-           : what == WHAT_MARKED ? entry->marked
-                                 : entry == run_actions_subject(app);
+    return scope == SCOPE_SESSION  ? !run_entry_is_saved(entry)
+           : scope == SCOPE_MARKED ? entry->marked
+                                   : entry == run_actions_subject(app);
 }
 
-static size_t count_parts(const struct app *app, enum what what)
+static size_t count_scope(const struct app *app, enum export_scope scope)
 {
     size_t count = 0;
     for (size_t i = 0; i < app_run_count(app); i++)
-        count += is_part(app, what, app_run_at(app, i));
+        count += is_in_scope(app, scope, app_run_at(app, i));
     return count;
 }
 
-/* What is offered, in the order of `enum what`; the n-th of them, or WHATS. */
-static enum what offered(const struct app *app, size_t n)
+/* Returns choice number `n` of those that contain at least one run, or SCOPES if there are fewer.
+ */
+static enum export_scope offered(const struct app *app, size_t n)
 {
-    for (enum what what = WHAT_SESSION; what < WHATS; what++)
-        if (count_parts(app, what) > 0 && n-- == 0)
-            return what;
-    return WHATS;
+    for (enum export_scope scope = SCOPE_SESSION; scope < SCOPES; scope++)
+        if (count_scope(app, scope) > 0 && n-- == 0)
+            return scope;
+    return SCOPES;
 }
 
-static void describe(const struct app *app, enum what what, char *text, size_t size)
+static void describe(const struct app *app, enum export_scope scope, char *text, size_t size)
 {
-    size_t count = count_parts(app, what);
-    if (what == WHAT_SESSION)
+    size_t count = count_scope(app, scope);
+    if (scope == SCOPE_SESSION)
         snprintf(text, size, ngettext("the session, %zu run", "the session, %zu runs", count),
                  count);
-    else if (what == WHAT_MARKED)
+    else if (scope == SCOPE_MARKED)
         snprintf(text, size, ngettext("%zu marked run", "%zu marked runs", count), count);
     else
         snprintf(text, size, _("this run, %.63s"), runs_display_name(run_actions_subject(app)));
@@ -87,7 +90,7 @@ static bool ends_in(const char *text, const char *ending)
     return end > 0 && length > end && strcmp(text + length - end, ending) == 0;
 }
 
-/* The name gets the ending of the format that was chosen. */
+/* Gives the name the extension of the format that was chosen. */
 static void change_ending(struct dialog *dialog, enum export_format from, enum export_format to)
 {
     char name[sizeof dialog->edit.text];
@@ -98,7 +101,7 @@ static void change_ending(struct dialog *dialog, enum export_format from, enum e
     line_edit_begin(&dialog->edit, name, sizeof dialog->edit.text, true);
 }
 
-/* The format follows the ending that was typed; without a known one it stays. */
+/* Sets the format from the extension that was typed; an unknown extension changes nothing. */
 static void follow_ending(struct app *app)
 {
     const char *name = app->dialog.edit.text;
@@ -112,7 +115,7 @@ static void follow_ending(struct app *app)
         }
 }
 
-/* Whether something would be replaced. */
+/* Returns whether the export would replace a file. */
 static bool replaces(enum export_format format, const char *path)
 {
     char other[sizeof((struct dialog *)0)->edit.text + 32];
@@ -145,18 +148,20 @@ static void edited(struct app *app)
 
 /* --- the answer --- */
 
-static struct export_item *gather(const struct app *app, enum what what, size_t *count,
-                                  struct error *error)
+static struct export_item *collect_items(const struct app *app, enum export_scope scope,
+                                         size_t *count, struct error *error)
 {
     struct export_item *items =
-        memory_new(count_parts(app, what), sizeof *items, "an export", error);
+        memory_new(count_scope(app, scope), sizeof *items, "an export", error);
     *count = 0;
     for (size_t i = 0; items && i < app_run_count(app); i++) {
         const struct run_entry *entry = app_run_at(app, i);
-        if (!is_part(app, what, entry))
+        if (!is_in_scope(app, scope, entry))
             continue;
         struct export_item *item = &items[(*count)++];
-        item->run = run_entry_is_saved(entry) ? NULL : entry->run; /* a kept one may be closed */
+        item->run = run_entry_is_saved(entry)
+                        ? NULL
+                        : entry->run; /* a saved run may be unloaded meanwhile */
         snprintf(item->directory, sizeof item->directory, "%s", run_entry_directory(entry));
     }
     return items;
@@ -166,16 +171,16 @@ static void answer_export(struct app *app, size_t choice)
 {
     struct error error = {0};
     struct dialog *dialog = &app->dialog;
-    enum what what = export_state(app)->parts[dialog->picks[PICK_WHAT].selected];
+    enum export_scope scope = export_state(app)->scopes[dialog->picks[PICK_WHAT].selected];
     size_t count;
     (void)choice;
-    if (!dialog->edit.text[0] || what == WHATS) {
-        dialog->open = what != WHATS;
+    if (!dialog->edit.text[0] || scope == SCOPES) {
+        dialog->open = scope != SCOPES;
         return;
     }
     if (!dialog_may_write(dialog, replaces(export_state(app)->format, dialog->edit.text)))
         return;
-    struct export_item *items = gather(app, what, &count, &error);
+    struct export_item *items = collect_items(app, scope, &count, &error);
     if (items && export_job_start(&app->shared.export, export_state(app)->format, items, count,
                                   dialog->edit.text, &error))
         app_say(app, ROLE_TEXT, _("Writing %s ..."), app->shared.export.path);
@@ -189,18 +194,18 @@ static void answer_export(struct app *app, size_t choice)
 static void fill_picks(struct app *app)
 {
     struct dialog *dialog = &app->dialog;
-    struct dialog_pick *format = &dialog->picks[PICK_FORMAT], *what = &dialog->picks[PICK_WHAT];
+    struct dialog_pick *format = &dialog->picks[PICK_FORMAT], *scope = &dialog->picks[PICK_WHAT];
     dialog->pick_count = PICKS;
     format->label = _("Format");
-    what->label = _("What");
+    scope->label = _("What");
     for (size_t i = 0; i < EXPORT_FORMATS; i++)
         snprintf(format->values[format->count++], sizeof format->values[0], "%s",
                  gettext(formats[i].name));
-    for (enum what one; (one = offered(app, what->count)) != WHATS; what->count++) {
-        export_state(app)->parts[what->count] = one;
-        describe(app, one, what->values[what->count], sizeof what->values[0]);
-        if (app_is_in_front(app, SCREEN_RUNS) && one == WHAT_MARKED) /* what they are marked for */
-            what->selected = what->count;
+    for (enum export_scope offer; (offer = offered(app, scope->count)) != SCOPES; scope->count++) {
+        export_state(app)->scopes[scope->count] = offer;
+        describe(app, offer, scope->values[scope->count], sizeof scope->values[0]);
+        if (app_is_in_front(app, SCREEN_RUNS) && offer == SCOPE_MARKED) /* marking suggests it */
+            scope->selected = scope->count;
     }
 }
 
@@ -213,7 +218,7 @@ static void ask_export(struct app *app)
     const struct run_entry *entry = front->run ? front->run(app) : NULL;
     const char *directory = entry ? run_entry_directory(entry) : NULL;
     snprintf(app->shared.subject, sizeof app->shared.subject, "%s", directory ? directory : "");
-    if (offered(app, 0) == WHATS) {
+    if (offered(app, 0) == SCOPES) {
         app_say(app, ROLE_WARNING, _("There is no run to export yet: r starts one."));
         return;
     }

@@ -1,5 +1,5 @@
-/* Help, made from the tables that dispatch the keys. The part about the screen one comes from is
- * first. */
+/* The screen Help, made from the tables that dispatch the keys. It begins with the keys of the
+ * screen from which it was opened. */
 #include "ui/app/app.h"
 
 #include "base/language.h"
@@ -28,7 +28,7 @@ static const struct {
         "over 10 iterations + 2 % of those done")},
     {N_("raw"),
      N_("every iteration's loss; where many share a column, from the least to the greatest")},
-    {N_("best epoch"), N_("the one with the best validation accuracy; its weights are kept")},
+    {N_("best epoch"), N_("the one with the best validation accuracy; its weights are saved")},
     {N_("Caffe's mean"),
      N_("the running mean as Caffe prints it, with the drift of its rounding errors")},
     {N_("exact mean"), N_("the same mean of the same losses, without drift: it is never negative")},
@@ -37,7 +37,7 @@ static const struct {
     {"v", N_("on a log axis: a value at or below zero, which has no place there; the legend counts "
              "them")},
     {"<>", N_("the plot is zoomed (0 shows all again), or follows the newest points")},
-    {"!", N_("a finding sets in there: v shows what it is")},
+    {"!", N_("a finding begins there: v shows it")},
     {N_("ms/image"), N_("milliseconds of an iteration divided by the batch; now, and the median")},
     {"~2", N_("in a comparison: the times of this row and of row 2 cannot be told apart")},
     {"?", N_("in a comparison: not measured; the selected row says which command would")},
@@ -45,11 +45,11 @@ static const struct {
      N_("the memory of a plan: where each layer's values and gradients lie, and when")},
     {"GEMM", N_("matrix products; nn, nt and tn say which operand is transposed")},
     {N_("UPDATE/W"), N_("how far a step moved the weights, by their size; about 1e-3 is usual")},
-    {N_("memory"), N_("what the program holds, and what the plan forecast for the run")},
+    {N_("memory"), N_("memory of the program, and the plan's forecast for the run")},
 };
 
 struct help_state {
-    int scroll; /* lines */
+    int scroll; /* first line shown */
 };
 
 static struct help_state *help_state(const struct app *app)
@@ -73,12 +73,12 @@ static void act(struct app *app, enum action action)
         app_back(app);
 }
 
-/* --- drawing: lines are laid out from the top and shown from help_scroll on --- */
+/* --- drawing: lines are laid out from the top and drawn from line `scroll` on --- */
 
 struct writer {
     struct app *app;
     struct rect area;
-    int line; /* of the whole text */
+    int line; /* next line, counted from the top of the text */
 };
 
 static void put_heading(struct writer *writer, const char *title)
@@ -92,7 +92,7 @@ static void put_entry(struct writer *writer, const char *name, const char *text)
 {
     char line[512];
     int indent = writer->area.columns >= 50 ? 14 : 8;
-    int beside = (int)columns_of(gettext(name)) + 3; /* one that is longer moves its text */
+    int beside = (int)columns_of(gettext(name)) + 3; /* a long name shifts its text */
     indent = beside > indent ? beside : indent;
     int width = writer->area.columns - indent - 1;
     bool first = true;
@@ -138,8 +138,7 @@ static void draw(struct app *app, struct rect body)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         put_entry(&writer, words[i].word, words[i].meaning);
     int furthest = writer.line > body.rows ? writer.line - body.rows : 0;
-    if (help_state(app)->scroll >
-        furthest) { /* draw again from where the text still fills the screen */
+    if (help_state(app)->scroll > furthest) { /* draws again, so that the text fills the screen */
         help_state(app)->scroll = furthest;
         draw_fill(&app->canvas, body, ROLE_TEXT);
         draw(app, body);

@@ -1,4 +1,5 @@
-/* The log: every line of news of this sitting, the newest last. */
+/* The screen Log: all messages of this session, the newest last, with a search and the selected
+ * message in full. */
 #include "ui/app/app.h"
 
 #include "base/language.h"
@@ -17,17 +18,17 @@ static const struct key_binding bindings[] = {
     {UI_PAGE_UP, 0, ACTION_PAGE_UP, N_("PgUp"), N_("page"), NULL},
     {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, N_("PgDn"), NULL, NULL},
     {UI_HOME, 0, ACTION_FIRST, N_("Home"), NULL, NULL},
-    {UI_END, 0, ACTION_LAST, N_("End"), N_("newest"), N_("the newest line; new ones move it on")},
+    {UI_END, 0, ACTION_LAST, N_("End"), N_("newest"), N_("the newest line, and follow new ones")},
 };
 static const struct key_table table = {N_("The log"), bindings, sizeof bindings / sizeof *bindings};
 
 enum { PAGE = 10, DETAIL_ROWS = 3 };
 
-/* --- deciding --- */
+/* --- keys --- */
 
 struct log_state {
-    size_t selected, top; /* among the lines that match */
-    bool left_end;        /* the user went up: new lines do not move the selection */
+    size_t selected, top; /* counted among the lines that match the search */
+    bool left_end;        /* the user has moved up: new lines do not move the selection */
     bool searching;
     struct line_edit search;
 };
@@ -145,7 +146,7 @@ static void draw_search(struct app *app, struct rect area)
         draw_cursor(&app->canvas, area, 0, column + (int)cursor);
 }
 
-/* The selected line in full, below the others. */
+/* Draws the selected message in full, below the list. */
 static void draw_detail(struct app *app, struct rect area, const struct log_line *line)
 {
     struct log_state *view = log_state(app);
@@ -171,7 +172,7 @@ static void draw(struct app *app, struct rect body)
     if (app->shared.log.count == 0)
         draw_wrapped(
             &app->canvas, list, 1, ROLE_FAINT,
-            _("Nothing was told yet: starts, ends, findings and errors of runs come here."));
+            _("There are no messages yet: starts, ends, findings and errors of runs come here."));
     if (!view->left_end || view->selected >= count)
         view->selected = count > 0 ? count - 1 : 0;
     view->top = table_scroll(view->top, view->selected, rows, count);

@@ -1,7 +1,7 @@
-/* The plan's arena as a map: time runs to the right through the forward and the backward pass, the
- * address upwards. A cell shows the array that lies at its middle; what is empty is free then. The
- * selected array is shown however small it is. The workspace lies above all of them at all times,
- * and gets one line. */
+/* The plan's arena as a map: the x axis is the execution order of the forward and the backward
+ * pass, the y axis the address. A cell shows the array that occupies the cell's centre; an empty
+ * cell is free memory. The selected array is shown however small it is. The workspace lies above
+ * all arrays at all times, and gets one line. */
 #include "ui/app/app.h"
 #include "ui/screens/run/run_model.h"
 
@@ -18,16 +18,16 @@
 
 static const char *const kind_names[] = {N_("values"), N_("gradients"), N_("saved"),
                                          N_("values again")};
-/* The plans of networks that are trained against each other. */
+/* Names of the plans in adversarial training. */
 static const char *const arena_names[] = {N_("generator"), N_("discriminator, learning"),
                                           N_("discriminator, judging")};
-/* Colours repeat what the shades say. */
+/* Colours by kind of array; shades show the same without colour. */
 static const enum role kind_roles[] = {ROLE_SERIES, ROLE_SERIES + 1, ROLE_SERIES + 2,
                                        ROLE_SERIES + 3};
 
-/* --- deciding --- */
+/* --- selection --- */
 
-/* The array of rank `nth` by size. */
+/* Returns array number `nth`, counted from the largest. */
 static const struct inspection_array *nth_largest(const struct inspection_arena *arena, size_t nth)
 {
     for (size_t i = 0; i < arena->array_count; i++) {
@@ -57,7 +57,7 @@ static bool act(struct app *app, enum action action)
         view->selected = action == ACTION_FIRST ? 0 : SIZE_MAX / 2;
         return true;
     case ACTION_RIGHT:
-    case ACTION_LEFT: /* there are three at the most, and it is taken modulo their number */
+    case ACTION_LEFT: /* +5 is -1 modulo 1, 2 and 3, and there are at most three arenas */
         view->arena += action == ACTION_RIGHT ? 1 : 5;
         view->selected = 0;
         return true;
@@ -72,11 +72,11 @@ struct map {
     const struct inspection_arena *arena;
     const struct inspection_array *selected;
     struct rect area;
-    double times, bytes; /* of what is mapped: all but the workspace */
+    double times, bytes; /* extent of the map, without the workspace */
 };
 
-/* The cells [*from, *to) of `count` whose middles lie within first..last of `all`; with `visible`
- * one at least. */
+/* Writes the range [*from, *to) of `count` cells whose centres lie within first..last of `all`;
+ * with `visible` the range has at least one cell. */
 static void cells_of(double first, double last, double all, int count, bool visible, int *from,
                      int *to)
 {
@@ -89,7 +89,7 @@ static void cells_of(double first, double last, double all, int count, bool visi
     *to = *from + 1;
 }
 
-/* With its name at the left, where that has room. */
+/* Draws an array's rectangle, with its name at the left if it fits. */
 static void draw_array(struct canvas *canvas, const struct map *map,
                        const struct inspection_array *array)
 {
@@ -109,7 +109,7 @@ static void draw_array(struct canvas *canvas, const struct map *map,
                   selected ? ROLE_FOCUS : ROLE_TEXT, array->name);
 }
 
-/* The workspace above, addresses at the left, the passes below. */
+/* Draws the workspace above the map, addresses at the left and the passes below. */
 static void draw_frame(struct canvas *canvas, const struct map *map, struct rect labels, bool above,
                        bool below)
 {
@@ -152,9 +152,9 @@ static void draw_map(struct canvas *canvas, struct rect area, const struct inspe
     draw_frame(canvas, &map, labels, above, below);
 }
 
-/* --- around it --- */
+/* --- legend and selected array --- */
 
-/* What has no room is left out from the right. */
+/* Draws the legend; entries that do not fit are left out at the right. */
 static void draw_legend(struct canvas *canvas, struct rect area, const char *name, bool again)
 {
     int column = 1;
@@ -179,7 +179,7 @@ static void write_time(const struct inspection_arena *arena, uint64_t time, char
         snprintf(text, size, _("forward %llu"), (unsigned long long)time + 1);
     else if (time < arena->times && arena->times == 2 * arena->steps)
         snprintf(text, size, _("backward %llu"), (unsigned long long)(2 * arena->steps - time));
-    else if (time < arena->times) /* passes that are run again are counted with the others */
+    else if (time < arena->times) /* recomputed passes are counted with the others */
         snprintf(text, size, _("pass %llu of %llu on the way back"),
                  (unsigned long long)time - arena->steps + 1,
                  (unsigned long long)(arena->times - arena->steps));
@@ -204,9 +204,9 @@ static void draw_selected(struct canvas *canvas, struct rect area,
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
-                 const struct run_display *news)
+                 const struct run_display *display)
 {
-    (void)news;
+    (void)display;
     struct arena_model *view = &run_model(app)->arena;
     struct rect area = layout->view;
     const struct inspection *seen = insight_get(app, entry, area);
@@ -230,4 +230,4 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
 }
 
 const struct view view_arena = {
-    .name = N_("Arena"), .spreads = true, .looks = true, .draw = draw, .act = act};
+    .name = N_("Arena"), .covers_figures = true, .inspects = true, .draw = draw, .act = act};

@@ -8,9 +8,9 @@
 #include "ui/screens/run/views.h"
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
-                 const struct run_display *news)
+                 const struct run_display *display)
 {
-    (void)news;
+    (void)display;
     run_plot_draw(app, entry, layout);
 }
 

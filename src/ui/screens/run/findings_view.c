@@ -1,4 +1,4 @@
-/* What was found amiss: each with the iteration it set in and what it means. */
+/* The findings about a run, each with the iteration at which it began and what it means. */
 #include "ui/app/app.h"
 #include "ui/screens/run/run_model.h"
 
@@ -22,11 +22,11 @@ static void draw_finding(struct app *app, struct rect area, int row, const struc
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
-                 const struct run_display *news)
+                 const struct run_display *display)
 {
     const struct rect area = layout->view;
     struct rect inside = {area.row, area.column + 2, area.rows, area.columns - 3};
-    int row = 0, count = (int)news->now.finding_count;
+    int row = 0, count = (int)display->now.finding_count;
     if (count == 0) {
         draw_wrapped(&app->canvas, inside, 1, ROLE_FAINT,
                      _("Nothing found so far. Watched for: negative loss (Caffe's running mean), "

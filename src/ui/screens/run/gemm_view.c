@@ -1,5 +1,5 @@
-/* Matrix products by kind and shape, as Trindade's study tabulated SGEMM calls: nn, nt and tn say
- * which operand is transposed. Seconds are summed over threads. */
+/* The matrix products of an iteration by kind and shape, as Trindade's study tabulated SGEMM calls.
+ * The kinds nn, nt and tn say which operand is transposed. Seconds are summed over all threads. */
 #include "ui/app/app.h"
 #include "ui/screens/run/run_model.h"
 
@@ -35,7 +35,7 @@ static const struct gemm_row *product_at(const struct inspection *seen, size_t r
     return &seen->networks[*network].gemm[row];
 }
 
-/* Of what all threads together had. */
+/* Returns `seconds` as a share of the time that all threads together had. */
 static double share(const struct inspection *seen, double seconds)
 {
     return 100 * seconds / (seen->seconds * (double)seen->threads);
@@ -108,7 +108,7 @@ static void sum_up(const struct inspection *seen, struct sum sums[GEMM_TN + 2])
         }
 }
 
-/* The sums by kind: the study's table. */
+/* Draws the sums by kind, as in the study's table. */
 static void draw_sums(struct canvas *canvas, struct rect area, const struct inspection *seen)
 {
     struct sum sums[GEMM_TN + 2] = {0};
@@ -127,9 +127,9 @@ static void draw_sums(struct canvas *canvas, struct rect area, const struct insp
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
-                 const struct run_display *news)
+                 const struct run_display *display)
 {
-    (void)news;
+    (void)display;
     char whole[160];
     struct insight_table_view *view = &run_model(app)->gemm;
     const struct inspection *seen = insight_get(app, entry, layout->view);
@@ -171,4 +171,4 @@ static bool act(struct app *app, enum action action)
 }
 
 const struct view view_gemm = {
-    .name = N_("GEMM"), .spreads = true, .looks = true, .draw = draw, .act = act};
+    .name = N_("GEMM"), .covers_figures = true, .inspects = true, .draw = draw, .act = act};

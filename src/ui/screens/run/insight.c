@@ -1,3 +1,6 @@
+/* Inspections of a run: the worker measures the next iterations when it is asked, and publishes the
+ * result. A new one is requested every five seconds, or after a hundred times the cost of the last
+ * one if that is longer. The tables sort a list of row numbers and draw the part that fits. */
 #include "ui/screens/run/insight.h"
 
 #include "base/clock.h"
@@ -14,7 +17,7 @@
 
 static const double RENEW_SECONDS = 5, RENEW_COSTS = 100;
 
-/* --- asking --- */
+/* --- requests --- */
 
 static bool is_old(const struct insight *insight, const struct inspection *seen)
 {
@@ -39,7 +42,7 @@ void insight_request(struct insight *insight, struct run_entry *entry)
         insight->asked = run_send(entry->run, COMMAND_INSPECT, 0);
 }
 
-/* --- nothing seen --- */
+/* --- no inspection yet --- */
 
 static void draw_bench_command(struct canvas *canvas, struct rect area, int row,
                                const struct run_config *config)
@@ -67,13 +70,13 @@ static void explain(struct app *app, const struct run_entry *entry, struct rect 
                          : _("Measuring the next iterations ..."));
     } else if (entry->live) {
         draw_wrapped(canvas, area, 1, ROLE_FAINT,
-                     _("What goes on inside is measured by the process that has the run, while "
-                       "somebody looks there. What it has kept is shown when the run is over."));
+                     _("These values are measured by the process that computes the run, while this "
+                       "view is open there. What it has saved is shown when the run is over."));
     } else {
         int row = draw_wrapped(canvas, area, 1, ROLE_FAINT,
-                               _("Not measured: nobody looked here while the run was on. Open this "
-                                 "view during a run and it is measured and kept. A benchmark "
-                                 "tells the same of the network alone:"));
+                               _("Not measured: this view was not open during the run. Open it "
+                                 "during a run to measure and save these values. A benchmark "
+                                 "measures the same for the network alone:"));
         draw_bench_command(canvas, area, row + 1, &entry->config);
     }
 }
@@ -88,7 +91,7 @@ const struct inspection *insight_get(struct app *app, struct run_entry *entry, s
     return seen;
 }
 
-/* --- tables: deciding --- */
+/* --- tables: keys and order --- */
 
 static bool is_sortable(const struct insight_table *table, size_t column)
 {
@@ -115,7 +118,7 @@ static int greatest_first(const void *a, const void *b)
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* False: memory is out. */
+/* Sorts view->order. Returns false if there is no memory. */
 static bool sort_rows(struct insight_table_view *view, const struct insight_table *table)
 {
     if (!memory_grow(&view->order, &view->capacity, table->row_count, sizeof *view->order,
@@ -124,7 +127,7 @@ static bool sort_rows(struct insight_table_view *view, const struct insight_tabl
     for (size_t i = 0; i < table->row_count; i++)
         view->order[i] = (struct insight_row){
             view->sort == 0 ? 0 : table->key(table->context, i, view->sort), i};
-    if (table->row_count > 0) /* else there may be no array yet */
+    if (table->row_count > 0) /* else `order` may be NULL */
         qsort(view->order, table->row_count, sizeof *view->order, greatest_first);
     return true;
 }
@@ -172,7 +175,7 @@ struct insight_layout insight_layout(const struct insight_table_view *view, stru
                                      int rows)
 {
     struct insight_layout layout = {0};
-    const int least = 4; /* a heading and some rows */
+    const int least = 4; /* rows of a useful table: a heading and three rows */
     int summary = area.rows >= 5;
     layout.summary = (struct rect){area.row, area.column, summary, area.columns};
     area.row += summary;
@@ -189,7 +192,7 @@ struct insight_layout insight_layout(const struct insight_table_view *view, stru
     return layout;
 }
 
-/* --- sentences --- */
+/* --- text --- */
 
 int insight_draw_text(struct canvas *canvas, struct rect area, int row, enum role role,
                       const char *format, ...)
@@ -220,7 +223,7 @@ static void draw_cell(struct canvas *canvas, struct rect cell, bool right, enum 
         draw_text(canvas, cell, 0, 0, role, text);
 }
 
-/* The column that sorts is marked. */
+/* Draws the column headings and marks the one that sorts. */
 static void draw_heading(const struct insight_table_view *view, const struct insight_table *table,
                          struct canvas *canvas, struct rect area, const int *starts,
                          const int *widths)

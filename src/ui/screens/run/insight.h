@@ -1,5 +1,5 @@
-/* insight.h: what the views inside a run share: looks are asked for while one of them is in sight,
- * and tables of what was seen that scroll and are sorted. */
+/* insight.h: what the views of a run's insides (layers, GEMM, weights, arena) share: they request
+ * an inspection from the run's worker, and show it in tables that scroll and can be sorted. */
 #ifndef TINCA_UI_SCREENS_RUN_INSIGHT_H
 #define TINCA_UI_SCREENS_RUN_INSIGHT_H
 
@@ -15,32 +15,33 @@
 
 struct app;
 
-/* When the run in sight was asked last, and when it answered. */
+/* The last request for an inspection and its answer. */
 struct insight {
-    const struct run *run;
-    uint64_t iteration; /* of the last answer; 0: none */
-    uint64_t answered;  /* clock_nanoseconds */
-    bool asked;         /* no answer yet */
+    const struct run *run; /* the run that was asked */
+    uint64_t iteration;    /* iteration of the last answer; 0: none */
+    uint64_t answered;     /* time of the last answer (clock_nanoseconds) */
+    bool asked;            /* a request is pending */
 };
 
-/* Asks for a look, when there is none or it is old. Looks cost the run at most a hundredth of its
- * time. */
+/* Requests an inspection of the run if there is none or it is old. Inspections are so rare that
+ * they cost the run at most a hundredth of its time. */
 void insight_request(struct insight *insight, struct run_entry *entry);
 
-/* What was seen, to be used at once; NULL: nothing, and `area` says why and what to do. */
+/* Returns the newest inspection, valid until the next call for this run. If there is none, it draws
+ * into `area` why and what to do, and returns NULL. */
 const struct inspection *insight_get(struct app *app, struct run_entry *entry, struct rect area);
 
 /* --- tables --- */
 
-/* Rows of what was seen. Sorted by a column with a key: in the order of the rows for the first
- * one, else the greatest first. */
+/* The contents of a table. Sorted by column 0 it has the order of its rows; sorted by another
+ * column the row with the greatest key comes first. */
 struct insight_table {
     const struct table_column *columns;
     size_t column_count, row_count;
-    const void *context;
+    const void *context; /* passed to `cell` and `key` */
     void (*cell)(const void *context, size_t row, size_t column, char *text, size_t size);
     double (*key)(const void *context, size_t row, size_t column); /* NaN comes last */
-    unsigned sortable;                                             /* a bit a column */
+    unsigned sortable;                                             /* bit per column */
 };
 
 struct insight_row {
@@ -48,34 +49,39 @@ struct insight_row {
     size_t row;
 };
 
+/* Selection, scrolling and sort order of a table. Starts as {0}. */
 struct insight_table_view {
-    size_t selected, top; /* places in sorted order */
-    size_t sort;          /* a column */
-    int turn;             /* of the sort column, to be taken when the columns are known */
-    bool details;         /* where both have no room: the selected row instead of the table */
-    int page;             /* rows in sight */
-    struct insight_row *order;
-    size_t capacity;
+    size_t selected, top;      /* positions in sorted order */
+    size_t sort;               /* column */
+    int turn;                  /* steps by which the next frame changes the sort column */
+    bool details;              /* shows the selected row's details where both do not fit */
+    int page;                  /* rows that the last frame showed */
+    struct insight_row *order; /* rows in sorted order */
+    size_t capacity;           /* elements of `order` */
 };
 
-/* Draws heading and rows; returns the number of the selected row. row_count > 0. */
+/* Draws the heading and the rows, sorted. `table` must have at least one row. Returns the number of
+ * the selected row. */
 size_t insight_table_draw(struct insight_table_view *view, const struct insight_table *table,
                           struct canvas *canvas, struct rect area);
+/* Applies an action (move, sort, details) to the view. Returns false if it is none of these. */
 bool insight_table_act(struct insight_table_view *view, enum action action);
+/* Frees the sorted order. */
 void insight_table_free(struct insight_table_view *view);
 
-/* Splits an area: a line that sums up, the table, and details of `rows` lines below it, which where
- * there is no room for both replace the table (view->details) or are left out. */
+/* The parts of a view's area. */
 struct insight_layout {
-    struct rect summary, table, details; /* empty: not in sight */
+    struct rect summary, table, details; /* empty: not shown */
 };
+/* Returns how `area` is divided into a summary line, the table and `rows` lines of details. If
+ * table and details do not both fit, one of them is shown, as view->details says. */
 struct insight_layout insight_layout(const struct insight_table_view *view, struct rect area,
                                      int rows);
 
-/* A sentence from `row` on, as many lines as it takes; returns the row after it. printf's. */
+/* Draws a formatted text from `row` on, in as many lines as it needs. Returns the row after it. */
 int insight_draw_text(struct canvas *canvas, struct rect area, int row, enum role role,
                       const char *format, ...) __attribute__((format(printf, 5, 6)));
-/* The line that sums up: the whole sentence or, where it does not fit, the short one. */
+/* Draws `sentence` into one line or, if it does not fit, `brief`. */
 void insight_draw_summary(struct canvas *canvas, struct rect area, enum role role,
                           const char *sentence, const char *brief);
 

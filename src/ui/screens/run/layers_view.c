@@ -1,5 +1,5 @@
-/* Layer by layer: where an iteration's time goes, how fast each works, which kernel it has and why
- * not a faster one. Of a generator and a discriminator both, in one table. */
+/* A table of the layers: the time that each takes in an iteration, its speed, its kernel and why it
+ * has no faster one. In adversarial training the table lists generator and discriminator. */
 #include "ui/app/app.h"
 #include "ui/screens/run/run_model.h"
 
@@ -25,7 +25,7 @@ static const struct table_column columns[COLUMNS] = {
     [KERNEL] = {N_("KERNEL"), 20, 6, false, true},
 };
 
-/* The first column is left out where there is but one network. */
+/* The first column, the network, is left out if there is only one. */
 struct context {
     const struct inspection *seen;
     size_t first;
@@ -148,13 +148,13 @@ static void draw_details(struct canvas *canvas, struct rect area,
                        choice_translate(layer->choice, choice, sizeof choice));
     if (layer->memory_bytes == 0)
         draw_wrapped(canvas, inside, row, ROLE_FAINT,
-                     _("It works in its input's memory and needs none of its own."));
+                     _("It works in place, in its input's memory."));
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
-                 const struct run_display *news)
+                 const struct run_display *display)
 {
-    (void)news;
+    (void)display;
     struct insight_table_view *view = &run_model(app)->layers;
     const struct inspection *seen = insight_get(app, entry, layout->view);
     if (!seen)
@@ -186,4 +186,4 @@ static bool act(struct app *app, enum action action)
 }
 
 const struct view view_layers = {
-    .name = N_("Layers"), .spreads = true, .looks = true, .draw = draw, .act = act};
+    .name = N_("Layers"), .covers_figures = true, .inspects = true, .draw = draw, .act = act};

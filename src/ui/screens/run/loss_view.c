@@ -1,6 +1,6 @@
-/* The negative-loss laboratory: the arithmetic of Caffe's running mean at one iteration, as tinca
- * explain prints it. Without a choice it is the iteration most worth looking at, or the one under
- * the cursor of the curves. */
+/* The Loss lab: the arithmetic of Caffe's running mean at one iteration, which shows how the
+ * displayed loss can become negative; `tinca explain` prints the same. The view begins at the most
+ * interesting iteration, follows the cursor of the curves, and moves with the arrow keys. */
 #include "ui/app/app.h"
 #include "ui/screens/run/run_model.h"
 
@@ -14,7 +14,7 @@
 
 enum { MARGIN = 1, INDENT = 2, GAP = 2, PARTS = 10 };
 
-/* --- which iteration --- */
+/* --- choice of the iteration --- */
 
 static uint64_t last_of(const struct series *series)
 {
@@ -22,7 +22,7 @@ static uint64_t last_of(const struct series *series)
     return count > 0 ? series->points[count - 1].iteration : 0;
 }
 
-/* Where the cursor of the curves has been moved, the view goes too. */
+/* Chooses the iteration under the curves' cursor if the cursor has moved. */
 static void follow_cursor(struct app *app, const struct series *series)
 {
     struct loss_model *view = &run_model(app)->loss;
@@ -36,7 +36,7 @@ static void follow_cursor(struct app *app, const struct series *series)
         view->iteration = series->points[point].iteration;
 }
 
-/* The iteration in sight; 0: there is none. */
+/* Returns the iteration that is shown; 0: there is none. */
 static uint64_t shown(struct app *app, const struct run_entry *entry)
 {
     struct loss_model *view = &run_model(app)->loss;
@@ -114,7 +114,7 @@ static bool act(struct app *app, enum action action)
     }
 }
 
-/* --- drawing: lines from `top` on --- */
+/* --- drawing --- */
 
 struct widths {
     int label, value, bits, rounding;
@@ -140,7 +140,7 @@ static struct widths measure(const struct lesson_line *lines, size_t count)
     return widths;
 }
 
-/* What has room beside the values: the roundings first, then the bits. */
+/* Draws a line: label and value, then the rounding and the bits if they fit. */
 static void draw_line(struct canvas *canvas, struct rect area, int row,
                       const struct lesson_line *line, const struct widths *widths)
 {
@@ -148,7 +148,7 @@ static void draw_line(struct canvas *canvas, struct rect area, int row,
         draw_text(canvas, area, row, 0, ROLE_HEADING, line->label);
         return;
     }
-    /* a number that is cut would be another number: rather the label is */
+    /* a cut number would be a wrong number, so the label is cut instead */
     const int last = area.columns - (int)columns_of(line->value);
     const int wanted = INDENT + widths->label + GAP, value = wanted < last ? wanted : last;
     const struct rect left = {area.row, area.column, area.rows, value - 1};
@@ -177,7 +177,7 @@ static void draw_head(struct canvas *canvas, struct rect area, const struct loss
     insight_draw_summary(canvas, area, ROLE_STRONG, whole, brief);
 }
 
-/* The conclusion from `row` on, which may lie outside; returns the row after it. */
+/* Draws the conclusion from `row` on, which may lie outside the area. Returns the row after it. */
 static int draw_sentences(struct canvas *canvas, struct rect area, int row,
                           const struct loss_lesson *lesson)
 {
@@ -192,7 +192,7 @@ static int draw_sentences(struct canvas *canvas, struct rect area, int row,
     return row;
 }
 
-/* What is below the last row is said, or nobody looks for it. */
+/* Draws how many lines are hidden below the last row. */
 static void draw_rest(struct canvas *canvas, struct rect area, int hidden)
 {
     char text[80];
@@ -204,12 +204,12 @@ static void draw_rest(struct canvas *canvas, struct rect area, int hidden)
 
 static void draw_lesson(struct app *app, struct rect area, const struct loss_lesson *lesson)
 {
-    enum { MARKED_ROWS = 4 }; /* less room is for the lesson alone */
+    enum { MARKED_ROWS = 4 }; /* a smaller area has no line for the hidden ones */
     struct loss_model *view = &run_model(app)->loss;
     struct lesson_line lines[LESSON_LINES_MAX];
     const int count = (int)loss_lesson_lines(lesson, lines);
     const struct widths widths = measure(lines, (size_t)count);
-    const int rows = area.rows; /* from there on nothing is drawn, only counted */
+    const int rows = area.rows; /* from this row on lines are only counted */
     const int total = count + 1 + draw_sentences(&app->canvas, area, rows, lesson) - rows;
     area.rows -= total > rows && rows >= MARKED_ROWS;
     view->hidden = total > area.rows ? total - area.rows : 0;
@@ -222,9 +222,9 @@ static void draw_lesson(struct app *app, struct rect area, const struct loss_les
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
-                 const struct run_display *news)
+                 const struct run_display *display)
 {
-    (void)news;
+    (void)display;
     struct error error;
     struct loss_lesson lesson;
     struct loss_model *view = &run_model(app)->loss;
@@ -234,8 +234,8 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
     const uint64_t iteration = shown(app, entry);
     if (run_facts(entry->run)->mean_only) {
         draw_wrapped(&app->canvas, area, 1, ROLE_FAINT,
-                     _("This run was imported from a log that tells Caffe's mean alone, and not "
-                       "the losses it was made from."));
+                     _("This run was imported from a log that has Caffe's mean, but not the losses "
+                       "it was made from."));
         return;
     }
     if (!loss_walk_to(&view->walk, series, run_config(entry->run)->average_loss, iteration, &lesson,
@@ -251,4 +251,5 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
     draw_lesson(app, area, &lesson);
 }
 
-const struct view view_loss = {.name = N_("Loss lab"), .spreads = true, .draw = draw, .act = act};
+const struct view view_loss = {
+    .name = N_("Loss lab"), .covers_figures = true, .draw = draw, .act = act};

@@ -1,4 +1,5 @@
-/* The forecast by kind beside what was measured, and the measured over time. */
+/* Memory of the process: the forecast by kind beside the measured value, and a curve of the
+ * measured value over time. */
 #include "ui/app/app.h"
 #include "ui/screens/run/run_model.h"
 
@@ -14,7 +15,7 @@
 
 struct row {
     const char *label;
-    uint64_t bytes; /* 0: there is none, or it was not measured */
+    uint64_t bytes; /* 0: none, or not measured */
 };
 
 /* --- the table --- */
@@ -36,7 +37,7 @@ static void draw_row(struct canvas *canvas, struct rect area, int line, const st
         draw_gauge(canvas, area, line, start, width, (double)row->bytes / (double)most, ROLE_GAUGE);
 }
 
-/* Returns the line after the table. */
+/* Draws the table and returns the row after it. */
 static int draw_table(struct canvas *canvas, struct rect area, const struct run_facts *facts,
                       uint64_t measured, uint64_t highest)
 {
@@ -60,7 +61,7 @@ static int draw_table(struct canvas *canvas, struct rect area, const struct run_
     return 1 + count + (area.rows >= 10);
 }
 
-/* What a memory limit costs, where there is one and it does something. Returns the next free line.
+/* Draws what the memory limit costs in time, if a limit has an effect. Returns the next free row.
  */
 static int draw_limit(struct canvas *canvas, struct rect area, int row,
                       const struct memory_forecast *forecast)
@@ -74,7 +75,8 @@ static int draw_limit(struct canvas *canvas, struct rect area, int row,
 
 /* --- over time --- */
 
-/* Of a run of millions of points some thousands are enough: memory changes slowly. 0: not known. */
+/* Writes the least and the greatest measured value; 0: not known. It samples some thousands of the
+ * points, because memory changes slowly and a run may have millions of points. */
 static void find_extremes(const struct series *series, uint64_t *least, uint64_t *most)
 {
     const size_t count = series_count(series);
@@ -86,7 +88,7 @@ static void find_extremes(const struct series *series, uint64_t *least, uint64_t
     }
 }
 
-/* One point a column of dots. */
+/* Draws the measured values, one point for each column of dots. */
 static void draw_curve(struct app *app, struct rect area, const struct series *series,
                        uint64_t most)
 {
@@ -125,19 +127,20 @@ static void draw_history(struct app *app, struct rect area, const struct series 
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
-                 const struct run_display *news)
+                 const struct run_display *display)
 {
     struct rect area = layout->view;
-    if (!news->facts) {
+    if (!display->facts) {
         draw_text(&app->canvas, area, 1, 2, ROLE_FAINT, _("Known when the run is prepared."));
         return;
     }
     uint64_t least, most;
     const struct series *series = run_series(entry->run);
     find_extremes(series, &least, &most);
-    int row = draw_table(&app->canvas, area, news->facts, news->steady.memory_measured, most) + 1;
+    int row =
+        draw_table(&app->canvas, area, display->facts, display->steady.memory_measured, most) + 1;
     struct rect note = {area.row, area.column + 1, area.rows, area.columns - 2};
-    row = draw_limit(&app->canvas, note, row, &news->facts->forecast);
+    row = draw_limit(&app->canvas, note, row, &display->facts->forecast);
     if (area.rows >= row + 8)
         row = draw_wrapped(&app->canvas, note, row, ROLE_FAINT,
                            _("Measured is what the whole program holds: the network, whose size is "
@@ -150,4 +153,4 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
     draw_history(app, history, series, least, most);
 }
 
-const struct view view_memory = {.name = N_("Memory"), .spreads = true, .draw = draw};
+const struct view view_memory = {.name = N_("Memory"), .covers_figures = true, .draw = draw};

@@ -1,4 +1,4 @@
-/* The dialog for another learning rate: a number, which Up and Down double and halve. */
+/* The dialog for another learning rate: a number that Up and Down double and halve. */
 #include "ui/screens/run/rate_dialog.h"
 
 #include "base/language.h"
@@ -38,7 +38,7 @@ static bool rate_key(struct app *app, int key)
     return true;
 }
 
-static void forget_note(struct app *app)
+static void clear_note(struct app *app)
 {
     app->dialog.note[0] = '\0';
 }
@@ -56,6 +56,6 @@ void ask_rate(struct app *app, double factor)
         _("It is %g now. The schedule goes on from the new rate. Up and down double and halve it."),
         entry->snapshot.learning_rate);
     dialog->edit_key = rate_key;
-    dialog->edited = forget_note;
+    dialog->edited = clear_note;
     set_rate(dialog, entry->snapshot.learning_rate * factor);
 }

@@ -1,10 +1,10 @@
-/* rate_dialog.h: the dialog for another learning rate of the run that is on. */
+/* rate_dialog.h: the dialog that changes the learning rate of the active run. */
 #ifndef TINCA_UI_SCREENS_RUN_RATE_DIALOG_H
 #define TINCA_UI_SCREENS_RUN_RATE_DIALOG_H
 
 struct app;
 
-/* Asks for a learning rate; proposes the present one times `factor`. */
+/* Opens the dialog with the present learning rate times `factor` as the proposal. */
 void ask_rate(struct app *app, double factor);
 
 #endif

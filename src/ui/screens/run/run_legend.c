@@ -1,5 +1,5 @@
-/* The words above a run's plots: what its curves are called, their values under the cursor, and
- * what concerns them all. */
+/* The legend above a panel: the names of its curves and their values under the cursor. The legend
+ * of the first panel also names the zoomed range, the best epoch and the findings. */
 #include "base/language.h"
 #include "ui/plot/curves.h"
 #include "ui/plot/plot_window.h"
@@ -23,7 +23,7 @@ static size_t count_kind(unsigned traces, enum trace_kind kind)
     return count;
 }
 
-static size_t count_unplaced(const struct run_picture *picture, const struct run_panel *panel)
+static size_t count_nonpositive(const struct run_picture *picture, const struct run_panel *panel)
 {
     const struct curves *curves = &run_model(picture->app)->curves;
     size_t count = 0;
@@ -59,7 +59,7 @@ static const char *sample_of(const struct run_picture *picture, const struct run
 {
     const struct app *app = picture->app;
     const char *line = app->canvas.glyphs->horizontal;
-    char letter[2] = {trace_letter(trace, picture->contest), '\0'};
+    char letter[2] = {trace_letter(trace, picture->adversarial), '\0'};
     bool ascii = app->symbols == SYMBOLS_ASCII;
     if (trace_kind(trace) == TRACE_IS_VALIDATION)
         snprintf(text, size, "%s", letter);
@@ -72,12 +72,13 @@ static const char *sample_of(const struct run_picture *picture, const struct run
     return text;
 }
 
-/* Values are padded, so that a moving cursor does not move the words. `brief`: no names. */
+/* Adds a curve's name and value. Values are padded, so that a moving cursor does not shift the
+ * text. `brief`: without the name. */
 static void add_trace_words(const struct run_picture *picture, struct run_panel *panel,
                             enum trace trace, bool brief)
 {
     char sample[24], value[32], mean[64];
-    const char *words = brief ? "" : trace_legend(trace, picture->contest);
+    const char *words = brief ? "" : trace_legend(trace, picture->adversarial);
     if (!brief && trace == TRACE_SMOOTHED && picture->series->window) {
         snprintf(mean, sizeof mean, _("%s (mean of %zu)"), words, picture->series->window);
         words = mean;
@@ -90,7 +91,7 @@ static void add_trace_words(const struct run_picture *picture, struct run_panel 
                    run_panel_value(picture, trace, value, sizeof value));
 }
 
-/* What concerns all plots of the picture: the stretch that is shown, the best epoch, findings. */
+/* Adds the items that concern all panels: the zoomed range, the best epoch, findings. */
 static void add_common_words(const struct run_picture *picture, struct legend *legend)
 {
     const struct app *app = picture->app;
@@ -108,8 +109,8 @@ static void add_common_words(const struct run_picture *picture, struct legend *l
 void run_panel_make_legend(const struct run_picture *picture, struct run_panel *panel, bool brief)
 {
     struct legend *legend = &panel->legend;
-    const char *unit = trace_unit_name(panel->unit, picture->contest);
-    size_t nonpositive = count_unplaced(picture, panel);
+    const char *unit = trace_unit_name(panel->unit, picture->adversarial);
+    size_t nonpositive = count_nonpositive(picture, panel);
     legend->count = 0;
     snprintf(legend->title, sizeof legend->title, panel->log ? _("%s, log") : "%s", unit);
     if (nonpositive > 0)

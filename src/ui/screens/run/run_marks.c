@@ -1,5 +1,5 @@
-/* What stands on a run's plots besides curves: findings where they set in, the best epoch, and the
- * cursor with what can be read there. */
+/* Marks on a run's panels: the iterations at which findings begin, the best epoch, and the line of
+ * values under the cursor. */
 #include "base/language.h"
 #include "base/text.h"
 #include "ui/plot/curves.h"
@@ -22,7 +22,8 @@ static struct finding finding_at(const struct run_picture *picture, size_t index
     return finding;
 }
 
-/* The curve that a finding stands on: the one it is about, else the one that lies on top. */
+/* Returns the curve on which a finding is marked: the curve that it concerns or, if that is not
+ * drawn, the topmost one. */
 static const struct curve *curve_of(const struct run_picture *picture,
                                     const struct run_panel *panel, enum finding_kind kind)
 {
@@ -36,7 +37,7 @@ static const struct curve *curve_of(const struct run_picture *picture,
     return NULL;
 }
 
-/* The dot where a finding's mark goes; false: not in sight. */
+/* Writes the position of a finding's mark in dots. Returns false if it is outside the panel. */
 static bool spot_of(const struct run_picture *picture, const struct run_panel *panel,
                     const struct finding *finding, long *x, long *y)
 {
@@ -65,7 +66,7 @@ void run_marks_add(const struct run_picture *picture, const struct run_panel *pa
     }
 }
 
-/* Whether nothing is drawn in these cells. */
+/* Returns whether these cells of the plot are empty. */
 static bool is_free(const struct plot *plot, long row, long column, long width)
 {
     if (row < 0 || row >= (long)plot->rows || column < 0 || column + width > (long)plot->columns)
@@ -82,7 +83,7 @@ static void take_cells(struct plot *plot, long row, long column, long width)
         plot->cells[row * (long)plot->columns + i].series = OWNER_FINDING;
 }
 
-/* Beside the mark, or in a line near it. */
+/* Draws a finding's name beside its mark, or on a nearby row. */
 static void draw_words(const struct run_picture *picture, const struct run_panel *panel, long row,
                        long column, const char *words)
 {
@@ -113,7 +114,7 @@ void run_marks_draw_words(const struct run_picture *picture, const struct run_pa
     }
 }
 
-/* The first finding beyond a value of the x axis; SIZE_MAX: there is none. */
+/* Returns the first finding after `x` on the x axis; SIZE_MAX: there is none. */
 static size_t finding_beyond(const struct app *app, const struct run_entry *entry, double x,
                              double *found_at)
 {
@@ -178,7 +179,7 @@ void run_plot_to_best(struct app *app, const struct run_entry *entry)
 
 /* --- the cursor --- */
 
-/* The words of findings in the cursor's column. */
+/* Draws the names of the findings in the cursor's column. Returns the column after them. */
 static int draw_findings_there(const struct run_picture *picture, struct rect area, int column)
 {
     const struct plot_window *window = &run_model(picture->app)->window;
@@ -195,7 +196,7 @@ static int draw_findings_there(const struct run_picture *picture, struct rect ar
     return column;
 }
 
-/* As many as fit whole. */
+/* Draws the values of the curves under the cursor, as many as fit completely. */
 static void draw_values(const struct run_picture *picture, unsigned traces, struct rect area,
                         int column)
 {
@@ -203,7 +204,7 @@ static void draw_values(const struct run_picture *picture, unsigned traces, stru
     for (enum trace trace = 0; trace < TRACES; trace++) {
         if (!(traces & TRACE_BIT(trace)))
             continue;
-        snprintf(text, sizeof text, "%c %s", trace_letter(trace, picture->contest),
+        snprintf(text, sizeof text, "%c %s", trace_letter(trace, picture->adversarial),
                  run_panel_value(picture, trace, value, sizeof value));
         if (column + 2 + (int)columns_of(text) > area.columns)
             return;
@@ -211,7 +212,8 @@ static void draw_values(const struct run_picture *picture, unsigned traces, stru
     }
 }
 
-/* Where the values follow there is room for two of the three only. */
+/* Draws iteration, epoch and time under the cursor; with `brief` only two of them, to leave columns
+ * for the values. Returns the column after them. */
 static int draw_position(const struct run_picture *picture, struct rect area, bool brief)
 {
     struct canvas *canvas = &picture->app->canvas;

@@ -11,7 +11,7 @@ void run_model_reset(struct run_model *model)
 {
     model->scroll = 0;
     model->steady_since = 0;
-    curves_invalidate(&model->curves); /* another run may lie at the same address */
+    curves_invalidate(&model->curves); /* a new run's series may have the address of an old one */
     model->window = (struct plot_window){0};
     model->choice.open = false;
 }
@@ -26,7 +26,8 @@ void run_model_free(struct run_model *model)
     insight_table_free(&model->weights);
 }
 
-/* Converts also what the last frame has shown: the next key may come before the next frame. */
+/* The extent of the last frame is converted too, because the next key may come before the next
+ * frame. */
 void run_model_change_axis(struct run_model *model, const struct series *series, enum curve_x from,
                            enum curve_x to)
 {

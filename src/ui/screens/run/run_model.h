@@ -1,4 +1,5 @@
-/* run_model.h: what the run screen shows of a run and how. No drawing. */
+/* run_model.h: the state of the run screen: which view is in front, and each view's state. No
+ * drawing. */
 #ifndef TINCA_UI_SCREENS_RUN_RUN_MODEL_H
 #define TINCA_UI_SCREENS_RUN_RUN_MODEL_H
 
@@ -17,23 +18,23 @@ struct app;
 
 /* The map of the plan's arena. */
 struct arena_model {
-    size_t arena;    /* which of the networks' plans is shown */
-    size_t selected; /* which of its arrays, the largest first */
+    size_t arena;    /* network whose plan is shown, modulo their number */
+    size_t selected; /* array, counted from the largest */
 };
 
-/* The lesson on Caffe's negative loss. Starts as {0}. */
+/* The explanation of Caffe's negative loss. Starts as {0}. */
 struct loss_model {
     const struct series *series; /* of the run that is shown */
     struct loss_walk walk;
-    double cursor;      /* of the curves, when the view went there; NaN: never */
-    uint64_t iteration; /* 0: none was chosen */
-    int top, hidden;    /* the first line in sight, and how many do not fit */
+    double cursor;      /* x of the curves' cursor that the view has followed; NaN: none */
+    uint64_t iteration; /* chosen by the user; 0: none */
+    int top, hidden;    /* first line shown; number of lines that do not fit */
 };
 
 struct run_model {
-    size_t view;                /* see views.h */
-    struct trace_choice choice; /* of curves */
-    int scroll;
+    size_t view;                /* index of the view in front, see views.h */
+    struct trace_choice choice; /* curves that are drawn */
+    int scroll;                 /* first line of the findings */
     struct plot_window window;
     struct curves curves;
     struct plot plot;
@@ -42,16 +43,18 @@ struct run_model {
     struct insight_table_view layers, gemm, weights;
     struct arena_model arena;
     struct loss_model loss;
-    /* Figures that jitter are shown as of this snapshot, which is renewed once a second. */
+    /* Values that change with every iteration are shown from this snapshot, which is copied only
+     * once a second, so that they can be read. */
     struct run_snapshot steady;
-    uint64_t steady_since; /* clock_nanoseconds; 0: not taken yet */
+    uint64_t steady_since; /* time of the copy (clock_nanoseconds); 0: none yet */
 };
 
 /* Returns the state of the run screen. */
 struct run_model *run_model(const struct app *app);
 
-/* Forgets what belongs to the run that was shown before. */
+/* Resets what belongs to the run that was shown before: curves, zoom, cursor and scrolling. */
 void run_model_reset(struct run_model *model);
+/* Frees the memory that the model owns. */
 void run_model_free(struct run_model *model);
 
 /* Converts the part of the x axis that is shown into the values of another x axis. */

@@ -1,5 +1,5 @@
-/* run_panel.h: one of the plots of a run while a frame is drawn. Internal to run_plot.c,
- * run_legend.c and run_marks.c. */
+/* run_panel.h: one plot of the Curves view while a frame is drawn: its axes, legend and marks.
+ * Internal to run_plot.c, run_legend.c and run_marks.c. */
 #ifndef TINCA_UI_SCREENS_RUN_RUN_PANEL_H
 #define TINCA_UI_SCREENS_RUN_RUN_PANEL_H
 
@@ -7,48 +7,52 @@
 #include "ui/plot/trace.h"
 #include "ui/widgets/legend.h"
 
-/* What owns a cell of a plot: trace + 1, or one of these. */
+/* The owner of a plot's cell: trace + 1, or one of these. */
 enum { OWNER_ZERO = TRACES + 1, OWNER_FINDING, OWNERS };
 
 struct run_panel {
     enum trace_unit unit;
-    unsigned traces; /* those of this unit that are drawn */
-    bool first;      /* of the plots: it carries what concerns them all */
-    bool log;
+    unsigned traces; /* bits of the traces that are drawn in this panel */
+    bool first;      /* top panel: its legend also describes the whole view */
+    bool log;        /* logarithmic y axis */
     struct axis y;
     struct plot_layout layout;
     struct legend legend;
     size_t curves_named; /* the items of the legend that name curves come first */
 };
 
-/* What all panels of a frame share. */
+/* The data that all panels of a frame share. */
 struct run_picture {
     struct app *app;
     const struct run_entry *entry;
     const struct series *series;
-    bool contest;
-    size_t point; /* nearest to the cursor; SIZE_MAX: there is no cursor */
+    bool adversarial; /* two networks are trained against each other */
+    size_t point;     /* point nearest to the cursor; SIZE_MAX: there is no cursor */
 };
 
 /* --- run_marks.c --- */
 
-/* Marks where findings set in, in the plot's cells; and after these were drawn, words beside the
- * marks where they hide nothing. */
+/* Adds a mark to the plot's cells at the iteration at which each finding begins. */
 void run_marks_add(const struct run_picture *picture, const struct run_panel *panel);
+/* Draws the findings' names beside their marks, in cells that are empty. Call it after the plot's
+ * cells were drawn. */
 void run_marks_draw_words(const struct run_picture *picture, const struct run_panel *panel);
-/* The best epoch, below the x axis' ticks. */
+/* Marks the best epoch below the ticks of the x axis. */
 void run_marks_draw_best(const struct run_picture *picture, struct rect axis);
-/* Iteration, epoch, time and what is found there; `values`: those of all curves, too. */
+/* Draws what lies under the cursor: iteration, epoch, time and findings; with `values` also the
+ * values of the curves. */
 void run_marks_draw_readout(const struct run_picture *picture, unsigned traces, struct rect area,
                             bool values);
 
 /* --- run_legend.c --- */
 
-/* Whether other curves of its kind share the plot: then each carries its letter. */
+/* Returns whether the trace is drawn with its letter, because the panel has more curves of its
+ * kind.
+ */
 bool run_panel_is_lettered(const struct run_panel *panel, enum trace trace);
-/* `brief`: values without names, where there is no room for both. */
+/* Fills in the panel's legend. `brief`: values without the curves' names, for a narrow panel. */
 void run_panel_make_legend(const struct run_picture *picture, struct run_panel *panel, bool brief);
-/* The value of a trace under the cursor, as text. */
+/* Writes the value of a trace under the cursor. Returns `text`. */
 const char *run_panel_value(const struct run_picture *picture, enum trace trace, char *text,
                             size_t size);
 

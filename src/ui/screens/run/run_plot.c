@@ -1,7 +1,8 @@
-/* Raw values lie faint behind lines, lines behind validations, findings on top. Where several
- * curves of one kind share a plot each carries its letter, so that they are told apart without
- * colour. The x axis ends at a round number and grows in steps: between two steps a new point
- * changes only its own cells, which keeps a slow link quick.
+/* The panels of the Curves view. Drawing order: raw values, smoothed lines, validations, findings;
+ * later ones cover earlier ones. If a panel has several curves of one kind, each carries its
+ * letter, so that colour is not needed to distinguish them. The x axis ends at a round number and
+ * grows in steps; between two steps a new point changes only its own cells, which saves bytes on a
+ * slow connection.
  */
 #include "ui/screens/run/run_plot.h"
 
@@ -18,9 +19,9 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { LETTERS = 3 }; /* of a curve, along the plot */
+enum { LETTERS = 3 }; /* letters along one curve */
 
-/* --- what is drawn --- */
+/* --- choice of curves --- */
 
 unsigned run_plot_traces(const struct app *app, const struct run_entry *entry,
                          const struct run_layout *run)
@@ -33,7 +34,7 @@ unsigned run_plot_traces(const struct app *app, const struct run_entry *entry,
     return traces;
 }
 
-/* All that is there for plots. */
+/* Returns the area of all panels together. */
 static struct rect plots_area(const struct run_layout *run)
 {
     struct rect area = run->view;
@@ -68,7 +69,7 @@ void run_plot_update(struct app *app, const struct run_entry *entry, const struc
         app_say_error(app, &error);
 }
 
-/* --- one plot --- */
+/* --- one panel --- */
 
 static bool has(unsigned traces, enum trace trace)
 {
@@ -84,12 +85,13 @@ static unsigned of_unit(unsigned traces, enum trace_unit unit)
     return found;
 }
 
-/* Losses that differ by powers of ten are only told apart on a logarithmic axis. */
+/* Returns whether the panel's y axis is logarithmic: as chosen, or because losses of adversarial
+ * training differ by powers of ten. */
 static bool is_log(const struct run_picture *picture, unsigned traces)
 {
     size_t losses =
         has(traces, TRACE_SMOOTHED) + has(traces, TRACE_DISCRIMINATOR) + has(traces, TRACE_L1);
-    return picture->app->shared.axes.log_y || (picture->contest && losses > 1);
+    return picture->app->shared.axes.log_y || (picture->adversarial && losses > 1);
 }
 
 static struct axis y_axis(const struct run_picture *picture, const struct run_panel *panel)
@@ -101,7 +103,7 @@ static struct axis y_axis(const struct run_picture *picture, const struct run_pa
             curve_range(&curves->trace[trace], panel->log, &low, &high);
         else if (has(panel->traces, trace))
             validations_range(curves, trace, panel->log, &low, &high);
-    bool flat = high - low < 1e-3 * high; /* a constant lies in the middle of nothing */
+    bool flat = high - low < 1e-3 * high; /* a constant needs an axis that begins at 0 */
     if (!panel->log && (flat || panel->unit == UNIT_RATE))
         return axis_for_range(0, high > 0 ? high : 1, false);
     return axis_for_range(low, high, panel->log);
@@ -127,14 +129,14 @@ static void add_kind(const struct run_picture *picture, const struct run_panel *
             continue;
         if (kind == TRACE_IS_VALIDATION)
             validations_draw(&run_model(app)->curves, trace, &panel->y, &run_model(app)->plot,
-                             (uint8_t)(trace + 1), trace_letter(trace, picture->contest));
+                             (uint8_t)(trace + 1), trace_letter(trace, picture->adversarial));
         else
             curve_draw(&run_model(app)->curves.trace[trace], &panel->y, &run_model(app)->plot,
                        (uint8_t)(trace + 1));
     }
 }
 
-/* Where the newest point lies along the plot: letters are spread over what is there. */
+/* Returns the position of the newest point along the x axis; letters are placed before it. */
 static double end_of(const struct app *app)
 {
     const struct plot_window *window = &run_model(app)->window;
@@ -152,7 +154,7 @@ static void add_letters(const struct run_picture *picture, const struct run_pane
         for (int i = 0; i < LETTERS; i++)
             curve_mark(&run_model(app)->curves.trace[trace], &panel->y, &run_model(app)->plot,
                        (uint8_t)(trace + 1), end_of(app) * (0.15 + 0.3 * i + shift),
-                       trace_letter(trace, picture->contest));
+                       trace_letter(trace, picture->adversarial));
         shift += 0.05;
     }
 }
@@ -201,7 +203,7 @@ static void draw_panel(const struct run_picture *picture, struct run_panel *pane
     run_marks_draw_words(picture, panel);
 }
 
-/* --- all plots --- */
+/* --- all panels --- */
 
 static size_t make_panels(const struct run_picture *picture, unsigned traces,
                           struct run_panel panels[UNITS])
@@ -228,10 +230,10 @@ static void draw_nothing(struct app *app, struct rect area)
                  run_model(app)->choice.custom
                      ? _("No curve that is switched on has values; Y shows the "
                          "list of curves, y goes to the next picture.")
-                     : _("The first iteration is on its way ..."));
+                     : _("Waiting for the first iteration ..."));
 }
 
-static void tell_left_out(struct legend *legend, size_t count)
+static void report_left_out(struct legend *legend, size_t count)
 {
     if (count > 0)
         legend_add(legend, ROLE_WARNING, "+",
@@ -248,7 +250,7 @@ void run_plot_draw(struct app *app, const struct run_entry *entry, const struct 
     if (run_model(app)->curves.series != picture.series)
         return;
     const enum curve_x x = curves_available_x(picture.series, app->shared.axes.x);
-    picture.contest = trace_is_adversarial(picture.series);
+    picture.adversarial = trace_is_adversarial(picture.series);
     if (window->cursor_on)
         picture.point = curves_nearest(picture.series, x, window->cursor);
     size_t count = make_panels(&picture, traces, panels);
@@ -267,7 +269,7 @@ void run_plot_draw(struct app *app, const struct run_entry *entry, const struct 
             legend_lines(&panels[i].legend, panels[i].curves_named, legend.columns) > legend.rows)
             run_panel_make_legend(&picture, &panels[i], true);
         if (i == 0)
-            tell_left_out(&panels[0].legend, count - (size_t)layout.count);
+            report_left_out(&panels[0].legend, count - (size_t)layout.count);
         draw_panel(&picture, &panels[i]);
     }
     plot_axes_draw_x(&app->canvas, layout.axis, &run_model(app)->curves.x, x,

@@ -1,5 +1,7 @@
-/* The run: one of its views (views.h), with the figures that matter beside or below. A finished
- * run looks as it did at its last moment. */
+/* The run screen's table and keys. It shows one view of a run (views.h) and its values. Keys go to
+ * the cursor or list that is open, then to the view in front, then to the screen; commands (pause,
+ * stop, learning rate, checkpoint) are sent to the run's worker. A completed run is shown as its
+ * last snapshot. */
 #include "session/config/config_paths.h"
 #include "ui/app/app.h"
 #include "ui/app/other_runs.h"
@@ -47,13 +49,13 @@ static const struct key_binding bindings[] = {
     {'f', 0, ACTION_FINDING, "f", NULL,
      N_("the cursor to the next finding; in the loss lab where Caffe's mean falls below zero")},
     {'z', 0, ACTION_ZOOM_IN, "z", N_("zoom"),
-     N_("look closer: at the cursor, else at the newest points, which stay in sight")},
-    {'Z', 0, ACTION_ZOOM_OUT, "Z", NULL, N_("look from farther away")},
-    {'0', 0, ACTION_ZOOM_ALL, "0", NULL, N_("the whole run again")},
-    {'<', 0, ACTION_PAN_LEFT, "<", NULL, N_("what lies to the left of a zoomed plot")},
-    {'>', 0, ACTION_PAN_RIGHT, ">", NULL, N_("what lies to the right of it")},
+     N_("zoom in at the cursor, else at the newest points, which stay visible")},
+    {'Z', 0, ACTION_ZOOM_OUT, "Z", NULL, N_("zoom out")},
+    {'0', 0, ACTION_ZOOM_ALL, "0", NULL, N_("show the whole run")},
+    {'<', 0, ACTION_PAN_LEFT, "<", NULL, N_("scroll a zoomed plot to the left")},
+    {'>', 0, ACTION_PAN_RIGHT, ">", NULL, N_("scroll it to the right")},
     {'l', 0, ACTION_SCALE, "l", N_("log"), N_("axis scales: linear, log x, log y, log both")},
-    {'x', 0, ACTION_X, "x", N_("axis"), N_("what runs along the x axis: iteration, epoch, time")},
+    {'x', 0, ACTION_X, "x", N_("axis"), N_("the x axis: iteration, epoch, time")},
     {'g', 0, ACTION_SYMBOLS, "g", N_("symbols"), N_("graph symbols: braille, block, ASCII")},
     {'L', 0, ACTION_RATE, "L", N_("rate"), N_("change the learning rate")},
     {'+', '=', ACTION_RATE_UP, "+", NULL, N_("propose twice the learning rate")},
@@ -87,7 +89,7 @@ static const struct key_table table = {N_("Watching a run"), bindings,
 
 static const double POLL_SECONDS = 0.02;
 
-/* --- deciding --- */
+/* --- keys --- */
 
 static bool send(struct app *app, enum run_command command, const char *words)
 {
@@ -119,7 +121,7 @@ static void next_picture(struct app *app)
                 trace_choice_next(&run_model(app)->choice, run_series(entry->run)));
 }
 
-/* Keys that ask for something of the curves bring them up. */
+/* Returns whether the action concerns the curves, so that it brings their view to the front. */
 static bool is_about_curves(enum action action)
 {
     static const enum action actions[] = {ACTION_TRACES,   ACTION_CURSOR,   ACTION_BEST,
@@ -154,7 +156,7 @@ static bool take_key(struct app *app, int key)
     return true;
 }
 
-/* Keys that change the run. */
+/* Returns whether the action is a command to the run. */
 static bool is_command(enum action action)
 {
     return action == ACTION_PAUSE || action == ACTION_SAVE || action == ACTION_RATE ||
@@ -226,7 +228,7 @@ static void act(struct app *app, enum action action)
 
 /* --- the title --- */
 
-/* A data set as a title has room for it: "folder:.../tench" for a long path, without options. */
+/* Writes a data set for the title: without options, and a long path as "folder:.../tench". */
 static void shorten_data(const char *spec, char *text, size_t size)
 {
     int length = (int)strcspn(spec, ","), kind = (int)strcspn(spec, ":/,");
@@ -287,11 +289,11 @@ static void close(struct app *app)
     run_model_free(run_model(app));
 }
 
-/* Asks the run for the measurements that the view in front shows; the run's worker takes them. */
+/* Requests the inspection that the view in front shows from the run's worker. */
 static bool work(struct app *app)
 {
     struct run_entry *entry = app_run_in_front(app);
-    if (entry && entry->run && views_shown(app, entry)->looks)
+    if (entry && entry->run && views_shown(app, entry)->inspects)
         insight_request(&run_model(app)->insight, entry);
     return false;
 }

@@ -1,3 +1,5 @@
+/* The lines of the run screen: losses, validation, speed, memory, settings and progress. Each
+ * density of the layout has its own selection and order of lines. */
 #include "ui/screens/run/run_text.h"
 
 #include "base/language.h"
@@ -43,7 +45,7 @@ static void put_bytes(struct writer *writer, const char *label, uint64_t bytes)
     put(writer, label, ROLE_TEXT, "%s", bytes ? text_bytes(bytes, text, sizeof text) : "-");
 }
 
-/* "3.42", with as many digits as an epoch has meaning for; of imported runs it may be unknown. */
+/* Writes an epoch such as "3.42"; "-" if an imported run does not give it. Returns `text`. */
 static const char *epoch_text(double epoch, char *text, size_t size)
 {
     snprintf(text, size, isnan(epoch) ? "-" : "%.2f", epoch);
@@ -87,9 +89,9 @@ static void put_top1(struct writer *writer, const struct run_snapshot *now)
         put(writer, N_("top-1"), ROLE_FAINT, "-");
 }
 
-static void put_validation(struct writer *writer, const struct run_display *news)
+static void put_validation(struct writer *writer, const struct run_display *display)
 {
-    const struct run_snapshot *now = &news->now;
+    const struct run_snapshot *now = &display->now;
     if (now->status == RUN_VALIDATING && now->validation_of > 0)
         put(writer, N_("validation"), ROLE_VALIDATION, _("%.0f %% seen"),
             100.0 * (double)now->validation_done / (double)now->validation_of);
@@ -97,44 +99,46 @@ static void put_validation(struct writer *writer, const struct run_display *news
         put_number(writer, N_("validation"), ROLE_VALIDATION, now->validation_loss);
     else
         put(writer, N_("validation"), ROLE_FAINT, "%s",
-            news->config->validate[0] ? _("later") : _("none"));
+            display->config->validate[0] ? _("later") : _("none"));
 }
 
-/* Two networks are trained against each other. */
-static bool is_contest(const struct run_snapshot *now)
+/* Returns whether two networks are trained against each other. */
+static bool is_adversarial(const struct run_snapshot *now)
 {
     return isfinite(now->loss_discriminator);
 }
 
-static void put_pixels(struct writer *writer, const char *label, const struct run_display *news)
+static void put_pixels(struct writer *writer, const char *label, const struct run_display *display)
 {
-    const struct run_snapshot *now = &news->now;
+    const struct run_snapshot *now = &display->now;
     if (now->status == RUN_VALIDATING && now->validation_of > 0)
         put(writer, label, ROLE_VALIDATION, _("%.0f %% seen"),
             100.0 * (double)now->validation_done / (double)now->validation_of);
     else if (now->has_validation && isfinite(now->pixel_accuracy))
         put(writer, label, ROLE_VALIDATION, _("%.2f %% within %zu"), now->pixel_accuracy,
-            news->config->tolerance);
+            display->config->tolerance);
     else
-        put(writer, label, ROLE_FAINT, "%s", news->config->validate[0] ? _("later") : "-");
+        put(writer, label, ROLE_FAINT, "%s", display->config->validate[0] ? _("later") : "-");
 }
 
-static void put_contest(struct writer *writer, const struct run_display *news,
-                        const char *generator, const char *discriminator, const char *pixels)
+static void put_adversarial(struct writer *writer, const struct run_display *display,
+                            const char *generator, const char *discriminator, const char *pixels)
 {
-    const struct run_snapshot *now = &news->now;
+    const struct run_snapshot *now = &display->now;
     put_number(writer, generator, ROLE_SMOOTHED, (double)now->loss);
     put_number(writer, discriminator, ROLE_SERIES + 1, (double)now->loss_discriminator);
     put_number(writer, "L1", ROLE_SERIES + 2, (double)now->loss_l1);
-    put_pixels(writer, pixels, news);
+    put_pixels(writer, pixels, display);
 }
 
-/* Of the process, as is what was measured; runs of before it was kept have the network's alone. */
-static uint64_t forecast_bytes(const struct run_display *news)
+/* Returns the forecast for the whole process, to compare with the measured value. Old runs have
+ * only the network's forecast; it returns that for them. */
+static uint64_t forecast_bytes(const struct run_display *display)
 {
-    if (!news->facts)
+    if (!display->facts)
         return 0;
-    return news->facts->memory_peak ? news->facts->memory_peak : news->facts->forecast.total;
+    return display->facts->memory_peak ? display->facts->memory_peak
+                                       : display->facts->forecast.total;
 }
 
 static double loss_now(const struct run_snapshot *now)
@@ -142,22 +146,22 @@ static double loss_now(const struct run_snapshot *now)
     return now->iteration > 0 ? (double)now->loss : NAN;
 }
 
-static void put_class_losses(struct writer *writer, const struct run_display *news)
+static void put_class_losses(struct writer *writer, const struct run_display *display)
 {
-    put_number(writer, N_("loss"), ROLE_STRONG, loss_now(&news->now));
-    put_number(writer, N_("smoothed"), ROLE_SMOOTHED, news->smoothed);
-    put_validation(writer, news);
-    put_top1(writer, &news->now);
+    put_number(writer, N_("loss"), ROLE_STRONG, loss_now(&display->now));
+    put_number(writer, N_("smoothed"), ROLE_SMOOTHED, display->smoothed);
+    put_validation(writer, display);
+    put_top1(writer, &display->now);
 }
 
-static void grid_normal(struct writer *writer, const struct run_display *news)
+static void grid_normal(struct writer *writer, const struct run_display *display)
 {
-    const struct run_snapshot *now = &news->now, *steady = &news->steady;
+    const struct run_snapshot *now = &display->now, *steady = &display->steady;
     char epoch[24], epochs[24];
-    if (is_contest(now))
-        put_contest(writer, news, N_("gen. loss"), N_("disc. loss"), N_("pixel acc."));
+    if (is_adversarial(now))
+        put_adversarial(writer, display, N_("gen. loss"), N_("disc. loss"), N_("pixel acc."));
     else
-        put_class_losses(writer, news);
+        put_class_losses(writer, display);
     put(writer, N_("epoch"), ROLE_TEXT, _("%s of %s"), epoch_text(now->epoch, epoch, sizeof epoch),
         epochs_text(now->epochs, epochs, sizeof epochs));
     put(writer, N_("iteration"), ROLE_TEXT, _("%llu of %llu"), (unsigned long long)now->iteration,
@@ -167,29 +171,29 @@ static void grid_normal(struct writer *writer, const struct run_display *news)
     put_speed(writer, N_("ms/image"), steady->ms_per_image_now);
     put_speed(writer, N_(" median"), steady->ms_per_image_median);
     put_bytes(writer, N_("memory"), steady->memory_measured);
-    put_bytes(writer, N_(" forecast"), forecast_bytes(news));
+    put_bytes(writer, N_(" forecast"), forecast_bytes(display));
 }
 
-static void small_losses(struct writer *writer, const struct run_display *news)
+static void small_losses(struct writer *writer, const struct run_display *display)
 {
-    const struct run_snapshot *now = &news->now;
+    const struct run_snapshot *now = &display->now;
     put_number(writer, N_("loss"), ROLE_STRONG, loss_now(now));
-    put_number(writer, N_("smoothed"), ROLE_SMOOTHED, news->smoothed);
+    put_number(writer, N_("smoothed"), ROLE_SMOOTHED, display->smoothed);
     if (now->has_validation)
         put(writer, N_("top-1"), ROLE_VALIDATION, "%.2f %%", now->top1);
     else
         put_rate(writer, N_("rate"), now->learning_rate);
-    put_bytes(writer, N_("memory"), news->steady.memory_measured);
+    put_bytes(writer, N_("memory"), display->steady.memory_measured);
 }
 
-static void grid_small(struct writer *writer, const struct run_display *news)
+static void grid_small(struct writer *writer, const struct run_display *display)
 {
-    const struct run_snapshot *now = &news->now, *steady = &news->steady;
+    const struct run_snapshot *now = &display->now, *steady = &display->steady;
     char epoch[24], epochs[24];
-    if (is_contest(now))
-        put_contest(writer, news, N_("gen. loss"), N_("disc.loss"), N_("pixels"));
+    if (is_adversarial(now))
+        put_adversarial(writer, display, N_("gen. loss"), N_("disc.loss"), N_("pixels"));
     else
-        small_losses(writer, news);
+        small_losses(writer, display);
     put(writer, N_("epoch"), ROLE_TEXT, "%s/%s", epoch_text(now->epoch, epoch, sizeof epoch),
         epochs_text(now->epochs, epochs, sizeof epochs));
     put(writer, N_("iteration"), ROLE_TEXT, "%" PRIu64, now->iteration);
@@ -197,9 +201,9 @@ static void grid_small(struct writer *writer, const struct run_display *news)
     put_images(writer, steady->images_per_second);
 }
 
-static void tiny(struct writer *writer, const struct run_display *news)
+static void tiny(struct writer *writer, const struct run_display *display)
 {
-    const struct run_snapshot *now = &news->now, *steady = &news->steady;
+    const struct run_snapshot *now = &display->now, *steady = &display->steady;
     char epoch[24];
     put_number(writer, N_("loss"), ROLE_STRONG, loss_now(now));
     put_speed(writer, N_("ms/image"), steady->ms_per_image_now);
@@ -208,21 +212,21 @@ static void tiny(struct writer *writer, const struct run_display *news)
     put_bytes(writer, N_("memory"), steady->memory_measured);
 }
 
-static void panel_losses(struct writer *writer, const struct run_display *news)
+static void panel_losses(struct writer *writer, const struct run_display *display)
 {
-    const struct run_snapshot *now = &news->now;
+    const struct run_snapshot *now = &display->now;
     put_number(writer, N_("loss"), ROLE_STRONG, loss_now(now));
-    put_number(writer, N_("smoothed"), ROLE_SMOOTHED, news->smoothed);
-    if (news->config->average_loss > 1 || now->loss_caffe < 0) {
+    put_number(writer, N_("smoothed"), ROLE_SMOOTHED, display->smoothed);
+    if (display->config->average_loss > 1 || now->loss_caffe < 0) {
         put_number(writer, N_("exact mean"), ROLE_TEXT, now->loss_mean);
         put_number(writer, N_("Caffe's mean"), now->loss_caffe < 0 ? ROLE_BAD : ROLE_TEXT,
                    (double)now->loss_caffe);
     }
-    put_validation(writer, news);
+    put_validation(writer, display);
     put_top1(writer, now);
 }
 
-/* From where the run could be resumed, and what share of its time that costs. */
+/* Adds the iteration of the last checkpoint and the share of time that checkpoints take. */
 static void put_checkpoint(struct writer *writer, const struct run_snapshot *now)
 {
     if (now->checkpoints == 0)
@@ -234,15 +238,15 @@ static void put_checkpoint(struct writer *writer, const struct run_snapshot *now
             100 * now->checkpoint_seconds / now->elapsed_seconds);
 }
 
-static void panel_progress(struct writer *writer, const struct run_display *news)
+static void panel_progress(struct writer *writer, const struct run_display *display)
 {
-    const struct run_snapshot *now = &news->now, *steady = &news->steady;
+    const struct run_snapshot *now = &display->now, *steady = &display->steady;
     char text[48], epochs[24];
     put(writer, N_("Loss"), ROLE_HEADING, "%s", "");
-    if (is_contest(now))
-        put_contest(writer, news, N_("generator"), N_("discriminator"), N_("pixels right"));
+    if (is_adversarial(now))
+        put_adversarial(writer, display, N_("generator"), N_("discriminator"), N_("pixels right"));
     else
-        panel_losses(writer, news);
+        panel_losses(writer, display);
     put_rate(writer, N_("learning rate"), now->learning_rate);
     put(writer, N_("Progress"), ROLE_HEADING, "%s", "");
     put(writer, N_("epoch"), ROLE_TEXT, _("%s of %s"), epoch_text(now->epoch, text, sizeof text),
@@ -258,18 +262,18 @@ static void panel_progress(struct writer *writer, const struct run_display *news
         text_duration(steady->feed_wait_seconds, text, sizeof text));
     put(writer, N_("Memory"), ROLE_HEADING, "%s", "");
     put_bytes(writer, N_("memory"), steady->memory_measured);
-    put_bytes(writer, N_(" forecast"), forecast_bytes(news));
+    put_bytes(writer, N_(" forecast"), forecast_bytes(display));
 }
 
-/* A setting; of an imported run one that its log did not tell has a dash. */
+/* Adds a setting; "-" if an imported run's log does not give it. */
 static void put_setting(struct writer *writer, const char *label, const char *key,
-                        const struct run_display *news)
+                        const struct run_display *display)
 {
     char value[64];
-    const bool imported = news->facts && news->facts->imported[0];
-    const bool known = !imported || config_is_given(news->config, key);
+    const bool imported = display->facts && display->facts->imported[0];
+    const bool known = !imported || config_is_given(display->config, key);
     put(writer, label, ROLE_TEXT, "%s",
-        known ? config_get(news->config, key, value, sizeof value) : "-");
+        known ? config_get(display->config, key, value, sizeof value) : "-");
 }
 
 static void put_fact(struct writer *writer, const char *label, size_t count)
@@ -278,43 +282,44 @@ static void put_fact(struct writer *writer, const char *label, size_t count)
     put(writer, label, ROLE_TEXT, "%s", count ? text_count(count, text, sizeof text) : "-");
 }
 
-static void panel_run(struct writer *writer, const struct run_display *news)
+static void panel_run(struct writer *writer, const struct run_display *display)
 {
     char text[512];
-    const struct run_config *config = news->config;
+    const struct run_config *config = display->config;
     put(writer, N_("Run"), ROLE_HEADING, "%s", "");
     put(writer, N_("network"), ROLE_TEXT, "%.63s",
         config_short_value("network", config->network, text, sizeof text));
-    put_setting(writer, N_("technique"), "technique", news);
-    if (news->facts)
-        put_fact(writer, N_("parameters"), news->facts->parameters);
+    put_setting(writer, N_("technique"), "technique", display);
+    if (display->facts)
+        put_fact(writer, N_("parameters"), display->facts->parameters);
     put(writer, N_("data"), ROLE_TEXT, "%.63s",
         config_short_value("data", config->data, text, sizeof text));
-    if (news->facts)
-        put_fact(writer, N_("images"), news->facts->images);
-    put_setting(writer, N_("batch"), "batch", news);
+    if (display->facts)
+        put_fact(writer, N_("images"), display->facts->images);
+    put_setting(writer, N_("batch"), "batch", display);
     put(writer, N_("device"), ROLE_TEXT, "%s", config->device);
-    put_setting(writer, N_("solver"), "solver", news);
-    put_setting(writer, N_("schedule"), "schedule", news);
-    put_setting(writer, N_("seed"), "seed", news);
+    put_setting(writer, N_("solver"), "solver", display);
+    put_setting(writer, N_("schedule"), "schedule", display);
+    put_setting(writer, N_("seed"), "seed", display);
 }
 
-size_t run_text_lines(const struct run_display *news, enum density density, struct run_line *lines)
+size_t run_text_lines(const struct run_display *display, enum density density,
+                      struct run_line *lines)
 {
     struct writer writer = {lines, 0};
     switch (density) {
     case DENSITY_TINY:
-        tiny(&writer, news);
+        tiny(&writer, display);
         break;
     case DENSITY_SMALL:
-        grid_small(&writer, news);
+        grid_small(&writer, display);
         break;
     case DENSITY_NORMAL:
-        grid_normal(&writer, news);
+        grid_normal(&writer, display);
         break;
     case DENSITY_PANEL:
-        panel_progress(&writer, news);
-        panel_run(&writer, news);
+        panel_progress(&writer, display);
+        panel_run(&writer, display);
         break;
     }
     return writer.count;
@@ -327,16 +332,16 @@ double run_text_fraction(const struct run_snapshot *snapshot)
     return fmin(1, (double)snapshot->iteration / (double)snapshot->iterations);
 }
 
-char *run_text_progress(const struct run_display *news, int columns, char *text, size_t size)
+char *run_text_progress(const struct run_display *display, int columns, char *text, size_t size)
 {
     char gone[32], left[32];
-    double percent = 100 * run_text_fraction(&news->now);
-    text_duration(floor(news->steady.elapsed_seconds), gone, sizeof gone);
-    text_duration(ceil(news->steady.eta_seconds), left, sizeof left);
-    bool over = run_status_is_over(news->now.status), known = news->steady.eta_seconds >= 0;
+    double percent = 100 * run_text_fraction(&display->now);
+    text_duration(floor(display->steady.elapsed_seconds), gone, sizeof gone);
+    text_duration(ceil(display->steady.eta_seconds), left, sizeof left);
+    bool over = run_status_is_over(display->now.status), known = display->steady.eta_seconds >= 0;
     if (over)
         snprintf(text, size, _("%.0f %%  %s after %s"), percent,
-                 gettext(run_status_name(news->now.status)), gone);
+                 gettext(run_status_name(display->now.status)), gone);
     else if (columns < 50)
         snprintf(text, size, "%.0f %% %s", percent, known ? left : "");
     else if (known)

@@ -1,5 +1,6 @@
-/* The run screen: one of its views (views.h), with the figures that matter beside or below. A run
- * that is over is shown as it was at its last moment. */
+/* Drawing of the run screen: the tabs with the newest finding, the view in front (views.h), the
+ * run's values beside or below it, and the progress. A completed run is shown as its last snapshot.
+ */
 #include "ui/screens/run/run_view.h"
 
 #include "base/clock.h"
@@ -15,25 +16,26 @@
 #include <math.h>
 #include <stdio.h>
 
-static struct run_display news_of(struct app *app, const struct run_entry *entry)
+static struct run_display display_of(struct app *app, const struct run_entry *entry)
 {
     struct run_model *view = run_model(app);
-    struct run_display news = {.config = &entry->config, .now = entry->snapshot, .smoothed = NAN};
+    struct run_display display = {
+        .config = &entry->config, .now = entry->snapshot, .smoothed = NAN};
     if (entry->run && entry->snapshot.status != RUN_PREPARING)
-        news.facts = run_facts(entry->run);
+        display.facts = run_facts(entry->run);
     if (entry->run && view->curves.series == run_series(entry->run))
-        news.smoothed = curves_newest(&view->curves, TRACE_SMOOTHED);
+        display.smoothed = curves_newest(&view->curves, TRACE_SMOOTHED);
     if (view->steady_since == 0 || clock_seconds(view->steady_since, clock_nanoseconds()) >= 1 ||
         view->steady.status != entry->snapshot.status) {
         view->steady = entry->snapshot;
         view->steady_since = clock_nanoseconds();
     }
-    news.steady = view->steady;
-    return news;
+    display.steady = view->steady;
+    return display;
 }
 
-/* Columns of RUN_GRID_ROWS lines. The wide grid has three: the middle one holds the longest
- * figures, the last one the shortest. */
+/* Draws the lines in columns of RUN_GRID_ROWS. A wide grid has three columns: the middle one has
+ * the longest values, the last one the shortest. */
 static void draw_grid(struct app *app, struct rect area, const struct run_line *lines, size_t count)
 {
     static const int starts[] = {1, 31, 61}, labels[] = {11, 14, 10};
@@ -82,10 +84,10 @@ static void draw_panel(struct app *app, struct rect area, const struct run_line 
 }
 
 static void draw_facts(struct app *app, const struct run_layout *layout,
-                       const struct run_display *news)
+                       const struct run_display *display)
 {
     struct run_line lines[RUN_LINES_MAX];
-    size_t count = run_text_lines(news, layout->density, lines);
+    size_t count = run_text_lines(display, layout->density, lines);
     if (layout->density == DENSITY_PANEL)
         draw_panel(app, layout->facts, lines, count);
     else if (layout->density == DENSITY_TINY)
@@ -94,15 +96,15 @@ static void draw_facts(struct app *app, const struct run_layout *layout,
         draw_grid(app, layout->facts, lines, count);
 }
 
-static void draw_progress(struct app *app, struct rect area, const struct run_display *news)
+static void draw_progress(struct app *app, struct rect area, const struct run_display *display)
 {
     char text[96];
     if (rect_is_empty(area))
         return;
-    run_text_progress(news, area.columns, text, sizeof text);
+    run_text_progress(display, area.columns, text, sizeof text);
     int width = area.columns - (int)columns_of(text) - 3;
     if (width > 8)
-        draw_gauge(&app->canvas, area, 0, 1, width, run_text_fraction(&news->now), ROLE_GAUGE);
+        draw_gauge(&app->canvas, area, 0, 1, width, run_text_fraction(&display->now), ROLE_GAUGE);
     draw_right(&app->canvas, area, 0, ROLE_TEXT, text);
 }
 
@@ -119,7 +121,7 @@ static void draw_failure(struct app *app, struct rect area, const struct error *
 }
 
 static void draw_view(struct app *app, struct run_entry *entry, const struct view *view,
-                      const struct run_layout *layout, const struct run_display *news)
+                      const struct run_layout *layout, const struct run_display *display)
 {
     const struct run_snapshot *now = &entry->snapshot;
     const char *waiting = !entry->run ? _("It waits for the run before it to end.")
@@ -135,12 +137,12 @@ static void draw_view(struct app *app, struct run_entry *entry, const struct vie
     else if ((now->status == RUN_FAILED || now->status == RUN_REFUSED) && now->iteration == 0)
         draw_failure(app, layout->view, &now->error);
     else
-        view->draw(app, entry, layout, news);
+        view->draw(app, entry, layout, display);
 }
 
 enum { FINDING_COLUMNS = 50 };
 
-/* The newest finding, in the line of the tabs. */
+/* Draws the newest finding into the line of the tabs. */
 static void draw_finding(struct app *app, const struct run_entry *entry, struct rect area)
 {
     struct finding finding;
@@ -161,7 +163,7 @@ static void draw_finding(struct app *app, const struct run_entry *entry, struct 
         draw_format(&app->canvas, area, 0, 0, ROLE_BAD, "! %s", kind);
 }
 
-/* A finding goes before the names of the views. */
+/* Draws the tabs and the newest finding; if they do not both fit, the tabs are shortened. */
 static void draw_tab_line(struct app *app, const struct run_entry *entry, struct rect area)
 {
     const bool finding = entry->run && entry->snapshot.finding_count > 0;
@@ -172,16 +174,16 @@ static void draw_tab_line(struct app *app, const struct run_entry *entry, struct
     draw_finding(app, entry, rest);
 }
 
-/* Where there is little room a view that needs it takes the figures' lines, and all but the curves
- * those of the learning rate's strip. */
-static void give_room(struct run_layout *layout, const struct view *view)
+/* Enlarges the area of every view but Curves: by the rows of the learning-rate panel and, on a
+ * small screen, by the rows of the run's values if the view covers them. */
+static void enlarge_view(struct run_layout *layout, const struct view *view)
 {
     if (view == &view_curves)
         return;
     if (!rect_is_empty(layout->rate))
         layout->view.rows = layout->rate.row + layout->rate.rows - layout->view.row;
     layout->rate.rows = 0;
-    if (view->spreads && layout->density < DENSITY_NORMAL) {
+    if (view->covers_figures && layout->density < DENSITY_NORMAL) {
         layout->view.rows += layout->facts.rows;
         layout->facts.rows = 0;
     }
@@ -205,12 +207,12 @@ void run_view_draw(struct app *app, struct rect body)
     if (entry->run)
         run_plot_update(app, entry, &layout);
     const struct view *view = views_shown(app, entry);
-    give_room(&layout, view);
-    struct run_display news = news_of(app, entry);
-    draw_view(app, entry, view, &layout, &news);
+    enlarge_view(&layout, view);
+    struct run_display display = display_of(app, entry);
+    draw_view(app, entry, view, &layout, &display);
     if (!rect_is_empty(layout.facts))
-        draw_facts(app, &layout, &news);
-    draw_progress(app, layout.progress, &news);
+        draw_facts(app, &layout, &display);
+    draw_progress(app, layout.progress, &display);
     draw_tab_line(app, entry, layout.tabs);
     if (run_model(app)->choice.open && view == &view_curves && entry->run)
         trace_list_draw(app, entry, body);

@@ -1,4 +1,4 @@
-/* run_view.h: the run screen's drawing. */
+/* run_view.h: drawing of the run screen. */
 #ifndef TINCA_UI_SCREENS_RUN_RUN_VIEW_H
 #define TINCA_UI_SCREENS_RUN_RUN_VIEW_H
 
@@ -6,7 +6,7 @@
 
 struct app;
 
-/* Draws the run that is shown: the view in front, figures, progress and the tabs of the views. */
+/* Draws the shown run: the tabs, the view in front, the run's values and its progress. */
 void run_view_draw(struct app *app, struct rect body);
 
 #endif

@@ -1,4 +1,4 @@
-/* Of networks that make pictures: the newest ones. */
+/* The view Sample: the newest pictures of a network that generates images. */
 #include "ui/app/app.h"
 #include "ui/screens/run/run_model.h"
 
@@ -7,7 +7,9 @@
 #include "ui/screens/run/run_text.h"
 #include "ui/screens/run/views.h"
 
-/* How many examples the run's samples show; 0: it makes no pictures, or nobody knows yet. */
+/* Returns how many examples the run's samples show; 0: it makes no pictures, or it is not known
+ * yet.
+ */
 static size_t examples_of(const struct run_entry *entry)
 {
     if (!entry->run || entry->snapshot.status == RUN_PREPARING)
@@ -21,9 +23,9 @@ static bool available(const struct run_entry *entry)
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
-                 const struct run_display *news)
+                 const struct run_display *display)
 {
-    (void)news;
+    (void)display;
     sample_model_draw(&run_model(app)->sample, &app->canvas, layout->view,
                       run_facts(entry->run)->directory, examples_of(entry));
 }
@@ -37,4 +39,4 @@ static bool act(struct app *app, enum action action)
 }
 
 const struct view view_sample = {
-    .name = N_("Sample"), .spreads = true, .available = available, .draw = draw, .act = act};
+    .name = N_("Sample"), .covers_figures = true, .available = available, .draw = draw, .act = act};

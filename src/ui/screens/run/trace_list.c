@@ -1,4 +1,5 @@
-/* The list of curves, over the right part of the screen, so that one sees what one switches. */
+/* The list of curves. It covers only the right part of the screen, so that the effect of switching
+ * a curve is visible. */
 #include "base/language.h"
 #include "ui/plot/trace.h"
 #include "ui/plot/trace_choice.h"
@@ -13,7 +14,7 @@ enum { WIDTH = 38 };
 static void draw_item(struct app *app, const struct series *series, struct rect line,
                       enum trace trace, bool selected)
 {
-    bool contest = trace_is_adversarial(series),
+    bool adversarial = trace_is_adversarial(series),
          on = run_model(app)->choice.chosen & TRACE_BIT(trace);
     enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
     if (selected)
@@ -21,8 +22,8 @@ static void draw_item(struct app *app, const struct series *series, struct rect 
     draw_text(&app->canvas, line, 0, 0, role, selected ? ">" : " ");
     draw_text(&app->canvas, line, 0, 1, role, on ? "[x]" : "[ ]");
     draw_format(&app->canvas, line, 0, 5, selected ? ROLE_FOCUS : trace_role(trace), "%c",
-                trace_letter(trace, contest));
-    int column = draw_text(&app->canvas, line, 0, 7, role, trace_name(trace, contest));
+                trace_letter(trace, adversarial));
+    int column = draw_text(&app->canvas, line, 0, 7, role, trace_name(trace, adversarial));
     if (!trace_has_values(series, trace) &&
         column + 2 + (int)columns_of(_("none yet")) <= line.columns)
         draw_right(&app->canvas, line, 0, selected ? ROLE_FOCUS : ROLE_FAINT, _("none yet"));
@@ -40,7 +41,7 @@ void trace_list_draw(struct app *app, const struct run_entry *entry, struct rect
     int columns = WIDTH < body.columns ? WIDTH : body.columns;
     struct rect box = {body.row, body.column + body.columns - columns, rows, columns};
     struct rect inside = draw_box(&app->canvas, box, _("Curves: space, Enter"));
-    targets_clear(&app->canvas.targets); /* what lies below it is not to be clicked */
+    targets_clear(&app->canvas.targets); /* a click must not reach what the list covers */
     if (inside.rows <= 0)
         return;
     size_t room = (size_t)inside.rows;

@@ -1,3 +1,4 @@
+/* The list of the run screen's views, and their tabs. */
 #include "ui/screens/run/views.h"
 
 #include "base/language.h"

@@ -1,5 +1,5 @@
-/* views.h: what the run screen can show of a run, one file view_*.c each, behind one table. The
- * tabs, the key that cycles and the digits that go to a view directly are made from it. */
+/* views.h: the views of the run screen. Each is one file *_view.c with one table; views.c lists
+ * them. The tabs, the key for the next view and the digit keys are made from that list. */
 #ifndef TINCA_UI_SCREENS_RUN_VIEWS_H
 #define TINCA_UI_SCREENS_RUN_VIEWS_H
 
@@ -14,28 +14,31 @@
 struct app;
 
 struct view {
-    const char *name; /* of its tab; shown by gettext */
-    bool spreads;     /* where there is little room, it takes the figures' too */
-    bool looks;       /* shows what looks inside the run have seen: they are asked for while this
-                         view is in sight */
-    bool (*available)(const struct run_entry *entry); /* NULL: of every run */
+    const char *name;    /* on its tab; translated when drawn */
+    bool covers_figures; /* on a small screen it also uses the rows of the run's values */
+    bool inspects;       /* needs inspections (insight.h), requested while it is in front */
+    /* Returns whether the run has this view. NULL: every run has it. */
+    bool (*available)(const struct run_entry *entry);
     void (*draw)(struct app *app, struct run_entry *entry, const struct run_layout *layout,
-                 const struct run_display *news);
-    bool (*act)(struct app *app, enum action action); /* false: none of its; NULL: it has none */
+                 const struct run_display *display);
+    /* Applies an action; returns false if it is none of the view's. NULL: the view has no actions.
+     */
+    bool (*act)(struct app *app, enum action action);
 };
 
 extern const struct view view_curves, view_findings, view_memory, view_arena, view_layers,
     view_gemm, view_weights, view_sample, view_loss;
 
-/* The view in sight: the one that was chosen or, where the run has no such thing, the first. */
+/* Returns the view in front: the chosen one or, if the run does not have it, the first. */
 const struct view *views_shown(const struct app *app, const struct run_entry *entry);
 
-/* The next view of the run; view number `digit`, from 1. */
+/* Goes to the next view that the run has. */
 void views_next(struct app *app, const struct run_entry *entry);
+/* Goes to view number `digit`, counted from 1. */
 void views_go(struct app *app, const struct run_entry *entry, size_t digit);
 
-/* The tabs in one line: digits and names, or where `columns` are few the name of the view in sight
- * alone. Returns the column after them. */
+/* Draws the tabs in one line: digits and names or, if `columns` are too few, only the name of the
+ * view in front. Returns the column after them. */
 int views_draw_tabs(struct app *app, const struct run_entry *entry, struct rect area, int columns);
 
 #endif

@@ -1,5 +1,5 @@
-/* Every array of weights: mean, deviation, histogram, the gradient's norm, and how far a step moves
- * it, with the usual advice where that is far from usual. */
+/* A table of the weight arrays: mean, deviation, histogram, norm of the gradient, and the size of
+ * an update relative to the weights. The details give advice if that ratio is unusual. */
 #include "ui/app/app.h"
 #include "ui/screens/run/run_model.h"
 
@@ -14,8 +14,8 @@
 
 /* "A rough heuristic is that this ratio should be somewhere around 1e-3. If it is lower than this
  * then the learning rate might be too low. If it is higher then the learning rate is likely too
- * high." (Karpathy, CS231n notes, "Neural Networks Part 3: Learning and Evaluation".) Said here
- * from a factor of ten away, and not of biases and normalisations, which begin at 0 or 1. */
+ * high." (Karpathy, CS231n notes, "Neural Networks Part 3: Learning and Evaluation".) The view
+ * warns at a factor of ten, but not for biases and normalisations, which begin at 0 or 1. */
 static const double LOW_RATIO = 1e-4, HIGH_RATIO = 1e-2;
 
 enum { NET, TENSOR, COUNT, MEAN, DEVIATION, GRADIENT, RATIO, MARK, HISTOGRAM, COLUMNS };
@@ -86,7 +86,7 @@ static void number(double value, char *text, size_t size)
         snprintf(text, size, "-");
 }
 
-/* `bins` columns of a histogram, each as high as its share of the highest. */
+/* Writes a histogram as `bins` characters, each as high as its bin relative to the highest bin. */
 static void draw_bins(const struct inspection_tensor *tensor, size_t bins,
                       const struct glyphs *glyphs, char *text, size_t size)
 {
@@ -151,8 +151,8 @@ static void draw_advice(struct canvas *canvas, struct rect area, int row,
                      _("A running statistic: measured from the batches, not learnt."));
     else if (isnan(tensor->update_norm))
         draw_wrapped(canvas, area, row, ROLE_FAINT,
-                     _("The step's size was not measured: there was too little free memory to "
-                       "keep the weights from before it."));
+                     _("The step's size was not measured: there was too little free memory to copy "
+                       "the weights before it."));
     else if (health != HEALTH_FINE)
         draw_wrapped(canvas, area, row, ROLE_WARNING, gettext(advice[health]));
 }
@@ -193,9 +193,9 @@ static void draw_summary(struct canvas *canvas, struct rect area, const struct i
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
-                 const struct run_display *news)
+                 const struct run_display *display)
 {
-    (void)news;
+    (void)display;
     struct insight_table_view *view = &run_model(app)->weights;
     const struct inspection *seen = insight_get(app, entry, layout->view);
     if (!seen)
@@ -228,4 +228,4 @@ static bool act(struct app *app, enum action action)
 }
 
 const struct view view_weights = {
-    .name = N_("Weights"), .spreads = true, .looks = true, .draw = draw, .act = act};
+    .name = N_("Weights"), .covers_figures = true, .inspects = true, .draw = draw, .act = act};

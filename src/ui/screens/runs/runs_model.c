@@ -1,5 +1,5 @@
-/* The order of the run table: which runs match the search, sorted by one column. The selection
- * stays with its run when the order changes. */
+/* The rows of the run table: the runs that match the search, sorted by one column. The selection is
+ * stored as the run's directory, so that it stays with its run when the order changes. */
 #include "ui/screens/runs/runs_model.h"
 
 #include "base/memory.h"
@@ -16,16 +16,16 @@ struct runs_model *runs_model(const struct app *app)
     return app_state(app, SCREEN_RUNS);
 }
 
-void runs_model_free(struct runs_model *view)
+void runs_model_free(struct runs_model *model)
 {
-    free(view->order);
-    *view = (struct runs_model){0};
+    free(model->order);
+    *model = (struct runs_model){0};
 }
 
-void runs_columns(const struct runs_model *view, struct table_column *fitted)
+void runs_columns(const struct runs_model *model, struct table_column *fitted)
 {
     memcpy(fitted, runs_table_columns(), RUNS_COLUMNS * sizeof *fitted);
-    if (!view->named)
+    if (!model->named)
         fitted[RUNS_NAME].width = 0;
 }
 
@@ -33,7 +33,7 @@ void runs_columns(const struct runs_model *view, struct table_column *fitted)
 
 static int compare_figures(double a, double b, bool backwards)
 {
-    if (isnan(a) || isnan(b)) /* what is unknown comes last, in either direction */
+    if (isnan(a) || isnan(b)) /* unknown values come last in both directions */
         return isnan(a) - isnan(b);
     int order = (a > b) - (a < b);
     return backwards ? -order : order;
@@ -51,62 +51,63 @@ static int by_column(const void *first, const void *second, void *context)
 {
     const struct app *app = context;
     size_t i = *(const size_t *)first, j = *(const size_t *)second;
-    const struct runs_model *view = runs_model(app);
+    const struct runs_model *model = runs_model(app);
     const struct run_entry *a = app_run_at(app, i), *b = app_run_at(app, j);
     int order = (int)loading_is_unread(a) - (int)loading_is_unread(b);
-    if (order == 0 && runs_is_numeric(view->sort))
+    if (order == 0 && runs_is_numeric(model->sort))
+        order = compare_figures(runs_value(a, model->sort), runs_value(b, model->sort),
+                                model->backwards);
+    else if (order == 0 && model->sort == RUNS_BEGUN)
+        order = compare_words(runs_id(a), runs_id(b), model->backwards);
+    else if (order == 0 && model->sort != RUNS_NUMBER)
         order =
-            compare_figures(runs_value(a, view->sort), runs_value(b, view->sort), view->backwards);
-    else if (order == 0 && view->sort == RUNS_BEGUN)
-        order = compare_words(runs_id(a), runs_id(b), view->backwards);
-    else if (order == 0 && view->sort != RUNS_NUMBER)
-        order = compare_words(runs_text(a, view->sort), runs_text(b, view->sort), view->backwards);
+            compare_words(runs_text(a, model->sort), runs_text(b, model->sort), model->backwards);
     if (order != 0)
         return order;
     order = (i > j) - (i < j);
-    return view->sort == RUNS_NUMBER && view->backwards ? -order : order;
+    return model->sort == RUNS_NUMBER && model->backwards ? -order : order;
 }
 
 size_t runs_model_index(const struct app *app)
 {
-    const struct runs_model *view = runs_model(app);
-    return view->selected < view->count ? view->order[view->selected] : app_run_count(app);
+    const struct runs_model *model = runs_model(app);
+    return model->selected < model->count ? model->order[model->selected] : app_run_count(app);
 }
 
 static bool make_order(struct app *app)
 {
-    struct runs_model *view = runs_model(app);
+    struct runs_model *model = runs_model(app);
     struct error error;
     size_t count = app_run_count(app);
-    if (!memory_grow(&view->order, &view->capacity, count, sizeof *view->order, "the list of runs",
-                     &error)) {
+    if (!memory_grow(&model->order, &model->capacity, count, sizeof *model->order,
+                     "the list of runs", &error)) {
         app_say_error(app, &error);
         return false;
     }
-    view->count = view->unread = 0;
-    view->named = false;
+    model->count = model->unread = 0;
+    model->named = false;
     for (size_t i = 0; i < count; i++) {
         const struct run_entry *entry = app_run_at(app, i);
-        view->unread += loading_is_unread(entry);
-        view->named = view->named || entry->name[0];
+        model->unread += loading_is_unread(entry);
+        model->named = model->named || entry->name[0];
         if (runs_match(app, i))
-            view->order[view->count++] = i;
+            model->order[model->count++] = i;
     }
-    if (view->count > 0) /* else there may be no array yet */
-        qsort_r(view->order, view->count, sizeof *view->order, by_column, app);
+    if (model->count > 0) /* else `order` may be NULL */
+        qsort_r(model->order, model->count, sizeof *model->order, by_column, app);
     return true;
 }
 
-/* Places shift when the list grows; a run's directory is its own. */
+/* Stores the selected run's directory, because indices shift when the list grows. */
 static void remember_selected(struct app *app)
 {
-    struct runs_model *view = runs_model(app);
-    view->at_index = runs_model_index(app);
-    view->at[0] = '\0';
-    if (view->at_index >= app_run_count(app))
+    struct runs_model *model = runs_model(app);
+    model->at_index = runs_model_index(app);
+    model->at[0] = '\0';
+    if (model->at_index >= app_run_count(app))
         return;
-    const char *directory = run_entry_directory(app_run_at(app, view->at_index));
-    snprintf(view->at, sizeof view->at, "%s", directory ? directory : "");
+    const char *directory = run_entry_directory(app_run_at(app, model->at_index));
+    snprintf(model->at, sizeof model->at, "%s", directory ? directory : "");
 }
 
 static bool was_selected(const struct app *app, size_t index)
@@ -119,43 +120,43 @@ static bool was_selected(const struct app *app, size_t index)
 
 void runs_model_update(struct app *app)
 {
-    struct runs_model *view = runs_model(app);
+    struct runs_model *model = runs_model(app);
     size_t count = app_run_count(app);
-    if (view->known == count && !app->shared.runs_changed && !run_list_active(&app->shared.runs))
+    if (model->known == count && !app->shared.runs_changed && !run_list_active(&app->shared.runs))
         return;
     if (!make_order(app))
         return;
-    if (view->selected >= view->count)
-        view->selected = view->count > 0 ? view->count - 1 : 0;
-    for (size_t i = 0; view->moved && i < view->count; i++)
-        if (was_selected(app, view->order[i])) {
-            view->selected = i;
+    if (model->selected >= model->count)
+        model->selected = model->count > 0 ? model->count - 1 : 0;
+    for (size_t i = 0; model->moved && i < model->count; i++)
+        if (was_selected(app, model->order[i])) {
+            model->selected = i;
             break;
         }
     remember_selected(app);
-    view->known = count;
+    model->known = count;
     app->shared.runs_changed = false;
 }
 
 void runs_model_move(struct app *app, long steps)
 {
-    struct runs_model *view = runs_model(app);
-    long last = (long)view->count - 1, to = (long)view->selected + steps;
-    view->selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
-    view->moved = true;
+    struct runs_model *model = runs_model(app);
+    long last = (long)model->count - 1, to = (long)model->selected + steps;
+    model->selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
+    model->moved = true;
     remember_selected(app);
 }
 
 void runs_model_sort(struct app *app, int direction)
 {
-    struct runs_model *view = runs_model(app);
+    struct runs_model *model = runs_model(app);
     size_t steps = direction > 0 ? 1 : RUNS_COLUMNS - 1;
     do
-        view->sort = (enum runs_column)(((size_t)view->sort + steps) % RUNS_COLUMNS);
-    while (view->sort == RUNS_NAME && !view->named);
-    view->backwards = view->sort == RUNS_TOP1 || view->sort == RUNS_BEGUN; /* the best first */
-    if (view->sort == RUNS_MARK)
-        view->backwards = false;
+        model->sort = (enum runs_column)(((size_t)model->sort + steps) % RUNS_COLUMNS);
+    while (model->sort == RUNS_NAME && !model->named);
+    model->backwards = model->sort == RUNS_TOP1 || model->sort == RUNS_BEGUN; /* the best first */
+    if (model->sort == RUNS_MARK)
+        model->backwards = false;
     app->shared.runs_changed = true;
 }
 

@@ -1,8 +1,9 @@
-/* runs_view.h: what the list of runs holds: which runs are shown, in which order, and what stands
- * in its cells. No drawing.
+/* runs_model.h: the rows of the run table: which runs are shown, in which order, and which one is
+ * selected. No drawing.
  *
- * Kept runs are read bit by bit (runs_model_read_outlines), those in sight first; until a run is
- * read its cells are empty, and it stands behind the others. So thousands of them open at once. */
+ * The outlines of saved runs are read in small batches (runs_model_read_outlines), the newest
+ * first. Until a run's outline is read, its cells are empty and it is sorted behind the others. So
+ * the table opens at once even with thousands of runs. */
 #ifndef TINCA_UI_SCREENS_RUNS_RUNS_MODEL_H
 #define TINCA_UI_SCREENS_RUNS_RUNS_MODEL_H
 
@@ -14,41 +15,42 @@
 struct app;
 
 struct runs_model {
-    size_t *order; /* of app_run_at: the runs that are shown */
-    size_t count, capacity;
-    size_t known;          /* runs there were when the order was made */
-    size_t selected, top;  /* places in `order` */
-    bool moved;            /* the user has chosen a run: the selection follows it */
-    char at[512];          /* the directory of the selected run; "": it has none yet */
-    size_t at_index;       /* then its place, of app_run_at */
-    enum runs_column sort; /* RUNS_NUMBER: as they were begun, the newest first */
-    bool backwards;
-    bool searching;
-    bool named;    /* some run has a name */
-    size_t unread; /* kept runs that are not read yet */
+    size_t *order;          /* shown runs by row, as indices of app_run_at */
+    size_t count, capacity; /* of `order` */
+    size_t known;           /* number of all runs when `order` was made */
+    size_t selected, top;   /* rows: the selected one, the first one shown */
+    bool moved;             /* the user has selected a run: the selection follows it */
+    char at[512];           /* directory of the selected run; "": it has none yet */
+    size_t at_index;        /* index (app_run_at) of a selected run without directory */
+    enum runs_column sort;  /* RUNS_NUMBER: by start time, the newest first */
+    bool backwards;         /* sorts in descending order */
+    bool searching;         /* the search line is being edited */
+    bool named;             /* at least one run has a name */
+    size_t unread;          /* saved runs whose outline is not read yet */
 };
 
 /* Returns the state of the run table. */
 struct runs_model *runs_model(const struct app *app);
 
-void runs_model_free(struct runs_model *view);
+/* Frees the model's memory. */
+void runs_model_free(struct runs_model *model);
 
-/* Fills `columns` for table_fit, RUNS_COLUMNS of them; a column that would be empty in every run
- * has width 0. */
-void runs_columns(const struct runs_model *view, struct table_column *columns);
+/* Fills in RUNS_COLUMNS columns for table_fit. A column that is empty in all rows gets width 0. */
+void runs_columns(const struct runs_model *model, struct table_column *columns);
 
-/* Makes the order afresh when something has changed; the selection stays with its run. */
+/* Sorts the rows again if something has changed. The selection stays with its run. */
 void runs_model_update(struct app *app);
 
-/* The selected run's index (of app_run_at); app_run_count: there is none. */
+/* Returns the selected run's index (app_run_at); app_run_count: none is selected. */
 size_t runs_model_index(const struct app *app);
 
+/* Moves the selection by `steps` rows; it stops at the ends. */
 void runs_model_move(struct app *app, long steps);
 
 /* Sorts by the next (+1) or the previous (-1) column. */
 void runs_model_sort(struct app *app, int direction);
 
-/* Reads some more kept runs; true while there are any left. */
+/* Continues to read outlines of saved runs. Returns true if it should be called again at once. */
 bool runs_model_read_outlines(struct app *app);
 
 #endif

@@ -1,6 +1,6 @@
-/* The runs: those of this sitting, of which one trains while the others wait or are over, then the
- * kept ones of earlier sittings, the newest first. What is shown and in which order: runs_view.c.
- */
+/* The run table: the runs of this session, of which one is active while the others wait or are
+ * complete, then the saved runs of earlier sessions, the newest first. runs_model.c chooses and
+ * sorts the rows; ui/app/run_actions.c does what the keys ask for. */
 #include "ui/app/app.h"
 
 #include "base/language.h"
@@ -24,15 +24,15 @@ static const struct key_binding bindings[] = {
      N_("show only runs in whose line, ID or name every word occurs; Esc shows all again")},
     {'>', 0, ACTION_SORT, ">", N_("sort"), N_("sort by the next column")},
     {'<', 0, ACTION_SORT_BACK, "<", NULL, N_("sort by the column before")},
-    {'i', 0, ACTION_REVERSE, "i", NULL, N_("the other way round; the unknown stays last")},
-    {'f', 0, ACTION_CLONE, "f", N_("to form"), N_("take all settings of the run into the form")},
+    {'i', 0, ACTION_REVERSE, "i", NULL, N_("reverse the order; unknown values stay last")},
+    {'f', 0, ACTION_CLONE, "f", N_("to form"), N_("copy all settings of the run into the form")},
     {'r', 0, ACTION_RESUME, "r", N_("resume"),
      N_("go on with a run that was interrupted or stopped, from its last checkpoint")},
     {'R', 0, ACTION_RENAME, "R", N_("name"), N_("give the run a name of your own")},
     {'d', UI_DELETE, ACTION_REMOVE, "d", N_("delete"),
      N_("delete the marked runs, or the selected one: asks; drop a run that waits")},
     {'a', 0, ACTION_ALL, "a", NULL, N_("mark every run of the list")},
-    {'u', 0, ACTION_UNMARK, "u", NULL, N_("take all marks away")},
+    {'u', 0, ACTION_UNMARK, "u", NULL, N_("remove all marks")},
     {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the run above")},
     {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the run below")},
     {UI_PAGE_UP, 0, ACTION_PAGE_UP, N_("PgUp"), NULL, NULL},
@@ -47,19 +47,20 @@ static const struct key_table table = {N_("The list of runs"), bindings,
 
 enum { PAGE = 10 };
 
-/* --- deciding --- */
+/* --- keys --- */
 
-/* Esc ends the search, and takes a search away that is in force. */
+/* Handles the keys of the search line. Esc ends the editing, or clears a search that is in effect.
+ */
 static bool take_key(struct app *app, int key)
 {
-    struct runs_model *view = runs_model(app);
+    struct runs_model *model = runs_model(app);
     struct line_edit *search = &app->shared.runs_search;
-    if (!view->searching && !(key == UI_ESCAPE && search->text[0]))
+    if (!model->searching && !(key == UI_ESCAPE && search->text[0]))
         return false;
     if (key == UI_UP || key == UI_DOWN)
         return false;
     if (key == UI_ENTER || key == UI_ESCAPE) {
-        view->searching = false;
+        model->searching = false;
         if (key == UI_ESCAPE)
             search->text[0] = '\0';
     } else
@@ -179,14 +180,14 @@ static void act(struct app *app, enum action action)
 
 static void title(const struct app *app, char *text, size_t size)
 {
-    const struct runs_model *view = runs_model(app);
+    const struct runs_model *model = runs_model(app);
     const struct glyphs *glyphs = app->canvas.glyphs;
-    if (view->sort == RUNS_NUMBER && !view->backwards)
+    if (model->sort == RUNS_NUMBER && !model->backwards)
         snprintf(text, size, "%s", _("Runs"));
     else
         snprintf(text, size, _("Runs by %s %s"),
-                 view->sort == RUNS_MARK ? _("marks") : runs_heading(view->sort),
-                 view->backwards ? glyphs->down : glyphs->up);
+                 model->sort == RUNS_MARK ? _("marks") : runs_heading(model->sort),
+                 model->backwards ? glyphs->down : glyphs->up);
 }
 
 static void draw_row(struct app *app, struct rect line, size_t index, bool selected,
@@ -211,12 +212,12 @@ static void draw_row(struct app *app, struct rect line, size_t index, bool selec
     }
 }
 
-/* The column that is sorted by has an arrow behind its heading, which says which way. */
+/* Draws the headings; the sort column has an arrow that shows the direction. */
 static void draw_head(struct app *app, struct rect head, const int *starts, const int *widths)
 {
-    const struct runs_model *view = runs_model(app);
+    const struct runs_model *model = runs_model(app);
     struct table_column columns[RUNS_COLUMNS];
-    runs_columns(view, columns);
+    runs_columns(model, columns);
     for (enum runs_column i = 0; i < RUNS_COLUMNS; i++) {
         struct rect cell = {head.row, head.column + 1 + starts[i], head.rows, widths[i]};
         const char *heading = runs_heading(i);
@@ -225,25 +226,25 @@ static void draw_head(struct app *app, struct rect head, const int *starts, cons
             draw_right(&app->canvas, cell, 0, ROLE_HEADING, heading);
         else
             draw_text(&app->canvas, cell, 0, 0, ROLE_HEADING, heading);
-        if (i != view->sort || widths[i] == 0 || (i == RUNS_NUMBER && !view->backwards))
+        if (i != model->sort || widths[i] == 0 || (i == RUNS_NUMBER && !model->backwards))
             continue;
-        cell.columns++; /* the gap before the next column */
+        cell.columns++; /* the arrow may use the gap before the next column */
         draw_text(&app->canvas, cell, 0, columns[i].right ? widths[i] : used, ROLE_STRONG,
-                  view->backwards ? app->canvas.glyphs->down : app->canvas.glyphs->up);
+                  model->backwards ? app->canvas.glyphs->down : app->canvas.glyphs->up);
     }
 }
 
-/* How many there are, and what is still to be read. */
+/* Writes how many runs the table shows, and how many are still unread. */
 static void count_text(const struct app *app, char *text, size_t size)
 {
-    const struct runs_model *view = runs_model(app);
+    const struct runs_model *model = runs_model(app);
     size_t all = app_run_count(app), marked = 0;
     for (size_t i = 0; i < all; i++)
         marked += app_run_at(app, i)->marked;
-    if (view->unread > 0)
-        snprintf(text, size, _("reading: %zu of %zu"), all - view->unread, all);
-    else if (view->count < all)
-        snprintf(text, size, _("%zu of %zu runs"), view->count, all);
+    if (model->unread > 0)
+        snprintf(text, size, _("reading: %zu of %zu"), all - model->unread, all);
+    else if (model->count < all)
+        snprintf(text, size, _("%zu of %zu runs"), model->count, all);
     else if (marked > 0)
         snprintf(text, size, _("%zu of %zu marked"), marked, all);
     else
@@ -252,12 +253,12 @@ static void count_text(const struct app *app, char *text, size_t size)
 
 static void draw_search(struct app *app, struct rect area)
 {
-    const struct runs_model *view = runs_model(app);
+    const struct runs_model *model = runs_model(app);
     int column = draw_text(&app->canvas, area, 0, 1, ROLE_KEY, "/ ");
     size_t cursor, room = area.columns > column + 2 ? (size_t)(area.columns - column - 1) : 1;
     size_t start = line_edit_window(&app->shared.runs_search, room, &cursor);
     draw_text(&app->canvas, area, 0, column, ROLE_TEXT, app->shared.runs_search.text + start);
-    if (view->searching)
+    if (model->searching)
         draw_cursor(&app->canvas, area, 0, column + (int)cursor);
 }
 
@@ -268,7 +269,7 @@ static void add_owner(const struct run_entry *entry, char *text, size_t size)
     snprintf(text + length, size - length, "  %s", others_owner_text(entry, owner, sizeof owner));
 }
 
-/* The search, or else what commands call the selected run. */
+/* Draws the search line or, without a search, the selected run's ID, which commands accept. */
 static void draw_foot(struct app *app, struct rect area)
 {
     char text[128], called[384] = "";
@@ -294,17 +295,17 @@ static void draw_foot(struct app *app, struct rect area)
 
 static void draw_list(struct app *app, struct rect list, const int *starts, const int *widths)
 {
-    struct runs_model *view = runs_model(app);
+    struct runs_model *model = runs_model(app);
     size_t rows = list.rows > 0 ? (size_t)list.rows : 0;
-    view->top = table_scroll(view->top, view->selected, rows, view->count);
-    if (view->count == 0)
+    model->top = table_scroll(model->top, model->selected, rows, model->count);
+    if (model->count == 0)
         draw_wrapped(&app->canvas, list, 0, ROLE_FAINT,
                      _("No run has all of these words; Esc shows all runs again."));
-    for (size_t i = 0; i < rows && view->top + i < view->count; i++) {
-        size_t place = view->top + i;
+    for (size_t i = 0; i < rows && model->top + i < model->count; i++) {
+        size_t place = model->top + i;
         struct rect line = {list.row + (int)i, list.column, 1, list.columns};
-        draw_row(app, line, view->order[place], place == view->selected, starts, widths);
-        targets_add_row(&app->canvas.targets, line, place, view->selected);
+        draw_row(app, line, model->order[place], place == model->selected, starts, widths);
+        targets_add_row(&app->canvas.targets, line, place, model->selected);
     }
 }
 

@@ -1,5 +1,5 @@
-/* The settings of the workbench: the table of preferences. A change holds at once, and is written
- * to the configuration file, unless that file could not be understood. */
+/* The screen Settings: the table of the workbench's preferences. A change takes effect at once and
+ * is written to the configuration file, unless that file contains errors. */
 #include "ui/app/app.h"
 
 #include "base/language.h"
@@ -44,7 +44,7 @@ static void save(struct app *app)
     struct error error = {0};
     if (app->options->broken.kind != ERROR_NONE)
         app_say(app, ROLE_WARNING,
-                _("Changed for now, not saved: the configuration file has a mistake; mend or "
+                _("Changed for now, not saved: the configuration file has an error; correct or "
                   "remove %s."),
                 app->options->broken.what);
     else if (!preferences_write(&app->shared.saved_preferences, &error))
@@ -87,7 +87,7 @@ static void ask_value(struct app *app)
     line_edit_begin(&app->dialog.edit, value, preference->size, false);
 }
 
-/* Round the end in both directions. */
+/* Returns the next or previous choice; wraps around at the ends. */
 static const char *next_choice(const struct preference *preference, const char *value,
                                int direction)
 {

@@ -1,5 +1,5 @@
-/* The panel is a list of parts, in the order in which they stand below each other. Each has the
- * rows it needs and may use, and a rank; layout_share gives them their rows. */
+/* The panel beside the form is a list of parts from top to bottom. Each part has a minimum and a
+ * maximum number of rows and a rank; layout_share divides the panel's rows among them. */
 #include "ui/screens/setup/form_panel.h"
 
 #include "base/language.h"
@@ -17,7 +17,8 @@
 
 enum { VALUE_COLUMN = 13, RATES = 512 };
 
-/* In line with the others, or where there is too little room right behind the label. */
+/* Draws a label and its value, aligned with the other values or, in a narrow panel, right after the
+ * label. */
 static void draw_fact(struct app *app, struct rect area, int row, const char *label,
                       const char *value)
 {
@@ -84,7 +85,7 @@ static void draw_kinds(struct app *app, struct rect area)
     }
 }
 
-/* How much of what is free it takes, in words. */
+/* Writes how much of the available memory the run needs. Returns `text`. */
 static char *memory_words(const struct forecast *forecast, char *text, size_t size)
 {
     const double part = (double)forecast_needed(forecast) / (double)forecast->memory_free;
@@ -101,7 +102,7 @@ static char *memory_words(const struct forecast *forecast, char *text, size_t si
     return text;
 }
 
-/* Whoever wants more must know whom to ask. */
+/* Returns the name of the limit that bounds the available memory, so that the user can raise it. */
 static const char *bound_words(enum memory_bound bound)
 {
     static const char *const words[] = {[BOUND_UNKNOWN] = "",
@@ -111,7 +112,7 @@ static const char *bound_words(enum memory_bound bound)
     return words[bound][0] ? gettext(words[bound]) : "";
 }
 
-/* The memory limit saves something: there is a price to be shown. */
+/* Returns whether the memory limit changes the plan, so that it costs time. */
 static bool limit_works(const struct forecast *forecast)
 {
     return forecast->memory.unlimited > forecast->memory.total;
@@ -193,7 +194,7 @@ static void draw_time_unknown(struct app *app, struct rect area)
                          area.columns - VALUE_COLUMN};
     draw_text(&app->canvas, area, 0, 1, ROLE_FAINT, _("ms/image"));
     if (!past_is_known(app))
-        snprintf(text, sizeof text, "%s", _("looking at earlier runs ..."));
+        snprintf(text, sizeof text, "%s", _("searching earlier runs ..."));
     else if (config->technique == TECHNIQUE_NONE)
         snprintf(text, sizeof text,
                  _("not known yet: no run of %.200s (batch %zu, %s) on this machine"),
@@ -208,15 +209,15 @@ static void draw_time_unknown(struct app *app, struct rect area)
 
 static void draw_time(struct app *app, struct rect area)
 {
-    const struct setup_model *view = setup_model(app);
-    const double seconds = setup_seconds(view, &app->shared.form);
+    const struct setup_model *model = setup_model(app);
+    const double seconds = setup_seconds(model, &app->shared.form);
     char text[128], part[64];
-    if (!past_is_known(app) || !view->past.found) {
+    if (!past_is_known(app) || !model->past.found) {
         draw_time_unknown(app, area);
         return;
     }
-    snprintf(text, sizeof text, _("%.3g (%s)"), view->past.ms_per_image,
-             age_words(view->past.age_seconds, part, sizeof part));
+    snprintf(text, sizeof text, _("%.3g (%s)"), model->past.ms_per_image,
+             age_words(model->past.age_seconds, part, sizeof part));
     draw_fact(app, area, 0, _("ms/image"), text);
     if (seconds < 0)
         snprintf(text, sizeof text, "%s", _("not known: the data is not open"));
@@ -225,7 +226,7 @@ static void draw_time(struct app *app, struct rect area)
                  app->shared.form.config.validate[0] ? _("~%s + validation") : _("about %s"),
                  text_duration(seconds, part, sizeof part));
     draw_fact(app, area, 1, _("to the end"), text);
-    draw_fact(app, area, 2, _("as run"), view->past.id);
+    draw_fact(app, area, 2, _("as run"), model->past.id);
 }
 
 /* --- the verdict --- */

@@ -1,14 +1,16 @@
-/* form_panel.h: what the form's choice would take: parameters, memory, time, the learning rate over
- * the run, pictures of the data. Where not all of it fits, what matters most is shown. */
+/* form_panel.h: the panel beside the form, which describes the configured run before it starts:
+ * parameters, memory, time, learning rate, pictures of the data. If not all parts fit, the most
+ * important ones are shown. */
 #ifndef TINCA_UI_SCREENS_SETUP_FORM_PANEL_H
 #define TINCA_UI_SCREENS_SETUP_FORM_PANEL_H
 
 #include "ui/app/app.h"
 
-/* `pictures`: whether the panel shows them too (where they have no place of their own). */
+/* Draws the panel. `pictures`: it includes the pictures of the data, which do not have their own
+ * area. */
 void form_panel_draw(struct app *app, struct rect area, bool pictures);
 
-/* The same in one line. */
+/* Draws the panel's most important values in one line. */
 void form_panel_draw_summary(struct app *app, struct rect area);
 
 #endif

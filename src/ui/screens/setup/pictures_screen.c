@@ -1,5 +1,5 @@
-/* The pictures that the form's choice trains on, as large as the screen; and, for small terminals,
- * what the run takes. */
+/* The screen Pictures: pictures of the form's data set in full size or, for terminals where the
+ * panel does not fit beside the form, the panel (form_panel.h). */
 #include "ui/app/app.h"
 
 #include "base/language.h"
@@ -24,15 +24,15 @@ static const struct key_table table = {N_("Pictures of the training data"), bind
 
 static void act(struct app *app, enum action action)
 {
-    struct setup_model *view = setup_model(app);
+    struct setup_model *model = setup_model(app);
     if (action == ACTION_VIEW)
-        view->facts_in_sight = !view->facts_in_sight;
+        model->facts_in_sight = !model->facts_in_sight;
     else if (action == ACTION_AS_TRAINED)
-        view->as_trained = !view->as_trained;
+        model->as_trained = !model->as_trained;
     else if (action == ACTION_NEXT || action == ACTION_PREVIOUS)
-        setup_turn_pictures(view, action == ACTION_NEXT ? 1 : -1);
+        setup_turn_pictures(model, action == ACTION_NEXT ? 1 : -1);
     else if (action == ACTION_UP || action == ACTION_DOWN)
-        setup_turn_epoch(view, action == ACTION_UP ? 1 : -1);
+        setup_turn_epoch(model, action == ACTION_UP ? 1 : -1);
 }
 
 static void draw(struct app *app, struct rect body)

@@ -1,3 +1,5 @@
+/* The state of the screens Set up and Pictures. When the user has paused typing, setup_step opens a
+ * preview of the data set and searches the saved runs for an equal one, both in threads. */
 #include "ui/screens/setup/setup_model.h"
 
 #include "base/language.h"
@@ -8,180 +10,180 @@
 #include <stdio.h>
 #include <string.h>
 
-void setup_free(struct setup_model *view)
+void setup_free(struct setup_model *model)
 {
-    preview_close(view->preview);
-    past_search_drop(view->search);
-    picture_grid_free(&view->grid);
-    plot_free(&view->plot);
-    *view = (struct setup_model){0};
+    preview_close(model->preview);
+    past_search_drop(model->search);
+    picture_grid_free(&model->grid);
+    plot_free(&model->plot);
+    *model = (struct setup_model){0};
 }
 
 /* --- pictures --- */
 
-static void open_preview(struct setup_model *view, const struct form *form,
+static void open_preview(struct setup_model *model, const struct form *form,
                          const struct shape *input)
 {
-    preview_close(view->preview);
-    picture_grid_free(&view->grid);
-    view->from = 0;
-    view->facts = (struct dataset_facts){0};
-    view->error = (struct error){0};
-    view->status = PREVIEW_OPENING;
-    view->preview = preview_open(&form->config, input, &view->error);
+    preview_close(model->preview);
+    picture_grid_free(&model->grid);
+    model->from = 0;
+    model->facts = (struct dataset_facts){0};
+    model->error = (struct error){0};
+    model->status = PREVIEW_OPENING;
+    model->preview = preview_open(&form->config, input, &model->error);
 }
 
-static void step_preview(struct setup_model *view, const struct form *form)
+static void step_preview(struct setup_model *model, const struct form *form)
 {
     const struct shape *input = form->forecast_known ? &form->forecast.input : NULL;
     const bool rests = !form->forecast_stale && !form->editing;
-    if (rests && (!view->preview || !preview_is_of(view->preview, &form->config, input)))
-        open_preview(view, form, input);
-    if (!view->preview)
+    if (rests && (!model->preview || !preview_is_of(model->preview, &form->config, input)))
+        open_preview(model, form, input);
+    if (!model->preview)
         return;
-    if (view->status == PREVIEW_OPENING)
-        view->status = preview_status(view->preview, &view->facts, &view->error);
-    picture_grid_collect(&view->grid, view->preview);
+    if (model->status == PREVIEW_OPENING)
+        model->status = preview_status(model->preview, &model->facts, &model->error);
+    picture_grid_collect(&model->grid, model->preview);
 }
 
-void setup_turn_pictures(struct setup_model *view, int direction)
+void setup_turn_pictures(struct setup_model *model, int direction)
 {
-    const size_t images = view->facts.images, step = view->grid.shown;
-    if (view->status != PREVIEW_OPENED || images == 0 || step == 0)
+    const size_t images = model->facts.images, step = model->grid.shown;
+    if (model->status != PREVIEW_OPENED || images == 0 || step == 0)
         return;
     if (direction > 0)
-        view->from = view->from + step < images ? view->from + step : 0;
+        model->from = model->from + step < images ? model->from + step : 0;
     else
-        view->from = view->from >= step ? view->from - step : (images - 1) / step * step;
+        model->from = model->from >= step ? model->from - step : (images - 1) / step * step;
 }
 
-void setup_turn_epoch(struct setup_model *view, int direction)
+void setup_turn_epoch(struct setup_model *model, int direction)
 {
-    if (direction > 0 || view->epoch > 0)
-        view->epoch += (uint64_t)direction;
+    if (direction > 0 || model->epoch > 0)
+        model->epoch += (uint64_t)direction;
 }
 
-/* Which pictures, and as far as there is room how they are shown. */
-static void draw_caption(const struct setup_model *view, const struct form *form,
+/* Draws which pictures are shown and, if it fits, how they are prepared. */
+static void draw_caption(const struct setup_model *model, const struct form *form,
                          struct canvas *canvas, struct rect area)
 {
-    const size_t images = view->facts.images, end = view->from + view->grid.shown;
+    const size_t images = model->facts.images, end = model->from + model->grid.shown;
     const size_t last = end < images ? end : images;
-    const unsigned long epoch = (unsigned long)view->epoch + 1;
+    const unsigned long epoch = (unsigned long)model->epoch + 1;
     char text[160];
     snprintf(text, sizeof text,
-             !view->as_trained      ? _("%zu-%zu of %zu, epoch %lu, as stored")
+             !model->as_trained     ? _("%zu-%zu of %zu, epoch %lu, as stored")
              : form->config.augment ? _("%zu-%zu of %zu, epoch %lu, cropped and flipped at random")
                                     : _("%zu-%zu of %zu, epoch %lu, as the network sees them"),
-             view->from + 1, last, images, epoch);
+             model->from + 1, last, images, epoch);
     if (columns_of(text) > (size_t)area.columns)
-        snprintf(text, sizeof text, _("%zu-%zu of %zu, epoch %lu"), view->from + 1, last, images,
+        snprintf(text, sizeof text, _("%zu-%zu of %zu, epoch %lu"), model->from + 1, last, images,
                  epoch);
     draw_text(canvas, area, 0, 0, ROLE_FAINT, text);
 }
 
-void setup_draw_pictures(struct setup_model *view, const struct form *form, struct canvas *canvas,
+void setup_draw_pictures(struct setup_model *model, const struct form *form, struct canvas *canvas,
                          struct rect area)
 {
     char text[1100];
     if (rect_is_empty(area))
         return;
-    if (view->error.kind != ERROR_NONE) {
+    if (model->error.kind != ERROR_NONE) {
         int row = draw_wrapped(canvas, area, 0, ROLE_BAD, _("! There are no pictures to show."));
-        draw_wrapped(canvas, area, row, ROLE_TEXT, error_format(&view->error, text, sizeof text));
+        draw_wrapped(canvas, area, row, ROLE_TEXT, error_format(&model->error, text, sizeof text));
         return;
     }
-    if (view->status != PREVIEW_OPENED || !view->preview) {
+    if (model->status != PREVIEW_OPENED || !model->preview) {
         draw_wrapped(canvas, area, 0, ROLE_FAINT, _("Opening the data set ..."));
         return;
     }
-    const struct preview_request wish = {.epoch = view->epoch,
-                                         .from = view->from,
-                                         .as_trained = view->as_trained,
+    const struct preview_request wish = {.epoch = model->epoch,
+                                         .from = model->from,
+                                         .as_trained = model->as_trained,
                                          .augment = form->config.augment,
                                          .seed = form->config.seed};
     const int caption = area.rows >= 5;
     struct rect pictures = {area.row, area.column, area.rows - caption, area.columns};
-    picture_grid_draw(&view->grid, canvas, pictures, view->preview, &view->facts, wish);
+    picture_grid_draw(&model->grid, canvas, pictures, model->preview, &model->facts, wish);
     struct rect last = {area.row + area.rows - 1, area.column, caption, area.columns};
-    if (view->grid.shown > 0)
-        draw_caption(view, form, canvas, last);
+    if (model->grid.shown > 0)
+        draw_caption(model, form, canvas, last);
 }
 
 /* --- time --- */
 
-static void step_search(struct setup_model *view, const struct form *form)
+static void step_search(struct setup_model *model, const struct form *form)
 {
     const bool rests = !form->forecast_stale && !form->editing;
-    if (rests && !past_run_is_alike(&view->searched, &form->config)) {
-        past_search_drop(view->search);
-        view->past_known = false;
-        view->search = past_search_begin(&form->config, NULL);
-        if (view->search) /* else it is tried again */
-            view->searched = form->config;
+    if (rests && !past_run_is_alike(&model->searched, &form->config)) {
+        past_search_drop(model->search);
+        model->past_known = false;
+        model->search = past_search_begin(&form->config, NULL);
+        if (model->search) /* else the next call tries again */
+            model->searched = form->config;
     }
-    if (!view->search || !past_search_result(view->search, &view->past))
+    if (!model->search || !past_search_result(model->search, &model->past))
         return;
-    past_search_drop(view->search);
-    view->search = NULL;
-    view->past_known = true;
+    past_search_drop(model->search);
+    model->search = NULL;
+    model->past_known = true;
 }
 
-void setup_invalidate_past_time(struct setup_model *view)
+void setup_invalidate_past_time(struct setup_model *model)
 {
-    view->searched = (struct run_config){0};
+    model->searched = (struct run_config){0};
 }
 
-size_t setup_images(const struct setup_model *view, const struct form *form)
+size_t setup_images(const struct setup_model *model, const struct form *form)
 {
-    const bool open = view->preview && view->status == PREVIEW_OPENED;
-    return open && preview_is_of(view->preview, &form->config, NULL) ? view->facts.images : 0;
+    const bool open = model->preview && model->status == PREVIEW_OPENED;
+    return open && preview_is_of(model->preview, &form->config, NULL) ? model->facts.images : 0;
 }
 
-const struct error *setup_data_error(const struct setup_model *view, const struct form *form)
+const struct error *setup_data_error(const struct setup_model *model, const struct form *form)
 {
-    const bool failed = view->preview && view->status == PREVIEW_FAILED;
-    return failed && preview_is_of(view->preview, &form->config, NULL) ? &view->error : NULL;
+    const bool failed = model->preview && model->status == PREVIEW_FAILED;
+    return failed && preview_is_of(model->preview, &form->config, NULL) ? &model->error : NULL;
 }
 
-double setup_seconds(const struct setup_model *view, const struct form *form)
+double setup_seconds(const struct setup_model *model, const struct form *form)
 {
     struct lr_preview plan;
     float unused[2];
-    const bool alike = past_run_is_alike(&view->searched, &form->config);
-    if (!view->past_known || !view->past.found || !alike)
+    const bool alike = past_run_is_alike(&model->searched, &form->config);
+    if (!model->past_known || !model->past.found || !alike)
         return -1;
-    lr_preview_make(&form->config, setup_images(view, form), unused, 2, &plan);
+    lr_preview_make(&form->config, setup_images(model, form), unused, 2, &plan);
     if (plan.iterations == 0)
         return -1;
-    return (double)plan.iterations * (double)form->config.batch * view->past.ms_per_image / 1e3;
+    return (double)plan.iterations * (double)form->config.batch * model->past.ms_per_image / 1e3;
 }
 
 /* --- both --- */
 
-void setup_step(struct setup_model *view, const struct form *form)
+void setup_step(struct setup_model *model, const struct form *form)
 {
-    step_preview(view, form);
-    step_search(view, form);
+    step_preview(model, form);
+    step_search(model, form);
 }
 
-bool setup_is_waiting(const struct setup_model *view)
+bool setup_is_waiting(const struct setup_model *model)
 {
-    return view->search || !view->past_known || !view->preview ||
-           view->status == PREVIEW_OPENING || /* the view has not heard how that ended */
-           preview_is_busy(view->preview);
+    return model->search || !model->past_known || !model->preview ||
+           model->status == PREVIEW_OPENING || /* setup_step has not polled the result */
+           preview_is_busy(model->preview);
 }
 
 /* --- the defaults --- */
 
-bool setup_toggle_defaults(struct setup_model *view, struct form *form)
+bool setup_toggle_defaults(struct setup_model *model, struct form *form)
 {
     struct run_config defaults;
     config_defaults(&defaults);
-    const bool back = view->replaced && form->config.given == 0 && !form->config.preset[0];
+    const bool back = model->replaced && form->config.given == 0 && !form->config.preset[0];
     if (!back)
-        view->before = form->config;
-    view->replaced = !back;
-    form_replace(form, back ? &view->before : &defaults);
+        model->before = form->config;
+    model->replaced = !back;
+    form_replace(form, back ? &model->before : &defaults);
     return !back;
 }

@@ -1,5 +1,6 @@
-/* setup_view.h: what is found out in the background about the form's choice: pictures of its data
- * set, and how long the same work took before. Asked when typing rests, taken when it is there. */
+/* setup_model.h: facts about the form's configuration that are read in the background: pictures of
+ * its data set, and how long an equal run took before. They are requested when the user pauses
+ * typing. */
 #ifndef TINCA_UI_SCREENS_SETUP_SETUP_MODEL_H
 #define TINCA_UI_SCREENS_SETUP_SETUP_MODEL_H
 
@@ -12,59 +13,60 @@
 struct app;
 
 struct setup_model {
-    struct preview *preview;
+    struct preview *preview; /* reads pictures of the data set; NULL: not opened yet */
     enum preview_status status;
-    struct dataset_facts facts; /* once it is open */
+    struct dataset_facts facts; /* valid once the data set is open */
     struct error error;         /* why there are no pictures; kind ERROR_NONE: none */
     struct picture_grid grid;
-    size_t from; /* the first picture in sight */
-    uint64_t epoch;
-    bool as_trained;
+    size_t from;     /* first picture shown */
+    uint64_t epoch;  /* its augmentation is shown */
+    bool as_trained; /* shows pictures augmented and normalised */
 
-    struct past_search *search;
-    struct run_config searched; /* what for; an empty network: nothing yet */
-    bool past_known;
+    struct past_search *search; /* searches an equal run; NULL: none in progress */
+    struct run_config searched; /* configuration of the last search; empty network: none yet */
+    bool past_known;            /* the search has ended; `past` is its result */
     struct past_run past;
 
-    struct plot plot;         /* of the learning rate */
-    struct run_config before; /* what the defaults replaced, see setup_toggle_defaults */
-    bool replaced;
-    struct chooser chooser; /* of values for a field of the form */
-    bool facts_in_sight;    /* the screen of pictures shows what the run takes instead */
+    struct plot plot;         /* learning rate over the run */
+    struct run_config before; /* the form before setup_toggle_defaults */
+    bool replaced;            /* the form holds the defaults; `before` is valid */
+    struct chooser chooser;   /* of values for a field of the form */
+    bool facts_in_sight;      /* the screen Pictures shows the panel instead */
 };
 
-/* Returns the state of the form's screen, which the screen of pictures shares. */
+/* Returns the state of the screen Set up, which the screen Pictures shares. */
 struct setup_model *setup_model(const struct app *app);
 
-void setup_free(struct setup_model *view);
+/* Frees the model's memory and ends its background work. */
+void setup_free(struct setup_model *model);
 
-/* Asks for what the form says now, and takes what is ready. Quick. */
-void setup_step(struct setup_model *view, const struct form *form);
-/* Whether an answer is still to come: then setup_step should be called again soon. */
-bool setup_is_waiting(const struct setup_model *view);
-/* A run has ended: times may be known now. */
-void setup_invalidate_past_time(struct setup_model *view);
+/* Requests what the form's configuration needs and takes over what is ready. Does not block. */
+void setup_step(struct setup_model *model, const struct form *form);
+/* Returns whether a result is pending, so that setup_step must be called again soon. */
+bool setup_is_waiting(const struct setup_model *model);
+/* Repeats the search for an equal run in the next setup_step. Call it when a run has ended. */
+void setup_invalidate_past_time(struct setup_model *model);
 
-/* The next or previous pictures (+1, -1); round the end. */
-void setup_turn_pictures(struct setup_model *view, int direction);
-/* The draws of the next or previous epoch. */
-void setup_turn_epoch(struct setup_model *view, int direction);
+/* Shows the next (+1) or previous (-1) pictures; wraps around at the ends. */
+void setup_turn_pictures(struct setup_model *model, int direction);
+/* Shows the pictures as augmented in the next (+1) or previous (-1) epoch. */
+void setup_turn_epoch(struct setup_model *model, int direction);
 
-/* The pictures, or why there are none. */
-void setup_draw_pictures(struct setup_model *view, const struct form *form, struct canvas *canvas,
+/* Draws the pictures, or why there are none. */
+void setup_draw_pictures(struct setup_model *model, const struct form *form, struct canvas *canvas,
                          struct rect area);
 
-/* Why the training data of the form cannot be opened, or NULL. */
-const struct error *setup_data_error(const struct setup_model *view, const struct form *form);
+/* Returns why the form's training data cannot be opened, or NULL. */
+const struct error *setup_data_error(const struct setup_model *model, const struct form *form);
 
-/* Images of the training set; 0: not known (yet). */
-size_t setup_images(const struct setup_model *view, const struct form *form);
+/* Returns the number of images in the training set; 0: not known, or not yet. */
+size_t setup_images(const struct setup_model *model, const struct form *form);
 
-/* Expected seconds of training; negative: not known. */
-double setup_seconds(const struct setup_model *view, const struct form *form);
+/* Returns the expected time of training in seconds; negative: not known. */
+double setup_seconds(const struct setup_model *model, const struct form *form);
 
-/* Puts the defaults into the form, and back what was there when it is asked again; returns whether
+/* Replaces the form's values by the defaults or, on the second call, restores them. Returns whether
  * the form holds the defaults now. */
-bool setup_toggle_defaults(struct setup_model *view, struct form *form);
+bool setup_toggle_defaults(struct setup_model *model, struct form *form);
 
 #endif

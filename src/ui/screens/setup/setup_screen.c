@@ -1,6 +1,6 @@
-/* The form: what to run. On the left the fields of config_fields, on the right what the choice
- * would take, below a sentence about the field in hand. What is wrong stands under the field at
- * fault. */
+/* The screen Set up: a form with the fields of config_fields on the left, the panel that describes
+ * the configured run on the right (form_panel.h), and an explanation of the focused field below. An
+ * error is shown under the field that causes it. */
 #include "ui/app/app.h"
 
 #include "base/clock.h"
@@ -42,7 +42,7 @@ static const struct key_table table = {N_("Setting up a run"), bindings,
 
 static const double ANSWER_SECONDS = 0.05;
 
-/* --- deciding --- */
+/* --- keys --- */
 
 struct setup_model *setup_model(const struct app *app)
 {
@@ -89,7 +89,7 @@ static void key_to_chooser(struct app *app, int key)
         return;
     snprintf(chosen, sizeof chosen, "%s", chooser_choice(chooser));
     const size_t length = strlen(chosen);
-    if (length > 0 && chosen[length - 1] == ':') /* the path of a folder follows */
+    if (length > 0 && chosen[length - 1] == ':') /* "folder:": the user types the path */
         form_edit(form, chosen);
     else
         form_set(form, chosen);
@@ -167,7 +167,7 @@ static void act(struct app *app, enum action action)
 
 /* --- drawing: the fields --- */
 
-/* What is wrong with a field, or NULL. */
+/* Returns the error of a field, or NULL. */
 static const struct error *field_error(const struct app *app, size_t field)
 {
     const struct form *form = &app->shared.form;
@@ -222,7 +222,7 @@ static int draw_error(struct app *app, struct rect area, int row, const struct e
     return draw_wrapped(&app->canvas, inside, row, ROLE_BAD, text);
 }
 
-/* The values stand behind the longest label, which other languages make longer. */
+/* Returns the column of the values: after the longest label, which depends on the language. */
 static int value_column(const struct form *form, const struct form_layout *layout)
 {
     int column = layout->label_columns;
@@ -304,7 +304,7 @@ static void draw(struct app *app, struct rect body)
     setup_draw_pictures(setup_model(app), &app->shared.form, &app->canvas, layout.pictures);
     draw_help(app, layout.help);
     if (setup_model(app)->chooser.open) {
-        targets_clear(&app->canvas.targets); /* a click must not reach what lies below */
+        targets_clear(&app->canvas.targets); /* a click must not reach what the chooser covers */
         chooser_draw(&setup_model(app)->chooser, &app->canvas);
     }
 }
@@ -324,7 +324,7 @@ static bool is_in_front(const struct app *app)
     return app_is_in_front(app, SCREEN_SETUP) || app_is_in_front(app, SCREEN_PICTURES);
 }
 
-/* Makes the forecast when the keyboard has rested, in front or not: the next run needs it. */
+/* Makes the forecast a short time after the last key, even if another screen is in front. */
 static bool work(struct app *app)
 {
     const bool due =

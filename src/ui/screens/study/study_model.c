@@ -1,3 +1,6 @@
+/* The state of the screen Study. A background job makes the pictures of one chosen run at a time.
+ * When a setting changes, the job is cancelled, and its result is discarded even if it ends
+ * regularly. */
 #include "ui/screens/study/study_model.h"
 
 #include "base/files/file.h"
@@ -12,45 +15,45 @@
 static const double MIN_SECONDS = 0.05, MAX_SECONDS = 60;
 enum { MIN_PICTURES = 4 };
 
-void study_model_begin(struct study_model *view)
+void study_model_begin(struct study_model *model)
 {
     const char *name = getenv("LOGNAME") ? getenv("LOGNAME") : getenv("USER");
-    if (view->begun)
+    if (model->begun)
         return;
-    view->begun = true;
-    snprintf(view->values[STUDY_PARTICIPANT], STUDY_NAME_SIZE, "%s", name ? name : "");
-    snprintf(view->values[STUDY_SECONDS], sizeof view->values[0], "1");
-    snprintf(view->values[STUDY_RESULTS], sizeof view->values[0], "tinca-study.json");
+    model->begun = true;
+    snprintf(model->values[STUDY_PARTICIPANT], STUDY_NAME_SIZE, "%s", name ? name : "");
+    snprintf(model->values[STUDY_SECONDS], sizeof model->values[0], "1");
+    snprintf(model->values[STUDY_RESULTS], sizeof model->values[0], "tinca-study.json");
 }
 
-void study_model_free(struct study_model *view)
+void study_model_free(struct study_model *model)
 {
-    if (view->background_job)
-        background_job_cancel(view->background_job);
-    study_model_free_pictures(view);
-    study_file_free(&view->file);
-    free(view->runs);
-    *view = (struct study_model){0};
+    if (model->background_job)
+        background_job_cancel(model->background_job);
+    study_model_free_pictures(model);
+    study_file_free(&model->file);
+    free(model->runs);
+    *model = (struct study_model){0};
 }
 
-void study_model_read_results(struct study_model *view)
+void study_model_read_results(struct study_model *model)
 {
-    study_file_free(&view->file);
-    view->file_error.kind = ERROR_NONE;
-    if (!study_file_read(&view->file, view->values[STUDY_RESULTS], false, &view->file_error))
-        view->file = (struct study_file){0};
+    study_file_free(&model->file);
+    model->file_error.kind = ERROR_NONE;
+    if (!study_file_read(&model->file, model->values[STUDY_RESULTS], false, &model->file_error))
+        model->file = (struct study_file){0};
 }
 
-bool study_model_add_run(struct study_model *view, const char *directory, const char *network,
+bool study_model_add_run(struct study_model *model, const char *directory, const char *network,
                          struct error *error)
 {
-    for (size_t i = 0; i < view->run_count; i++)
-        if (strcmp(view->runs[i].directory, directory) == 0)
+    for (size_t i = 0; i < model->run_count; i++)
+        if (strcmp(model->runs[i].directory, directory) == 0)
             return true;
-    if (!memory_grow(&view->runs, &view->run_capacity, view->run_count + 1, sizeof *view->runs,
+    if (!memory_grow(&model->runs, &model->run_capacity, model->run_count + 1, sizeof *model->runs,
                      "the list of runs", error))
         return false;
-    struct study_run *run = &view->runs[view->run_count++];
+    struct study_run *run = &model->runs[model->run_count++];
     *run = (struct study_run){0};
     snprintf(run->directory, sizeof run->directory, "%s", directory);
     snprintf(run->name, sizeof run->name, "%.95s", file_base_name(directory));
@@ -88,85 +91,85 @@ static bool check_results(const char *text, struct error *error)
                      text[0] ? _("this is a folder") : _("the votes need a file"));
 }
 
-bool study_model_set(struct study_model *view, const char *text, struct error *error)
+bool study_model_set(struct study_model *model, const char *text, struct error *error)
 {
-    bool good = view->focus == STUDY_PARTICIPANT ? study_check_name(text, _("Participant"), error)
-                : view->focus == STUDY_PICTURES  ? check_pictures(text, error)
-                : view->focus == STUDY_SECONDS   ? check_seconds(text, error)
-                                                 : check_results(text, error);
+    bool good = model->focus == STUDY_PARTICIPANT ? study_check_name(text, _("Participant"), error)
+                : model->focus == STUDY_PICTURES  ? check_pictures(text, error)
+                : model->focus == STUDY_SECONDS   ? check_seconds(text, error)
+                                                  : check_results(text, error);
     if (!good)
         return false;
-    snprintf(view->values[view->focus], sizeof view->values[0], "%s", text);
-    if (view->focus == STUDY_RESULTS)
-        study_model_read_results(view);
-    if (view->focus != STUDY_RESULTS && view->focus != STUDY_PARTICIPANT)
-        study_model_invalidate_pictures(view);
+    snprintf(model->values[model->focus], sizeof model->values[0], "%s", text);
+    if (model->focus == STUDY_RESULTS)
+        study_model_read_results(model);
+    if (model->focus != STUDY_RESULTS && model->focus != STUDY_PARTICIPANT)
+        study_model_invalidate_pictures(model);
     return true;
 }
 
-void study_model_invalidate_pictures(struct study_model *view)
+void study_model_invalidate_pictures(struct study_model *model)
 {
-    if (view->state == STUDY_READY)
-        study_model_free_pictures(view);
-    else if (view->background_job) { /* it ends soon */
-        view->outdated = true;
-        background_job_cancel(view->background_job);
+    if (model->state == STUDY_READY)
+        study_model_free_pictures(model);
+    else if (model->background_job) { /* study_model_poll_pictures notices its end */
+        model->outdated = true;
+        background_job_cancel(model->background_job);
     }
 }
 
 /* --- pictures --- */
 
-size_t study_model_chosen(const struct study_model *view, size_t from)
+size_t study_model_chosen(const struct study_model *model, size_t from)
 {
-    while (from < view->run_count && !view->runs[from].chosen)
+    while (from < model->run_count && !model->runs[from].chosen)
         from++;
     return from;
 }
 
-bool study_model_start_pictures(struct study_model *view, size_t run, size_t threads,
+bool study_model_start_pictures(struct study_model *model, size_t run, size_t threads,
                                 struct error *error)
 {
-    struct study_job *job = &view->job;
-    study_model_free_pictures(view);
+    struct study_job *job = &model->job;
+    study_model_free_pictures(model);
     *job = (struct study_job){.threads = threads, .study.seed = 1};
-    snprintf(job->directory, sizeof job->directory, "%s", view->runs[run].directory);
-    text_to_size(view->values[STUDY_PICTURES], &job->wanted);
-    text_to_double(view->values[STUDY_SECONDS], &job->study.seconds);
-    view->current = run;
-    view->done = view->of = 0;
-    view->background_job = study_pictures_start(job, error);
-    view->state = view->background_job ? STUDY_MAKING : STUDY_IDLE;
-    return view->background_job;
+    snprintf(job->directory, sizeof job->directory, "%s", model->runs[run].directory);
+    text_to_size(model->values[STUDY_PICTURES], &job->wanted);
+    text_to_double(model->values[STUDY_SECONDS], &job->study.seconds);
+    model->current = run;
+    model->done = model->of = 0;
+    model->background_job = study_pictures_start(job, error);
+    model->state = model->background_job ? STUDY_MAKING : STUDY_IDLE;
+    return model->background_job;
 }
 
-bool study_model_poll_pictures(struct study_model *view, bool *made, struct error *error)
+bool study_model_poll_pictures(struct study_model *model, bool *made, struct error *error)
 {
     uint64_t done, of;
-    if (!view->background_job)
+    if (!model->background_job)
         return false;
-    bool over = background_job_poll(view->background_job, &done, &of);
-    view->done = (size_t)done;
-    view->of = (size_t)of;
+    bool over = background_job_poll(model->background_job, &done, &of);
+    model->done = (size_t)done;
+    model->of = (size_t)of;
     if (!over)
         return false;
-    *made = background_job_finish(view->background_job, error);
-    view->background_job = NULL;
-    if (*made && view->outdated) /* it was called off too late to notice */
+    *made = background_job_finish(model->background_job, error);
+    model->background_job = NULL;
+    if (*made && model->outdated) /* it was cancelled after its last step */
         *made =
             error_set(error, ERROR_INTERRUPTED, "the study", NULL, "something else is asked for");
-    view->state = STUDY_READY;
+    model->state = STUDY_READY;
     if (!*made)
-        study_model_free_pictures(view);
+        study_model_free_pictures(model);
     return true;
 }
 
-void study_model_free_pictures(struct study_model *view)
+void study_model_free_pictures(struct study_model *model)
 {
-    if (view->background_job)
-        background_job_finish(view->background_job, NULL);
-    view->background_job = NULL;
-    study_pictures_free(&view->job.pictures);
-    study_free(&view->job.study);
-    view->state = STUDY_IDLE;
-    view->outdated = false;
+    if (model->background_job)
+        background_job_finish(model->background_job, NULL);
+    model->background_job = NULL;
+    study_pictures_free(&model->job.pictures);
+    study_free(&model->job.study);
+    model->state = STUDY_IDLE;
+    model->outdated = false;
 }

@@ -1,6 +1,6 @@
-/* study_view.h: what the workbench's screen of perceptual studies holds: who takes part, which
- * runs' pictures are judged, what earlier votes came to, and the pictures that are being made. No
- * drawing; the session itself is study_screen.h's. */
+/* study_model.h: the state of the screen Study, which prepares perceptual studies: the participant,
+ * the runs whose pictures are judged, the results of earlier votes, and the pictures that are being
+ * generated. No drawing; study_session.h runs the session itself. */
 #ifndef TINCA_UI_SCREENS_STUDY_STUDY_MODEL_H
 #define TINCA_UI_SCREENS_STUDY_STUDY_MODEL_H
 
@@ -13,7 +13,7 @@
 
 enum study_field { STUDY_PARTICIPANT, STUDY_PICTURES, STUDY_SECONDS, STUDY_RESULTS, STUDY_FIELDS };
 
-/* A run whose network makes pictures. */
+/* A run whose network generates images. */
 struct study_run {
     char directory[512], name[96], network[96];
     bool chosen;
@@ -24,50 +24,57 @@ enum study_state { STUDY_IDLE, STUDY_MAKING, STUDY_READY };
 struct study_model {
     bool begun;
     char values[STUDY_FIELDS][512];
-    size_t focus; /* a field, and beyond them a run */
-    bool editing;
+    size_t focus; /* a field; from STUDY_FIELDS on a run */
+    bool editing; /* the focused field is being typed */
     struct line_edit edit;
-    int scroll;
-    bool follow; /* the scroll follows the focus */
+    int scroll;  /* first line of the page shown */
+    bool follow; /* the scrolling follows the focus */
 
     struct study_run *runs;
     size_t run_count, run_capacity;
 
-    struct study_file file;
-    struct error file_error, display_error; /* kind ERROR_NONE: they are fine */
+    struct study_file file;     /* the results */
+    struct error file_error;    /* why they cannot be read; kind ERROR_NONE: they were */
+    struct error display_error; /* why the terminal cannot show pictures, likewise */
 
     enum study_state state;
-    size_t current; /* run */
-    bool outdated;  /* what is being made is not what is asked for any more */
-    struct background_job *background_job;
+    size_t current; /* run whose pictures are made or ready */
+    bool outdated;  /* the settings have changed: discard the pictures being made */
+    struct background_job *background_job; /* makes the pictures; NULL: none */
     struct study_job job;
-    size_t done, of;
+    size_t done, of; /* progress of `background_job` in pictures */
 };
 
-void study_model_begin(struct study_model *view);
-void study_model_free(struct study_model *view);
+/* Sets the fields' initial values on the first call. */
+void study_model_begin(struct study_model *model);
+/* Cancels the making of pictures and frees the model's memory. */
+void study_model_free(struct study_model *model);
 
-/* Reads the results anew. */
-void study_model_read_results(struct study_model *view);
+/* Reads the results file again. A failure is stored in file_error. */
+void study_model_read_results(struct study_model *model);
 
-bool study_model_add_run(struct study_model *view, const char *directory, const char *network,
+/* Adds a run to the list unless it is there already. Returns false with an error when there is no
+ * memory. */
+bool study_model_add_run(struct study_model *model, const char *directory, const char *network,
                          struct error *error);
 
-/* Checks and takes what was typed into the focused field. */
-bool study_model_set(struct study_model *view, const char *text, struct error *error);
-
-/* The first chosen run from `from` on; run_count: there is none. */
-size_t study_model_chosen(const struct study_model *view, size_t from);
-
-/* Begins to make the pictures of a run, in `threads` threads (0: all cores). */
-bool study_model_start_pictures(struct study_model *view, size_t run, size_t threads,
-                                struct error *error);
-/* True when the making has come to its end: `made`, or `error` says why not. */
-bool study_model_poll_pictures(struct study_model *view, bool *made, struct error *error);
-/* What is asked for has changed: pictures that are ready are thrown away, a making is called off.
+/* Checks `text` and stores it in the focused field. Returns false with an error if it is invalid.
  */
-void study_model_invalidate_pictures(struct study_model *view);
-/* Throws the pictures away. */
-void study_model_free_pictures(struct study_model *view);
+bool study_model_set(struct study_model *model, const char *text, struct error *error);
+
+/* Returns the first chosen run from number `from` on; run_count: there is none. */
+size_t study_model_chosen(const struct study_model *model, size_t from);
+
+/* Starts to make the pictures of a run in the background, with `threads` threads (0: all cores).
+ * Returns false with an error if it cannot be started. */
+bool study_model_start_pictures(struct study_model *model, size_t run, size_t threads,
+                                struct error *error);
+/* Returns whether the pictures were being made and this has just ended. Then *made is true, or
+ * false with an error. */
+bool study_model_poll_pictures(struct study_model *model, bool *made, struct error *error);
+/* Frees pictures that are ready, or cancels their making. Call it when a setting has changed. */
+void study_model_invalidate_pictures(struct study_model *model);
+/* Frees the pictures. If they are being made, it waits for that to end. */
+void study_model_free_pictures(struct study_model *model);
 
 #endif

@@ -1,6 +1,6 @@
-/* Perceptual studies from the workbench. Pictures are made in the background; then the session
- * takes over the screen (study_screen.h) inside the same open terminal, and the workbench comes
- * back with the vote kept. Runs that are on go on meanwhile. */
+/* The screen Study prepares a perceptual study. Pictures are made in the background; then the
+ * session (study_session.h) uses the whole terminal, and the workbench returns when the vote is
+ * saved. An active run continues meanwhile. */
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 
@@ -25,7 +25,7 @@ static const struct key_binding bindings[] = {
     {UI_DOWN, UI_TAB, ACTION_DOWN, N_("Down"), NULL, N_("the line below (Tab too)")},
     {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, N_("scroll back")},
     {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, "PgDn", NULL, N_("scroll to the results")},
-    {'s', 0, ACTION_STOP, "s", NULL, N_("call off the making of pictures")},
+    {'s', 0, ACTION_STOP, "s", NULL, N_("cancel the making of pictures")},
     {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
     {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
 };
@@ -36,7 +36,7 @@ static const double POLL_SECONDS = 0.25;
 
 /* --- opening --- */
 
-/* A network that is trained on pairs of pictures makes pictures. */
+/* Returns whether the run's network generates images: it is trained on pairs of images. */
 static bool makes_pictures(const struct run_config *config)
 {
     return strncmp(config->data, "pairs:", 6) == 0 ||
@@ -69,13 +69,14 @@ static bool find_runs(struct app *app, struct error *error)
     return true;
 }
 
-/* What can be known without asking the terminal. */
-static void look_at_display(struct study_model *view)
+/* Checks from the environment alone whether the terminal can show pictures; sends no query to it.
+ */
+static void check_display(struct study_model *model)
 {
     struct graphics_facts facts = {0};
-    view->display_error.kind = ERROR_NONE;
+    model->display_error.kind = ERROR_NONE;
     graphics_read_environment(&facts);
-    graphics_check_possible(&facts, NULL, &view->display_error);
+    graphics_check_possible(&facts, NULL, &model->display_error);
 }
 
 static void open_now(struct app *app)
@@ -85,7 +86,7 @@ static void open_now(struct app *app)
         app_say_error(app, &error);
     study_model_begin(study_model(app));
     study_model_read_results(study_model(app));
-    look_at_display(study_model(app));
+    check_display(study_model(app));
     app_show(app, SCREEN_STUDY);
 }
 
@@ -96,7 +97,7 @@ static void go(struct app *app)
 
 /* --- making pictures --- */
 
-/* A training that is on keeps its speed. */
+/* Starts to make pictures, with one thread while a run is active, so as not to slow it down. */
 static void make(struct app *app, size_t run)
 {
     struct error error;
@@ -107,73 +108,73 @@ static void make(struct app *app, size_t run)
 
 static void take_pictures(struct app *app)
 {
-    struct study_model *view = study_model(app);
+    struct study_model *model = study_model(app);
     struct error error = {0};
     bool made = false;
-    if (!study_model_poll_pictures(view, &made, &error))
+    if (!study_model_poll_pictures(model, &made, &error))
         return;
     if (made && app_is_in_front(app, SCREEN_STUDY))
         app_say(app, ROLE_GOOD, "%s", _("The pictures are ready: r begins."));
     else if (made)
         app_say(app, ROLE_GOOD, "%s", _("The pictures of the study are ready: m p goes there."));
     else if (error.kind == ERROR_INTERRUPTED)
-        app_say(app, ROLE_STRONG, "%s", _("The making of pictures was called off."));
+        app_say(app, ROLE_STRONG, "%s", _("The making of pictures was cancelled."));
     else
         app_say_error(app, &error);
 }
 
 /* --- the session --- */
 
-/* The other chosen runs follow, each with pictures of its own. */
+/* Continues with the next chosen run, whose pictures must be made first. */
 static void go_to_next(struct app *app)
 {
-    struct study_model *view = study_model(app);
-    view->runs[view->current].chosen = false;
-    size_t next = study_model_chosen(view, 0);
-    study_model_free_pictures(view);
-    if (next < view->run_count)
+    struct study_model *model = study_model(app);
+    model->runs[model->current].chosen = false;
+    size_t next = study_model_chosen(model, 0);
+    study_model_free_pictures(model);
+    if (next < model->run_count)
         make(app, next);
 }
 
-static void keep_vote(struct app *app, const struct study_vote *vote)
+static void save_vote(struct app *app, const struct study_vote *vote)
 {
-    struct study_model *view = study_model(app);
+    struct study_model *model = study_model(app);
     struct error error;
     size_t voters;
-    if (!study_file_add(view->values[STUDY_RESULTS], &view->job.study, vote, &voters, &error)) {
+    if (!study_file_add(model->values[STUDY_RESULTS], &model->job.study, vote, &voters, &error)) {
         app_say_error(app, &error);
         return;
     }
     app_say(app, ROLE_GOOD, _("Thank you. This is vote number %zu on %s, in %s."), voters,
-            view->job.study.network, view->values[STUDY_RESULTS]);
-    study_model_read_results(view);
+            model->job.study.network, model->values[STUDY_RESULTS]);
+    study_model_read_results(model);
     go_to_next(app);
 }
 
-static bool hold(struct app *app, struct study_vote *vote, struct error *error)
+static bool run_session(struct app *app, struct study_vote *vote, struct error *error)
 {
-    struct study_model *view = study_model(app);
+    struct study_model *model = study_model(app);
     struct study_display display;
-    const struct study *study = &view->job.study;
-    const char *participant = view->values[STUDY_PARTICIPANT];
-    if (!study_file_accepts(view->values[STUDY_RESULTS], study, participant, error) ||
+    const struct study *study = &model->job.study;
+    const char *participant = model->values[STUDY_PARTICIPANT];
+    if (!study_file_accepts(model->values[STUDY_RESULTS], study, participant, error) ||
         !study_display_detect_in_workbench(&display, error))
         return false;
-    bool held = study_session_run_in_workbench(&display, study, view->job.pictures.images,
+    bool held = study_session_run_in_workbench(&display, study, model->job.pictures.images,
                                                participant, vote, error);
     theme_load(&app->theme, app->shared.preferences.colours);
     terminal_redraw();
     return held;
 }
 
-static void hold_session(struct app *app)
+static void start_session(struct app *app)
 {
-    struct study_model *view = study_model(app);
+    struct study_model *model = study_model(app);
     struct error error = {0};
     struct study_vote vote = {0};
-    vote.answers = memory_new(view->job.study.count, sizeof *vote.answers, "a vote", &error);
-    if (vote.answers && hold(app, &vote, &error))
-        keep_vote(app, &vote);
+    vote.answers = memory_new(model->job.study.count, sizeof *vote.answers, "a vote", &error);
+    if (vote.answers && run_session(app, &vote, &error))
+        save_vote(app, &vote);
     else if (error.kind == ERROR_INTERRUPTED)
         app_say(app, ROLE_WARNING, "%s",
                 _("The session was left: a study that is not finished leaves no vote."));
@@ -184,92 +185,92 @@ static void hold_session(struct app *app)
 
 static void begin(struct app *app)
 {
-    struct study_model *view = study_model(app);
+    struct study_model *model = study_model(app);
     struct study_display display;
     struct error error;
-    const size_t run = study_model_chosen(view, 0);
-    look_at_display(view);
-    if (view->display_error.kind != ERROR_NONE)
-        app_say_error(app, &view->display_error);
-    else if (view->state == STUDY_READY)
-        hold_session(app);
-    else if (view->state == STUDY_MAKING)
-        app_say(app, ROLE_WARNING, "%s", _("The pictures are being made; s calls it off."));
-    else if (!study_check_name(view->values[STUDY_PARTICIPANT], _("Participant"), &error)) {
-        view->focus = STUDY_PARTICIPANT;
+    const size_t run = study_model_chosen(model, 0);
+    check_display(model);
+    if (model->display_error.kind != ERROR_NONE)
+        app_say_error(app, &model->display_error);
+    else if (model->state == STUDY_READY)
+        start_session(app);
+    else if (model->state == STUDY_MAKING)
+        app_say(app, ROLE_WARNING, "%s", _("The pictures are being made; s cancels it."));
+    else if (!study_check_name(model->values[STUDY_PARTICIPANT], _("Participant"), &error)) {
+        model->focus = STUDY_PARTICIPANT;
         app_say(app, ROLE_WARNING, "%s", _("Who takes part? Enter asks for the name."));
-    } else if (run == view->run_count)
+    } else if (run == model->run_count)
         app_say(app, ROLE_WARNING, "%s",
-                view->run_count ? _("Choose a run first: space on its line.")
-                                : _("There is no run whose pictures could be judged."));
+                model->run_count ? _("Choose a run first: space on its line.")
+                                 : _("There is no run whose pictures could be judged."));
     else if (study_display_detect_in_workbench(&display,
-                                               &view->display_error)) /* before the work */
+                                               &model->display_error)) /* before making pictures */
         make(app, run);
     else
-        app_say_error(app, &view->display_error);
+        app_say_error(app, &model->display_error);
 }
 
 /* --- keys --- */
 
 static void end_edit(struct app *app, int key)
 {
-    struct study_model *view = study_model(app);
+    struct study_model *model = study_model(app);
     struct error error;
-    if (key == UI_ENTER && !study_model_set(view, view->edit.text, &error)) {
+    if (key == UI_ENTER && !study_model_set(model, model->edit.text, &error)) {
         app_say_error(app, &error);
         return;
     }
-    view->editing = false;
+    model->editing = false;
 }
 
 static bool take_key(struct app *app, int key)
 {
-    struct study_model *view = study_model(app);
-    if (!view->editing)
+    struct study_model *model = study_model(app);
+    if (!model->editing)
         return false;
     if (key == UI_ENTER || key == UI_ESCAPE)
         end_edit(app, key);
-    else if (key == UI_TAB && view->focus == STUDY_RESULTS)
-        line_edit_complete_path(&view->edit);
+    else if (key == UI_TAB && model->focus == STUDY_RESULTS)
+        line_edit_complete_path(&model->edit);
     else
-        line_edit_key(&view->edit, key);
+        line_edit_key(&model->edit, key);
     return true;
 }
 
 static void choose(struct app *app)
 {
-    struct study_model *view = study_model(app);
-    const size_t run = view->focus - STUDY_FIELDS;
-    if (view->focus < STUDY_FIELDS || run >= view->run_count)
+    struct study_model *model = study_model(app);
+    const size_t run = model->focus - STUDY_FIELDS;
+    if (model->focus < STUDY_FIELDS || run >= model->run_count)
         return;
-    view->runs[run].chosen = !view->runs[run].chosen;
-    if (run == view->current && !view->runs[run].chosen)
-        study_model_invalidate_pictures(view);
+    model->runs[run].chosen = !model->runs[run].chosen;
+    if (run == model->current && !model->runs[run].chosen)
+        study_model_invalidate_pictures(model);
 }
 
 static void open_focused(struct app *app)
 {
-    struct study_model *view = study_model(app);
-    if (view->focus >= STUDY_FIELDS) {
+    struct study_model *model = study_model(app);
+    if (model->focus >= STUDY_FIELDS) {
         choose(app);
         return;
     }
-    line_edit_begin(&view->edit, view->values[view->focus],
-                    view->focus == STUDY_PARTICIPANT ? STUDY_NAME_SIZE : sizeof view->edit.text,
+    line_edit_begin(&model->edit, model->values[model->focus],
+                    model->focus == STUDY_PARTICIPANT ? STUDY_NAME_SIZE : sizeof model->edit.text,
                     true);
-    view->editing = true;
+    model->editing = true;
 }
 
-static void move(struct study_model *view, int steps)
+static void move(struct study_model *model, int steps)
 {
-    const long last = (long)(STUDY_FIELDS + view->run_count) - 1, to = (long)view->focus + steps;
-    view->focus = (size_t)(to < 0 ? 0 : to > last ? last : to);
-    view->follow = true;
+    const long last = (long)(STUDY_FIELDS + model->run_count) - 1, to = (long)model->focus + steps;
+    model->focus = (size_t)(to < 0 ? 0 : to > last ? last : to);
+    model->follow = true;
 }
 
 static void act(struct app *app, enum action action)
 {
-    struct study_model *view = study_model(app);
+    struct study_model *model = study_model(app);
     switch (action) {
     case ACTION_RUN:
         begin(app);
@@ -282,20 +283,20 @@ static void act(struct app *app, enum action action)
         break;
     case ACTION_UP:
     case ACTION_DOWN:
-        move(view, action == ACTION_UP ? -1 : 1);
+        move(model, action == ACTION_UP ? -1 : 1);
         break;
     case ACTION_FIRST:
     case ACTION_LAST:
-        move(view, action == ACTION_FIRST ? -1000 : 1000);
+        move(model, action == ACTION_FIRST ? -1000 : 1000);
         break;
     case ACTION_PAGE_UP:
     case ACTION_PAGE_DOWN:
-        view->scroll += action == ACTION_PAGE_UP ? -5 : 5;
-        view->follow = false;
+        model->scroll += action == ACTION_PAGE_UP ? -5 : 5;
+        model->follow = false;
         break;
     case ACTION_STOP:
-        if (view->background_job)
-            background_job_cancel(view->background_job);
+        if (model->background_job)
+            background_job_cancel(model->background_job);
         else
             app_say(app, ROLE_WARNING, "%s", _("No pictures are being made."));
         break;

@@ -1,13 +1,13 @@
-/* A session is a walk through phases:
+/* A session is a sequence of phases:
  *
- *   intro -> pause -> showing -> asking [-> feedback, while it is practice] -> pause -> ...
+ *   intro -> pause -> showing -> asking [-> feedback, in practice] -> pause -> ...
  *
- * with one halt between practice and the pictures that count. Pause and showing end by the clock,
- * the others by a key. A phase is drawn when it begins and when the size changes, never in between:
- * a picture is sent once. Its time runs from when all of it was sent.
+ * with one halt between practice and the pictures that count. The phases pause and showing end by
+ * the clock, the others by a key. A phase is drawn when it begins and when the terminal's size
+ * changes, so that a picture is sent only once. Its time begins when it was sent completely.
  *
- * What is typed while no question is asked must not answer the next one, so keys are thrown away
- * then, but for q, which asks as soon as the picture is gone. */
+ * Keys typed while no question is asked must not answer the next question, so they are discarded;
+ * only q is remembered, and the question whether to quit appears as soon as the picture is gone. */
 #include "ui/screens/study/study_session.h"
 
 #include "base/clock.h"
@@ -121,13 +121,13 @@ static double seconds_until(uint64_t then)
 static double rest(const struct study_show *show)
 {
     if (show->stale)
-        return RETRY_SECONDS; /* the terminal takes nothing yet */
+        return RETRY_SECONDS; /* the terminal does not accept output now */
     if (show->phase == PHASE_PAUSE || (show->phase == PHASE_SHOWING && show->seen))
         return seconds_until(show->until);
     return -1;
 }
 
-static void take_time(struct study_show *show)
+static void end_timed_phase(struct study_show *show)
 {
     if (show->phase == PHASE_PAUSE && clock_nanoseconds() >= show->until) {
         enter(show, PHASE_SHOWING);
@@ -154,7 +154,7 @@ static void loop(struct study_show *show)
         if (show->stale && terminal_is_writable())
             study_show_draw(show);
         take_wakes(show, terminal_wait(rest(show)));
-        take_time(show);
+        end_timed_phase(show);
     }
 }
 
@@ -176,8 +176,8 @@ static bool open_terminal(struct error *error)
         return error_set(error, ERROR_UNSUPPORTED, "the study",
                          "run it in a terminal; --report prints the results of a file",
                          isatty(STDIN_FILENO)
-                             ? N_("pictures are shown on a terminal, and standard output is none")
-                             : N_("pictures are shown on a terminal, and standard input is none"));
+                             ? N_("pictures need a terminal, but standard output is not one")
+                             : N_("pictures need a terminal, but standard input is not one"));
     if (!terminal_open(error)) {
         error->kind = ERROR_UNSUPPORTED;
         return false;
@@ -213,7 +213,7 @@ static void fill_vote(const struct study_show *show)
     vote->rows = (size_t)show->canvas.rows;
 }
 
-/* The terminal is open. */
+/* Runs the session in the terminal, which must be open. */
 static bool run_session(struct study_show *show, struct error *error)
 {
     theme_load(&show->theme, "default");

@@ -1,5 +1,5 @@
-/* The drawing of a study's session. Text is drawn by curses; the picture goes past it, straight to
- * the terminal, once a phase. */
+/* The drawing of a study's session. ncurses draws the text; the picture is sent directly to the
+ * terminal, once in each phase that shows one. */
 #include "ui/screens/study/study_show.h"
 
 #include "base/clock.h"
@@ -17,7 +17,7 @@ static const struct key_binding bindings[] = {
      N_("a network made the picture")},
     {UI_ENTER, ' ', ACTION_OPEN, N_("Enter  Space"), N_("go on"), N_("go on to the next picture")},
     {'?', UI_F1, ACTION_HELP, "?  F1", N_("help"), N_("this help; any key closes it")},
-    {'q', 0, ACTION_BACK, "q", N_("quit"), N_("leave the study: asks, and keeps nothing of it")},
+    {'q', 0, ACTION_BACK, "q", N_("quit"), N_("leave the study: asks, and saves nothing of it")},
 };
 const struct key_table study_show_keys = {N_("In a study"), bindings,
                                           sizeof bindings / sizeof *bindings};
@@ -55,7 +55,7 @@ static void draw_title(struct study_show *show)
     draw_right(&show->canvas, area, 0, ROLE_TITLE, where);
 }
 
-/* What the keys can do in this phase. */
+/* Each phase has its own set of keys. */
 bool study_show_takes(const struct study_show *show, enum action action)
 {
     const enum phase phase = show->phase;
@@ -171,7 +171,7 @@ static void draw_quit(struct study_show *show)
     const struct rect inside = draw_box(&show->canvas, area, _("Leave the study?"));
     int row =
         draw_wrapped(&show->canvas, inside, 0, ROLE_TEXT,
-                     _("A study that is not finished leaves no vote: nothing of it is kept."));
+                     _("A study that is not finished leaves no vote: nothing of it is saved."));
     draw_text(&show->canvas, inside, row + 1, 0, ROLE_KEY, "y");
     draw_text(&show->canvas, inside, row + 1, 2, ROLE_TEXT, _("leave it"));
     draw_text(&show->canvas, inside, row + 2, 0, ROLE_KEY, "n");
@@ -199,7 +199,7 @@ static void draw_text_parts(struct study_show *show)
         draw_quit(show);
 }
 
-/* The clock runs from the first time that all of the picture was sent. */
+/* Sends the picture. Its time begins when it was sent completely for the first time. */
 static void send_picture(struct study_show *show)
 {
     const struct rect area = {1, 0, show->canvas.rows - 2, show->canvas.columns};
@@ -223,7 +223,7 @@ void study_show_draw(struct study_show *show)
     show->canvas.cursor_row = -1;
     show->stale = false;
     graphics_send(take_away, strlen(take_away));
-    terminal_redraw(); /* what pictures left is erased */
+    terminal_redraw(); /* erases the remains of a picture */
     terminal_begin_frame();
     draw_text_parts(show);
     terminal_end_frame(show->canvas.cursor_row, show->canvas.cursor_column);

@@ -1,4 +1,4 @@
-/* study_show.h: the state of a study's session in the terminal, and its drawing. */
+/* study_show.h: the state of a session of a perceptual study, and its drawing. */
 #ifndef TINCA_UI_SCREENS_STUDY_STUDY_SHOW_H
 #define TINCA_UI_SCREENS_STUDY_STUDY_SHOW_H
 
@@ -20,23 +20,26 @@ struct study_show {
     const struct image *images;
     const char *participant;
     struct study_vote *vote;
-    uint32_t *order;
+    uint32_t *order; /* of the pictures, shuffled */
     struct theme theme;
     struct canvas canvas;
-    struct text bytes; /* of the picture that is on */
-    size_t at;         /* how many are answered */
+    struct text bytes; /* escape sequence of the present picture */
+    size_t at;         /* number of pictures answered */
     enum phase phase;
     enum overlay overlay;
-    bool stale;     /* to be drawn */
-    bool seen;      /* the picture was sent: its time runs */
-    bool quit_next; /* q was typed while nothing could be asked */
-    uint64_t until; /* when a pause or a picture ends */
-    uint64_t asked; /* when the question came */
-    bool done, ended, gone;
-    struct error *error; /* set: something failed */
-    bool failed;
+    bool stale;     /* the phase must be drawn again */
+    bool seen;      /* the picture was sent completely: its time runs */
+    bool quit_next; /* q was typed while the picture was shown */
+    uint64_t until; /* end of a pause or of a picture (clock_nanoseconds) */
+    uint64_t asked; /* time of the question (clock_nanoseconds); 0: not yet */
+    bool done;      /* all pictures are answered */
+    bool ended;     /* the participant or a signal has ended the session */
+    bool gone;      /* the terminal was closed */
+    struct error *error;
+    bool failed; /* `error` is set */
 };
 
+/* The keys of the session. */
 extern const struct key_table study_show_keys;
 
 /* Returns whether the phase takes this key. */
@@ -50,7 +53,7 @@ const struct study_image *study_show_current(const struct study_show *show);
 /* Returns how many images are for practice; they come first. */
 size_t study_show_practice_count(const struct study *study);
 
-/* Draws the phase with what lies over it; sends the picture if it was not sent yet. */
+/* Draws the phase and its overlay, and sends the picture if the phase shows one. */
 void study_show_draw(struct study_show *show);
 
 #endif

@@ -1,5 +1,6 @@
-/* One page, laid out from its first line and shown from view->scroll on: who and how, whose
- * pictures, how it stands, what earlier votes came to. */
+/* Drawing of the screen Study as one page, which is laid out from its first line and drawn from
+ * line model->scroll on: the form, the runs, the state of the pictures, the results of earlier
+ * votes. */
 #include "ui/screens/study/study_view.h"
 
 #include "base/language.h"
@@ -11,15 +12,15 @@
 #include <string.h>
 
 struct page {
-    struct study_model *view;
+    struct study_model *model;
     struct canvas *canvas;
     struct rect area;
-    int line, focused; /* of the whole page */
+    int line, focused; /* next line and focused line, counted from the top of the page */
 };
 
 static struct rect next_line(struct page *page)
 {
-    const int row = page->line++ - page->view->scroll;
+    const int row = page->line++ - page->model->scroll;
     const bool in_sight = row >= 0 && row < page->area.rows;
     return (struct rect){page->area.row + row, page->area.column, in_sight, page->area.columns};
 }
@@ -37,9 +38,9 @@ static void put(struct page *page, enum role role, const char *text)
 
 static int draw_mark(struct page *page, struct rect line, size_t focus)
 {
-    const bool focused = page->view->focus == focus;
-    if (!page->view->editing)
-        targets_add_row(&page->canvas->targets, line, focus, page->view->focus);
+    const bool focused = page->model->focus == focus;
+    if (!page->model->editing)
+        targets_add_row(&page->canvas->targets, line, focus, page->model->focus);
     if (focused) {
         page->focused = page->line - 1;
         if (line.rows > 0)
@@ -56,9 +57,9 @@ static void put_edit(struct page *page, struct rect line, int column)
     size_t cursor;
     if (rect_is_empty(box))
         return;
-    size_t start = line_edit_window(&page->view->edit, (size_t)box.columns, &cursor);
+    size_t start = line_edit_window(&page->model->edit, (size_t)box.columns, &cursor);
     draw_fill(page->canvas, box, ROLE_EDIT);
-    draw_text(page->canvas, box, 0, 0, ROLE_EDIT, page->view->edit.text + start);
+    draw_text(page->canvas, box, 0, 0, ROLE_EDIT, page->model->edit.text + start);
     draw_cursor(page->canvas, box, 0, (int)cursor);
 }
 
@@ -66,22 +67,22 @@ static void put_fields(struct page *page)
 {
     static const char *const labels[STUDY_FIELDS] = {N_("Participant"), N_("Pictures"),
                                                      N_("Seconds each"), N_("Results in")};
-    const struct study_model *view = page->view;
+    const struct study_model *model = page->model;
     int label = 0;
     for (int i = 0; i < STUDY_FIELDS; i++) {
         int columns = (int)columns_of(gettext(labels[i]));
         label = columns > label ? columns : label;
     }
     for (size_t i = 0; i < STUDY_FIELDS; i++) {
-        const bool focused = view->focus == i;
+        const bool focused = model->focus == i;
         struct rect line = next_line(page);
         int column = draw_mark(page, line, i);
-        const char *value = view->values[i];
+        const char *value = model->values[i];
         if (!value[0])
             value = i == STUDY_PICTURES ? _("50, or what there is") : _("(none)");
         draw_text(page->canvas, line, 0, column, focused ? ROLE_FOCUS : ROLE_TEXT,
                   gettext(labels[i]));
-        if (focused && view->editing)
+        if (focused && model->editing)
             put_edit(page, line, column + label + 2);
         else
             draw_text(page->canvas, line, 0, column + label + 2, focused ? ROLE_FOCUS : ROLE_STRONG,
@@ -91,31 +92,31 @@ static void put_fields(struct page *page)
 
 static void put_runs(struct page *page)
 {
-    const struct study_model *view = page->view;
+    const struct study_model *model = page->model;
     put(page, ROLE_HEADING, _("Whose pictures (space chooses, one or more)"));
-    if (view->run_count == 0)
+    if (model->run_count == 0)
         put(page, ROLE_FAINT,
             _("No run of a network that makes pictures has saved weights yet. The preset pix2pix "
               "of the form sets one up (m s)."));
-    for (size_t i = 0; i < view->run_count; i++) {
-        const bool focused = view->focus == STUDY_FIELDS + i;
+    for (size_t i = 0; i < model->run_count; i++) {
+        const bool focused = model->focus == STUDY_FIELDS + i;
         const enum role role = focused ? ROLE_FOCUS : ROLE_TEXT;
         struct rect line = next_line(page);
         int column = draw_mark(page, line, STUDY_FIELDS + i);
         column =
-            draw_text(page->canvas, line, 0, column, role, view->runs[i].chosen ? "[*] " : "[ ] ");
-        column = draw_text(page->canvas, line, 0, column, role, view->runs[i].network) + 2;
+            draw_text(page->canvas, line, 0, column, role, model->runs[i].chosen ? "[*] " : "[ ] ");
+        column = draw_text(page->canvas, line, 0, column, role, model->runs[i].network) + 2;
         draw_text(page->canvas, line, 0, column, focused ? ROLE_FOCUS : ROLE_FAINT,
-                  view->runs[i].name);
+                  model->runs[i].name);
     }
 }
 
-/* --- how it stands --- */
+/* --- state --- */
 
-/* What is not as in the study is said before it begins. */
+/* Writes where this session will differ from the published study. */
 static void put_notes(struct page *page)
 {
-    const struct study *study = &page->view->job.study;
+    const struct study *study = &page->model->job.study;
     char text[300];
     if (study->count < STUDY_IMAGES) {
         snprintf(text, sizeof text, _("%zu pictures are shown instead of %d."), study->count,
@@ -139,25 +140,25 @@ static void put_notes(struct page *page)
 
 static void put_state(struct page *page)
 {
-    const struct study_model *view = page->view;
+    const struct study_model *model = page->model;
     char text[1100];
-    if (view->display_error.kind != ERROR_NONE) {
+    if (model->display_error.kind != ERROR_NONE) {
         put(page, ROLE_BAD, _("This terminal cannot show the pictures:"));
-        put(page, ROLE_BAD, error_format(&view->display_error, text, sizeof text));
+        put(page, ROLE_BAD, error_format(&model->display_error, text, sizeof text));
     }
-    if (view->state == STUDY_MAKING && view->of) {
-        snprintf(text, sizeof text, _("Making the pictures of %s: %zu of %zu; s calls it off."),
-                 view->runs[view->current].network, view->done, view->of);
+    if (model->state == STUDY_MAKING && model->of) {
+        snprintf(text, sizeof text, _("Making the pictures of %s: %zu of %zu; s cancels it."),
+                 model->runs[model->current].network, model->done, model->of);
         put(page, ROLE_KEY, text);
-    } else if (view->state == STUDY_MAKING) {
+    } else if (model->state == STUDY_MAKING) {
         snprintf(text, sizeof text, _("Making the pictures of %s ..."),
-                 view->runs[view->current].network);
+                 model->runs[model->current].network);
         put(page, ROLE_KEY, text);
-    } else if (view->state == STUDY_READY) {
+    } else if (model->state == STUDY_READY) {
         snprintf(text, sizeof text,
                  _("The pictures of %s are ready: r begins the session, which takes over the "
                    "screen."),
-                 view->runs[view->current].network);
+                 model->runs[model->current].network);
         put(page, ROLE_GOOD, text);
         put_notes(page);
     }
@@ -225,20 +226,20 @@ static void put_published(struct page *page)
 
 static void put_results(struct page *page)
 {
-    const struct study_model *view = page->view;
+    const struct study_model *model = page->model;
     char text[1100], heads[COLUMNS][96];
     put(page, ROLE_HEADING, _("Results so far"));
-    if (view->file_error.kind != ERROR_NONE) {
-        put(page, ROLE_BAD, error_format(&view->file_error, text, sizeof text));
+    if (model->file_error.kind != ERROR_NONE) {
+        put(page, ROLE_BAD, error_format(&model->file_error, text, sizeof text));
         return;
     }
-    if (view->file.count == 0)
+    if (model->file.count == 0)
         put(page, ROLE_FAINT, _("Nobody has voted yet; these rates were published:"));
     for (int i = 0; i < COLUMNS; i++)
         snprintf(heads[i], sizeof heads[i], "%s", gettext(columns[i].title));
     put_row(page, heads, ROLE_HEADING);
-    for (size_t i = 0; i < view->file.count; i++)
-        put_result(page, &view->file.studies[i]);
+    for (size_t i = 0; i < model->file.count; i++)
+        put_result(page, &model->file.studies[i]);
     put_published(page);
     put(page, ROLE_FAINT,
         _("A generated picture counts as fooled when more than half of the votes call it real; the "
@@ -248,10 +249,10 @@ static void put_results(struct page *page)
 
 /* --- the page --- */
 
-static void put_all(struct page *page, struct study_model *view, struct canvas *canvas,
+static void put_all(struct page *page, struct study_model *model, struct canvas *canvas,
                     struct rect area)
 {
-    *page = (struct page){view, canvas, area, 0, 0};
+    *page = (struct page){model, canvas, area, 0, 0};
     put_fields(page);
     page->line++;
     put_runs(page);
@@ -260,18 +261,18 @@ static void put_all(struct page *page, struct study_model *view, struct canvas *
     put_results(page);
 }
 
-static int scroll_for(const struct study_model *view, const struct page *page)
+static int scroll_for(const struct study_model *model, const struct page *page)
 {
     const int rows = page->area.rows, furthest = page->line > rows ? page->line - rows : 0;
-    int scroll = view->scroll;
-    if (view->follow && page->focused < scroll)
+    int scroll = model->scroll;
+    if (model->follow && page->focused < scroll)
         scroll = page->focused;
-    if (view->follow && page->focused >= scroll + rows)
+    if (model->follow && page->focused >= scroll + rows)
         scroll = page->focused - rows + 1;
     return scroll < 0 ? 0 : scroll > furthest ? furthest : scroll;
 }
 
-void study_draw(struct study_model *view, struct canvas *canvas, struct rect body)
+void study_draw(struct study_model *model, struct canvas *canvas, struct rect body)
 {
     const int gap = body.rows >= 16;
     struct rect area = {body.row + gap, body.column + 1, body.rows - gap, body.columns - 2};
@@ -279,13 +280,13 @@ void study_draw(struct study_model *view, struct canvas *canvas, struct rect bod
     if (rect_is_empty(area))
         return;
     const size_t targets = canvas->targets.count;
-    put_all(&page, view, canvas, area);
-    const int scroll = scroll_for(view, &page);
-    if (scroll != view->scroll) {
-        view->scroll = scroll;
+    put_all(&page, model, canvas, area);
+    const int scroll = scroll_for(model, &page);
+    if (scroll != model->scroll) {
+        model->scroll = scroll;
         draw_fill(canvas, area, ROLE_TEXT);
         canvas->targets.count = targets;
-        put_all(&page, view, canvas, area);
+        put_all(&page, model, canvas, area);
     }
     if (scroll > 0)
         draw_right(canvas, area, 0, ROLE_FAINT, canvas->glyphs->up);

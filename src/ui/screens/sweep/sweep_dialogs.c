@@ -1,4 +1,4 @@
-/* What the screen Sweep asks: how to stop, and where the results go. */
+/* The dialogs of the screen Sweep: how to stop the sweep, and where to write its results. */
 #include "ui/screens/sweep/sweep_dialogs.h"
 
 #include "base/files/file.h"
@@ -78,13 +78,13 @@ static bool write_results(const struct sweep_job *job, const char *path, struct 
     return written;
 }
 
-/* The studies' CSV files are two, and have names of their own. */
+/* Returns whether the path is a folder: the studies' results are two CSV files with fixed names. */
 static bool is_folder(const char *path)
 {
     return ends_in(path, "/") || file_is_directory(path);
 }
 
-/* The runs are read in a thread, which says when it is done. */
+/* Starts to write CSV files. A thread reads the runs; a message reports its end. */
 static bool start_csv(struct app *app, const char *path, struct error *error)
 {
     const struct sweep *sweep = &app->shared.sweep.sweep;
@@ -119,7 +119,7 @@ static void note_results(struct app *app)
                  _("A folder gets the studies' two CSV files."));
     else if (!ends_in(path, ".md") && !ends_in(path, ".json") && !ends_in(path, ".txt"))
         snprintf(dialog->note, sizeof dialog->note, "%s",
-                 _("Let the name end in .md, .txt or .json, or be that of a folder/."));
+                 _("The name must end in .md, .txt or .json, or be that of a folder/."));
     else if (file_exists(path))
         snprintf(dialog->note, sizeof dialog->note, "%s",
                  _("This file exists: Enter replaces it."));
@@ -150,7 +150,7 @@ void ask_sweep_export(struct app *app)
 {
     char name[SWEEP_NAME + 16], path[sizeof app->dialog.edit.text];
     if (app->shared.sweep.sweep.count == 0) {
-        app_say(app, ROLE_WARNING, "%s", _("There is no sweep in sight to export."));
+        app_say(app, ROLE_WARNING, "%s", _("No sweep is open: there is nothing to export."));
         return;
     }
     struct dialog *dialog = dialog_begin(app, _("Export the sweep"), answer_results);

@@ -1,8 +1,10 @@
+/* The state of the screen Sweep. After each change of the set-up the plan is made again and its
+ * cells get their forecasts one by one, between frames. */
 #include "ui/screens/sweep/sweep_model.h"
 
 #include <stdlib.h>
 
-static void forget_names(struct sweep_model *model)
+static void free_names(struct sweep_model *model)
 {
     for (size_t i = 0; i < model->name_count; i++)
         free(model->names[i]);
@@ -14,7 +16,7 @@ static void forget_names(struct sweep_model *model)
 void sweep_model_free(struct sweep_model *model)
 {
     sweep_free(&model->plan);
-    forget_names(model);
+    free_names(model);
     *model = (struct sweep_model){0};
 }
 
@@ -28,7 +30,7 @@ void sweep_model_begin(struct sweep_model *model, const struct run_config *confi
     model->begun = true;
 }
 
-static void plan_anew(struct sweep_model *model)
+static void make_plan(struct sweep_model *model)
 {
     struct sweep_grid grid;
     model->set.changed = false;
@@ -46,7 +48,7 @@ static void plan_anew(struct sweep_model *model)
 static bool plan_one(struct sweep_model *model)
 {
     if (model->set.changed)
-        plan_anew(model);
+        make_plan(model);
     else if (model->planned < model->plan.count) {
         sweep_refresh(&model->plan, model->planned);
         sweep_forecast(&model->plan, model->planned++, 1);

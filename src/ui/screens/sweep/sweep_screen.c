@@ -1,4 +1,5 @@
-/* A grid of runs: set up, watched as a table, or one of earlier. */
+/* The screen Sweep, a grid of runs over chosen settings. Its views: the set-up, the cells of the
+ * open sweep as a table, and the list of saved sweeps. */
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 #include "ui/screens/sweep/sweep_dialogs.h"
@@ -16,7 +17,7 @@
 static const struct key_binding bindings[] = {
     {'v', 0, ACTION_VIEW, "v", N_("view"), N_("the next view: set up, cells, earlier sweeps")},
     {'r', 0, ACTION_RUN, "r", N_("start"),
-     N_("start what is set up, or go on with the sweep in sight")},
+     N_("start what is set up, or go on with the open sweep")},
     {' ', 0, ACTION_PAUSE, N_("space"), N_("choose"),
      N_("set up: choose the value, or not; cells: pause the sweep, and go on")},
     {'a', 0, ACTION_ALL, "a", NULL, N_("set up: the whole list, or the selected value alone")},
@@ -26,7 +27,7 @@ static const struct key_binding bindings[] = {
     {'y', 0, ACTION_QUANTITY, "y", N_("figure"),
      N_("what the cells show: ms/image, memory, loss, first negative iteration, accuracy")},
     {'t', 0, ACTION_RESUME, "t", NULL,
-     N_("cells: let the selected one wait again that failed; r tries it")},
+     N_("cells: queue the selected cell again if it failed; r runs it")},
     {'e', 0, ACTION_EXPORT, "e", N_("export"), N_("write the tables, or all figures; asks where")},
     {'f', 0, ACTION_FORM, "f", NULL, N_("set up: begin again with what the form says")},
     {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the line above")},
@@ -48,7 +49,7 @@ static void close(struct app *app)
     sweep_model_free(sweep_model(app));
 }
 
-static void look_for_earlier(struct app *app)
+static void list_saved_sweeps(struct app *app)
 {
     struct error error;
     if (!sweep_model_list(sweep_model(app), &error))
@@ -59,16 +60,16 @@ static void open(struct app *app)
 {
     sweep_model_begin(sweep_model(app), &app->shared.form.config, false);
     if (sweep_model(app)->kind == SWEEP_EARLIER)
-        look_for_earlier(app);
+        list_saved_sweeps(app);
 }
 
-/* --- deciding --- */
+/* --- views and commands --- */
 
 static void next_view(struct app *app)
 {
     sweep_model(app)->kind = (sweep_model(app)->kind + 1) % SWEEP_KINDS;
     if (sweep_model(app)->kind == SWEEP_EARLIER)
-        look_for_earlier(app);
+        list_saved_sweeps(app);
 }
 
 static bool take_key(struct app *app, int key)
@@ -99,14 +100,14 @@ static void start(struct app *app)
         app_say(app, ROLE_GOOD, "%s", _("It begins when the run that is on has ended."));
 }
 
-/* The cell's run, of this sitting or an earlier one. */
+/* Shows the selected cell's run, of this session or an earlier one. */
 static void show_now(struct app *app)
 {
-    const struct sweep_model *view = sweep_model(app);
+    const struct sweep_model *model = sweep_model(app);
     const struct sweep_job *job = &app->shared.sweep;
     if (job->sweep.count == 0)
         return;
-    const char *id = job->sweep.cells[view->selected].run;
+    const char *id = job->sweep.cells[model->selected].run;
     for (size_t i = 0; id[0] && i < app_run_count(app); i++) {
         const struct run_entry *entry = app_run_at(app, i);
         const char *name = run_entry_is_saved(entry) ? file_base_name(entry->directory)
@@ -143,20 +144,20 @@ static void pause_or_go_on(struct app *app)
                          : _("Paused before the next cell begins; space goes on."));
 }
 
-/* What failed is never tried again by itself. */
-static void wait_again(struct app *app)
+/* Makes a failed cell wait for another attempt; this never happens automatically. */
+static void retry_cell(struct app *app)
 {
-    struct sweep_model *view = sweep_model(app);
+    struct sweep_model *model = sweep_model(app);
     struct sweep_job *job = &app->shared.sweep;
     struct error error;
-    bool failed = view->kind == SWEEP_CELLS && job->sweep.count > 0 &&
-                  job->sweep.cells[view->selected].state == SWEEP_FAILED;
+    bool failed = model->kind == SWEEP_CELLS && job->sweep.count > 0 &&
+                  job->sweep.cells[model->selected].state == SWEEP_FAILED;
     if (!failed)
         app_say(app, ROLE_WARNING, "%s", _("Only a cell that failed can be tried again."));
-    else if (!sweep_forget(&job->sweep, view->selected, &error))
+    else if (!sweep_forget(&job->sweep, model->selected, &error))
         app_say_error(app, &error);
     else {
-        job->tried[view->selected] = false;
+        job->tried[model->selected] = false;
         app_say(app, ROLE_GOOD, "%s",
                 job->on ? _("It waits again.") : _("It waits again; r goes on."));
     }
@@ -171,60 +172,61 @@ static bool anything_to_show(const struct sweep *sweep, enum sweep_measure measu
     return false;
 }
 
-static void next_measure(struct sweep_model *view, const struct sweep_job *job)
+static void next_measure(struct sweep_model *model, const struct sweep_job *job)
 {
     for (int tries = 0; tries < SWEEP_MEASURES; tries++) {
-        view->measure = (view->measure + 1) % SWEEP_MEASURES;
-        if (anything_to_show(&job->sweep, view->measure))
+        model->measure = (model->measure + 1) % SWEEP_MEASURES;
+        if (anything_to_show(&job->sweep, model->measure))
             return;
     }
-    view->measure = SWEEP_MS_PER_IMAGE;
+    model->measure = SWEEP_MS_PER_IMAGE;
 }
 
 /* --- moving --- */
 
-static void move_cell(struct sweep_model *view, const struct sweep_job *job, long rows,
+static void move_cell(struct sweep_model *model, const struct sweep_job *job, long rows,
                       long columns)
 {
     if (job->sweep.count == 0)
         return;
     long width = (long)sweep_grid_columns(&job->sweep.grid);
     long height = (long)job->sweep.count / width;
-    long row = (long)view->selected / width + rows, column = (long)view->selected % width + columns;
+    long row = (long)model->selected / width + rows,
+         column = (long)model->selected % width + columns;
     row = row < 0 ? 0 : row >= height ? height - 1 : row;
     column = column < 0 ? 0 : column >= width ? width - 1 : column;
-    view->selected = (size_t)(row * width + column);
+    model->selected = (size_t)(row * width + column);
 }
 
-static void move_name(struct sweep_model *view, long steps)
+static void move_name(struct sweep_model *model, long steps)
 {
-    long to = (long)view->name_selected + steps, last = (long)view->name_count - 1;
-    view->name_selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
+    long to = (long)model->name_selected + steps, last = (long)model->name_count - 1;
+    model->name_selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
 }
 
-static void move(struct sweep_model *view, const struct sweep_job *job, long rows, long columns)
+static void move(struct sweep_model *model, const struct sweep_job *job, long rows, long columns)
 {
-    if (view->kind == SWEEP_CELLS)
-        move_cell(view, job, rows, columns);
-    else if (view->kind == SWEEP_EARLIER)
-        move_name(view, rows);
+    if (model->kind == SWEEP_CELLS)
+        move_cell(model, job, rows, columns);
+    else if (model->kind == SWEEP_EARLIER)
+        move_name(model, rows);
     else if (rows)
-        sweep_set_move(&view->set, (int)rows);
+        sweep_set_move(&model->set, (int)rows);
     else
-        sweep_set_turn(&view->set, (int)columns);
+        sweep_set_turn(&model->set, (int)columns);
 }
 
 static void open_selected(struct app *app)
 {
     struct error error;
-    struct sweep_model *view = sweep_model(app);
+    struct sweep_model *model = sweep_model(app);
     struct sweep_job *job = &app->shared.sweep;
-    if (view->kind == SWEEP_CELLS)
+    if (model->kind == SWEEP_CELLS)
         show_run(app);
-    else if (view->kind == SWEEP_SET_UP && !sweep_set_edit(&view->set))
-        sweep_set_toggle(&view->set);
-    else if (view->kind == SWEEP_EARLIER && view->name_count > 0 &&
-             !sweep_model_open(view, job, view->names[view->name_selected], &error))
+    else if (model->kind == SWEEP_SET_UP && !sweep_set_edit(&model->set))
+        sweep_set_toggle(&model->set);
+    else if (model->kind == SWEEP_EARLIER && model->name_count > 0 &&
+             !sweep_model_open(model, job, model->names[model->name_selected], &error))
         app_say_error(app, &error);
 }
 
@@ -236,7 +238,7 @@ static void choose_or_pause(struct app *app)
         pause_or_go_on(app);
 }
 
-static bool act_move(struct sweep_model *view, const struct sweep_job *job, enum action action)
+static bool act_move(struct sweep_model *model, const struct sweep_job *job, enum action action)
 {
     static const struct {
         enum action action;
@@ -245,7 +247,7 @@ static bool act_move(struct sweep_model *view, const struct sweep_job *job, enum
                  {ACTION_RIGHT, 0, 1}, {ACTION_FIRST, -10000, 0}, {ACTION_LAST, 10000, 0}};
     for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
         if (moves[i].action == action) {
-            move(view, job, moves[i].rows, moves[i].columns);
+            move(model, job, moves[i].rows, moves[i].columns);
             return true;
         }
     return false;
@@ -253,9 +255,9 @@ static bool act_move(struct sweep_model *view, const struct sweep_job *job, enum
 
 static void act(struct app *app, enum action action)
 {
-    struct sweep_model *view = sweep_model(app);
+    struct sweep_model *model = sweep_model(app);
     struct sweep_job *job = &app->shared.sweep;
-    if (act_move(view, job, action))
+    if (act_move(model, job, action))
         return;
     switch (action) {
     case ACTION_VIEW:
@@ -268,7 +270,7 @@ static void act(struct app *app, enum action action)
         choose_or_pause(app);
         break;
     case ACTION_ALL:
-        sweep_set_all(&view->set);
+        sweep_set_all(&model->set);
         break;
     case ACTION_OPEN:
         open_selected(app);
@@ -277,17 +279,17 @@ static void act(struct app *app, enum action action)
         ask_sweep_stop(app);
         break;
     case ACTION_QUANTITY:
-        next_measure(view, job);
+        next_measure(model, job);
         break;
     case ACTION_RESUME:
-        wait_again(app);
+        retry_cell(app);
         break;
     case ACTION_EXPORT:
         ask_sweep_export(app);
         break;
     case ACTION_FORM:
-        sweep_model_begin(view, &app->shared.form.config, true);
-        view->kind = SWEEP_SET_UP;
+        sweep_model_begin(model, &app->shared.form.config, true);
+        model->kind = SWEEP_SET_UP;
         break;
     default:
         break;
@@ -298,9 +300,9 @@ static void act(struct app *app, enum action action)
 
 static void title(const struct app *app, char *text, size_t size)
 {
-    const struct sweep_model *view = sweep_model(app);
+    const struct sweep_model *model = sweep_model(app);
     const struct sweep_job *job = &app->shared.sweep;
-    if (view->kind == SWEEP_CELLS && job->sweep.count > 0)
+    if (model->kind == SWEEP_CELLS && job->sweep.count > 0)
         snprintf(text, size, _("Sweep %s"), job->sweep.grid.name);
     else
         snprintf(text, size, "%s", _("Sweep"));

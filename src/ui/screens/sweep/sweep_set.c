@@ -1,3 +1,7 @@
+/* The set-up of a sweep. A table describes the rows: lists of values, which become the dimensions
+ * of the grid, and lines of text, which are settings of all runs. Selecting a study's grid fills
+ * them in.
+ */
 #include "ui/screens/sweep/sweep_set.h"
 
 #include "base/language.h"
@@ -41,7 +45,8 @@ static size_t preset_count(void)
 
 /* --- lists --- */
 
-/* Chooses the item of this text, added when it is not there; false: the list is full. */
+/* Chooses or unchooses the item with this text, adding it if necessary. Returns false if the list
+ * is full. */
 static bool choose(struct sweep_list *list, const char *text, bool chosen)
 {
     size_t i = 0;
@@ -99,7 +104,7 @@ char *sweep_set_text(const struct sweep_set *set, enum sweep_row row, char *text
     else if (row == SWEEP_ROW_VARY)
         snprintf(text, size, "%s", set->vary);
     else if (row == SWEEP_ROW_EPOCHS && set->base.has_iterations)
-        text[0] = '\0'; /* the length is told in iterations */
+        text[0] = '\0'; /* the length is given in iterations */
     else
         config_get(&set->base, rows[row].key, text, size);
     return text;
@@ -114,7 +119,7 @@ void sweep_set_move(struct sweep_set *set, int steps)
     set->edit_error = (struct error){0};
 }
 
-/* What a study's grid says becomes what is chosen. */
+/* Chooses in each list the values of a study's grid. */
 static void take_grid(struct sweep_set *set, const struct sweep_grid *grid)
 {
     set->base = grid->base;
@@ -129,7 +134,8 @@ static void take_grid(struct sweep_set *set, const struct sweep_grid *grid)
     }
 }
 
-/* All is the study's, whatever the form said, but for the number of threads. */
+/* Selects the next or previous grid. A study's grid replaces all settings of the form except the
+ * number of threads. */
 static void turn_grid(struct sweep_set *set, int direction)
 {
     size_t count = preset_count() + 1;
@@ -218,7 +224,8 @@ bool sweep_set_edit(struct sweep_set *set)
     return true;
 }
 
-/* The length is told in iterations or in epochs: the one that is typed counts. */
+/* Sets the length of the runs. It is given either in iterations or in epochs; setting one clears
+ * the other. */
 static bool set_length(struct sweep_set *set, const char *key, const char *text,
                        struct error *error)
 {
@@ -237,7 +244,7 @@ static bool set_length(struct sweep_set *set, const char *key, const char *text,
     return true;
 }
 
-/* "lr=0.1,0.01 seed=1,2": a list of each setting. */
+/* Adds the varied settings of a text such as "lr=0.1,0.01 seed=1,2" to the grid. */
 static bool vary(struct sweep_grid *grid, const char *text, struct error *error)
 {
     char words[sizeof((struct sweep_set *)0)->vary], *rest = words;
@@ -260,7 +267,7 @@ static bool take_vary(struct sweep_set *set, const char *text)
     return taken;
 }
 
-static bool take_text(struct sweep_set *set, const char *text)
+static bool set_row_text(struct sweep_set *set, const char *text)
 {
     const char *key = rows[set->focus].key;
     if (set->focus == SWEEP_ROW_NAME)
@@ -283,7 +290,7 @@ void sweep_set_key(struct sweep_set *set, int key)
         line_edit_complete_path(&set->edit);
     else if (key != UI_ENTER)
         line_edit_key(&set->edit, key);
-    else if (take_text(set, set->edit.text)) {
+    else if (set_row_text(set, set->edit.text)) {
         set->editing = false;
         set->changed = true;
     }

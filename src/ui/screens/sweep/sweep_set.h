@@ -1,5 +1,5 @@
-/* sweep_set.h: deciding in the set-up of a sweep: which values each list offers and which of them
- * are chosen, and the few lines that are typed. Everything else comes from the form. No drawing. */
+/* sweep_set.h: the set-up of a sweep: which values each list offers and which are chosen, and the
+ * lines that are typed. All other settings come from the form. No drawing. */
 #ifndef TINCA_UI_SCREENS_SWEEP_SWEEP_SET_H
 #define TINCA_UI_SCREENS_SWEEP_SWEEP_SET_H
 
@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 enum sweep_row {
-    SWEEP_ROW_GRID, /* a study's, or one's own */
+    SWEEP_ROW_GRID, /* a study's grid, or a custom one */
     SWEEP_ROW_NETWORKS,
     SWEEP_ROW_TECHNIQUES,
     SWEEP_ROW_BATCHES,
@@ -34,36 +34,44 @@ struct sweep_list {
 };
 
 struct sweep_set {
-    struct run_config base;              /* what the form says */
-    size_t grid;                         /* of sweep_presets; past them: one's own */
-    struct sweep_list lists[SWEEP_ROWS]; /* of the rows that are lists */
+    struct run_config base;              /* the form's settings */
+    size_t grid;                         /* index in sweep_presets; beyond them: custom */
+    struct sweep_list lists[SWEEP_ROWS]; /* by row; empty for rows that are not lists */
     char vary[256];                      /* "": no other setting varies */
     char name[SWEEP_NAME];               /* "": made from networks and data */
-    size_t focus, top;
-    bool editing;
+    size_t focus, top;                   /* rows: the focused one, the first one shown */
+    bool editing;                        /* the focused row is being typed */
     struct line_edit edit;
-    struct error edit_error; /* why what was typed was not taken; kind ERROR_NONE: none */
-    bool changed;            /* since the owner looked */
+    struct error edit_error; /* why the typed text was rejected; kind ERROR_NONE: it was not */
+    bool changed;            /* set by every change; the owner clears it */
 };
 
-/* Begins with what the form says: one value of each list. */
+/* Begins with the form's settings: each list has one chosen value. */
 void sweep_set_begin(struct sweep_set *set, const struct run_config *config);
 
-const char *sweep_set_label(enum sweep_row row); /* translated */
+/* Returns the translated label of a row. */
+const char *sweep_set_label(enum sweep_row row);
+/* Returns whether the row is a list of values that can be chosen. */
 bool sweep_set_is_list(enum sweep_row row);
-/* The value of a row that is no list, or the chosen ones with commas between. Returns `text`. */
+/* Writes the value of a row; for a list the chosen values, separated by commas. Returns `text`. */
 char *sweep_set_text(const struct sweep_set *set, enum sweep_row row, char *text, size_t size);
 
+/* Moves the focus by `rows` rows; it stops at the ends. */
 void sweep_set_move(struct sweep_set *set, int rows);
-/* Left or right: along a list; the next study's grid or data set. */
+/* Selects the next (+1) or previous (-1) value of the focused row: of a list, the studies' grids or
+ * the data sets. */
 void sweep_set_turn(struct sweep_set *set, int direction);
-void sweep_set_toggle(struct sweep_set *set); /* the selected value of a list */
-void sweep_set_all(struct sweep_set *set);    /* chooses the whole list, or only the selected one */
-/* Begins to type; false when there is nothing to type in this row. */
+/* Chooses the selected value of the focused list, or removes it from the chosen ones. */
+void sweep_set_toggle(struct sweep_set *set);
+/* Chooses all values of the focused list or, if all are chosen, only the selected one. */
+void sweep_set_all(struct sweep_set *set);
+/* Begins to edit the focused row. Returns false if the row cannot be typed. */
 bool sweep_set_edit(struct sweep_set *set);
-void sweep_set_key(struct sweep_set *set, int key); /* while editing */
+/* Handles a key while the row is being edited. */
+void sweep_set_key(struct sweep_set *set, int key);
 
-/* The grid as it is set up; false with what is missing. To be freed. */
+/* Fills in the grid that is set up; the caller frees it. Returns false with an error that says what
+ * is missing. */
 bool sweep_set_grid(const struct sweep_set *set, struct sweep_grid *grid, struct error *error);
 
 #endif

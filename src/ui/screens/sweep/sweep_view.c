@@ -1,6 +1,6 @@
-/* Each view keeps its last lines for sentences: what the set-up comes to, or what the selected cell
- * is. The table takes what is left and scrolls both ways; a cell is a shade and a number, or a word
- * for its state. */
+/* Drawing of the screen Sweep. The last lines of each view are text: a summary of the set-up, or
+ * the selected cell. The table uses the other lines and scrolls in both directions; a cell shows a
+ * shade and a number, or its state. */
 #include "ui/screens/sweep/sweep_view.h"
 
 #include "ui/screens/sweep/sweep_model.h"
@@ -35,13 +35,13 @@ static int label_columns(void)
     return (int)widest + 4;
 }
 
-/* "[x] lenet": its columns, with the gap after it. */
+/* Returns the columns of an item such as "[x] lenet", with the gap after it. */
 static int item_columns(const char *text)
 {
     return (int)columns_of(text) + 6;
 }
 
-/* The first item in sight so that the selected one is. */
+/* Returns the first item to show so that the selected item is visible. */
 static size_t first_item(const struct sweep_list *list, int room)
 {
     size_t first = 0;
@@ -85,7 +85,7 @@ static void draw_edit(struct app *app, struct rect line)
     draw_cursor(&app->canvas, line, 0, (int)cursor);
 }
 
-/* What stands where nothing was typed. */
+/* Returns the text that an empty row shows. */
 static const char *empty_text(enum sweep_row row)
 {
     if (row == SWEEP_ROW_NAME)
@@ -152,31 +152,32 @@ static void append_reason(const struct sweep *sweep, struct text *text)
         }
 }
 
-static enum role describe_plan(const struct sweep_model *view, const struct sweep_job *job,
+static enum role describe_plan(const struct sweep_model *model, const struct sweep_job *job,
                                struct text *text)
 {
     char counts[200], left[160], error[1200];
     const struct error *problem =
-        view->set.edit_error.kind != ERROR_NONE ? &view->set.edit_error : &view->problem;
+        model->set.edit_error.kind != ERROR_NONE ? &model->set.edit_error : &model->problem;
     if (problem->kind != ERROR_NONE) {
         text_append(text, "! %s",
                     problem->what[0] ? error_format(problem, error, sizeof error) : problem->why);
         return ROLE_BAD;
     }
-    if (view->set.changed || view->planned < view->plan.count) {
-        text_append(text, _("Looking at cell %zu of %zu ..."), view->planned, view->plan.count);
+    if (model->set.changed || model->planned < model->plan.count) {
+        text_append(text, _("Checking cell %zu of %zu ..."), model->planned, model->plan.count);
         return ROLE_FAINT;
     }
-    struct sweep_time time = sweep_estimate_left(&job->estimate, &view->plan);
+    struct sweep_time time = sweep_estimate_left(&job->estimate, &model->plan);
     text_append(text, _("%s. Time (estimate): %s."),
-                sweep_counts_text(&view->plan, counts, sizeof counts),
+                sweep_counts_text(&model->plan, counts, sizeof counts),
                 sweep_time_text(&time, 1, left, sizeof left));
-    append_memory(&view->plan, text);
-    append_reason(&view->plan, text);
+    append_memory(&model->plan, text);
+    append_reason(&model->plan, text);
     return ROLE_TEXT;
 }
 
-/* A paragraph at the bottom, at most `most` lines of it; the rest of the area is left. */
+/* Draws a paragraph of at most `most` lines at the bottom of `area` and removes its rows from it.
+ */
 static void draw_paragraph(struct app *app, struct rect *area, enum role role,
                            const char *sentences, int most)
 {
@@ -191,20 +192,20 @@ static void draw_paragraph(struct app *app, struct rect *area, enum role role,
 
 void sweep_draw_set_up(struct app *app, struct rect area)
 {
-    struct sweep_model *view = sweep_model(app);
+    struct sweep_model *model = sweep_model(app);
     struct sweep_job *job = &app->shared.sweep;
     struct text text = {0};
-    enum role role = describe_plan(view, job, &text);
+    enum role role = describe_plan(model, job, &text);
     int most = area.rows - SWEEP_ROWS - 1;
     draw_paragraph(app, &area, role, text.data ? text.data : "", most < 3 ? 3 : most);
     text_free(&text);
     size_t rows = area.rows > 0 ? (size_t)area.rows : 0;
-    view->set.top = table_scroll(view->set.top, view->set.focus, rows, SWEEP_ROWS);
-    for (size_t i = 0; i < rows && view->set.top + i < SWEEP_ROWS; i++) {
+    model->set.top = table_scroll(model->set.top, model->set.focus, rows, SWEEP_ROWS);
+    for (size_t i = 0; i < rows && model->set.top + i < SWEEP_ROWS; i++) {
         struct rect line = {area.row + (int)i, area.column, 1, area.columns};
-        if (!view->set.editing)
-            targets_add_row(&app->canvas.targets, line, view->set.top + i, view->set.focus);
-        draw_row(app, line, (enum sweep_row)(view->set.top + i)); /* its values lie above it */
+        if (!model->set.editing)
+            targets_add_row(&app->canvas.targets, line, model->set.top + i, model->set.focus);
+        draw_row(app, line, (enum sweep_row)(model->set.top + i)); /* its targets lie on top */
     }
 }
 
@@ -215,7 +216,7 @@ size_t sweep_shade(const struct sweep *sweep, enum sweep_measure measure, double
     double low = (double)INFINITY, high = -(double)INFINITY;
     for (size_t i = 0; i < sweep->count; i++) {
         double other = sweep_cell_value(&sweep->cells[i], measure);
-        low = fmin(low, other); /* NaN is left out by both */
+        low = fmin(low, other); /* fmin and fmax ignore NaN */
         high = fmax(high, other);
     }
     bool log = measure != SWEEP_LOSS && low > 0;
@@ -224,7 +225,7 @@ size_t sweep_shade(const struct sweep *sweep, enum sweep_measure measure, double
     return span > 0 && place >= 0 ? (size_t)fmin(7, place / span * 8) : 0;
 }
 
-/* A word of at most CELL_COLUMNS - 1 columns, in English at least. */
+/* Returns the translated state of a cell; in English it has at most CELL_COLUMNS - 1 columns. */
 static const char *state_word(const struct sweep_cell *cell)
 {
     static const char *const words[SWEEP_STATES] = {[SWEEP_WAITING] = N_("waits"),
@@ -251,19 +252,19 @@ static enum role state_role(const struct sweep_cell *cell)
 static void draw_cell(struct app *app, struct rect area, size_t index)
 {
     char text[48];
-    const struct sweep_model *view = sweep_model(app);
+    const struct sweep_model *model = sweep_model(app);
     const struct sweep_job *job = &app->shared.sweep;
     const struct sweep_cell *cell = &job->sweep.cells[index];
-    bool selected = index == view->selected;
-    double value = sweep_cell_value(cell, view->measure);
+    bool selected = index == model->selected;
+    double value = sweep_cell_value(cell, model->measure);
     enum role role = selected ? ROLE_FOCUS : state_role(cell);
     if (selected) {
         draw_fill(&app->canvas, area, ROLE_FOCUS);
         draw_cursor(&app->canvas, area, 0, 0);
     }
     if (!isnan(value)) {
-        size_t shade = sweep_shade(&job->sweep, view->measure, value);
-        sweep_cell_text(cell, view->measure, text, sizeof text);
+        size_t shade = sweep_shade(&job->sweep, model->measure, value);
+        sweep_cell_text(cell, model->measure, text, sizeof text);
         draw_text(&app->canvas, area, 0, 0, selected ? ROLE_FOCUS : ROLE_GAUGE,
                   app->canvas.glyphs->levels[shade]);
     } else if (cell->state == SWEEP_RUNNING && cell->iterations > 0)
@@ -287,75 +288,75 @@ static int row_label_columns(const struct sweep *sweep, int columns)
     return (int)widest < most ? (int)widest : most > 0 ? most : 0;
 }
 
-/* A line of the table; row -1: the batches above it. */
+/* Draws a line of the table; row -1 is the heading with the batch sizes. */
 static void draw_line(struct app *app, struct rect line, long row, size_t shown, int labels)
 {
     char label[160];
-    const struct sweep_model *view = sweep_model(app);
+    const struct sweep_model *model = sweep_model(app);
     const struct sweep_job *job = &app->shared.sweep;
     size_t columns = sweep_grid_columns(&job->sweep.grid);
     const struct sweep_axis *batches = sweep_grid_axis(&job->sweep.grid, "batch");
     struct rect name = {line.row, line.column + 1, 1, labels};
     if (row >= 0)
         draw_text(&app->canvas, name, 0, 0,
-                  (size_t)row == view->selected / columns ? ROLE_STRONG : ROLE_TEXT,
+                  (size_t)row == model->selected / columns ? ROLE_STRONG : ROLE_TEXT,
                   sweep_grid_row_label(&job->sweep.grid, (size_t)row, true, label, sizeof label));
     else
         draw_text(&app->canvas, name, 0, 0, ROLE_HEADING, _("batch"));
-    for (size_t i = 0; i < shown && view->left + i < columns; i++) {
+    for (size_t i = 0; i < shown && model->left + i < columns; i++) {
         struct rect cell = {line.row, line.column + labels + 2 + (int)i * CELL_COLUMNS, 1,
                             CELL_COLUMNS - 1};
-        struct target_cell here = {(size_t)row, view->left + i};
-        struct target_cell selected = {view->selected / columns, view->selected % columns};
+        struct target_cell here = {(size_t)row, model->left + i};
+        struct target_cell selected = {model->selected / columns, model->selected % columns};
         if (row >= 0) {
-            draw_cell(app, cell, (size_t)row * columns + view->left + i);
+            draw_cell(app, cell, (size_t)row * columns + model->left + i);
             targets_add_cell(&app->canvas.targets, cell, here, selected);
         } else
-            draw_right(&app->canvas, cell, 0, ROLE_HEADING, batches->values[view->left + i]);
+            draw_right(&app->canvas, cell, 0, ROLE_HEADING, batches->values[model->left + i]);
     }
 }
 
 static void draw_marks(struct app *app, struct rect line, size_t shown)
 {
-    const struct sweep_model *view = sweep_model(app);
+    const struct sweep_model *model = sweep_model(app);
     const struct sweep_job *job = &app->shared.sweep;
     const struct glyphs *glyphs = app->canvas.glyphs;
-    if (view->left > 0)
+    if (model->left > 0)
         draw_text(&app->canvas, line, 0, 0, ROLE_FAINT, glyphs->left);
-    if (view->left + shown < sweep_grid_columns(&job->sweep.grid))
+    if (model->left + shown < sweep_grid_columns(&job->sweep.grid))
         draw_text(&app->canvas, line, 0, line.columns - 1, ROLE_FAINT, glyphs->right);
 }
 
 static void draw_table(struct app *app, struct rect area)
 {
-    struct sweep_model *view = sweep_model(app);
+    struct sweep_model *model = sweep_model(app);
     struct sweep_job *job = &app->shared.sweep;
     size_t columns = sweep_grid_columns(&job->sweep.grid), rows = job->sweep.count / columns;
     int labels = row_label_columns(&job->sweep, area.columns);
     int room = (area.columns - labels - 3) / CELL_COLUMNS;
     size_t shown = room > 0 ? (size_t)room : 0, lines = area.rows > 1 ? (size_t)area.rows - 1 : 0;
-    view->top = table_scroll(view->top, view->selected / columns, lines, rows);
-    view->left = table_scroll(view->left, view->selected % columns, shown, columns);
+    model->top = table_scroll(model->top, model->selected / columns, lines, rows);
+    model->left = table_scroll(model->left, model->selected % columns, shown, columns);
     struct rect line = {area.row, area.column, area.rows > 0, area.columns};
     draw_line(app, line, -1, shown, labels);
     draw_marks(app, line, shown);
-    for (size_t i = 0; i < lines && view->top + i < rows; i++) {
+    for (size_t i = 0; i < lines && model->top + i < rows; i++) {
         line.row++;
-        draw_line(app, line, (long)(view->top + i), shown, labels);
+        draw_line(app, line, (long)(model->top + i), shown, labels);
     }
-    if (lines > 0 && view->top + lines < rows)
+    if (lines > 0 && model->top + lines < rows)
         draw_text(&app->canvas, line, 0, 0, ROLE_FAINT, app->canvas.glyphs->down);
-    if (lines > 0 && view->top > 0)
+    if (lines > 0 && model->top > 0)
         draw_text(&app->canvas, (struct rect){area.row + 1, area.column, 1, area.columns}, 0, 0,
                   ROLE_FAINT, app->canvas.glyphs->up);
 }
 
-/* All that the selected cell has to say. */
-static void describe_cell(const struct sweep_model *view, const struct sweep_job *job,
+/* Writes the details of the selected cell. */
+static void describe_cell(const struct sweep_model *model, const struct sweep_job *job,
                           struct text *text)
 {
     char duration[32], figure[48], reason[1200];
-    const struct sweep_cell *cell = &job->sweep.cells[view->selected];
+    const struct sweep_cell *cell = &job->sweep.cells[model->selected];
     const char *state = sweep_state_words(cell->state);
     if (cell->reason.why[0] && cell->state != SWEEP_DONE)
         text_append(text, "%s: %s: %s.", cell->id, state,
@@ -370,7 +371,7 @@ static void describe_cell(const struct sweep_model *view, const struct sweep_job
                         (unsigned long long)cell->result.first_negative);
     }
     double seconds = sweep_estimate_cell(&job->estimate, cell);
-    if (sweep_is_due(&job->sweep, view->selected) && seconds >= 0)
+    if (sweep_is_due(&job->sweep, model->selected) && seconds >= 0)
         text_append(text, _(" It would take about %s (estimate)."),
                     text_duration(seconds, duration, sizeof duration));
     if (cell->run[0] && cell->state != SWEEP_WAITING)
@@ -395,7 +396,7 @@ static void describe_sweep(const struct sweep_job *job, char *text, size_t size)
         snprintf(text, size, _("Over: %zu of %zu done."), done, all);
 }
 
-/* Where there is room, followed by how many cells are in which state. */
+/* Draws the state of the sweep and, if it fits, how many cells are in each state. */
 static void draw_state(struct app *app, struct rect area)
 {
     char sentence[480], counts[200];
@@ -408,20 +409,20 @@ static void draw_state(struct app *app, struct rect area)
 
 void sweep_draw_cells(struct app *app, struct rect area)
 {
-    struct sweep_model *view = sweep_model(app);
+    struct sweep_model *model = sweep_model(app);
     struct sweep_job *job = &app->shared.sweep;
     struct text text = {0};
     if (job->sweep.count == 0) {
-        draw_wrapped(&app->canvas, area, 0, ROLE_FAINT,
-                     _("There is no sweep in sight: set one up (v) and start it with r, or open an "
-                       "earlier one."));
+        draw_wrapped(
+            &app->canvas, area, 0, ROLE_FAINT,
+            _("No sweep is open: set one up (v) and start it with r, or open an earlier one."));
         return;
     }
-    describe_cell(view, job, &text);
+    describe_cell(model, job, &text);
     draw_paragraph(app, &area, ROLE_TEXT, text.data ? text.data : "", area.rows > 14 ? 3 : 2);
     text_free(&text);
     draw_state(app, area);
-    draw_text(&app->canvas, area, 1, 1, ROLE_HEADING, sweep_measure_title(view->measure));
+    draw_text(&app->canvas, area, 1, 1, ROLE_HEADING, sweep_measure_title(model->measure));
     area.row += 2;
     area.rows -= 2;
     draw_table(app, area);
@@ -431,15 +432,15 @@ void sweep_draw_cells(struct app *app, struct rect area)
 
 void sweep_draw_earlier(struct app *app, struct rect area)
 {
-    struct sweep_model *view = sweep_model(app);
+    struct sweep_model *model = sweep_model(app);
     size_t rows = area.rows > 0 ? (size_t)area.rows : 0;
-    if (view->name_count == 0)
+    if (model->name_count == 0)
         draw_wrapped(&app->canvas, area, 0, ROLE_FAINT,
                      _("There are no sweeps yet: set one up (v) and start it with r."));
-    view->name_top = table_scroll(view->name_top, view->name_selected, rows, view->name_count);
-    for (size_t i = 0; i < rows && view->name_top + i < view->name_count; i++) {
-        size_t nth = view->name_top + i;
-        bool selected = nth == view->name_selected;
+    model->name_top = table_scroll(model->name_top, model->name_selected, rows, model->name_count);
+    for (size_t i = 0; i < rows && model->name_top + i < model->name_count; i++) {
+        size_t nth = model->name_top + i;
+        bool selected = nth == model->name_selected;
         struct rect line = {area.row + (int)i, area.column, 1, area.columns};
         if (selected) {
             draw_fill(&app->canvas, line, ROLE_FOCUS);
@@ -447,7 +448,7 @@ void sweep_draw_earlier(struct app *app, struct rect area)
         }
         draw_text(&app->canvas, line, 0, 0, selected ? ROLE_FOCUS : ROLE_TEXT,
                   selected ? ">" : " ");
-        draw_text(&app->canvas, line, 0, 2, selected ? ROLE_FOCUS : ROLE_TEXT, view->names[nth]);
-        targets_add_row(&app->canvas.targets, line, nth, view->name_selected);
+        draw_text(&app->canvas, line, 0, 2, selected ? ROLE_FOCUS : ROLE_TEXT, model->names[nth]);
+        targets_add_row(&app->canvas.targets, line, nth, model->name_selected);
     }
 }

@@ -1,4 +1,5 @@
-/* The dialogs of the screen Try it. A line with a mistake stays open, with a note below it. */
+/* The dialogs of the screen Try it. After an invalid answer a dialog stays open, with a note that
+ * says what is wrong. */
 #include "ui/screens/try/try_dialogs.h"
 
 #include "base/language.h"
@@ -21,14 +22,14 @@ static struct dialog *ask(struct app *app, const char *title, const char *text,
     return dialog;
 }
 
-/* The line is to be mended: it stays open. */
-static void object(struct app *app, const char *note)
+/* Opens the dialog again with a note, so that the user can correct the line. */
+static void reject_answer(struct app *app, const char *note)
 {
     app->dialog.open = true;
     snprintf(app->dialog.note, sizeof app->dialog.note, "%s", note);
 }
 
-static void forget_note(struct app *app)
+static void clear_note(struct app *app)
 {
     app->dialog.note[0] = '\0';
 }
@@ -45,25 +46,25 @@ static void answer_file(struct app *app, size_t choice)
         return;
     }
     snprintf(note, sizeof note, "%.180s", error.why);
-    object(app, note);
+    reject_answer(app, note);
 }
 
 void try_ask_file(struct app *app)
 {
     ask(app, _("An image file"), _("A PNG or JPEG picture; Tab completes the name."),
         try_model(app)->path, answer_file)
-        ->edited = forget_note;
+        ->edited = clear_note;
 }
 
 static void answer_data(struct app *app, size_t choice)
 {
-    struct try_model *view = try_model(app);
+    struct try_model *model = try_model(app);
     (void)choice;
-    snprintf(view->request.data, sizeof view->request.data, "%.511s", app->dialog.edit.text);
-    view->image = view->row = view->column = 0;
-    view->walk = WALK_ALL;
-    view->path[0] = '\0';
-    try_model_reopen(view);
+    snprintf(model->request.data, sizeof model->request.data, "%.511s", app->dialog.edit.text);
+    model->image = model->row = model->column = 0;
+    model->walk = WALK_ALL;
+    model->path[0] = '\0';
+    try_model_reopen(model);
 }
 
 void try_ask_data(struct app *app)
@@ -79,7 +80,7 @@ static void answer_threads(struct app *app, size_t choice)
     size_t threads;
     (void)choice;
     if (!text_to_size(app->dialog.edit.text, &threads) || threads > 1024) {
-        object(app, _("Give a number from 0 (all cores) to 1024."));
+        reject_answer(app, _("Give a number from 0 (all cores) to 1024."));
         return;
     }
     try_model(app)->request.threads = threads;
@@ -94,23 +95,24 @@ void try_ask_threads(struct app *app)
         _("How many threads may compute; 0: one a core. A training beside it keeps its speed with "
           "one thread less than there are cores."),
         text, answer_threads)
-        ->edited = forget_note;
+        ->edited = clear_note;
 }
 
 static void answer_go(struct app *app, size_t choice)
 {
-    struct try_model *view = try_model(app);
+    struct try_model *model = try_model(app);
     char note[200];
     size_t number;
     (void)choice;
-    if (text_to_size(app->dialog.edit.text, &number) && number > 0 && number <= view->look.images) {
-        view->walk = WALK_ALL;
-        view->kind = TRY_IMAGE;
-        try_model_show(view, number - 1);
+    if (text_to_size(app->dialog.edit.text, &number) && number > 0 &&
+        number <= model->status.images) {
+        model->walk = WALK_ALL;
+        model->kind = TRY_IMAGE;
+        try_model_show(model, number - 1);
         return;
     }
-    snprintf(note, sizeof note, _("Give a number from 1 to %zu."), view->look.images);
-    object(app, note);
+    snprintf(note, sizeof note, _("Give a number from 1 to %zu."), model->status.images);
+    reject_answer(app, note);
 }
 
 void try_ask_go(struct app *app)
@@ -118,5 +120,5 @@ void try_ask_go(struct app *app)
     char text[32];
     snprintf(text, sizeof text, "%zu", try_model(app)->image + 1);
     ask(app, _("Go to an image"), _("Its number in the data set."), text, answer_go)->edited =
-        forget_note;
+        clear_note;
 }

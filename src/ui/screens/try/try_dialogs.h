@@ -1,12 +1,16 @@
-/* try_dialogs.h: what the screen Try it asks. */
+/* try_dialogs.h: the dialogs of the screen Try it. */
 #ifndef TINCA_UI_SCREENS_TRY_TRY_DIALOGS_H
 #define TINCA_UI_SCREENS_TRY_TRY_DIALOGS_H
 
 struct app;
 
-void try_ask_file(struct app *app);    /* an image file */
-void try_ask_data(struct app *app);    /* a data set whose test images are walked through */
-void try_ask_threads(struct app *app); /* how many threads may compute */
-void try_ask_go(struct app *app);      /* the number of the image to go to */
+/* Asks for an image file and shows it. */
+void try_ask_file(struct app *app);
+/* Asks for a data set and evaluates the model on its test images. */
+void try_ask_data(struct app *app);
+/* Asks how many threads may compute. */
+void try_ask_threads(struct app *app);
+/* Asks for the number of an image and shows it. */
+void try_ask_go(struct app *app);
 
 #endif

@@ -1,5 +1,6 @@
-/* The matrix: a row a true class, a column a guess; right of it each class's images and accuracy.
- * Columns are headed by the classes' numbers, which stand before their names in the rows. */
+/* The confusion matrix: rows are true classes, columns predicted classes; at the right each class's
+ * number of images and accuracy. The headings of the columns are class numbers; the rows show
+ * number and name. The file also draws the list of classes. */
 #include "ui/screens/try/try_view.h"
 
 #include "base/language.h"
@@ -10,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FIGURES = 16 }; /* columns of a class's own figures: images and accuracy */
+enum { FIGURES = 16 }; /* columns of a class's number of images and accuracy */
 
 static int digits_of(size_t number)
 {
@@ -28,23 +29,23 @@ static int cell_width(const struct confusion *confusion)
     return 1 + digits_of(most);
 }
 
-/* The number and as much of the name as there is room for. */
-static void draw_name(const struct try_model *view, struct canvas *canvas, struct rect cell,
+/* Draws a class's number and as much of its name as fits. */
+static void draw_name(const struct try_model *model, struct canvas *canvas, struct rect cell,
                       size_t label, enum role role)
 {
-    const int digits = digits_of(view->confusion.classes);
+    const int digits = digits_of(model->confusion.classes);
     draw_format(canvas, cell, 0, 0, role, "%*zu", digits, label);
-    draw_text(canvas, cell, 0, digits + 1, role, try_model_class_name(view, label));
+    draw_text(canvas, cell, 0, digits + 1, role, try_model_class_name(model, label));
 }
 
-static int name_width(const struct try_model *view, int columns)
+static int name_width(const struct try_model *model, int columns)
 {
     int widest = 0;
-    for (size_t c = 0; c < view->confusion.classes; c++) {
-        int width = (int)columns_of(try_model_class_name(view, c));
+    for (size_t c = 0; c < model->confusion.classes; c++) {
+        int width = (int)columns_of(try_model_class_name(model, c));
         widest = width > widest ? width : widest;
     }
-    widest += digits_of(view->confusion.classes) + 1;
+    widest += digits_of(model->confusion.classes) + 1;
     return widest < columns / 3 ? widest : columns / 3;
 }
 
@@ -62,41 +63,41 @@ static void draw_accuracy(const struct confusion *confusion, struct canvas *canv
 
 struct grid {
     struct rect area;
-    int name, width;      /* columns of a row's name, of a cell */
-    size_t rows, columns; /* in sight */
+    int name, width;      /* columns of a row's name and of a cell */
+    size_t rows, columns; /* number shown */
     bool figures;
 };
 
-static struct grid lay_out(const struct try_model *view, struct rect area)
+static struct grid lay_out(const struct try_model *model, struct rect area)
 {
     struct grid grid = {area,
-                        name_width(view, area.columns),
-                        cell_width(&view->confusion),
+                        name_width(model, area.columns),
+                        cell_width(&model->confusion),
                         0,
                         0,
                         area.columns >= 56};
     const int room = area.columns - grid.name - 1 - (grid.figures ? FIGURES : 0);
     grid.rows = area.rows > 2 ? (size_t)area.rows - 2 : 0;
     grid.columns = room > grid.width ? (size_t)(room / grid.width) : 1;
-    if (grid.columns > view->confusion.classes)
-        grid.columns = view->confusion.classes;
+    if (grid.columns > model->confusion.classes)
+        grid.columns = model->confusion.classes;
     return grid;
 }
 
-static void draw_matrix_row(const struct try_model *view, struct canvas *canvas,
+static void draw_matrix_row(const struct try_model *model, struct canvas *canvas,
                             const struct grid *grid, size_t nth)
 {
-    const struct confusion *confusion = &view->confusion;
-    const size_t label = view->top + nth;
+    const struct confusion *confusion = &model->confusion;
+    const size_t label = model->top + nth;
     const int row = grid->area.row + 1 + (int)nth;
-    const bool here = label == view->row;
+    const bool here = label == model->row;
     struct rect name = {row, grid->area.column, 1, grid->name};
-    draw_name(view, canvas, name, label, here ? ROLE_STRONG : ROLE_TEXT);
+    draw_name(model, canvas, name, label, here ? ROLE_STRONG : ROLE_TEXT);
     struct rect cell = {row, name.column + grid->name + 1, 1, grid->width};
     for (size_t i = 0; i < grid->columns; i++, cell.column += grid->width) {
-        const size_t guess = view->left + i;
+        const size_t guess = model->left + i;
         const uint32_t count = confusion_count(confusion, label, guess);
-        const bool selected = here && guess == view->column;
+        const bool selected = here && guess == model->column;
         char text[16] = ".";
         if (count)
             snprintf(text, sizeof text, "%u", (unsigned)count);
@@ -108,14 +109,15 @@ static void draw_matrix_row(const struct try_model *view, struct canvas *canvas,
         }
         draw_right(canvas, cell, 0, role, text);
         targets_add_cell(&canvas->targets, cell, (struct target_cell){label, guess},
-                         (struct target_cell){view->row, view->column});
+                         (struct target_cell){model->row, model->column});
     }
     struct rect figures = {row, grid->area.column + grid->area.columns - FIGURES, 1, FIGURES};
     if (grid->figures)
         draw_accuracy(confusion, canvas, figures, label, ROLE_TEXT);
 }
 
-static void draw_heads(const struct try_model *view, struct canvas *canvas, const struct grid *grid)
+static void draw_heads(const struct try_model *model, struct canvas *canvas,
+                       const struct grid *grid)
 {
     const struct rect *area = &grid->area;
     struct rect cell = {area->row, area->column + grid->name + 1, 1, grid->width};
@@ -124,8 +126,8 @@ static void draw_heads(const struct try_model *view, struct canvas *canvas, cons
         draw_text(canvas, name, 0, 0, ROLE_FAINT, _("is, taken for"));
     for (size_t i = 0; i < grid->columns; i++, cell.column += grid->width) {
         char text[16];
-        snprintf(text, sizeof text, "%zu", view->left + i);
-        draw_right(canvas, cell, 0, view->left + i == view->column ? ROLE_STRONG : ROLE_HEADING,
+        snprintf(text, sizeof text, "%zu", model->left + i);
+        draw_right(canvas, cell, 0, model->left + i == model->column ? ROLE_STRONG : ROLE_HEADING,
                    text);
     }
     struct rect figures = {area->row, area->column + area->columns - FIGURES, 1, FIGURES};
@@ -133,60 +135,61 @@ static void draw_heads(const struct try_model *view, struct canvas *canvas, cons
         draw_right(canvas, figures, 0, ROLE_HEADING, _("images  right"));
 }
 
-static void draw_cell_words(const struct try_model *view, struct canvas *canvas, struct rect line)
+static void draw_cell_words(const struct try_model *model, struct canvas *canvas, struct rect line)
 {
-    const uint32_t count = confusion_count(&view->confusion, view->row, view->column);
+    const uint32_t count = confusion_count(&model->confusion, model->row, model->column);
     char text[256];
     if (count == 0)
         snprintf(text, sizeof text, _("%s taken for %s: never"),
-                 try_model_class_name(view, view->row), try_model_class_name(view, view->column));
-    else if (view->row == view->column)
+                 try_model_class_name(model, model->row),
+                 try_model_class_name(model, model->column));
+    else if (model->row == model->column)
         snprintf(text, sizeof text,
-                 ngettext("%s told right: %u image; Enter shows it",
-                          "%s told right: %u images; Enter shows them", count),
-                 try_model_class_name(view, view->row), (unsigned)count);
+                 ngettext("%s classified correctly: %u image; Enter shows it",
+                          "%s classified correctly: %u images; Enter shows them", count),
+                 try_model_class_name(model, model->row), (unsigned)count);
     else
         snprintf(text, sizeof text,
                  ngettext("%s taken for %s: %u image; Enter shows it",
                           "%s taken for %s: %u images; Enter shows them", count),
-                 try_model_class_name(view, view->row), try_model_class_name(view, view->column),
-                 (unsigned)count);
+                 try_model_class_name(model, model->row),
+                 try_model_class_name(model, model->column), (unsigned)count);
     draw_text(canvas, line, 0, 0, ROLE_STRONG, text);
 }
 
-static bool nothing_yet(const struct try_model *view, struct canvas *canvas, struct rect area)
+static bool nothing_yet(const struct try_model *model, struct canvas *canvas, struct rect area)
 {
-    if (view->confusion.counts)
+    if (model->confusion.counts)
         return false;
     draw_wrapped(canvas, area, 1, ROLE_FAINT,
-                 view->look.images > 0 || view->look.phase == PROBE_OPENING
-                     ? _("No image was seen yet.")
+                 model->status.images > 0 || model->status.phase == PROBE_OPENING
+                     ? _("No image was evaluated yet.")
                      : _("There is no data set: d asks for one."));
     return true;
 }
 
-void try_draw_matrix(struct try_model *view, struct canvas *canvas, struct rect area)
+void try_draw_matrix(struct try_model *model, struct canvas *canvas, struct rect area)
 {
-    if (nothing_yet(view, canvas, area))
+    if (nothing_yet(model, canvas, area))
         return;
-    const struct grid grid = lay_out(view, area);
-    const size_t classes = view->confusion.classes;
-    view->top = table_scroll(view->top, view->row, grid.rows, classes);
-    view->left = table_scroll(view->left, view->column, grid.columns, classes);
-    draw_heads(view, canvas, &grid);
-    for (size_t i = 0; i < grid.rows && view->top + i < classes; i++)
-        draw_matrix_row(view, canvas, &grid, i);
+    const struct grid grid = lay_out(model, area);
+    const size_t classes = model->confusion.classes;
+    model->top = table_scroll(model->top, model->row, grid.rows, classes);
+    model->left = table_scroll(model->left, model->column, grid.columns, classes);
+    draw_heads(model, canvas, &grid);
+    for (size_t i = 0; i < grid.rows && model->top + i < classes; i++)
+        draw_matrix_row(model, canvas, &grid, i);
     const struct glyphs *glyphs = canvas->glyphs;
     struct rect last = {area.row + area.rows - 1, area.column, area.rows > 2, area.columns};
-    draw_cell_words(view, canvas, last);
-    if (view->left + grid.columns < classes)
+    draw_cell_words(model, canvas, last);
+    if (model->left + grid.columns < classes)
         draw_text(canvas, area, 0, grid.name + 1 + (int)grid.columns * grid.width, ROLE_FAINT,
                   glyphs->right);
-    if (view->left > 0)
+    if (model->left > 0)
         draw_text(canvas, area, 0, grid.name, ROLE_FAINT, glyphs->left);
 }
 
-/* --- one line a class --- */
+/* --- the list of classes --- */
 
 enum { NUMBER, CLASS, IMAGES, RIGHT, BAR, MISTAKEN, COLUMNS };
 static const struct table_column columns[COLUMNS] = {
@@ -198,16 +201,16 @@ static const struct table_column columns[COLUMNS] = {
     [MISTAKEN] = {N_("most often taken for"), 20, 1, false, true},
 };
 
-static void class_text(const struct try_model *view, size_t label, int column, char *text,
+static void class_text(const struct try_model *model, size_t label, int column, char *text,
                        size_t size)
 {
-    const struct confusion *confusion = &view->confusion;
+    const struct confusion *confusion = &model->confusion;
     size_t count;
     text[0] = '\0';
     if (column == NUMBER)
         snprintf(text, size, "%zu", label);
     else if (column == CLASS)
-        snprintf(text, size, "%s", try_model_class_name(view, label));
+        snprintf(text, size, "%s", try_model_class_name(model, label));
     else if (column == IMAGES)
         snprintf(text, size, "%u", (unsigned)confusion->totals[label]);
     else if (column == RIGHT && confusion->totals[label])
@@ -215,13 +218,13 @@ static void class_text(const struct try_model *view, size_t label, int column, c
     else if (column == RIGHT)
         snprintf(text, size, "-");
     else if (column == MISTAKEN) {
-        size_t guess = try_model_most_confused(view, label, &count);
+        size_t guess = try_model_most_confused(model, label, &count);
         if (count)
-            snprintf(text, size, "%s (%zu)", try_model_class_name(view, guess), count);
+            snprintf(text, size, "%s (%zu)", try_model_class_name(model, guess), count);
     }
 }
 
-static void draw_class(const struct try_model *view, struct canvas *canvas, struct rect line,
+static void draw_class(const struct try_model *model, struct canvas *canvas, struct rect line,
                        size_t label, bool selected, const int *starts, const int *widths)
 {
     const enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
@@ -233,10 +236,10 @@ static void draw_class(const struct try_model *view, struct canvas *canvas, stru
     for (int i = 0; i < COLUMNS; i++) {
         struct rect cell = {line.row, line.column + 1 + starts[i], 1, widths[i]};
         char text[128];
-        class_text(view, label, i, text, sizeof text);
-        if (i == BAR && widths[i] && view->confusion.totals[label])
+        class_text(model, label, i, text, sizeof text);
+        if (i == BAR && widths[i] && model->confusion.totals[label])
             draw_gauge(canvas, cell, 0, 0, widths[i],
-                       confusion_accuracy(&view->confusion, label) / 100, ROLE_GAUGE);
+                       confusion_accuracy(&model->confusion, label) / 100, ROLE_GAUGE);
         else if (columns[i].right)
             draw_right(canvas, cell, 0, role, text);
         else
@@ -244,10 +247,10 @@ static void draw_class(const struct try_model *view, struct canvas *canvas, stru
     }
 }
 
-void try_draw_classes(struct try_model *view, struct canvas *canvas, struct rect area)
+void try_draw_classes(struct try_model *model, struct canvas *canvas, struct rect area)
 {
     int starts[COLUMNS], widths[COLUMNS];
-    if (nothing_yet(view, canvas, area))
+    if (nothing_yet(model, canvas, area))
         return;
     table_fit(columns, COLUMNS, area.columns - 2, starts, widths);
     for (int i = 0; i < COLUMNS; i++) {
@@ -259,13 +262,13 @@ void try_draw_classes(struct try_model *view, struct canvas *canvas, struct rect
             draw_text(canvas, cell, 0, 0, ROLE_HEADING, title);
     }
     const size_t rows = area.rows > 1 ? (size_t)area.rows - 1 : 0;
-    const size_t classes = view->confusion.classes;
-    view->top = table_scroll(view->top, view->row, rows, classes);
-    for (size_t i = 0; i < rows && view->top + i < classes; i++) {
+    const size_t classes = model->confusion.classes;
+    model->top = table_scroll(model->top, model->row, rows, classes);
+    for (size_t i = 0; i < rows && model->top + i < classes; i++) {
         struct rect line = {area.row + 1 + (int)i, area.column, 1, area.columns};
-        const size_t row = view->top + i;
-        draw_class(view, canvas, line, try_model_class(view, row), row == view->row, starts,
+        const size_t row = model->top + i;
+        draw_class(model, canvas, line, try_model_class(model, row), row == model->row, starts,
                    widths);
-        targets_add_row(&canvas->targets, line, row, view->row);
+        targets_add_row(&canvas->targets, line, row, model->row);
     }
 }

@@ -1,3 +1,6 @@
+/* The state of the screen Try it. The probe's thread evaluates the test images in order and answers
+ * one request at a time for the image that is shown. A request has a ticket; an answer with another
+ * ticket is discarded, because the user has moved on. */
 #include "ui/screens/try/try_model.h"
 
 #include "base/memory.h"
@@ -7,267 +10,269 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double LOOK_SECONDS = 0.25, ANSWER_SECONDS = 0.02;
+static const double POLL_SECONDS = 0.25, ANSWER_SECONDS = 0.02;
 
-static void forget_cells(struct try_model *view)
+static void free_cells(struct try_model *model)
 {
     for (size_t i = 0; i < PROBE_PICTURES; i++)
-        halfblocks_free(&view->cells[i]);
+        halfblocks_free(&model->cells[i]);
 }
 
-static void forget_answer(struct try_model *view)
+static void free_answer(struct try_model *model)
 {
-    forget_cells(view);
-    probe_answer_free(&view->answer);
-    view->answered = false;
-    view->ticket = 0;
+    free_cells(model);
+    probe_answer_free(&model->answer);
+    model->answered = false;
+    model->ticket = 0;
 }
 
-void try_model_free(struct try_model *view)
+void try_model_free(struct try_model *model)
 {
-    forget_answer(view);
-    probe_free(view->probe);
-    confusion_free(&view->confusion);
-    free(view->order);
-    free(view->sources);
-    *view = (struct try_model){0};
+    free_answer(model);
+    probe_free(model->probe);
+    confusion_free(&model->confusion);
+    free(model->order);
+    free(model->sources);
+    *model = (struct try_model){0};
 }
 
 /* --- opening --- */
 
-void try_model_reopen(struct try_model *view)
+void try_model_reopen(struct try_model *model)
 {
-    forget_answer(view);
-    confusion_free(&view->confusion);
-    free(view->order);
-    view->order = NULL;
-    view->counted = 0;
-    view->error.kind = ERROR_NONE;
-    view->look = (struct probe_status){.phase = PROBE_OPENING};
-    probe_open(view->probe, &view->request);
+    free_answer(model);
+    confusion_free(&model->confusion);
+    free(model->order);
+    model->order = NULL;
+    model->counted = 0;
+    model->error.kind = ERROR_NONE;
+    model->status = (struct probe_status){.phase = PROBE_OPENING};
+    probe_open(model->probe, &model->request);
 }
 
-bool try_model_open(struct try_model *view, const struct try_source *source, struct error *error)
+bool try_model_open(struct try_model *model, const struct try_source *source, struct error *error)
 {
-    struct probe_request *request = &view->request;
-    const size_t threads = view->probe ? request->threads : 1;
-    if (!view->probe && !(view->probe = probe_create(error)))
+    struct probe_request *request = &model->request;
+    const size_t threads = model->probe ? request->threads : 1;
+    if (!model->probe && !(model->probe = probe_create(error)))
         return false;
     *request =
         (struct probe_request){.device = "cpu", .threads = threads, .tolerance = source->tolerance};
     snprintf(request->model, sizeof request->model, "%s", source->path);
     snprintf(request->data, sizeof request->data, "%s", source->data);
-    snprintf(view->name, sizeof view->name, "%s", source->name);
-    view->image = view->row = view->column = view->top = view->left = 0;
-    view->path[0] = '\0';
-    view->walk = WALK_ALL;
-    view->kind = TRY_IMAGE;
-    try_model_reopen(view);
+    snprintf(model->name, sizeof model->name, "%s", source->name);
+    model->image = model->row = model->column = model->top = model->left = 0;
+    model->path[0] = '\0';
+    model->walk = WALK_ALL;
+    model->kind = TRY_IMAGE;
+    try_model_reopen(model);
     return true;
 }
 
-/* --- news --- */
+/* --- polling the probe --- */
 
-static void count_outcomes(struct try_model *view)
+static void count_outcomes(struct try_model *model)
 {
-    const struct probe_status *look = &view->look;
-    if (look->classes == 0 || look->outcome_count == view->counted ||
-        view->error.kind != ERROR_NONE)
+    const struct probe_status *status = &model->status;
+    if (status->classes == 0 || status->outcome_count == model->counted ||
+        model->error.kind != ERROR_NONE)
         return;
-    if (!view->confusion.counts && !confusion_create(&view->confusion, look->classes, &view->error))
+    if (!model->confusion.counts &&
+        !confusion_create(&model->confusion, status->classes, &model->error))
         return;
-    for (; view->counted < look->outcome_count; view->counted++)
-        confusion_add(&view->confusion, &look->outcomes[view->counted]);
-    try_model_sort(view);
+    for (; model->counted < status->outcome_count; model->counted++)
+        confusion_add(&model->confusion, &status->outcomes[model->counted]);
+    try_model_sort(model);
 }
 
-static void take_answer(struct try_model *view)
+static void take_answer(struct try_model *model)
 {
     struct probe_answer answer;
-    if (!probe_take(view->probe, &answer))
+    if (!probe_take(model->probe, &answer))
         return;
-    if (answer.ticket != view->ticket) { /* of what is not looked at any more */
+    if (answer.ticket != model->ticket) { /* the user has gone to another image */
         probe_answer_free(&answer);
         return;
     }
-    forget_answer(view);
-    view->answer = answer;
-    view->answered = true;
+    free_answer(model);
+    model->answer = answer;
+    model->answered = true;
 }
 
-/* The first image is shown as soon as the model is open. */
-static void ask_first(struct try_model *view)
+/* Requests the first image as soon as the model is open. */
+static void ask_first(struct try_model *model)
 {
-    if (view->answered || view->ticket)
+    if (model->answered || model->ticket)
         return;
-    if (view->path[0])
-        try_model_show_file(view, view->path);
-    else if (view->look.images > 0)
-        try_model_show(view, view->image);
+    if (model->path[0])
+        try_model_show_file(model, model->path);
+    else if (model->status.images > 0)
+        try_model_show(model, model->image);
 }
 
-void try_model_step(struct try_model *view)
+void try_model_step(struct try_model *model)
 {
-    if (!view->probe)
+    if (!model->probe)
         return;
-    probe_status(view->probe, &view->look);
-    count_outcomes(view);
-    if (view->look.phase == PROBE_EVALUATING || view->look.phase == PROBE_READY)
-        ask_first(view);
-    if (view->ticket)
-        take_answer(view);
+    probe_status(model->probe, &model->status);
+    count_outcomes(model);
+    if (model->status.phase == PROBE_EVALUATING || model->status.phase == PROBE_READY)
+        ask_first(model);
+    if (model->ticket)
+        take_answer(model);
 }
 
-bool try_model_busy(const struct try_model *view, double *seconds)
+bool try_model_busy(const struct try_model *model, double *seconds)
 {
-    const enum probe_phase phase = view->look.phase;
-    *seconds = view->ticket || phase == PROBE_OPENING ? ANSWER_SECONDS : LOOK_SECONDS;
-    return view->probe && (view->ticket || phase == PROBE_OPENING || phase == PROBE_EVALUATING);
+    const enum probe_phase phase = model->status.phase;
+    *seconds = model->ticket || phase == PROBE_OPENING ? ANSWER_SECONDS : POLL_SECONDS;
+    return model->probe && (model->ticket || phase == PROBE_OPENING || phase == PROBE_EVALUATING);
 }
 
-/* --- what is known --- */
+/* --- results --- */
 
-const struct outcome *try_model_outcome(const struct try_model *view, size_t image)
+const struct outcome *try_model_outcome(const struct try_model *model, size_t image)
 {
-    const struct probe_status *look = &view->look;
-    if (image < look->outcome_count && look->outcomes[image].image == image)
-        return &look->outcomes[image];
-    for (size_t i = 0; i < look->outcome_count; i++) /* unreadable images were left out */
-        if (look->outcomes[i].image == image)
-            return &look->outcomes[i];
+    const struct probe_status *status = &model->status;
+    if (image < status->outcome_count && status->outcomes[image].image == image)
+        return &status->outcomes[image];
+    for (size_t i = 0; i < status->outcome_count; i++) /* unreadable images have no outcome */
+        if (status->outcomes[i].image == image)
+            return &status->outcomes[i];
     return NULL;
 }
 
-bool try_model_makes_pictures(const struct try_model *view)
+bool try_model_makes_pictures(const struct try_model *model)
 {
-    return view->look.network && view->look.classes == 0;
+    return model->status.network && model->status.classes == 0;
 }
 
-const char *try_model_class_name(const struct try_model *view, size_t label)
+const char *try_model_class_name(const struct try_model *model, size_t label)
 {
-    return label < view->look.classes ? view->look.class_names[label] : "?";
+    return label < model->status.classes ? model->status.class_names[label] : "?";
 }
 
 /* --- walking --- */
 
-static bool is_walked(const struct try_model *view, const struct outcome *outcome)
+static bool is_walked(const struct try_model *model, const struct outcome *outcome)
 {
-    switch (view->walk) {
+    switch (model->walk) {
     case WALK_WRONG:
         return outcome->guess != outcome->label;
     case WALK_CELL:
-        return outcome->label == view->label && outcome->guess == view->guess;
+        return outcome->label == model->label && outcome->guess == model->guess;
     case WALK_CLASS:
-        return outcome->label == view->label && outcome->guess != outcome->label;
+        return outcome->label == model->label && outcome->guess != outcome->label;
     default:
         return true;
     }
 }
 
-size_t try_model_count(const struct try_model *view, size_t *place)
+size_t try_model_count(const struct try_model *model, size_t *place)
 {
-    const struct probe_status *look = &view->look;
-    const bool of_file = view->answered ? view->answer.path[0] : view->path[0];
-    const size_t image = view->answered ? view->answer.index : view->image;
+    const struct probe_status *status = &model->status;
+    const bool of_file = model->answered ? model->answer.path[0] : model->path[0];
+    const size_t image = model->answered ? model->answer.index : model->image;
     size_t count = 0;
     *place = 0;
-    if (view->walk == WALK_ALL) {
-        *place = of_file || look->images == 0 ? 0 : image + 1;
-        return look->images;
+    if (model->walk == WALK_ALL) {
+        *place = of_file || status->images == 0 ? 0 : image + 1;
+        return status->images;
     }
-    for (size_t i = 0; i < look->outcome_count; i++) {
-        if (!is_walked(view, &look->outcomes[i]))
+    for (size_t i = 0; i < status->outcome_count; i++) {
+        if (!is_walked(model, &status->outcomes[i]))
             continue;
         count++;
-        if (look->outcomes[i].image == image && !of_file)
+        if (status->outcomes[i].image == image && !of_file)
             *place = count;
     }
     return count;
 }
 
-void try_model_show(struct try_model *view, size_t image)
+void try_model_show(struct try_model *model, size_t image)
 {
-    view->image = image;
-    view->path[0] = '\0';
-    view->ticket = probe_ask(view->probe, NULL, image);
+    model->image = image;
+    model->path[0] = '\0';
+    model->ticket = probe_ask(model->probe, NULL, image);
 }
 
-void try_model_show_file(struct try_model *view, const char *path)
+void try_model_show_file(struct try_model *model, const char *path)
 {
-    if (path != view->path)
-        snprintf(view->path, sizeof view->path, "%s", path);
-    view->ticket = probe_ask(view->probe, view->path, 0);
+    if (path != model->path)
+        snprintf(model->path, sizeof model->path, "%s", path);
+    model->ticket = probe_ask(model->probe, model->path, 0);
 }
 
-static bool move_in_set(struct try_model *view, long steps)
+static bool move_in_set(struct try_model *model, long steps)
 {
-    const long last = (long)view->look.images - 1, from = (long)view->image;
-    const long to = view->path[0] ? from : from + steps; /* back from a file to where one was */
+    const long last = (long)model->status.images - 1, from = (long)model->image;
+    const long to = model->path[0] ? from : from + steps; /* from a file back to the last image */
     if (last < 0)
         return false;
-    try_model_show(view, (size_t)(to < 0 ? 0 : to > last ? last : to));
+    try_model_show(model, (size_t)(to < 0 ? 0 : to > last ? last : to));
     return true;
 }
 
-/* The place in the outcomes of the next one in a direction. Images that could not be read have
- * none, and those at the end may not have been seen yet. */
-static long next_outcome(const struct try_model *view, long step)
+/* Returns the index of the next outcome in the direction of `step`. Unreadable images have no
+ * outcome, and the last images may not be evaluated yet. */
+static long next_outcome(const struct try_model *model, long step)
 {
-    const struct probe_status *look = &view->look;
-    long i = step > 0 ? 0 : (long)look->outcome_count - 1;
-    while (i >= 0 && i < (long)look->outcome_count &&
-           (step > 0 ? look->outcomes[i].image <= view->image
-                     : look->outcomes[i].image >= view->image))
+    const struct probe_status *status = &model->status;
+    long i = step > 0 ? 0 : (long)status->outcome_count - 1;
+    while (i >= 0 && i < (long)status->outcome_count &&
+           (step > 0 ? status->outcomes[i].image <= model->image
+                     : status->outcomes[i].image >= model->image))
         i += step;
     return i;
 }
 
-bool try_model_move(struct try_model *view, long steps)
+bool try_model_move(struct try_model *model, long steps)
 {
-    const struct probe_status *look = &view->look;
+    const struct probe_status *status = &model->status;
     const long step = steps < 0 ? -1 : 1;
     bool found = false;
-    if (view->walk == WALK_ALL)
-        return move_in_set(view, steps);
-    size_t to = view->image;
-    for (long i = next_outcome(view, step); i >= 0 && i < (long)look->outcome_count && steps;
+    if (model->walk == WALK_ALL)
+        return move_in_set(model, steps);
+    size_t to = model->image;
+    for (long i = next_outcome(model, step); i >= 0 && i < (long)status->outcome_count && steps;
          i += step) {
-        if (!is_walked(view, &look->outcomes[i]))
+        if (!is_walked(model, &status->outcomes[i]))
             continue;
         to = (size_t)i;
         steps -= step;
         found = true;
     }
     if (found)
-        try_model_show(view, look->outcomes[to].image);
+        try_model_show(model, status->outcomes[to].image);
     return found;
 }
 
-void try_model_start_walk(struct try_model *view, enum try_walk walk, size_t label, size_t guess)
+void try_model_start_walk(struct try_model *model, enum try_walk walk, size_t label, size_t guess)
 {
-    const struct probe_status *look = &view->look;
-    const size_t before = view->image;
-    view->walk = walk;
-    view->label = label;
-    view->guess = guess;
-    if (walk == WALK_CELL || walk == WALK_CLASS) { /* they begin at their first image */
-        for (size_t i = 0; i < look->outcome_count; i++)
-            if (is_walked(view, &look->outcomes[i])) {
-                try_model_show(view, look->outcomes[i].image);
+    const struct probe_status *status = &model->status;
+    const size_t before = model->image;
+    model->walk = walk;
+    model->label = label;
+    model->guess = guess;
+    if (walk == WALK_CELL || walk == WALK_CLASS) { /* begins at the first image of the walk */
+        for (size_t i = 0; i < status->outcome_count; i++)
+            if (is_walked(model, &status->outcomes[i])) {
+                try_model_show(model, status->outcomes[i].image);
                 return;
             }
         return;
     }
-    const struct outcome *seen = view->path[0] ? NULL : try_model_outcome(view, before);
-    if (walk == WALK_ALL || (seen && is_walked(view, seen)))
+    const struct outcome *seen = model->path[0] ? NULL : try_model_outcome(model, before);
+    if (walk == WALK_ALL || (seen && is_walked(model, seen)))
         return;
-    if (!try_model_move(view, 1))
-        try_model_move(view, -1);
+    if (!try_model_move(model, 1))
+        try_model_move(model, -1);
 }
 
 /* --- classes --- */
 
-/* By accuracy, the lowest first; classes without images last; equal ones by number. */
+/* Compares classes by accuracy, the lowest first; classes without images come last. Equal ones are
+ * ordered by number. */
 static int compare_classes(const void *first, const void *second)
 {
     const struct try_class *a = first, *b = second;
@@ -279,27 +284,27 @@ static int compare_classes(const void *first, const void *second)
     return a->accuracy > b->accuracy ? 1 : by_number;
 }
 
-void try_model_sort(struct try_model *view)
+void try_model_sort(struct try_model *model)
 {
-    const size_t classes = view->confusion.classes;
-    if (classes == 0) /* no image was seen yet */
+    const size_t classes = model->confusion.classes;
+    if (classes == 0) /* no image was evaluated yet */
         return;
-    if (!view->order)
-        view->order = memory_new(classes, sizeof *view->order, "the classes", &view->error);
-    for (size_t i = 0; view->order && i < classes; i++)
-        view->order[i] = (struct try_class){confusion_accuracy(&view->confusion, i), i};
-    if (view->order && view->worst_first)
-        qsort(view->order, classes, sizeof *view->order, compare_classes);
+    if (!model->order)
+        model->order = memory_new(classes, sizeof *model->order, "the classes", &model->error);
+    for (size_t i = 0; model->order && i < classes; i++)
+        model->order[i] = (struct try_class){confusion_accuracy(&model->confusion, i), i};
+    if (model->order && model->worst_first)
+        qsort(model->order, classes, sizeof *model->order, compare_classes);
 }
 
-size_t try_model_class(const struct try_model *view, size_t row)
+size_t try_model_class(const struct try_model *model, size_t row)
 {
-    return view->order ? view->order[row].label : row;
+    return model->order ? model->order[row].label : row;
 }
 
-size_t try_model_most_confused(const struct try_model *view, size_t label, size_t *count)
+size_t try_model_most_confused(const struct try_model *model, size_t label, size_t *count)
 {
-    const struct confusion *confusion = &view->confusion;
+    const struct confusion *confusion = &model->confusion;
     size_t most = label;
     *count = 0;
     for (size_t guess = 0; guess < confusion->classes; guess++)
@@ -312,17 +317,17 @@ size_t try_model_most_confused(const struct try_model *view, size_t label, size_
 
 /* --- pictures --- */
 
-bool try_model_make_cells(struct try_model *view, struct rect room)
+bool try_model_make_cells(struct try_model *model, struct rect room)
 {
-    const struct probe_answer *answer = &view->answer;
+    const struct probe_answer *answer = &model->answer;
     bool made = answer->picture_count > 0 && !rect_is_empty(room);
-    if (made && view->cells[0].cells && view->room.rows == room.rows &&
-        view->room.columns == room.columns)
+    if (made && model->cells[0].cells && model->room.rows == room.rows &&
+        model->room.columns == room.columns)
         return true;
-    forget_cells(view);
+    free_cells(model);
     for (size_t i = 0; made && i < answer->picture_count; i++)
-        made = halfblocks_make(&view->cells[i], &answer->pictures[i], (size_t)room.rows,
-                               (size_t)room.columns, &view->error);
-    view->room = room;
+        made = halfblocks_make(&model->cells[i], &answer->pictures[i], (size_t)room.rows,
+                               (size_t)room.columns, &model->error);
+    model->room = room;
     return made;
 }

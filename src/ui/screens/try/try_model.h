@@ -1,6 +1,5 @@
-/* try_view.h: what the screen that tries a model out holds: which model, which of its images is
- * looked at, what was found out so far. No drawing; the work is the probe's
- * (session/inspect/probe.h). */
+/* try_model.h: the state of the screen Try it: the model, the image that is shown, and the results
+ * so far. No drawing; the probe (session/inspect/probe.h) computes the results in a thread. */
 #ifndef TINCA_UI_SCREENS_TRY_TRY_MODEL_H
 #define TINCA_UI_SCREENS_TRY_TRY_MODEL_H
 
@@ -17,18 +16,18 @@ struct app;
 
 enum try_kind { TRY_IMAGE, TRY_MATRIX, TRY_CLASSES, TRY_KINDS };
 
-/* Which images Left and Right walk through. */
+/* The images that Left and Right step through. */
 enum try_walk {
     WALK_ALL,
-    WALK_WRONG, /* those that were told wrong */
-    WALK_CELL,  /* of class `label`, taken for `guess` */
-    WALK_CLASS, /* of class `label`, told wrong */
+    WALK_WRONG, /* misclassified images */
+    WALK_CELL,  /* images of class `label` classified as `guess` */
+    WALK_CLASS, /* misclassified images of class `label` */
 };
 
 /* A file of weights that can be tried. */
 struct try_source {
     char name[96];  /* "20261121-063012-lenet-1a2b best" */
-    char note[160]; /* what it is */
+    char note[160]; /* its accuracy, network and data, for the chooser */
     char path[640];
     char data[512];
     double tolerance;
@@ -36,79 +35,89 @@ struct try_source {
 enum { TRY_SOURCES = CHOOSER_MAX_ITEMS };
 
 struct try_class {
-    double accuracy; /* NaN: no image of it was seen */
+    double accuracy; /* NaN: no image of the class was evaluated */
     size_t label;
 };
 
 struct try_model {
     struct probe *probe; /* NULL until a model is chosen */
     struct probe_request request;
-    char name[256]; /* of what is tried, for people */
-    struct probe_status look;
+    char name[256];             /* of the model, as shown to the user */
+    struct probe_status status; /* what the probe has published */
     struct confusion confusion; /* of the first `counted` outcomes */
     size_t counted;
-    struct error error; /* the counting's or the pictures' */
+    struct error error; /* of the confusion matrix or of the pictures */
 
     enum try_kind kind;
     enum try_walk walk;
     size_t label, guess; /* of the walk */
 
-    size_t image;    /* of the data set, the one that is or will be shown */
-    char path[1024]; /* of the file that is shown instead; "": none */
-    unsigned ticket; /* of the answer that is awaited; 0: none is */
-    bool answered;
+    size_t image;    /* number of the test image that is or will be shown */
+    char path[1024]; /* image file that is shown instead; "": none */
+    unsigned ticket; /* identifies the pending request; 0: none is pending */
+    bool answered;   /* `answer` is valid */
     struct probe_answer answer;
-    struct halfblocks cells[PROBE_PICTURES]; /* made for `room` */
+    struct halfblocks cells[PROBE_PICTURES]; /* pictures as cells, each of size `room` */
     struct rect room;
 
-    size_t row, column, top, left; /* of the matrix; row also of the classes */
-    bool worst_first;              /* the classes */
-    struct try_class *order;       /* of the classes; NULL: nothing is known yet */
+    size_t row, column, top, left; /* of the matrix; `row` and `top` also of the classes */
+    bool worst_first;              /* sort order of the classes */
+    struct try_class *order;       /* the classes, sorted; NULL: nothing was evaluated yet */
 
     struct chooser chooser; /* of weights */
     struct try_source *sources;
     size_t source_count;
 };
 
-void try_model_free(struct try_model *view);
+/* Ends the probe and frees the model's memory. */
+void try_model_free(struct try_model *model);
 
-/* Opens a source; the walk begins at its first image. */
-bool try_model_open(struct try_model *view, const struct try_source *source, struct error *error);
-/* Opens the same file again: other data, other threads, newer weights. */
-void try_model_reopen(struct try_model *view);
+/* Opens a source and selects its first image. */
+bool try_model_open(struct try_model *model, const struct try_source *source, struct error *error);
+/* Opens the same file again after a change of the data set, the threads or the weights. */
+void try_model_reopen(struct try_model *model);
 
-/* Takes what is new from the probe. */
-void try_model_step(struct try_model *view);
-/* Whether something is going on that is to be looked at again soon; `*seconds` says how soon. */
-bool try_model_busy(const struct try_model *view, double *seconds);
+/* Polls the probe: takes over new results and the pending answer. */
+void try_model_step(struct try_model *model);
+/* Returns whether the probe is working, and writes in how many seconds to poll it. */
+bool try_model_busy(const struct try_model *model, double *seconds);
 
-/* What came of an image of the set; NULL: it is not known yet. */
-const struct outcome *try_model_outcome(const struct try_model *view, size_t image);
+/* Returns the result for an image of the data set, or NULL if it is not known yet. */
+const struct outcome *try_model_outcome(const struct try_model *model, size_t image);
 
-bool try_model_makes_pictures(const struct try_model *view);
+/* Returns whether the network generates images instead of classifying them. */
+bool try_model_makes_pictures(const struct try_model *model);
 
 /* --- walking --- */
 
-void try_model_start_walk(struct try_model *view, enum try_walk walk, size_t label, size_t guess);
-/* `steps` images of the walk on (or back); stops at the ends. False: there is none. */
-bool try_model_move(struct try_model *view, long steps);
-void try_model_show(struct try_model *view, size_t image);
-void try_model_show_file(struct try_model *view, const char *path);
-/* How many images of those known so far the walk has, and which of them is in sight (from 1; 0:
- * none of them). */
-size_t try_model_count(const struct try_model *view, size_t *place);
+/* Changes which images Left and Right step through. `label` and `guess` matter as in enum try_walk.
+ */
+void try_model_start_walk(struct try_model *model, enum try_walk walk, size_t label, size_t guess);
+/* Moves by `steps` images of the walk; it stops at the ends. Returns false if the walk has no
+ * image.
+ */
+bool try_model_move(struct try_model *model, long steps);
+/* Requests image number `image` of the data set. */
+void try_model_show(struct try_model *model, size_t image);
+/* Requests the image in the file `path`. */
+void try_model_show_file(struct try_model *model, const char *path);
+/* Returns how many images evaluated so far belong to the walk, and writes the position of the shown
+ * image among them, from 1; 0: it is none of them. */
+size_t try_model_count(const struct try_model *model, size_t *place);
 
-/* Puts the classes in order again: by number, or the worst first. */
-void try_model_sort(struct try_model *view);
-/* The class that row `row` of the list of classes shows. */
-size_t try_model_class(const struct try_model *view, size_t row);
-/* The class that it is taken for most often, and how often (0: never). */
-size_t try_model_most_confused(const struct try_model *view, size_t label, size_t *count);
+/* Sorts the classes: by number, or the worst first. */
+void try_model_sort(struct try_model *model);
+/* Returns the class in row `row` of the list of classes. */
+size_t try_model_class(const struct try_model *model, size_t row);
+/* Returns the wrong class that `label` is most often classified as, and writes how often; 0: never.
+ */
+size_t try_model_most_confused(const struct try_model *model, size_t label, size_t *count);
 
-const char *try_model_class_name(const struct try_model *view, size_t label);
+/* Returns the name of a class. */
+const char *try_model_class_name(const struct try_model *model, size_t label);
 
-/* Makes the cells of the answer's pictures for `room`, each; true when they are there. */
-bool try_model_make_cells(struct try_model *view, struct rect room);
+/* Converts each picture of the answer into cells that fit `room`. Returns whether there are any. */
+bool try_model_make_cells(struct try_model *model, struct rect room);
 
 /* Returns the state of the screen. */
 struct try_model *try_model(const struct app *app);

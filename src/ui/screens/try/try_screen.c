@@ -1,5 +1,6 @@
-/* Trying a model out: one image and what the model says of it, the confusion matrix, the classes.
- * The chooser of weights lies over the screen and takes the keys while it is open. */
+/* The screen Try it applies a trained model to images. Its views: one image with the model's
+ * result, the confusion matrix, the accuracy of each class. The chooser of weights covers the
+ * screen and receives the keys while it is open. */
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 
@@ -21,7 +22,7 @@ static const struct key_binding bindings[] = {
     {UI_LEFT, UI_BACKSPACE, ACTION_LEFT, N_("Left"), N_("before"),
      N_("the image before; in the matrix the column before")},
     {'f', 0, ACTION_FILTER, "f", N_("wrong only"),
-     N_("walk through the images that were told wrong, or through all")},
+     N_("step through the misclassified images, or through all")},
     {'v', 0, ACTION_VIEW, "v", N_("view"),
      N_("the next view: image, confusion matrix, accuracy by class")},
     {'w', 0, ACTION_WEIGHTS, "w", N_("weights"),
@@ -31,7 +32,7 @@ static const struct key_binding bindings[] = {
     {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the row above")},
     {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the row below")},
     {UI_ENTER, 0, ACTION_OPEN, "Enter", NULL,
-     N_("walk through the images of the cell; of the class, those told wrong")},
+     N_("step through the images of the cell, or the misclassified ones of the class")},
     {'s', 0, ACTION_SORT, "s", NULL, N_("the classes by number, or the worst first")},
     {'g', 0, ACTION_GO, "g", NULL, N_("go to an image by its number; asks which")},
     {'u', 0, ACTION_UPDATE, "u", NULL,
@@ -57,7 +58,8 @@ static void open_source(struct app *app, const struct try_source *source)
         app_say_error(app, &error);
 }
 
-/* The run in sight, or the newest one that has saved weights. */
+/* Fills in the weights of the run that is shown or of the newest run that has saved some. Returns
+ * false if there are none. */
 static bool find_first(struct app *app, struct try_source *source)
 {
     struct run_entry *entry = app_run_in_front(app);
@@ -71,8 +73,8 @@ static bool find_first(struct app *app, struct try_source *source)
     return false;
 }
 
-/* Whether the run in sight is another one than the one that is being tried. */
-static bool is_asked_for(const struct app *app)
+/* Returns whether another model must be opened: none is open, or another run is shown. */
+static bool needs_other_model(const struct app *app)
 {
     struct run_entry *entry = app_run_in_front(app);
     struct try_source source;
@@ -80,7 +82,7 @@ static bool is_asked_for(const struct app *app)
                                       strcmp(source.path, try_model(app)->request.model) != 0);
 }
 
-/* Another model than the one that was asked for is not shown without a word. */
+/* Shows a message if the run that is shown has no weights, so that another model will be used. */
 static void warn_unsaved(struct app *app)
 {
     struct run_entry *entry = app_run_in_front(app);
@@ -99,7 +101,7 @@ static void open_now(struct app *app)
 {
     struct try_source source;
     warn_unsaved(app);
-    if (is_asked_for(app) && find_first(app, &source))
+    if (needs_other_model(app) && find_first(app, &source))
         open_source(app, &source);
     app_show(app, SCREEN_TRY);
 }
@@ -113,17 +115,17 @@ static void go(struct app *app)
 
 static void choose_now(struct app *app)
 {
-    struct try_model *view = try_model(app);
+    struct try_model *model = try_model(app);
     struct chooser_item items[CHOOSER_MAX_ITEMS];
     struct error error;
     if (!try_sources_find(app, &error)) {
         app_say_error(app, &error);
         return;
     }
-    for (size_t i = 0; i < view->source_count; i++)
-        items[i] = (struct chooser_item){view->sources[i].name, view->sources[i].note};
-    chooser_begin(&view->chooser, _("Which weights? Or type a model file's path"), items,
-                  view->source_count, view->name, true);
+    for (size_t i = 0; i < model->source_count; i++)
+        items[i] = (struct chooser_item){model->sources[i].name, model->sources[i].note};
+    chooser_begin(&model->chooser, _("Which weights? Or type a model file's path"), items,
+                  model->source_count, model->name, true);
 }
 
 static void choose_weights(struct app *app)
@@ -133,12 +135,12 @@ static void choose_weights(struct app *app)
 
 static void take_weights(struct app *app)
 {
-    struct try_model *view = try_model(app);
+    struct try_model *model = try_model(app);
     struct try_source source;
-    const char *chosen = chooser_choice(&view->chooser);
-    for (size_t i = 0; i < view->source_count; i++)
-        if (chosen == view->chooser.items[i].text) {
-            open_source(app, &view->sources[i]);
+    const char *chosen = chooser_choice(&model->chooser);
+    for (size_t i = 0; i < model->source_count; i++)
+        if (chosen == model->chooser.items[i].text) {
+            open_source(app, &model->sources[i]);
             return;
         }
     try_source_of_file(chosen, &source);
@@ -171,71 +173,70 @@ static void walk_on(struct app *app, long steps)
 {
     if (!try_model_move(try_model(app), steps))
         app_say(app, ROLE_WARNING, "%s",
-                try_model(app)->look.images == 0
-                    ? _("There is no data set to walk through; d asks for "
-                        "one.")
-                    : _("There is no further image of this kind."));
+                try_model(app)->status.images == 0 ? _("No data set is open; d asks for one.")
+                                                   : _("There is no further image of this kind."));
 }
 
 static void move(struct app *app, long rows, long columns, long images)
 {
-    struct try_model *view = try_model(app);
-    if (view->kind == TRY_IMAGE) {
+    struct try_model *model = try_model(app);
+    if (model->kind == TRY_IMAGE) {
         walk_on(app, images);
         return;
     }
-    clamp_cursor(&view->row, rows, view->confusion.classes);
-    if (view->kind == TRY_MATRIX)
-        clamp_cursor(&view->column, columns, view->confusion.classes);
+    clamp_cursor(&model->row, rows, model->confusion.classes);
+    if (model->kind == TRY_MATRIX)
+        clamp_cursor(&model->column, columns, model->confusion.classes);
 }
 
 static void next_view(struct app *app)
 {
-    struct try_model *view = try_model(app);
-    if (try_model_makes_pictures(view)) {
+    struct try_model *model = try_model(app);
+    if (try_model_makes_pictures(model)) {
         app_say(app, ROLE_WARNING, "%s", _("This network makes pictures: it has no classes."));
         return;
     }
-    view->kind = (enum try_kind)((view->kind + 1) % TRY_KINDS);
-    view->top = view->left = 0;
+    model->kind = (enum try_kind)((model->kind + 1) % TRY_KINDS);
+    model->top = model->left = 0;
 }
 
 static void change_walk(struct app *app)
 {
-    struct try_model *view = try_model(app);
+    struct try_model *model = try_model(app);
     size_t place;
-    if (try_model_makes_pictures(view)) {
-        app_say(app, ROLE_WARNING, "%s", _("Of a picture nothing is simply right or wrong."));
+    if (try_model_makes_pictures(model)) {
+        app_say(app, ROLE_WARNING, "%s", _("A generated picture is not simply right or wrong."));
         return;
     }
-    try_model_start_walk(view, view->walk == WALK_ALL ? WALK_WRONG : WALK_ALL, 0, 0);
-    view->kind = TRY_IMAGE;
-    if (view->walk == WALK_ALL)
-        app_say(app, ROLE_STRONG, "%s", _("All images are walked through."));
-    else if (try_model_count(view, &place) == 0)
-        app_say(app, ROLE_STRONG, "%s", _("So far no image was told wrong."));
+    try_model_start_walk(model, model->walk == WALK_ALL ? WALK_WRONG : WALK_ALL, 0, 0);
+    model->kind = TRY_IMAGE;
+    if (model->walk == WALK_ALL)
+        app_say(app, ROLE_STRONG, "%s", _("Left and Right step through all images."));
+    else if (try_model_count(model, &place) == 0)
+        app_say(app, ROLE_STRONG, "%s", _("So far no image was misclassified."));
 }
 
-/* Enter: the images behind the figure under the cursor. */
-static void walk_there(struct app *app)
+/* Shows the images that the matrix cell or the class under the cursor counts. */
+static void walk_selected_images(struct app *app)
 {
-    struct try_model *view = try_model(app);
-    const size_t label = view->kind == TRY_CLASSES ? try_model_class(view, view->row) : view->row;
-    const size_t guess = view->column;
+    struct try_model *model = try_model(app);
+    const size_t label =
+        model->kind == TRY_CLASSES ? try_model_class(model, model->row) : model->row;
+    const size_t guess = model->column;
     size_t place;
-    if (view->kind == TRY_IMAGE || !view->confusion.counts)
+    if (model->kind == TRY_IMAGE || !model->confusion.counts)
         return;
-    if (view->kind == TRY_MATRIX && confusion_count(&view->confusion, label, guess) == 0) {
+    if (model->kind == TRY_MATRIX && confusion_count(&model->confusion, label, guess) == 0) {
         app_say(app, ROLE_WARNING, "%s", _("There is no such image."));
         return;
     }
-    try_model_start_walk(view, view->kind == TRY_MATRIX ? WALK_CELL : WALK_CLASS, label, guess);
-    if (try_model_count(view, &place) == 0) {
-        view->walk = WALK_ALL;
-        app_say(app, ROLE_STRONG, "%s", _("No image of this class was told wrong."));
+    try_model_start_walk(model, model->kind == TRY_MATRIX ? WALK_CELL : WALK_CLASS, label, guess);
+    if (try_model_count(model, &place) == 0) {
+        model->walk = WALK_ALL;
+        app_say(app, ROLE_STRONG, "%s", _("No image of this class was misclassified."));
         return;
     }
-    view->kind = TRY_IMAGE;
+    model->kind = TRY_IMAGE;
 }
 
 static void sort_classes(struct app *app)
@@ -253,9 +254,9 @@ static bool act_on_model(struct app *app, enum action action)
     static const struct {
         enum action action;
         void (*function)(struct app *app);
-    } functions[] = {{ACTION_FILTER, change_walk},     {ACTION_VIEW, next_view},
-                     {ACTION_FILE, try_ask_file},      {ACTION_DATA, try_ask_data},
-                     {ACTION_OPEN, walk_there},        {ACTION_GO, try_ask_go},
+    } functions[] = {{ACTION_FILTER, change_walk},        {ACTION_VIEW, next_view},
+                     {ACTION_FILE, try_ask_file},         {ACTION_DATA, try_ask_data},
+                     {ACTION_OPEN, walk_selected_images}, {ACTION_GO, try_ask_go},
                      {ACTION_THREADS, try_ask_threads}};
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (functions[i].action == action) {
@@ -314,38 +315,38 @@ static void draw_empty(struct app *app, struct rect body)
 
 static void draw_head(struct app *app, struct rect area)
 {
-    struct try_model *view = try_model(app);
+    struct try_model *model = try_model(app);
     const char *names[TRY_KINDS];
     int column = 0;
     for (int i = 0; i < TRY_KINDS; i++)
         names[i] = gettext(view_names[i]);
-    if (!try_model_makes_pictures(view))
-        column = draw_tabs(&app->canvas, area, names, TRY_KINDS, view->kind) + 2;
+    if (!try_model_makes_pictures(model))
+        column = draw_tabs(&app->canvas, area, names, TRY_KINDS, model->kind) + 2;
     if (area.columns - column >= 30 || area.rows < 2)
-        try_draw_status(view, &app->canvas, area, 0, column);
+        try_draw_status(model, &app->canvas, area, 0, column);
     else
-        try_draw_status(view, &app->canvas, area, 1, 0);
+        try_draw_status(model, &app->canvas, area, 1, 0);
 }
 
-static void draw_what(struct app *app, struct rect area)
+static void draw_source(struct app *app, struct rect area)
 {
-    const struct try_model *view = try_model(app);
+    const struct try_model *model = try_model(app);
     char text[1000];
-    if (view->look.network)
-        snprintf(text, sizeof text, "%s %s %s %s %s", view->look.network, app->canvas.glyphs->dot,
-                 view->name, view->request.data[0] ? app->canvas.glyphs->dot : "",
-                 view->request.data);
+    if (model->status.network)
+        snprintf(text, sizeof text, "%s %s %s %s %s", model->status.network,
+                 app->canvas.glyphs->dot, model->name,
+                 model->request.data[0] ? app->canvas.glyphs->dot : "", model->request.data);
     else
-        snprintf(text, sizeof text, "%s", view->name);
+        snprintf(text, sizeof text, "%s", model->name);
     draw_text(&app->canvas, area, 0, 0, ROLE_FAINT, text);
 }
 
-/* What keeps the model or its data set from being tried; returns the row after. */
+/* Draws why the model or its data set cannot be used. Returns the row after. */
 static int draw_problem(struct app *app, struct rect area)
 {
-    const struct try_model *view = try_model(app);
+    const struct try_model *model = try_model(app);
     const struct error *error =
-        view->look.error.kind != ERROR_NONE ? &view->look.error : &view->error;
+        model->status.error.kind != ERROR_NONE ? &model->status.error : &model->error;
     char text[1100];
     if (error->kind == ERROR_NONE)
         return 0;
@@ -356,38 +357,38 @@ static void draw(struct app *app, struct rect body)
 {
     static void (*const views[TRY_KINDS])(struct try_model *, struct canvas *, struct rect) = {
         try_draw_image, try_draw_matrix, try_draw_classes};
-    struct try_model *view = try_model(app);
+    struct try_model *model = try_model(app);
     const int narrow = body.columns < 64, above = body.rows >= 14 ? 3 : narrow ? 2 : 1;
     struct rect inside = {body.row, body.column + 1, body.rows, body.columns - 2};
     struct rect head = {inside.row, inside.column, narrow ? 2 : 1, inside.columns};
     struct rect what = {inside.row + above - 1, inside.column, above > 2, inside.columns};
     struct rect area = {inside.row + above, inside.column, inside.rows - above, inside.columns};
-    if (!view->probe)
+    if (!model->probe)
         draw_empty(app, body);
     else {
         if (above > 2 && !narrow)
             what.row--;
         draw_head(app, head);
-        draw_what(app, what);
+        draw_source(app, what);
         const int row = draw_problem(app, area);
         area.row += row;
         area.rows -= row;
-        if (view->look.phase != PROBE_FAILED)
-            views[view->kind](view, &app->canvas, area);
+        if (model->status.phase != PROBE_FAILED)
+            views[model->kind](model, &app->canvas, area);
         else
             draw_wrapped(&app->canvas, area, 1, ROLE_FAINT, _("w chooses other weights."));
     }
-    if (!view->chooser.open)
+    if (!model->chooser.open)
         return;
-    targets_clear(&app->canvas.targets); /* what lies below it is not to be clicked */
-    chooser_draw(&view->chooser, &app->canvas);
+    targets_clear(&app->canvas.targets); /* a click must not reach what the chooser covers */
+    chooser_draw(&model->chooser, &app->canvas);
 }
 
 static void title(const struct app *app, char *text, size_t size)
 {
-    const struct try_model *view = try_model(app);
-    if (view->name[0])
-        snprintf(text, size, _("Try it: %s"), view->name);
+    const struct try_model *model = try_model(app);
+    if (model->name[0])
+        snprintf(text, size, _("Try it: %s"), model->name);
     else
         snprintf(text, size, "%s", _("Try it"));
 }

@@ -1,3 +1,5 @@
+/* Finds the weights that the screen Try it offers: the best and the last ones of each run, with a
+ * note about their accuracy. */
 #include "ui/screens/try/try_sources.h"
 
 #include "base/files/file.h"
@@ -25,7 +27,7 @@ static const char *directory_of(const struct run_entry *entry)
                                      : "";
 }
 
-/* "top-1 97.31 %, lenet on digits" */
+/* Writes a note such as "top-1 97.31 %, lenet on digits". */
 static void write_note(const struct run_entry *entry, size_t kind, char *text, size_t size)
 {
     const struct run_snapshot *now = &entry->snapshot;
@@ -74,21 +76,21 @@ void try_source_of_file(const char *path, struct try_source *source)
 
 bool try_sources_find(struct app *app, struct error *error)
 {
-    struct try_model *view = try_model(app);
-    if (!view->sources)
-        view->sources =
-            memory_new(TRY_SOURCES, sizeof *view->sources, "the list of weights", error);
-    view->source_count = 0;
-    if (!view->sources)
+    struct try_model *model = try_model(app);
+    if (!model->sources)
+        model->sources =
+            memory_new(TRY_SOURCES, sizeof *model->sources, "the list of weights", error);
+    model->source_count = 0;
+    if (!model->sources)
         return false;
-    /* this session's list begins with its oldest run */
-    for (size_t n = 0; n < app_run_count(app) && view->source_count < TRY_SOURCES; n++) {
+    /* the newest first; this session's list begins with its oldest run */
+    for (size_t n = 0; n < app_run_count(app) && model->source_count < TRY_SOURCES; n++) {
         const size_t index = n < app->shared.runs.count ? app->shared.runs.count - 1 - n : n;
         const struct run_entry *entry = app_run_at(app, index);
         for (size_t kind = 0; kind < RUN_SAVED_KINDS; kind++)
-            if (view->source_count < TRY_SOURCES &&
-                make_source(entry, kind, &view->sources[view->source_count]))
-                view->source_count++;
+            if (model->source_count < TRY_SOURCES &&
+                make_source(entry, kind, &model->sources[model->source_count]))
+                model->source_count++;
     }
     return true;
 }

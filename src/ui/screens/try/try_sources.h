@@ -1,4 +1,4 @@
-/* try_sources.h: which files of weights there are to try: those of this session's and the kept
+/* try_sources.h: the weight files that can be tried: those of this session's runs and of the saved
  * runs, the newest first. */
 #ifndef TINCA_UI_SCREENS_TRY_TRY_SOURCES_H
 #define TINCA_UI_SCREENS_TRY_TRY_SOURCES_H
@@ -8,13 +8,15 @@
 struct app;
 struct run_entry;
 
-/* Fills view->sources afresh, as far as there is room, from what loading_read_all_then has read. */
+/* Fills in model->sources, at most TRY_SOURCES, from the runs that loading_read_all_then has read.
+ * Returns false with an error when there is no memory. */
 bool try_sources_find(struct app *app, struct error *error);
 
-/* The best weights of a run, else its last ones; false: it has saved none. */
+/* Fills in the best weights of a run or, if it has none, its last ones. Returns false if the run
+ * has saved no weights. */
 bool try_source_of_run(const struct run_entry *entry, struct try_source *source);
 
-/* A file that somebody named, with no data set. */
+/* Fills in a file that the user has named. It has no data set. */
 void try_source_of_file(const char *path, struct try_source *source);
 
 #endif

@@ -1,5 +1,5 @@
-/* A picture on the left, what the model says of it on the right; networks that make pictures have
- * all three beside each other. */
+/* The view Image: the image on the left, the model's result on the right. For a network that
+ * generates images it shows input, generated image and target beside each other. */
 #include "ui/screens/try/try_view.h"
 
 #include "base/language.h"
@@ -9,56 +9,58 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- how the data set stands --- */
+/* --- state of the evaluation --- */
 
-static void write_result(const struct try_model *view, char *text, size_t size)
+static void write_result(const struct try_model *model, char *text, size_t size)
 {
-    const struct evaluation *evaluation = &view->look.evaluation;
-    if (try_model_makes_pictures(view))
+    const struct evaluation *evaluation = &model->status.evaluation;
+    if (try_model_makes_pictures(model))
         snprintf(text, size, _("pixel accuracy %.2f %% (within %g of 255), %zu pairs"),
-                 evaluation->pixel_accuracy, view->request.tolerance, evaluation->images);
+                 evaluation->pixel_accuracy, model->request.tolerance, evaluation->images);
     else
         snprintf(text, size, _("top-1 %.2f %%, top-5 %.2f %%, %zu images"), evaluation->top1,
                  evaluation->top5, evaluation->images);
 }
 
-/* For a narrow terminal. */
-static void write_short(const struct try_model *view, char *text, size_t size)
+/* Writes the result in fewer words, for a narrow terminal. */
+static void write_short(const struct try_model *model, char *text, size_t size)
 {
-    const struct confusion *confusion = &view->confusion;
+    const struct confusion *confusion = &model->confusion;
     if (confusion->images == 0)
-        snprintf(text, size, _("%zu of %zu seen"), view->look.outcome_count, view->look.images);
+        snprintf(text, size, _("%zu of %zu seen"), model->status.outcome_count,
+                 model->status.images);
     else
-        snprintf(text, size, _("%zu of %zu seen, top-1 %.2f %%"), view->look.outcome_count,
-                 view->look.images, 100.0 * (double)confusion->right / (double)confusion->images);
+        snprintf(text, size, _("%zu of %zu seen, top-1 %.2f %%"), model->status.outcome_count,
+                 model->status.images,
+                 100.0 * (double)confusion->right / (double)confusion->images);
 }
 
-static void write_progress(const struct try_model *view, char *text, size_t size)
+static void write_progress(const struct try_model *model, char *text, size_t size)
 {
-    const struct confusion *confusion = &view->confusion;
+    const struct confusion *confusion = &model->confusion;
     if (confusion->images > 0)
         snprintf(text, size, _("%zu of %zu images seen, top-1 so far %.2f %%"),
-                 view->look.outcome_count, view->look.images,
+                 model->status.outcome_count, model->status.images,
                  100.0 * (double)confusion->right / (double)confusion->images);
     else
-        snprintf(text, size, _("%zu of %zu images seen"), view->look.outcome_count,
-                 view->look.images);
+        snprintf(text, size, _("%zu of %zu images seen"), model->status.outcome_count,
+                 model->status.images);
 }
 
-void try_draw_status(const struct try_model *view, struct canvas *canvas, struct rect area, int row,
-                     int column)
+void try_draw_status(const struct try_model *model, struct canvas *canvas, struct rect area,
+                     int row, int column)
 {
     char text[160] = "";
     enum role role = ROLE_TEXT;
-    if (view->look.phase == PROBE_OPENING)
+    if (model->status.phase == PROBE_OPENING)
         snprintf(text, sizeof text, "%s", _("opening the model ..."));
-    else if (area.columns < 64 && view->look.images > 0)
-        write_short(view, text, sizeof text);
-    else if (view->look.images > 0 && !view->look.evaluated)
-        write_progress(view, text, sizeof text);
-    else if (view->look.evaluated)
-        write_result(view, text, sizeof text);
-    else if (view->look.phase == PROBE_READY) {
+    else if (area.columns < 64 && model->status.images > 0)
+        write_short(model, text, sizeof text);
+    else if (model->status.images > 0 && !model->status.evaluated)
+        write_progress(model, text, sizeof text);
+    else if (model->status.evaluated)
+        write_result(model, text, sizeof text);
+    else if (model->status.phase == PROBE_READY) {
         role = ROLE_WARNING;
         snprintf(text, sizeof text, "%s", _("no data set: i asks for an image, d for a data set"));
     }
@@ -67,22 +69,23 @@ void try_draw_status(const struct try_model *view, struct canvas *canvas, struct
 
 /* --- one image --- */
 
-static int widest_name(const struct try_model *view, int most)
+static int widest_name(const struct try_model *model, int most)
 {
     int widest = 1;
-    for (size_t i = 0; i < view->answer.top_count; i++) {
-        int columns = (int)columns_of(try_model_class_name(view, view->answer.top[i].label));
+    for (size_t i = 0; i < model->answer.top_count; i++) {
+        int columns = (int)columns_of(try_model_class_name(model, model->answer.top[i].label));
         widest = columns > widest ? columns : widest;
     }
     return widest < most ? widest : most;
 }
 
-/* The true class is marked by a sign as well. */
-static void draw_bars(const struct try_model *view, struct canvas *canvas, struct rect area,
+/* Draws a bar for each of the most probable classes. A character marks the true class, as its
+ * colour does. */
+static void draw_bars(const struct try_model *model, struct canvas *canvas, struct rect area,
                       int row)
 {
-    const struct probe_answer *answer = &view->answer;
-    const int name = widest_name(view, area.columns / 2), figure = 9;
+    const struct probe_answer *answer = &model->answer;
+    const int name = widest_name(model, area.columns / 2), figure = 9;
     const int bar = area.columns - 2 - name - 1 - figure;
     for (size_t i = 0; i < answer->top_count; i++, row++) {
         const struct prediction *top = &answer->top[i];
@@ -90,7 +93,7 @@ static void draw_bars(const struct try_model *view, struct canvas *canvas, struc
         const enum role role = truth ? ROLE_GOOD : i == 0 ? ROLE_STRONG : ROLE_TEXT;
         struct rect cell = {area.row, area.column + 2, area.rows, name};
         draw_text(canvas, area, row, 0, ROLE_GOOD, truth ? "*" : " ");
-        draw_text(canvas, cell, row, 0, role, try_model_class_name(view, top->label));
+        draw_text(canvas, cell, row, 0, role, try_model_class_name(model, top->label));
         if (bar > 0)
             draw_gauge(canvas, area, row, 2 + name + 1, bar, (double)top->probability,
                        truth ? ROLE_GOOD : ROLE_GAUGE);
@@ -99,83 +102,83 @@ static void draw_bars(const struct try_model *view, struct canvas *canvas, struc
     }
 }
 
-/* What it is, and whether it was told right. Returns the row after. */
-static int draw_truth(const struct try_model *view, struct canvas *canvas, struct rect area,
+/* Draws the true class and whether the model has found it. Returns the row after. */
+static int draw_truth(const struct try_model *model, struct canvas *canvas, struct rect area,
                       int row)
 {
-    const struct probe_answer *answer = &view->answer;
+    const struct probe_answer *answer = &model->answer;
     if (!answer->labelled || answer->top_count == 0)
         return row;
     const bool right = answer->top[0].label == answer->label;
     char text[192];
     if (right)
         snprintf(text, sizeof text, _("Right: it is %s."),
-                 try_model_class_name(view, answer->label));
+                 try_model_class_name(model, answer->label));
     else
         snprintf(text, sizeof text, _("Wrong: it is %s, taken for %s."),
-                 try_model_class_name(view, answer->label),
-                 try_model_class_name(view, answer->top[0].label));
+                 try_model_class_name(model, answer->label),
+                 try_model_class_name(model, answer->top[0].label));
     return draw_wrapped(canvas, area, row, right ? ROLE_GOOD : ROLE_BAD, text);
 }
 
-static void write_place(const struct try_model *view, char *text, size_t size)
+static void write_place(const struct try_model *model, char *text, size_t size)
 {
-    size_t place, count = try_model_count(view, &place);
-    const char *truth = try_model_class_name(view, view->label);
-    if (view->answer.path[0])
+    size_t place, count = try_model_count(model, &place);
+    const char *truth = try_model_class_name(model, model->label);
+    if (model->answer.path[0])
         snprintf(text, size, "%s", _("an image file"));
-    else if (view->walk == WALK_WRONG)
-        snprintf(text, size, _("%zu of the %zu told wrong"), place, count);
-    else if (view->walk == WALK_CELL)
+    else if (model->walk == WALK_WRONG)
+        snprintf(text, size, _("%zu of the %zu misclassified"), place, count);
+    else if (model->walk == WALK_CELL)
         snprintf(text, size, _("%zu of the %zu of %s taken for %s"), place, count, truth,
-                 try_model_class_name(view, view->guess));
-    else if (view->walk == WALK_CLASS)
-        snprintf(text, size, _("%zu of the %zu of %s told wrong"), place, count, truth);
+                 try_model_class_name(model, model->guess));
+    else if (model->walk == WALK_CLASS)
+        snprintf(text, size, _("%zu of the %zu of %s misclassified"), place, count, truth);
     else
         snprintf(text, size, _("image %zu of %zu"), place, count);
 }
 
-static void draw_verdict(const struct try_model *view, struct canvas *canvas, struct rect area)
+static void draw_verdict(const struct try_model *model, struct canvas *canvas, struct rect area)
 {
     char place[192];
-    write_place(view, place, sizeof place);
+    write_place(model, place, sizeof place);
     int row = draw_wrapped(canvas, area, 0, ROLE_HEADING, place);
     if (area.rows >= 9)
-        draw_text(canvas, area, row++, 0, ROLE_FAINT, view->answer.origin);
-    row = draw_truth(view, canvas, area, row);
+        draw_text(canvas, area, row++, 0, ROLE_FAINT, model->answer.origin);
+    row = draw_truth(model, canvas, area, row);
     row += area.rows - row > PROBE_TOP;
-    draw_bars(view, canvas, area, row);
+    draw_bars(model, canvas, area, row);
 }
 
-static void draw_classified(struct try_model *view, struct canvas *canvas, struct rect area)
+static void draw_classified(struct try_model *model, struct canvas *canvas, struct rect area)
 {
     const int half = area.columns / 2 - 1;
     const int wide = area.rows * 2 < half ? area.rows * 2 : half;
     struct rect room = {area.row, area.column, area.rows, wide};
     int left = 0;
-    if (wide >= 8 && try_model_make_cells(view, room)) {
-        room.columns = (int)view->cells[0].columns;
-        draw_halfblocks(canvas, room, &view->cells[0]);
+    if (wide >= 8 && try_model_make_cells(model, room)) {
+        room.columns = (int)model->cells[0].columns;
+        draw_halfblocks(canvas, room, &model->cells[0]);
         left = room.columns + 2;
     }
     struct rect side = {area.row, area.column + left, area.rows, area.columns - left};
     if (side.columns > 60)
         side.columns = 60;
-    draw_verdict(view, canvas, side);
+    draw_verdict(model, canvas, side);
 }
 
-/* --- networks that make pictures --- */
+/* --- networks that generate images --- */
 
-static void draw_pictures(struct try_model *view, struct canvas *canvas, struct rect area)
+static void draw_pictures(struct try_model *model, struct canvas *canvas, struct rect area)
 {
     static const char *const words[] = {N_("input"), N_("generated"), N_("target")};
-    const int count = (int)view->answer.picture_count;
+    const int count = (int)model->answer.picture_count;
     struct rect room = {area.row + 1, area.column, area.rows - 1,
                         count ? (area.columns - 2 * count) / count : 0};
-    if (!try_model_make_cells(view, room))
+    if (!try_model_make_cells(model, room))
         return;
     for (int i = 0, column = 0; i < count; i++) {
-        const struct halfblocks *cells = &view->cells[i];
+        const struct halfblocks *cells = &model->cells[i];
         struct rect place = {room.row, area.column + column, room.rows, (int)cells->columns};
         struct rect label = {area.row, area.column + column, 1, (int)cells->columns};
         draw_text(canvas, label, 0, 0, ROLE_HEADING, gettext(words[i]));
@@ -184,39 +187,39 @@ static void draw_pictures(struct try_model *view, struct canvas *canvas, struct 
     }
 }
 
-static void draw_translated(struct try_model *view, struct canvas *canvas, struct rect area)
+static void draw_translated(struct try_model *model, struct canvas *canvas, struct rect area)
 {
     const struct outcome *outcome =
-        view->answer.path[0] ? NULL : try_model_outcome(view, view->answer.index);
+        model->answer.path[0] ? NULL : try_model_outcome(model, model->answer.index);
     char place[192];
-    write_place(view, place, sizeof place);
+    write_place(model, place, sizeof place);
     int column = draw_text(canvas, area, area.rows - 1, 0, ROLE_HEADING, place) + 2;
     if (outcome)
         column = draw_format(canvas, area, area.rows - 1, column, ROLE_STRONG,
                              _("pixel accuracy %.2f %%"), 100 * (double)outcome->share) +
                  2;
-    draw_text(canvas, area, area.rows - 1, column, ROLE_FAINT, view->answer.origin);
+    draw_text(canvas, area, area.rows - 1, column, ROLE_FAINT, model->answer.origin);
     area.rows--;
-    draw_pictures(view, canvas, area);
+    draw_pictures(model, canvas, area);
 }
 
-void try_draw_image(struct try_model *view, struct canvas *canvas, struct rect area)
+void try_draw_image(struct try_model *model, struct canvas *canvas, struct rect area)
 {
     char text[1100];
     draw_cursor(canvas, area, 0, 0);
-    if (!view->answered && view->look.images > 0)
-        draw_text(canvas, area, 1, 0, ROLE_FAINT, _("The first image is on its way ..."));
-    else if (!view->answered && view->look.phase == PROBE_READY)
+    if (!model->answered && model->status.images > 0)
+        draw_text(canvas, area, 1, 0, ROLE_FAINT, _("Waiting for the first image ..."));
+    else if (!model->answered && model->status.phase == PROBE_READY)
         draw_wrapped(canvas, area, 1, ROLE_FAINT,
                      _("The model is open. i asks for an image file; d for a data set to walk "
                        "through."));
-    if (!view->answered)
+    if (!model->answered)
         return;
-    if (view->answer.error.kind != ERROR_NONE)
+    if (model->answer.error.kind != ERROR_NONE)
         draw_wrapped(canvas, area, 1, ROLE_BAD,
-                     error_format(&view->answer.error, text, sizeof text));
-    else if (try_model_makes_pictures(view))
-        draw_translated(view, canvas, area);
+                     error_format(&model->answer.error, text, sizeof text));
+    else if (try_model_makes_pictures(model))
+        draw_translated(model, canvas, area);
     else
-        draw_classified(view, canvas, area);
+        draw_classified(model, canvas, area);
 }
