@@ -46,6 +46,6 @@ screen_keys Escape q
 screen_resize 80x24
 screen_shows 'stopped +lenet' "back in the list"
 screen_keys f
-screen_shows 'the log of run .*; choose' "f: the form has the known settings of the run"
+screen_shows 'from the log of run' "f: the form has the known settings of the run"
 screen_shows 'Training data +digits' "  and defaults for the others"
 done_testing
