@@ -116,8 +116,9 @@ static void compare_first(const struct trial *trial, const struct json *golden,
 {
     struct gan *gan = trial->gan;
     const char *name = "";
-    worst->image = golden_tensor_difference(gan_images(gan), trial->values, seed,
-                                            GOLDEN_OUTPUT_STREAM, json_member(golden, "image"), 0);
+    worst->image =
+        golden_tensor_difference(execution_output(gan_generator_execution(gan)), trial->values,
+                                 seed, GOLDEN_OUTPUT_STREAM, json_member(golden, "image"), 0);
     worst->gradient = golden_gradients_difference(
         &trial->network->graph, execution_parameter_gradients(gan_generator_execution(gan)), seed,
         json_member(golden, "gradients"), &worst->gradient_of);

@@ -218,22 +218,7 @@ bool device_measure_limits(struct device *device, struct device_limits *limits, 
 
 /* --- precision --- */
 
-static const char *const precision_names[PRECISIONS] = {"float32", "tf32", "bf16", "fp16"};
-
-const char *device_precision_name(enum device_precision precision)
-{
-    return precision_names[precision];
-}
-
-bool device_precision_parse(const char *name, enum device_precision *precision)
-{
-    for (size_t i = 0; i < PRECISIONS; i++)
-        if (strcmp(name, precision_names[i]) == 0) {
-            *precision = (enum device_precision)i;
-            return true;
-        }
-    return false;
-}
+const char *const device_precision_names[PRECISIONS + 1] = {"float32", "tf32", "bf16", "fp16"};
 
 bool device_set_precision(struct device *device, enum device_precision precision,
                           struct error *error)
@@ -244,7 +229,7 @@ bool device_set_precision(struct device *device, enum device_precision precision
     if (device->driver->set_precision)
         return device->driver->set_precision(device, precision, error);
     return precision == PRECISION_FLOAT32 ||
-           error_set(error, ERROR_UNSUPPORTED, device_precision_name(precision),
+           error_set(error, ERROR_UNSUPPORTED, device_precision_names[precision],
                      "choose the precision float32, or the device cuda",
                      "the device %s computes in float32 only", device->driver->name);
 }
@@ -301,22 +286,11 @@ void device_copy_in(struct device *device, void *to, const void *from, size_t by
 
 /* --- choosing a kernel --- */
 
-/* Text that is cut where it no longer fits. */
-struct text {
-    char *at;
-    size_t size, used;
-};
-
-__attribute__((format(printf, 2, 3))) static void append(struct text *text, const char *format, ...)
+/* Appends to `refusals`, a text of at most `size` bytes, which is cut where it no longer fits. */
+static void add_refusal(char *refusals, size_t size, const char *kernel, const char *reason)
 {
-    if (text->used >= text->size)
-        return;
-    va_list arguments;
-    va_start(arguments, format);
-    int written = vsnprintf(text->at + text->used, text->size - text->used, format, arguments);
-    va_end(arguments);
-    if (written > 0)
-        text->used += (size_t)written;
+    const size_t used = strlen(refusals);
+    snprintf(refusals + used, size - used, "; %s refused: %s", kernel, reason);
 }
 
 static bool accepts(const struct kernel *kernel, const struct kernel_site *site,
@@ -327,18 +301,17 @@ static bool accepts(const struct kernel *kernel, const struct kernel_site *site,
 }
 
 /* Returns the device's first kernel that supports the site and writes the refusals of those before
- * it as "; NAME refused: REASON"; NULL if all refuse. */
+ * it to `refusals`, which must be empty, as "; NAME refused: REASON". NULL if all refuse. */
 static const struct kernel *find_kernel(const struct device_driver *driver,
                                         const struct kernel_site *site, char *refusals, size_t size)
 {
     const struct kernel *list[MAX_KERNELS];
     const size_t count = driver->kernels ? driver->kernels(site->node->op, list, MAX_KERNELS) : 0;
-    struct text text = {refusals, size, 0};
     for (size_t i = 0; i < count; i++) {
         const char *reason;
         if (accepts(list[i], site, &reason))
             return list[i];
-        append(&text, "; %s refused: %s", list[i]->name, reason);
+        add_refusal(refusals, size, list[i]->name, reason);
     }
     return NULL;
 }

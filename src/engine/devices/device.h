@@ -38,8 +38,8 @@ enum device_precision {
     PRECISION_FP16,
     PRECISIONS
 };
-const char *device_precision_name(enum device_precision precision); /* "tf32" */
-bool device_precision_parse(const char *name, enum device_precision *precision);
+/* The names of the precisions, by enum device_precision, then NULL. */
+extern const char *const device_precision_names[PRECISIONS + 1];
 
 struct device_driver {
     const char *name; /* "cpu" */

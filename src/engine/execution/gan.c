@@ -347,11 +347,6 @@ bool gan_iterate(struct gan *gan, const struct execution_batch *batch, uint64_t 
 
 /* --- what can be seen --- */
 
-const float *gan_images(const struct gan *gan)
-{
-    return execution_output(gan->generator);
-}
-
 struct weights *gan_discriminator(struct gan *gan)
 {
     return &gan->discriminator;

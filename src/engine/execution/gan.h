@@ -55,9 +55,6 @@ struct gan_losses {
 bool gan_iterate(struct gan *gan, const struct execution_batch *batch, uint64_t iteration,
                  float learning_rate, struct gan_losses *losses);
 
-/* The images made by the last iteration, [count, C, H, W]. */
-const float *gan_images(const struct gan *gan);
-
 struct weights *gan_discriminator(struct gan *gan);
 struct execution *gan_generator_execution(struct gan *gan);
 struct execution *gan_discriminator_execution(struct gan *gan);

@@ -46,14 +46,6 @@ void profile_free(struct profile *profile)
     free(profile);
 }
 
-void profile_reset(struct profile *profile)
-{
-    memset(profile->layers, 0, profile->nodes * sizeof *profile->layers);
-    profile->update_seconds = 0;
-    for (size_t i = 0; i < profile->threads; i++)
-        profile->tables[i].count = 0;
-}
-
 void profile_add_node(struct profile *profile, size_t node, bool backward, uint64_t nanoseconds)
 {
     struct profile_layer *layer = &profile->layers[node];

@@ -30,7 +30,6 @@ struct profile_layer {
 
 struct profile *profile_create(size_t nodes, size_t threads, struct error *error);
 void profile_free(struct profile *profile);
-void profile_reset(struct profile *profile);
 
 void profile_add_node(struct profile *profile, size_t node, bool backward, uint64_t nanoseconds);
 

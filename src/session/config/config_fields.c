@@ -4,11 +4,6 @@
 
 #include "base/language.h"
 
-/* In the order of the engine's enums; config_test compares the two. */
-static const char *const solvers[] = {"sgd", "nesterov", "adam", NULL};
-static const char *const schedules[] = {"fixed",   "step",   "poly", "cosine",
-                                        "plateau", "linear", NULL};
-static const char *const precisions[] = {"float32", "tf32", "bf16", "fp16", NULL};
 static const char *const normalisations[] = {"auto",     "measured", "unit",     "signed", "caffe",
                                              "imagenet", "cifar10",  "cifar100", NULL};
 
@@ -126,7 +121,7 @@ const struct config_field config_fields[] = {
      .help = N_("Number format of a GPU's products; sums and stored values are always float32."),
      .kind = CONFIG_CHOICE,
      MEMBER(precision),
-     .choices = precisions},
+     .choices = device_precision_names},
     {.key = "strict-device",
      .label = N_("Strict device"),
      .argument = "yes|no",
@@ -164,7 +159,7 @@ const struct config_field config_fields[] = {
      .help = N_("The optimizer that updates the weights."),
      .kind = CONFIG_CHOICE,
      MEMBER(solver),
-     .choices = solvers,
+     .choices = solver_names,
      .in_form = true},
     {.key = "lr",
      .label = N_("Learning rate"),
@@ -199,7 +194,7 @@ const struct config_field config_fields[] = {
      .help = N_("How the learning rate falls during the run."),
      .kind = CONFIG_CHOICE,
      MEMBER(schedule),
-     .choices = schedules,
+     .choices = lr_schedule_names,
      .in_form = true},
     {.key = "gamma",
      .label = N_("Gamma"),

@@ -103,14 +103,6 @@ size_t compare_model_run_of_row(const struct compare_model *model, size_t row)
     return COMPARE_RUNS;
 }
 
-size_t compare_model_row_of_run(const struct compare_model *model, size_t run)
-{
-    size_t row = 0;
-    while (row < model->table.count && model->table.rows[row].run != model->runs[run])
-        row++;
-    return row;
-}
-
 char compare_model_row_mark(size_t row)
 {
     return row < 9 ? (char)('1' + row) : row < 35 ? (char)('a' + row - 9) : '+';

@@ -69,8 +69,6 @@ const char *compare_model_sort_name(const struct compare_model *model);
 
 /* Returns the index in `runs` of a row; COMPARE_RUNS: the row is a published result. */
 size_t compare_model_run_of_row(const struct compare_model *model, size_t row);
-/* Returns the row of runs[run]. */
-size_t compare_model_row_of_run(const struct compare_model *model, size_t run);
 /* Returns the mark of a row: '1' to '9', then letters. */
 char compare_model_row_mark(size_t row);
 
