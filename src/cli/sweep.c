@@ -44,7 +44,7 @@ static void prepare_cells(struct sweep *sweep, const struct sweep_request *reque
         sweep_read_result(sweep, i);
         sweep_estimate_add_cell(estimate, cell, NULL);
     }
-    sweep_estimate_add_kept(estimate, ESTIMATE_RUNS, NULL);
+    sweep_estimate_add_runs(estimate, ESTIMATE_RUNS, NULL);
 }
 
 /* Fails with the first cell's reason if every cell is skipped: then the request itself is wrong.
@@ -80,7 +80,7 @@ static bool forget_failures(struct sweep *sweep, const struct sweep_request *req
             continue;
         sweep_refresh(sweep, i);
         if ((cell->state == SWEEP_FAILED || cell->state == SWEEP_CANNOT_FIT) &&
-            !sweep_forget(sweep, i, error))
+            !sweep_reset_cell(sweep, i, error))
             return false;
         if (!fits || sweep_is_due(sweep, i))
             sweep_forecast(sweep, i, request->jobs);
@@ -105,7 +105,7 @@ static int compute_cells(struct sweep *sweep, struct sweep_estimate *estimate,
     struct error error;
     size_t counts[SWEEP_STATES];
     const struct sweep_jobs jobs = {request->jobs, request->quiet};
-    if (!sweep_keep(sweep, &error) || !forget_failures(sweep, request, &error))
+    if (!sweep_save(sweep, &error) || !forget_failures(sweep, request, &error))
         return output_error(&error);
     int worked = sweep_jobs_run(sweep, estimate, &jobs);
     refresh_shared(sweep);
@@ -131,10 +131,10 @@ static int run_one(struct sweep *sweep, const struct sweep_request *request)
         return output_error(&error);
     }
     sweep_refresh(sweep, index);
-    if (!sweep_request_is_earlier(request) && !sweep_keep(sweep, &error))
+    if (!sweep_request_is_earlier(request) && !sweep_save(sweep, &error))
         return output_error(&error);
     if (request->retry && sweep->cells[index].state == SWEEP_FAILED &&
-        !sweep_forget(sweep, index, &error))
+        !sweep_reset_cell(sweep, index, &error))
         return output_error(&error);
     sweep->cells[index].config.threads =
         sweep_request_threads(request, sweep->cells[index].config.threads);

@@ -88,7 +88,7 @@ bool sweep_request_open(const struct sweep_request *request, struct sweep *sweep
     }
     sweep_grid_begin(&grid);
     bool made = make_grid(request, &grid, error) && check_grid(request, &grid, error) &&
-                sweep_make(sweep, &grid, error) && sweep_find(sweep, error);
+                sweep_create(sweep, &grid, error) && sweep_find(sweep, error);
     sweep_grid_free(&grid);
     return made;
 }

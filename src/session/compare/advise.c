@@ -78,8 +78,8 @@ static void note_fork(struct inquiry *inquiry, enum advise_question question, co
     struct advice *advice = inquiry->advice;
     if (advice->path_count < ADVISE_PATH)
         advice->path[advice->path_count++] =
-            (struct advise_fork){question, technique, (enum advise_reply)answer,
-                                 question == ADVISE_POWERFUL && advice->assumed};
+            (struct advise_decision){question, technique, (enum advise_reply)answer,
+                                     question == ADVISE_POWERFUL && advice->assumed};
 }
 
 static void note_row(struct inquiry *inquiry, size_t row)
@@ -383,7 +383,7 @@ static void try_techniques(struct inquiry *inquiry, bool latency, bool size)
             note(inquiry, N_("%s comes next; no run of it was found."), order[i]);
             note_untrained(inquiry, order[i]);
         }
-        note_fork(inquiry, ADVISE_DOES, order[i], answer);
+        note_fork(inquiry, ADVISE_SUFFICES, order[i], answer);
         if (answer != NO) {
             conclude(inquiry, answer == YES ? ADVISE_USE : ADVISE_TRY, order[i]);
             return;
@@ -416,7 +416,7 @@ static void follow(struct inquiry *inquiry)
         conclude(inquiry, ADVISE_KEEP, "none");
         return;
     }
-    note_fork(inquiry, ADVISE_HURRY, NULL, latency && fast != YES ? YES : NO);
+    note_fork(inquiry, ADVISE_NEEDS_SPEED, NULL, latency && fast != YES ? YES : NO);
     if (latency && fast != YES) {
         judge_device(inquiry);
         note_fork(inquiry, ADVISE_POWERFUL, NULL, inquiry->advice->powerful ? YES : NO);

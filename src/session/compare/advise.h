@@ -46,15 +46,15 @@ enum { ADVISE_ROWS = 4, ADVISE_STEPS = 16, ADVISE_GAPS = 8, ADVISE_PATH = 8 };
 
 /* The questions of the flowchart, and how one was answered. */
 enum advise_question {
-    ADVISE_MEETS,    /* does the network meet the requirements as it is? */
-    ADVISE_HURRY,    /* is it to be faster? */
-    ADVISE_POWERFUL, /* is the device a powerful one? */
-    ADVISE_DOES,     /* does a technique do? */
+    ADVISE_MEETS,       /* does the network meet the requirements as it is? */
+    ADVISE_NEEDS_SPEED, /* is it to be faster? */
+    ADVISE_POWERFUL,    /* is the device a powerful one? */
+    ADVISE_SUFFICES,    /* does a technique do? */
 };
 enum advise_reply { ADVISE_NO, ADVISE_YES, ADVISE_UNKNOWN };
-struct advise_fork {
+struct advise_decision {
     enum advise_question question;
-    const char *technique; /* of ADVISE_DOES */
+    const char *technique; /* of ADVISE_SUFFICES */
     enum advise_reply reply;
     bool assumed; /* nobody has measured it */
 };
@@ -78,7 +78,7 @@ struct advice {
     size_t step_count;
     struct advise_gap gaps[ADVISE_GAPS];
     size_t gap_count;
-    struct advise_fork path[ADVISE_PATH]; /* through the flowchart, in order */
+    struct advise_decision path[ADVISE_PATH]; /* through the flowchart, in order */
     size_t path_count;
 };
 

@@ -14,7 +14,7 @@
 
 enum { PICTURE_WIDTH = 1600, PICTURE_HEIGHT = 1000 };
 
-char *export_picture_path(const char *report, char *picture, size_t size)
+char *export_chart_path(const char *report, char *picture, size_t size)
 {
     const char *name = file_base_name(report), *dot = strrchr(name, '.');
     int length = (int)(dot && dot > name ? dot - report : (long)strlen(report));
@@ -27,7 +27,7 @@ static bool write_report(struct export_job *job, struct run *const *runs,
 {
     char picture[sizeof job->path + 8];
     bool pictured = job->format == EXPORT_REPORT_PICTURE;
-    export_picture_path(job->path, picture, sizeof picture);
+    export_chart_path(job->path, picture, sizeof picture);
     return (!pictured || chart_write(runs, job->count, settings, picture, &job->error)) &&
            report_write(runs, job->count, pictured ? picture : NULL, job->path, &job->error);
 }

@@ -53,6 +53,6 @@ bool export_job_poll(struct export_job *job);
 void export_job_finish(struct export_job *job);
 
 /* Where the picture of a report goes: its path with the ending .png. Returns `picture`. */
-char *export_picture_path(const char *report, char *picture, size_t size);
+char *export_chart_path(const char *report, char *picture, size_t size);
 
 #endif

@@ -75,9 +75,9 @@ bool sweep_list(char ***names, size_t *count, struct error *error);
  * are made absolute, so that the sweep does not depend on the current folder. Nothing is written;
  * states are those of a sweep that nobody has begun. Refuses a grid in which two cells would be the
  * same. */
-bool sweep_make(struct sweep *sweep, struct sweep_grid *grid, struct error *error);
+bool sweep_create(struct sweep *sweep, struct sweep_grid *grid, struct error *error);
 /* Makes the sweep's folder and writes grid.json. */
-bool sweep_keep(struct sweep *sweep, struct error *error);
+bool sweep_save(struct sweep *sweep, struct error *error);
 /* Finds the folder of an earlier sweep of this name, if there is one, so that states can be read.
  */
 bool sweep_find(struct sweep *sweep, struct error *error);
@@ -92,7 +92,7 @@ void sweep_refresh_claimed(struct sweep *sweep, size_t index);
 /* The result of a cell that is computed, once: reads its whole journal. */
 void sweep_read_result(struct sweep *sweep, size_t index);
 /* How far the run of a cell has come that another process computes. */
-void sweep_watch(struct sweep *sweep, size_t index);
+void sweep_read_progress(struct sweep *sweep, size_t index);
 
 /* Where the run of a cell lies that is computed; owned by the caller. */
 char *sweep_run_directory(const struct sweep_cell *cell, struct error *error);
@@ -120,9 +120,9 @@ char *sweep_unfinished(const struct sweep *sweep, size_t index);
  * kind ERROR_NONE when another process works at it. */
 int sweep_claim(struct sweep *sweep, size_t index, struct error *error);
 /* Writes down which run computes the cell, or (run NULL or "") what went wrong outside a run. */
-bool sweep_note(struct sweep *sweep, size_t index, const char *run, const struct error *failure,
-                struct error *error);
+bool sweep_record_run(struct sweep *sweep, size_t index, const char *run,
+                      const struct error *failure, struct error *error);
 /* What failed waits again; its run stays among the runs. */
-bool sweep_forget(struct sweep *sweep, size_t index, struct error *error);
+bool sweep_reset_cell(struct sweep *sweep, size_t index, struct error *error);
 
 #endif

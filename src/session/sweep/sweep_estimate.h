@@ -35,7 +35,7 @@ bool sweep_estimate_add_cell(struct sweep_estimate *estimate, const struct sweep
 bool sweep_estimate_add_run(struct sweep_estimate *estimate, const char *directory,
                             struct error *error);
 /* Learns from the newest kept runs, at most `limit` of them. */
-bool sweep_estimate_add_kept(struct sweep_estimate *estimate, size_t limit, struct error *error);
+bool sweep_estimate_add_runs(struct sweep_estimate *estimate, size_t limit, struct error *error);
 
 /* Seconds that a cell would take whose forecast is known; negative: nothing like it was measured.
  */

@@ -25,6 +25,6 @@ bool sweep_files_is_claimed(const char *directory, const char *id);
 char *sweep_files_run(const char *run);
 
 /* Reads cell.json anew and the end of its run's journal: iteration, iterations. */
-void sweep_files_watch(const char *directory, struct sweep_cell *cell);
+void sweep_files_read_progress(const char *directory, struct sweep_cell *cell);
 
 #endif

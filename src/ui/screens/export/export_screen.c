@@ -121,7 +121,7 @@ static bool replaces(enum export_format format, const char *path)
     char other[sizeof((struct dialog *)0)->edit.text + 32];
     glob_t found;
     if (format != EXPORT_CSV) {
-        export_picture_path(path, other, sizeof other);
+        export_chart_path(path, other, sizeof other);
         return file_exists(path) || (format == EXPORT_REPORT_PICTURE && file_exists(other));
     }
     snprintf(other, sizeof other, "%s/loss_*_tinca.csv", path);

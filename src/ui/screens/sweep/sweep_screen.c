@@ -154,7 +154,7 @@ static void retry_cell(struct app *app)
                   job->sweep.cells[model->selected].state == SWEEP_FAILED;
     if (!failed)
         app_say(app, ROLE_WARNING, "%s", _("Only a cell that failed can be tried again."));
-    else if (!sweep_forget(&job->sweep, model->selected, &error))
+    else if (!sweep_reset_cell(&job->sweep, model->selected, &error))
         app_say_error(app, &error);
     else {
         job->tried[model->selected] = false;
