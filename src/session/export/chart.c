@@ -275,7 +275,7 @@ static double measure_page(struct page *page, struct error *error)
     if (width < least_width || width > IMAGE_MAX_SIDE || height < least_height ||
         height > IMAGE_MAX_SIDE) {
         error_set(error, ERROR_USAGE, subject,
-                  pixels ? "give 1600x1000, for example" : "give 480x300, for example",
+                  pixels ? N_("give 1600x1000, for example") : N_("give 480x300, for example"),
                   "%zux%zu is not between %zux%zu and %dx%d", width, height, least_width,
                   least_height, IMAGE_MAX_SIDE, IMAGE_MAX_SIDE);
         return 0;
