@@ -31,7 +31,7 @@ static const struct {
     [EXPORT_REPORT_PICTURE] = {".md", N_("Markdown: a report and its picture")},
 };
 
-_Static_assert(EXPORT_FORMATS <= DIALOG_MAX_VALUES, "the dialog has a place for each format");
+_Static_assert((int)EXPORT_FORMATS <= (int)DIALOG_MAX_VALUES, "the dialog has a place for each format");
 
 /* The answers of the dialog so far. */
 struct export_state {
