@@ -1,5 +1,9 @@
-/* A requirement is met, not met, or not known; the last leaves a gap behind, with its command. Each
- * look at a row is noted as a sentence, so that the advice can be checked against the table. */
+/* Walks through the flowchart and answers each question from rows of the comparison.
+ *
+ * A requirement is met, not met, or unknown. An unknown answer adds a gap: the missing measurement
+ * and the command that makes it. Every row that decides something also adds a sentence with its
+ * figures, so that the user can check the advice against the table.
+ */
 #include "session/compare/advise.h"
 
 #include "base/language.h"
@@ -32,7 +36,7 @@ struct inquiry {
     const struct comparison *table;
     const struct advise_request *request;
     struct advice *advice;
-    size_t plain; /* the row without technique */
+    size_t plain; /* the row of the network without a technique, or no_row */
 };
 
 /* --- notes --- */
@@ -50,11 +54,12 @@ __attribute__((format(printf, 2, 3))) static void note(struct inquiry *inquiry, 
     va_end(arguments);
     for (size_t i = 0; i < advice->step_count; i++)
         if (strcmp(advice->steps[i], step) == 0)
-            return; /* said before */
+            return; /* the sentence is already there */
     advice->step_count++;
 }
 
-/* The gap is to be filled by the caller; NULL: it is known already, or there are too many. */
+/* Adds a gap, which the caller completes. Returns NULL if the gap is already there or the list is
+ * full. */
 static struct advise_gap *note_gap(struct inquiry *inquiry, const char *what, const char *command)
 {
     struct advice *advice = inquiry->advice;
@@ -66,7 +71,7 @@ static struct advise_gap *note_gap(struct inquiry *inquiry, const char *what, co
     struct advise_gap *gap = &advice->gaps[advice->gap_count++];
     *gap = (struct advise_gap){.technique = "none"};
     snprintf(gap->what, sizeof gap->what, "%s", what);
-    /* half a command would be another one */
+    /* a truncated command would do something else */
     snprintf(gap->command, sizeof gap->command, "%s",
              strlen(command) < sizeof gap->command ? command : "");
     return gap;
@@ -104,7 +109,7 @@ static bool is_of(const struct compare_row *row, const struct advice *advice)
     return row->run && strcmp(row->base, advice->network) == 0;
 }
 
-/* The most accurate run of the technique on the data in question. */
+/* Returns the most accurate run of the technique on advice->data, or no_row. */
 static size_t find_row(const struct inquiry *inquiry, const char *technique)
 {
     size_t found = no_row;
@@ -126,7 +131,8 @@ static const struct measurement *time_of(const struct inquiry *inquiry, size_t r
 
 /* --- gaps --- */
 
-/* The command that trains the network with a technique as the runs that are there were trained. */
+/* Adds a gap with the command that trains the network with `technique` and otherwise the settings
+ * of an existing run. */
 static void note_untrained(struct inquiry *inquiry, const char *technique)
 {
     const struct advice *advice = inquiry->advice;
@@ -183,7 +189,7 @@ static void note_unmeasured(struct inquiry *inquiry, size_t row, enum figure fig
 
 /* --- requirements --- */
 
-/* Within the limit with the whole of its interval. */
+/* Returns YES if the mean time and its whole confidence interval are within the limit. */
 static enum answer is_within_limit(struct inquiry *inquiry, size_t row)
 {
     double limit = inquiry->request->limit_ms;
@@ -202,7 +208,8 @@ static enum answer is_within_limit(struct inquiry *inquiry, size_t row)
     return within ? YES : NO;
 }
 
-/* Both rows measured alike on the device, or a gap noted. */
+/* Returns true if this row and the plain one have comparable times on the device; else adds a gap.
+ */
 static bool have_times(struct inquiry *inquiry, size_t row)
 {
     const struct measurement *time = time_of(inquiry, row);
@@ -306,7 +313,7 @@ static enum answer is_accurate(struct inquiry *inquiry, size_t row)
 
 /* --- the device --- */
 
-/* Weak or powerful stand for the first measured device of that kind. */
+/* Sets advice->device. "weak" and "powerful" select the first measured device of that kind. */
 static void choose_device(struct inquiry *inquiry)
 {
     struct advice *advice = inquiry->advice;
@@ -359,7 +366,7 @@ static void conclude(struct inquiry *inquiry, enum advise_verdict verdict, const
     inquiry->advice->technique = technique;
 }
 
-/* The answers of one technique's run; YES only when all that matters is met. */
+/* Returns YES only if the run of a technique meets every requirement that was asked for. */
 static enum answer judge(struct inquiry *inquiry, size_t row, bool latency, bool size)
 {
     enum answer fast = latency ? is_fast(inquiry, row) : YES;
@@ -443,7 +450,7 @@ static void follow(struct inquiry *inquiry)
 
 /* --- what is asked about --- */
 
-/* The network is asked about, not one of its variations. */
+/* Refuses the name of a network with a technique: the question concerns the plain network. */
 static bool check_name(const char *network, struct error *error)
 {
     static const char *const suffixes[] = {"-dsc", "-shuffle", "-shift"};
@@ -477,7 +484,8 @@ static bool choose_network(struct inquiry *inquiry, struct error *error)
                                            "there are no runs that would tell the network");
 }
 
-/* Accuracies are compared on one data set: that of the latest run, a plain one if there is one. */
+/* Sets advice->data, the data set on which accuracies are compared: that of the latest run,
+ * preferably of one without a technique. */
 static void choose_data(struct inquiry *inquiry)
 {
     struct advice *advice = inquiry->advice;

@@ -1,4 +1,4 @@
-/* What a table does not know, and the commands that would measure it. */
+/* Finds the times that a table lacks, and words the commands that measure them. */
 #include "session/compare/compare.h"
 
 #include "base/language.h"
@@ -36,7 +36,7 @@ void compare_measure_command(const struct comparison *comparison, size_t number,
     } else {
         train_command_append(&text, run_config(row->run), NULL, NULL);
     }
-    /* half a command would be another one */
+    /* a truncated command would do something else */
     snprintf(command, size, "%s", text.data && text.length < size ? text.data : "");
     text_free(&text);
 }
