@@ -5,10 +5,10 @@
  *   3. it is to be faster, on a weak device: shift;
  *   4. it is to be smaller: shift, then dsc, then shuffle; only shift when latency matters as well.
  *
- * Every answer is read off rows of the table (compare.h) or is not given: what no row tells is
- * listed with the command that would measure it. A device counts as weak where shift was measured
- * to be faster than the plain network, as powerful where it was not; before that is measured, what
- * the studies found is assumed (cuda: powerful), and said to be an assumption.
+ * Answers come only from rows of the table (compare.h). A figure that the table lacks is listed
+ * with the command that measures it. A device counts as weak if shift was measured to be faster
+ * than the plain network on it, else as powerful. Before that is measured, the result of the
+ * studies is assumed (cuda is powerful), and the advice says that it is an assumption.
  */
 #ifndef TINCA_SESSION_COMPARE_ADVISE_H
 #define TINCA_SESSION_COMPARE_ADVISE_H
@@ -24,9 +24,8 @@ enum advise_need { ADVISE_FASTER, ADVISE_SMALLER, ADVISE_BOTH };
 extern const char *const advise_need_names[]; /* NULL-terminated */
 
 struct advise_request {
-    const char
-        *network; /* without its technique, "resnet20-0.36"; NULL: the only one in the table */
-    const char *device; /* "weak", "powerful", or a device's name */
+    const char *network; /* without technique; NULL: the only one in the table */
+    const char *device;  /* "weak", "powerful", or a device's name */
     enum advise_need need;
     double limit_ms;    /* for one image; NaN: any speed-up is enough */
     double limit_mb;    /* of the saved model, 10^6 bytes; NaN: any reduction is enough */
@@ -41,6 +40,7 @@ enum advise_verdict {
     ADVISE_MEASURE,   /* measure first: the deciding figures are missing */
     ADVISE_ELSEWHERE, /* no technique helps; change something else */
 };
+/* Returns the verdict's name in JSON: "keep", "use", ... */
 const char *advise_verdict_name(enum advise_verdict verdict);
 
 enum { ADVISE_ROWS = 4, ADVISE_STEPS = 16, ADVISE_GAPS = 8, ADVISE_PATH = 8 };

@@ -1,3 +1,5 @@
+/* Estimates the duration of cells from measured runs. The list of measured runs is small
+ * (hundreds), so each estimate searches all of it for the most similar one. */
 #include "session/sweep/sweep_estimate.h"
 
 #include "base/file.h"
@@ -21,7 +23,7 @@ void sweep_estimate_free(struct sweep_estimate *estimate)
 
 /* --- learning --- */
 
-/* Shrunk or widened networks have FLOPs of their own. */
+/* Returns whether the network has its standard width: others have different FLOPs. */
 static bool is_plain(const struct run_config *config)
 {
     return config->width_rate == 0 && config->block_rate == 0 && !config->widths[0];
@@ -58,8 +60,8 @@ bool sweep_estimate_add_cell(struct sweep_estimate *estimate, const struct sweep
     return learn(estimate, &cell->config, &figures, error);
 }
 
-/* FLOPs of a kept run's network: those of a run of the same one, or by a forecast, which takes
- * longer. */
+/* Returns the FLOPs of a run's network: those of a known run of the same network, or else computed
+ * by a forecast, which is slower. */
 static double flops_of(const struct sweep_estimate *estimate, const struct run_config *config)
 {
     struct forecast forecast;
@@ -107,7 +109,7 @@ bool sweep_estimate_add_kept(struct sweep_estimate *estimate, size_t limit, stru
 
 /* --- telling --- */
 
-/* How unlike a cell a measured one is; infinite: it says nothing about it. */
+/* Returns how much a measured run differs from a cell, or infinity if it says nothing about it. */
 static double distance(const struct sweep_measured *measured, const struct sweep_cell *cell)
 {
     const struct run_config *config = &cell->config;
@@ -122,7 +124,7 @@ static double distance(const struct sweep_measured *measured, const struct sweep
     return unlike + fabs(log2((double)measured->batch / (double)config->batch));
 }
 
-/* Images of an epoch of this data; 0: not known. */
+/* Returns the number of images in an epoch of this data, or 0 if unknown. */
 static double images_of(const struct sweep_estimate *estimate, const char *data)
 {
     for (size_t i = estimate->count; i-- > 0;)
@@ -146,7 +148,7 @@ double sweep_estimate_cell(const struct sweep_estimate *estimate, const struct s
     double least = (double)INFINITY, images = images_in_all(estimate, &cell->config);
     for (size_t i = 0; i < estimate->count; i++) {
         double unlike = distance(&estimate->measured[i], cell);
-        if (unlike <= least && isfinite(unlike)) { /* the latest of several */
+        if (unlike <= least && isfinite(unlike)) { /* the latest of equally similar ones */
             best = &estimate->measured[i];
             least = unlike;
         }
