@@ -1,5 +1,6 @@
-/* The log's points are written as a run's journal is, so that everything that reads runs reads
- * these. What the log does not say is left out of config.json. */
+/* Turns an imported log into a run folder. The points are written as a journal, so that all code
+ * that reads runs can read them. Settings that the log does not contain are left out of
+ * config.json. */
 #include "session/import/import.h"
 
 #include "base/clock.h"
@@ -53,7 +54,7 @@ static bool put_number(struct run_config *config, const char *key, double value)
     char text[40];
     snprintf(text, sizeof text, "%.17g", value);
     if (!isnan(value))
-        config_set(config, key, text, NULL); /* what no run could have is not known */
+        config_set(config, key, text, NULL); /* values that no run can have count as unknown */
     return true;
 }
 
@@ -106,7 +107,8 @@ static void fill_times(const struct import_request *request, struct imported_log
     }
 }
 
-/* The means, where every iteration is there; Caffe's own stays as it was printed. */
+/* Computes the running means if every iteration is there; a mean printed by Caffe stays as it is.
+ */
 static bool fill_means(struct imported_log *log, const struct run_config *config,
                        struct error *error)
 {
@@ -125,7 +127,7 @@ static bool fill_means(struct imported_log *log, const struct run_config *config
     return true;
 }
 
-/* A log that has Caffe's mean alone: what is below zero there is no loss. */
+/* Reports a negative loss for a log that has only Caffe's mean, which must not fall below zero. */
 static bool find_in_mean(const struct series_point *point, struct watcher *watcher,
                          struct finding *finding)
 {
@@ -143,7 +145,7 @@ static bool find_in_mean(const struct series_point *point, struct watcher *watch
     return true;
 }
 
-/* The first loss that is none: JSON, which has no word for it, gets a null that this explains. */
+/* Reports the first loss that is not finite; the journal has null there, since JSON has no NaN. */
 static bool find_divergence(const struct series_point *point, bool *reported,
                             struct finding *finding)
 {

@@ -1,8 +1,9 @@
-/* A log is read line by line; progress that overwrites itself (carriage returns, backspaces) counts
- * as lines too, and colours are taken out. What a line may say stands with each framework; a line
- * that it does not know is passed over.
+/* Reads a log line by line. Progress that overwrites itself (carriage returns, backspaces) also
+ * counts as lines, and colours are removed. Each framework's reader takes the lines that it knows
+ * and ignores the others.
  *
- * A last line without its end may have lost part of its last word, which could be a number. */
+ * If the last line is incomplete, its last word, which may be a truncated number, is dropped.
+ */
 #include "session/import/import_log.h"
 
 #include "base/language.h"
@@ -20,7 +21,7 @@ static const struct import_dialect *const dialects[] = {&import_caffe, &import_k
 
 /* --- text --- */
 
-/* ESC [ parameters letter: what colours and moves on a terminal. */
+/* Removes escape sequences (ESC [ parameters letter), which colour text and move the cursor. */
 static void strip_escapes(char *text)
 {
     char *out = text;
@@ -65,7 +66,7 @@ static bool read_as(struct imported_log *log, const struct import_dialect *diale
     if (good && dialect->settle)
         good = dialect->settle(&reader);
     free(reader.kept);
-    /* steps counted from 0 count from 1 here */
+    /* steps are counted from 1 here */
     const bool from_zero = log->count > 0 && log->points[0].iteration == 0;
     for (size_t i = 0; from_zero && i < log->count; i++)
         log->points[i].iteration++;

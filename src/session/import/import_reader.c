@@ -1,3 +1,5 @@
+/* Finds numbers and names in lines, and adds points and validations to a log. Logs repeat lines and
+ * go back after a resumed training, so a new point replaces what the log had from there on. */
 #include "session/import/import_reader.h"
 
 #include "base/memory.h"
@@ -65,7 +67,7 @@ struct series_validation *import_last_validation(struct imported_log *log)
     return log->validation_count > 0 ? &log->validations[log->validation_count - 1] : NULL;
 }
 
-/* What it holds from `iteration` on is told again. */
+/* Removes the validations from `iteration` on, which the log repeats. */
 static void drop_validations(struct imported_log *log, uint64_t iteration)
 {
     while (log->validation_count > 0 && import_last_validation(log)->iteration >= iteration)
@@ -82,7 +84,7 @@ static void go_back(struct imported_log *log, uint64_t iteration)
         drop_validations(log, iteration);
 }
 
-/* Milliseconds of one iteration, by the log's own word or by its clock. */
+/* Returns the milliseconds of one iteration, as printed or from the times of the lines. */
 static double time_of(const struct import_reader *reader, const struct series_point *before,
                       uint64_t iteration)
 {
@@ -99,7 +101,8 @@ static bool same(float a, float b)
     return a == b || (isnan(a) && isnan(b));
 }
 
-/* A log that goes to the screen and to a file has each line twice. */
+/* Returns whether the line repeats the last point: a log written to screen and file has each line
+ * twice. */
 static bool is_repeated(const struct series_point *last, uint64_t iteration, float loss,
                         float caffe)
 {

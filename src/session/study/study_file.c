@@ -1,3 +1,5 @@
+/* Reads, checks and writes the file of votes. To add a vote, it locks the folder, reads the file,
+ * appends the vote, and replaces the file as a whole. */
 #include "session/study/study_file.h"
 
 #include "base/file.h"
@@ -281,7 +283,8 @@ static bool same_images(const struct study *a, const struct study *b)
     return same;
 }
 
-/* Votes can only be counted together when all saw the same. */
+/* Refuses a study that differs from the saved one: votes can only be counted together if all
+ * participants saw the same pictures. */
 static bool check_same(const struct study *kept, const struct study *study, const char *path,
                        struct error *error)
 {
@@ -319,7 +322,8 @@ static bool check_vote(const struct study_file *file, const char *path, const st
 
 /* --- adding --- */
 
-/* A descriptor of the folder of `path`, locked or not; -1 with an error. */
+/* Opens the folder of `path`, and locks it if `lock` is set. Returns a descriptor, or -1 with an
+ * error. */
 static int open_folder(const char *path, bool lock, struct error *error)
 {
     char *copy = memory_copy_text(path, error);
@@ -356,7 +360,7 @@ bool study_file_accepts(const char *path, const struct study *study, const char 
     return accepted;
 }
 
-/* A copy without votes at the end of the file's list. */
+/* Appends a copy of the study, without votes, to the file's list. Returns it, or NULL. */
 static struct study *append_study(struct study_file *file, const struct study *study,
                                   struct error *error)
 {
@@ -401,7 +405,7 @@ bool study_file_add(const char *path, const struct study *study, const struct st
         added = add_to_file(&file, path, study, vote, voters, error);
         study_file_free(&file);
     }
-    close(folder); /* which ends the lock */
+    close(folder); /* this releases the lock */
     return added;
 }
 

@@ -1,5 +1,5 @@
-/* Pictures of a run: the pairs of its validation data are gone through in order, because the noise
- * of a generator belongs to a pair's number, and those that were chosen are kept. */
+/* Makes the pictures of a run. All pairs of its validation data are computed in order, because the
+ * generator's noise depends on a pair's number, and the chosen ones are stored. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/loader/feed.h"
@@ -112,8 +112,8 @@ static bool holds(const struct dataset *dataset, const char *origin)
     return false;
 }
 
-/* A generator may know by heart what it was trained on. Where the training data cannot be opened
- * any more, nothing is known of that. */
+/* Counts the chosen pictures that were in the training data, since a generator may have memorised
+ * them. If the training data cannot be opened, nothing is known about that. */
 static void compare_with_training(struct maker *maker)
 {
     struct study *study = maker->study;
@@ -180,8 +180,8 @@ static bool go_through_pairs(struct maker *maker, struct error *error)
     return made;
 }
 
-/* The pixels of generated pictures may differ in a bit between two machines, so the weights stand
- * for them. */
+/* Describes the sources and hashes them. Pixels of generated pictures may differ in a bit between
+ * two machines, so the hash covers the weights instead. */
 static void describe(struct maker *maker)
 {
     struct study *study = maker->study;

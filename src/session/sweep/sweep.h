@@ -1,14 +1,15 @@
-/* sweep.h: a grid of runs that is worked off, and picked up again after whatever ended it.
+/* sweep.h: a grid of runs that is computed cell by cell, and can be continued after any
+ * interruption.
  *
- * $XDG_STATE_HOME/tinca/sweeps/NAME/ holds
- *   grid.json         what was asked for (sweep_grid.h), replaced when the grid is changed
+ * $XDG_STATE_HOME/tinca/sweeps/NAME/ contains
+ *   grid.json         the grid (sweep_grid.h), replaced when it is changed
  *   ID/cell.json      which run computed the cell, or why its process failed
- *   ID/lock           held while a process works at the cell
- * The runs themselves lie among all others. What a cell's state is follows from these files and
- * from its run's own, so that nothing has to be kept up to date: a cell is done when its run is.
- * Two processes may work at one sweep: a cell belongs to whoever holds its lock.
+ *   ID/lock           locked while a process computes the cell
+ * The runs are in the folder of all runs. A cell's state follows from these files and from those of
+ * its run, so no second copy of the state can become outdated: a cell is done when its run is.
+ * Several processes may work on one sweep; the process that holds a cell's lock computes it.
  *
- * Not thread safe.
+ * Not thread-safe.
  */
 #ifndef TINCA_SESSION_SWEEP_SWEEP_H
 #define TINCA_SESSION_SWEEP_SWEEP_H
