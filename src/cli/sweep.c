@@ -112,7 +112,7 @@ static bool make_sweep(const struct request *request, struct sweep *sweep, struc
     }
     sweep_grid_begin(&grid);
     bool made = make_grid(request, &grid, error) && check_grid(request, &grid, error) &&
-                sweep_make(sweep, &grid, error) && sweep_find(sweep, error);
+                sweep_create(sweep, &grid, error) && sweep_find(sweep, error);
     sweep_grid_free(&grid);
     return made;
 }
@@ -147,7 +147,7 @@ static void look(struct sweep *sweep, const struct request *request,
         sweep_read_result(sweep, i);
         sweep_estimate_add_cell(estimate, cell, NULL);
     }
-    sweep_estimate_add_kept(estimate, KEPT_LOOKED_AT, NULL);
+    sweep_estimate_add_runs(estimate, KEPT_LOOKED_AT, NULL);
 }
 
 /* Whether some machine may compute it: what has no room here, or no device, may have it there. */
@@ -367,7 +367,7 @@ static bool forget_failures(struct sweep *sweep, const struct request *request, 
             continue;
         sweep_refresh(sweep, i);
         if ((cell->state == SWEEP_FAILED || cell->state == SWEEP_CANNOT_FIT) &&
-            !sweep_forget(sweep, i, error))
+            !sweep_reset_cell(sweep, i, error))
             return false;
         if (!fits || sweep_is_due(sweep, i))
             sweep_forecast(sweep, i, request->jobs);
@@ -406,7 +406,7 @@ static int work_off(struct sweep *sweep, struct sweep_estimate *estimate,
     struct error error;
     size_t counts[SWEEP_STATES];
     const struct sweep_jobs jobs = {request->jobs, request->quiet};
-    if (!sweep_keep(sweep, &error) || !forget_failures(sweep, request, &error))
+    if (!sweep_save(sweep, &error) || !forget_failures(sweep, request, &error))
         return output_error(&error);
     int worked = sweep_jobs_run(sweep, estimate, &jobs);
     look_elsewhere(sweep);
@@ -431,10 +431,10 @@ static int run_one(struct sweep *sweep, const struct request *request)
         return output_error(&error);
     }
     sweep_refresh(sweep, index);
-    if (!is_earlier(request) && !sweep_keep(sweep, &error))
+    if (!is_earlier(request) && !sweep_save(sweep, &error))
         return output_error(&error);
     if (request->retry && sweep->cells[index].state == SWEEP_FAILED &&
-        !sweep_forget(sweep, index, &error))
+        !sweep_reset_cell(sweep, index, &error))
         return output_error(&error);
     sweep->cells[index].config.threads = threads_each(request, sweep->cells[index].config.threads);
     sweep_forecast(sweep, index, 1);

@@ -63,7 +63,7 @@ static int note_refusal(struct sweep *sweep, size_t index, const struct error *r
     struct sweep_cell *cell = &sweep->cells[index];
     cell->reason = *refusal;
     cell->state = refusal->kind == ERROR_MEMORY ? SWEEP_CANNOT_FIT : SWEEP_FAILED;
-    if (cell->state == SWEEP_FAILED && !sweep_note(sweep, index, NULL, refusal, &error))
+    if (cell->state == SWEEP_FAILED && !sweep_record_run(sweep, index, NULL, refusal, &error))
         return output_error(&error);
     return status_of(cell);
 }
@@ -94,7 +94,7 @@ static int run_claimed(struct sweep *sweep, size_t index, bool quiet)
     struct run *run = start_cell(sweep, index, &resumed, &error);
     if (!run)
         return note_refusal(sweep, index, &error);
-    if (!sweep_note(sweep, index, run_facts(run)->id, NULL, &error)) {
+    if (!sweep_record_run(sweep, index, run_facts(run)->id, NULL, &error)) {
         run_free(run);
         return output_error(&error);
     }
@@ -214,7 +214,7 @@ static void fail_cell(struct work *work, size_t cell, const char *why)
     struct error failure, error;
     error_set(&failure, ERROR_SYSTEM, work->sweep->cells[cell].id,
               _("output.txt in its folder may say more; --retry tries it again"), "%s", why);
-    if (!sweep_note(work->sweep, cell, work->sweep->cells[cell].run, &failure, &error))
+    if (!sweep_record_run(work->sweep, cell, work->sweep->cells[cell].run, &failure, &error))
         output_error(&error);
     sweep_refresh(work->sweep, cell);
 }
@@ -338,7 +338,7 @@ static void show(struct work *work)
         return;
     for (size_t i = 0; i < work->settings->jobs; i++)
         if (work->jobs[i].process)
-            sweep_watch(work->sweep, work->jobs[i].cell);
+            sweep_read_progress(work->sweep, work->jobs[i].cell);
     describe(work, line, sizeof line);
     work->said = now_seconds();
     if (!work->terminal) {

@@ -13,7 +13,7 @@ void fuzz_sweep(const uint8_t *data, size_t size)
     struct sweep sweep = {0};
     sweep_grid_begin(&grid);
     if (sweep_grid_read(&grid, scratch_write("sweep.json", data, size), &error) &&
-        sweep_make(&sweep, &grid, &error))
+        sweep_create(&sweep, &grid, &error))
         sweep_free(&sweep);
     sweep_grid_free(&grid);
 }

@@ -94,11 +94,11 @@ static void check(const struct advise_request *request, enum advise_verdict verd
         tap_note("%s", advice.steps[i]);
 }
 
-static bool is_path(const struct advise_fork *forks, size_t count)
+static bool is_path(const struct advise_decision *forks, size_t count)
 {
     bool same = advice.path_count == count;
     for (size_t i = 0; same && i < count; i++) {
-        const struct advise_fork *fork = &advice.path[i];
+        const struct advise_decision *fork = &advice.path[i];
         same = fork->question == forks[i].question && fork->reply == forks[i].reply &&
                fork->assumed == forks[i].assumed &&
                (!forks[i].technique || strcmp(fork->technique, forks[i].technique) == 0);
@@ -120,10 +120,10 @@ static void test_gaps(void)
     tap_ok(advice.gap_count == 1 && advice.gaps[0].training &&
                strcmp(advice.gaps[0].technique, "shift") == 0 && advice.gaps[0].run == runs[0],
            "it is to be trained as the plain run was");
-    tap_ok(is_path((struct advise_fork[]){{ADVISE_MEETS, NULL, ADVISE_NO, false},
-                                          {ADVISE_HURRY, NULL, ADVISE_YES, false},
-                                          {ADVISE_POWERFUL, NULL, ADVISE_NO, true},
-                                          {ADVISE_DOES, "shift", ADVISE_UNKNOWN, false}},
+    tap_ok(is_path((struct advise_decision[]){{ADVISE_MEETS, NULL, ADVISE_NO, false},
+                                              {ADVISE_NEEDS_SPEED, NULL, ADVISE_YES, false},
+                                              {ADVISE_POWERFUL, NULL, ADVISE_NO, true},
+                                              {ADVISE_SUFFICES, "shift", ADVISE_UNKNOWN, false}},
                    4),
            "what was assumed and what is not known is told");
     if (!have(both))
@@ -144,15 +144,15 @@ static void test_known(void)
     check(&request, ADVISE_KEEP, "none", "fast enough as it is");
     tap_ok(advice.row_count == 1 && advice.rows[0] == 0 && advice.gap_count == 0,
            "one row was read, nothing is missing");
-    tap_ok(is_path((struct advise_fork[]){{ADVISE_MEETS, NULL, ADVISE_YES, false}}, 1),
+    tap_ok(is_path((struct advise_decision[]){{ADVISE_MEETS, NULL, ADVISE_YES, false}}, 1),
            "the first question decided it");
     request = want(ADVISE_FASTER, 1.7, NAN, "cpu");
     check(&request, ADVISE_USE, "shift", "faster on a weak device: shift");
     tap_ok(advice.row_count == 2 && !advice.assumed, "read off two rows, nothing assumed");
-    tap_ok(is_path((struct advise_fork[]){{ADVISE_MEETS, NULL, ADVISE_NO, false},
-                                          {ADVISE_HURRY, NULL, ADVISE_YES, false},
-                                          {ADVISE_POWERFUL, NULL, ADVISE_NO, false},
-                                          {ADVISE_DOES, "shift", ADVISE_YES, false}},
+    tap_ok(is_path((struct advise_decision[]){{ADVISE_MEETS, NULL, ADVISE_NO, false},
+                                              {ADVISE_NEEDS_SPEED, NULL, ADVISE_YES, false},
+                                              {ADVISE_POWERFUL, NULL, ADVISE_NO, false},
+                                              {ADVISE_SUFFICES, "shift", ADVISE_YES, false}},
                    4),
            "its way through the flowchart is told");
     request = want(ADVISE_FASTER, 1.55, NAN, "cpu");

@@ -16,7 +16,7 @@ static bool make(struct sweep *sweep, const char *networks, const char *batches,
     config_set(&grid.base, "iterations", "10", NULL);
     bool made = sweep_grid_vary(&grid, "batches", batches, NULL) &&
                 sweep_grid_vary(&grid, "networks", networks, NULL) &&
-                (!lr || sweep_grid_vary(&grid, "lr", lr, NULL)) && sweep_make(sweep, &grid, NULL);
+                (!lr || sweep_grid_vary(&grid, "lr", lr, NULL)) && sweep_create(sweep, &grid, NULL);
     sweep_grid_free(&grid);
     return made;
 }
@@ -86,7 +86,7 @@ static bool make_varied(struct sweep *sweep, const char *key, const char *values
     sweep_grid_begin(&grid);
     config_set(&grid.base, "network", "mlp", NULL);
     config_set(&grid.base, "iterations", "10", NULL);
-    bool made = sweep_grid_vary(&grid, key, values, error) && sweep_make(sweep, &grid, error);
+    bool made = sweep_grid_vary(&grid, key, values, error) && sweep_create(sweep, &grid, error);
     sweep_grid_free(&grid);
     return made;
 }
@@ -118,7 +118,7 @@ static void test_files(void)
     config_set(&grid.base, "seed", "7", NULL);
     sweep_grid_apply(&grid, "overfit", NULL);
     sweep_grid_vary(&grid, "data", "tench;tench,limit=100", NULL);
-    tap_ok(sweep_make(&sweep, &grid, &error) && sweep_keep(&sweep, &error),
+    tap_ok(sweep_create(&sweep, &grid, &error) && sweep_save(&sweep, &error),
            "a study's grid is kept");
     tap_ok(sweep_open(&again, "overfit", &error), "and read again");
     bool same = again.count == sweep.count;
@@ -136,18 +136,18 @@ static void test_files(void)
     tap_ok(again.cells[3].state == SWEEP_RUNNING, "and is seen to be on");
     close(lock);
     error_set(&error, ERROR_SYSTEM, cell->id, "look", "it broke");
-    sweep_note(&sweep, 3, NULL, &error, NULL);
+    sweep_record_run(&sweep, 3, NULL, &error, NULL);
     sweep_refresh(&again, 3);
     tap_ok(again.cells[3].state == SWEEP_FAILED &&
                strcmp(again.cells[3].reason.why, "it broke") == 0,
            "what went wrong is kept");
     snprintf(cell->run, sizeof cell->run, "20010101-000000-crashed");
-    sweep_note(&sweep, 3, cell->run, &error, NULL);
+    sweep_record_run(&sweep, 3, cell->run, &error, NULL);
     sweep_refresh(&again, 3);
     tap_ok(strcmp(again.cells[3].run, "20010101-000000-crashed") == 0, "with the run it broke");
-    sweep_forget(&again, 3, NULL);
+    sweep_reset_cell(&again, 3, NULL);
     tap_ok(again.cells[3].state == SWEEP_WAITING, "and can be forgotten");
-    sweep_note(&sweep, 3, "20010101-000000-gone", NULL, NULL);
+    sweep_record_run(&sweep, 3, "20010101-000000-gone", NULL, NULL);
     sweep_refresh(&again, 3);
     tap_ok(again.cells[3].state == SWEEP_WAITING,
            "a run that is not there any more counts for nothing");
@@ -201,12 +201,12 @@ static void test_unreadable_run(void)
     char *home = run_directory_home(NULL), *run = file_join(home, "20010101-000000-broken");
     char *path = file_join(run, "config.json");
     make(&sweep, "mlp", "1", NULL);
-    bool kept = sweep_keep(&sweep, &error);
+    bool kept = sweep_save(&sweep, &error);
     int lock = kept ? sweep_claim(&sweep, 0, &error) : -1; /* makes its folder */
     close(lock);
     kept = lock >= 0 && file_make_directories(run, &error) &&
            file_write(path, "{", 1, true, &error) &&
-           sweep_note(&sweep, 0, "20010101-000000-broken", NULL, &error);
+           sweep_record_run(&sweep, 0, "20010101-000000-broken", NULL, &error);
     sweep_refresh(&sweep, 0);
     tap_ok(kept && sweep.cells[0].state == SWEEP_FAILED && sweep.cells[0].reason.why[0] &&
                sweep.cells[0].run[0],

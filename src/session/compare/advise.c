@@ -105,7 +105,7 @@ static void try_techniques(struct advise_inquiry *inquiry, bool latency, bool si
             advise_note(inquiry, N_("%s comes next; no run of it was found."), order[i]);
             advise_note_untrained(inquiry, order[i]);
         }
-        advise_note_question(inquiry, ADVISE_DOES, order[i], answer);
+        advise_note_question(inquiry, ADVISE_SUFFICES, order[i], answer);
         if (answer != ADVISE_NO) {
             conclude(inquiry, answer == ADVISE_YES ? ADVISE_USE : ADVISE_TRY, order[i]);
             return;
@@ -139,7 +139,7 @@ static void follow(struct advise_inquiry *inquiry)
         conclude(inquiry, ADVISE_KEEP, "none");
         return;
     }
-    advise_note_question(inquiry, ADVISE_HURRY, NULL,
+    advise_note_question(inquiry, ADVISE_NEEDS_SPEED, NULL,
                          latency && fast != ADVISE_YES ? ADVISE_YES : ADVISE_NO);
     if (latency && fast != ADVISE_YES) {
         judge_device(inquiry);

@@ -47,15 +47,15 @@ enum { ADVISE_ROWS = 4, ADVISE_STEPS = 16, ADVISE_GAPS = 8, ADVISE_PATH = 8 };
 
 /* The questions of the flowchart, and the answer to one of them. */
 enum advise_question {
-    ADVISE_MEETS,    /* does the network meet the requirements as it is? */
-    ADVISE_HURRY,    /* should it become faster? */
-    ADVISE_POWERFUL, /* is the device powerful? */
-    ADVISE_DOES,     /* does this technique meet the requirements? */
+    ADVISE_MEETS,       /* does the network meet the requirements as it is? */
+    ADVISE_NEEDS_SPEED, /* should it become faster? */
+    ADVISE_POWERFUL,    /* is the device powerful? */
+    ADVISE_SUFFICES,    /* does this technique meet the requirements? */
 };
 enum advise_reply { ADVISE_NO, ADVISE_YES, ADVISE_UNKNOWN };
-struct advise_fork {
+struct advise_decision {
     enum advise_question question;
-    const char *technique; /* for ADVISE_DOES */
+    const char *technique; /* for ADVISE_SUFFICES */
     enum advise_reply reply;
     bool assumed; /* the answer is not measured */
 };
@@ -79,7 +79,7 @@ struct advice {
     size_t step_count;
     struct advise_gap gaps[ADVISE_GAPS];
     size_t gap_count;
-    struct advise_fork path[ADVISE_PATH]; /* the questions answered, in order */
+    struct advise_decision path[ADVISE_PATH]; /* the questions answered, in order */
     size_t path_count;
 };
 

@@ -57,7 +57,7 @@ void advise_note_question(struct advise_inquiry *inquiry, enum advise_question q
 {
     struct advice *advice = inquiry->advice;
     if (advice->path_count < ADVISE_PATH)
-        advice->path[advice->path_count++] = (struct advise_fork){
+        advice->path[advice->path_count++] = (struct advise_decision){
             question, technique, answer, question == ADVISE_POWERFUL && advice->assumed};
 }
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *export_picture_path(const char *report, char *picture, size_t size)
+char *export_chart_path(const char *report, char *picture, size_t size)
 {
     const char *name = file_base_name(report), *dot = strrchr(name, '.');
     int length = (int)(dot && dot > name ? dot - report : (long)strlen(report));
@@ -32,7 +32,7 @@ static bool write_report(struct export_job *job, struct run *const *runs)
 {
     char picture[sizeof job->path + 8];
     bool pictured = job->format == EXPORT_REPORT_PICTURE;
-    export_picture_path(job->path, picture, sizeof picture);
+    export_chart_path(job->path, picture, sizeof picture);
     return (!pictured || write_chart(job, runs, CANVAS_PNG, picture)) &&
            job->write_report(runs, job->count, pictured ? picture : NULL, job->path, &job->error);
 }

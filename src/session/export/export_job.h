@@ -70,6 +70,6 @@ void export_job_finish(struct export_job *job);
 
 /* Writes the path of a report's chart into `picture`: the report's path with the ending .png.
  * Returns `picture`. */
-char *export_picture_path(const char *report, char *picture, size_t size);
+char *export_chart_path(const char *report, char *picture, size_t size);
 
 #endif

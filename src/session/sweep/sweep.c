@@ -98,7 +98,7 @@ static bool make_cells(struct sweep *sweep, struct sweep_grid *grid, struct erro
     return true;
 }
 
-bool sweep_make(struct sweep *sweep, struct sweep_grid *grid, struct error *error)
+bool sweep_create(struct sweep *sweep, struct sweep_grid *grid, struct error *error)
 {
     *sweep = (struct sweep){0};
     return sweep_grid_make_absolute(grid, error) && make_cells(sweep, grid, error);
@@ -125,7 +125,7 @@ bool sweep_find(struct sweep *sweep, struct error *error)
     return true;
 }
 
-bool sweep_keep(struct sweep *sweep, struct error *error)
+bool sweep_save(struct sweep *sweep, struct error *error)
 {
     free(sweep->directory);
     sweep->directory = sweep_files_directory(sweep->grid.name, error);
@@ -349,11 +349,11 @@ char *sweep_run_directory(const struct sweep_cell *cell, struct error *error)
     return directory;
 }
 
-void sweep_watch(struct sweep *sweep, size_t index)
+void sweep_read_progress(struct sweep *sweep, size_t index)
 {
     struct sweep_cell *cell = &sweep->cells[index];
     if (cell->state == SWEEP_RUNNING)
-        sweep_files_watch(sweep->directory, cell);
+        sweep_files_read_progress(sweep->directory, cell);
 }
 
 /* --- working --- */
@@ -402,8 +402,8 @@ int sweep_claim(struct sweep *sweep, size_t index, struct error *error)
     return sweep_files_claim(sweep->directory, sweep->cells[index].id, error);
 }
 
-bool sweep_note(struct sweep *sweep, size_t index, const char *run, const struct error *failure,
-                struct error *error)
+bool sweep_record_run(struct sweep *sweep, size_t index, const char *run,
+                      const struct error *failure, struct error *error)
 {
     struct sweep_cell *cell = &sweep->cells[index];
     if (run != cell->run)
@@ -411,9 +411,9 @@ bool sweep_note(struct sweep *sweep, size_t index, const char *run, const struct
     return sweep_files_write_cell(sweep->directory, cell, failure, error);
 }
 
-bool sweep_forget(struct sweep *sweep, size_t index, struct error *error)
+bool sweep_reset_cell(struct sweep *sweep, size_t index, struct error *error)
 {
-    bool forgotten = sweep_note(sweep, index, NULL, NULL, error);
+    bool forgotten = sweep_record_run(sweep, index, NULL, NULL, error);
     if (forgotten)
         sweep_refresh(sweep, index);
     return forgotten;

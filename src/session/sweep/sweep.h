@@ -28,7 +28,7 @@ enum sweep_state {
     SWEEP_DONE,        /* is not computed again */
     SWEEP_DIVERGED,    /* the loss became NaN or infinite; this result is final */
     SWEEP_INTERRUPTED, /* will be resumed (sweep_unfinished) */
-    SWEEP_FAILED,      /* is tried again only on request (sweep_forget) */
+    SWEEP_FAILED,      /* is tried again only on request (sweep_reset_cell) */
     SWEEP_CANNOT_FIT,  /* the memory forecast exceeds the free memory */
     SWEEP_SKIPPED,     /* the configuration is impossible, such as shift in an mlp */
     SWEEP_STATES
@@ -75,9 +75,9 @@ bool sweep_list(char ***names, size_t *count, struct error *error);
 /* Creates a sweep from a grid: settles the grid, makes its paths absolute and expands it into
  * waiting cells. On success the sweep owns the grid's axes. Writes nothing. Refuses a grid in which
  * two cells are equal. */
-bool sweep_make(struct sweep *sweep, struct sweep_grid *grid, struct error *error);
+bool sweep_create(struct sweep *sweep, struct sweep_grid *grid, struct error *error);
 /* Creates the sweep's folder and writes grid.json. */
-bool sweep_keep(struct sweep *sweep, struct error *error);
+bool sweep_save(struct sweep *sweep, struct error *error);
 /* Sets the folder of an earlier sweep of this name, if there is one, so that its states can be
  * read. */
 bool sweep_find(struct sweep *sweep, struct error *error);
@@ -93,7 +93,7 @@ void sweep_refresh_claimed(struct sweep *sweep, size_t index);
 /* Reads the result of a computed cell from its whole journal, unless it was read before. */
 void sweep_read_result(struct sweep *sweep, size_t index);
 /* Updates the progress of a cell that another process computes. */
-void sweep_watch(struct sweep *sweep, size_t index);
+void sweep_read_progress(struct sweep *sweep, size_t index);
 
 /* Returns the folder of a computed cell's run, owned by the caller, or NULL. */
 char *sweep_run_directory(const struct sweep_cell *cell, struct error *error);
@@ -124,9 +124,9 @@ char *sweep_unfinished(const struct sweep *sweep, size_t index);
 int sweep_claim(struct sweep *sweep, size_t index, struct error *error);
 /* Records which run computes the cell, or, with `run` NULL or "", the failure before there was a
  * run. */
-bool sweep_note(struct sweep *sweep, size_t index, const char *run, const struct error *failure,
-                struct error *error);
+bool sweep_record_run(struct sweep *sweep, size_t index, const char *run,
+                      const struct error *failure, struct error *error);
 /* Makes a failed cell wait again. Its run is not removed. */
-bool sweep_forget(struct sweep *sweep, size_t index, struct error *error);
+bool sweep_reset_cell(struct sweep *sweep, size_t index, struct error *error);
 
 #endif

@@ -89,7 +89,7 @@ bool sweep_estimate_add_run(struct sweep_estimate *estimate, const char *directo
     return learn(estimate, &outline.config, &figures, error);
 }
 
-bool sweep_estimate_add_kept(struct sweep_estimate *estimate, size_t limit, struct error *error)
+bool sweep_estimate_add_runs(struct sweep_estimate *estimate, size_t limit, struct error *error)
 {
     char **ids;
     size_t count;

@@ -34,7 +34,7 @@ bool sweep_estimate_add_cell(struct sweep_estimate *estimate, const struct sweep
 bool sweep_estimate_add_run(struct sweep_estimate *estimate, const char *directory,
                             struct error *error);
 /* Adds the times of the newest saved runs, at most `limit` of them. */
-bool sweep_estimate_add_kept(struct sweep_estimate *estimate, size_t limit, struct error *error);
+bool sweep_estimate_add_runs(struct sweep_estimate *estimate, size_t limit, struct error *error);
 
 /* Returns the estimated seconds of a cell whose forecast is known, or a negative number if no
  * similar run was measured. */

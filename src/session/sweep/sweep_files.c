@@ -282,7 +282,7 @@ static bool take_start(void *context, const struct json *line, struct error *err
     return false; /* there is no earlier line */
 }
 
-void sweep_files_watch(const char *directory, struct sweep_cell *cell)
+void sweep_files_read_progress(const char *directory, struct sweep_cell *cell)
 {
     cell->run[0] = '\0';
     sweep_files_read_cell(directory, cell);

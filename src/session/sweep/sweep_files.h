@@ -26,6 +26,6 @@ bool sweep_files_is_claimed(const char *directory, const char *id);
 char *sweep_files_run(const char *run);
 
 /* Reads cell.json again and sets iteration and iterations from the end of its run's journal. */
-void sweep_files_watch(const char *directory, struct sweep_cell *cell);
+void sweep_files_read_progress(const char *directory, struct sweep_cell *cell);
 
 #endif

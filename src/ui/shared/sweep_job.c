@@ -64,7 +64,7 @@ bool sweep_job_learn(struct sweep_job *job)
     if (job->learnt)
         return false;
     job->learnt = true;
-    sweep_estimate_add_kept(&job->estimate, KEPT_LOOKED_AT, NULL);
+    sweep_estimate_add_runs(&job->estimate, KEPT_LOOKED_AT, NULL);
     return true;
 }
 
@@ -93,8 +93,8 @@ bool sweep_job_start(struct sweep_job *job, struct sweep_grid *grid, struct erro
     if (!refuse_while_on(job, error))
         return false;
     sweep_free(&job->sweep);
-    return sweep_make(&job->sweep, grid, error) && take_sweep(job, error) &&
-           sweep_keep(&job->sweep, error) && sweep_job_go_on(job, error);
+    return sweep_create(&job->sweep, grid, error) && take_sweep(job, error) &&
+           sweep_save(&job->sweep, error) && sweep_job_go_on(job, error);
 }
 
 bool sweep_job_open(struct sweep_job *job, const char *name, struct error *error)
@@ -144,7 +144,7 @@ static void refuse_cell(struct sweep_job *job, size_t index, const struct error 
     cell->state = refusal->kind == ERROR_MEMORY ? SWEEP_CANNOT_FIT : SWEEP_FAILED;
     cell->reason = *refusal;
     if (cell->state == SWEEP_FAILED)
-        sweep_note(&job->sweep, index, NULL, refusal, NULL);
+        sweep_record_run(&job->sweep, index, NULL, refusal, NULL);
 }
 
 /* What was interrupted goes on. */
@@ -177,7 +177,7 @@ static void start_cell(struct sweep_job *job, struct run_list *runs, size_t inde
         error = entry->error;
     }
     if (!entry || !entry->run ||
-        !sweep_note(&job->sweep, index, run_facts(entry->run)->id, NULL, &error)) {
+        !sweep_record_run(&job->sweep, index, run_facts(entry->run)->id, NULL, &error)) {
         if (entry && entry->run)
             run_send(entry->run, COMMAND_STOP, 0);
         refuse_cell(job, index, &error);
@@ -247,7 +247,7 @@ static void poll_elsewhere(struct sweep_job *job)
         if (!is_elsewhere(job, i))
             continue;
         sweep_refresh(&job->sweep, i);
-        sweep_watch(&job->sweep, i);
+        sweep_read_progress(&job->sweep, i);
         take_result(job, i);
     }
 }

@@ -123,16 +123,16 @@ static void put_path(struct writer *writer, const struct advice *advice)
 {
     static const char *const questions[] = {
         [ADVISE_MEETS] = N_("Does it meet the requirements as it is?"),
-        [ADVISE_HURRY] = N_("Is it to be faster?"),
+        [ADVISE_NEEDS_SPEED] = N_("Is it to be faster?"),
         [ADVISE_POWERFUL] = N_("Is the device a powerful one?"),
     };
     static const char *const replies[] = {
         [ADVISE_NO] = N_("no"), [ADVISE_YES] = N_("yes"), [ADVISE_UNKNOWN] = N_("not known yet")};
     put(writer, 0, ROLE_HEADING, _("The way through the flowchart"));
     for (size_t i = 0; i < advice->path_count; i++) {
-        const struct advise_fork *fork = &advice->path[i];
+        const struct advise_decision *fork = &advice->path[i];
         char question[160], text[256];
-        if (fork->question == ADVISE_DOES)
+        if (fork->question == ADVISE_SUFFICES)
             snprintf(question, sizeof question, _("Does %s do?"), fork->technique);
         else
             snprintf(question, sizeof question, "%s", gettext(questions[fork->question]));

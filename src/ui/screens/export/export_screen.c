@@ -31,7 +31,8 @@ static const struct {
     [EXPORT_REPORT_PICTURE] = {".md", N_("Markdown: a report and its picture")},
 };
 
-_Static_assert((int)EXPORT_FORMATS <= (int)DIALOG_MAX_VALUES, "the dialog has a place for each format");
+_Static_assert((int)EXPORT_FORMATS <= (int)DIALOG_MAX_VALUES,
+               "the dialog has a place for each format");
 
 /* The answers of the dialog so far. */
 struct export_state {
@@ -123,7 +124,7 @@ static bool replaces(enum export_format format, const char *path)
     char other[sizeof((struct dialog *)0)->edit.text + 32];
     glob_t found;
     if (format != EXPORT_CSV) {
-        export_picture_path(path, other, sizeof other);
+        export_chart_path(path, other, sizeof other);
         return file_exists(path) || (format == EXPORT_REPORT_PICTURE && file_exists(other));
     }
     snprintf(other, sizeof other, "%s/loss_*_tinca.csv", path);

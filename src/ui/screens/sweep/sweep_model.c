@@ -36,7 +36,7 @@ static void plan_anew(struct sweep_model *model)
     model->problem = (struct error){0};
     if (!sweep_set_grid(&model->set, &grid, &model->problem))
         return;
-    if (sweep_make(&model->plan, &grid, &model->problem))
+    if (sweep_create(&model->plan, &grid, &model->problem))
         sweep_find(&model->plan, NULL);
     sweep_grid_free(&grid);
 }

@@ -153,7 +153,7 @@ static void wait_again(struct app *app)
                   job->sweep.cells[view->selected].state == SWEEP_FAILED;
     if (!failed)
         app_say(app, ROLE_WARNING, "%s", _("Only a cell that failed can be tried again."));
-    else if (!sweep_forget(&job->sweep, view->selected, &error))
+    else if (!sweep_reset_cell(&job->sweep, view->selected, &error))
         app_say_error(app, &error);
     else {
         job->tried[view->selected] = false;
