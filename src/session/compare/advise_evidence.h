@@ -28,6 +28,7 @@ void advise_note_question(struct advise_inquiry *inquiry, enum advise_question q
  * settings of an existing run. */
 void advise_note_untrained(struct advise_inquiry *inquiry, const char *technique);
 
+/* Returns a row of the comparison. */
 const struct compare_row *advise_row(const struct advise_inquiry *inquiry, size_t row);
 
 /* Returns whether the row is a run of the network in question, with any technique. */

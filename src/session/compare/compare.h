@@ -66,6 +66,7 @@ bool compare_add_published(struct comparison *comparison, struct error *error);
  * have a column. Call it when all rows are added. */
 void compare_complete(struct comparison *comparison);
 
+/* Frees the rows, and sets the comparison to {0}. */
 void compare_free(struct comparison *comparison);
 
 /* Sorts the rows by a column: network, run, top1, e_p, parameters, flops, size, memory, ms (the
@@ -92,14 +93,16 @@ enum compare_relation { COMPARE_UNRELATED, COMPARE_DISTINGUISHABLE, COMPARE_INDI
 enum compare_relation compare_rows(const struct comparison *comparison, size_t device, size_t a,
                                    size_t b);
 
-/* A time that is missing from a row, and the command that measures it. compare_gap returns false if
- * the row's time on that device is known. */
+/* A time that is missing from a row, and the command that measures it. */
 struct compare_gap {
     size_t row;
     bool stale; /* measured before the model changed */
     char what[96];
     char command[1024];
 };
+
+/* Finds out whether the time of a row on a device is missing. Returns false if it is known or
+ * cannot be measured; else fills `gap`. */
 bool compare_gap(const struct comparison *comparison, size_t row, size_t device,
                  struct compare_gap *gap);
 
@@ -115,9 +118,13 @@ size_t compare_threads(const struct comparison *comparison, const char *device);
 
 enum compare_format { COMPARE_TEXT, COMPARE_JSON, COMPARE_CSV, COMPARE_MARKDOWN };
 
-/* The table as texts: number of columns, heading of a column, text of a cell. */
+/* Returns the number of columns of the table as the user sees it. */
 size_t compare_columns(const struct comparison *comparison);
+
+/* Writes the heading of a column. Returns `text`. */
 char *compare_heading(const struct comparison *comparison, size_t column, char *text, size_t size);
+
+/* Writes the text of a cell. Returns `text`. */
 char *compare_cell(const struct comparison *comparison, size_t row, size_t column, char *text,
                    size_t size);
 

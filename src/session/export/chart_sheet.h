@@ -23,6 +23,8 @@ void sheet_text(const struct sheet *sheet, double x, double y, double align, dou
 /* The same upwards: along the y axis. */
 void sheet_text_upwards(const struct sheet *sheet, double x, double y, double align, double room,
                         const char *text, const struct canvas_font *font);
+
+/* Returns the length of a text in points. */
 double sheet_text_width(const struct sheet *sheet, const char *text,
                         const struct canvas_font *font);
 

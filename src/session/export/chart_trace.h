@@ -48,6 +48,8 @@ bool traces_are_smoothed_alike(struct run *const *runs, size_t count);
 
 /* Returns whether the curve has one point for each validation and none for each iteration. */
 bool trace_is_validation(const struct trace *trace);
+
+/* Returns the number of points of the curve. */
 size_t trace_point_count(const struct trace *trace);
 
 /* Sets `at` to point `i`. Call it for i = 0, 1, 2, ... in turn, since the smoothed loss follows

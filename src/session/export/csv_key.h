@@ -21,6 +21,8 @@ struct csv_key {
 /* Finds the columns that tell the `count` runs of a table apart. csv_key_free frees them. */
 bool csv_key_create(struct csv_key *key, struct run *const *runs, size_t count,
                     struct error *error);
+
+/* Frees the columns. */
 void csv_key_free(struct csv_key *key);
 
 /* Writes ",lr,seed": the names of the further columns. */

@@ -35,6 +35,8 @@ struct import_results {
  * in both cases. */
 bool import_file(const struct import_request *request, struct import_results *results,
                  struct error *error);
+
+/* Frees the results, and sets them to {0}. */
 void import_results_free(struct import_results *results);
 
 #endif

@@ -43,12 +43,16 @@ struct imported_logs {
  * found, if two frameworks are mixed, or if memory runs out. */
 bool import_logs_read(struct imported_logs *logs, const struct import_request *request, char *text,
                       struct error *error);
+
+/* Frees the logs and their points. */
 void import_logs_free(struct imported_logs *logs);
 
 /* --- import_csv.c --- */
 
 /* Returns whether the text is one of the studies' tables. */
 bool import_csv_is(const char *text);
+
+/* Reads one of the studies' tables from `text`, and modifies it. */
 bool import_csv_read(struct imported_logs *logs, const struct import_request *request, char *text,
                      struct error *error);
 

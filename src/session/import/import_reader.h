@@ -65,10 +65,14 @@ void import_find_quoted(const char *line, const char *key, char *text, size_t si
 /* Adds an iteration. If the log goes back, the training was resumed there, and the later values
  * replace the earlier ones. A repeated line is ignored. Returns false if memory runs out. */
 bool import_add_point(struct import_reader *reader, uint64_t iteration, float loss, float caffe);
+
+/* Adds a validation with unknown values. Returns false if memory runs out. */
 bool import_add_validation(struct import_reader *reader, uint64_t iteration);
 
 /* Returns the last point, or NULL. */
 struct series_point *import_last_point(struct imported_log *log);
+
+/* Returns the last validation, or NULL. */
 struct series_validation *import_last_validation(struct imported_log *log);
 
 #endif

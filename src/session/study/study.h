@@ -104,6 +104,7 @@ struct study_result {
     double real_recognised; /* the same for real images, to check the participants */
 };
 
+/* Evaluates the votes. */
 void study_result(const struct study *study, struct study_result *result);
 
 /* --- what was published --- */

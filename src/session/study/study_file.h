@@ -22,6 +22,8 @@ struct study_file {
  * missing file reads as an empty one. */
 bool study_file_read(struct study_file *file, const char *path, bool must_exist,
                      struct error *error);
+
+/* Frees the studies of a file. */
 void study_file_free(struct study_file *file);
 
 /* Returns whether `participant` can vote on `study`: the file is readable and its folder writable,

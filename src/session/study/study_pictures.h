@@ -48,6 +48,8 @@ struct study_job {
     struct study study;
     struct study_pictures pictures;
 };
+
+/* Starts the job in a thread. Returns NULL with an error. */
 struct errand *study_pictures_start(struct study_job *job, struct error *error);
 
 /* The same with the PNG and JPEG files of two folders. Files with the same name, apart from the
@@ -65,8 +67,14 @@ bool study_pictures_create(struct study_pictures *pictures, const struct study *
 
 /* The 64-bit FNV-1a hash (Fowler, Noll, Vo), continued from `hash`. */
 #define STUDY_HASH_BEGIN UINT64_C(14695981039346656037)
+
+/* Returns `hash` continued over `count` bytes. */
 uint64_t study_hash(uint64_t hash, const void *bytes, size_t count);
+
+/* Returns `hash` continued over size and pixels of an image. */
 uint64_t study_hash_image(uint64_t hash, const struct image *image);
+
+/* Sets study->fingerprint to the hash as text. */
 void study_set_fingerprint(struct study *study, uint64_t hash);
 
 #endif

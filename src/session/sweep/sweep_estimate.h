@@ -45,6 +45,8 @@ struct sweep_time {
     double seconds;        /* the sum, as if they ran one after the other */
     size_t known, unknown; /* cells with and without an estimate */
 };
+
+/* Returns the time that the waiting and running cells still need. */
 struct sweep_time sweep_estimate_left(const struct sweep_estimate *estimate,
                                       const struct sweep *sweep);
 

@@ -15,10 +15,16 @@ bool sweep_files_read_grid(const char *name, struct sweep_grid *grid, struct err
 
 /* Fills run and reason from cell.json, or leaves them if the file is missing or damaged. */
 void sweep_files_read_cell(const char *directory, struct sweep_cell *cell);
+
+/* Writes run and reason to cell.json. */
 bool sweep_files_write_cell(const char *directory, const struct sweep_cell *cell,
                             const struct error *failure, struct error *error);
 
+/* Locks a cell. Returns a descriptor, or -1 with an error, of kind ERROR_NONE if another process
+ * holds the lock. */
 int sweep_files_claim(const char *directory, const char *id, struct error *error);
+
+/* Returns whether a process holds the lock of a cell. */
 bool sweep_files_is_claimed(const char *directory, const char *id);
 
 /* Returns the folder of a cell's run, owned by the caller, or NULL if it has none or memory runs

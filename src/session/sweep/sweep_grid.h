@@ -60,6 +60,8 @@ bool sweep_grid_vary(struct sweep_grid *grid, const char *key, const char *value
 bool sweep_grid_vary_setting(struct sweep_grid *grid, const char *setting, struct error *error);
 /* Removes an axis. */
 void sweep_grid_clear(struct sweep_grid *grid, const char *key);
+
+/* Returns the axis of a setting, or NULL. */
 const struct sweep_axis *sweep_grid_axis(const struct sweep_grid *grid, const char *key);
 bool sweep_grid_varies(const struct sweep_grid *grid, const char *key); /* has several values */
 
@@ -72,6 +74,7 @@ bool sweep_grid_settle(struct sweep_grid *grid, struct error *error);
 
 /* --- cells of a settled grid --- */
 
+/* Returns the number of cells, or any number above SWEEP_MAX_CELLS if there are too many. */
 size_t sweep_grid_cells(const struct sweep_grid *grid);
 /* Sets the configuration and the id of a cell; `id` has SWEEP_ID bytes. */
 bool sweep_grid_cell(const struct sweep_grid *grid, size_t index, struct run_config *config,
@@ -82,6 +85,8 @@ size_t sweep_grid_place(const struct sweep_grid *grid, size_t index, size_t axis
 /* Returns the number of columns of the cells' table, which are the batches: row = index / columns.
  */
 size_t sweep_grid_columns(const struct sweep_grid *grid);
+
+/* Returns the number of devices. */
 size_t sweep_grid_devices(const struct sweep_grid *grid);
 /* Writes what the cells of a row share, "resnet20-shift, lr 0.1, cuda". The device is included if
  * `with_device` is set and there are several. Returns `text`. */
