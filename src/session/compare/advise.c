@@ -168,7 +168,7 @@ static void follow(struct advise_inquiry *inquiry)
     }
 }
 
-/* --- what is asked about --- */
+/* --- network and data set --- */
 
 /* Refuses the name of a network with a technique: the question concerns the plain network. */
 static bool check_name(const char *network, struct error *error)

@@ -2,8 +2,8 @@
  *
  * Parameters, FLOPs and the validation accuracy come from the run, times only from its
  * measurements, the size from the model file. The accuracy is that of the best validation, because
- * that is the model that a run saves as best; without validation it is the one that tinca measure
- * computed.
+ * that is the model that a run saves as best; without validation it is the accuracy that `tinca
+ * measure` computed.
  */
 #include "session/compare/compare.h"
 
@@ -140,7 +140,7 @@ bool compare_add_run(struct comparison *comparison, const struct run *run, struc
     return added;
 }
 
-/* --- what is known of all --- */
+/* --- completing and freeing the table --- */
 
 static bool may_be_measured(const struct compare_row *row)
 {
@@ -233,7 +233,7 @@ bool compare_add_published(struct comparison *comparison, struct error *error)
            add_device(comparison, published_cpu, error);
 }
 
-/* --- relations --- */
+/* --- comparing two times --- */
 
 /* Returns the row's measurement on a device, current or stale, or NULL. */
 static const struct measurement *find_entry(const struct comparison *comparison, size_t row,

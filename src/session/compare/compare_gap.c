@@ -1,4 +1,4 @@
-/* Finds the times that a table lacks, and words the commands that measure them. */
+/* Finds the times that a table lacks, and writes the commands that measure them. */
 #include "session/compare/compare.h"
 
 #include "base/language.h"

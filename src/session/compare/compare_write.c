@@ -155,7 +155,7 @@ char *compare_cell(const struct comparison *comparison, size_t row, size_t colum
     return character_replace_hidden(text);
 }
 
-/* --- what stands below a table --- */
+/* --- notes below a table --- */
 
 static bool times_are_apart(const struct comparison *comparison, size_t device)
 {

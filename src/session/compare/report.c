@@ -27,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- words --- */
+/* --- formatting --- */
 
 static void put_row(struct text *text, const char *label, const char *value)
 {
@@ -294,7 +294,7 @@ static bool put_run(struct text *text, const struct run *run, struct error *erro
     return true;
 }
 
-/* --- the whole --- */
+/* --- the document --- */
 
 static void put_host(struct text *text)
 {

@@ -101,7 +101,8 @@ typedef const struct canvas_module *canvas_module_function(void);
  * ERROR_UNSUPPORTED when there is no usable module. Thread-safe. */
 const struct canvas_module *canvas_load(struct error *error);
 
-/* The same for the module at `path`, without remembering it: for tests. */
+/* Opens the module at `path` and returns its table, like canvas_load, but does not store it for
+ * later calls. For tests. */
 const struct canvas_module *canvas_load_from(const char *path, struct error *error);
 
 #endif

@@ -112,9 +112,9 @@ static void word_heading(struct page *page, struct run *const *runs, size_t coun
 static double draw_heading(const struct page *page)
 {
     const struct canvas_font bold = {.colour = sheet_ink, .size = SHEET_TEXT + 2, .bold = true};
-    const double room = page->sheet.width - LEFT - RIGHT;
-    sheet_text(&page->sheet, LEFT, EDGE + 8, 0, room, page->title.data, &bold);
-    sheet_text(&page->sheet, LEFT, EDGE + 20, 0, room, page->details.data, &sheet_quiet_label);
+    const double width = page->sheet.width - LEFT - RIGHT;
+    sheet_text(&page->sheet, LEFT, EDGE + 8, 0, width, page->title.data, &bold);
+    sheet_text(&page->sheet, LEFT, EDGE + 20, 0, width, page->details.data, &sheet_quiet_label);
     return EDGE + 26;
 }
 

@@ -1,7 +1,7 @@
 /* Texts and straight lines on a chart.
  *
- * Texts come from gettext in the locale's character set, and from run names in any bytes at all,
- * while Cairo wants valid UTF-8 and fails on anything else. So every text is converted first. */
+ * Messages have the locale's character set, and run names may contain any bytes, but Cairo fails on
+ * text that is not valid UTF-8. Therefore every text is converted first. */
 #include "session/export/chart_sheet.h"
 
 #include "base/character.h"
@@ -37,8 +37,9 @@ static void append_utf8(struct text *text, uint32_t code)
     text_append_bytes(text, bytes, count);
 }
 
-/* Returns the length of the character at `from` and sets *code: UTF-8 if it is that, else a
- * character of the locale's set (glibc's wchar_t is Unicode), else a question mark for one byte. */
+/* Returns the length in bytes of the character at `from` and sets *code to its Unicode number.
+ * Bytes that are not UTF-8 are read in the locale's character set (glibc's wchar_t is Unicode); a
+ * byte that is invalid there, too, becomes a question mark. */
 static size_t decode(const char *from, uint32_t *code)
 {
     wchar_t wide;
@@ -91,36 +92,37 @@ double sheet_text_width(const struct sheet *sheet, const char *text, const struc
     return width;
 }
 
-/* Returns the length of `text` in `font`, whose size is first reduced until it fits into `room`. */
-static double fit(const struct sheet *sheet, const char *text, double room,
+/* Returns the length of `text` in `font`, whose size is first reduced until it fits into `limit`.
+ */
+static double fit(const struct sheet *sheet, const char *text, double limit,
                   struct canvas_font *font)
 {
     const double width = sheet->draw->text_width(sheet->canvas, text, font);
-    if (width <= room || !(room > 0))
+    if (width <= limit || !(limit > 0))
         return width;
-    font->size *= room / width;
-    return room;
+    font->size *= limit / width;
+    return limit;
 }
 
-static void draw_text(const struct sheet *sheet, struct canvas_point at, double align, double room,
+static void draw_text(const struct sheet *sheet, struct canvas_point at, double align, double limit,
                       const char *text, struct canvas_font font, bool upwards)
 {
     struct text buffer = {0};
     const char *utf8 = to_utf8(text, &buffer);
-    const double before = align * fit(sheet, utf8, room, &font);
+    const double before = align * fit(sheet, utf8, limit, &font);
     sheet->draw->text(sheet->canvas, upwards ? at.x : at.x - before, upwards ? at.y + before : at.y,
                       utf8, &font, upwards);
     text_free(&buffer);
 }
 
-void sheet_text(const struct sheet *sheet, double x, double y, double align, double room,
+void sheet_text(const struct sheet *sheet, double x, double y, double align, double limit,
                 const char *text, const struct canvas_font *font)
 {
-    draw_text(sheet, (struct canvas_point){x, y}, align, room, text, *font, false);
+    draw_text(sheet, (struct canvas_point){x, y}, align, limit, text, *font, false);
 }
 
-void sheet_text_upwards(const struct sheet *sheet, double x, double y, double align, double room,
+void sheet_text_upwards(const struct sheet *sheet, double x, double y, double align, double limit,
                         const char *text, const struct canvas_font *font)
 {
-    draw_text(sheet, (struct canvas_point){x, y}, align, room, text, *font, true);
+    draw_text(sheet, (struct canvas_point){x, y}, align, limit, text, *font, true);
 }

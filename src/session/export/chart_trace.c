@@ -3,7 +3,7 @@
  * Colours are those of Okabe and Ito ("Color universal design", 2008), which people with any kind
  * of colour vision can tell apart; their yellow is left out, since it is lost on white paper. Some
  * of them have the same lightness, so curves also differ by their dashes: 6 colours and 4 patterns
- * give every one of CHART_MAX_RUNS runs a look of its own, also in a grey print. */
+ * give each of CHART_MAX_RUNS runs a different line, also in a grey print. */
 #include "session/export/chart_trace.h"
 
 #include "base/file.h"

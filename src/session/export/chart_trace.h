@@ -10,7 +10,7 @@ enum trace_value {
     TRACE_SMOOTHED,
     TRACE_CAFFE, /* the loss as Caffe averages it */
     TRACE_DISCRIMINATOR,
-    TRACE_VALIDATION, /* from here on: one point for each validation */
+    TRACE_VALIDATION, /* this and the following have one point for each validation */
     TRACE_TOP1,
     TRACE_TOP5,
     TRACE_PIXELS
@@ -32,7 +32,7 @@ struct traces {
     size_t count;
 };
 
-/* The values that are read from one point to the next. Starts as {.smoothed = NAN}. */
+/* A point of a curve, and the smoothing up to it. Starts as {.smoothed = NAN}. */
 struct trace_position {
     double smoothed;
     double x, y;
@@ -43,7 +43,7 @@ struct trace_position {
 void traces_choose(struct traces *losses, struct traces *accuracies, struct run *const *runs,
                    size_t count);
 
-/* Returns whether one description of the smoothed loss is true of all runs. */
+/* Returns whether the losses of all runs are smoothed in the same way. */
 bool traces_are_smoothed_alike(struct run *const *runs, size_t count);
 
 /* Returns whether the curve has one point for each validation and none for each iteration. */
@@ -57,7 +57,7 @@ size_t trace_point_count(const struct trace *trace);
 void trace_read_point(const struct trace *trace, enum chart_x kind, size_t i,
                       struct trace_position *at);
 
-/* Returns the x value of a moment that is known by all three measures. */
+/* Returns the one of the three values (seconds since the start) that the x axis shows. */
 double trace_x(enum chart_x kind, double iteration, double epoch, double seconds);
 
 /* Sets the dashes of `pen` to those of the trace; 0 is solid. */

@@ -72,8 +72,8 @@ struct table {
     void (*put)(FILE *stream, const struct csv_key *key, const struct run *run);
 };
 
-/* Writes the rows of the runs with the same source as run `first`; with `sources` NULL, those of
- * all runs from there on. */
+/* Writes the rows of the runs with the same source as run `first`. If `sources` is NULL, it writes
+ * the rows of all runs from `first` on. */
 static void put_table(FILE *stream, const struct table *table, const struct csv_key *key,
                       struct run *const *runs, const struct source *sources, size_t count,
                       size_t first)

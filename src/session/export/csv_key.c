@@ -25,8 +25,8 @@ void csv_clean(const char *name, char *out, size_t size)
     out[i] = '\0';
 }
 
-/* Writes "network,mode,batch", how every row begins. The technique is part of the name, as in the
- * studies.
+/* Writes the beginning of every row, "network,mode,batch". The technique is part of the name, as in
+ * the studies.
  */
 static void row_head(const struct run *run, char *head, size_t size)
 {
@@ -38,7 +38,7 @@ static void row_head(const struct run *run, char *head, size_t size)
              mode_of(run), run_config(run)->batch);
 }
 
-/* --- what tells runs apart --- */
+/* --- settings in which runs differ --- */
 
 /* Writes a setting as a table shows it. */
 static void shown_value(const struct run *run, const char *field, char *shown)

@@ -18,7 +18,7 @@ struct csv_key {
     bool with_id;
 };
 
-/* Finds the columns that tell the `count` runs of a table apart. csv_key_free frees them. */
+/* Finds the settings that distinguish the `count` runs of a table. csv_key_free frees them. */
 bool csv_key_create(struct csv_key *key, struct run *const *runs, size_t count,
                     struct error *error);
 

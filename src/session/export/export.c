@@ -1,5 +1,5 @@
-/* Writes the session file. Heads and settings are built as JSON trees; the curves, which may have
- * millions of numbers, are written directly to the file. */
+/* Writes the session file. Metadata and settings are built as JSON trees; the curves, which may
+ * have millions of numbers, are written directly to the file. */
 #include "session/export/export.h"
 
 #include "base/clock.h"
@@ -198,7 +198,7 @@ static bool put_memory(FILE *stream, const struct run_facts *facts, struct error
     return put_tree(stream, "memory_forecast", tree, tree && complete, error);
 }
 
-/* Returns the status as the file has it: a run that is not over is "running". */
+/* Returns the word for the status in the file: "running" for any run that has not ended. */
 static const char *status_word(enum run_status status)
 {
     return run_status_name(run_status_is_over(status) ? status : RUN_RUNNING);

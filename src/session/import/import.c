@@ -40,7 +40,7 @@ static bool read_file(const struct import_request *request, struct imported_logs
     return read;
 }
 
-/* --- what is known --- */
+/* --- settings --- */
 
 static bool put_count(struct run_config *config, const char *key, size_t value, struct error *error)
 {
@@ -81,7 +81,7 @@ static bool fill_config(const struct import_request *request, const struct impor
            put_number(config, "weight-decay", log->weight_decay);
 }
 
-/* --- what follows from the points --- */
+/* --- means and findings computed from the points --- */
 
 static size_t images_of(const struct import_request *request, const struct imported_log *log)
 {
@@ -282,7 +282,7 @@ static bool write_run(const struct import_request *request, const struct importe
            run_files_write_summary(run->directory, &run->journal, &end, error);
 }
 
-/* --- the whole --- */
+/* --- importing a file --- */
 
 static bool import_one(const struct import_request *request, struct imported_log *log,
                        struct import_result *result, struct error *error)

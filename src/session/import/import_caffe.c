@@ -24,7 +24,7 @@ static double clock_of(const char *line)
     return (double)timegm(&parts) + seconds;
 }
 
-/* The same, continued if the log runs past the end of a year. */
+/* Returns the time like clock_of, but continues it if the log runs past the end of a year. */
 static double clock_on(struct import_reader *reader, const char *line)
 {
     const double now = clock_of(line) + reader->year;
@@ -210,7 +210,7 @@ static bool take(struct import_reader *reader, const char *line)
     return true;
 }
 
-/* --- the end --- */
+/* --- the end of the log --- */
 
 /* Removes tests without scores: old versions print scores without names, so they cannot be
  * assigned. */

@@ -4,8 +4,8 @@
  * columns after the figures also identify the training (csv_key.h). In a table of mean times each
  * training is one point without a loss.
  *
- * The file is named loss_HOST_FRAMEWORK.csv. Losses of Caffe are its running mean; so are negative
- * losses of any framework.
+ * The file is named loss_HOST_FRAMEWORK.csv. Losses of Caffe are its running mean; negative
+ * losses of any other framework also count as running means.
  */
 #include "session/import/import_log.h"
 
@@ -152,7 +152,7 @@ static bool add_row(struct table *table, const struct row *row)
     return true;
 }
 
-/* --- the whole --- */
+/* --- reading a table --- */
 
 static void settle(const struct table *table, struct imported_log *log)
 {

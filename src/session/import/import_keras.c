@@ -125,20 +125,20 @@ static void read_metrics(struct keras_epoch *epoch, const char *text)
 
 /* Stores the epoch: the last progress shown replaces earlier ones. If a training starts again, it
  * replaces the epochs that it repeats. */
-static bool keep(struct import_reader *reader, const struct keras_epoch *epoch)
+static bool store_epoch(struct import_reader *reader, const struct keras_epoch *epoch)
 {
     struct keras_epoch *last = NULL;
-    while (reader->kept_count > 0) {
-        last = &reader->kept[reader->kept_count - 1];
+    while (reader->shown_count > 0) {
+        last = &reader->shown[reader->shown_count - 1];
         if (last->number < epoch->number)
             break;
         reader->log->replaced += last->pass != epoch->pass;
-        reader->kept_count--;
+        reader->shown_count--;
     }
-    if (!memory_grow(&reader->kept, &reader->kept_capacity, reader->kept_count + 1,
-                     sizeof *reader->kept, "the log's epochs", reader->error))
+    if (!memory_grow(&reader->shown, &reader->shown_capacity, reader->shown_count + 1,
+                     sizeof *reader->shown, "the log's epochs", reader->error))
         return false;
-    reader->kept[reader->kept_count++] = *epoch;
+    reader->shown[reader->shown_count++] = *epoch;
     return true;
 }
 
@@ -162,7 +162,7 @@ static bool take_progress(struct import_reader *reader, const char *line)
     if (strstr(rest, "/sample"))
         reader->in_images = true;
     epoch.unit_seconds = read_unit(rest, strstr(rest, "/sample") ? "/sample" : "/step");
-    return isnan(epoch.loss) || keep(reader, &epoch);
+    return isnan(epoch.loss) || store_epoch(reader, &epoch);
 }
 
 static void take_fact(struct import_reader *reader, const char *line)
@@ -196,7 +196,7 @@ static void find_batch(struct import_reader *reader)
 {
     const struct import_request *request = reader->request;
     struct imported_log *log = reader->log;
-    const uint64_t total = reader->kept_count > 0 ? reader->kept[0].total : 0;
+    const uint64_t total = reader->shown_count > 0 ? reader->shown[0].total : 0;
     reader->in_images |= reader->first > 1 || (total > 0 && request->images == total);
     if (reader->in_images && total > 0)
         log->images = total;
@@ -271,17 +271,17 @@ static bool settle(struct import_reader *reader)
     find_batch(reader);
     reader->now = reader->started = 0;
     reader->log->epoch_means = true;
-    for (size_t i = 0; good && i < reader->kept_count; i++) {
-        if (steps_done(reader, &reader->kept[i]) == 0)
+    for (size_t i = 0; good && i < reader->shown_count; i++) {
+        if (steps_done(reader, &reader->shown[i]) == 0)
             good = error_set(reader->error, ERROR_INPUT, reader->request->path,
                              reader->log->images ? N_("give --batch")
                                                  : N_("give --batch and --images"),
                              "its epochs do not say how many iterations they have");
         else
-            good = add_epoch(reader, &reader->kept[i]);
+            good = add_epoch(reader, &reader->shown[i]);
     }
-    free(reader->kept);
-    reader->kept = NULL;
+    free(reader->shown);
+    reader->shown = NULL;
     return good;
 }
 

@@ -30,13 +30,13 @@ struct import_reader {
     double year;      /* seconds of the years passed since the first line */
 
     /* Keras */
-    uint64_t passes;          /* epochs started so far */
-    uint64_t epoch, epochs;   /* current epoch and their number; 0: none yet */
-    uint64_t done, total;     /* its progress, in images or steps */
-    uint64_t first;           /* smallest progress: the batch, or one step; 0: none yet */
-    bool in_images;           /* progress counts images, not steps */
-    struct keras_epoch *kept; /* epochs with a loss */
-    size_t kept_count, kept_capacity;
+    uint64_t passes;           /* epochs started so far */
+    uint64_t epoch, epochs;    /* current epoch and their number; 0: none yet */
+    uint64_t done, total;      /* its progress, in images or steps */
+    uint64_t first;            /* smallest progress: the batch, or one step; 0: none yet */
+    bool in_images;            /* progress counts images, not steps */
+    struct keras_epoch *shown; /* epochs with a loss */
+    size_t shown_count, shown_capacity;
 };
 
 /* The reader of a framework: a function for each line, and one for the end (may be NULL). Both

@@ -128,7 +128,7 @@ size_t study_count(const struct study *study, bool generated, bool practice)
     return count;
 }
 
-/* --- a participant --- */
+/* --- the order for a participant --- */
 
 /* Returns a participant's random stream: the FNV-1a hash (Fowler, Noll, Vo) of the name, above the
  * numbers of the streams that choose pictures. */
@@ -142,7 +142,8 @@ static uint32_t stream_of(const char *name)
 
 void study_order(const struct study *study, const char *participant, uint32_t *order)
 {
-    /* a random order of all; then practice moves to the front, and both parts keep their order */
+    /* Shuffle all pictures, then move practice to the front without changing either part's order.
+     */
     random_permutation(study->seed, RANDOM_STUDY, stream_of(participant), order, study->count);
     for (size_t i = 0, front = 0; i < study->count; i++) {
         const uint32_t image = order[i];

@@ -48,7 +48,7 @@ struct study {
     char fingerprint[17];           /* of the pictures; different pictures are a different study */
     uint64_t seed;
     double seconds;          /* for which each picture is shown */
-    bool training_known;     /* whether the training pictures could be compared */
+    bool training_known;     /* the training data could be read, so seen_in_training is valid */
     size_t seen_in_training; /* pictures whose pair was in the training data */
     size_t shown_twice;      /* scenes shown both as real and as generated picture */
     struct study_image *images;
@@ -107,7 +107,7 @@ struct study_result {
 /* Evaluates the votes. */
 void study_result(const struct study *study, struct study_result *result);
 
-/* --- what was published --- */
+/* --- published error rates --- */
 
 struct study_published {
     const char *network; /* "pix2pix-dsc" */

@@ -17,7 +17,7 @@
 
 enum { FORMAT_VERSION = 1 };
 
-/* --- reading: the first mistake is kept, and what follows does nothing --- */
+/* --- reading: after the first error, the remaining calls do nothing --- */
 
 struct reader {
     const struct json_document *document;
@@ -263,7 +263,7 @@ static bool write_file(const struct study_file *file, const char *path, struct e
     return written;
 }
 
-/* --- the same pictures --- */
+/* --- comparing the pictures of two studies --- */
 
 static struct study *find_study(const struct study_file *file, const char *network)
 {
@@ -285,42 +285,44 @@ static bool same_images(const struct study *a, const struct study *b)
 
 /* Refuses a study that differs from the saved one: votes can only be counted together if all
  * participants saw the same pictures. */
-static bool check_same(const struct study *kept, const struct study *study, const char *path,
+static bool check_same(const struct study *saved, const struct study *study, const char *path,
                        struct error *error)
 {
     char advice[200];
     snprintf(advice, sizeof advice,
              "give --images %zu --seed %llu --seconds %g, or another --network or --results",
-             kept->count, (unsigned long long)kept->seed, kept->seconds);
-    if (kept->seed != study->seed || kept->count != study->count || kept->seconds != study->seconds)
+             saved->count, (unsigned long long)saved->seed, saved->seconds);
+    if (saved->seed != study->seed || saved->count != study->count ||
+        saved->seconds != study->seconds)
         return error_set(error, ERROR_INPUT, path, advice,
                          "its votes on %s were asked for differently: %zu pictures of seed %llu, "
                          "%g s each",
-                         kept->network, kept->count, (unsigned long long)kept->seed, kept->seconds);
-    if (!same_images(kept, study))
+                         saved->network, saved->count, (unsigned long long)saved->seed,
+                         saved->seconds);
+    if (!same_images(saved, study))
         return error_set(error, ERROR_INPUT, path, "give another --network or --results",
-                         "its votes on %s are about other pictures (%s)", kept->network,
-                         kept->generated);
+                         "its votes on %s are about other pictures (%s)", saved->network,
+                         saved->generated);
     return true;
 }
 
 static bool check_vote(const struct study_file *file, const char *path, const struct study *study,
                        const char *participant, struct error *error)
 {
-    const struct study *kept = find_study(file, study->network);
-    if (!kept)
+    const struct study *saved = find_study(file, study->network);
+    if (!saved)
         return true;
-    for (size_t i = 0; i < kept->vote_count; i++)
-        if (strcmp(kept->votes[i].participant, participant) == 0)
+    for (size_t i = 0; i < saved->vote_count; i++)
+        if (strcmp(saved->votes[i].participant, participant) == 0)
             return error_set(error, ERROR_INPUT, participant,
                              "vote as another --participant, or on another network",
                              "this participant has voted on %s already (%s, in %s), and everyone "
                              "votes once a network",
-                             kept->network, kept->votes[i].created, path);
-    return check_same(kept, study, path, error);
+                             saved->network, saved->votes[i].created, path);
+    return check_same(saved, study, path, error);
 }
 
-/* --- adding --- */
+/* --- adding a vote --- */
 
 /* Opens the folder of `path`, and locks it if `lock` is set. Returns a descriptor, or -1 with an
  * error. */
@@ -383,13 +385,13 @@ static bool add_to_file(struct study_file *file, const char *path, const struct 
 {
     if (!check_vote(file, path, study, vote->participant, error))
         return false;
-    struct study *kept = find_study(file, study->network);
-    if (!kept)
-        kept = append_study(file, study, error);
-    if (!kept || !study_add_vote(kept, vote, error))
+    struct study *saved = find_study(file, study->network);
+    if (!saved)
+        saved = append_study(file, study, error);
+    if (!saved || !study_add_vote(saved, vote, error))
         return false;
     if (voters)
-        *voters = kept->vote_count;
+        *voters = saved->vote_count;
     return write_file(file, path, error);
 }
 

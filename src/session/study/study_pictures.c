@@ -1,4 +1,5 @@
-/* Reads pictures from two folders, and contains what this shares with pictures of a run. */
+/* Reads pictures from two folders. The functions that study_pictures_run.c also needs are here,
+ * too. */
 #include "session/study/study_pictures.h"
 
 #include "base/file.h"

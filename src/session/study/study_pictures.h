@@ -24,12 +24,12 @@ struct study_pictures {
 
 void study_pictures_free(struct study_pictures *pictures); /* sets it to {0} */
 
-/* Chooses and makes the pictures of a run whose network makes pictures. Real pictures are the
- * targets of its validation data, or of SPEC `data` unless NULL; without either, of the test split
- * of its training data. Generated pictures are the outputs of its last weights for the same inputs,
- * computed on `device` (NULL: the run's) with `threads`. The caller sets study->seed and may set
- * study->network; the function fills the rest except seconds and votes. `wanted` as in
- * study_choose. */
+/* Chooses and computes the pictures of a run whose network generates pictures. Real pictures are
+ * the targets of the data set `data` (a SPEC) if it is not NULL, else of the run's validation data,
+ * else of the test split of its training data. Generated pictures are the outputs of its last
+ * weights for the same inputs, computed on `device` (NULL: the run's) with `threads`. The caller
+ * sets study->seed and may set study->network; the function fills the rest except seconds and
+ * votes. `wanted` as in study_choose. */
 struct study_run_request {
     const char *data, *device;
     size_t threads, wanted;
@@ -40,8 +40,9 @@ bool study_pictures_of_run(struct study_pictures *pictures, struct study *study,
                            const struct run *run, const struct study_run_request *request,
                            struct error *error);
 
-/* The same for a run's folder, in a background job. `study` starts as for study_pictures_of_run.
- * The caller keeps the job alive until errand_finish returns, and owns the pictures. */
+/* The inputs and results of study_pictures_of_run for a run's folder in a background job. `study`
+ * starts as for study_pictures_of_run. The caller keeps the job alive until errand_finish returns,
+ * and owns the pictures. */
 struct study_job {
     char directory[512];
     size_t threads, wanted;
@@ -49,12 +50,12 @@ struct study_job {
     struct study_pictures pictures;
 };
 
-/* Starts the job in a thread. Returns NULL with an error. */
+/* Starts the job in a thread. Returns NULL with an error if that fails. */
 struct errand *study_pictures_start(struct study_job *job, struct error *error);
 
-/* The same with the PNG and JPEG files of two folders. Files with the same name, apart from the
- * extension, count as the same scene. Pictures of different sizes are cropped to one shape and
- * scaled to the smallest size. */
+/* Chooses and reads the pictures of a study from the PNG and JPEG files of two folders. Files with
+ * the same name, apart from the extension, count as the same scene. Pictures of different sizes are
+ * cropped to one shape and scaled to the smallest size. */
 bool study_pictures_of_folders(struct study_pictures *pictures, struct study *study,
                                const char *real, const char *generated, size_t wanted,
                                struct error *error);
@@ -65,10 +66,10 @@ bool study_pictures_of_folders(struct study_pictures *pictures, struct study *st
 bool study_pictures_create(struct study_pictures *pictures, const struct study *study,
                            struct error *error);
 
-/* The 64-bit FNV-1a hash (Fowler, Noll, Vo), continued from `hash`. */
+/* The start value of the 64-bit FNV-1a hash (Fowler, Noll, Vo). */
 #define STUDY_HASH_BEGIN UINT64_C(14695981039346656037)
 
-/* Returns `hash` continued over `count` bytes. */
+/* Returns the FNV-1a hash `hash` continued over `count` bytes. */
 uint64_t study_hash(uint64_t hash, const void *bytes, size_t count);
 
 /* Returns `hash` continued over size and pixels of an image. */

@@ -42,7 +42,7 @@ const char *sweep_state_words(enum sweep_state state)
     return gettext(states[state].words);
 }
 
-/* --- making --- */
+/* --- creating a sweep --- */
 
 static int by_id(const void *a, const void *b)
 {
@@ -257,7 +257,7 @@ size_t sweep_cell_find(const struct sweep *sweep, const char *id)
     return i;
 }
 
-/* --- what it would take --- */
+/* --- forecasts --- */
 
 void sweep_forecast(struct sweep *sweep, size_t index, size_t share)
 {
@@ -291,7 +291,7 @@ void sweep_forecast(struct sweep *sweep, size_t index, size_t share)
     cell->state = SWEEP_CANNOT_FIT;
 }
 
-/* --- what came out --- */
+/* --- results --- */
 
 static void read_findings(const struct run *run, size_t count, struct sweep_result *result)
 {
@@ -356,7 +356,7 @@ void sweep_read_progress(struct sweep *sweep, size_t index)
         sweep_files_read_progress(sweep->directory, cell);
 }
 
-/* --- working --- */
+/* --- computing cells --- */
 
 /* Returns whether a setting does not affect what a run computes. */
 static bool changes_nothing(const char *key)

@@ -87,8 +87,8 @@ void sweep_free(struct sweep *sweep); /* sets it to {0} */
 
 /* Reads the state of a cell from its files. Its forecast stays. */
 void sweep_refresh(struct sweep *sweep, size_t index);
-/* The same for a process that holds the cell's lock, since another process may have computed the
- * cell just before. */
+/* Reads the state of a cell whose lock this process holds. Call it after sweep_claim, since another
+ * process may have computed the cell just before. */
 void sweep_refresh_claimed(struct sweep *sweep, size_t index);
 /* Reads the result of a computed cell from its whole journal, unless it was read before. */
 void sweep_read_result(struct sweep *sweep, size_t index);
@@ -98,14 +98,14 @@ void sweep_read_progress(struct sweep *sweep, size_t index);
 /* Returns the folder of a computed cell's run, owned by the caller, or NULL. */
 char *sweep_run_directory(const struct sweep_cell *cell, struct error *error);
 
-/* Computes the memory forecast of a waiting cell, which takes milliseconds, and sets the state to
- * SWEEP_CANNOT_FIT or SWEEP_SKIPPED if it says so. The cell may use one `share`-th of the free
- * memory. */
+/* Computes the memory forecast of a waiting cell, which takes milliseconds. Sets the state to
+ * SWEEP_CANNOT_FIT if the memory is too small, or SWEEP_SKIPPED if the configuration is impossible.
+ * The cell may use one `share`-th of the free memory. */
 void sweep_forecast(struct sweep *sweep, size_t index, size_t share);
 
 /* Returns whether the cell is waiting or interrupted, so that a run should be started. */
 bool sweep_is_due(const struct sweep *sweep, size_t index);
-/* Returns whether its run ended, done or diverged: its figures are final. */
+/* Returns whether the cell's run is done or diverged, so that its figures are final. */
 bool sweep_is_computed(const struct sweep_cell *cell);
 /* Counts the cells in each state. */
 void sweep_count(const struct sweep *sweep, size_t counts[SWEEP_STATES]);

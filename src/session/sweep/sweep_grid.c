@@ -289,7 +289,7 @@ bool sweep_grid_vary_setting(struct sweep_grid *grid, const char *setting, struc
     return sweep_grid_vary(grid, key, equals + 1, error);
 }
 
-/* --- a study's grid --- */
+/* --- grids of the studies --- */
 
 static bool vary_unless_there(struct sweep_grid *grid, const char *key, const char *values,
                               struct error *error)
@@ -327,7 +327,7 @@ bool sweep_grid_apply(struct sweep_grid *grid, const char *preset, struct error 
            vary_unless_there(grid, "batch", found->batches, error) && add_devices(grid, error);
 }
 
-/* --- settling --- */
+/* --- completing the grid --- */
 
 /* Replaces characters that do not belong in a file name by '_'. */
 static void clean(char *text)

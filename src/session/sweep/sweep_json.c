@@ -92,7 +92,7 @@ static bool add_speedups(struct json *list, const struct sweep *sweep)
     return added;
 }
 
-/* --- the whole --- */
+/* --- the document --- */
 
 static bool add_counts(struct json *object, const struct sweep *sweep)
 {
