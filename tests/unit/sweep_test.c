@@ -254,8 +254,9 @@ static void test_estimate(void)
     tap_ok(sweep_estimate_cell(&estimate, &sweep.cells[0]) < 0, "another device tells nothing");
     time = sweep_estimate_left(&estimate, &sweep);
     tap_near(time.seconds, 40 + 80 + 5 + 10 + 20, "what is left is what waits");
-    tap_ok(strstr(sweep_time_text(&time, 1, text, sizeof text), "1 cell that cannot be told yet"),
-           "and what cannot be told is said: %s", text);
+    tap_ok(
+        strstr(sweep_time_text(&time, 1, text, sizeof text), "1 cell that cannot be estimated yet"),
+        "and what cannot be told is said: %s", text);
     sweep_estimate_free(&estimate);
     sweep_free(&sweep);
 }

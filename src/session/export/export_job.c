@@ -74,7 +74,9 @@ static void *work(void *context)
     return NULL;
 }
 
-/* Blocks signals in the new thread: the thread that reads the terminal handles them. */
+/* Starts the thread with all signals blocked, because the thread that reads the terminal handles
+ * them.
+ */
 static bool create_thread(struct export_job *job, struct error *error)
 {
     sigset_t all, before;
@@ -93,7 +95,7 @@ bool export_job_start(struct export_job *job, const struct export_request *reque
 {
     const size_t bytes = request->count * sizeof *request->items;
     if (job->on)
-        return error_set(error, ERROR_USAGE, request->path, "wait for its end",
+        return error_set(error, ERROR_USAGE, request->path, "wait until the other export ends",
                          "another export is still being written");
     if (strlen(request->path) >= sizeof job->path)
         return error_set(error, ERROR_USAGE, "an export", "choose a shorter one",

@@ -65,7 +65,7 @@ static bool read_as(struct imported_log *log, const struct import_dialect *diale
             good = dialect->take(&reader, line);
     if (good && dialect->settle)
         good = dialect->settle(&reader);
-    free(reader.kept);
+    free(reader.shown);
     /* steps are counted from 1 here */
     const bool from_zero = log->count > 0 && log->points[0].iteration == 0;
     for (size_t i = 0; from_zero && i < log->count; i++)
@@ -88,7 +88,7 @@ static bool try_dialect(struct imported_logs *logs, const struct import_dialect 
     return good;
 }
 
-/* --- the whole --- */
+/* --- reading a log --- */
 
 static bool refuse_nothing(const struct import_request *request, const char *text,
                            struct error *error)
@@ -100,7 +100,7 @@ static bool refuse_nothing(const struct import_request *request, const char *tex
     return error_set(error, ERROR_INPUT, request->path,
                      "give what Caffe, TensorFlow or Keras printed while it trained, or the "
                      "studies' loss_*.csv or times_*.csv",
-                     "no line tells a loss; looked for Caffe's \"Iteration N, loss = X\", "
+                     "no line contains a loss; looked for Caffe's \"Iteration N, loss = X\", "
                      "TensorFlow's \"step N, loss = X\", Keras's \"Epoch 1/N\" with \"- loss: X\", "
                      "and the row \"#network,mode,batch,...\"");
 }

@@ -36,7 +36,7 @@ static bool check_network(const struct network *network, struct error *error)
         return true;
     return error_set(error, ERROR_INPUT, network->name,
                      "name a run of pix2pix, or give --real and --generated",
-                     network->classes ? "this network tells classes, it makes no pictures"
+                     network->classes ? "this network classifies pictures and generates none"
                                       : "its output is no picture of its input's size");
 }
 
@@ -146,7 +146,7 @@ static bool make_picture(struct maker *maker, size_t index, const struct feed_ba
     return true;
 }
 
-static bool tell(const struct maker *maker, size_t made, struct error *error)
+static bool report_progress(const struct maker *maker, size_t made, struct error *error)
 {
     const struct study_run_request *request = maker->request;
     return !request->progress ||
@@ -163,7 +163,7 @@ static bool make_pictures(struct maker *maker, struct feed *feed, struct error *
         for (size_t i = 0; i < maker->study->count; i++) {
             if (maker->study->images[i].source != pair)
                 continue;
-            if (!make_picture(maker, i, &batch, error) || !tell(maker, ++made, error))
+            if (!make_picture(maker, i, &batch, error) || !report_progress(maker, ++made, error))
                 return false;
         }
     }

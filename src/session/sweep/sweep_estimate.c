@@ -21,7 +21,7 @@ void sweep_estimate_free(struct sweep_estimate *estimate)
     *estimate = (struct sweep_estimate){0};
 }
 
-/* --- learning --- */
+/* --- adding measured runs --- */
 
 /* Returns whether the network has its standard width: others have different FLOPs. */
 static bool is_plain(const struct run_config *config)
@@ -107,9 +107,10 @@ bool sweep_estimate_add_runs(struct sweep_estimate *estimate, size_t limit, stru
     return added;
 }
 
-/* --- telling --- */
+/* --- estimating --- */
 
-/* Returns how much a measured run differs from a cell, or infinity if it says nothing about it. */
+/* Returns how much a measured run differs from a cell, or infinity if the two cannot be
+ * compared. */
 static double distance(const struct sweep_measured *measured, const struct sweep_cell *cell)
 {
     const struct run_config *config = &cell->config;
@@ -186,8 +187,8 @@ char *sweep_time_text(const struct sweep_time *time, size_t jobs, char *text, si
         snprintf(text, size, "%s", _("not known yet"));
     else if (time->unknown > 0)
         snprintf(text, size,
-                 ngettext("about %s, and %zu cell that cannot be told yet",
-                          "about %s, and %zu cells that cannot be told yet", time->unknown),
+                 ngettext("about %s, and %zu cell that cannot be estimated yet",
+                          "about %s, and %zu cells that cannot be estimated yet", time->unknown),
                  duration, time->unknown);
     else
         snprintf(text, size, _("about %s"), duration);

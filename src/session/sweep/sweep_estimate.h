@@ -50,7 +50,7 @@ struct sweep_time {
 struct sweep_time sweep_estimate_left(const struct sweep_estimate *estimate,
                                       const struct sweep *sweep);
 
-/* Writes "about 3:07 min", "about 3:07 min, and 4 cells that cannot be told yet" or "not known
+/* Writes "about 3:07 min", "about 3:07 min, and 4 cells that cannot be estimated yet" or "not known
  * yet", for `jobs` cells at a time. Returns `text`. */
 char *sweep_time_text(const struct sweep_time *time, size_t jobs, char *text, size_t size);
 
