@@ -146,7 +146,7 @@ static bool check_output(const struct predict *predict, const struct operands *o
     const bool makes_pictures = predict->model.network->classes == 0;
     if (!makes_pictures)
         return !predict->output || error_set(error, ERROR_USAGE, "--output", "leave it out",
-                                             "this network classifies pictures and generates none");
+                                             "this network predicts classes; it makes no pictures");
     if (!predict->output)
         return error_set(error, ERROR_USAGE, operands->values[0],
                          "say where they go: -o FILE.png, or -o FOLDER",

@@ -36,7 +36,7 @@ static bool check_network(const struct network *network, struct error *error)
         return true;
     return error_set(error, ERROR_INPUT, network->name,
                      "name a run of pix2pix, or give --real and --generated",
-                     network->classes ? "this network classifies pictures and generates none"
+                     network->classes ? "this network predicts classes; it makes no pictures"
                                       : "its output is no picture of its input's size");
 }
 
