@@ -179,7 +179,7 @@ static bool check_name(const char *network, struct error *error)
         size_t length = strlen(suffixes[i]);
         if (found && (found[length] == '\0' || found[length] == '-'))
             return error_set(error, ERROR_USAGE, network, "name it without",
-                             "the network is to be named without a technique");
+                             "the network must be named without a technique");
     }
     return true;
 }
@@ -201,7 +201,7 @@ static bool choose_network(struct advise_inquiry *inquiry, struct error *error)
             snprintf(advice->network, sizeof advice->network, "%s", row->base);
     }
     return advice->network[0] || error_set(error, ERROR_USAGE, "--network", "give --network NET",
-                                           "there are no runs that would tell the network");
+                                           "there are no runs from which to take the network");
 }
 
 /* Sets advice->data, the data set on which accuracies are compared: that of the latest run,

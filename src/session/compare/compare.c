@@ -149,10 +149,10 @@ static bool may_be_measured(const struct compare_row *row)
 
 void compare_complete(struct comparison *comparison)
 {
-    size_t own = comparison->device_count - comparison->published_devices, first = 0;
+    size_t measured = comparison->device_count - comparison->published_devices, first = 0;
     while (first < comparison->count && !may_be_measured(&comparison->rows[first]))
         first++;
-    if (own > 0 || first == comparison->count)
+    if (measured > 0 || first == comparison->count)
         return;
     if (comparison->device_count == COMPARE_DEVICES)
         return;

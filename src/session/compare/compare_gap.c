@@ -46,8 +46,8 @@ bool compare_gap(const struct comparison *comparison, size_t number, size_t devi
 {
     const struct compare_row *row = &comparison->rows[number];
     const char *name = comparison->devices[device];
-    bool own = device < comparison->device_count - comparison->published_devices;
-    if (!row->run || run_facts(row->run)->imported[0] || !own ||
+    bool measurable = device < comparison->device_count - comparison->published_devices;
+    if (!row->run || run_facts(row->run)->imported[0] || !measurable ||
         compare_time(comparison, number, device))
         return false;
     bool accuracy = isnan(row->top1) && run_facts(row->run)->classes > 0;

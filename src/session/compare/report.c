@@ -227,8 +227,8 @@ static bool put_timing(struct text *text, const struct run *run, const struct ru
     text_append(
         text, "\n%s\n",
         _("An image's share of an iteration is its time divided by the batch. The intervals "
-          "are Student's; they take iterations for independent, which neighbours are not "
-          "quite."));
+          "are Student's and assume independent iterations, which neighbouring "
+          "iterations are only nearly."));
     return true;
 }
 

@@ -85,7 +85,7 @@ static struct axis choose_x(const double *range, bool log)
 /* --- heading and legend --- */
 
 /* Sets the title, and the details in the line below it. */
-static void word_heading(struct page *page, struct run *const *runs, size_t count)
+static void write_heading(struct page *page, struct run *const *runs, size_t count)
 {
     char words[96], title[160], details[400];
     const struct run_config *config = run_config(runs[0]);
@@ -190,7 +190,7 @@ static bool append_bytes(void *context, const void *bytes, size_t count)
 static bool draw_page(struct page *page, struct run *const *runs, size_t count, struct error *error)
 {
     const char *reason = "";
-    word_heading(page, runs, count);
+    write_heading(page, runs, count);
     traces_choose(&page->losses, &page->accuracies, runs, count);
     if (page->title.failed || page->details.failed)
         return error_set_memory(error, "the chart", 0);

@@ -311,7 +311,7 @@ static bool import_one(const struct import_request *request, struct imported_log
     return good;
 }
 
-static void take_back(const struct import_results *results)
+static void remove_created_runs(const struct import_results *results)
 {
     for (size_t i = 0; i < results->count; i++) {
         char *directory = run_directory_find(results->items[i].id, NULL);
@@ -341,7 +341,7 @@ bool import_file(const struct import_request *request, struct import_results *re
     const bool good =
         read_file(request, &logs, error) && import_all(request, &logs, results, error);
     if (!good) {
-        take_back(results);
+        remove_created_runs(results);
         results->count = 0;
     }
     import_logs_free(&logs);

@@ -221,7 +221,7 @@ static uint64_t steps_done(const struct import_reader *reader, const struct kera
     return reader->in_images ? steps_of(reader->log, epoch->done) : epoch->done;
 }
 
-static uint64_t steps_whole(const struct import_reader *reader, const struct keras_epoch *epoch)
+static uint64_t steps_in_epoch(const struct import_reader *reader, const struct keras_epoch *epoch)
 {
     if (epoch->total == 0)
         return steps_done(reader, epoch);
@@ -239,17 +239,17 @@ static double iteration_seconds(const struct import_reader *reader, const struct
 static bool add_epoch(struct import_reader *reader, const struct keras_epoch *epoch)
 {
     struct imported_log *log = reader->log;
-    const uint64_t done = steps_done(reader, epoch), whole = steps_whole(reader, epoch);
+    const uint64_t done = steps_done(reader, epoch), all = steps_in_epoch(reader, epoch);
     const double before = reader->now, in_iteration = iteration_seconds(reader, epoch);
     const double took = isnan(epoch->seconds) ? in_iteration * (double)done : epoch->seconds;
     reader->now = before + (isnan(took) ? 0 : took);
     reader->rate = 1 / in_iteration;
-    log->max_iterations = reader->epochs * whole;
-    log->finished = epoch->number == reader->epochs && done == whole;
-    const uint64_t iteration = (epoch->number - 1) * whole + done;
+    log->max_iterations = reader->epochs * all;
+    log->finished = epoch->number == reader->epochs && done == all;
+    const uint64_t iteration = (epoch->number - 1) * all + done;
     if (!import_add_point(reader, iteration, (float)epoch->loss, NAN))
         return false;
-    const float at = (float)((double)(epoch->number - 1) + (double)done / (double)whole);
+    const float at = (float)((double)(epoch->number - 1) + (double)done / (double)all);
     import_last_point(log)->epoch = at;
     if (isnan(took))
         import_last_point(log)->seconds = NAN;

@@ -90,7 +90,7 @@ static bool try_dialect(struct imported_logs *logs, const struct import_dialect 
 
 /* --- reading a log --- */
 
-static bool refuse_nothing(const struct import_request *request, const char *text,
+static bool refuse_no_loss(const struct import_request *request, const char *text,
                            struct error *error)
 {
     if (!text[strspn(text, " \t\r\n")])
@@ -128,7 +128,7 @@ bool import_logs_read(struct imported_logs *logs, const struct import_request *r
         if (!request->framework || strcmp(request->framework, dialects[i]->name) == 0)
             good = try_dialect(logs, dialects[i], request, text, error);
     if (good && logs->count == 0)
-        return refuse_nothing(request, text, error);
+        return refuse_no_loss(request, text, error);
     if (good && logs->count > 1)
         return refuse_mixture(request, logs, error);
     return good;

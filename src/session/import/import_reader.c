@@ -74,7 +74,7 @@ static void drop_validations(struct imported_log *log, uint64_t iteration)
         log->validation_count--;
 }
 
-static void go_back(struct imported_log *log, uint64_t iteration)
+static void drop_from(struct imported_log *log, uint64_t iteration)
 {
     const size_t before = log->count;
     while (log->count > 0 && import_last_point(log)->iteration >= iteration)
@@ -115,7 +115,7 @@ bool import_add_point(struct import_reader *reader, uint64_t iteration, float lo
     struct imported_log *log = reader->log;
     if (is_repeated(import_last_point(log), iteration, loss, caffe))
         return true;
-    go_back(log, iteration);
+    drop_from(log, iteration);
     if (isnan(reader->started))
         reader->started = reader->now;
     if (!memory_grow(&log->points, &log->capacity, log->count + 1, sizeof *log->points,

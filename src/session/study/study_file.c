@@ -295,7 +295,7 @@ static bool check_same(const struct study *saved, const struct study *study, con
     if (saved->seed != study->seed || saved->count != study->count ||
         saved->seconds != study->seconds)
         return error_set(error, ERROR_INPUT, path, advice,
-                         "its votes on %s were asked for differently: %zu pictures of seed %llu, "
+                         "its votes on %s belong to other settings: %zu pictures of seed %llu, "
                          "%g s each",
                          saved->network, saved->count, (unsigned long long)saved->seed,
                          saved->seconds);

@@ -29,8 +29,8 @@ static bool is_plain(const struct run_config *config)
     return config->width_rate == 0 && config->block_rate == 0 && !config->widths[0];
 }
 
-static bool learn(struct sweep_estimate *estimate, const struct run_config *config,
-                  const struct sweep_measured *figures, struct error *error)
+static bool add_measured(struct sweep_estimate *estimate, const struct run_config *config,
+                         const struct sweep_measured *figures, struct error *error)
 {
     if (!memory_grow(&estimate->measured, &estimate->capacity, estimate->count + 1,
                      sizeof *estimate->measured, "an estimate", error))
@@ -57,7 +57,7 @@ bool sweep_estimate_add_cell(struct sweep_estimate *estimate, const struct sweep
     const struct sweep_measured figures = {.flops = (double)cell->flops,
                                            .seconds_per_image = result->seconds / images,
                                            .images = (double)result->images};
-    return learn(estimate, &cell->config, &figures, error);
+    return add_measured(estimate, &cell->config, &figures, error);
 }
 
 /* Returns the FLOPs of a run's network: those of a known run of the same network, or else computed
@@ -86,7 +86,7 @@ bool sweep_estimate_add_run(struct sweep_estimate *estimate, const char *directo
     const struct sweep_measured figures = {.flops = flops_of(estimate, &outline.config),
                                            .seconds_per_image = now->elapsed_seconds / images,
                                            .images = now->epoch > 0 ? images / now->epoch : 0};
-    return learn(estimate, &outline.config, &figures, error);
+    return add_measured(estimate, &outline.config, &figures, error);
 }
 
 bool sweep_estimate_add_runs(struct sweep_estimate *estimate, size_t limit, struct error *error)

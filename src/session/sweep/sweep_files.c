@@ -134,7 +134,7 @@ static bool refuse_name(const char *name, struct error *error)
                   _("there are no sweeps yet"));
     else
         error_set(error, ERROR_USAGE, name, _("tinca sweep --list names them"),
-                  _("there is no sweep of this name; one that is kept is %s"), names[count - 1]);
+                  _("there is no sweep of this name; an existing one is %s"), names[count - 1]);
     for (size_t i = 0; i < count; i++)
         free(names[i]);
     free(names);

@@ -47,8 +47,8 @@ static bool read_value(struct sweep_grid *grid, const struct json_document *docu
     return fail_at(document, value, key, why, error);
 }
 
-static bool read_own(struct sweep_grid *grid, const struct json_document *document,
-                     const struct json *member, struct error *error)
+static bool read_grid_member(struct sweep_grid *grid, const struct json_document *document,
+                             const struct json *member, struct error *error)
 {
     const char *key = json_key(member), *text = json_string(member);
     if (!text)
@@ -60,7 +60,7 @@ static bool read_own(struct sweep_grid *grid, const struct json_document *docume
     return true;
 }
 
-static bool is_own(const char *key)
+static bool is_grid_member(const char *key)
 {
     return strcmp(key, "name") == 0 || strcmp(key, "format") == 0 || strcmp(key, "grid") == 0;
 }
@@ -69,8 +69,8 @@ static bool read_member(struct sweep_grid *grid, const struct json_document *doc
                         const struct json *member, struct error *error)
 {
     const char *key = json_key(member);
-    if (is_own(key))
-        return read_own(grid, document, member, error);
+    if (is_grid_member(key))
+        return read_grid_member(grid, document, member, error);
     if (strcmp(key, "version") == 0)
         return true;
     if (!json_is_array(member)) /* "networks": "lenet" is a list with one element */
