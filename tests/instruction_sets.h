@@ -13,7 +13,7 @@
 
 #include "tap.h"
 
-#include "base/host.h"
+#include "base/host/host.h"
 #include "engine/devices/cpu/cpu.h"
 
 #include <stdlib.h>

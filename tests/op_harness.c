@@ -1,8 +1,8 @@
 #include "op_harness.h"
 
 #include "base/memory.h"
-#include "base/pool.h"
 #include "base/random.h"
+#include "base/threads/pool.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -100,7 +100,7 @@ self_test() {
 self_test
 report $? "the rules notice a tree that breaks them" "one of them does not"
 check_rule wrong_includes "includes point down, never up or sideways"
-check_rule wrong_libraries "ncurses only in ui/, cJSON only in base/json.c, CUDA and Cairo only in their modules"
+check_rule wrong_libraries "ncurses only in ui/, cJSON only in base/json/json.c, CUDA and Cairo only in their modules"
 check_rule noisy_rooms "nothing below cli/ and ui/ prints or exits"
 check_rule unescaped "text reaches the terminal through cli/output.c and ui/terminal/draw.c"
 check_rule unfinished "nothing is marked as unfinished"

@@ -7,7 +7,7 @@
 
 static const double LOG_SPAN = 1e12; /* no screen shows more decades than this in a useful way */
 
-double axis_place(const struct axis *axis, double value)
+double axis_position(const struct axis *axis, double value)
 {
     if (axis->log)
         return value > 0 ? log(value / axis->low) / log(axis->high / axis->low) : NAN;
@@ -127,7 +127,7 @@ static struct axis around_log(double low, double high)
     return axis;
 }
 
-struct axis axis_around(double low, double high, bool log)
+struct axis axis_for_range(double low, double high, bool log)
 {
     if (!isfinite(low) || !isfinite(high) || high < low)
         return (struct axis){log ? 0.1 : 0, 1, log};

@@ -14,7 +14,7 @@ struct axis {
 
 /* Where a value lies: 0 at low, 1 at high, beyond outside; NaN when it has no place (no number, or
  * not positive on a logarithmic axis). */
-double axis_place(const struct axis *axis, double value);
+double axis_position(const struct axis *axis, double value);
 /* The value at a place. */
 double axis_value(const struct axis *axis, double place);
 
@@ -33,6 +33,6 @@ double axis_round_down(double value);
 
 /* An axis that holds [low, high] between round bounds. A linear one begins at 0 when that costs
  * little; a logarithmic one spans at most twelve decades. */
-struct axis axis_around(double low, double high, bool log);
+struct axis axis_for_range(double low, double high, bool log);
 
 #endif

@@ -8,7 +8,7 @@
 #include "cli/workbench.h"
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/files/folder_trust.h"
@@ -123,8 +123,8 @@ static int show_lines(const char *directory, bool quiet)
     struct progress progress = progress_begin(quiet);
     struct run *run = follow_open(directory, &error);
     while (run && !is_over(run)) {
-        const enum follow_news news = follow_step(run);
-        if (news == FOLLOW_AFRESH)
+        const enum follow_result news = follow_step(run);
+        if (news == FOLLOW_REOPEN)
             run = open_anew(run, directory, &progress, &error);
         else if (news != FOLLOW_MORE)
             progress_show(&progress, run);

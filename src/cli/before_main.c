@@ -6,7 +6,7 @@
  * A function of .preinit_array comes before every library (System V gABI, "Initialization and
  * Termination Functions"), also before the C library has an environment of its own. A variable can
  * therefore only be set by executing the program again, and no message can be translated. */
-#include "base/host_load.h"
+#include "base/host/host_load.h"
 
 #include <stdio.h>
 #include <stdlib.h>

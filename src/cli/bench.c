@@ -95,7 +95,7 @@ static int print_json(const struct bench *bench, const struct part_profile *main
         json_add_count(root, "peak_memory_bytes", bench->peak_memory_bytes) &&
         json_add_count(root, "planned_memory_bytes", bench->memory.total) &&
         json_add_count(root, "unlimited_memory_bytes", bench->memory.unlimited) &&
-        json_add_number(root, "extra_flops_percent", memory_forecast_extra_work(&bench->memory));
+        json_add_number(root, "extra_flops_percent", plan_recompute_overhead(&bench->memory));
     if (main->part)
         complete = complete && bench_add_roofline(root, bench) && add_profile(root, bench, main);
     if (discriminator->part)
@@ -126,7 +126,7 @@ static void print_summary(const struct bench *bench)
     output_print(_("  memory     peak %s of the process, %s planned\n"),
                  text_bytes(bench->peak_memory_bytes, peak, sizeof peak),
                  text_bytes(bench->memory.total, planned, sizeof planned));
-    if (forecast_limit_words(&bench->memory, words, sizeof words)[0])
+    if (forecast_limit_text(&bench->memory, words, sizeof words)[0])
         output_print(_("  limit      %s\n"), words);
     if (bench->main.profile)
         bench_print_limits(bench);

@@ -2,7 +2,7 @@
 #ifndef TINCA_CLI_BENCH_ROOFLINE_H
 #define TINCA_CLI_BENCH_ROOFLINE_H
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "session/measure/bench.h"
 
 #include <stdbool.h>

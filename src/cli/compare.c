@@ -6,9 +6,9 @@
 #include "cli/output.h"
 #include "cli/runs.h"
 
+#include "base/files/output_file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "base/output_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

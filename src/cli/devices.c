@@ -3,8 +3,8 @@
 #include "cli/options.h"
 #include "cli/output.h"
 
-#include "base/host.h"
-#include "base/host_load.h"
+#include "base/host/host.h"
+#include "base/host/host_load.h"
 #include "base/language.h"
 #include "base/text.h"
 #include "engine/devices/device.h"
@@ -41,7 +41,7 @@ static bool build_details(struct json *root)
         complete = processor.caches[i] ? json_add_count(object, names[i], processor.caches[i])
                                        : json_add_null(object, names[i]);
     memory = json_add_object(root, "memory");
-    return complete && json_add_count(memory, "available_bytes", host_memory_free()) &&
+    return complete && json_add_count(memory, "available_bytes", host_available_bytes()) &&
            add_limit(memory, "control_group_bytes", limits.control_group) &&
            add_limit(memory, "address_space_bytes", limits.address_space) &&
            add_limit(memory, "data_bytes", limits.data);

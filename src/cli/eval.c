@@ -4,7 +4,7 @@
 #include "cli/output.h"
 #include "cli/runs.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "session/import/import.h"
 #include "session/measure/measurement.h"

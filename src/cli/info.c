@@ -257,7 +257,7 @@ static int print_memory(const struct info *info)
                                            : _("\nTo train with batch %zu on %s:\n"),
                  info->batch, info->device->name);
     int status = table_print(&table);
-    if (forecast_limit_words(memory, words, sizeof words)[0])
+    if (forecast_limit_text(memory, words, sizeof words)[0])
         output_print(_("Memory limit: %s.\n"), words);
     return status;
 }

@@ -1,5 +1,5 @@
 /* tinca: the program. Finds the subcommand and runs it; without one it opens the workbench. */
-#include "base/host_load.h"
+#include "base/host/host_load.h"
 #include "base/language.h"
 #include "cli/command.h"
 #include "cli/options.h"

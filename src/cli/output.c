@@ -1,8 +1,8 @@
 #include "cli/output.h"
 
 #include "base/character.h"
+#include "base/escape/visible.h"
 #include "base/memory.h"
-#include "base/visible.h"
 #include "cli/command.h"
 
 #include <stdarg.h>
@@ -73,7 +73,7 @@ int output_json(struct json *root, bool complete)
     struct error error;
     char *text = NULL;
     if (complete)
-        text = json_print_valid(root, true, &error);
+        text = json_print_utf8(root, true, &error);
     else
         error_set_memory(&error, "the JSON document", 0);
     json_free(root);

@@ -3,7 +3,7 @@
 #define TINCA_CLI_OUTPUT_H
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/language.h"
 #include "engine/graph/tensor.h"
 #include "session/values/statistics.h"
@@ -12,8 +12,8 @@
 #include <stddef.h>
 
 /* Prints on standard output, or on standard error, as printf does; each string (%s) is untrusted
- * and made visible (base/visible.h), so that no name out of a file controls the terminal. The
- * program prints with these functions only. */
+ * and made visible (base/escape/visible.h), so that no name out of a file controls the terminal.
+ * The program prints with these functions only. */
 typedef void output_printer(const char *format, ...) __attribute__((format(printf, 1, 2)));
 output_printer output_print, output_note;
 

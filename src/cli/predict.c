@@ -3,10 +3,10 @@
 #include "cli/options.h"
 #include "cli/output.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "base/output_file.h"
 #include "base/text.h"
 #include "session/model/translate.h"
 

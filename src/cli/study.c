@@ -6,7 +6,7 @@
 #include "cli/output.h"
 #include "cli/runs.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -239,7 +239,7 @@ static int hold_session(const struct study_request *request, const struct study 
     vote.answers = memory_new(study->count, sizeof *vote.answers, "a vote", &error);
     say_notes(study, pictures);
     if (!vote.answers ||
-        !study_screen_run(display, study, pictures->images, request->participant, &vote, &error))
+        !study_session_run(display, study, pictures->images, request->participant, &vote, &error))
         status = output_error(&error);
     else
         status = keep_vote(request, study, &vote);
@@ -257,7 +257,7 @@ static int study_session(struct study_request *request)
     if (!check_source(request, &error) || !name_participant(request, &error) ||
         !read_seconds(request->seconds, &study.seconds, &error) ||
         (request->network && !study_check_name(request->network, "--network", &error)) ||
-        !study_display_find(&display, request->graphics, &error) ||
+        !study_display_detect(&display, request->graphics, &error) ||
         !make_pictures(request, &study, &pictures, &error))
         status = output_error(&error);
     else

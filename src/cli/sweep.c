@@ -5,11 +5,11 @@
 #include "cli/output.h"
 #include "cli/sweep_jobs.h"
 
-#include "base/file.h"
-#include "base/host.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
+#include "base/host/host.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "base/output_file.h"
 #include "base/text.h"
 #include "session/export/export.h"
 #include "session/record/run_open.h"
@@ -250,7 +250,7 @@ static bool write_json(const struct sweep *sweep, const struct sweep_estimate *e
 {
     struct text text = {0};
     struct json *root = sweep_to_json(sweep, estimate);
-    char *document = root ? json_print_valid(root, true, error) : NULL;
+    char *document = root ? json_print_utf8(root, true, error) : NULL;
     if (document)
         text_append(&text, "%s\n", document);
     bool written = document && !text.failed

@@ -6,7 +6,7 @@
 #include "cli/stop_signal.h"
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"

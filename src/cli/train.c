@@ -7,10 +7,10 @@
 #include "cli/progress.h"
 #include "cli/stop_signal.h"
 
-#include "base/file.h"
+#include "base/escape/shell.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
 #include "base/language.h"
-#include "base/output_file.h"
-#include "base/shell.h"
 #include "base/text.h"
 #include "data/dataset/dataset.h"
 #include "session/export/export.h"
@@ -195,7 +195,7 @@ static void announce_limit(const struct train *train, const struct run *run)
     char words[160], total[32];
     if (train->quiet || !config_memory_limit(&train->config))
         return;
-    if (forecast_limit_words(memory, words, sizeof words)[0])
+    if (forecast_limit_text(memory, words, sizeof words)[0])
         output_note(_("memory limit: %s\n"), words);
     else
         output_note(_("memory limit: %s fit it as they are, nothing is computed again\n"),

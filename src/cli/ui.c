@@ -1,8 +1,8 @@
 /* tinca ui, and tinca alone: the workbench. */
 #include "ui/ui.h"
 
+#include "base/files/output_file.h"
 #include "base/language.h"
-#include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"

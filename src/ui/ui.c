@@ -17,11 +17,11 @@ static const char *const x_names[X_KINDS] = {"iteration", "epoch", "time"};
 static void take_preferences(struct app *app, const struct ui_options *options)
 {
     preferences_defaults(&app->shared.preferences);
-    preferences_defaults(&app->shared.saved);
+    preferences_defaults(&app->shared.saved_preferences);
     if (options->preferences)
         app->shared.preferences = *options->preferences;
     if (options->saved)
-        app->shared.saved = *options->saved;
+        app->shared.saved_preferences = *options->saved;
     for (enum curve_x x = 0; x < X_KINDS; x++)
         if (strcmp(app->shared.preferences.x_axis, x_names[x]) == 0)
             app->shared.axes.x = x;
@@ -35,7 +35,7 @@ static bool note_choice(struct app *app, const char *key, const char *value)
     char before[16];
     if (strcmp(preferences_get(&app->shared.preferences, key, before, sizeof before), value) == 0)
         return false;
-    return preferences_set(&app->shared.saved, key, value, NULL);
+    return preferences_set(&app->shared.saved_preferences, key, value, NULL);
 }
 
 /* Nobody is left to be told when this fails, and nothing is lost but a convenience. */
@@ -46,7 +46,7 @@ static void remember(struct app *app)
     const bool log_x = note_choice(app, "log-x", app->shared.axes.log_x ? "yes" : "no");
     const bool log_y = note_choice(app, "log-y", app->shared.axes.log_y ? "yes" : "no");
     if ((x || log_x || log_y) && app->options->broken.kind == ERROR_NONE)
-        preferences_write(&app->shared.saved, NULL);
+        preferences_write(&app->shared.saved_preferences, NULL);
     if (memcmp(&app->shared.form.config, before, sizeof *before) != 0 || app->shared.runs.count > 0)
         last_form_write(&app->shared.form.config, NULL);
 }

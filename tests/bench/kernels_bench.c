@@ -13,7 +13,7 @@
 #include "op_harness.h"
 
 #include "base/clock.h"
-#include "base/host.h"
+#include "base/host/host.h"
 #include "base/memory.h"
 #include "engine/devices/device.h"
 

@@ -1,6 +1,6 @@
 /* json_look FILE [PATH]: checks that FILE is exactly one JSON document and prints the value at PATH
  * ("runs.0.series.loss.3"; "#" at the end is a length). Exit status 1 when either is not so. */
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include "tap.h"
 
 #include "engine/devices/device.h"
-#include "engine/devices/remote.h"
+#include "engine/devices/device_backend.h"
 
 #ifdef EMULATED
 #include "cuda/emulated_module.h"
@@ -63,14 +63,14 @@ static void release(void *memory)
 static void finish(void *context)
 {
     (void)context;
-    device->driver->remote->wait(device);
+    device->driver->backend->wait(device);
 }
 
 static bool take_memory(size_t bytes)
 {
     struct error error = {0};
     pinned.bytes = bytes;
-    pinned.begin = device->driver->remote->allocate_pinned(device, bytes, "a test", &error);
+    pinned.begin = device->driver->backend->allocate_pinned(device, bytes, "a test", &error);
     return pinned.begin;
 }
 
@@ -162,15 +162,15 @@ int main(int argc, char **argv)
     }
     if (tap_ok(take_memory((size_t)(is_long ? 4096 : 256) << 20), "the host's memory is pinned")) {
         const struct op_harness_device pinned_device = {device->state, allocate, release, finish};
-        const struct remote_moment moment = {.iteration = HARNESS_ITERATION};
+        const struct iteration_values moment = {.iteration = HARNESS_ITERATION};
         op_harness_device = &pinned_device;
-        device->driver->remote->set_moment(device, &moment);
+        device->driver->backend->set_iteration_values(device, &moment);
         check_cases("cases of the goldens", 0);
         check_cases("sizes around vectors and tiles", CASE_EDGE);
         check_cases("larger cases", CASE_LARGER);
         if (is_long)
             check_cases("layers of the studied networks", CASE_TIMED);
-        device->driver->remote->release_pinned(device, pinned.begin);
+        device->driver->backend->release_pinned(device, pinned.begin);
     }
     device_close(device);
     return tap_done();

@@ -263,7 +263,7 @@ static float *last_bias(struct lab *lab)
 static void test_divergence(bool recorded)
 {
     struct lab lab;
-    struct culprit culprit;
+    struct bad_layer layer;
     if (!lab_open(&lab, "mixed", "cuda", &solvers[1]))
         return;
     const size_t count = lab.network->graph.learnable_floats;
@@ -280,8 +280,8 @@ static void test_divergence(bool recorded)
     tap_ok(!isfinite(loss) && execution_solver_step(lab.execution) == step &&
                memcmp(before, lab.weights.values, count * sizeof *before) == 0,
            "a loss that is no number changes no weight%s", recorded ? ", replayed too" : "");
-    tap_ok(execution_find_culprit(lab.execution, 3, &culprit) && culprit.in_weights,
-           "  and the layer is found (%s)", culprit.node);
+    tap_ok(execution_find_first_bad_layer(lab.execution, 3, &layer) && layer.in_weights,
+           "  and the layer is found (%s)", layer.node);
     last_bias(&lab)[3] = 0;
     execution_touch(lab.execution);
     tap_ok(isfinite(lab_iterate(&lab, 3, BATCH)) &&

@@ -106,10 +106,10 @@ static struct device lone_device;
 static size_t list_lone_kernels(const struct op *op, const struct kernel **list, size_t capacity)
 {
     const size_t count = emulated_driver.kernels(op, list, capacity);
-    if (count == 0 || !(list[0]->traits & KERNEL_FINISHES))
+    if (count == 0 || !(list[0]->traits & KERNEL_FUSES_EPILOGUE))
         return count;
     lone_norm = *list[0];
-    lone_norm.traits &= ~(unsigned)KERNEL_FINISHES;
+    lone_norm.traits &= ~(unsigned)KERNEL_FUSES_EPILOGUE;
     list[0] = &lone_norm;
     return count;
 }
@@ -244,14 +244,14 @@ static size_t count_finished(const struct plan *plan)
 {
     size_t finished = 0;
     for (size_t s = 0; s < plan->step_count; s++)
-        finished += plan->steps[s].finisher != PLAN_NOWHERE;
+        finished += plan->steps[s].fused_into != PLAN_NONE;
     return finished;
 }
 
 static bool moves_no_bytes(const struct plan *plan)
 {
     for (size_t s = 0; s < plan->step_count; s++)
-        if (plan->steps[s].finisher != PLAN_NOWHERE &&
+        if (plan->steps[s].fused_into != PLAN_NONE &&
             (traffic_node_bytes(plan, plan->steps[s].node, 1) > 0 ||
              traffic_backward_bytes(plan, &plan->steps[s]) > 0))
             return false;
@@ -340,7 +340,7 @@ static size_t count_finished_again(const struct plan *plan)
 {
     size_t again = 0;
     for (size_t s = 0; s < plan->step_count; s++)
-        again += plan->steps[s].site.activation && plan->steps[s].again_at != PLAN_NOWHERE;
+        again += plan->steps[s].site.fused_activation && plan->steps[s].recompute_at != PLAN_NONE;
     return again;
 }
 
@@ -405,14 +405,14 @@ static bool run_joined(struct lab *lab, const struct finish_case *c, bool finish
                                            .batch = BATCH,
                                            .threads = 1,
                                            .frozen = true,
-                                           .keeps_input_gradient = true,
-                                           .seeds_output = true};
+                                           .needs_input_gradient = true,
+                                           .seeds_output_gradient = true};
     if (!lab_open(lab, build_case(c, &error), device_that_finishes(finishes), &settings))
         return false;
     const struct execution_batch batch = make_batch(lab, 5, BATCH);
     execution_bind(lab->execution, &batch);
     execution_forward(lab->execution, 0);
-    random_fill_uniform(9, RANDOM_TEST, 0, -1, 1, execution_output_gradient_there(lab->execution),
+    random_fill_uniform(9, RANDOM_TEST, 0, -1, 1, execution_device_output_gradient(lab->execution),
                         output_floats(lab, BATCH));
     execution_backward(lab->execution);
     free((void *)batch.images);
@@ -424,8 +424,8 @@ static void check_joined(const struct finish_case *c)
     struct lab got = {0}, wanted = {0};
     bool same = run_joined(&got, c, true) && run_joined(&wanted, c, false);
     if (same) {
-        same = same_floats(execution_input_gradient_there(got.execution),
-                           execution_input_gradient_there(wanted.execution),
+        same = same_floats(execution_device_input_gradient(got.execution),
+                           execution_device_input_gradient(wanted.execution),
                            BATCH * shape_count(got.network->input)) &&
                got.plan->forecast.total <= wanted.plan->forecast.total;
     }

@@ -41,7 +41,7 @@ static bool lab_try(struct lab *lab, const struct subject *subject, const char *
         .network = subject->network, .technique = subject->technique, .text = ours ? odd : NULL};
     struct plan_settings settings = {.mode = PLAN_TRAINING,
                                      .batch = subject->batch,
-                                     .cards = device_cards(device),
+                                     .ranks = device_ranks(device),
                                      .threads = 1,
                                      .solver = *solver};
     return lab_make(lab, &request, device, &settings, error);
@@ -227,7 +227,7 @@ static void test_going_on(void)
         same = same && lab_iterate(&whole, i, BATCH) == lab_iterate(&second, i, BATCH);
     tap_ok(same && same_weights(&whole, &second), "what is kept is enough for all cards to go on");
     memset(second.weights.values, 0, floats_of(&second) * sizeof(float));
-    weights_touch(&second.weights); /* and without a word to the execution */
+    weights_mark_changed(&second.weights); /* and without a word to the execution */
     const float loss = lab_iterate(&second, 6, BATCH);
     tap_ok(fabsf(loss - logf(10)) < 1e-5f, "weights that the host writes reach them (%g)",
            (double)loss);
@@ -242,7 +242,7 @@ static void test_going_on(void)
 static void test_divergence(void)
 {
     struct lab lab;
-    struct culprit culprit;
+    struct bad_layer layer;
     if (!lab_open(&lab, &odds, "cuda:0,1,2", &adam))
         return;
     const size_t count = lab.network->graph.learnable_floats;
@@ -259,9 +259,9 @@ static void test_divergence(void)
     tap_ok(!isfinite(loss) && execution_solver_step(lab.execution) == 3 &&
                memcmp(before, lab.weights.values, count * sizeof *before) == 0,
            "a loss of the last card that is no number changes no weight");
-    tap_ok(execution_find_culprit(lab.execution, 3, &culprit) && !culprit.in_weights &&
-               strcmp(culprit.node, lab.network->graph.nodes[1].name) == 0,
-           "  and the layer is found (%s)", culprit.node);
+    tap_ok(execution_find_first_bad_layer(lab.execution, 3, &layer) && !layer.in_weights &&
+               strcmp(layer.node, lab.network->graph.nodes[1].name) == 0,
+           "  and the layer is found (%s)", layer.node);
     *broken = kept;
     free(before);
     lab_close(&lab);
@@ -319,7 +319,7 @@ static void test_pairs(void)
 {
     struct error error = {0};
     const struct network_request request = {.network = "pix2pix"};
-    const struct plan_settings settings = {.mode = PLAN_TRAINING, .batch = 2, .cards = 2};
+    const struct plan_settings settings = {.mode = PLAN_TRAINING, .batch = 2, .ranks = 2};
     struct network *network = network_build(&request, &error);
     struct device *device = device_open("cuda:0,1", 1, &error);
     struct gan_plan plan;

@@ -5,7 +5,7 @@
 #include "cuda/emulated_module.h"
 #include "unit/session_files.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "session/measure/bench.h"
 #include "session/model/evaluate.h"
 #include "session/record/run_open.h"

@@ -2,7 +2,7 @@
  * input of that target. One test point a file, TAP. */
 #include "fuzz.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "tap.h"
 
 #include <dirent.h>

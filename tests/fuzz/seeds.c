@@ -1,6 +1,6 @@
 /* Writes the seed corpora: `seeds FOLDER LARGE` makes FOLDER/TARGET/FILE, small valid inputs from
  * which the fuzzers start, and LARGE/TARGET/FILE, inputs as large as a fuzzer's may be. */
-#include "base/file.h"
+#include "base/files/file.h"
 #include "data/formats/image_file.h"
 #include "engine/network/network.h"
 #include "engine/weights/safetensors.h"
@@ -211,7 +211,8 @@ static void write_pngs(void)
         struct image image;
         failures += !image_create(&image, 7, 5, channels, &error);
         fill(&image);
-        failures += !image_write_png(&image, place("png", channels == 1 ? "grey" : "rgb"), &error);
+        failures +=
+            !image_file_write_png(&image, place("png", channels == 1 ? "grey" : "rgb"), &error);
         image_free(&image);
     }
 }

@@ -1,7 +1,7 @@
 /* What tinca reads back of what it wrote: the bytes are every file of a run's directory at once
  * (config.json, the journal, the summary, measurements, a profile, the user's name for it), then
  * the journal of a run whose config.json is good, then a sweep's grid and a study's votes. */
-#include "base/file.h"
+#include "base/files/file.h"
 #include "fuzz.h"
 #include "session/files/run_name.h"
 #include "session/measure/measurement.h"

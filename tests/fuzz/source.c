@@ -6,7 +6,7 @@ static void look_at(const struct source *source, size_t index)
 {
     struct error error;
     struct image image;
-    const struct source_wish wish = {.channels = source->channels};
+    const struct source_request wish = {.channels = source->channels};
     char origin[128];
     const size_t label = source->operations->label(source, index);
     if (label >= source->classes)

@@ -7,7 +7,7 @@
  * The goldens lie in goldens/gan.json and gan_long.json; make_gan_trajectories.py makes them from
  * what `gan_trajectory_test --dump DIR TECHNIQUE` writes: weights, pairs, the masks of
  * dropout, and the directions that tensors are projected on. */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "engine/execution/gan.h"

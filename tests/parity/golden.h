@@ -6,7 +6,7 @@
 #ifndef TINCA_TESTS_GOLDEN_H
 #define TINCA_TESTS_GOLDEN_H
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "engine/network/network.h"
 #include "engine/weights/weights.h"
 

@@ -1,7 +1,7 @@
 /* op_cases --list: the operator cases that have goldens as JSON, for make_goldens.py. */
 #include "op_harness.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "op_harness.h"
 #include "tap.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 #include "engine/devices/device.h"
 #include "engine/weights/safetensors.h"

@@ -15,7 +15,7 @@
  * make_trajectories.py from what `trajectory_test --dump DIR CASE` writes: the initial weights, the
  * batches and the masks of dropout. All come from the counter-based generator, so none of it is
  * stored. That no network is left out is coverage_test.c's concern. */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "engine/execution/execution.h"

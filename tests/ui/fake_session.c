@@ -9,7 +9,7 @@
 #include "session/values/inspection.h"
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 #include "data/formats/image_file.h"
 #include "session/record/run_open.h"
@@ -98,7 +98,7 @@ static void write_sample(const struct run *run, uint64_t epoch)
         memset(image.pixels + 3 * i, value, 3);
     }
     snprintf(path, sizeof path, "%s/sample-%04d.png", run->facts.directory, (int)epoch);
-    image_write_png(&image, path, NULL);
+    image_file_write_png(&image, path, NULL);
     image_free(&image);
 }
 
@@ -273,10 +273,10 @@ struct run *follow_open(const char *directory, struct error *error)
     return run_open(directory, error);
 }
 
-enum follow_news follow_step(struct run *run)
+enum follow_result follow_step(struct run *run)
 {
     (void)run;
-    return FOLLOW_SAME;
+    return FOLLOW_UNCHANGED;
 }
 
 double follow_silence(const struct run *run)

@@ -3,8 +3,8 @@
 #include "session/export/chart.h"
 #include "session/export/chart_sheet.h"
 
-#include "base/file.h"
-#include "base/output_file.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
 #include "data/formats/image_file.h"
 #include "session/record/run_open.h"
 #include "session_files.h"
@@ -41,7 +41,7 @@ static bool text_rows(const struct canvas_module *draw, const char *text, size_t
     read = read && output_file_write(home_path("letter.png"), document.data, document.length,
                                      OUTPUT_BINARY, &error);
     text_free(&document);
-    read = read && image_read(&image, home_path("letter.png"), 1, &error);
+    read = read && image_file_read(&image, home_path("letter.png"), 1, &error);
     *first = TEXT_SIDE;
     *last = 0;
     for (size_t i = 0; read && i < (size_t)TEXT_SIDE * TEXT_SIDE; i++)
@@ -164,7 +164,7 @@ static bool read_chart(struct run *const *runs, size_t count, const struct chart
     struct error error;
     if (!write_chart(runs, count, settings, "chart.png"))
         return false;
-    if (image_read(image, home_path("chart.png"), 3, &error))
+    if (image_file_read(image, home_path("chart.png"), 3, &error))
         return true;
     note_error(&error);
     return false;

@@ -2,8 +2,8 @@
  * marks of times that cannot be told apart, order, published rows, and the four formats. */
 #include "session/compare/compare.h"
 
-#include "base/json.h"
-#include "base/shell.h"
+#include "base/escape/shell.h"
+#include "base/json/json.h"
 #include "session/config/train_command.h"
 
 #include "made_runs.h"

@@ -51,7 +51,7 @@ static void read_kept(enum run_depth depth, size_t index, struct compare_files *
     struct run_reader *reader = run_reader_start(depth, &directory, 1, &error);
     if (reader && run_reader_wait(reader, 60)) {
         struct run_read *read = run_reader_result(reader, 0);
-        run_entry_take(entry, read);
+        run_entry_update(entry, read);
         if (files)
             *files = read->files;
         if (files)
@@ -66,7 +66,7 @@ static void look_again(const struct run_list *sitting)
     struct run_listing *listing = run_listing_start(NULL, &error);
     if (tap_ok(listing && run_listing_wait(listing, 60), "the folder of runs is read")) {
         const struct run_ids *found = run_listing_result(listing);
-        run_list_add_kept(&kept, sitting, found->home, found->ids, found->count, &error);
+        run_list_add_saved_ids(&kept, sitting, found->home, found->ids, found->count, &error);
     }
     run_listing_drop(listing);
 }
@@ -89,7 +89,8 @@ static void test_kept(void)
     look_again(&sitting);
     tap_ok(kept.count == IDS && strstr(kept.entries[0].directory, ids[0]),
            "kept runs are found, the oldest first");
-    tap_ok(!kept.entries[0].run && !kept.entries[0].peeked && !run_entry_waits(&kept.entries[0]),
+    tap_ok(!kept.entries[0].run && !kept.entries[0].outline_known &&
+               !run_entry_is_waiting(&kept.entries[0]),
            "nothing of them is read, and they wait for nothing");
     read_kept(RUN_DEPTH_OUTLINE, 1, NULL);
     tap_ok(kept.entries[1].config.batch == 64 && kept.entries[1].snapshot.status == RUN_DONE &&
@@ -103,7 +104,8 @@ static void test_kept(void)
     tap_ok(kept.count == IDS + 1 && kept.entries[IDS].refused &&
                strcmp(run_entry_status(&kept.entries[IDS]), "unreadable") == 0,
            "one that cannot be read is listed as such");
-    tap_ok(!run_entry_is_on(&kept.entries[1]) && !run_list_active(&kept), "kept runs are not on");
+    tap_ok(!run_entry_is_active(&kept.entries[1]) && !run_list_active(&kept),
+           "kept runs are not on");
 }
 
 static void test_runs(void)
@@ -143,35 +145,35 @@ static void test_table(void)
     tap_ok(compare_model_build(&view, &error) && view.table.count == 3 + 4,
            "published rows of the networks that are compared");
     compare_model_cell(&view, 3, 1, text, sizeof text);
-    tap_ok(strstr(text, "(published)") && compare_model_run(&view, 3) == COMPARE_RUNS,
+    tap_ok(strstr(text, "(published)") && compare_model_run_of_row(&view, 3) == COMPARE_RUNS,
            "are marked as published");
     for (size_t i = 0; i < 3; i++)
         compare_model_next_sort(&view, &error);
     tap_ok(strcmp(compare_model_sort_name(&view), "parameters") == 0 &&
                view.table.rows[0].parameters == 24682,
            "sorted by parameters the smallest comes first");
-    tap_ok(compare_model_row(&view, 0) == 4 && compare_model_run(&view, 4) == 0,
+    tap_ok(compare_model_row_of_run(&view, 0) == 4 && compare_model_run_of_row(&view, 4) == 0,
            "a run keeps its place, and has another row");
     view.sort = compare_columns(&view.table) - 1;
     view.published = false;
     tap_ok(compare_model_build(&view, &error) && view.sort == 0 && view.table.count == 3,
            "without the published rows their columns are gone");
-    tap_ok(compare_model_mark(0) == '1' && compare_model_mark(9) == 'a', "marks of rows");
+    tap_ok(compare_model_row_mark(0) == '1' && compare_model_row_mark(9) == 'a', "marks of rows");
 }
 
 static void test_curves(void)
 {
     struct curve_view wanted = {.x = X_ITERATION, .width = 100};
     struct error error;
-    tap_ok(compare_model_gather(&view, &wanted, 50, &error) && view.x.high == 1000,
+    tap_ok(compare_model_update_curves(&view, &wanted, 50, &error) && view.x.high == 1000,
            "one axis holds all runs");
     struct axis y = compare_model_y_axis(&view, false);
     tap_ok(y.low == 0 && y.high >= 2 && isfinite(compare_model_value(&view, 0)),
            "and their losses");
-    plot_window_put_cursor(&view.window, 100);
+    plot_window_set_cursor(&view.window, 100);
     tap_ok(compare_model_value(&view, 0) > 1, "under the cursor the value is the one of there");
     plot_window_zoom(&view.window, true);
-    tap_ok(compare_model_gather(&view, &wanted, 50, &error) && view.x.high < 600 &&
+    tap_ok(compare_model_update_curves(&view, &wanted, 50, &error) && view.x.high < 600 &&
                view.curves[0].trace[view.trace].columns[99].any,
            "all runs are zoomed alike");
     compare_model_next_trace(&view);
@@ -184,7 +186,7 @@ static void test_curves(void)
         compare_model_next_trace(&view);
     tap_ok(others == 6, "and round, without raw losses and a discriminator");
     add(&view, 2);
-    tap_ok(compare_model_has(&view, TRACE_DISCRIMINATOR), "which a fourth run has");
+    tap_ok(compare_model_has_values(&view, TRACE_DISCRIMINATOR), "which a fourth run has");
 }
 
 static void test_limit(void)

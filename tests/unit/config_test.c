@@ -31,9 +31,9 @@ static void test_table(void)
         named &= strcmp(field->choices[i], technique_name((enum technique)i)) == 0;
     for (size_t i = 0; i < SOLVER_KINDS; i++)
         named &= strcmp(config_find("solver")->choices[i], solver_name((enum solver_kind)i)) == 0;
-    for (size_t i = 0; i < SCHEDULE_KINDS; i++)
-        named &=
-            strcmp(config_find("schedule")->choices[i], schedule_name((enum schedule_kind)i)) == 0;
+    for (size_t i = 0; i < LR_SCHEDULE_KINDS; i++)
+        named &= strcmp(config_find("schedule")->choices[i],
+                        lr_schedule_name((enum lr_schedule_kind)i)) == 0;
     tap_ok(named, "choices are in the engine's order");
 }
 
@@ -114,7 +114,7 @@ static void test_presets(void)
     tap_ok(strcmp(config.network, "pix2pix") == 0 && strcmp(config.data, "maps") == 0 &&
                config.batch == 1 && config.epochs == 200 && config.solver == SOLVER_ADAM &&
                config.learning_rate == 0.0002 && config.momentum == 0.5 &&
-               config.schedule == SCHEDULE_LINEAR && config.l1_weight == 100 && config.augment,
+               config.schedule == LR_SCHEDULE_LINEAR && config.l1_weight == 100 && config.augment,
            "the preset pix2pix");
     config = configure(SETTINGS("network=pix2pix-shift", "lr=0.001"));
     tap_ok(config.solver == SOLVER_ADAM && config.momentum == 0.5 && config.batch == 1 &&

@@ -8,8 +8,8 @@
 #include "tap.h"
 
 #include "base/memory.h"
-#include "base/pool.h"
 #include "base/random.h"
+#include "base/threads/pool.h"
 #include "engine/devices/device.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef TINCA_TESTS_DATA_FILES_H
 #define TINCA_TESTS_DATA_FILES_H
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "data/formats/image_file.h"
 #include "data/images/image.h"
 
@@ -90,7 +90,7 @@ static inline bool files_write_png(const char *path, size_t width, size_t height
                                    uint8_t green, uint8_t blue)
 {
     struct image image = files_picture(width, height, red, green, blue);
-    bool written = files_write(path, "", 0) && image_write_png(&image, path, NULL);
+    bool written = files_write(path, "", 0) && image_file_write_png(&image, path, NULL);
     image_free(&image);
     return written;
 }

@@ -5,11 +5,11 @@
 #include "data_files.h"
 #include "tap.h"
 
-static const struct dataset_wish grey2x3 = {1, 2, 3}, cifar_wish = {3, 32, 32},
-                                 alexnet = {3, 227, 227}, lenet = {1, 28, 28};
+static const struct dataset_request grey2x3 = {1, 2, 3}, cifar_wish = {3, 32, 32},
+                                    alexnet = {3, 227, 227}, lenet = {1, 28, 28};
 
 /* Opens `spec` and expects to be refused, with `kind` and a message that holds `words`. */
-static void refused(const char *spec, const struct dataset_wish *wish, enum error_kind kind,
+static void refused(const char *spec, const struct dataset_request *wish, enum error_kind kind,
                     const char *words, const char *name)
 {
     struct error error = {0};
@@ -21,7 +21,7 @@ static void refused(const char *spec, const struct dataset_wish *wish, enum erro
     dataset_free(dataset);
 }
 
-static struct dataset *opened(const char *spec, const struct dataset_wish *wish)
+static struct dataset *opened(const char *spec, const struct dataset_request *wish)
 {
     struct error error;
     char text[1100];
@@ -50,7 +50,7 @@ static void test_specs(void)
     refused("digits,broken=skip", NULL, ERROR_USAGE, "folder", "broken= without a folder");
     refused("maps,only=0", NULL, ERROR_USAGE, "no classes", "one class of pairs");
     refused("shapes", &lenet, ERROR_INPUT, "32x32x3", "a network for other images");
-    refused("tench", &(struct dataset_wish){4, 10, 10}, ERROR_INPUT, "1 or 3", "four channels");
+    refused("tench", &(struct dataset_request){4, 10, 10}, ERROR_INPUT, "1 or 3", "four channels");
     char longest[700];
     memset(longest, 'x', sizeof longest);
     longest[sizeof longest - 1] = '\0';
@@ -256,7 +256,7 @@ static void test_selection(void)
                facts->stored_height == 256 && facts->height == 227,
            "tench is the one-class study");
     dataset_free(set);
-    set = opened("tench,classes=1", &(struct dataset_wish){1, 64, 64});
+    set = opened("tench,classes=1", &(struct dataset_request){1, 64, 64});
     facts = set ? dataset_facts(set) : NULL;
     struct image image = {0};
     tap_ok(facts && facts->classes == 1 && facts->stored_width == 73 &&
@@ -282,7 +282,7 @@ static void test_folder(void)
     files_write_png(files_path("pets/.hidden/z.png"), 30, 30, 50, 0, 0);
     files_write(files_path("pets/dog/c.jpg"), "no picture", 10);
     files_write(files_path("pets/dog/notes.txt"), "no picture", 10);
-    struct dataset *set = opened(spec, &(struct dataset_wish){3, 14, 14});
+    struct dataset *set = opened(spec, &(struct dataset_request){3, 14, 14});
     const struct dataset_facts *facts = set ? dataset_facts(set) : NULL;
     tap_ok(facts && facts->images == 3 && facts->classes == 2 && facts->skipped == 1,
            "a folder of two classes opens, one unreadable file left out and counted");
@@ -339,9 +339,9 @@ static void test_pairs(void)
     for (size_t i = 0; i < 21 * 10; i++)
         both.pixels[3 * i] = i % 21 < 10 ? 10 : 240;
     files_write(files_path("ab/1.png"), "", 0);
-    image_write_png(&both, files_path("ab/1.png"), NULL);
+    image_file_write_png(&both, files_path("ab/1.png"), NULL);
     image_free(&both);
-    struct dataset *set = opened(spec, &(struct dataset_wish){3, 64, 64});
+    struct dataset *set = opened(spec, &(struct dataset_request){3, 64, 64});
     bool read = set && dataset_image(set, 0, &a, &b, NULL);
     tap_ok(read && dataset_facts(set)->paired && a.width == 72 && b.height == 72,
            "a pair comes at 286/256 of the wish");
@@ -354,7 +354,7 @@ static void test_pairs(void)
     image_free(&a);
     dataset_free(set);
     strcat(spec, ",direction=ba");
-    set = opened(spec, &(struct dataset_wish){3, 64, 64});
+    set = opened(spec, &(struct dataset_request){3, 64, 64});
     read = set && dataset_image(set, 0, &a, &b, NULL);
     tap_ok(read && a.pixels[0] == 240 && b.pixels[0] == 10, "direction=ba turns it round");
     image_free(&a);
@@ -387,9 +387,9 @@ static void test_normalisation(void)
     image_create(&image, 8, 8, 3, NULL);
     memset(image.pixels + 96, 100, 96); /* half of it 0, half of it 100 */
     files_write(files_path("two/x/1.png"), "", 0);
-    image_write_png(&image, files_path("two/x/1.png"), NULL);
+    image_file_write_png(&image, files_path("two/x/1.png"), NULL);
     image_free(&image);
-    struct dataset *set = opened(spec, &(struct dataset_wish){3, 7, 7});
+    struct dataset *set = opened(spec, &(struct dataset_request){3, 7, 7});
     tap_ok(set && normalisation_choose(&n, "measured", set, &error) && n.mean[0] == 50.0f &&
                n.deviation[1] == 50.0f && strcmp(n.name, "measured") == 0,
            "a measured one is right");
@@ -398,7 +398,7 @@ static void test_normalisation(void)
 
 /* --- real files --- */
 
-static void try_real(const char *format, const char *below, const struct dataset_wish *wish,
+static void try_real(const char *format, const char *below, const struct dataset_request *wish,
                      size_t images, size_t classes)
 {
     const char *folder = files_real(below);
@@ -452,8 +452,8 @@ int main(void)
     try_real("cifar10:%s", "cifar10", &cifar_wish, 50000, 10);
     try_real("cifar10:%s,split=test,only=ship", "cifar10", &cifar_wish, 1000, 10);
     try_real("folder:%s,classes=1000", "tench", &alexnet, 1024, 1000);
-    try_real("pairs:%s", "maps", &(struct dataset_wish){3, 256, 256}, 64, 1);
-    try_real("pairs:%s,split=test", "maps", &(struct dataset_wish){3, 256, 256}, 16, 1);
+    try_real("pairs:%s", "maps", &(struct dataset_request){3, 256, 256}, 64, 1);
+    try_real("pairs:%s,split=test", "maps", &(struct dataset_request){3, 256, 256}, 16, 1);
     test_cifar_figures();
     return tap_done();
 }

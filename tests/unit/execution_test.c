@@ -1,5 +1,5 @@
 /* Executions: memory that is shared must not change numbers, training and inference agree, short
- * batches work, divergence names its culprit, and the thread count changes no bit. The device cpu
+ * batches work, divergence names its layer, and the thread count changes no bit. The device cpu
  * with the kernels of each instruction set. */
 #include "base/memory.h"
 #include "base/random.h"
@@ -142,20 +142,20 @@ static void test_modes_agree(const char *device)
 static void test_culprit(void)
 {
     struct lab lab;
-    struct culprit culprit;
+    struct bad_layer layer;
     if (!lab_open(&lab, "lenet", NULL, "cpu", 1, PLAN_TRAINING, 4))
         return;
     lab_bind(&lab, 4);
     execution_forward(lab.execution, 0);
-    tap_ok(!execution_find_culprit(lab.execution, 0, &culprit), "nothing is wrong at first");
+    tap_ok(!execution_find_first_bad_layer(lab.execution, 0, &layer), "nothing is wrong at first");
     for (size_t p = 0; p < lab.network->graph.parameter_count; p++)
         if (strcmp(lab.network->graph.parameters[p].name, "conv2.weight") == 0)
             lab.weights.values[lab.network->graph.parameters[p].offset + 5] = NAN;
     execution_forward(lab.execution, 0);
     tap_ok(!isfinite(execution_loss(lab.execution)), "a weight that is no number spoils the loss");
-    tap_ok(execution_find_culprit(lab.execution, 0, &culprit) &&
-               strcmp(culprit.node, "conv2") == 0 && culprit.in_weights,
-           "the culprit is %s", culprit.node);
+    tap_ok(execution_find_first_bad_layer(lab.execution, 0, &layer) &&
+               strcmp(layer.node, "conv2") == 0 && layer.in_weights,
+           "the layer is %s", layer.node);
     lab_close(&lab);
 }
 

@@ -1,6 +1,6 @@
 /* A run goes on with the network and the data that it began with, or is refused and names what has
  * changed; what is refused stays as it was. */
-#include "base/file.h"
+#include "base/files/file.h"
 #include "data/formats/image_file.h"
 #include "session/run/resume.h"
 
@@ -24,7 +24,7 @@ static bool write_picture(const char *name, uint8_t grey)
     bool written = image_create(&image, 30, 30, 1, NULL);
     if (written) {
         memset(image.pixels, grey, 30 * 30);
-        written = image_write_png(&image, home_path(name), NULL);
+        written = image_file_write_png(&image, home_path(name), NULL);
     }
     image_free(&image);
     return written;

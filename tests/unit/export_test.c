@@ -3,8 +3,8 @@
  * tests/cli/session_schema.sh. */
 #include "session/export/export.h"
 
-#include "base/file.h"
-#include "base/json.h"
+#include "base/files/file.h"
+#include "base/json/json.h"
 
 #include "session/record/run_open.h"
 #include "session_files.h"

@@ -129,8 +129,8 @@ static void test_others(void)
                !watcher_data(&watcher, at(3, 0), 2, "folder:x", &finding) &&
                strstr(finding.text, "2 images of folder:x"),
            "skipped images are reported: %s", finding.text);
-    struct culprit culprit = {.node = "conv2", .in_weights = true};
-    watcher_divergence(at(7, 1), NAN, &culprit, &finding);
+    struct bad_layer layer = {.node = "conv2", .in_weights = true};
+    watcher_divergence(at(7, 1), NAN, &layer, &finding);
     tap_ok(finding.kind == FINDING_DIVERGENCE && strstr(finding.text, "conv2") &&
                strstr(finding.text, "weights"),
            "divergence names the layer: %s", finding.text);

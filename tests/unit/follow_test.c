@@ -5,7 +5,7 @@
 #include "session/history/run_owner.h"
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 
 #include "session/run/run_start.h"
 #include "session_files.h"
@@ -121,10 +121,10 @@ static void test_growing(void)
         return note_error(&error);
     tap_ok(look(run).status == RUN_PREPARING && follow_silence(run) < 0, "it is being prepared");
     hand_out(directory, behind(3, NULL), "");
-    tap_ok(follow_step(run) == FOLLOW_NEWS && look(run).status == RUN_RUNNING &&
+    tap_ok(follow_step(run) == FOLLOW_UPDATED && look(run).status == RUN_RUNNING &&
                look(run).iteration == 3 && look(run).iterations == ITERATIONS,
            "what is there is taken in");
-    tap_ok(follow_step(run) == FOLLOW_SAME, "once");
+    tap_ok(follow_step(run) == FOLLOW_UNCHANGED, "once");
     hand_out(directory, behind(7, NULL) - 20, "");
     follow_step(run);
     tap_ok(look(run).iteration == 6, "a torn last line waits");
@@ -141,9 +141,9 @@ static void test_growing(void)
     follow_step(run);
     tap_ok(look(run).status == RUN_RUNNING, "and that it goes on");
     close(lock);
-    tap_ok(follow_step(run) == FOLLOW_NEWS && look(run).status == RUN_INTERRUPTED,
+    tap_ok(follow_step(run) == FOLLOW_UPDATED && look(run).status == RUN_INTERRUPTED,
            "without process and summary it was interrupted");
-    tap_ok(follow_step(run) == FOLLOW_SAME, "and stays so");
+    tap_ok(follow_step(run) == FOLLOW_UNCHANGED, "and stays so");
     run_free(run);
 }
 
@@ -189,7 +189,7 @@ static void test_cut(void)
     hand_out(directory, behind(20, NULL), "");
     struct run *run = follow_open(directory, &error);
     hand_out(directory, behind(9, NULL), "");
-    tap_ok(run && follow_step(run) == FOLLOW_AFRESH, "a journal that became shorter is noticed");
+    tap_ok(run && follow_step(run) == FOLLOW_REOPEN, "a journal that became shorter is noticed");
     run_free(run);
     hand_out(directory, behind(20, NULL), "");
     run = follow_open(directory, &error);
@@ -202,7 +202,7 @@ static void test_cut(void)
                                    "\"loss_caffe\":0.125,\"loss_mean\":0.125}\n",
                                    i, i);
     hand_out(directory, behind(9, NULL), more ? more : "");
-    tap_ok(run && follow_step(run) == FOLLOW_AFRESH, "also one that has grown again since");
+    tap_ok(run && follow_step(run) == FOLLOW_REOPEN, "also one that has grown again since");
     run_free(run);
     run = follow_open(directory, &error);
     tap_ok(run && look(run).iteration == 30 && look(run).loss == 0.125f, "opened anew it is whole");
@@ -220,7 +220,7 @@ static void test_strange_journal(void)
     struct run *run = follow_open(directory, &error);
     char *path = file_join(directory, "journal.jsonl");
     tap_ok(path && remove(path) == 0 && mkfifo(path, 0600) == 0, "a FIFO takes a journal's place");
-    const bool followed = run && follow_step(run) == FOLLOW_SAME;
+    const bool followed = run && follow_step(run) == FOLLOW_UNCHANGED;
     tap_ok(followed && strcmp(look(run).error.why, "this is not a regular file") == 0,
            "nobody waits for it, and it is named");
     run_free(run);

@@ -185,10 +185,11 @@ static void test_problems(void)
 {
     begin();
     form_make_forecast(&form);
-    tap_ok(form.known && form.problem.kind == ERROR_NONE, "a good configuration has a forecast");
+    tap_ok(form.forecast_known && form.problem.kind == ERROR_NONE,
+           "a good configuration has a forecast");
     focus("network");
     form_set(&form, "alexnet");
-    tap_ok(form.stale, "a change makes the forecast stale");
+    tap_ok(form.forecast_stale, "a change makes the forecast stale");
     form_make_forecast(&form);
     tap_ok(form.problem.kind != ERROR_NONE &&
                strcmp(form.fields[form.problem_field]->key, "data") == 0,
@@ -239,7 +240,7 @@ static void test_chooser(void)
     tap_ok(chooser.shown_count == 0 && strcmp(chooser_choice(&chooser), "resnet56-2.6") == 0,
            "what matches nothing is taken as typed");
     chooser.free_text = false;
-    tap_ok(chooser_key(&chooser, UI_ENTER) == CHOOSER_STAYS, "unless only the list counts");
+    tap_ok(chooser_key(&chooser, UI_ENTER) == CHOOSER_OPEN, "unless only the list counts");
     tap_ok(chooser_key(&chooser, UI_ESCAPE) == CHOOSER_CANCELLED, "Esc leaves");
     focus("data");
     count = form_items(&form, form.focus, items);
@@ -256,8 +257,8 @@ static void test_dialog(void)
                             .choice_count = 3};
     tap_ok(dialog_key(&dialog, 'n') == DIALOG_ANSWERED && dialog.selected == 2,
            "a letter answers at once");
-    tap_ok(dialog_key(&dialog, UI_UP) == DIALOG_STAYS && dialog.selected == 1, "arrows choose");
-    tap_ok(dialog_key(&dialog, 'z') == DIALOG_STAYS, "other keys do nothing");
+    tap_ok(dialog_key(&dialog, UI_UP) == DIALOG_OPEN && dialog.selected == 1, "arrows choose");
+    tap_ok(dialog_key(&dialog, 'z') == DIALOG_OPEN, "other keys do nothing");
     tap_ok(dialog_key(&dialog, UI_ENTER) == DIALOG_ANSWERED && dialog.selected == 1,
            "Enter answers");
     tap_ok(dialog_key(&dialog, UI_ESCAPE) == DIALOG_CANCELLED, "Esc cancels");

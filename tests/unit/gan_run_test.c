@@ -10,7 +10,7 @@
 #include "session/model/evaluate.h"
 #include "session/study/study_pictures.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "session/record/run_open.h"
 #include "session/run/run_start.h"
 
@@ -80,14 +80,15 @@ static void check_samples(const struct run *run)
 {
     struct error error;
     struct image image;
-    bool read = image_read(&image, in_run(run, "sample-0003.png"), 3, &error);
+    bool read = image_file_read(&image, in_run(run, "sample-0003.png"), 3, &error);
     if (!tap_ok(read, "the third epoch left a picture"))
         return note_error(&error);
     tap_ok(image.width == 3 * 16 && image.height == VALIDATED * 16,
            "of input, image and target for each example: %zu x %zu", image.width, image.height);
     image_free(&image);
-    tap_ok(image_probe(&image, in_run(run, "sample-0001.png"), &error), "the first did, too");
-    tap_ok(!image_probe(&image, in_run(run, "sample-0004.png"), &error), "a fourth there is none");
+    tap_ok(image_file_probe(&image, in_run(run, "sample-0001.png"), &error), "the first did, too");
+    tap_ok(!image_file_probe(&image, in_run(run, "sample-0004.png"), &error),
+           "a fourth there is none");
 }
 
 static void check_model(const struct run *run)
@@ -139,7 +140,8 @@ static void check_study(const struct run *run)
     bool made = study_pictures_of_run(&pictures, &study, run, &request, &error);
     if (!tap_ok(made && study.count == 2 * VALIDATED, "a study can be made of it"))
         return note_error(&error);
-    bool real = image_read(&samples, in_run(run, "sample-0003.png"), 3, &error), generated = real;
+    bool real = image_file_read(&samples, in_run(run, "sample-0003.png"), 3, &error),
+         generated = real;
     for (size_t i = 0; real && i < study.count; i++) {
         const struct study_image *image = &study.images[i];
         if (image->generated)

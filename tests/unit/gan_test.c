@@ -104,7 +104,7 @@ static void test_input_gradient(const char *device)
     struct network *network = build_small();
     struct plan_settings settings = training(1);
     struct stand stand;
-    settings.frozen = settings.keeps_input_gradient = true;
+    settings.frozen = settings.needs_input_gradient = true;
     for (size_t i = 0; i < BATCH * 16; i++)
         yes[i] = 1;
     random_fill_uniform(1, RANDOM_TEST, 0, -1, 1, pairs, BATCH * PAIR);
@@ -112,7 +112,7 @@ static void test_input_gradient(const char *device)
         double squares = 0;
         loss_of(&stand, pairs, yes);
         execution_backward(stand.execution);
-        memcpy(gradient, execution_input_gradient_there(stand.execution), sizeof gradient);
+        memcpy(gradient, execution_device_input_gradient(stand.execution), sizeof gradient);
         for (size_t i = 0; i < BATCH * PAIR; i++)
             squares += (double)gradient[i] * (double)gradient[i];
         double slope = slope_along(&stand, pairs, yes, gradient);
@@ -121,7 +121,7 @@ static void test_input_gradient(const char *device)
         tap_ok(!execution_parameter_gradients(stand.execution) &&
                    stand.plan->forecast.gradients == 0 && stand.plan->forecast.solver == 0,
                "frozen weights have no gradients and no solver");
-        tap_ok(!execution_output_gradient_there(stand.execution), "nor is there a seed");
+        tap_ok(!execution_device_output_gradient(stand.execution), "nor is there a seed");
         stand_free(&stand);
     }
     network_free(network);
@@ -135,7 +135,7 @@ static void seeded_gradients(struct stand *stand, const float *x, const float *y
 {
     loss_of(stand, x, y);
     random_fill_uniform(2, RANDOM_TEST, 3, -scale, scale,
-                        execution_output_gradient_there(stand->execution), BATCH * IMAGE);
+                        execution_device_output_gradient(stand->execution), BATCH * IMAGE);
     execution_backward(stand->execution);
     memcpy(out, execution_parameter_gradients(stand->execution),
            stand->plan->graph->learnable_floats * sizeof *out);
@@ -172,7 +172,7 @@ static void test_seed(const char *device)
     struct network *network = build_small();
     struct plan_settings settings = training(1), with_seed = settings;
     struct stand seeded, plain;
-    with_seed.seeds_output = true;
+    with_seed.seeds_output_gradient = true;
     random_fill_uniform(1, RANDOM_TEST, 1, -1, 1, x, BATCH * INPUT);
     random_fill_uniform(1, RANDOM_TEST, 2, -1, 1, y, BATCH * IMAGE);
     if (network && stand_create(&seeded, &network->graph, device, &with_seed) &&
@@ -278,7 +278,7 @@ static void test_divergence(void)
     struct plan_settings settings = training(1);
     struct gan_plan plan;
     struct weights weights = {0};
-    struct culprit culprit = {0};
+    struct bad_layer layer = {0};
     struct gan_losses losses;
     static float x[BATCH * INPUT], y[BATCH * IMAGE];
     gan_plan_build(&plan, network, device->driver, &settings, &error);
@@ -288,9 +288,9 @@ static void test_divergence(void)
     struct execution_batch batch = {.images = x, .targets = y, .count = BATCH};
     gan_discriminator(gan)->values[3] = NAN;
     tap_ok(!gan_iterate(gan, &batch, 0, 0.001f, &losses), "a loss that is no number ends it");
-    tap_ok(gan_find_culprit(gan, 0, &culprit) && culprit.in_weights &&
-               strncmp(culprit.node, "discriminator: conv", 19) == 0,
-           "its cause is found: %s", culprit.node);
+    tap_ok(gan_find_first_bad_layer(gan, 0, &layer) && layer.in_weights &&
+               strncmp(layer.node, "discriminator: conv", 19) == 0,
+           "its cause is found: %s", layer.node);
     gan_free(gan);
     weights_free(&weights);
     gan_plan_free(&plan);

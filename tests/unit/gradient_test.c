@@ -15,8 +15,8 @@
 #include "tap.h"
 
 #include "base/memory.h"
-#include "base/pool.h"
 #include "base/random.h"
+#include "base/threads/pool.h"
 
 #include <math.h>
 #include <stdlib.h>

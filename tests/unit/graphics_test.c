@@ -347,17 +347,17 @@ static void test_choice(void)
 static void test_answers(void)
 {
     struct graphics_facts facts = good;
-    graphics_take_answer(&facts, "\033_Gi=31;OK\033\\\033[6;20;9t\033[?62;4;22c");
+    graphics_parse_reply(&facts, "\033_Gi=31;OK\033\\\033[6;20;9t\033[?62;4;22c");
     tap_ok(facts.kitty && facts.sixel && facts.cell_width == 9 && facts.cell_height == 20,
            "a terminal that can do all");
     facts = good;
-    graphics_take_answer(&facts, "\033_Gi=31;ENOTSUPPORTED:x\033\\\033[?64;14;44c");
+    graphics_parse_reply(&facts, "\033_Gi=31;ENOTSUPPORTED:x\033\\\033[?64;14;44c");
     tap_ok(!facts.kitty && !facts.sixel && facts.cell_width == 0,
            "attributes 14 and 44 are not 4, a refusal is not a yes");
     facts = good;
-    graphics_take_answer(&facts, "r\033[?4");
+    graphics_parse_reply(&facts, "r\033[?4");
     tap_ok(!facts.sixel, "an answer that was cut off says nothing");
-    graphics_take_answer(&facts, "\033[6;0;-3t\033[?4c");
+    graphics_parse_reply(&facts, "\033[6;0;-3t\033[?4c");
     tap_ok(facts.sixel && facts.cell_width == 0, "nor does an impossible size");
 }
 
@@ -370,7 +370,7 @@ static void test_fit(void)
     const struct rect area = {1, 0, 22, 80};
     facts.cell_width = 10;
     facts.cell_height = 20;
-    graphics_show(&text, GRAPHICS_KITTY, &facts, &image, area, NULL);
+    graphics_append_picture(&text, GRAPHICS_KITTY, &facts, &image, area, NULL);
     const char *size = text.data ? strstr(text.data, "c=") : NULL;
     bool said = size && sscanf(size, "c=%d,r=%d", &columns, &rows) == 2;
     tap_ok(said && columns == 30 && rows == 15, "at most three times its size: %dx%d cells",

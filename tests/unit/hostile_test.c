@@ -1,11 +1,11 @@
 /* Files that lie, change while they are read, or are no files; names that speak to the terminal;
  * and what may be seen and written of the state folder. */
 #include "base/character.h"
-#include "base/file.h"
-#include "base/json.h"
-#include "base/markdown.h"
-#include "base/shell.h"
-#include "base/visible.h"
+#include "base/escape/markdown.h"
+#include "base/escape/shell.h"
+#include "base/escape/visible.h"
+#include "base/files/file.h"
+#include "base/json/json.h"
 #include "engine/network/network.h"
 #include "engine/weights/safetensors.h"
 #include "session/files/run_directory.h"

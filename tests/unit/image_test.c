@@ -1,7 +1,7 @@
 /* Pictures: sizes and colours, round trips, and files that are cut off, damaged or lie. */
 #include "data/formats/image_file.h"
 
-#include "base/host.h"
+#include "base/host/host.h"
 #include "data_files.h"
 #include "tap.h"
 
@@ -62,19 +62,20 @@ static void test_png_round_trip(void)
     struct error error;
     struct image in = files_picture(17, 9, 1, 128, 255), out;
     const char *path = files_path("a.png");
-    tap_ok(image_write_png(&in, path, &error) && image_read(&out, path, 3, &error) &&
+    tap_ok(image_file_write_png(&in, path, &error) && image_file_read(&out, path, 3, &error) &&
                out.width == 17 && out.height == 9 && memcmp(in.pixels, out.pixels, 17 * 9 * 3) == 0,
            "a colour PNG comes back as it was written");
     image_free(&out);
     image_convert(&in, 1, &error);
-    tap_ok(image_write_png(&in, path, &error) && image_read(&out, path, 1, &error) &&
+    tap_ok(image_file_write_png(&in, path, &error) && image_file_read(&out, path, 1, &error) &&
                memcmp(in.pixels, out.pixels, 17 * 9) == 0,
            "so does a grey one");
     image_free(&out);
-    tap_ok(image_probe(&out, path, &error) && out.width == 17 && out.height == 9 && !out.pixels,
+    tap_ok(image_file_probe(&out, path, &error) && out.width == 17 && out.height == 9 &&
+               !out.pixels,
            "a header gives the size");
     image_free(&in);
-    tap_ok(!image_write_png(&in, "/nowhere/at/all.png", &error) && error.kind == ERROR_SYSTEM,
+    tap_ok(!image_file_write_png(&in, "/nowhere/at/all.png", &error) && error.kind == ERROR_SYSTEM,
            "writing where there is no folder is an error");
 }
 
@@ -87,7 +88,7 @@ static void test_transparency(void)
     png_image png = {
         .version = PNG_IMAGE_VERSION, .width = 3, .height = 1, .format = PNG_FORMAT_RGBA};
     png_image_write_to_file(&png, path, 0, pixels, 0, NULL);
-    bool read = image_read(&image, path, 3, &error);
+    bool read = image_file_read(&image, path, 3, &error);
     tap_ok(read && image.pixels[0] == 255 && image.pixels[2] == 255 && image.pixels[3] == 10 &&
                image.pixels[5] == 30 && image.pixels[6] == 127,
            "transparency is laid over white");
@@ -103,22 +104,22 @@ static void test_jpeg(void)
         samples[i] = i % 4 == 0 ? 0 : 255; /* Adobe's inverted CMYK: cyan alone */
     const char *path = files_path("cmyk.jpg");
     files_write_jpeg(path, samples, 16, 16, 4, false);
-    bool read = image_read(&image, path, 3, &error);
+    bool read = image_file_read(&image, path, 3, &error);
     tap_ok(read && image.pixels[0] < 8 && image.pixels[1] > 247 && image.pixels[2] > 247,
            "cyan of a CMYK JPEG is cyan");
     image_free(&image);
-    read = image_read(&image, path, 1, &error);
+    read = image_file_read(&image, path, 1, &error);
     tap_ok(read && image.channels == 1 && abs(image.pixels[0] - 179) < 6, "and 0.7 as grey");
     image_free(&image);
     memset(samples, 77, sizeof samples);
     files_write_jpeg(path, samples, 16, 16, 1, false);
-    read = image_read(&image, path, 3, &error);
+    read = image_file_read(&image, path, 3, &error);
     tap_ok(read && image.pixels[0] == 77 && image.pixels[2] == 77, "grey JPEG to colour");
     image_free(&image);
     uint8_t *large = calloc(640 * 480, 3);
     files_write_jpeg(path, large, 640, 480, 3, true);
     free(large);
-    read = image_read_fitted(&image, path, 3, 100, &error);
+    read = image_file_read_fitted(&image, path, 3, 100, &error);
     tap_ok(read && image.height == 100 && image.width == 133, "a progressive JPEG is fitted");
     image_free(&image);
 }
@@ -133,7 +134,7 @@ static void try_damage(const char *good_path, const char *kind)
     for (size_t cut = 0; bytes && cut < size; cut++) {
         struct error error = {0};
         files_write(path, bytes, cut);
-        bool read = image_read(&image, path, 3, &error);
+        bool read = image_file_read(&image, path, 3, &error);
         accepted += read;
         unexplained +=
             !read && (error.kind != ERROR_INPUT || !error.why[0] || strcmp(error.what, path) != 0);
@@ -145,7 +146,7 @@ static void try_damage(const char *good_path, const char *kind)
     for (size_t i = 0; bytes && i < size; i++) {
         bytes[i] ^= (char)0xff;
         files_write(path, bytes, size);
-        if (image_read(&image, path, 3, NULL))
+        if (image_file_read(&image, path, 3, NULL))
             image_free(&image);
         bytes[i] ^= (char)0xff;
     }
@@ -171,18 +172,21 @@ static void test_odd_files(void)
 {
     struct error error;
     struct image image;
-    tap_ok(!image_read(&image, files_path("missing.png"), 3, &error) && error.kind == ERROR_SYSTEM,
+    tap_ok(!image_file_read(&image, files_path("missing.png"), 3, &error) &&
+               error.kind == ERROR_SYSTEM,
            "a missing file");
-    tap_ok(!image_read(&image, files_root, 3, &error) && strstr(error.why, "regular"),
+    tap_ok(!image_file_read(&image, files_root, 3, &error) && strstr(error.why, "regular"),
            "a folder is not a picture");
     mkfifo(files_path("fifo"), 0600);
-    tap_ok(!image_read(&image, files_path("fifo"), 3, &error) && strstr(error.why, "regular"),
+    tap_ok(!image_file_read(&image, files_path("fifo"), 3, &error) && strstr(error.why, "regular"),
            "a FIFO is refused and not waited for");
     files_write(files_path("text.png"), "GIF89a", 6);
-    tap_ok(!image_read(&image, files_path("text.png"), 3, &error) && strstr(error.why, "47 49 46"),
+    tap_ok(!image_file_read(&image, files_path("text.png"), 3, &error) &&
+               strstr(error.why, "47 49 46"),
            "another format is named by its first bytes");
     files_write(files_path("empty.jpg"), "", 0);
-    tap_ok(!image_read(&image, files_path("empty.jpg"), 3, &error) && strstr(error.why, "empty"),
+    tap_ok(!image_file_read(&image, files_path("empty.jpg"), 3, &error) &&
+               strstr(error.why, "empty"),
            "an empty file");
 }
 
@@ -198,7 +202,7 @@ static void test_png_bomb(void)
     memcpy(bomb + 33, "\x6b\0\0\0zTXtTitle\0\0", 16);
     files_write(files_path("bomb.png"), bomb, sizeof bomb);
     uint64_t before = host_process_peak();
-    bool read = image_read(&image, files_path("bomb.png"), 3, NULL);
+    bool read = image_file_read(&image, files_path("bomb.png"), 3, NULL);
     uint64_t grown = host_process_peak() - before;
     tap_ok(!read && grown < (64 << 20), "a chunk's claim allocates nothing (%llu bytes)",
            (unsigned long long)grown);
@@ -228,7 +232,7 @@ static void try_outcomes(const char *below)
         for (size_t channels = 1; channels <= 3; channels += 2) {
             struct image image;
             struct error error;
-            bool read = image_read(&image, path, channels, &error);
+            bool read = image_file_read(&image, path, channels, &error);
             bool expected = is_png_by_content || good;
             if (strcmp(outcome, "warning") != 0 && read != expected) {
                 tap_note("%s: %s, but %s (%s)", name, outcome, read ? "read" : "refused",

@@ -3,7 +3,7 @@
 #include "session_files.h"
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "session/export/export.h"
 #include "session/record/run_open.h"
 #include "session/run/inspect_weights.h"

@@ -1,4 +1,4 @@
-#include "base/json_checksum.h"
+#include "base/json/json_checksum.h"
 #include "tap.h"
 
 #include <math.h>
@@ -95,7 +95,7 @@ static bool is_unchanged(const char *text, size_t length)
     struct json_document document;
     if (!json_parse(&document, text, length, "checked.json", NULL))
         return false;
-    const bool unchanged = json_check(&document, NULL, NULL);
+    const bool unchanged = json_verify_checksum(&document, NULL, NULL);
     json_document_free(&document);
     return unchanged;
 }
@@ -109,7 +109,7 @@ static void test_checksum(void)
     struct json *root = json_new_object();
     json_add_string(root, "name", "\xc3\xa9t\xc3\xa9");
     json_add_number(json_add_object(root, "inner"), "value", 0.5);
-    char *text = json_print_checked(root, NULL), *plain = json_print(root, true, NULL);
+    char *text = json_print_with_checksum(root, NULL), *plain = json_print(root, true, NULL);
     const size_t length = text ? strlen(text) : 0;
     json_free(root);
     tap_ok(text && is_unchanged(text, length), "a document as it was written");
@@ -129,7 +129,7 @@ static void test_checksum(void)
     tap_ok(plain && is_unchanged(plain, strlen(plain)), "one without a checksum is read");
     static const char other[] = "{ \"a\": 1, \"crc32\": \"00000000\" }";
     tap_ok(json_parse(&document, other, strlen(other), "other.json", NULL) &&
-               !json_check(&document, NULL, &error) && strstr(error.why, "was changed") &&
+               !json_verify_checksum(&document, NULL, &error) && strstr(error.why, "was changed") &&
                strstr(error.advice, "crc32"),
            "another layout is a change: %s: %s", error.why, error.advice);
     json_document_free(&document);

@@ -10,7 +10,7 @@
 #include "op_harness.h"
 #include "tap.h"
 
-#include "base/pool.h"
+#include "base/threads/pool.h"
 
 #include <math.h>
 #include <string.h>

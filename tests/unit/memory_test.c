@@ -2,8 +2,8 @@
  * of what is left. */
 #include "tests/tap.h"
 
-#include "base/control_group.h"
-#include "base/host.h"
+#include "base/host/control_group.h"
+#include "base/host/host.h"
 #include "engine/devices/drivers.h"
 #include "session/measure/memory_check.h"
 
@@ -105,25 +105,25 @@ static void test_version_1(void)
 
 static void test_process(void)
 {
-    struct host_room before, after;
+    struct available_memory before, after;
     struct rlimit old, limit;
-    host_memory_room(&before);
-    tap_ok(before.bound != BOUND_UNKNOWN && before.swapped >= before.unswapped,
+    host_available_memory(&before);
+    tap_ok(before.bound != BOUND_UNKNOWN && before.with_swap >= before.without_swap,
            "what this machine leaves is known");
     getrlimit(RLIMIT_AS, &old);
     limit = (struct rlimit){MIB(16384) < old.rlim_max ? MIB(16384) : old.rlim_max, old.rlim_max};
     const bool set = setrlimit(RLIMIT_AS, &limit) == 0;
-    host_memory_room(&after);
-    tap_ok(set && after.swapped <= MIB(16384), "a limit on addresses counts, swap or not");
+    host_available_memory(&after);
+    tap_ok(set && after.with_swap <= MIB(16384), "a limit on addresses counts, swap or not");
     setrlimit(RLIMIT_AS, &old);
     getrlimit(RLIMIT_DATA, &old);
     limit = (struct rlimit){MIB(512), old.rlim_max};
     const bool set_data = setrlimit(RLIMIT_DATA, &limit) == 0;
-    host_memory_room(&after);
-    tap_ok(set_data && after.bound == BOUND_ULIMIT && after.unswapped <= MIB(512),
+    host_available_memory(&after);
+    tap_ok(set_data && after.bound == BOUND_ULIMIT && after.without_swap <= MIB(512),
            "a limit on data as well");
     setrlimit(RLIMIT_DATA, &old);
-    tap_ok(host_program_unread() < MIB(64), "what is unread of this program is part of it");
+    tap_ok(host_program_unloaded_bytes() < MIB(64), "what is unread of this program is part of it");
     /* mapped, because what is freed may stay with the allocator, under a sanitizer for certain */
     const size_t bytes = MIB(32);
     char *const block =
@@ -133,7 +133,7 @@ static void test_process(void)
     const uint64_t high = host_process_peak();
     if (block != MAP_FAILED)
         munmap(block, bytes);
-    host_process_forget_peak();
+    host_process_reset_peak();
     tap_ok(high >= MIB(32) && host_process_peak() <= high - MIB(24), "a peak can be forgotten");
 }
 
@@ -141,14 +141,14 @@ static void test_process(void)
 
 static struct network *network;
 
-static void ask(size_t batch, uint64_t unswapped, uint64_t swapped, struct forecast *forecast)
+static void ask(size_t batch, uint64_t without_swap, uint64_t with_swap, struct forecast *forecast)
 {
     const struct plan_settings settings = {.mode = PLAN_TRAINING, .batch = batch, .threads = 1};
-    const struct host_room room = {unswapped, swapped, BOUND_MACHINE};
-    const struct memory_question question = {
+    const struct available_memory room = {without_swap, with_swap, BOUND_MACHINE};
+    const struct memory_check_request question = {
         .network = network, .driver = &device_reference, .settings = &settings, .room = &room};
     *forecast = (struct forecast){.classes = network->classes, .input = network->input};
-    memory_plan(network, question.driver, &settings, &forecast->memory, NULL);
+    memory_check_plan(network, question.driver, &settings, &forecast->memory, NULL);
     memory_check(&question, forecast);
 }
 
@@ -167,7 +167,7 @@ static void test_swap(void)
     tap_ok(forecast.fits && forecast.swaps && forecast.largest_batch == 511,
            "a byte less than that would swap");
     ask(512, needed / 2, needed, &forecast);
-    forecast_swap_words(&forecast, 512, words, sizeof words);
+    forecast_swap_text(&forecast, 512, words, sizeof words);
     ask(forecast.largest_batch, needed / 2, needed, &largest);
     tap_ok(strstr(words, "would swap") && !largest.swaps, "the batch that is named does not: %s",
            words);

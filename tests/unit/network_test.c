@@ -1,5 +1,5 @@
 /* Network files: exact counts, and an answer with file, line and key to every mistake. */
-#include "base/file.h"
+#include "base/files/file.h"
 #include "engine/network/network.h"
 #include "engine/ops/op.h"
 #include "tap.h"

@@ -1,5 +1,5 @@
 /* Where names lead, and what becomes of the file there. Everything happens in a scratch folder. */
-#include "base/output_file.h"
+#include "base/files/output_file.h"
 #include "tap.h"
 
 #include <errno.h>

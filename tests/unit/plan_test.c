@@ -4,15 +4,15 @@
 #include "base/random.h"
 #include "engine/network/network.h"
 #include "engine/ops/op.h"
+#include "engine/plan/arena.h"
 #include "engine/plan/placed_blocks.h"
 #include "engine/plan/plan.h"
-#include "engine/plan/plan_memory.h"
 #include "tap.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static bool overlap(const struct memory_block *a, const struct memory_block *b)
+static bool overlap(const struct arena_block *a, const struct arena_block *b)
 {
     bool in_time = a->first <= b->last && b->first <= a->last;
     bool in_space = a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
@@ -20,7 +20,7 @@ static bool overlap(const struct memory_block *a, const struct memory_block *b)
 }
 
 /* The largest sum of what lives at one moment: no arena can be smaller. */
-static size_t lower_bound(const struct memory_block *blocks, size_t count, size_t times)
+static size_t lower_bound(const struct arena_block *blocks, size_t count, size_t times)
 {
     size_t most = 0;
     for (size_t t = 0; t < times; t++) {
@@ -38,17 +38,17 @@ static void test_random_packing(void)
     enum { COUNT = 120, TIMES = 60 };
     bool disjoint = true, inside = true, aligned = true, tight = true;
     for (uint64_t seed = 0; seed < 50; seed++) {
-        struct memory_block blocks[COUNT];
+        struct arena_block blocks[COUNT];
         struct random_stream draws = random_stream_at(seed, RANDOM_TEST, 0, 0);
         for (size_t i = 0; i < COUNT; i++) {
             size_t first = random_next_below(&draws, TIMES);
             size_t length = random_next_below(&draws, i % 5 ? 6 : TIMES);
             size_t last = first + length < TIMES ? first + length : TIMES - 1;
-            blocks[i] = (struct memory_block){
+            blocks[i] = (struct arena_block){
                 .bytes = random_next_below(&draws, 100000), .first = first, .last = last};
         }
         size_t total = 0;
-        if (!memory_pack(blocks, COUNT, &total, NULL))
+        if (!arena_pack(blocks, COUNT, &total, NULL))
             disjoint = false;
         for (size_t i = 0; i < COUNT; i++) {
             inside = inside && blocks[i].offset + blocks[i].bytes <= total;
@@ -64,12 +64,12 @@ static void test_random_packing(void)
 }
 
 /* The best gap as its definition says: by looking at all blocks, lowest first. */
-static size_t plain_gap(const struct memory_block *block, struct memory_block *const *sorted,
+static size_t plain_gap(const struct arena_block *block, struct arena_block *const *sorted,
                         size_t count)
 {
     size_t end = 0, best = SIZE_MAX, best_size = SIZE_MAX;
     for (size_t i = 0; i < count; i++) {
-        const struct memory_block *other = sorted[i];
+        const struct arena_block *other = sorted[i];
         if (other->first > block->last || block->first > other->last)
             continue;
         const size_t gap = other->offset > end ? other->offset - end : 0;
@@ -84,11 +84,11 @@ static size_t plain_gap(const struct memory_block *block, struct memory_block *c
 
 /* Places blocks in their order, each in the gap that is found, and returns how many have another
  * offset than the plain search finds. */
-static size_t count_other_gaps(struct placed_blocks *placed, struct memory_block *blocks,
+static size_t count_other_gaps(struct placed_blocks *placed, struct arena_block *blocks,
                                size_t count)
 {
     size_t wrong = 0;
-    struct memory_block **sorted = memory_new(count, sizeof *sorted, "the test", NULL);
+    struct arena_block **sorted = memory_new(count, sizeof *sorted, "the test", NULL);
     for (size_t i = 0; sorted && i < count; i++) {
         blocks[i].offset = placed_blocks_find_gap(placed, &blocks[i]);
         wrong += blocks[i].offset != plain_gap(&blocks[i], sorted, i);
@@ -109,7 +109,7 @@ static void test_random_gaps(void)
     static const size_t sizes[] = {1, 3, 40, 5000};
     size_t wrong = 0;
     for (uint64_t seed = 0; seed < 40; seed++) {
-        struct memory_block blocks[COUNT];
+        struct arena_block blocks[COUNT];
         struct placed_blocks placed;
         struct random_stream draws = random_stream_at(seed, RANDOM_TEST, 0, 0);
         for (size_t i = 0; i < COUNT; i++) {
@@ -117,7 +117,7 @@ static void test_random_gaps(void)
             const size_t length = random_next_below(&draws, i % 3 ? 4 : TIMES);
             const size_t bytes = 1 + random_next_below(&draws, (uint32_t)sizes[seed % 4]);
             blocks[i] =
-                (struct memory_block){.bytes = bytes * 64, .first = first, .last = first + length};
+                (struct arena_block){.bytes = bytes * 64, .first = first, .last = first + length};
         }
         if (!placed_blocks_create(&placed, COUNT, NULL))
             break;
@@ -131,17 +131,17 @@ static void test_random_gaps(void)
 /* The blocks of a chain of `layers` in training, largest first: all values are kept, or those of
  * every 50th layer, the others being computed again before their backward pass. The layers form
  * `stages`, in each of which values are smaller than in the one before. */
-static size_t make_chain(struct memory_block *blocks, size_t layers, bool again, size_t stages)
+static size_t make_chain(struct arena_block *blocks, size_t layers, bool again, size_t stages)
 {
     size_t count = 0;
     for (size_t i = 0; i < layers; i++) {
         const size_t bytes = (stages - i * stages / layers) * 3136, back = 3 * layers - 2 * i;
         const bool kept = !again || i % 50 == 0;
-        blocks[count++] = (struct memory_block){bytes, i, kept ? back : i + 1, 0};
-        blocks[count++] = (struct memory_block){bytes, back - 2, back, 0};
+        blocks[count++] = (struct arena_block){bytes, i, kept ? back : i + 1, 0};
+        blocks[count++] = (struct arena_block){bytes, back - 2, back, 0};
         if (!kept)
             blocks[count++] =
-                (struct memory_block){bytes, 3 * layers - 2 * (i - i % 50 + 50), back, 0};
+                (struct arena_block){bytes, 3 * layers - 2 * (i - i % 50 + 50), back, 0};
     }
     return count;
 }
@@ -153,7 +153,7 @@ static void test_search_work(void)
     for (size_t k = 0; k < 4; k++) {
         const bool again = k % 2;
         const size_t stages = k < 2 ? 1 : 4;
-        struct memory_block *blocks = memory_new(3 * LAYERS, sizeof *blocks, "the test", NULL);
+        struct arena_block *blocks = memory_new(3 * LAYERS, sizeof *blocks, "the test", NULL);
         struct placed_blocks placed = {0};
         size_t count = 0, wrong = 1;
         if (blocks && placed_blocks_create(&placed, 3 * LAYERS, NULL)) {
@@ -251,7 +251,7 @@ static void test_in_place(void)
            "flatten is a view");
     tap_ok(plan->values[pool->node] != plan->values[step_named(plan, "conv2")->node],
            "pooling is not in place");
-    tap_ok(plan->gradients[0] == PLAN_NOWHERE, "the input needs no gradient");
+    tap_ok(plan->gradients[0] == PLAN_NONE, "the input needs no gradient");
     plan_free(plan);
     network_free(network);
 }

@@ -25,9 +25,9 @@ static void test_axis(void)
     struct axis linear = {0, 50, false}, decades = {0.01, 100, true};
     double ticks[AXIS_MAX_TICKS];
     char text[32];
-    tap_ok(axis_place(&linear, 25) == 0.5 && axis_value(&linear, 0.5) == 25, "a linear place");
-    tap_ok(fabs(axis_place(&decades, 1) - 0.5) < 1e-12, "a logarithmic place");
-    tap_ok(isnan(axis_place(&decades, 0)) && isnan(axis_place(&decades, -1)),
+    tap_ok(axis_position(&linear, 25) == 0.5 && axis_value(&linear, 0.5) == 25, "a linear place");
+    tap_ok(fabs(axis_position(&decades, 1) - 0.5) < 1e-12, "a logarithmic place");
+    tap_ok(isnan(axis_position(&decades, 0)) && isnan(axis_position(&decades, -1)),
            "zero and below have no place on a logarithmic axis");
     size_t count = axis_ticks(&linear, 6, ticks);
     tap_ok(count == 6 && ticks[0] == 0 && ticks[1] == 10 && ticks[5] == 50, "ticks 0, 10 .. 50");
@@ -51,13 +51,13 @@ static void test_axis(void)
     tap_ok(strcmp(axis_label(0.05, text, sizeof text), "0.05") == 0, "0.05 reads 0.05");
     tap_ok(axis_round_up(2.3) == 3 && axis_round_up(31) == 40 && axis_round_up(1) == 1,
            "round numbers above");
-    struct axis around = axis_around(0.2, 2.3, false);
+    struct axis around = axis_for_range(0.2, 2.3, false);
     tap_ok(around.low == 0 && around.high == 3, "an axis around losses begins at 0");
-    around = axis_around(0, 5, true);
+    around = axis_for_range(0, 5, true);
     tap_ok(around.low > 0 && around.high == 5, "a zero does not break a logarithmic axis");
-    around = axis_around(INFINITY, -INFINITY, false);
+    around = axis_for_range(INFINITY, -INFINITY, false);
     tap_ok(around.high > around.low, "no data make an axis all the same");
-    around = axis_around(7, 7, false);
+    around = axis_for_range(7, 7, false);
     tap_ok(around.low <= 7 && around.high > around.low, "nor does a constant break it");
 }
 
@@ -167,7 +167,7 @@ static void test_adversarial(void)
                fabs(curves_newest(&curves, TRACE_L1) - 0.25) < 1e-6,
            "each of the losses has a curve");
     tap_ok(series_best(&series) == 1, "without classes the best epoch has the least loss");
-    tap_ok(trace_is_known(&series, TRACE_PIXELS) && !trace_is_known(&series, TRACE_TOP1),
+    tap_ok(trace_has_values(&series, TRACE_PIXELS) && !trace_has_values(&series, TRACE_TOP1),
            "pixels are right there, not classes");
     struct plot plot = {0};
     struct axis y = {0, 1, false};
@@ -209,7 +209,7 @@ static void test_curves(void)
     curves_update(&curves, &series, &view, NULL);
     tap_ok(curves.gathered == 130 && curves.x.high == 150, "and grows in steps");
     tap_ok(fabs(curves_newest(&curves, TRACE_SMOOTHED) - 1) < 1e-9, "the mean of ones is one");
-    tap_ok(fabs(axis_place(&curves.x, curves_x(&curves, 75, 0.75)) - 0.5) < 1e-9,
+    tap_ok(fabs(axis_position(&curves.x, curves_x(&curves, 75, 0.75)) - 0.5) < 1e-9,
            "an iteration finds its place");
     view.x = X_EPOCH;
     view.over = true;
@@ -227,7 +227,7 @@ static void test_curves(void)
     tap_ok(series_best(&series) == 1, "the best epoch has the best accuracy");
     tap_ok(series_smooth(NAN, 3, 1) == 3 && series_smooth(2, NAN, 5) == 2,
            "smoothing starts at the first loss and passes over what is no number");
-    tap_ok(!trace_is_known(&series, TRACE_PIXELS) && trace_is_known(&series, TRACE_TOP1),
+    tap_ok(!trace_has_values(&series, TRACE_PIXELS) && trace_has_values(&series, TRACE_TOP1),
            "what a run has no values of is not offered");
     struct axis shared = {0, 400, false};
     view.x = X_ITERATION;
@@ -263,21 +263,22 @@ static void test_unplaced(void)
     for (int i = 0; i < 10; i++)
         curve_add(&curve, i, values[i]);
     curve_add(&curve, 2, -7);
-    tap_ok(curve.unplaced == 4, "what a logarithmic axis has no place for is counted");
+    tap_ok(curve.nonpositive == 4, "what a logarithmic axis has no place for is counted");
     curve_range(&curve, true, &low, &high);
     tap_ok((float)low == 0.1f && high == 5, "the least value above zero begins the axis");
     curve_draw(&curve, &log, &plot, 1);
-    curve_draw_unplaced(&curve, &log, &plot, 1);
-    tap_ok(marks_in_row(&plot, 3, CURVE_UNPLACED) == 4, "and marked at the foot, column by column");
-    tap_ok(plot.cells[3 * 10 + 4].mark == CURVE_UNPLACED && plot.cells[3 * 10 + 7].mark == 0,
+    curve_mark_nonpositive(&curve, &log, &plot, 1);
+    tap_ok(marks_in_row(&plot, 3, CURVE_NONPOSITIVE) == 4,
+           "and marked at the foot, column by column");
+    tap_ok(plot.cells[3 * 10 + 4].mark == CURVE_NONPOSITIVE && plot.cells[3 * 10 + 7].mark == 0,
            "where it is and nowhere else");
     tap_ok(plot.cells[2 * 10 + 2].series == 1,
            "a column that holds both shows the positive one in its place");
     plot_reset(&plot, 4, 10, SYMBOLS_ASCII, NULL);
-    curve_draw_unplaced(&curve, &linear, &plot, 1);
+    curve_mark_nonpositive(&curve, &linear, &plot, 1);
     tap_ok(owned(&plot, 1) == 0, "a linear axis has a place for everything");
     curve_reset(&curve, 10, NULL);
-    tap_ok(curve.unplaced == 0, "another gathering counts afresh");
+    tap_ok(curve.nonpositive == 0, "another gathering counts afresh");
     curve_free(&curve);
     plot_free(&plot);
 }
@@ -342,7 +343,7 @@ static void test_zoomed_gathering(void)
         state = series_smooth(state, series.points[i].loss, i + 1);
     tap_ok(curves_value(&curves, TRACE_SMOOTHED, 49999) == state,
            "a smoothed value in the middle is the one that the whole run gives");
-    size_t column = (size_t)curve_column_at(axis_place(&part, 50000), 160);
+    size_t column = (size_t)curve_column_at(axis_position(&part, 50000), 160);
     tap_ok(curves.trace[TRACE_SMOOTHED].columns[column].last == (float)state,
            "in the zoomed curve, too");
     struct series averaged = series;
@@ -355,7 +356,7 @@ static void test_zoomed_gathering(void)
     view.axis = NULL;
     view.traces = TRACE_BIT(TRACE_CAFFE);
     curves_update(&curves, &series, &view, NULL);
-    tap_ok(curves.trace[TRACE_CAFFE].unplaced == ITERATIONS / 2, "a negative mean is counted");
+    tap_ok(curves.trace[TRACE_CAFFE].nonpositive == ITERATIONS / 2, "a negative mean is counted");
     curves_free(&curves);
     series_free(&series);
 }
@@ -382,9 +383,9 @@ static void test_cursor_values(void)
                curves_value(&curves, TRACE_RATE, at) == (double)0.1f,
            "its values, also of curves that are not drawn");
     tap_ok(isnan(curves_value(&curves, TRACE_RAW, 1000)), "no point, no value");
-    tap_ok(curves_validated(&curves, TRACE_VALIDATION, 1.99) == 1 &&
-               curves_validated(&curves, TRACE_VALIDATION, 2) == 2 &&
-               isnan(curves_validated(&curves, TRACE_VALIDATION, 0.5)),
+    tap_ok(curves_validation_value(&curves, TRACE_VALIDATION, 1.99) == 1 &&
+               curves_validation_value(&curves, TRACE_VALIDATION, 2) == 2 &&
+               isnan(curves_validation_value(&curves, TRACE_VALIDATION, 0.5)),
            "of validations the last one up to there");
     tap_ok(fabs(curves_convert(&series, X_EPOCH, X_ITERATION, 2.5) - 250) < 1e-3 &&
                fabs(curves_convert(&series, X_ITERATION, X_TIME, 500) - 10) < 1e-4 &&
@@ -438,7 +439,7 @@ static void test_window(void)
     shown = plot_window_show(&window, &extent);
     tap_ok(shown.low == 375 && shown.high == 875 && plot_window_cursor_column(&window) == 75,
            "zooming halves what is shown and leaves the cursor's column");
-    plot_window_put_cursor(&window, 2);
+    plot_window_set_cursor(&window, 2);
     tap_ok(window.shown.low == 0 && window.shown.high == 500,
            "a cursor beyond is brought in sight");
     plot_window_pan(&window, 0.25);
@@ -449,7 +450,7 @@ static void test_window(void)
     for (int i = 0; i < 40 && deeper; i++)
         deeper = plot_window_zoom(&window, true);
     tap_ok(!deeper && window.shown.high - window.shown.low >= 4, "zooming ends at a few points");
-    plot_window_all(&window);
+    plot_window_show_all(&window);
     shown = plot_window_show(&window, &extent);
     tap_ok(shown.low == 0 && shown.high == 1000, "and back to all");
     extent.all = (struct axis){1, 1000, true};
@@ -519,8 +520,9 @@ static void test_choice(void)
     size_t pictures = 0;
     do
         trace_choice_next(&choice, &series);
-    while (!choice.own && choice.picture != 0 && ++pictures < 20);
-    tap_ok(choice.picture == 0 && !choice.own, "pictures go round, away from one's own choice");
+    while (!choice.custom && choice.curve_set != 0 && ++pictures < 20);
+    tap_ok(choice.curve_set == 0 && !choice.custom,
+           "pictures go round, away from one's own choice");
     series_free(&series);
 }
 

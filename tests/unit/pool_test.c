@@ -1,4 +1,4 @@
-#include "base/pool.h"
+#include "base/threads/pool.h"
 #include "tap.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* The configuration file and the form as it was left: what is written is read again, what is wrong
  * is told by file, key and reason, and a good file is never lost. */
-#include "base/file.h"
+#include "base/files/file.h"
 #include "tap.h"
 #include "ui/shared/last_form.h"
 #include "ui/shared/preferences.h"

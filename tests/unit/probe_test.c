@@ -2,7 +2,7 @@
  * the bit; and nobody waits for what is not wanted any more. */
 #include "session/inspect/probe.h"
 
-#include "session/measure/errand.h"
+#include "base/threads/background_job.h"
 #include "session/model/confusion.h"
 #include "session/model/evaluate.h"
 #include "session/model/translate.h"
@@ -54,11 +54,11 @@ static void open_probe(struct probe *probe, const char *path, const char *data)
     probe_open(probe, &request);
 }
 
-static struct probe_look wait_ready(struct probe *probe)
+static struct probe_status wait_ready(struct probe *probe)
 {
-    struct probe_look look;
+    struct probe_status look;
     for (int i = 0; i < 12000; i++) {
-        probe_look(probe, &look);
+        probe_status(probe, &look);
         if (look.phase == PROBE_READY || look.phase == PROBE_FAILED)
             return look;
         rest();
@@ -77,7 +77,7 @@ static struct probe_answer wait_answer(struct probe *probe, unsigned ticket)
     return answer;
 }
 
-static void check_counts(const struct probe_look *look, const struct evaluation *evaluation)
+static void check_counts(const struct probe_status *look, const struct evaluation *evaluation)
 {
     struct confusion confusion;
     size_t sum = 0;
@@ -118,7 +118,7 @@ static void check_image(struct probe *probe, struct model *model)
         note_error(&answer.error);
         return;
     }
-    tap_ok(image_write_png(&answer.pictures[0], path, &error) &&
+    tap_ok(image_file_write_png(&answer.pictures[0], path, &error) &&
                model_predict(model, path, PROBE_TOP, top, &error),
            "the same picture as a file");
     bool same = true;
@@ -132,8 +132,8 @@ static void check_image(struct probe *probe, struct model *model)
         same = top[i].probability == file.top[i].probability;
     tap_ok(same, "and so does the probe of the file");
     probe_answer_free(&file);
-    struct probe_look look;
-    probe_look(probe, &look);
+    struct probe_status look;
+    probe_status(probe, &look);
     tap_ok(look.outcomes[7].guess == answer.top[0].label, "as does the evaluation");
     probe_answer_free(&answer);
     write_text(path, "no picture");
@@ -156,7 +156,7 @@ static void test_classes(struct probe *probe, const char *path)
                 "what eval says"))
         return;
     open_probe(probe, path, digits);
-    struct probe_look look = wait_ready(probe);
+    struct probe_status look = wait_ready(probe);
     tap_ok(look.phase == PROBE_READY && look.evaluated && look.outcome_count == 130 &&
                look.evaluation.top1 == evaluation.top1 && evaluation.top1 > 20 &&
                look.classes == 10 && strcmp(look.class_names[3], model.class_names[3]) == 0,
@@ -179,7 +179,7 @@ static void test_pictures(struct probe *probe, const char *path)
     model.tolerance = 16;
     tap_ok(model_evaluate(&model, maps, 0, &evaluation, &error), "and what eval says of it");
     open_probe(probe, path, maps);
-    struct probe_look look = wait_ready(probe);
+    struct probe_status look = wait_ready(probe);
     double mean = 0;
     for (size_t i = 0; i < look.outcome_count; i++)
         mean += 100 * (double)look.outcomes[i].share / 3;
@@ -213,7 +213,7 @@ static bool write_pattern(const char *path, long x, long y, size_t width, size_t
             pixel[1] = (uint8_t)((r * c) % 251);
             pixel[2] = (uint8_t)(r & 4 ? 220 : 10 * c);
         }
-    bool written = image_write_png(&image, path, &error);
+    bool written = image_file_write_png(&image, path, &error);
     image_free(&image);
     return written;
 }
@@ -237,16 +237,16 @@ static void test_own_size(struct probe *probe, struct model *model)
     snprintf(spec, sizeof spec, "pairs:%s", folder);
     snprintf(output, sizeof output, "%s", home_path("made.png"));
     bool written =
-        write_pattern(both, 0, 0, 32, 16, 32, 16) && image_read(&pair, both, 3, &error) &&
-        image_cut(&left, &pair, 0, 0, 16, 16, &error) && image_write_png(&left, file, &error);
+        write_pattern(both, 0, 0, 32, 16, 32, 16) && image_file_read(&pair, both, 3, &error) &&
+        image_cut(&left, &pair, 0, 0, 16, 16, &error) && image_file_write_png(&left, file, &error);
     open_probe(probe, home_path("pictures.safetensors"), spec);
-    const struct probe_look look = wait_ready(probe);
+    const struct probe_status look = wait_ready(probe);
     struct probe_answer answer = wait_answer(probe, probe_ask(probe, NULL, 0));
     tap_ok(written && look.images == 1 && answer.picture_count == 3 &&
                are_equal(&answer.pictures[0], &left),
            "a pair is evaluated as it is");
     tap_ok(model_translate_file(model, file, output, &error) &&
-               image_read(&made, output, 3, &error) && are_equal(&made, &answer.pictures[1]),
+               image_file_read(&made, output, 3, &error) && are_equal(&made, &answer.pictures[1]),
            "predict writes what the evaluation computed, to the bit");
     struct probe_answer tried = wait_answer(probe, probe_ask(probe, file, 0));
     tap_ok(tried.picture_count == 2 && are_equal(&tried.pictures[0], &left) &&
@@ -320,7 +320,7 @@ static void test_translation(struct probe *probe, const char *path, const char *
 static void test_refusals(struct probe *probe, const char *path)
 {
     open_probe(probe, home_path("none.safetensors"), digits);
-    struct probe_look look = wait_ready(probe);
+    struct probe_status look = wait_ready(probe);
     tap_ok(look.phase == PROBE_FAILED && look.error.kind != ERROR_NONE, "no such model: %s",
            look.error.why);
     open_probe(probe, path, "shapes");
@@ -342,11 +342,11 @@ static void test_refusals(struct probe *probe, const char *path)
 
 /* --- errands --- */
 
-static bool count_to(void *subject, struct errand *errand, struct error *error)
+static bool count_to(void *subject, struct background_job *background_job, struct error *error)
 {
     const uint64_t *of = subject;
     for (uint64_t i = 1; i <= *of; i++) {
-        if (!errand_progress(errand, i, *of, error))
+        if (!background_job_progress(background_job, i, *of, error))
             return false;
         if (*of > 100)
             rest();
@@ -358,13 +358,15 @@ static void test_errands(void)
 {
     struct error error = {0};
     uint64_t few = 10, many = 1000000, done, of;
-    struct errand *errand = errand_start(count_to, &few, &error);
-    while (!errand_look(errand, &done, &of))
+    struct background_job *background_job = background_job_start(count_to, &few, &error);
+    while (!background_job_poll(background_job, &done, &of))
         rest();
-    tap_ok(done == 10 && of == 10 && errand_finish(errand, &error), "an errand ends");
-    errand = errand_start(count_to, &many, &error);
-    errand_call_off(errand);
-    tap_ok(!errand_finish(errand, &error) && error.kind == ERROR_INTERRUPTED, "or is called off");
+    tap_ok(done == 10 && of == 10 && background_job_finish(background_job, &error),
+           "an background_job ends");
+    background_job = background_job_start(count_to, &many, &error);
+    background_job_cancel(background_job);
+    tap_ok(!background_job_finish(background_job, &error) && error.kind == ERROR_INTERRUPTED,
+           "or is called off");
 }
 
 int main(void)

@@ -237,10 +237,10 @@ static void test_memory(enum plan_mode mode, const char *what)
     struct lab with = planned(MOVE READER, "cpu", mode), without = planned(READER, "cpu", mode);
     const struct plan *plan = with.plan;
     const struct plan_step *move = step_named(plan, "move"), *before = step_named(plan, "b");
-    tap_ok(!move->kernel && move->reader == step_named(plan, "c")->node &&
+    tap_ok(!move->kernel && move->fused_into == step_named(plan, "c")->node &&
                strstr(move->choice, "read through by c"),
            "%s: a shift before a convolution: %s", what, move->choice);
-    tap_ok(step_named(plan, "c")->site.mover == move->site.node, "which is told of it");
+    tap_ok(step_named(plan, "c")->site.fused_move == move->site.node, "which is told of it");
     tap_ok(plan->values[move->node] == plan->values[before->node] &&
                plan->gradients[move->node] == plan->gradients[before->node],
            "value and gradient are those before the shift");
@@ -256,7 +256,7 @@ static void test_kept(const char *layers, const char *device, const char *why)
     struct lab lab = planned(layers, device, PLAN_INFERENCE);
     const struct plan_step *move = step_named(lab.plan, "move");
     const size_t values = lab.plan->values[move->node];
-    tap_ok(move->kernel && move->reader == PLAN_NOWHERE && values != PLAN_NOWHERE &&
+    tap_ok(move->kernel && move->fused_into == PLAN_NONE && values != PLAN_NONE &&
                values != lab.plan->values[step_named(lab.plan, "b")->node],
            "%s: the shift is computed", why);
     lab_close(&lab);

@@ -44,7 +44,7 @@ static size_t count_clashes(const struct plan *plan)
     size_t clashes = 0;
     for (size_t i = 0; i < plan->array_count; i++) {
         const struct plan_array *a = &plan->arrays[i];
-        clashes += a->offset + a->bytes > plan->workspace || a->last > plan->action_count;
+        clashes += a->offset + a->bytes > plan->workspace || a->last > plan->order_count;
         for (size_t k = 0; k < i; k++) {
             const struct plan_array *b = &plan->arrays[k];
             clashes += a->first <= b->last && b->first <= a->last &&
@@ -60,18 +60,18 @@ static bool order_is_right(const struct plan *plan)
 {
     size_t next_backward = plan->step_count, again = 0;
     bool right = true;
-    for (size_t a = 0; a < plan->action_count; a++) {
-        const struct plan_action *action = &plan->actions[a];
+    for (size_t a = 0; a < plan->order_count; a++) {
+        const struct plan_order_entry *action = &plan->order[a];
         const struct plan_step *step = &plan->steps[action->step];
         if (a < plan->step_count)
             right = right && action->pass == PLAN_FORWARD && action->step == a;
         else if (action->pass == PLAN_BACKWARD)
             right = right && action->step == --next_backward && step->backward_at == a;
         else
-            right = right && step->again_at == a && a < step->backward_at + !step->backward * a &&
-                    ++again;
+            right = right && step->recompute_at == a &&
+                    a < step->backward_at + !step->backward * a && ++again;
     }
-    return right && next_backward == 0 && plan->action_count == 2 * plan->step_count + again;
+    return right && next_backward == 0 && plan->order_count == 2 * plan->step_count + again;
 }
 
 static void check_plan(const struct plan *plan, const char *name, uint64_t limit)
@@ -80,7 +80,7 @@ static void check_plan(const struct plan *plan, const char *name, uint64_t limit
     tap_ok(forecast->total <= limit && forecast->total < forecast->unlimited,
            "%s: %zu KiB of %zu are forecast for a limit of %zu; %.1f %% more work", name,
            (size_t)forecast->total >> 10, (size_t)forecast->unlimited >> 10, (size_t)limit >> 10,
-           memory_forecast_extra_work(forecast));
+           plan_recompute_overhead(forecast));
     const size_t clashes = count_clashes(plan);
     tap_ok(clashes == 0, "%s: what lives together lies apart (%zu clashes)", name, clashes);
     tap_ok(order_is_right(plan), "%s: the order of the passes", name);
@@ -214,7 +214,7 @@ static void test_network(const char *name, double width_rate, const char *device
         return;
     }
     train(full, network, 1, &reference);
-    tap_ok(full->forecast.flops_again == 0 && full->action_count == 2 * full->step_count &&
+    tap_ok(full->forecast.flops_again == 0 && full->order_count == 2 * full->step_count &&
                full->forecast.unlimited == full->forecast.total,
            "%s on %s: without a limit nothing is computed again", name, device);
     plan_free(full);
@@ -250,7 +250,7 @@ static void test_refusal(void)
     tap_ok(!plan && strstr(error.advice, "not even one image"), "and that no image fits");
     settings.mode = PLAN_INFERENCE;
     plan = plan_build(&network->graph, device_drivers[1], &settings, &error);
-    tap_ok(plan && plan->action_count == plan->step_count, "inference knows no limit");
+    tap_ok(plan && plan->order_count == plan->step_count, "inference knows no limit");
     plan_free(plan);
     network_free(network);
 }
@@ -333,7 +333,7 @@ static void test_pair(void)
                        0,
                "two networks share a limit: %zu KiB of %zu, %.1f %% more work",
                (size_t)plan.forecast.total >> 10, (size_t)full.forecast.total >> 10,
-               memory_forecast_extra_work(&plan.forecast));
+               plan_recompute_overhead(&plan.forecast));
         train_pair(&plan, network, 2, &trace);
         tap_ok(same_bits(&trace, &reference), "and train to the same bits (%g)",
                (double)trace.losses[ITERATIONS - 1]);

@@ -3,7 +3,7 @@
 #include "session/files/run_directory.h"
 #include "session/run/resume.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 
 #include "session/record/run_open.h"
 #include "session/run/run_start.h"

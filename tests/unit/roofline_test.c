@@ -130,7 +130,7 @@ static void test_inference(void)
 static void test_frozen(void)
 {
     struct plan_settings settings = training;
-    settings.frozen = settings.keeps_input_gradient = true;
+    settings.frozen = settings.needs_input_gradient = true;
     struct made made = make("lenet", settings);
     if (!made.plan)
         return;

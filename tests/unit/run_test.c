@@ -234,7 +234,7 @@ static void test_variation_is_saved(void)
     struct image image;
     if (image_create(&image, 40, 50, 3, NULL)) {
         memset(image.pixels, 90, (size_t)40 * 50 * 3);
-        bool written = image_write_png(&image, home_path("one.png"), NULL);
+        bool written = image_file_write_png(&image, home_path("one.png"), NULL);
         tap_ok(written && model_predict(&model, home_path("one.png"), 3, predictions, &error) &&
                    predictions[0].probability >= predictions[1].probability &&
                    predictions[1].probability >= predictions[2].probability &&

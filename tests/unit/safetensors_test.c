@@ -1,5 +1,5 @@
 /* Weights to files and back, and damaged files. */
-#include "base/file.h"
+#include "base/files/file.h"
 #include "engine/network/network.h"
 #include "engine/weights/safetensors.h"
 #include "engine/weights/weights.h"

@@ -28,7 +28,7 @@ static bool write_sample(const char *name)
         bool input = i % 90 < 30;
         memcpy(image.pixels + 3 * i, input ? "\377\0\0" : "\0\0\377", 3);
     }
-    bool written = image_write_png(&image, path_of(name), NULL);
+    bool written = image_file_write_png(&image, path_of(name), NULL);
     image_free(&image);
     return written;
 }

@@ -1,10 +1,10 @@
 /* What the form finds out about a choice: rows shared out, pictures laid out and read, the learning
  * rate over the run, and earlier runs of the same work. */
-#include "base/background.h"
 #include "base/clock.h"
+#include "base/threads/detached_task.h"
 #include "data/loader/augment.h"
-#include "data/loader/feed.h"
-#include "session/config/rate_plan.h"
+#include "data/loader/data_loader.h"
+#include "session/config/lr_preview.h"
 #include "session/history/past_run.h"
 #include "session/inspect/preview.h"
 #include "session/record/run_open.h"
@@ -49,7 +49,8 @@ static void test_grid(void)
             for (size_t side = 1; side < 300; side += 37) {
                 const struct grid_fit fit = grid_fit(side, 2 * side, rows, columns);
                 const int wide = fit.columns < 6 ? 6 : fit.columns;
-                if (fit.across * fit.down > PREVIEW_MOST || (int)fit.down * (fit.rows + 1) > rows ||
+                if (fit.across * fit.down > PREVIEW_MAX_PICTURES ||
+                    (int)fit.down * (fit.rows + 1) > rows ||
                     ((int)fit.across * (wide + 1) - 1 > columns && fit.across > 0))
                     tap_ok(false, "%zu pixels in %dx%d", side, columns, rows);
             }
@@ -65,12 +66,12 @@ static void test_grid(void)
 static void test_rates(void)
 {
     struct run_config config;
-    struct rate_plan plan;
+    struct lr_preview plan;
     float rates[101];
     config_defaults(&config);
     config_set(&config, "lr", "0.1", NULL);
     config_set(&config, "schedule", "cosine", NULL);
-    tap_ok(rate_plan_make(&config, 0, rates, 101, &plan) && plan.iterations == 0 &&
+    tap_ok(lr_preview_make(&config, 0, rates, 101, &plan) && plan.iterations == 0 &&
                fabs(plan.epochs - 10) < 1e-9,
            "a schedule is known before the data is");
     tap_ok(fabs((double)rates[0] - 0.1) < 1e-6 && fabs((double)rates[50] - 0.05) < 1e-3 &&
@@ -78,15 +79,15 @@ static void test_rates(void)
            "cosine: from the rate to nothing");
     config_set(&config, "schedule", "step", NULL);
     config_set(&config, "step-size", "100", NULL);
-    tap_ok(!rate_plan_make(&config, 0, rates, 101, &plan), "steps of iterations need the images");
-    tap_ok(rate_plan_make(&config, 1300, rates, 101, &plan) && plan.iterations == 200,
+    tap_ok(!lr_preview_make(&config, 0, rates, 101, &plan), "steps of iterations need the images");
+    tap_ok(lr_preview_make(&config, 1300, rates, 101, &plan) && plan.iterations == 200,
            "1300 images in batches of 64 are 20 iterations an epoch");
     tap_ok(rates[0] > 0.09f && rates[99] < 0.02f && rates[40] > 0.09f, "one step, half way");
     config_set(&config, "iterations", "50", NULL);
-    rate_plan_make(&config, 1300, rates, 101, &plan);
+    lr_preview_make(&config, 1300, rates, 101, &plan);
     tap_ok(fabs(plan.epochs - 2.5) < 1e-9, "50 iterations are two epochs and a half");
     config_set(&config, "schedule", "plateau", NULL);
-    rate_plan_make(&config, 1300, rates, 101, &plan);
+    lr_preview_make(&config, 1300, rates, 101, &plan);
     tap_ok(plan.by_loss, "a plateau is not known beforehand");
 }
 
@@ -101,11 +102,11 @@ static void test_past(void)
     outline.config = config;
     snprintf(outline.facts.created, sizeof outline.facts.created, "1970-01-02T00:00:00Z");
     snprintf(outline.facts.host, sizeof outline.facts.host, "tench");
-    tap_ok(past_run_tells(&outline, &config, "tench", 90000, &found) &&
+    tap_ok(past_run_matches(&outline, &config, "tench", 90000, &found) &&
                fabs(found.ms_per_image - 2.5) < 1e-12,
            "a run of the same work tells its time");
     tap_ok(fabs(found.age_seconds - 3600) < 1e-6, "and how old it is");
-    tap_ok(!past_run_tells(&outline, &config, "carp", 90000, &found), "not on another machine");
+    tap_ok(!past_run_matches(&outline, &config, "carp", 90000, &found), "not on another machine");
     config_set(&config, "lr", "0.3", NULL);
     config_set(&config, "epochs", "99", NULL);
     tap_ok(past_run_is_alike(&outline.config, &config), "rate and length change no time an image");
@@ -118,11 +119,11 @@ static void test_past(void)
         tap_ok(!past_run_is_alike(&config, &other), "another %s does", changes[i][0]);
     }
     outline.snapshot.status = RUN_FAILED;
-    tap_ok(!past_run_tells(&outline, &config, "tench", 90000, &found),
+    tap_ok(!past_run_matches(&outline, &config, "tench", 90000, &found),
            "a failed run tells nothing");
     outline.snapshot.status = RUN_DONE;
     outline.snapshot.ms_per_image_median = NAN;
-    tap_ok(!past_run_tells(&outline, &config, "tench", 90000, &found),
+    tap_ok(!past_run_matches(&outline, &config, "tench", 90000, &found),
            "nor does one that measured nothing");
 }
 
@@ -160,22 +161,23 @@ static void test_background(void)
 {
     struct error error = {0};
     int started = 0;
-    for (; started < BACKGROUND_MOST + 1; started++) {
+    for (; started < DETACHED_TASKS_MAX + 1; started++) {
         void *state = calloc(1, 8);
-        struct background *background = background_start(wait_long, count_free, state, &error);
+        struct detached_task *background =
+            detached_task_start(wait_long, count_free, state, &error);
         if (!background) {
             free(state);
             break;
         }
-        background_drop(background);
+        detached_task_drop(background);
     }
-    tap_ok(started == BACKGROUND_MOST, "threads that hang are let go of, but not without end: %s",
-           error.why);
+    tap_ok(started == DETACHED_TASKS_MAX,
+           "threads that hang are let go of, but not without end: %s", error.why);
     tap_ok(atomic_load(&freed) == 0, "what they work on stays as long as they do");
     atomic_store(&may_end, true);
-    for (int i = 0; i < 6000 && atomic_load(&freed) < BACKGROUND_MOST; i++)
+    for (int i = 0; i < 6000 && atomic_load(&freed) < DETACHED_TASKS_MAX; i++)
         clock_sleep(0.01);
-    tap_ok(atomic_load(&freed) == BACKGROUND_MOST, "and is freed then");
+    tap_ok(atomic_load(&freed) == DETACHED_TASKS_MAX, "and is freed then");
     clock_sleep(0.05);
 }
 
@@ -202,21 +204,21 @@ static bool wait_picture(struct preview *preview, struct preview_picture *pictur
 /* The first batch of a training, as samples 0..255. */
 static void first_batch(const struct run_config *config, float *images, int32_t *labels)
 {
-    const struct dataset_wish wish = {3, 32, 32};
-    struct feed_batch batch;
+    const struct dataset_request wish = {3, 32, 32};
+    struct data_batch batch;
     struct dataset *dataset = dataset_open(config->data, "train", &wish, NULL);
-    struct feed_settings settings = {.batch = 4,
-                                     .training = true,
-                                     .augment = true,
-                                     .pad = 4,
-                                     .seed = config->seed,
-                                     .normalisation = {.deviation = {1, 1, 1}}};
-    struct feed *feed = feed_open(dataset, &settings, NULL);
-    if (feed_next(feed, &batch, NULL)) {
+    struct data_loader_settings settings = {.batch = 4,
+                                            .training = true,
+                                            .augment = true,
+                                            .pad = 4,
+                                            .seed = config->seed,
+                                            .normalisation = {.deviation = {1, 1, 1}}};
+    struct data_loader *feed = data_loader_open(dataset, &settings, NULL);
+    if (data_loader_next(feed, &batch, NULL)) {
         memcpy(images, batch.images, 4 * 3 * 32 * 32 * sizeof *images);
         memcpy(labels, batch.labels, 4 * sizeof *labels);
     }
-    feed_free(feed);
+    data_loader_free(feed);
     dataset_free(dataset);
 }
 
@@ -247,8 +249,9 @@ static void test_as_trained(void)
     first_batch(&config, images, labels);
     struct preview *preview = preview_open(&config, &input, &error);
     tap_ok(preview && wait_open(preview, &facts, &error) && facts.images == 50, "a set is opened");
-    preview_ask(preview,
-                &(struct preview_wish){.count = 4, .as_trained = true, .augment = true, .seed = 9});
+    preview_request_pictures(
+        preview,
+        &(struct preview_request){.count = 4, .as_trained = true, .augment = true, .seed = 9});
     for (size_t i = 0; i < 4; i++) {
         const bool came = wait_picture(preview, &picture);
         tap_ok(came && picture.place == i && is_picture(&picture, images + i * 3 * 32 * 32),
@@ -256,14 +259,15 @@ static void test_as_trained(void)
         image_free(&picture.image);
     }
     tap_ok(!preview_is_busy(preview), "then there is nothing more to come");
-    preview_ask(preview, &(struct preview_wish){.from = 48, .count = 4, .seed = 9});
+    preview_request_pictures(preview, &(struct preview_request){.from = 48, .count = 4, .seed = 9});
     size_t more = 0;
     while (more < 4 && wait_picture(preview, &picture)) {
         more++;
         image_free(&picture.image);
     }
     tap_ok(more == 4, "past the end it begins again");
-    preview_ask(preview, &(struct preview_wish){.count = PREVIEW_MOST, .seed = 9});
+    preview_request_pictures(preview,
+                             &(struct preview_request){.count = PREVIEW_MAX_PICTURES, .seed = 9});
     preview_close(preview); /* in the middle of it */
 }
 
@@ -310,17 +314,17 @@ static void test_waits_until_told(void)
     struct error error;
     config_defaults(&config);
     form_begin(&form, &config);
-    form.stale = false;
+    form.forecast_stale = false;
     setup_step(&view, &form);
     past_search_drop(view.search); /* only the data set is waited for */
     view.search = NULL;
     view.past_known = true;
     while (preview_status(view.preview, &facts, &error) == PREVIEW_OPENING)
         clock_sleep(0.001);
-    tap_ok(view.status == PREVIEW_OPENED || setup_waits(&view),
+    tap_ok(view.status == PREVIEW_OPENED || setup_is_waiting(&view),
            "the screen asks again until it knows that the data set is open");
     setup_step(&view, &form);
-    tap_ok(view.status == PREVIEW_OPENED && !setup_waits(&view), "and rests then");
+    tap_ok(view.status == PREVIEW_OPENED && !setup_is_waiting(&view), "and rests then");
     setup_free(&view);
 }
 

@@ -1,7 +1,7 @@
 /* What can be done with kept runs: names and finding by them, deletion of what is ours alone, the
  * report; and the load of the machine, read from a text. */
-#include "base/file.h"
-#include "base/host_load.h"
+#include "base/files/file.h"
+#include "base/host/host_load.h"
 #include "session/compare/report.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_name.h"

@@ -2,8 +2,8 @@
  * the file that keeps them. */
 #include "session/study/study.h"
 
-#include "base/file.h"
-#include "base/json.h"
+#include "base/files/file.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "session/study/study_file.h"
@@ -330,7 +330,7 @@ static bool make_picture(const char *folder, int number, size_t width, size_t he
     if (!image_create(&image, width, height, 3, NULL))
         return false;
     memset(image.pixels, grey, width * height * 3);
-    bool written = image_write_png(&image, home_path(name), NULL);
+    bool written = image_file_write_png(&image, home_path(name), NULL);
     image_free(&image);
     return written;
 }

@@ -2,7 +2,7 @@
 #include "session/sweep/sweep_estimate.h"
 #include "session/sweep/sweep_table.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "session/files/run_directory.h"
 
 #include "session_files.h"

@@ -1,7 +1,7 @@
 /* Solver, schedule and loss meter: what turns gradients into a run. */
 #include "base/random.h"
 #include "engine/training/loss_meter.h"
-#include "engine/training/schedule.h"
+#include "engine/training/lr_schedule.h"
 #include "engine/training/solver.h"
 #include "tap.h"
 
@@ -48,49 +48,51 @@ static void test_solvers(void)
 
 static void test_schedules(void)
 {
-    struct schedule_state state = schedule_begin();
-    struct schedule_settings s = {
-        .kind = SCHEDULE_STEP, .learning_rate = 1, .gamma = 0.1, .step_size = 10};
-    tap_ok(near(schedule_rate(&s, &state, 9), 1) && near(schedule_rate(&s, &state, 20), 0.01),
+    struct lr_schedule_state state = lr_schedule_begin();
+    struct lr_schedule_settings s = {
+        .kind = LR_SCHEDULE_STEP, .learning_rate = 1, .gamma = 0.1, .step_size = 10};
+    tap_ok(near(lr_schedule_rate(&s, &state, 9), 1) && near(lr_schedule_rate(&s, &state, 20), 0.01),
            "step");
-    s = (struct schedule_settings){
-        .kind = SCHEDULE_POLY, .learning_rate = 2, .power = 0.5, .iterations = 100};
-    tap_ok(near(schedule_rate(&s, &state, 75), 1) && schedule_rate(&s, &state, 100) == 0, "poly");
-    s.kind = SCHEDULE_COSINE;
-    tap_ok(near(schedule_rate(&s, &state, 0), 2) && near(schedule_rate(&s, &state, 50), 1) &&
-               near(schedule_rate(&s, &state, 100), 0),
+    s = (struct lr_schedule_settings){
+        .kind = LR_SCHEDULE_POLY, .learning_rate = 2, .power = 0.5, .iterations = 100};
+    tap_ok(near(lr_schedule_rate(&s, &state, 75), 1) && lr_schedule_rate(&s, &state, 100) == 0,
+           "poly");
+    s.kind = LR_SCHEDULE_COSINE;
+    tap_ok(near(lr_schedule_rate(&s, &state, 0), 2) && near(lr_schedule_rate(&s, &state, 50), 1) &&
+               near(lr_schedule_rate(&s, &state, 100), 0),
            "cosine");
-    s.kind = SCHEDULE_LINEAR;
-    tap_ok(near(schedule_rate(&s, &state, 0), 2) && near(schedule_rate(&s, &state, 50), 2) &&
-               near(schedule_rate(&s, &state, 75), 1) && near(schedule_rate(&s, &state, 99), 0.04),
+    s.kind = LR_SCHEDULE_LINEAR;
+    tap_ok(near(lr_schedule_rate(&s, &state, 0), 2) && near(lr_schedule_rate(&s, &state, 50), 2) &&
+               near(lr_schedule_rate(&s, &state, 75), 1) &&
+               near(lr_schedule_rate(&s, &state, 99), 0.04),
            "linear");
     state.scale = 0.5;
-    s.kind = SCHEDULE_FIXED;
-    tap_ok(near(schedule_rate(&s, &state, 7), 1), "a change by hand scales what follows");
+    s.kind = LR_SCHEDULE_FIXED;
+    tap_ok(near(lr_schedule_rate(&s, &state, 7), 1), "a change by hand scales what follows");
 }
 
 static void test_plateau(void)
 {
-    struct schedule_settings s = {.kind = SCHEDULE_PLATEAU,
-                                  .learning_rate = 0.1,
-                                  .gamma = 0.1,
-                                  .patience = 10,
-                                  .threshold = 0.01,
-                                  .plateaus = 4};
-    struct schedule_state state = schedule_begin();
+    struct lr_schedule_settings s = {.kind = LR_SCHEDULE_PLATEAU,
+                                     .learning_rate = 0.1,
+                                     .gamma = 0.1,
+                                     .patience = 10,
+                                     .threshold = 0.01,
+                                     .plateaus = 4};
+    struct lr_schedule_state state = lr_schedule_begin();
     bool plateau, going = true;
     size_t epoch = 0, first = 0;
     for (; going && epoch < 1000; epoch++) {
         /* improves for 20 epochs, later by less than the threshold */
         double loss = epoch < 20 ? 3 - 0.1 * (double)epoch : 1.1 - 1e-4 * (double)epoch;
-        going = schedule_epoch(&s, &state, loss, &plateau);
+        going = lr_schedule_end_epoch(&s, &state, loss, &plateau);
         if (plateau && !first)
             first = epoch + 1;
     }
     tap_ok(first == 30, "the first plateau is seen ten epochs after the last improvement (%zu)",
            first);
     tap_ok(epoch == 60 && !going, "the fourth ends the run (%zu)", epoch);
-    tap_ok(near(schedule_rate(&s, &state, 0), 1e-5), "each divided the rate by ten");
+    tap_ok(near(lr_schedule_rate(&s, &state, 0), 1e-5), "each divided the rate by ten");
 }
 
 /* Caffe's own lines (sgd_solver.cpp, UpdateSmoothedLoss), kept apart from the implementation. */

@@ -1,6 +1,6 @@
 #include "data/dataset/contents.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "data/dataset/dataset_source.h"
 #include "data/formats/stored.h"
 

@@ -179,7 +179,7 @@ static bool select_images(struct dataset *dataset, const struct spec *spec, stru
 
 /* --- the fit --- */
 
-static bool refuse_shape(const struct dataset *dataset, const struct dataset_wish *wish,
+static bool refuse_shape(const struct dataset *dataset, const struct dataset_request *wish,
                          struct error *error)
 {
     const struct source *source = &dataset->source;
@@ -199,7 +199,7 @@ static size_t stored_side(enum source_fit fit, size_t wanted)
     return wanted >= SMALLEST_256 && wanted <= LARGEST_256 ? 256 : (wanted * 8 + 3) / 7;
 }
 
-static bool check_wish(const struct dataset_wish *wish, struct error *error)
+static bool check_wish(const struct dataset_request *wish, struct error *error)
 {
     size_t largest = IMAGE_MAX_SIDE / 2;
     if ((wish->channels == 1 || wish->channels == 3) && wish->height && wish->width &&
@@ -211,12 +211,12 @@ static bool check_wish(const struct dataset_wish *wish, struct error *error)
                      wish->width, wish->channels);
 }
 
-static bool fit_images(struct dataset *dataset, const struct dataset_wish *wish,
+static bool fit_images(struct dataset *dataset, const struct dataset_request *wish,
                        struct error *error)
 {
     const struct source *source = &dataset->source;
     struct dataset_facts *facts = &dataset->facts;
-    struct dataset_wish own = {source->channels, source->height, source->width};
+    struct dataset_request own = {source->channels, source->height, source->width};
     if (!wish)
         wish = &own;
     bool fixed = source->fit == SOURCE_FIXED;
@@ -240,23 +240,23 @@ static bool fit_images(struct dataset *dataset, const struct dataset_wish *wish,
     return true;
 }
 
-static struct source_wish source_wish(const struct dataset *dataset)
+static struct source_request source_request(const struct dataset *dataset)
 {
-    struct source_wish wish = {.channels = dataset->facts.channels};
+    struct source_request wish = {.channels = dataset->facts.channels};
     if (dataset->source.fit == SOURCE_CROP)
         wish.shorter_side = dataset->facts.stored_height;
     return wish;
 }
 
-static bool fit_and_count(struct dataset *dataset, const struct dataset_wish *wish,
+static bool fit_and_count(struct dataset *dataset, const struct dataset_request *wish,
                           struct error *error)
 {
     const struct source *source = &dataset->source;
     if (!fit_images(dataset, wish, error))
         return false;
-    const struct source_wish wanted = source_wish(dataset);
-    if (source->operations->reading_bytes)
-        dataset->facts.reading_bytes = source->operations->reading_bytes(source, &wanted);
+    const struct source_request wanted = source_request(dataset);
+    if (source->operations->decode_bytes)
+        dataset->facts.decode_bytes = source->operations->decode_bytes(source, &wanted);
     return true;
 }
 
@@ -275,7 +275,7 @@ static bool check_options(const struct dataset *dataset, const struct spec *spec
 }
 
 static bool open_dataset(struct dataset *dataset, const struct spec *spec,
-                         const struct dataset_wish *wish, struct error *error)
+                         const struct dataset_request *wish, struct error *error)
 {
     size_t kind;
     if (!find_kind(spec, &kind, error))
@@ -295,7 +295,7 @@ static bool open_dataset(struct dataset *dataset, const struct spec *spec,
 }
 
 struct dataset *dataset_open(const char *spec_text, const char *default_split,
-                             const struct dataset_wish *wish, struct error *error)
+                             const struct dataset_request *wish, struct error *error)
 {
     struct spec spec;
     if (!spec_parse(&spec, spec_text, default_split, error))
@@ -391,7 +391,7 @@ bool dataset_image_for(const struct dataset *dataset, size_t index, bool evaluat
                        struct image *image, struct image *target, struct error *error)
 {
     const struct source *source = &dataset->source;
-    const struct source_wish wish = source_wish(dataset);
+    const struct source_request wish = source_request(dataset);
     struct image unwanted = {0};
     if (source->fit == SOURCE_PAIR && !target)
         target = &unwanted;

@@ -18,7 +18,7 @@ struct dataset;
 
 /* The image that a network wants. A set of fixed size (cifar, idx, shapes, digits) refuses any
  * other; folders, pairs and the large generated sets resize and crop to it. */
-struct dataset_wish {
+struct dataset_request {
     size_t channels, height, width;
 };
 
@@ -32,14 +32,14 @@ struct dataset_facts {
     bool paired;                        /* every example has a target image instead of a label */
     bool reversed;                      /* direction=ba: the right half of a pair is the input */
     size_t skipped;                     /* unreadable files left out, folders only */
-    size_t generator;       /* of a generated set: GENERATOR_VERSION; 0: it comes from files */
-    uint64_t reading_bytes; /* that a reader holds at its highest, of pictures that it decodes */
+    size_t generator;      /* of a generated set: GENERATOR_VERSION; 0: it comes from files */
+    uint64_t decode_bytes; /* that a reader holds at its highest, of pictures that it decodes */
 };
 
 /* Opens a set. `default_split` ("train" or "test") holds where SPEC names none. Decodes nothing
  * that can wait; a folder is scanned, and each file's header checked, here. */
 struct dataset *dataset_open(const char *spec, const char *default_split,
-                             const struct dataset_wish *wish, struct error *error);
+                             const struct dataset_request *wish, struct error *error);
 void dataset_free(struct dataset *dataset);
 
 const struct dataset_facts *dataset_facts(const struct dataset *dataset);

@@ -5,7 +5,7 @@
  * fine one (of 100); the fine one is used. Pixels are kept interleaved, as images are everywhere
  * here. Class names come from batches.meta.txt or fine_label_names.txt when they are there.
  */
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "data/formats/packed.h"

@@ -15,11 +15,11 @@
 
 /* What is wanted of a file. */
 struct decode_request {
-    const char *path;        /* for messages */
-    size_t channels;         /* 1 or 3 */
-    size_t shorter_side;     /* no more pixels than this are needed on the shorter side; 0: all */
-    bool header_only;        /* check the header and fill in width and height, decode nothing */
-    struct image_cost *cost; /* filled from the header; NULL: not asked for */
+    const char *path;    /* for messages */
+    size_t channels;     /* 1 or 3 */
+    size_t shorter_side; /* no more pixels than this are needed on the shorter side; 0: all */
+    bool header_only;    /* check the header and fill in width and height, decode nothing */
+    struct image_file_cost *cost; /* filled from the header; NULL: not asked for */
 };
 
 /* Fills `image`, whose pixels (NULL with header_only) the caller owns. A decoder that can shrink

@@ -1,6 +1,6 @@
-#include "base/file.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
 #include "base/language.h"
-#include "base/output_file.h"
 #include "data/formats/image_file.h"
 
 #include <png.h>
@@ -48,7 +48,7 @@ static bool put_png(const struct image *image, FILE *stream, const char *path, s
                      "cannot write: %s", writing.complaint[0] ? writing.complaint : _("no memory"));
 }
 
-bool image_write_png(const struct image *image, const char *path, struct error *error)
+bool image_file_write_png(const struct image *image, const char *path, struct error *error)
 {
     struct file_writer writer;
     if (!file_writer_open(&writer, path, false, error))
@@ -59,7 +59,7 @@ bool image_write_png(const struct image *image, const char *path, struct error *
     return false;
 }
 
-bool image_export_png(const struct image *image, const char *path, struct error *error)
+bool image_file_export_png(const struct image *image, const char *path, struct error *error)
 {
     struct output_file output;
     if (!output_file_open(&output, path, OUTPUT_BINARY, error))

@@ -5,7 +5,7 @@
  * header cannot be read is left out and counted, or refused with broken=refuse; one that turns out
  * unreadable later is replaced by the feed.
  */
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 #include "data/formats/image_file.h"
 #include "data/formats/scan.h"
@@ -18,7 +18,7 @@
 struct picture {
     char *name;
     uint32_t label;
-    struct image_cost cost;
+    struct image_file_cost cost;
 };
 
 struct folder {
@@ -62,26 +62,27 @@ static void origin(const struct source *source, size_t index, char *text, size_t
     free(path);
 }
 
-static bool read_image(const struct source *source, size_t index, const struct source_wish *wish,
+static bool read_image(const struct source *source, size_t index, const struct source_request *wish,
                        struct image *image, struct image *target, struct error *error)
 {
     (void)target;
     const struct folder *folder = source->state;
     const struct picture *picture = &folder->pictures[index];
     char *path = picture_path(folder, picture->label, picture->name);
-    bool read = path ? image_read_fitted(image, path, wish->channels, wish->shorter_side, error)
-                     : error_set_memory(error, "a path", 0);
+    bool read = path
+                    ? image_file_read_fitted(image, path, wish->channels, wish->shorter_side, error)
+                    : error_set_memory(error, "a path", 0);
     free(path);
     return read;
 }
 
-static uint64_t reading_bytes(const struct source *source, const struct source_wish *wish)
+static uint64_t decode_bytes(const struct source *source, const struct source_request *wish)
 {
     const struct folder *folder = source->state;
     uint64_t most = 0;
     for (size_t i = 0; i < source->images; i++) {
         const uint64_t bytes =
-            image_reading_bytes(&folder->pictures[i].cost, wish->channels, wish->shorter_side);
+            image_file_decode_bytes(&folder->pictures[i].cost, wish->channels, wish->shorter_side);
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -105,7 +106,7 @@ static const struct source_operations operations = {
     .origin = origin,
     .read = read_image,
     .close = close_folder,
-    .reading_bytes = reading_bytes,
+    .decode_bytes = decode_bytes,
 };
 
 /* --- scanning --- */
@@ -118,9 +119,9 @@ static bool take_picture(struct source *source, const struct spec *spec, uint32_
     char *path = picture_path(folder, class_number, name);
     if (!path)
         return error_set_memory(error, "a path", 0);
-    struct image_cost cost;
+    struct image_file_cost cost;
     struct error broken;
-    bool readable = image_probe_cost(&cost, path, source->channels, &broken);
+    bool readable = image_file_probe_cost(&cost, path, source->channels, &broken);
     free(path);
     if (!readable) {
         if (source->skipped++ == 0)

@@ -4,7 +4,7 @@
  * columns, then the pixels. Labels: magic 2049, count, then one byte each. MNIST's pixels are 255
  * where there is ink; that is kept.
  */
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "data/formats/packed.h"

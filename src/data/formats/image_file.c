@@ -1,6 +1,6 @@
 #include "data/formats/image_file.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 #include "data/formats/decode.h"
 
@@ -38,25 +38,25 @@ static bool read_picture(struct image *image, const struct decode_request *reque
     return read;
 }
 
-bool image_read(struct image *image, const char *path, size_t channels, struct error *error)
+bool image_file_read(struct image *image, const char *path, size_t channels, struct error *error)
 {
     struct decode_request request = {.path = path, .channels = channels};
     return read_picture(image, &request, error);
 }
 
-bool image_probe(struct image *image, const char *path, struct error *error)
+bool image_file_probe(struct image *image, const char *path, struct error *error)
 {
     struct decode_request request = {.path = path, .channels = 3, .header_only = true};
     return read_picture(image, &request, error);
 }
 
-bool image_probe_cost(struct image_cost *cost, const char *path, size_t channels,
-                      struct error *error)
+bool image_file_probe_cost(struct image_file_cost *cost, const char *path, size_t channels,
+                           struct error *error)
 {
     struct image image;
     struct decode_request request = {
         .path = path, .channels = channels, .header_only = true, .cost = cost};
-    *cost = (struct image_cost){0};
+    *cost = (struct image_file_cost){0};
     if (!read_picture(&image, &request, error))
         return false;
     cost->width = (uint32_t)image.width;
@@ -74,7 +74,8 @@ size_t decode_scale(size_t width, size_t height, size_t shorter_side)
 }
 
 /* The decoded picture, and beside it the resized one; halving needs no memory. */
-uint64_t image_reading_bytes(const struct image_cost *cost, size_t channels, size_t shorter_side)
+uint64_t image_file_decode_bytes(const struct image_file_cost *cost, size_t channels,
+                                 size_t shorter_side)
 {
     const size_t scale = cost->shrinks ? decode_scale(cost->width, cost->height, shorter_side) : 1;
     const uint64_t decoded = ((uint64_t)cost->width + scale - 1) / scale *
@@ -87,8 +88,8 @@ uint64_t image_reading_bytes(const struct image_cost *cost, size_t channels, siz
     return decoded + (beside > (uint64_t)fitted ? beside : (uint64_t)fitted);
 }
 
-bool image_read_fitted(struct image *image, const char *path, size_t channels, size_t shorter_side,
-                       struct error *error)
+bool image_file_read_fitted(struct image *image, const char *path, size_t channels,
+                            size_t shorter_side, struct error *error)
 {
     struct decode_request request = {
         .path = path, .channels = channels, .shorter_side = shorter_side};

@@ -1,6 +1,6 @@
 #include "data/formats/packed.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
  * right half the target; direction=ba turns that round. Of an odd width the middle column belongs
  * to neither.
  */
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 #include "data/formats/image_file.h"
 #include "data/formats/scan.h"
@@ -17,7 +17,7 @@
 struct pairs {
     char *directory;
     struct name_list names;
-    struct image_cost largest;
+    struct image_file_cost largest;
 };
 
 static size_t label(const struct source *source, size_t index)
@@ -40,13 +40,14 @@ static void origin(const struct source *source, size_t index, char *text, size_t
     snprintf(text, size, "%s/%s", pairs->directory, pairs->names.name[index]);
 }
 
-static bool read_halves(const struct source *source, size_t index, const struct source_wish *wish,
-                        struct image *image, struct image *target, struct error *error)
+static bool read_halves(const struct source *source, size_t index,
+                        const struct source_request *wish, struct image *image,
+                        struct image *target, struct error *error)
 {
     const struct pairs *pairs = source->state;
     char *path = file_join(pairs->directory, pairs->names.name[index]);
     struct image both = {0};
-    bool read = path ? image_read(&both, path, wish->channels, error)
+    bool read = path ? image_file_read(&both, path, wish->channels, error)
                      : error_set_memory(error, "a path", 0);
     size_t half = both.width / 2;
     read = read && image_cut(target, &both, both.width - half, 0, half, both.height, error);
@@ -61,12 +62,12 @@ static bool read_halves(const struct source *source, size_t index, const struct 
 }
 
 /* The right half is copied while the whole is there. */
-static uint64_t reading_bytes(const struct source *source, const struct source_wish *wish)
+static uint64_t decode_bytes(const struct source *source, const struct source_request *wish)
 {
     const struct pairs *pairs = source->state;
-    const struct image_cost *largest = &pairs->largest;
+    const struct image_file_cost *largest = &pairs->largest;
     const uint64_t whole = (uint64_t)largest->width * largest->height * wish->channels;
-    const uint64_t reading = image_reading_bytes(largest, wish->channels, 0);
+    const uint64_t reading = image_file_decode_bytes(largest, wish->channels, 0);
     return reading > whole + whole / 2 ? reading : whole + whole / 2;
 }
 
@@ -84,7 +85,7 @@ static const struct source_operations operations = {
     .origin = origin,
     .read = read_halves,
     .close = close_pairs,
-    .reading_bytes = reading_bytes,
+    .decode_bytes = decode_bytes,
 };
 
 static bool check_header(struct pairs *pairs, const char *name, struct error *error)
@@ -92,12 +93,13 @@ static bool check_header(struct pairs *pairs, const char *name, struct error *er
     char *path = file_join(pairs->directory, name);
     if (!path)
         return error_set_memory(error, "a path", 0);
-    struct image_cost cost;
-    bool good = image_probe_cost(&cost, path, 3, error);
+    struct image_file_cost cost;
+    bool good = image_file_probe_cost(&cost, path, 3, error);
     if (good && cost.width < 2)
         good = error_set(error, ERROR_INPUT, path, "expected two pictures side by side",
                          "only %zu pixel wide", (size_t)cost.width);
-    if (good && image_reading_bytes(&cost, 3, 0) > image_reading_bytes(&pairs->largest, 3, 0))
+    if (good &&
+        image_file_decode_bytes(&cost, 3, 0) > image_file_decode_bytes(&pairs->largest, 3, 0))
         pairs->largest = cost;
     free(path);
     return good;

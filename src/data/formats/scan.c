@@ -1,6 +1,6 @@
 #include "data/formats/scan.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 
 #include <dirent.h>

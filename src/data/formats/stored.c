@@ -1,6 +1,6 @@
 #include "data/formats/stored.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 
 #include <stdio.h>
@@ -39,7 +39,7 @@ static void origin(const struct source *source, size_t index, char *text, size_t
              file_base_name(stored->part[part].path));
 }
 
-static bool read_image(const struct source *source, size_t index, const struct source_wish *wish,
+static bool read_image(const struct source *source, size_t index, const struct source_request *wish,
                        struct image *image, struct image *target, struct error *error)
 {
     (void)wish;

@@ -61,7 +61,7 @@ static void origin(const struct source *source, size_t index, char *text, size_t
              split->test ? "test" : "train");
 }
 
-static bool read_image(const struct source *source, size_t index, const struct source_wish *wish,
+static bool read_image(const struct source *source, size_t index, const struct source_request *wish,
                        struct image *image, struct image *target, struct error *error)
 {
     (void)wish;
@@ -77,7 +77,7 @@ static bool read_image(const struct source *source, size_t index, const struct s
 }
 
 /* Both of a pair; images of 32 pixels and less are not worth counting. */
-static uint64_t reading_bytes(const struct source *source, const struct source_wish *wish)
+static uint64_t decode_bytes(const struct source *source, const struct source_request *wish)
 {
     const struct generated_split *split = source->state;
     const uint64_t image = (uint64_t)split->set->side * split->set->side * split->set->channels;
@@ -96,7 +96,7 @@ static const struct source_operations operations = {
     .origin = origin,
     .read = read_image,
     .close = close_generated,
-    .reading_bytes = reading_bytes,
+    .decode_bytes = decode_bytes,
 };
 
 static bool open_set(struct source *source, size_t which, const struct spec *spec)

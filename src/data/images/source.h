@@ -19,7 +19,7 @@ enum source_fit {
 
 /* What is wanted of one image. `shorter_side` 0: as stored; else no more is needed, and a source
  * that can save work by giving less may. */
-struct source_wish {
+struct source_request {
     size_t channels, shorter_side;
 };
 
@@ -31,12 +31,12 @@ struct source_operations {
     const char *(*class_name)(const struct source *source, size_t label);
     void (*origin)(const struct source *source, size_t index, char *text, size_t size);
     /* `target` is NULL unless the source is paired. */
-    bool (*read)(const struct source *source, size_t index, const struct source_wish *wish,
+    bool (*read)(const struct source *source, size_t index, const struct source_request *wish,
                  struct image *image, struct image *target, struct error *error);
     void (*close)(struct source *source); /* frees what `state` holds */
     /* Bytes that `read` holds at its highest, of the image that takes most; NULL: an image's own.
      */
-    uint64_t (*reading_bytes)(const struct source *source, const struct source_wish *wish);
+    uint64_t (*decode_bytes)(const struct source *source, const struct source_request *wish);
 };
 
 struct source {

@@ -21,7 +21,7 @@ size_t block_vary_width(struct block_site *site, size_t width)
 size_t block_read_width(struct block_site *site, struct layer_reader *reader, const char *key)
 {
     size_t width = layer_count(reader, key, LAYER_REQUIRED, 1, 65536);
-    if (layer_says_classes(reader, key))
+    if (layer_value_is_classes(reader, key))
         return width;
     size_t varied = block_vary_width(site, width);
     if (varied == 0 && !reader->failed)

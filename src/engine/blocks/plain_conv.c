@@ -192,7 +192,8 @@ size_t block_build_plain_conv(struct block_site *site, struct layer_reader *read
     union attributes attributes = {0};
     struct conv_attributes *conv = &attributes.conv;
     op_conv.read(reader, &attributes);
-    bool kept = layer_flag(reader, "keep", false) || last || layer_says_classes(reader, "output");
+    bool kept =
+        layer_flag(reader, "keep", false) || last || layer_value_is_classes(reader, "output");
     if (!kept && !reader->failed)
         vary_width(site, reader, conv);
     if (!layer_reader_finish(reader))

@@ -1,12 +1,12 @@
 /* Which devices there are, how they are named, and how a device's kernel is chosen for a site. */
 #include "engine/devices/device.h"
 
-#include "base/host.h"
+#include "base/host/host.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "engine/devices/choice.h"
+#include "engine/devices/device_backend.h"
 #include "engine/devices/drivers.h"
-#include "engine/devices/remote.h"
 #include "engine/ops/op.h"
 
 #include <stdarg.h>
@@ -24,7 +24,7 @@ enum { MAX_KERNELS = 16 }; /* that one device offers for one operator */
 /* A name that was taken apart. */
 struct named {
     const struct device_driver *driver; /* NULL: it is no device's */
-    size_t numbers[DEVICE_CARDS], count;
+    size_t numbers[DEVICE_MAX_RANKS], count;
 };
 
 /* "0,1" */
@@ -32,7 +32,7 @@ static bool read_numbers(const char *list, struct named *named)
 {
     do {
         const size_t digits = strspn(list, "0123456789");
-        if (digits < 1 || digits > 4 || named->count == DEVICE_CARDS)
+        if (digits < 1 || digits > 4 || named->count == DEVICE_MAX_RANKS)
             return false;
         named->numbers[named->count++] = strtoul(list, NULL, 10);
         list += digits;
@@ -63,7 +63,7 @@ static struct named take_apart(const char *name)
     return (struct named){.count = 1};
 }
 
-size_t device_cards(const char *name)
+size_t device_ranks(const char *name)
 {
     return take_apart(name).count;
 }
@@ -253,7 +253,7 @@ bool device_set_precision(struct device *device, enum device_precision precision
 
 bool device_check(struct device *device, struct error *error)
 {
-    const struct device_remote *remote = device->driver->remote;
+    const struct device_backend *remote = device->driver->backend;
     for (size_t i = 0; i < device->other_count; i++)
         if (!device_check(device->others[i], error))
             return false;
@@ -262,7 +262,7 @@ bool device_check(struct device *device, struct error *error)
 
 uint64_t device_memory_used(struct device *device)
 {
-    const struct device_remote *remote = device->driver->remote;
+    const struct device_backend *remote = device->driver->backend;
     uint64_t most = remote ? remote->memory_used(device) : 0;
     for (size_t i = 0; i < device->other_count; i++) {
         const uint64_t bytes = device_memory_used(device->others[i]);
@@ -273,7 +273,7 @@ uint64_t device_memory_used(struct device *device)
 
 void device_clear(struct device *device, void *memory, size_t bytes)
 {
-    const struct device_remote *remote = device->driver->remote;
+    const struct device_backend *remote = device->driver->backend;
     if (remote)
         remote->clear(device, memory, bytes);
     else
@@ -283,7 +283,7 @@ void device_clear(struct device *device, void *memory, size_t bytes)
 void device_copy_rows(struct device *device, void *to, size_t to_pitch, const void *from,
                       size_t from_pitch, size_t width, size_t rows)
 {
-    const struct device_remote *remote = device->driver->remote;
+    const struct device_backend *remote = device->driver->backend;
     if (remote)
         remote->copy_rows(device, to, to_pitch, from, from_pitch, width, rows);
     for (size_t row = 0; !remote && row < rows; row++)
@@ -292,7 +292,7 @@ void device_copy_rows(struct device *device, void *to, size_t to_pitch, const vo
 
 void device_copy_in(struct device *device, void *to, const void *from, size_t bytes)
 {
-    const struct device_remote *remote = device->driver->remote;
+    const struct device_backend *remote = device->driver->backend;
     if (remote)
         remote->copy_in(device, to, from, bytes);
     else

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 struct device;
-struct device_remote;
+struct device_backend;
 
 /* What a device can do at the most, measured: all of its threads together. */
 struct device_limits {
@@ -59,20 +59,20 @@ struct device_driver {
     /* Device memory, aligned to MEMORY_ALIGNMENT. Host devices: plain memory. */
     void *(*allocate)(struct device *device, size_t bytes, const char *what, struct error *error);
     void (*release)(struct device *device, void *memory);
-    bool host_memory; /* kernels read host pointers: no copies are needed */
+    bool computes_on_host; /* kernels read host pointers: no copies are needed */
     /* --- NULL on a device of which there is one --- */
     /* How many there are; `cuda:2` is called the third, `cuda` the first. */
     size_t (*count)(void);
     bool (*describe)(size_t number, struct device_facts *facts);
     uint64_t (*memory_free)(size_t number); /* bytes, now; 0: not known */
     /* --- NULL on devices that compute in the host's memory --- */
-    const struct device_remote *remote;
+    const struct device_backend *backend;
     /* Chooses what products are multiplied with. NULL: only float32. */
     bool (*set_precision)(struct device *device, enum device_precision precision,
                           struct error *error);
 };
 
-enum { DEVICE_CARDS = 16 };     /* that can be joined */
+enum { DEVICE_MAX_RANKS = 16 }; /* that can be joined */
 enum { DEVICE_NAME_SIZE = 64 }; /* holds a name that lists them all */
 
 /* Several cards, `cuda:0,1`, are the first one with the others beside it: what is not spread over
@@ -84,7 +84,7 @@ struct device {
     size_t threads;
     struct pool *pool;
     void *state;
-    struct device *others[DEVICE_CARDS - 1];
+    struct device *others[DEVICE_MAX_RANKS - 1];
     size_t other_count;
 };
 
@@ -94,7 +94,7 @@ struct device {
 const struct device_driver *device_find(const char *name, size_t *number, struct error *error);
 
 /* How many cards a name lists, there or not; 1 for any other name. */
-size_t device_cards(const char *name);
+size_t device_ranks(const char *name);
 
 /* Opens by name, as device_find. threads 0: all cores. */
 struct device *device_open(const char *name, size_t threads, struct error *error);

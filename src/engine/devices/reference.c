@@ -1,7 +1,7 @@
 /* The device `reference`: every operator's plain-C kernel, on the calling thread. What it computes
  * is what the other devices are compared with. */
 #include "base/language.h"
-#include "base/pool.h"
+#include "base/threads/pool.h"
 #include "engine/devices/drivers.h"
 #include "engine/ops/op.h"
 
@@ -48,5 +48,5 @@ const struct device_driver device_reference = {
     .update = reference_update,
     .allocate = device_allocate_host,
     .release = device_release_host,
-    .host_memory = true,
+    .computes_on_host = true,
 };

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "engine/devices/remote.h"
+#include "engine/devices/device_backend.h"
 #include "engine/ops/op.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 
 static float *at(const struct execution *execution, size_t offset)
 {
-    return offset == PLAN_NOWHERE ? NULL : (float *)(execution->arena + offset);
+    return offset == PLAN_NONE ? NULL : (float *)(execution->arena + offset);
 }
 
 static void set_parameters(struct execution *execution, float *weights, struct kernel_call *call)
@@ -34,18 +34,18 @@ static void set_parameters(struct execution *execution, float *weights, struct k
 static void set_call(struct execution *execution, float *weights, size_t action, uint64_t seed)
 {
     const struct plan *plan = execution->plan;
-    const enum plan_pass pass = plan->actions[action].pass;
-    const size_t s = plan->actions[action].step;
+    const enum plan_pass pass = plan->order[action].pass;
+    const size_t s = plan->order[action].step;
     const struct plan_step *step = &plan->steps[s];
     struct kernel_call *call = &execution->calls[action];
     *call = (struct kernel_call){
         .site = &execution->sites[s],
         .output_gradient = at(execution, plan->gradients[step->node]),
-        .saved = at(execution, pass == PLAN_FORWARD ? step->saved : step->late_saved),
+        .saved = at(execution, pass == PLAN_FORWARD ? step->saved : step->backward_saved),
         .workspace = execution->arena + plan->workspace,
         .seed = seed,
         .node_number = step->node,
-        .again = pass == PLAN_AGAIN,
+        .again = pass == PLAN_RECOMPUTE,
         .pool = execution->device->pool,
         .context = execution->device->state};
     memcpy(call->accumulate, step->accumulate, sizeof call->accumulate);
@@ -75,13 +75,13 @@ static void set_values(struct execution *execution)
 {
     const struct plan *plan = execution->plan;
     find_values(execution, plan->values, execution->values);
-    find_values(execution, plan->late_values, execution->late_values);
+    find_values(execution, plan->backward_values, execution->backward_values);
     for (size_t s = 0; s < plan->step_count; s++)
         execution->sites[s].batch = execution->batch.count;
-    for (size_t a = 0; a < plan->action_count; a++) {
-        const struct plan_step *step = &plan->steps[plan->actions[a].step];
+    for (size_t a = 0; a < plan->order_count; a++) {
+        const struct plan_step *step = &plan->steps[plan->order[a].step];
         float **values =
-            plan->actions[a].pass == PLAN_FORWARD ? execution->values : execution->late_values;
+            plan->order[a].pass == PLAN_FORWARD ? execution->values : execution->backward_values;
         struct kernel_call *call = &execution->calls[a];
         call->output = values[step->node];
         call->labels = execution->batch.labels;
@@ -127,19 +127,19 @@ static bool allocate_training(struct execution *execution, struct error *error)
 static bool allocate(struct execution *execution, struct error *error)
 {
     const struct plan *plan = execution->plan;
-    if (!execution->device->driver->host_memory && !execution_remote_reserve(execution, error))
+    if (!execution->device->driver->computes_on_host && !execution_remote_reserve(execution, error))
         return false;
     execution->arena = execution_take(execution, plan->arena_bytes, "the activations", error);
     execution->sites =
         memory_new(plan->step_count, sizeof *execution->sites, "the execution", error);
     execution->calls =
-        memory_new(plan->action_count, sizeof *execution->calls, "the execution", error);
+        memory_new(plan->order_count, sizeof *execution->calls, "the execution", error);
     execution->values =
         memory_new(plan->graph->node_count, sizeof *execution->values, "the execution", error);
-    execution->late_values =
+    execution->backward_values =
         memory_new(plan->graph->node_count, sizeof *execution->values, "the execution", error);
     return execution->arena && execution->sites && execution->calls && execution->values &&
-           execution->late_values &&
+           execution->backward_values &&
            (plan->mode == PLAN_INFERENCE || plan->frozen || allocate_training(execution, error));
 }
 
@@ -147,14 +147,14 @@ static bool allocate(struct execution *execution, struct error *error)
 static bool set_up(struct execution *execution, uint64_t seed, struct error *error)
 {
     const struct plan *plan = execution->plan;
-    float *weights = weights_place(execution->weights, execution->device, error);
+    float *weights = weights_on_device(execution->weights, execution->device, error);
     if (!weights)
         return false;
     for (size_t s = 0; s < plan->step_count; s++)
         execution->sites[s] = plan->steps[s].site;
-    for (size_t a = 0; a < plan->action_count; a++)
+    for (size_t a = 0; a < plan->order_count; a++)
         set_call(execution, weights, a, seed);
-    return execution->device->driver->host_memory || execution_remote_create(execution, error);
+    return execution->device->driver->computes_on_host || execution_remote_create(execution, error);
 }
 
 struct execution *execution_create_one(const struct plan *plan, struct device *device,
@@ -183,7 +183,7 @@ struct execution *execution_create(const struct plan *plan, struct device *devic
 {
     struct execution *execution =
         execution_create_one(plan, device, weights, solver, seed, NULL, error);
-    if (!execution || plan->cards == 1 || execution_group_create(execution, seed, error))
+    if (!execution || plan->ranks == 1 || execution_group_create(execution, seed, error))
         return execution;
     execution_free(execution);
     return NULL;
@@ -200,14 +200,14 @@ static void release_each(struct execution *execution)
 
 void execution_free_one(struct execution *execution)
 {
-    if (execution->device->driver->host_memory)
+    if (execution->device->driver->computes_on_host)
         release_each(execution);
     else
         execution_remote_free(execution);
     free(execution->sites);
     free(execution->calls);
     free(execution->values);
-    free(execution->late_values);
+    free(execution->backward_values);
     free(execution);
 }
 
@@ -229,18 +229,18 @@ void execution_bind(struct execution *execution, const struct execution_batch *b
 {
     if (execution->group)
         execution_group_bind(execution, batch);
-    else if (execution->remote)
+    else if (execution->backend)
         execution_remote_bind(execution, batch);
     else
         execution_set_batch(execution, batch);
 }
 
-void execution_bind_there(struct execution *execution, const struct execution_batch *batch)
+void execution_bind_device(struct execution *execution, const struct execution_batch *batch)
 {
     execution_set_batch(execution, batch);
 }
 
-const struct execution_batch *execution_batch_there(const struct execution *execution)
+const struct execution_batch *execution_device_batch(const struct execution *execution)
 {
     return &execution->batch;
 }
@@ -248,7 +248,7 @@ const struct execution_batch *execution_batch_there(const struct execution *exec
 void execution_set_profile(struct execution *execution, struct profile *profile)
 {
     execution->profile = profile;
-    for (size_t a = 0; a < execution->plan->action_count; a++)
+    for (size_t a = 0; a < execution->plan->order_count; a++)
         execution->calls[a].profile = profile;
 }
 
@@ -266,8 +266,8 @@ bool execution_can_run(const struct execution *execution, const struct node *nod
 
 static void run_kernel(struct execution *execution, size_t action)
 {
-    const struct plan_step *step = &execution->plan->steps[execution->plan->actions[action].step];
-    if (execution->plan->actions[action].pass == PLAN_BACKWARD)
+    const struct plan_step *step = &execution->plan->steps[execution->plan->order[action].step];
+    if (execution->plan->order[action].pass == PLAN_BACKWARD)
         step->kernel->backward(&execution->calls[action]);
     else
         step->kernel->forward(&execution->calls[action]);
@@ -276,9 +276,9 @@ static void run_kernel(struct execution *execution, size_t action)
 static void run_action(struct execution *execution, size_t action)
 {
     struct profile *profile = execution->profile;
-    const struct plan_action *what = &execution->plan->actions[action];
+    const struct plan_order_entry *what = &execution->plan->order[action];
     const size_t node = execution->plan->steps[what->step].node;
-    const bool backward = what->pass == PLAN_BACKWARD, remote = execution->remote;
+    const bool backward = what->pass == PLAN_BACKWARD, remote = execution->backend;
     const uint64_t start = profile_start(profile);
     if (profile && remote)
         execution_remote_stamp(execution, node, backward, true);
@@ -291,13 +291,13 @@ static void run_action(struct execution *execution, size_t action)
 
 static void end_pass(struct execution *execution)
 {
-    if (execution->profile && execution->remote)
+    if (execution->profile && execution->backend)
         execution_remote_collect(execution);
 }
 
 static void set_iteration(struct execution *execution, uint64_t iteration)
 {
-    for (size_t a = 0; a < execution->plan->action_count; a++)
+    for (size_t a = 0; a < execution->plan->order_count; a++)
         execution->calls[a].iteration = iteration;
 }
 
@@ -316,7 +316,7 @@ void execution_forward(struct execution *execution, uint64_t iteration)
 {
     if (execution->group)
         execution_group_forward(execution, iteration);
-    else if (execution->remote)
+    else if (execution->backend)
         execution_remote_forward(execution, iteration);
     else
         execution_run_forward(execution, iteration);
@@ -325,9 +325,9 @@ void execution_forward(struct execution *execution, uint64_t iteration)
 void execution_run_backward(struct execution *execution)
 {
     const struct plan *plan = execution->plan;
-    for (size_t a = plan->step_count; a < plan->action_count; a++) {
-        const struct plan_step *step = &plan->steps[plan->actions[a].step];
-        if (step->kernel && (step->backward || plan->actions[a].pass == PLAN_AGAIN))
+    for (size_t a = plan->step_count; a < plan->order_count; a++) {
+        const struct plan_step *step = &plan->steps[plan->order[a].step];
+        if (step->kernel && (step->backward || plan->order[a].pass == PLAN_RECOMPUTE))
             run_action(execution, a);
     }
     end_pass(execution);
@@ -343,7 +343,7 @@ void execution_backward(struct execution *execution)
 
 void execution_run_update(struct execution *execution, float learning_rate, uint64_t step)
 {
-    float *weights = weights_place(execution->weights, execution->device, NULL);
+    float *weights = weights_on_device(execution->weights, execution->device, NULL);
     struct solver_update update = {
         .settings = execution->solver,
         .learning_rate = learning_rate,
@@ -362,7 +362,7 @@ void execution_update(struct execution *execution, float learning_rate)
     execution->solver_step++;
     if (execution->group)
         execution_group_update(execution, learning_rate);
-    else if (execution->remote)
+    else if (execution->backend)
         execution_remote_update(execution, learning_rate);
     else
         execution_run_update(execution, learning_rate, execution->solver_step);
@@ -374,7 +374,7 @@ float execution_iterate(struct execution *execution, uint64_t iteration, float l
 {
     if (execution->group)
         return execution_group_iterate(execution, iteration, learning_rate);
-    if (execution->remote)
+    if (execution->backend)
         return execution_remote_iterate(execution, iteration, learning_rate);
     execution_forward(execution, iteration);
     const float loss = execution_loss(execution);
@@ -389,8 +389,8 @@ void execution_wait(struct execution *execution)
 {
     if (execution->group)
         execution_group_wait(execution);
-    else if (execution->remote)
-        execution->device->driver->remote->wait(execution->device);
+    else if (execution->backend)
+        execution->device->driver->backend->wait(execution->device);
 }
 
 /* --- results --- */
@@ -398,14 +398,14 @@ void execution_wait(struct execution *execution)
 /* Of the images of the batch, of all cards, here. */
 static const float *losses_of(const struct execution *execution, size_t loss)
 {
-    return execution->remote ? execution_remote_losses(execution, loss)
-                             : execution->values[execution->plan->graph->losses[loss]];
+    return execution->backend ? execution_remote_losses(execution, loss)
+                              : execution->values[execution->plan->graph->losses[loss]];
 }
 
 static float mean_loss(const struct execution *execution, size_t loss)
 {
     const float *losses = losses_of(execution, loss);
-    const size_t count = execution->batch.count * execution->plan->cards;
+    const size_t count = execution->batch.count * execution->plan->ranks;
     float sum = 0;
     for (size_t i = 0; i < count; i++)
         sum += losses[i];
@@ -431,7 +431,7 @@ const float *execution_image_losses(const struct execution *execution)
     return losses_of(execution, 0);
 }
 
-const float *execution_output_there(const struct execution *execution)
+const float *execution_device_output(const struct execution *execution)
 {
     return execution->values[execution->plan->graph->output];
 }
@@ -440,56 +440,56 @@ const float *execution_output(const struct execution *execution)
 {
     if (execution->group)
         return execution_group_output(execution);
-    return execution->remote ? execution_remote_output(execution)
-                             : execution_output_there(execution);
+    return execution->backend ? execution_remote_output(execution)
+                              : execution_device_output(execution);
 }
 
-const float *execution_parameter_gradients_there(const struct execution *execution)
+const float *execution_device_gradients(const struct execution *execution)
 {
     return execution->gradients;
 }
 
 const float *execution_parameter_gradients(const struct execution *execution)
 {
-    return execution->remote ? execution_remote_gradients(execution) : execution->gradients;
+    return execution->backend ? execution_remote_gradients(execution) : execution->gradients;
 }
 
 void execution_mix_gradients(struct execution *execution, const float *more, float scale)
 {
     const size_t count = execution->plan->graph->learnable_floats;
     struct device *device = execution->device;
-    if (execution->remote)
-        device->driver->remote->mix(device, execution->gradients, more, scale, count);
-    for (size_t i = 0; !execution->remote && i < count; i++)
+    if (execution->backend)
+        device->driver->backend->mix(device, execution->gradients, more, scale, count);
+    for (size_t i = 0; !execution->backend && i < count; i++)
         execution->gradients[i] = scale * (execution->gradients[i] + more[i]);
 }
 
-const float *execution_input_gradient_there(const struct execution *execution)
+const float *execution_device_input_gradient(const struct execution *execution)
 {
     return at(execution, execution->plan->gradients[0]);
 }
 
-float *execution_output_gradient_there(struct execution *execution)
+float *execution_device_output_gradient(struct execution *execution)
 {
     const struct plan *plan = execution->plan;
-    return plan->seeds_output ? at(execution, plan->gradients[plan->graph->output]) : NULL;
+    return plan->seeds_output_gradient ? at(execution, plan->gradients[plan->graph->output]) : NULL;
 }
 
 float *execution_solver_state(struct execution *execution, size_t which)
 {
-    return execution->remote ? execution_remote_state(execution, which) : execution->state[which];
+    return execution->backend ? execution_remote_state(execution, which) : execution->state[which];
 }
 
 bool execution_fetch(struct execution *execution, struct error *error)
 {
-    return !execution->remote || execution_remote_fetch(execution, error);
+    return !execution->backend || execution_remote_fetch(execution, error);
 }
 
 void execution_touch(struct execution *execution)
 {
     if (execution->group)
         execution_group_touch(execution);
-    else if (execution->remote)
+    else if (execution->backend)
         execution_remote_touch(execution);
 }
 
@@ -507,7 +507,7 @@ void execution_set_solver_step(struct execution *execution, uint64_t step)
 
 static bool all_finite(const struct execution *execution, const float *values, size_t count)
 {
-    if (execution->remote)
+    if (execution->backend)
         return execution_remote_finite(execution, values, count);
     for (size_t i = 0; i < count; i++)
         if (!isfinite(values[i]))
@@ -541,17 +541,17 @@ size_t execution_find_broken(struct execution *execution, uint64_t iteration, bo
         if (*in_weights || !all_finite(execution, execution->values[step->node], count))
             return s;
     }
-    return PLAN_NOWHERE;
+    return PLAN_NONE;
 }
 
-bool execution_find_culprit(struct execution *execution, uint64_t iteration,
-                            struct culprit *culprit)
+bool execution_find_first_bad_layer(struct execution *execution, uint64_t iteration,
+                                    struct bad_layer *layer)
 {
-    const size_t step =
-        execution->group ? execution_group_find_broken(execution, iteration, &culprit->in_weights)
-                         : execution_find_broken(execution, iteration, &culprit->in_weights);
-    if (step == PLAN_NOWHERE)
+    const size_t step = execution->group
+                            ? execution_group_find_broken(execution, iteration, &layer->in_weights)
+                            : execution_find_broken(execution, iteration, &layer->in_weights);
+    if (step == PLAN_NONE)
         return false;
-    memcpy(culprit->node, execution->plan->steps[step].site.node->name, sizeof culprit->node);
+    memcpy(layer->node, execution->plan->steps[step].site.node->name, sizeof layer->node);
     return true;
 }

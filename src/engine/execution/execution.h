@@ -40,8 +40,8 @@ struct execution_batch {
 void execution_bind(struct execution *execution, const struct execution_batch *batch);
 
 /* The same with a batch that lies in the device's memory already, and the batch that is bound. */
-void execution_bind_there(struct execution *execution, const struct execution_batch *batch);
-const struct execution_batch *execution_batch_there(const struct execution *execution);
+void execution_bind_device(struct execution *execution, const struct execution_batch *batch);
+const struct execution_batch *execution_device_batch(const struct execution *execution);
 
 /* Runs the forward pass. `iteration` selects the random numbers of dropout. */
 void execution_forward(struct execution *execution, uint64_t iteration);
@@ -74,12 +74,12 @@ const float *execution_parameter_gradients(const struct execution *execution);
 /* For networks that are joined (gan.h). gradients = (gradients + more) * scale, over the learnable
  * weights. */
 void execution_mix_gradients(struct execution *execution, const float *more, float scale);
-const float *execution_parameter_gradients_there(const struct execution *execution);
-const float *execution_output_there(const struct execution *execution);
+const float *execution_device_gradients(const struct execution *execution);
+const float *execution_device_output(const struct execution *execution);
 /* [count, C, H, W] after a backward pass; NULL unless the plan keeps it. */
-const float *execution_input_gradient_there(const struct execution *execution);
+const float *execution_device_input_gradient(const struct execution *execution);
 /* To be filled between the forward and the backward pass; NULL unless the plan seeds it. */
-float *execution_output_gradient_there(struct execution *execution);
+float *execution_device_output_gradient(struct execution *execution);
 
 /* The solver's state, laid out as the weights; NULL: this solver has none. Before it is read, and
  * after it or the weights were written, the device must be asked: */
@@ -96,11 +96,11 @@ void execution_set_profile(struct execution *execution, struct profile *profile)
 
 /* After a loss that is no number: runs the forward pass again, node by node, and names the first
  * one with a value or a parameter that is not finite. Returns false when all are finite. */
-struct culprit {
+struct bad_layer {
     char node[NODE_NAME_SIZE];
     bool in_weights; /* its parameters, not its output */
 };
-bool execution_find_culprit(struct execution *execution, uint64_t iteration,
-                            struct culprit *culprit);
+bool execution_find_first_bad_layer(struct execution *execution, uint64_t iteration,
+                                    struct bad_layer *layer);
 
 #endif

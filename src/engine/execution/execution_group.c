@@ -15,8 +15,8 @@
 #include "engine/execution/execution_inside.h"
 
 #include "base/memory.h"
-#include "engine/devices/mirror.h"
-#include "engine/devices/remote.h"
+#include "engine/devices/device_backend.h"
+#include "engine/devices/device_buffer.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -37,15 +37,15 @@ struct card {
     pthread_t thread;
     float loss;
     const float *output;
-    size_t broken; /* what was found of a culprit */
+    size_t broken; /* what was found of a layer */
     bool in_weights;
 };
 
 struct execution_group {
-    struct card cards[DEVICE_CARDS]; /* the first one's execution is the caller's */
-    size_t count, threads;           /* threads that were started */
-    uint64_t weights_seen;           /* changes of the host's weights that all cards know of */
-    float *output;                   /* here; NULL until somebody asks for it */
+    struct card cards[DEVICE_MAX_RANKS]; /* the first one's execution is the caller's */
+    size_t count, threads;               /* threads that were started */
+    uint64_t weights_seen;               /* changes of the host's weights that all cards know of */
+    float *output;                       /* here; NULL until somebody asks for it */
 
     /* What all are asked for; constant while they work. */
     void (*work)(struct card *card);
@@ -75,7 +75,7 @@ static void wait_for_change(struct card *card)
     if (pthread_cond_timedwait(&group->changed, &group->lock, &due) != ETIMEDOUT)
         return;
     pthread_mutex_unlock(&group->lock);
-    device->driver->remote->watch(device);
+    device->driver->backend->poll(device);
     pthread_mutex_lock(&group->lock);
 }
 
@@ -105,17 +105,17 @@ static void *attend(void *context)
 static void work_all(struct execution_group *group, void (*work)(struct card *card))
 {
     for (size_t i = 1; i < group->count; i++)
-        group->cards[i].execution->solver_step = group->cards[0].execution->solver_step;
+        group->ranks[i].execution->solver_step = group->ranks[0].execution->solver_step;
     pthread_mutex_lock(&group->lock);
     group->work = work;
     group->busy = group->count - 1;
     group->asked++;
     pthread_cond_broadcast(&group->changed);
     pthread_mutex_unlock(&group->lock);
-    work(&group->cards[0]);
+    work(&group->ranks[0]);
     pthread_mutex_lock(&group->lock);
     while (group->busy > 0)
-        wait_for_change(&group->cards[0]);
+        wait_for_change(&group->ranks[0]);
     pthread_mutex_unlock(&group->lock);
 }
 
@@ -157,14 +157,14 @@ static bool make_card(struct card *card, const struct execution *first, uint64_t
 static bool make_cards(struct execution_group *group, struct execution *first, uint64_t seed,
                        struct error *error)
 {
-    group->cards[0] = (struct card){.group = group, .execution = first};
+    group->ranks[0] = (struct card){.group = group, .execution = first};
     for (size_t i = 1; i < group->count; i++) {
-        group->cards[i] = (struct card){.group = group, .number = i};
-        if (!make_card(&group->cards[i], first, seed, error))
+        group->ranks[i] = (struct card){.group = group, .number = i};
+        if (!make_card(&group->ranks[i], first, seed, error))
             return false;
     }
     while (group->threads + 1 < group->count) {
-        if (!start_thread(&group->cards[group->threads + 1], error))
+        if (!start_thread(&group->ranks[group->threads + 1], error))
             return false;
         group->threads++;
     }
@@ -175,18 +175,18 @@ bool execution_group_create(struct execution *first, uint64_t seed, struct error
 {
     struct device *device = first->device;
     struct execution_group *group;
-    assert(first->plan->cards == device->other_count + 1 && !first->plan->frozen);
-    if (!device->driver->remote->join(device, error))
+    assert(first->plan->ranks == device->other_count + 1 && !first->plan->frozen);
+    if (!device->driver->backend->join(device, error))
         return false;
     group = memory_new(1, sizeof *group, "the execution", error);
     if (!group) {
-        device->driver->remote->part(device);
+        device->driver->backend->part(device);
         return false;
     }
     make_lock(group);
-    group->count = first->plan->cards;
+    group->count = first->plan->ranks;
     first->group = group;
-    group->weights_seen = first->weights->mirror->changes;
+    group->weights_seen = first->weights->buffer->changes;
     return weights_fetch(first->weights, error) && make_cards(group, first, seed, error);
 }
 
@@ -197,7 +197,7 @@ static void end_threads(struct execution_group *group)
     pthread_cond_broadcast(&group->changed);
     pthread_mutex_unlock(&group->lock);
     for (size_t i = 1; i <= group->threads; i++)
-        pthread_join(group->cards[i].thread, NULL);
+        pthread_join(group->ranks[i].thread, NULL);
     pthread_mutex_destroy(&group->lock);
     pthread_cond_destroy(&group->changed);
 }
@@ -209,13 +209,13 @@ void execution_group_free(struct execution *first)
     struct device *device = first->device;
     end_threads(group);
     for (size_t i = 1; i < group->count; i++) {
-        struct card *card = &group->cards[i];
+        struct card *card = &group->ranks[i];
         if (card->execution)
             execution_free_one(card->execution);
-        mirror_free(card->weights.mirror);
+        device_buffer_free(card->weights.buffer);
     }
     execution_free_one(first);
-    device->driver->remote->part(device);
+    device->driver->backend->part(device);
     free(group->output);
     free(group);
 }
@@ -249,9 +249,9 @@ void execution_group_bind(struct execution *first, const struct execution_batch 
 static void share_weights(struct execution *first)
 {
     struct execution_group *group = first->group;
-    const uint64_t changes = first->weights->mirror->changes;
+    const uint64_t changes = first->weights->buffer->changes;
     for (size_t i = 1; changes != group->weights_seen && i < group->count; i++)
-        weights_touch(&group->cards[i].weights);
+        weights_mark_changed(&group->ranks[i].weights);
     group->weights_seen = changes;
 }
 
@@ -279,7 +279,7 @@ static void iterate_part(struct card *card)
 static void wait_part(struct card *card)
 {
     struct device *device = card->execution->device;
-    device->driver->remote->wait(device);
+    device->driver->backend->wait(device);
 }
 
 void execution_group_forward(struct execution *first, uint64_t iteration)
@@ -322,7 +322,7 @@ float execution_group_iterate(struct execution *first, uint64_t iteration, float
     group->iteration = iteration;
     group->learning_rate = learning_rate;
     work_all(group, iterate_part);
-    return group->cards[0].loss;
+    return group->ranks[0].loss;
 }
 
 void execution_group_wait(struct execution *first)
@@ -333,7 +333,7 @@ void execution_group_wait(struct execution *first)
 void execution_group_touch(struct execution *first)
 {
     for (size_t i = 0; i < first->group->count; i++)
-        execution_remote_touch(first->group->cards[i].execution);
+        execution_remote_touch(first->group->ranks[i].execution);
 }
 
 /* --- results --- */
@@ -355,7 +355,7 @@ const float *execution_group_output(const struct execution *first)
                                            sizeof *group->output, "the network's output", NULL);
     work_all(group, output_part);
     for (size_t i = 0; group->output && i < group->count; i++)
-        memcpy(group->output + i * part, group->cards[i].output, part * sizeof *group->output);
+        memcpy(group->output + i * part, group->ranks[i].output, part * sizeof *group->output);
     return group->output;
 }
 
@@ -363,27 +363,27 @@ const float *execution_group_output(const struct execution *first)
 static void look_part(struct card *card)
 {
     struct device *device = card->execution->device;
-    const struct device_remote *remote = device->driver->remote;
-    remote->set_alone(device, true);
+    const struct device_backend *remote = device->driver->backend;
+    remote->set_standalone(device, true);
     card->broken =
         execution_find_broken(card->execution, card->group->iteration, &card->in_weights);
     remote->wait(device);
-    remote->set_alone(device, false);
+    remote->set_standalone(device, false);
 }
 
 size_t execution_group_find_broken(struct execution *first, uint64_t iteration, bool *in_weights)
 {
     struct execution_group *group = first->group;
-    const struct card *earliest = &group->cards[0];
+    const struct card *earliest = &group->ranks[0];
     group->iteration = iteration;
     work_all(group, look_part);
     for (size_t i = 1; i < group->count; i++)
-        if (group->cards[i].broken < earliest->broken)
-            earliest = &group->cards[i];
+        if (group->ranks[i].broken < earliest->broken)
+            earliest = &group->ranks[i];
     *in_weights = earliest->in_weights;
     /* each has moved its running statistics by its own images */
     weights_fetch(first->weights, NULL);
     for (size_t i = 1; i < group->count; i++)
-        weights_touch(&group->cards[i].weights);
+        weights_mark_changed(&group->ranks[i].weights);
     return earliest->broken;
 }

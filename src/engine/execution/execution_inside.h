@@ -28,7 +28,7 @@ struct execution {
     struct kernel_call *calls; /* by action of the plan: all but values, labels and iteration is set
                                   once */
     float **values;            /* by node: what the forward pass computed */
-    float **late_values;       /* by node: after it */
+    float **backward_values;   /* by node: after it */
     struct execution_batch batch; /* in the device's memory */
     struct profile *profile;
     struct execution_remote *remote; /* NULL: the device computes in the host's memory */
@@ -57,7 +57,7 @@ void execution_run_forward(struct execution *execution, uint64_t iteration);
 void execution_run_backward(struct execution *execution);
 void execution_run_update(struct execution *execution, float learning_rate, uint64_t step);
 /* The first step whose values, or with *in_weights whose parameters, are not finite, among this
- * card's images. PLAN_NOWHERE: there is none. */
+ * card's images. PLAN_NONE: there is none. */
 size_t execution_find_broken(struct execution *execution, uint64_t iteration, bool *in_weights);
 
 /* --- execution_remote.c: only where the device's memory is not the host's --- */

@@ -12,8 +12,8 @@
  * and what differs, the iteration's number and the learning rate, lies in the device's memory. */
 #include "base/clock.h"
 #include "base/memory.h"
-#include "engine/devices/mirror.h"
-#include "engine/devices/remote.h"
+#include "engine/devices/device_backend.h"
+#include "engine/devices/device_buffer.h"
 #include "engine/execution/execution_inside.h"
 #include "engine/ops/op.h"
 
@@ -31,26 +31,26 @@ struct stamped {
 
 struct execution_remote {
     struct execution_batch bound; /* where batches are sent to */
-    struct remote_stage *stage;
-    float *losses[REMOTE_LOSSES];   /* here; of the batch's images, of all cards */
-    float *gathered[REMOTE_LOSSES]; /* the same there; NULL: there is one card, whose losses lie
-                                       where they were computed */
-    float *output;                  /* here */
-    float *gradients;               /* here; NULL until somebody asks for them */
-    float *state[2];                /* here */
-    struct mirror *mirrors[2];      /* of them */
-    struct remote_mark *losses_known;
-    struct remote_recording *recording;
+    struct device_staging *stage;
+    float *losses[DEVICE_LOSSES];     /* here; of the batch's images, of all cards */
+    float *gathered[DEVICE_LOSSES];   /* the same there; NULL: there is one card, whose losses lie
+                                         where they were computed */
+    float *output;                    /* here */
+    float *gradients;                 /* here; NULL until somebody asks for them */
+    float *state[2];                  /* here */
+    struct device_buffer *mirrors[2]; /* of them */
+    struct device_event *losses_known;
+    struct device_recording *recording;
     struct execution_batch recorded; /* the batch of the recording, */
     bool can_record, warm;           /* and whether there can be one; one iteration was done */
-    struct remote_moment moment;
+    struct iteration_values moment;
     struct stamped *stamps; /* with a profile: what was measured in this pass */
     size_t stamp_count;
 };
 
-static const struct device_remote *device_of(const struct execution *execution)
+static const struct device_backend *device_of(const struct execution *execution)
 {
-    return execution->device->driver->remote;
+    return execution->device->driver->backend;
 }
 
 /* --- sizes --- */
@@ -88,7 +88,7 @@ static size_t batch_bytes(const struct plan *plan)
 /* Of a loss of all cards; 0: there is one. */
 static size_t gathered_bytes(const struct plan *plan)
 {
-    return plan->cards > 1 ? plan->cards * plan->batch * sizeof(float) : 0;
+    return plan->ranks > 1 ? plan->ranks * plan->batch * sizeof(float) : 0;
 }
 
 static size_t block_bytes(const struct execution *execution)
@@ -117,14 +117,14 @@ bool execution_remote_reserve(struct execution *execution, struct error *error)
 static bool make_losses(struct execution *execution, struct error *error)
 {
     const struct plan *plan = execution->plan;
-    struct execution_remote *remote = execution->remote;
-    assert(plan->graph->loss_count <= REMOTE_LOSSES);
+    struct execution_remote *remote = execution->backend;
+    assert(plan->graph->loss_count <= DEVICE_LOSSES);
     for (size_t i = 0; i < plan->graph->loss_count; i++) {
         remote->losses[i] = device_of(execution)->allocate_pinned(
-            execution->device, plan->cards * plan->batch * sizeof(float), "the losses", error);
+            execution->device, plan->ranks * plan->batch * sizeof(float), "the losses", error);
         if (!remote->losses[i])
             return false;
-        if (plan->cards > 1)
+        if (plan->ranks > 1)
             remote->gathered[i] =
                 execution_take(execution, gathered_bytes(plan), "the losses", error);
     }
@@ -134,15 +134,15 @@ static bool make_losses(struct execution *execution, struct error *error)
 static bool make_mirrors(struct execution *execution, struct error *error)
 {
     const size_t count = execution->plan->graph->learnable_floats;
-    struct execution_remote *remote = execution->remote;
+    struct execution_remote *remote = execution->backend;
     for (size_t i = 0; i < 2 && execution->state[i]; i++) {
         remote->state[i] = execution->first
-                               ? execution->first->remote->state[i]
+                               ? execution->first->backend->state[i]
                                : memory_new(count, sizeof(float), "the solver's state", error);
         if (!remote->state[i])
             return false;
-        remote->mirrors[i] =
-            mirror_borrow(execution->device, remote->state[i], execution->state[i], count, error);
+        remote->mirrors[i] = device_buffer_borrow(execution->device, remote->state[i],
+                                                  execution->state[i], count, error);
         if (!remote->mirrors[i])
             return false;
     }
@@ -152,12 +152,12 @@ static bool make_mirrors(struct execution *execution, struct error *error)
 static bool make_batch(struct execution *execution, struct error *error)
 {
     const struct plan *plan = execution->plan;
-    struct execution_remote *remote = execution->remote;
+    struct execution_remote *remote = execution->backend;
     remote->bound.images = execution_take(execution, image_bytes(plan), "the batch", error);
     remote->bound.targets = execution_take(execution, target_bytes(plan), "the batch", error);
     remote->bound.labels = execution_take(execution, label_bytes(plan), "the batch", error);
-    remote->stage = device_of(execution)->stage_create(execution->device, batch_bytes(plan),
-                                                       plan->mode == PLAN_TRAINING, error);
+    remote->stage = device_of(execution)->staging_create(execution->device, batch_bytes(plan),
+                                                         plan->mode == PLAN_TRAINING, error);
     return remote->stage;
 }
 
@@ -165,37 +165,37 @@ bool execution_remote_create(struct execution *execution, struct error *error)
 {
     const struct plan *plan = execution->plan;
     struct execution_remote *remote = memory_new(1, sizeof *remote, "the execution", error);
-    execution->remote = remote;
+    execution->backend = remote;
     if (!remote || !make_batch(execution, error) || !make_losses(execution, error) ||
         !make_mirrors(execution, error))
         return false;
     remote->can_record = true;
-    remote->losses_known = device_of(execution)->mark_create(execution->device, error);
+    remote->losses_known = device_of(execution)->event_create(execution->device, error);
     if (!remote->losses_known)
         return false;
     remote->output =
         memory_new_aligned(output_floats(plan), sizeof(float), "the network's output", error);
-    remote->stamps = memory_new(plan->action_count, sizeof *remote->stamps, "the execution", error);
+    remote->stamps = memory_new(plan->order_count, sizeof *remote->stamps, "the execution", error);
     return remote->output && remote->stamps && device_check(execution->device, error);
 }
 
 void execution_remote_free(struct execution *execution)
 {
     struct device *device = execution->device;
-    struct execution_remote *remote = execution->remote;
-    const struct device_remote *does = device_of(execution);
+    struct execution_remote *remote = execution->backend;
+    const struct device_backend *does = device_of(execution);
     does->wait(device);
-    for (size_t i = 0; remote && i < REMOTE_LOSSES; i++)
+    for (size_t i = 0; remote && i < DEVICE_LOSSES; i++)
         does->release_pinned(device, remote->losses[i]);
     for (size_t i = 0; remote && i < 2; i++) {
-        mirror_free(remote->mirrors[i]);
+        device_buffer_free(remote->mirrors[i]);
         if (!execution->first)
             free(remote->state[i]);
     }
     if (remote) {
         does->recording_free(device, remote->recording);
-        does->mark_free(device, remote->losses_known);
-        does->stage_free(device, remote->stage);
+        does->event_free(device, remote->losses_known);
+        does->staging_free(device, remote->stage);
         free(remote->gradients);
         free(remote->output);
         free(remote->stamps);
@@ -209,21 +209,21 @@ void execution_remote_free(struct execution *execution)
 void execution_remote_bind(struct execution *execution, const struct execution_batch *batch)
 {
     const struct plan *plan = execution->plan;
-    const struct execution_batch *bound = &execution->remote->bound;
+    const struct execution_batch *bound = &execution->backend->bound;
     struct execution_batch there = {.images = bound->images, .count = batch->count};
-    struct remote_part parts[REMOTE_PARTS] = {
+    struct batch_part parts[BATCH_PARTS] = {
         {(void *)bound->images, batch->images, image_bytes(plan) / plan->batch * batch->count}};
     if (batch->targets && target_bytes(plan)) {
         there.targets = bound->targets;
-        parts[1] = (struct remote_part){(void *)bound->targets, batch->targets,
-                                        target_bytes(plan) / plan->batch * batch->count};
+        parts[1] = (struct batch_part){(void *)bound->targets, batch->targets,
+                                       target_bytes(plan) / plan->batch * batch->count};
     }
     if (batch->labels) {
         there.labels = bound->labels;
-        parts[2] = (struct remote_part){(void *)bound->labels, batch->labels,
-                                        batch->count * sizeof *batch->labels};
+        parts[2] = (struct batch_part){(void *)bound->labels, batch->labels,
+                                       batch->count * sizeof *batch->labels};
     }
-    device_of(execution)->send(execution->device, execution->remote->stage, parts);
+    device_of(execution)->send(execution->device, execution->backend->stage, parts);
     execution_set_batch(execution, &there);
 }
 
@@ -232,54 +232,55 @@ void execution_remote_bind(struct execution *execution, const struct execution_b
 static bool loss_is_computed(const struct execution *execution, size_t loss)
 {
     const size_t node = execution->plan->graph->losses[loss];
-    return execution->plan->values[node] != PLAN_NOWHERE &&
+    return execution->plan->values[node] != PLAN_NONE &&
            execution_can_run(execution, &execution->plan->graph->nodes[node]);
 }
 
 /* Where the losses of all images lie, once they are gathered. */
 static const float *losses_there(const struct execution *execution, size_t loss)
 {
-    const float *gathered = execution->remote->gathered[loss];
+    const float *gathered = execution->backend->gathered[loss];
     return gathered ? gathered : execution->values[execution->plan->graph->losses[loss]];
 }
 
 static void ask_loss(struct execution *execution, size_t loss)
 {
     const size_t own = execution->batch.count * sizeof(float);
-    struct execution_remote *remote = execution->remote;
+    struct execution_remote *remote = execution->backend;
     struct device *device = execution->device;
     if (remote->gathered[loss])
-        device_of(execution)->gather(device, remote->gathered[loss],
-                                     execution->values[execution->plan->graph->losses[loss]], own);
+        device_of(execution)->all_gather(device, remote->gathered[loss],
+                                         execution->values[execution->plan->graph->losses[loss]],
+                                         own);
     device_of(execution)->read_later(device, remote->losses[loss], losses_there(execution, loss),
-                                     execution->plan->cards * own);
+                                     execution->plan->ranks * own);
 }
 
 static void ask_forward(struct execution *execution)
 {
-    struct execution_remote *remote = execution->remote;
+    struct execution_remote *remote = execution->backend;
     execution_run_forward(execution, remote->moment.iteration);
     for (size_t i = 0; i < execution->plan->graph->loss_count; i++)
         if (loss_is_computed(execution, i))
             ask_loss(execution, i);
-    device_of(execution)->mark_set(execution->device, remote->losses_known);
+    device_of(execution)->event_record(execution->device, remote->losses_known);
 }
 
 /* Of several cards each computes the gradient of the mean of its own images' losses. */
 static void ask_backward(struct execution *execution)
 {
     execution_run_backward(execution);
-    if (execution->plan->cards > 1)
-        device_of(execution)->average(execution->device, execution->gradients,
-                                      execution->plan->graph->learnable_floats);
+    if (execution->plan->ranks > 1)
+        device_of(execution)->all_reduce_mean(execution->device, execution->gradients,
+                                              execution->plan->graph->learnable_floats);
 }
 
 static void ask_iteration(struct execution *execution)
 {
     const struct graph *graph = execution->plan->graph;
-    const struct execution_remote *remote = execution->remote;
-    struct remote_losses losses = {.losses = graph->loss_count,
-                                   .count = execution->batch.count * execution->plan->cards};
+    const struct execution_remote *remote = execution->backend;
+    struct device_losses losses = {.losses = graph->loss_count,
+                                   .count = execution->batch.count * execution->plan->ranks};
     ask_forward(execution);
     for (size_t i = 0; i < graph->loss_count; i++) {
         losses.there[i] = losses_there(execution, i);
@@ -298,7 +299,7 @@ static bool same_batch(const struct execution_batch *a, const struct execution_b
 
 static void record(struct execution *execution, void (*ask)(struct execution *))
 {
-    struct execution_remote *remote = execution->remote;
+    struct execution_remote *remote = execution->backend;
     device_of(execution)->record_begin(execution->device);
     ask(execution);
     remote->recording = device_of(execution)->record_end(execution->device);
@@ -309,7 +310,7 @@ static void record(struct execution *execution, void (*ask)(struct execution *))
 /* The first time goes without: libraries prepare themselves in it. */
 static void ask_or_replay(struct execution *execution, void (*ask)(struct execution *))
 {
-    struct execution_remote *remote = execution->remote;
+    struct execution_remote *remote = execution->backend;
     const bool full = execution->batch.count == execution->plan->batch &&
                       execution->batch.images == remote->bound.images && !execution->profile;
     if (full && remote->warm && remote->can_record && !remote->recording)
@@ -323,36 +324,36 @@ static void ask_or_replay(struct execution *execution, void (*ask)(struct execut
 
 static void set_moment(struct execution *execution)
 {
-    struct execution_remote *remote = execution->remote;
+    struct execution_remote *remote = execution->backend;
     remote->moment.beta1 = (double)execution->solver.momentum;
     remote->moment.beta2 = (double)execution->solver.beta2;
-    device_of(execution)->set_moment(execution->device, &remote->moment);
+    device_of(execution)->set_iteration_values(execution->device, &remote->moment);
 }
 
 /* Batch norm moves its running statistics in the forward pass of training. */
 static void begin(struct execution *execution)
 {
-    struct mirror *weights = execution->weights->mirror;
-    mirror_send(weights);
+    struct device_buffer *weights = execution->weights->buffer;
+    device_buffer_send(weights);
     for (size_t i = 0; i < 2; i++)
-        if (execution->remote->mirrors[i])
-            mirror_send(execution->remote->mirrors[i]);
+        if (execution->backend->mirrors[i])
+            device_buffer_send(execution->backend->mirrors[i]);
     if (execution->plan->mode == PLAN_TRAINING)
-        mirror_touch_there(weights);
+        device_buffer_touch_device(weights);
 }
 
 static void note_update(struct execution *execution)
 {
-    mirror_touch_there(execution->weights->mirror);
+    device_buffer_touch_device(execution->weights->buffer);
     for (size_t i = 0; i < 2; i++)
-        if (execution->remote->mirrors[i])
-            mirror_touch_there(execution->remote->mirrors[i]);
+        if (execution->backend->mirrors[i])
+            device_buffer_touch_device(execution->backend->mirrors[i]);
 }
 
 void execution_remote_forward(struct execution *execution, uint64_t iteration)
 {
     begin(execution);
-    execution->remote->moment.iteration = iteration;
+    execution->backend->moment.iteration = iteration;
     set_moment(execution);
     if (execution->plan->mode == PLAN_INFERENCE)
         ask_or_replay(execution, ask_forward);
@@ -367,7 +368,7 @@ void execution_remote_backward(struct execution *execution)
 
 void execution_remote_update(struct execution *execution, float learning_rate)
 {
-    struct execution_remote *remote = execution->remote;
+    struct execution_remote *remote = execution->backend;
     remote->moment.learning_rate = learning_rate;
     remote->moment.step = execution->solver_step;
     set_moment(execution);
@@ -380,7 +381,7 @@ void execution_remote_update(struct execution *execution, float learning_rate)
 /* With a profile every pass is waited for, and the update measured by itself. */
 static void iterate_measured(struct execution *execution)
 {
-    const struct execution_remote *remote = execution->remote;
+    const struct execution_remote *remote = execution->backend;
     ask_forward(execution);
     const float loss = execution_loss(execution);
     if (!isfinite(loss))
@@ -394,7 +395,7 @@ static void iterate_measured(struct execution *execution)
 
 float execution_remote_iterate(struct execution *execution, uint64_t iteration, float learning_rate)
 {
-    struct execution_remote *remote = execution->remote;
+    struct execution_remote *remote = execution->backend;
     begin(execution);
     remote->moment.iteration = iteration;
     remote->moment.learning_rate = learning_rate;
@@ -414,8 +415,8 @@ float execution_remote_iterate(struct execution *execution, uint64_t iteration, 
 
 const float *execution_remote_losses(const struct execution *execution, size_t loss)
 {
-    const struct execution_remote *remote = execution->remote;
-    device_of(execution)->mark_wait(execution->device, remote->losses_known);
+    const struct execution_remote *remote = execution->backend;
+    device_of(execution)->event_wait(execution->device, remote->losses_known);
     return remote->losses[loss];
 }
 
@@ -423,14 +424,14 @@ const float *execution_remote_output(const struct execution *execution)
 {
     const struct plan *plan = execution->plan;
     const size_t bytes = output_floats(plan) / plan->batch * execution->batch.count * sizeof(float);
-    device_of(execution)->copy_out(execution->device, execution->remote->output,
-                                   execution_output_there(execution), bytes);
-    return execution->remote->output;
+    device_of(execution)->copy_out(execution->device, execution->backend->output,
+                                   execution_device_output(execution), bytes);
+    return execution->backend->output;
 }
 
 const float *execution_remote_gradients(const struct execution *execution)
 {
-    struct execution_remote *remote = execution->remote;
+    struct execution_remote *remote = execution->backend;
     const size_t count = execution->plan->graph->learnable_floats;
     if (!execution->gradients)
         return NULL;
@@ -444,13 +445,14 @@ const float *execution_remote_gradients(const struct execution *execution)
 
 float *execution_remote_state(struct execution *execution, size_t which)
 {
-    return execution->remote->state[which];
+    return execution->backend->state[which];
 }
 
 bool execution_remote_fetch(struct execution *execution, struct error *error)
 {
     for (size_t i = 0; i < 2; i++)
-        if (execution->remote->mirrors[i] && !mirror_fetch(execution->remote->mirrors[i], error))
+        if (execution->backend->mirrors[i] &&
+            !device_buffer_fetch(execution->backend->mirrors[i], error))
             return false;
     return weights_fetch(execution->weights, error);
 }
@@ -458,9 +460,9 @@ bool execution_remote_fetch(struct execution *execution, struct error *error)
 void execution_remote_touch(struct execution *execution)
 {
     for (size_t i = 0; i < 2; i++)
-        if (execution->remote->mirrors[i])
-            mirror_touch(execution->remote->mirrors[i]);
-    weights_touch(execution->weights);
+        if (execution->backend->mirrors[i])
+            device_buffer_touch_host(execution->backend->mirrors[i]);
+    weights_mark_changed(execution->weights);
 }
 
 bool execution_remote_finite(const struct execution *execution, const float *there, size_t count)
@@ -481,7 +483,7 @@ bool execution_remote_finite(const struct execution *execution, const float *the
 
 void execution_remote_stamp(struct execution *execution, size_t node, bool backward, bool begins)
 {
-    struct execution_remote *remote = execution->remote;
+    struct execution_remote *remote = execution->backend;
     device_of(execution)->stamp(execution->device, 2 * remote->stamp_count + (begins ? 0 : 1));
     if (!begins)
         remote->stamps[remote->stamp_count++] = (struct stamped){node, backward};
@@ -489,7 +491,7 @@ void execution_remote_stamp(struct execution *execution, size_t node, bool backw
 
 void execution_remote_collect(struct execution *execution)
 {
-    struct execution_remote *remote = execution->remote;
+    struct execution_remote *remote = execution->backend;
     for (size_t i = 0; i < remote->stamp_count; i++) {
         const double seconds =
             device_of(execution)->stamp_seconds(execution->device, 2 * i, 2 * i + 1);

@@ -73,8 +73,8 @@ static bool build_plans(struct gan_plan *plan, const struct network *network,
     generator.memory_limit = limits[0];
     learner.memory_limit = limits[1];
     judge.memory_limit = limits[2];
-    generator.seeds_output = true;
-    judge.frozen = judge.keeps_input_gradient = true;
+    generator.seeds_output_gradient = true;
+    judge.frozen = judge.needs_input_gradient = true;
     plan->generator = plan_build(&network->graph, driver, &generator, error);
     if (plan->generator)
         plan->learner = plan_build(&network->discriminator, driver, &learner, error);
@@ -137,7 +137,7 @@ static bool build_within(struct gan_plan *plan, const struct network *network,
     if (can)
         return build_plans(plan, network, driver, settings, limits, error);
     return error &&
-           plan_refuse_limit(settings, least, largest_batch(network, driver, settings), error);
+           plan_set_limit_error(settings, least, largest_batch(network, driver, settings), error);
 }
 
 bool gan_plan_build(struct gan_plan *plan, const struct network *network,
@@ -146,7 +146,7 @@ bool gan_plan_build(struct gan_plan *plan, const struct network *network,
 {
     static const uint64_t none[3];
     *plan = (struct gan_plan){.network = network};
-    if (settings->cards > 1)
+    if (settings->ranks > 1)
         return error_set(error, ERROR_UNSUPPORTED, network->name,
                          "choose one, as in cuda:0, and start other runs on the others",
                          "a network with a discriminator trains on one GPU");
@@ -279,7 +279,7 @@ static float judge_pairs(const struct gan *gan, struct execution *execution, con
                          uint64_t iteration)
 {
     struct execution_batch batch = {.images = gan->pairs, .targets = wanted, .count = gan->count};
-    execution_bind_there(execution, &batch);
+    execution_bind_device(execution, &batch);
     execution_forward(execution, iteration);
     return execution_loss(execution);
 }
@@ -292,9 +292,9 @@ static bool step_discriminator(struct gan *gan, const float *real, uint64_t iter
     pair_images(gan, real);
     float of_real = judge_pairs(gan, gan->learner, gan->yes, iteration);
     execution_backward(gan->learner);
-    device_copy_rows(gan->device, gan->gradients, bytes,
-                     execution_parameter_gradients_there(gan->learner), bytes, bytes, 1);
-    pair_images(gan, execution_output_there(gan->generator));
+    device_copy_rows(gan->device, gan->gradients, bytes, execution_device_gradients(gan->learner),
+                     bytes, bytes, 1);
+    pair_images(gan, execution_device_output(gan->generator));
     float of_fake = judge_pairs(gan, gan->learner, gan->no, iteration);
     losses->discriminator = 0.5f * (of_real + of_fake);
     if (!isfinite(losses->discriminator))
@@ -308,8 +308,8 @@ static bool step_discriminator(struct gan *gan, const float *real, uint64_t iter
 /* The image's part of the pairs' gradient becomes the output's. */
 static void hand_gradient_over(struct gan *gan)
 {
-    copy_parts(gan, execution_output_gradient_there(gan->generator), gan->image_values,
-               execution_input_gradient_there(gan->judge) + gan->input_values,
+    copy_parts(gan, execution_device_output_gradient(gan->generator), gan->image_values,
+               execution_device_input_gradient(gan->judge) + gan->input_values,
                gan->input_values + gan->image_values, gan->image_values);
 }
 
@@ -333,7 +333,7 @@ bool gan_iterate(struct gan *gan, const struct execution_batch *batch, uint64_t 
 {
     gan->count = batch->count;
     execution_bind(gan->generator, batch);
-    const struct execution_batch *there = execution_batch_there(gan->generator);
+    const struct execution_batch *there = execution_device_batch(gan->generator);
     execution_forward(gan->generator, iteration);
     const float main = execution_main_loss(gan->generator);
     *losses = (struct gan_losses){.generator = NAN, .adversarial = NAN, .main = main};
@@ -371,14 +371,14 @@ void gan_set_profiles(struct gan *gan, struct profile *generator, struct profile
     execution_set_profile(gan->judge, discriminator);
 }
 
-bool gan_find_culprit(struct gan *gan, uint64_t iteration, struct culprit *culprit)
+bool gan_find_first_bad_layer(struct gan *gan, uint64_t iteration, struct bad_layer *layer)
 {
-    struct culprit inner;
-    if (execution_find_culprit(gan->generator, iteration, culprit))
+    struct bad_layer inner;
+    if (execution_find_first_bad_layer(gan->generator, iteration, layer))
         return true;
-    if (!execution_find_culprit(gan->learner, iteration, &inner))
+    if (!execution_find_first_bad_layer(gan->learner, iteration, &inner))
         return false;
-    culprit->in_weights = inner.in_weights;
-    snprintf(culprit->node, sizeof culprit->node, "discriminator: %.48s", inner.node);
+    layer->in_weights = inner.in_weights;
+    snprintf(layer->node, sizeof layer->node, "discriminator: %.48s", inner.node);
     return true;
 }

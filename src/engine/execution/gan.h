@@ -66,8 +66,8 @@ struct execution *gan_discriminator_execution(struct gan *gan);
  * discriminator's holds all its passes. */
 void gan_set_profiles(struct gan *gan, struct profile *generator, struct profile *discriminator);
 
-/* As execution_find_culprit, of both networks; the discriminator's nodes are called
+/* As execution_find_first_bad_layer, of both networks; the discriminator's nodes are called
  * "discriminator: NAME". */
-bool gan_find_culprit(struct gan *gan, uint64_t iteration, struct culprit *culprit);
+bool gan_find_first_bad_layer(struct gan *gan, uint64_t iteration, struct bad_layer *layer);
 
 #endif

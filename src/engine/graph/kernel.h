@@ -20,17 +20,17 @@ struct kernel_site {
     const struct node *node;
     struct shape inputs[NODE_MAX_INPUTS];
     size_t batch;
-    size_t cards; /* above 1: that work at once, each on so many images of the same batch */
+    size_t ranks; /* above 1: that work at once, each on so many images of the same batch */
     bool training;
     size_t threads;                       /* may size the workspace; must not change results */
     bool input_gradient[NODE_MAX_INPUTS]; /* training: which inputs need a gradient */
     /* The channel_shift or channel_shuffle that makes this kernel's only input, to be read through:
      * inputs[0] and input_gradients[0] are then those of that node, which is not executed. NULL:
-     * none, and always so without KERNEL_READS_THROUGH_MOVES. */
-    const struct node *mover;
+     * none, and always so without KERNEL_FUSES_CHANNEL_MOVES. */
+    const struct node *fused_move;
     /* The nodes behind this one that its kernel finishes: an add, whose other summand is then
      * inputs[1] with its gradient in input_gradients[1], and a relu. Output and output_gradient
-     * are those of the last of them. NULL: none, and always so without KERNEL_FINISHES. */
+     * are those of the last of them. NULL: none, and always so without KERNEL_FUSES_EPILOGUE. */
     const struct node *sum, *activation;
 };
 
@@ -61,16 +61,15 @@ enum kernel_traits {
     KERNEL_BACKWARD_READS_OUTPUT = 1 << 2, /* backward reads output, so it is kept */
     KERNEL_GRADIENT_IN_PLACE = 1 << 3,     /* input_gradients[0] may be output_gradient's memory,
                                               unless accumulate[0] */
-    KERNEL_READS_THROUGH_MOVES = 1 << 4,   /* takes its input through site->mover */
-    KERNEL_KEEPS_SAVED = 1 << 5,           /* a forward pass `again` reads saved as the first one
-                                              left it; of others it is made anew. Needed where
-                                              forward moves running statistics */
-    KERNEL_FINISHES = 1 << 6,              /* does site->sum and site->activation in its own pass.
-                                              KERNEL_IN_PLACE and KERNEL_GRADIENT_IN_PLACE then go
-                                              for inputs[1] too; backward reads the output where
-                                              both are done, and never inputs[1];
-                                              input_gradients[1] may be the output's memory, unless
-                                              accumulate[1] */
+    KERNEL_FUSES_CHANNEL_MOVES = 1 << 4,   /* takes its input through site->fused_move */
+    KERNEL_REUSES_SAVED = 1 << 5,          /* a forward pass `again` reads saved as the first one
+                                             left it; of others it is made anew. Needed where
+                                             forward moves running statistics */
+    KERNEL_FUSES_EPILOGUE = 1 << 6, /* does site->fused_add and site->fused_activation in its own
+                                 pass. KERNEL_IN_PLACE and KERNEL_GRADIENT_IN_PLACE then go for
+                                 inputs[1] too; backward reads the output where both are done, and
+                                 never inputs[1]; input_gradients[1] may be the output's memory,
+                                 unless accumulate[1] */
 };
 
 struct kernel {

@@ -96,7 +96,7 @@ size_t layer_count(struct layer_reader *reader, const char *key, size_t fallback
     return fallback == LAYER_REQUIRED ? low : fallback;
 }
 
-bool layer_says_classes(const struct layer_reader *reader, const char *key)
+bool layer_value_is_classes(const struct layer_reader *reader, const char *key)
 {
     const char *word = json_string(json_member(reader->layer, key));
     return word && strcmp(word, "classes") == 0;

@@ -8,7 +8,7 @@
 #define TINCA_ENGINE_GRAPH_LAYER_READER_H
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "engine/graph/attributes.h"
 
 #include <stdbool.h>
@@ -39,7 +39,7 @@ bool layer_has(struct layer_reader *reader, const char *key);
 size_t layer_count(struct layer_reader *reader, const char *key, size_t fallback, size_t low,
                    size_t high);
 /* Whether the key's value is the word "classes": then no variation changes it. */
-bool layer_says_classes(const struct layer_reader *reader, const char *key);
+bool layer_value_is_classes(const struct layer_reader *reader, const char *key);
 double layer_number(struct layer_reader *reader, const char *key, double fallback, double low,
                     double high);
 bool layer_flag(struct layer_reader *reader, const char *key, bool fallback);

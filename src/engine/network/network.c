@@ -6,8 +6,8 @@
 #include "engine/network/network.h"
 
 #include "base/character.h"
-#include "base/file.h"
-#include "base/json_checksum.h"
+#include "base/files/file.h"
+#include "base/json/json_checksum.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "engine/blocks/block.h"
@@ -133,7 +133,7 @@ static bool vary_linear(struct builder *builder, struct layer_reader *reader,
 {
     double rate = builder->variation.width_rate;
     bool kept = layer_flag(reader, "keep", false) || reader->layer == builder->last_weights ||
-                layer_says_classes(reader, "output");
+                layer_value_is_classes(reader, "output");
     if (kept || rate <= 0 || reader->failed)
         return true;
     size_t width = (size_t)((double)linear->outputs / rate);
@@ -662,7 +662,7 @@ static bool open_document(struct json_document *document, const struct network_r
     const char *name = request->network, *text = request->text;
     if (!text && !builtin)
         return json_read_file(document, name, FILE_LIMIT, error) &&
-               json_check(document, NULL, error);
+               json_verify_checksum(document, NULL, error);
     if (!text)
         text = builtin->text;
     return json_parse(document, text, strlen(text), name, error);

@@ -2,7 +2,7 @@
 #ifndef TINCA_ENGINE_NETWORK_NETWORK_WRITE_H
 #define TINCA_ENGINE_NETWORK_NETWORK_WRITE_H
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "engine/network/network.h"
 
 /* Returns the network as the tree of a network file (tinca-network(5)), owned by the caller.

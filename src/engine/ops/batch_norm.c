@@ -150,7 +150,7 @@ static void forward_batch_norm(const struct kernel_call *call)
         float mean = call->parameters[RUNNING_MEAN][c];
         float invstd = 1.0f / sqrtf(call->parameters[RUNNING_VAR][c] + epsilon);
         if (call->site->training) {
-            if (!call->again)
+            if (!call->recomputing)
                 measure_channel(call, c);
             mean = saved[c];
             invstd = saved[shape.channels + c];
@@ -205,7 +205,7 @@ static const struct kernel reference = {
     .instruction_set = "any",
     .op = &op_batch_norm,
     .traits = KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_INPUT | KERNEL_GRADIENT_IN_PLACE |
-              KERNEL_KEEPS_SAVED,
+              KERNEL_REUSES_SAVED,
     .saved_bytes = saved_batch_norm,
     .forward = forward_batch_norm,
     .backward = backward_batch_norm,

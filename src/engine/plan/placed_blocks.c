@@ -162,7 +162,7 @@ static uint32_t priority_of(uint32_t number)
     return number ^ number >> 16;
 }
 
-static unsigned lifetime_of(const struct memory_block *block)
+static unsigned lifetime_of(const struct arena_block *block)
 {
     unsigned lifetime = 0;
     for (size_t length = block->last - block->first; length >= LIFETIME_FACTOR;
@@ -172,8 +172,7 @@ static unsigned lifetime_of(const struct memory_block *block)
 }
 
 /* Returns the group that `block` belongs to, a new one if it is the first there. */
-static struct placed_group *group_for(struct placed_blocks *placed,
-                                      const struct memory_block *block)
+static struct placed_group *group_for(struct placed_blocks *placed, const struct arena_block *block)
 {
     const unsigned lifetime = lifetime_of(block);
     size_t bytes = placed->group_count ? placed->groups[placed->group_count - 1].bytes : 0;
@@ -189,7 +188,7 @@ static struct placed_group *group_for(struct placed_blocks *placed,
     return group;
 }
 
-void placed_blocks_add(struct placed_blocks *placed, const struct memory_block *block)
+void placed_blocks_add(struct placed_blocks *placed, const struct arena_block *block)
 {
     const size_t n = placed->count++;
     struct placed_group *group = group_for(placed, block);
@@ -207,7 +206,7 @@ void placed_blocks_add(struct placed_blocks *placed, const struct memory_block *
 
 struct gap_search {
     struct placed_blocks *placed;
-    const struct memory_block *block;
+    const struct arena_block *block;
     struct occupied_range *range; /* the last one of this group, NULL before the first */
     size_t count;
 };
@@ -230,7 +229,7 @@ static void visit(struct gap_search *search, size_t n)
     if (n == NO_NODE)
         return;
     const struct placed_node *node = &search->placed->nodes[n];
-    const struct memory_block *block = search->block;
+    const struct arena_block *block = search->block;
     search->placed->visits++;
     if ((search->range && node->subtree.end <= search->range->end &&
          node->subtree.begin >= search->range->begin) ||
@@ -253,7 +252,7 @@ static int lowest_first(const void *a, const void *b)
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-size_t placed_blocks_find_gap(struct placed_blocks *placed, const struct memory_block *block)
+size_t placed_blocks_find_gap(struct placed_blocks *placed, const struct arena_block *block)
 {
     struct gap_search search = {.placed = placed, .block = block};
     for (size_t i = 0; i < placed->group_count; i++) {

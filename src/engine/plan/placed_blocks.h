@@ -3,7 +3,7 @@
 #ifndef TINCA_ENGINE_PLAN_PLACED_BLOCKS_H
 #define TINCA_ENGINE_PLAN_PLACED_BLOCKS_H
 
-#include "engine/plan/plan_memory.h"
+#include "engine/plan/arena.h"
 
 struct placed_node;
 struct placed_group;
@@ -24,10 +24,10 @@ void placed_blocks_free(struct placed_blocks *placed);
 
 /* Returns the offset of the smallest gap that holds `block` between the placed blocks that live at
  * the same time, the lowest among equals; where there is none, the end of the highest of them. */
-size_t placed_blocks_find_gap(struct placed_blocks *placed, const struct memory_block *block);
+size_t placed_blocks_find_gap(struct placed_blocks *placed, const struct arena_block *block);
 
 /* Adds a block that has its offset and is not empty. A search is fast if blocks come in the order
  * of their sizes. */
-void placed_blocks_add(struct placed_blocks *placed, const struct memory_block *block);
+void placed_blocks_add(struct placed_blocks *placed, const struct arena_block *block);
 
 #endif

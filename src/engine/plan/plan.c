@@ -10,10 +10,10 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "engine/ops/op.h"
-#include "engine/plan/plan_absorb.h"
-#include "engine/plan/plan_memory.h"
-#include "engine/plan/plan_recompute.h"
-#include "engine/plan/plan_schedule.h"
+#include "engine/plan/arena.h"
+#include "engine/plan/fusion.h"
+#include "engine/plan/recompute.h"
+#include "engine/plan/step_order.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ struct planner {
     size_t *value_block, *late_block, *gradient_block; /* by node */
     size_t *first_node, *next_node; /* by block, by node: the nodes whose gradient it holds */
     size_t *saved_block, *late_saved_block; /* by step */
-    struct memory_block *blocks;
+    struct arena_block *blocks;
     size_t block_count;
     int64_t *live; /* by time: what begins and ends there, for the search */
 };
@@ -49,7 +49,7 @@ static size_t backward_time(const struct planner *planner, size_t step)
 
 static size_t end_time(const struct planner *planner)
 {
-    return planner->plan->action_count;
+    return planner->plan->order_count;
 }
 
 static const struct node *node_at(const struct planner *planner, size_t number)
@@ -91,7 +91,7 @@ static void mark_gradients(struct planner *planner)
 {
     for (size_t n = 0; n < planner->nodes && planner->plan->mode == PLAN_TRAINING; n++) {
         const struct node *node = node_at(planner, n);
-        bool wants = n == 0 ? planner->settings->keeps_input_gradient
+        bool wants = n == 0 ? planner->settings->needs_input_gradient
                             : !planner->plan->frozen &&
                                   graph_node_parameter_count(planner->plan->graph, n) > 0;
         for (size_t k = 0; k < node->input_count; k++)
@@ -121,16 +121,16 @@ static bool build_step(struct planner *planner, size_t number, struct error *err
     *step = (struct plan_step){
         .node = number,
         .backward = planner->wants_gradient[number],
-        .reader = PLAN_NOWHERE,
-        .finisher = PLAN_NOWHERE,
+        .reader = PLAN_NONE,
+        .fused_into = PLAN_NONE,
         .input_count = node->input_count,
-        .saved = PLAN_NOWHERE,
-        .late_saved = PLAN_NOWHERE,
-        .backward_at = PLAN_NOWHERE,
-        .again_at = PLAN_NOWHERE,
+        .saved = PLAN_NONE,
+        .backward_saved = PLAN_NONE,
+        .backward_at = PLAN_NONE,
+        .recompute_at = PLAN_NONE,
         .site = {.node = node,
                  .batch = plan->batch,
-                 .cards = plan->cards,
+                 .ranks = plan->ranks,
                  .training = plan->mode == PLAN_TRAINING,
                  .threads = plan->threads},
     };
@@ -167,7 +167,7 @@ static bool build_steps(struct planner *planner, struct error *error)
 static size_t new_block(struct planner *planner, size_t bytes, size_t first, size_t last)
 {
     planner->blocks[planner->block_count] =
-        (struct memory_block){.bytes = bytes, .first = first, .last = last};
+        (struct arena_block){.bytes = bytes, .first = first, .last = last};
     return planner->block_count++;
 }
 
@@ -220,9 +220,9 @@ static void make_value_blocks(struct planner *planner)
 static void make_late_blocks(struct planner *planner)
 {
     struct plan *plan = planner->plan;
-    for (size_t a = plan->step_count; a < plan->action_count; a++) {
-        const struct plan_step *step = &plan->steps[plan->actions[a].step];
-        const bool again = plan->actions[a].pass == PLAN_AGAIN;
+    for (size_t a = plan->step_count; a < plan->order_count; a++) {
+        const struct plan_step *step = &plan->steps[plan->order[a].step];
+        const bool again = plan->order[a].pass == PLAN_RECOMPUTE;
         if (again)
             planner->late_block[step->node] =
                 new_block(planner, value_bytes(planner, step->node), a, a);
@@ -240,7 +240,7 @@ static void make_late_blocks(struct planner *planner)
 static size_t find_place(const struct planner *planner, const struct plan_step *step, size_t a,
                          bool late)
 {
-    const struct node *sum = step->site.sum;
+    const struct node *sum = step->site.fused_add;
     const size_t count = sum ? 2 : 1, begin = sum && sum->inputs[0] != step->node ? 1 : 0;
     for (size_t i = 0; i < count; i++) {
         const size_t node = step->inputs[(begin + i) % count];
@@ -255,10 +255,10 @@ static size_t find_place(const struct planner *planner, const struct plan_step *
 static void share_values(struct planner *planner)
 {
     struct plan *plan = planner->plan;
-    for (size_t a = 0; a < plan->action_count; a++) {
-        const struct plan_step *step = &plan->steps[plan->actions[a].step];
-        const bool late = plan->actions[a].pass == PLAN_AGAIN;
-        if (plan->actions[a].pass == PLAN_BACKWARD || !(plan_step_traits(step) & KERNEL_IN_PLACE))
+    for (size_t a = 0; a < plan->order_count; a++) {
+        const struct plan_step *step = &plan->steps[plan->order[a].step];
+        const bool late = plan->order[a].pass == PLAN_RECOMPUTE;
+        if (plan->order[a].pass == PLAN_BACKWARD || !(plan_step_traits(step) & KERNEL_IN_PLACE))
             continue;
         size_t *own = late ? &planner->late_block[step->node] : &planner->value_block[step->node];
         const size_t input = find_place(planner, step, a, late);
@@ -329,7 +329,7 @@ static void move_gradient(struct planner *planner, size_t gradient, size_t to)
 static size_t find_gradient_place(const struct planner *planner, size_t s, size_t k)
 {
     const struct plan_step *step = &planner->plan->steps[s];
-    const bool other = step->site.sum && k == 1;
+    const bool other = step->site.fused_add && k == 1;
     const size_t blocks[2] = {planner->gradient_block[step->node],
                               other ? planner->late_block[step->node] : NO_BLOCK};
     if (!(step->kernel->traits & KERNEL_GRADIENT_IN_PLACE) || (k > 0 && !other))
@@ -347,7 +347,7 @@ static void seed_output_gradient(struct planner *planner)
 {
     struct plan *plan = planner->plan;
     size_t block = planner->gradient_block[plan->graph->output];
-    if (!plan->seeds_output || block == NO_BLOCK)
+    if (!plan->seeds_output_gradient || block == NO_BLOCK)
         return;
     planner->written[block] = true;
     planner->blocks[block].first = plan->step_count;
@@ -385,7 +385,7 @@ static void make_saved_blocks(struct planner *planner)
         if (!step->kernel || !step->kernel->saved_bytes)
             continue;
         const size_t bytes = step->kernel->saved_bytes(&step->site);
-        const size_t again = step->again_at == PLAN_NOWHERE ? s : step->again_at;
+        const size_t again = step->recompute_at == PLAN_NONE ? s : step->recompute_at;
         const size_t last = step->backward ? backward_time(planner, s) : again;
         const bool twice = again != s && schedule_makes_saved_again(step);
         planner->saved_block[s] = new_block(planner, bytes, s, twice ? s : last);
@@ -398,7 +398,7 @@ static void make_saved_blocks(struct planner *planner)
 
 static size_t offset_of(const struct planner *planner, size_t block)
 {
-    return block == NO_BLOCK ? PLAN_NOWHERE : planner->blocks[block].offset;
+    return block == NO_BLOCK ? PLAN_NONE : planner->blocks[block].offset;
 }
 
 static size_t workspace_bytes(const struct plan *plan)
@@ -430,17 +430,17 @@ static void forecast_memory(struct plan *plan, const struct plan_settings *setti
                       forecast->activations + forecast->workspace;
     if (forecast->unlimited == 0) /* the first layout keeps all */
         forecast->unlimited = forecast->total;
-    forecast->tables = plan->step_count * (sizeof *plan->steps + sizeof *plan->actions +
+    forecast->tables = plan->step_count * (sizeof *plan->steps + sizeof *plan->order +
                                            sizeof(struct kernel_site)) +
-                       plan->action_count * sizeof(struct kernel_call) +
+                       plan->order_count * sizeof(struct kernel_call) +
                        plan->graph->node_count * (3 * sizeof(size_t) + 2 * sizeof(float *)) +
                        plan->array_count * sizeof *plan->arrays;
     forecast->flops = forecast->flops_again = 0;
-    for (size_t a = 0; a < plan->action_count; a++) {
-        const struct plan_action *action = &plan->actions[a];
+    for (size_t a = 0; a < plan->order_count; a++) {
+        const struct plan_order_entry *action = &plan->order[a];
         uint64_t flops = plan_step_flops(plan, &plan->steps[action->step], action->pass);
         forecast->flops += flops;
-        forecast->flops_again += action->pass == PLAN_AGAIN ? flops : 0;
+        forecast->flops_again += action->pass == PLAN_RECOMPUTE ? flops : 0;
     }
 }
 
@@ -451,7 +451,7 @@ static void list_array(struct planner *planner, enum plan_array_kind kind, size_
     struct plan *plan = planner->plan;
     if (block == NO_BLOCK || planner->listed[block] || planner->blocks[block].bytes == 0)
         return;
-    const struct memory_block *found = &planner->blocks[block];
+    const struct arena_block *found = &planner->blocks[block];
     planner->listed[block] = true;
     plan->arrays[plan->array_count++] = (struct plan_array){.kind = kind,
                                                             .node = node,
@@ -472,7 +472,7 @@ static void list_arrays(struct planner *planner)
     for (size_t s = 0; s < plan->step_count; s++)
         list_array(planner, PLAN_SAVED, plan->steps[s].node, planner->saved_block[s]);
     for (size_t n = 0; n < planner->nodes; n++)
-        list_array(planner, PLAN_VALUE_AGAIN, n, planner->late_block[n]);
+        list_array(planner, PLAN_VALUE_RECOMPUTED, n, planner->late_block[n]);
     for (size_t s = 0; s < plan->step_count; s++)
         list_array(planner, PLAN_SAVED, plan->steps[s].node, planner->late_saved_block[s]);
 }
@@ -482,12 +482,12 @@ static void place_arrays(struct planner *planner)
     struct plan *plan = planner->plan;
     for (size_t n = 0; n < planner->nodes; n++) {
         plan->values[n] = offset_of(planner, value_of(planner, n));
-        plan->late_values[n] = offset_of(planner, late_value_of(planner, n));
+        plan->backward_values[n] = offset_of(planner, late_value_of(planner, n));
         plan->gradients[n] = offset_of(planner, planner->gradient_block[n]);
     }
     for (size_t s = 0; s < plan->step_count; s++) {
         plan->steps[s].saved = offset_of(planner, planner->saved_block[s]);
-        plan->steps[s].late_saved = offset_of(planner, planner->late_saved_block[s]);
+        plan->steps[s].backward_saved = offset_of(planner, planner->late_saved_block[s]);
     }
     list_arrays(planner);
 }
@@ -496,7 +496,7 @@ static bool lay_out_arena(struct planner *planner, struct error *error)
 {
     struct plan *plan = planner->plan;
     size_t packed;
-    if (!memory_pack(planner->blocks, planner->block_count, &packed, error))
+    if (!arena_pack(planner->blocks, planner->block_count, &packed, error))
         return false;
     place_arrays(planner);
     plan->workspace = packed;
@@ -601,10 +601,10 @@ static uint64_t measure_arena(void *context, const bool *keep, bool exactly)
     size_t packed;
     make_blocks(planner, keep);
     if (!exactly)
-        return memory_most_at_once(planner->blocks, planner->block_count, planner->live,
-                                   planner->plan->action_count) +
+        return arena_lower_bound(planner->blocks, planner->block_count, planner->live,
+                                 planner->plan->order_count) +
                planner->workspace;
-    if (!memory_pack(planner->blocks, planner->block_count, &packed, NULL))
+    if (!arena_pack(planner->blocks, planner->block_count, &packed, NULL))
         return UINT64_MAX;
     return packed + planner->workspace;
 }
@@ -657,8 +657,8 @@ static const char *write_limit(uint64_t bytes, char *text, size_t size)
     return text;
 }
 
-bool plan_refuse_limit(const struct plan_settings *settings, uint64_t least, size_t batch,
-                       struct error *error)
+bool plan_set_limit_error(const struct plan_settings *settings, uint64_t least, size_t batch,
+                          struct error *error)
 {
     char what[64], bytes[32], limit[32], advice[160];
     snprintf(what, sizeof what, _("batch %zu"), settings->batch);
@@ -680,8 +680,8 @@ static void refuse(const struct plan *plan, const struct plan_settings *settings
                    struct error *error)
 {
     const size_t batch = plan_largest_batch(plan->graph, plan->driver, settings,
-                                            plan->batch * plan->cards, settings->memory_limit);
-    plan_refuse_limit(settings, plan->forecast.total, batch, error);
+                                            plan->batch * plan->ranks, settings->memory_limit);
+    plan_set_limit_error(settings, plan->forecast.total, batch, error);
 }
 
 /* Advises the nearest batches that are multiples of the cards. */
@@ -704,7 +704,7 @@ static struct plan *build(const struct graph *graph, const struct device_driver 
                           const struct plan_settings *settings, bool finishes, struct error *error)
 {
     const size_t batch = settings->batch ? settings->batch : 1;
-    const size_t cards = settings->cards ? settings->cards : 1;
+    const size_t cards = settings->ranks ? settings->ranks : 1;
     const bool cuts = batch % cards == 0 || refuse_cut(batch, cards, error);
     struct plan *plan = cuts ? memory_new(1, sizeof *plan, "the plan", error) : NULL;
     if (!plan)
@@ -713,17 +713,17 @@ static struct plan *build(const struct graph *graph, const struct device_driver 
                           .driver = driver,
                           .mode = settings->mode,
                           .frozen = settings->frozen,
-                          .seeds_output = settings->seeds_output,
+                          .seeds_output_gradient = settings->seeds_output_gradient,
                           .batch = batch / cards,
-                          .cards = cards,
+                          .ranks = cards,
                           .threads = settings->threads ? settings->threads : 1};
     plan->steps = memory_new(graph->node_count, sizeof *plan->steps, "the plan", error);
     plan->values = new_indices(graph->node_count, error);
-    plan->late_values = new_indices(graph->node_count, error);
+    plan->backward_values = new_indices(graph->node_count, error);
     plan->gradients = new_indices(graph->node_count, error);
     struct planner planner = {
         .plan = plan, .settings = settings, .finishes = finishes, .nodes = graph->node_count};
-    bool built = plan->steps && plan->values && plan->late_values && plan->gradients &&
+    bool built = plan->steps && plan->values && plan->backward_values && plan->gradients &&
                  plan_with(&planner, error);
     planner_free(&planner);
     if (built)
@@ -735,7 +735,7 @@ static struct plan *build(const struct graph *graph, const struct device_driver 
 static bool finishes_any(const struct plan *plan)
 {
     for (size_t s = 0; s < plan->step_count; s++)
-        if (plan->steps[s].finisher != PLAN_NOWHERE)
+        if (plan->steps[s].fused_into != PLAN_NONE)
             return true;
     return false;
 }
@@ -769,9 +769,9 @@ void plan_free(struct plan *plan)
     if (!plan)
         return;
     free(plan->steps);
-    free(plan->actions);
+    free(plan->order);
     free(plan->values);
-    free(plan->late_values);
+    free(plan->backward_values);
     free(plan->gradients);
     free(plan->arrays);
     free(plan);
@@ -786,7 +786,7 @@ uint64_t plan_step_flops(const struct plan *plan, const struct plan_step *step, 
     return step->backward ? flops * (size_t)(learns + step->site.input_gradient[0]) : 0;
 }
 
-double memory_forecast_extra_work(const struct memory_forecast *forecast)
+double plan_recompute_overhead(const struct memory_forecast *forecast)
 {
     const uint64_t once = forecast->flops - forecast->flops_again;
     return once > 0 ? 100.0 * (double)forecast->flops_again / (double)once : 0;
@@ -794,7 +794,7 @@ double memory_forecast_extra_work(const struct memory_forecast *forecast)
 
 unsigned plan_step_traits(const struct plan_step *step)
 {
-    const bool both = step->site.sum && step->site.activation;
+    const bool both = step->site.fused_add && step->site.fused_activation;
     return step->kernel ? step->kernel->traits | (both ? KERNEL_BACKWARD_READS_OUTPUT : 0) : 0;
 }
 
@@ -815,7 +815,7 @@ const struct plan_step *plan_find_step(const struct plan *plan, size_t node)
 
 bool plan_step_is_view(const struct plan_step *step)
 {
-    return !step->kernel && step->reader == PLAN_NOWHERE && step->finisher == PLAN_NOWHERE;
+    return !step->kernel && step->reader == PLAN_NONE && step->fused_into == PLAN_NONE;
 }
 
 const char *plan_step_kernel_name(const struct plan *plan, const struct plan_step *step, char *text,
@@ -825,8 +825,8 @@ const char *plan_step_kernel_name(const struct plan *plan, const struct plan_ste
         return step->kernel->name;
     if (plan_step_is_view(step))
         return "view";
-    if (step->finisher != PLAN_NOWHERE)
-        snprintf(text, size, "done by %s", plan->graph->nodes[step->finisher].name);
+    if (step->fused_into != PLAN_NONE)
+        snprintf(text, size, "done by %s", plan->graph->nodes[step->fused_into].name);
     else
         snprintf(text, size, "read through by %s", plan->graph->nodes[step->reader].name);
     return text;
@@ -846,7 +846,7 @@ static bool batch_fits(const struct graph *graph, const struct device_driver *dr
 size_t plan_largest_batch(const struct graph *graph, const struct device_driver *driver,
                           const struct plan_settings *settings, size_t limit, uint64_t bytes)
 {
-    const size_t cards = settings->cards ? settings->cards : 1;
+    const size_t cards = settings->ranks ? settings->ranks : 1;
     size_t fits = 0, too_large = limit / cards + 1; /* of each card */
     while (too_large - fits > 1) {
         size_t middle = fits + (too_large - fits) / 2;

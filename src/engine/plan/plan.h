@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PLAN_NOWHERE ((size_t)-1)
+#define PLAN_NONE ((size_t)-1)
 
 enum plan_mode { PLAN_INFERENCE, PLAN_TRAINING };
 
@@ -33,20 +33,20 @@ struct memory_forecast {
 };
 
 /* The part of the work that is there to save memory, in percent of what there is without it. */
-double memory_forecast_extra_work(const struct memory_forecast *forecast);
+double plan_recompute_overhead(const struct memory_forecast *forecast);
 
 /* What an iteration does, one thing after the other. The forward passes of all steps come first,
  * then their backward passes from the last to the first, and before them what is to be computed
  * again. */
-enum plan_pass { PLAN_FORWARD, PLAN_BACKWARD, PLAN_AGAIN };
-struct plan_action {
+enum plan_pass { PLAN_FORWARD, PLAN_BACKWARD, PLAN_RECOMPUTE };
+struct plan_order_entry {
     enum plan_pass pass;
     size_t step;
 };
 
 /* What lies in the arena, and when. Time i is the plan's action i; with their number the iteration
  * is over (what is kept for the caller). */
-enum plan_array_kind { PLAN_VALUE, PLAN_GRADIENT, PLAN_SAVED, PLAN_VALUE_AGAIN };
+enum plan_array_kind { PLAN_VALUE, PLAN_GRADIENT, PLAN_SAVED, PLAN_VALUE_RECOMPUTED };
 struct plan_array {
     enum plan_array_kind kind;
     size_t node; /* whose it is; views of it and results computed in place lie there too */
@@ -56,25 +56,26 @@ struct plan_array {
 
 enum { PLAN_CHOICE_SIZE = 384 };
 
-/* What happens at one node. Offsets are bytes into the arena, PLAN_NOWHERE where there is nothing.
+/* What happens at one node. Offsets are bytes into the arena, PLAN_NONE where there is nothing.
  */
 struct plan_step {
     size_t node;
     const struct kernel *kernel; /* NULL: a view, nothing is executed */
-    size_t reader;   /* a channel_shift or channel_shuffle that is not executed: the node
-                        that reads through it. Else PLAN_NOWHERE */
-    size_t finisher; /* an add or relu that is not executed: the node before it whose kernel does
-                        it, and whose value and gradient are its own. Else PLAN_NOWHERE */
+    size_t reader;     /* a channel_shift or channel_shuffle that is not executed: the node
+                          that reads through it. Else PLAN_NONE */
+    size_t fused_into; /* an add or relu that is not executed: the node before it whose kernel does
+                        it, and whose value and gradient are its own. Else PLAN_NONE */
     /* The nodes whose values it takes: its node's inputs and, after them, the other summand of an
      * add that it finishes. Of what is finished only the one whose value it shows. */
     size_t inputs[NODE_MAX_INPUTS], input_count;
     struct kernel_site site;
     bool backward; /* it takes part in the backward pass */
     bool accumulate[NODE_MAX_INPUTS];
-    size_t saved;       /* offset: where the forward pass writes it */
-    size_t late_saved;  /* and where the backward pass reads it: elsewhere when it is made again */
-    size_t backward_at; /* its action; PLAN_NOWHERE in inference */
-    size_t again_at;    /* the same; PLAN_NOWHERE: not computed again */
+    size_t saved; /* offset: where the forward pass writes it */
+    size_t
+        backward_saved;  /* and where the backward pass reads it: elsewhere when it is made again */
+    size_t backward_at;  /* its action; PLAN_NONE in inference */
+    size_t recompute_at; /* the same; PLAN_NONE: not computed again */
     char choice[PLAN_CHOICE_SIZE]; /* why this kernel: for people */
 };
 
@@ -82,16 +83,16 @@ struct plan {
     const struct graph *graph;
     const struct device_driver *driver;
     enum plan_mode mode;
-    bool frozen, seeds_output;
+    bool frozen, seeds_output_gradient;
     size_t batch; /* images at once; of several cards, those of each */
-    size_t cards; /* that share an iteration's batch; 1 or more */
+    size_t ranks; /* that share an iteration's batch; 1 or more */
     size_t threads;
     struct plan_step *steps; /* in order of execution; the input is not among them */
     size_t step_count;
-    struct plan_action *actions; /* the first step_count: the forward pass */
-    size_t action_count;
-    size_t *values;            /* by node: offset of its output; the input's is PLAN_NOWHERE */
-    size_t *late_values;       /* the same, after the forward pass: elsewhere when computed again */
+    struct plan_order_entry *actions; /* the first step_count: the forward pass */
+    size_t order_count;
+    size_t *values;            /* by node: offset of its output; the input's is PLAN_NONE */
+    size_t *backward_values;   /* the same, after the forward pass: elsewhere when computed again */
     size_t *gradients;         /* by node: offset of the gradient of its output */
     struct plan_array *arrays; /* all of the arena but the workspace */
     size_t array_count;
@@ -105,17 +106,17 @@ struct plan {
 struct plan_settings {
     enum plan_mode mode;
     size_t batch, threads;
-    size_t cards; /* training: among which the batch is cut, each by a plan such as this one; 0 and
+    size_t ranks; /* training: among which the batch is cut, each by a plan such as this one; 0 and
                      1: there is one */
     struct solver_settings solver; /* training: sizes the solver's state */
     uint64_t memory_limit;         /* training: bytes that the forecast's total may reach; 0: none;
                                       PLAN_LEAST_MEMORY: as few as computing again can bring about */
     /* Training of networks that are joined (gan.h). */
-    bool keeps_input_gradient; /* the gradient of the input is wanted: gradients[0] */
-    bool frozen;               /* the weights stay: no gradients of theirs, no solver */
-    bool seeds_output; /* the output's gradient begins as what the caller writes there after the
-                          forward pass; the losses' is added */
-    bool with_loss;    /* inference: evaluate the main loss too (labels or targets are bound) */
+    bool needs_input_gradient;  /* the gradient of the input is wanted: gradients[0] */
+    bool frozen;                /* the weights stay: no gradients of theirs, no solver */
+    bool seeds_output_gradient; /* the output's gradient begins as what the caller writes there
+                          after the forward pass; the losses' is added */
+    bool with_loss; /* inference: evaluate the main loss too (labels or targets are bound) */
 };
 
 enum { PLAN_KERNEL_NAME_SIZE = NODE_NAME_SIZE + 32 };
@@ -149,8 +150,8 @@ void plan_free(struct plan *plan); /* may be NULL */
 
 /* The words of a refusal: the limit of `settings` cannot be kept, `least` bytes can; `batch` images
  * would fit the limit (0: not even one). False. */
-bool plan_refuse_limit(const struct plan_settings *settings, uint64_t least, size_t batch,
-                       struct error *error);
+bool plan_set_limit_error(const struct plan_settings *settings, uint64_t least, size_t batch,
+                          struct error *error);
 
 /* The largest batch in [1, limit] whose forecast total is at most `bytes`, a multiple of the cards;
  * 0 when not even one image fits. */

@@ -14,7 +14,7 @@ double traffic_node_bytes(const struct plan *plan, size_t node, size_t batch)
     graph_input_shapes(graph, layer, inputs);
     for (size_t i = 0; i < layer->input_count; i++)
         values += shape_count(inputs[i]);
-    if (step && step->site.sum) /* the other summand */
+    if (step && step->site.fused_add) /* the other summand */
         values += shape_count(step->site.inputs[1]);
     size_t parameters = graph_node_parameter_count(graph, node);
     return sizeof(float) * ((double)values + (double)parameters / (double)batch);

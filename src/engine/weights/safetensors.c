@@ -3,7 +3,7 @@
  */
 #include "engine/weights/safetensors.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 
@@ -342,7 +342,7 @@ bool safetensors_write_checked(const char *path, const char *previous,
 {
     struct file_writer writer;
     return write_aside(&writer, path, true, arrays, count, metadata, bytes, error) &&
-           file_writer_commit_keeping(&writer, previous, error);
+           file_writer_commit_with_backup(&writer, previous, error);
 }
 
 /* Of everything behind the first 8 bytes, but for the checksum itself. */

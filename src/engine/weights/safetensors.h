@@ -3,7 +3,7 @@
 #define TINCA_ENGINE_WEIGHTS_SAFETENSORS_H
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 #include "engine/weights/weights.h"
 
 #include "base/memory.h"
-#include "base/pool.h"
 #include "base/random.h"
-#include "engine/devices/mirror.h"
+#include "base/threads/pool.h"
+#include "engine/devices/device_buffer.h"
 #include "engine/weights/safetensors.h"
 
 #include <math.h>
@@ -22,37 +22,37 @@ bool weights_create(struct weights *weights, const struct graph *graph, struct e
 
 void weights_free(struct weights *weights)
 {
-    mirror_free(weights->mirror);
+    device_buffer_free(weights->buffer);
     free(weights->values);
     *weights = (struct weights){0};
 }
 
 /* --- a device's copy --- */
 
-float *weights_place(struct weights *weights, struct device *device, struct error *error)
+float *weights_on_device(struct weights *weights, struct device *device, struct error *error)
 {
-    if (device->driver->host_memory)
+    if (device->driver->computes_on_host)
         return weights->values;
-    if (!weights->mirror)
-        weights->mirror = mirror_create(device, weights->values, weights->graph->total_floats,
-                                        "the weights", error);
-    if (weights->mirror && weights->mirror->device != device) {
+    if (!weights->buffer)
+        weights->buffer = device_buffer_create(device, weights->values,
+                                               weights->graph->total_floats, "the weights", error);
+    if (weights->buffer && weights->buffer->device != device) {
         error_set(error, ERROR_UNSUPPORTED, device->name, NULL,
-                  "these weights are on the device %s already", weights->mirror->device->name);
+                  "these weights are on the device %s already", weights->buffer->device->name);
         return NULL;
     }
-    return weights->mirror ? weights->mirror->there : NULL;
+    return weights->buffer ? weights->buffer->there : NULL;
 }
 
 bool weights_fetch(const struct weights *weights, struct error *error)
 {
-    return !weights->mirror || mirror_fetch(weights->mirror, error);
+    return !weights->buffer || device_buffer_fetch(weights->buffer, error);
 }
 
-void weights_touch(struct weights *weights)
+void weights_mark_changed(struct weights *weights)
 {
-    if (weights->mirror)
-        mirror_touch(weights->mirror);
+    if (weights->buffer)
+        device_buffer_touch_host(weights->buffer);
 }
 
 /* --- initial values --- */
@@ -117,7 +117,7 @@ void weights_initialise(struct weights *weights, uint64_t seed, struct pool *poo
         for (size_t block = 0; !pool && block < blocks; block++)
             initialise_block(&work, block, 0);
     }
-    weights_touch(weights);
+    weights_mark_changed(weights);
 }
 
 /* --- files --- */
@@ -172,6 +172,6 @@ bool weights_load(struct weights *weights, const char *path, struct error *error
         loaded = load_parameter(&file, parameter, weights->values + parameter->offset, error);
     }
     safetensors_close(&file);
-    weights_touch(weights);
+    weights_mark_changed(weights);
     return loaded;
 }

@@ -14,16 +14,16 @@
 #include <stdint.h>
 
 struct device;
-struct mirror;
+struct device_buffer;
 struct pool;
 
 /* The values lie in the host's memory. A device with memory of its own works on a copy, made when
- * the first execution needs it: weights_fetch before they are read, weights_touch after they were
- * written. */
+ * the first execution needs it: weights_fetch before they are read, weights_mark_changed after they
+ * were written. */
 struct weights {
-    const struct graph *graph; /* borrowed */
-    float *values;             /* graph->total_floats; padding is zero */
-    struct mirror *mirror;     /* the device's copy; NULL: there is none */
+    const struct graph *graph;    /* borrowed */
+    float *values;                /* graph->total_floats; padding is zero */
+    struct device_buffer *buffer; /* the device's copy; NULL: there is none */
 };
 
 bool weights_create(struct weights *weights, const struct graph *graph, struct error *error);
@@ -32,13 +32,13 @@ void weights_free(struct weights *weights);
 
 /* Where the device's kernels find the values; makes its copy if it needs one. A second device with
  * memory of its own is refused. */
-float *weights_place(struct weights *weights, struct device *device, struct error *error);
+float *weights_on_device(struct weights *weights, struct device *device, struct error *error);
 
 /* Brings `values` up to date with the device's copy. False when the device failed. */
 bool weights_fetch(const struct weights *weights, struct error *error);
 
 /* `values` were changed: the device takes them over before it next computes. */
-void weights_touch(struct weights *weights);
+void weights_mark_changed(struct weights *weights);
 
 /* Draws the initial values from `seed`; `pool` may be NULL. The same bits for any pool. */
 void weights_initialise(struct weights *weights, uint64_t seed, struct pool *pool);

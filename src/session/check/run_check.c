@@ -4,9 +4,9 @@
  *
  * A run that is on changes meanwhile. What was found is believed only if nothing has begun, ended
  * or been replaced since the check began; else it is checked again. */
-#include "session/check/run_check_inside.h"
+#include "session/check/run_check_internal.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/files/run_directory.h"
@@ -184,7 +184,7 @@ static void look_at_all(struct check *check)
             check_find_state(check, row->name)->damaged |= check->files[check->file].damaged;
     }
     if (check->has_config)
-        check_together(check);
+        check_consistency(check);
 }
 
 static bool look_once(const char *directory, bool home, struct run_check *report)

@@ -1,5 +1,5 @@
 /* The arrays of a safetensors file: those of the network, and values that are numbers. */
-#include "session/check/run_check_inside.h"
+#include "session/check/run_check_internal.h"
 
 #include "base/language.h"
 

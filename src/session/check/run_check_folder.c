@@ -1,8 +1,8 @@
 /* The folder itself and its entries: types, owners, permissions, what was left behind, what is
  * foreign. */
-#include "session/check/run_check_inside.h"
+#include "session/check/run_check_internal.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "session/files/folder_trust.h"
 #include "session/files/run_directory.h"

@@ -1,8 +1,8 @@
 /* The journal, read once, in blocks: its lines, and the CRC-32 of the beginnings of it that the
  * checkpoints and the summary speak of. */
-#include "session/check/run_check_inside.h"
+#include "session/check/run_check_internal.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/text.h"
 

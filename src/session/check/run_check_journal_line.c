@@ -1,5 +1,5 @@
 /* One line of a journal against those before it. */
-#include "session/check/run_check_inside.h"
+#include "session/check/run_check_internal.h"
 
 #include "base/language.h"
 #include "session/files/journal.h"

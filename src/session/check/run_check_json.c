@@ -1,8 +1,8 @@
 /* config.json, the small files, and what other modules already read strictly. */
-#include "session/check/run_check_inside.h"
+#include "session/check/run_check_internal.h"
 
-#include "base/file.h"
-#include "base/json_checksum.h"
+#include "base/files/file.h"
+#include "base/json/json_checksum.h"
 #include "base/language.h"
 #include "data/dataset/dataset.h"
 #include "engine/network/network_write.h"
@@ -56,7 +56,7 @@ void check_checksum(struct check *check, const char *file, enum check_remedy rem
                     const struct json_document *document)
 {
     struct error error = {0};
-    if (!json_check(document, NULL, &error))
+    if (!json_verify_checksum(document, NULL, &error))
         check_damage_by(check, file, remedy, &error);
 }
 

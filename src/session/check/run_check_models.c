@@ -1,6 +1,6 @@
 /* Saved models: the checksum, what they say of themselves, their arrays against the network, and
  * the network against the one that the journal names. */
-#include "session/check/run_check_inside.h"
+#include "session/check/run_check_internal.h"
 
 #include "base/language.h"
 #include "base/memory.h"

@@ -1,7 +1,7 @@
 /* A sample's PNG, chunk by chunk: each has a CRC-32 of its own, and nothing stands between them. */
-#include "session/check/run_check_inside.h"
+#include "session/check/run_check_internal.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 
 #include <stdlib.h>

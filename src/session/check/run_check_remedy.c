@@ -2,10 +2,10 @@
  * remedy promises nothing that the other commands do not do: tests/cli/runs_check_test.sh tries
  * them.
  */
-#include "session/check/run_check_inside.h"
+#include "session/check/run_check_internal.h"
 
+#include "base/escape/shell.h"
 #include "base/language.h"
-#include "base/shell.h"
 #include "base/text.h"
 #include "session/record/run_integrity.h"
 

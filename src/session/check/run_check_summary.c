@@ -1,5 +1,5 @@
 /* summary.json by itself; whether it agrees with the journal is for run_check_together.c. */
-#include "session/check/run_check_inside.h"
+#include "session/check/run_check_internal.h"
 
 #include "base/language.h"
 #include "session/files/run_files.h"

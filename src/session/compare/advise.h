@@ -14,7 +14,7 @@
 #define TINCA_SESSION_COMPARE_ADVISE_H
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "engine/devices/device.h"
 #include "session/compare/compare.h"
 

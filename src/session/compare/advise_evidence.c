@@ -3,8 +3,8 @@
  * with its figures, so that the user can check the advice against the table. */
 #include "session/compare/advise_evidence.h"
 
+#include "base/escape/shell.h"
 #include "base/language.h"
-#include "base/shell.h"
 #include "session/config/train_command.h"
 
 #include <math.h>

@@ -11,7 +11,7 @@
 #define TINCA_SESSION_COMPARE_COMPARE_H
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/text.h"
 #include "session/measure/compare_files.h"
 #include "session/measure/measurement.h"

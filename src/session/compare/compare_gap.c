@@ -1,8 +1,8 @@
 /* Finds the times that a table lacks, and writes the commands that measure them. */
 #include "session/compare/compare.h"
 
+#include "base/escape/shell.h"
 #include "base/language.h"
-#include "base/shell.h"
 #include "session/config/train_command.h"
 
 #include <math.h>

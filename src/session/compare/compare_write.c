@@ -3,9 +3,9 @@
 #include "session/compare/compare.h"
 
 #include "base/character.h"
+#include "base/escape/markdown.h"
+#include "base/escape/visible.h"
 #include "base/language.h"
-#include "base/markdown.h"
-#include "base/visible.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -463,7 +463,7 @@ static void write_csv(const struct comparison *comparison, struct text *text)
 static void write_json(const struct comparison *comparison, struct text *text)
 {
     struct json *root = compare_to_json(comparison);
-    char *printed = root ? json_print_valid(root, true, NULL) : NULL;
+    char *printed = root ? json_print_utf8(root, true, NULL) : NULL;
     json_free(root);
     if (printed)
         text_append(text, "%s\n", printed);

@@ -144,7 +144,7 @@ void config_defaults(struct run_config *config)
                                   .solver = SOLVER_SGD,
                                   .learning_rate = 0.01,
                                   .momentum = 0.9,
-                                  .schedule = SCHEDULE_FIXED,
+                                  .schedule = LR_SCHEDULE_FIXED,
                                   .gamma = 0.1,
                                   .power = 1,
                                   .average_loss = 1,

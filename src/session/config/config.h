@@ -7,10 +7,10 @@
 #define TINCA_SESSION_CONFIG_CONFIG_H
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "engine/devices/device.h"
 #include "engine/network/network.h"
-#include "engine/training/schedule.h"
+#include "engine/training/lr_schedule.h"
 #include "engine/training/solver.h"
 
 #include <stddef.h>
@@ -38,7 +38,7 @@ struct run_config {
     double checkpoint_share; /* percent of the run's time that they may take */
     size_t solver;           /* enum solver_kind */
     double learning_rate, momentum, weight_decay;
-    size_t schedule; /* enum schedule_kind */
+    size_t schedule; /* enum lr_schedule_kind */
     double gamma, power;
     size_t step_size;    /* iterations; 0: a third of the run */
     char preset[16];     /* the preset that filled the form; empty: none */

@@ -27,17 +27,17 @@ static bool counts_iterations(const struct run_config *config)
 
 static bool multiplies(const struct run_config *config)
 {
-    return config->schedule == SCHEDULE_STEP || config->schedule == SCHEDULE_PLATEAU;
+    return config->schedule == LR_SCHEDULE_STEP || config->schedule == LR_SCHEDULE_PLATEAU;
 }
 
 static bool has_power(const struct run_config *config)
 {
-    return config->schedule == SCHEDULE_POLY;
+    return config->schedule == LR_SCHEDULE_POLY;
 }
 
 static bool has_steps(const struct run_config *config)
 {
-    return config->schedule == SCHEDULE_STEP;
+    return config->schedule == LR_SCHEDULE_STEP;
 }
 
 /* The study of what Caffe prints. */

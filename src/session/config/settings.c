@@ -24,18 +24,18 @@ struct solver_settings settings_solver(const struct run_config *config)
                                     .weight_decay = (float)config->weight_decay};
 }
 
-struct schedule_settings settings_schedule(const struct run_config *config, uint64_t iterations)
+struct lr_schedule_settings settings_schedule(const struct run_config *config, uint64_t iterations)
 {
     uint64_t third = (iterations + 2) / 3;
-    return (struct schedule_settings){.kind = (enum schedule_kind)config->schedule,
-                                      .learning_rate = config->learning_rate,
-                                      .gamma = config->gamma,
-                                      .step_size = config->step_size ? config->step_size : third,
-                                      .power = config->power,
-                                      .iterations = iterations,
-                                      .patience = 10,
-                                      .threshold = 0.01,
-                                      .plateaus = 4};
+    return (struct lr_schedule_settings){.kind = (enum lr_schedule_kind)config->schedule,
+                                         .learning_rate = config->learning_rate,
+                                         .gamma = config->gamma,
+                                         .step_size = config->step_size ? config->step_size : third,
+                                         .power = config->power,
+                                         .iterations = iterations,
+                                         .patience = 10,
+                                         .threshold = 0.01,
+                                         .plateaus = 4};
 }
 
 struct plan_settings settings_plan(const struct run_config *config, size_t threads,
@@ -44,7 +44,7 @@ struct plan_settings settings_plan(const struct run_config *config, size_t threa
     return (struct plan_settings){.mode = mode,
                                   .batch = config->batch,
                                   .threads = threads,
-                                  .cards = mode == PLAN_TRAINING ? device_cards(config->device) : 1,
+                                  .ranks = mode == PLAN_TRAINING ? device_ranks(config->device) : 1,
                                   .solver = settings_solver(config),
                                   .memory_limit = config_memory_limit(config),
                                   .with_loss = true};

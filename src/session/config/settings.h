@@ -4,13 +4,13 @@
 
 #include "data/dataset/dataset.h"
 #include "engine/plan/plan.h"
-#include "engine/training/schedule.h"
+#include "engine/training/lr_schedule.h"
 #include "session/config/config.h"
 
 /* The network that is asked for, with `classes` outputs (0: as its file says). */
 struct network_request settings_network(const struct run_config *config, size_t classes);
 struct solver_settings settings_solver(const struct run_config *config);
-struct schedule_settings settings_schedule(const struct run_config *config, uint64_t iterations);
+struct lr_schedule_settings settings_schedule(const struct run_config *config, uint64_t iterations);
 struct plan_settings settings_plan(const struct run_config *config, size_t threads,
                                    enum plan_mode mode);
 /* Black pixels around a training image before its random crop. */

@@ -2,7 +2,7 @@
  * saying so: that one is made here with the same network, preset and data. */
 #include "session/config/train_command.h"
 
-#include "base/shell.h"
+#include "base/escape/shell.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "session/config/user_settings.h"
 
-#include "base/file.h"
-#include "base/json.h"
+#include "base/files/file.h"
+#include "base/json/json.h"
 #include "base/language.h"
 #include "base/memory.h"
 

@@ -6,10 +6,10 @@
  * written in one step, so a failed drawing leaves an existing file as it was. */
 #include "session/export/chart.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "base/output_file.h"
 #include "base/text.h"
 #include "data/images/image.h"
 #include "session/export/chart_panel.h"
@@ -73,13 +73,13 @@ static struct axis choose_y(const struct traces *traces, const struct chart_sett
     double y_range[2] = {INFINITY, -INFINITY};
     for (size_t t = 0; t < traces->count; t++)
         add_range(&traces->trace[t], settings, log_y, x_range, y_range);
-    return axis_around(y_range[0], y_range[1], log_y);
+    return axis_for_range(y_range[0], y_range[1], log_y);
 }
 
 static struct axis choose_x(const double *range, bool log)
 {
     struct axis axis = {log ? range[0] : 0, range[1], log};
-    return axis.high > axis.low ? axis : axis_around(range[0], range[1], log);
+    return axis.high > axis.low ? axis : axis_for_range(range[0], range[1], log);
 }
 
 /* --- heading and legend --- */

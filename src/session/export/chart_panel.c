@@ -23,12 +23,12 @@ static void draw_line(const struct panel *panel, double x0, double y0, double x1
 
 static double panel_x(const struct panel *panel, double value)
 {
-    return panel->left + axis_place(&panel->x, value) * (panel->right - panel->left);
+    return panel->left + axis_position(&panel->x, value) * (panel->right - panel->left);
 }
 
 static double panel_y(const struct panel *panel, double value)
 {
-    return panel->bottom - axis_place(&panel->y, value) * (panel->bottom - panel->top);
+    return panel->bottom - axis_position(&panel->y, value) * (panel->bottom - panel->top);
 }
 
 /* Returns how many ticks fit along `length`, each taking `each`. */

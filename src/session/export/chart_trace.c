@@ -6,7 +6,7 @@
  * give each of CHART_MAX_RUNS runs a different line, also in a grey print. */
 #include "session/export/chart_trace.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 
 #include <math.h>

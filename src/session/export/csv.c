@@ -1,10 +1,10 @@
 /* Writes the studies' CSV files (Trindade 2017): one with a row for each iteration, one with a row
  * for each run. */
-#include "base/file.h"
-#include "base/host.h"
-#include "base/json.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
+#include "base/host/host.h"
+#include "base/json/json.h"
 #include "base/memory.h"
-#include "base/output_file.h"
 #include "session/export/csv_key.h"
 #include "session/export/export.h"
 

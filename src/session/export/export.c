@@ -3,10 +3,10 @@
 #include "session/export/export.h"
 
 #include "base/clock.h"
-#include "base/host.h"
-#include "base/json.h"
+#include "base/files/output_file.h"
+#include "base/host/host.h"
+#include "base/json/json.h"
 #include "base/memory.h"
-#include "base/output_file.h"
 #include "engine/devices/device.h"
 #include "session/files/run_files.h"
 #include "session/values/timing.h"
@@ -23,7 +23,7 @@
 static bool put_tree(FILE *stream, const char *key, struct json *tree, bool complete,
                      struct error *error)
 {
-    char *text = complete ? json_print_valid(tree, false, error) : NULL;
+    char *text = complete ? json_print_utf8(tree, false, error) : NULL;
     json_free(tree);
     if (!text)
         return error_set_memory(error, "the session file", 0);
@@ -36,7 +36,7 @@ static bool put_text(FILE *stream, const char *key, const char *value, struct er
 {
     struct json *holder = json_new_object();
     bool complete = json_add_string(holder, key, value);
-    char *text = complete ? json_print_valid(holder, false, error) : NULL;
+    char *text = complete ? json_print_utf8(holder, false, error) : NULL;
     json_free(holder);
     if (!text)
         return error_set_memory(error, "the session file", 0);

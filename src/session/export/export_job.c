@@ -2,7 +2,7 @@
  * caller reads them after that. */
 #include "session/export/export_job.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 #include "session/export/chart.h"
 #include "session/export/export.h"

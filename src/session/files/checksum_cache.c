@@ -1,6 +1,6 @@
 #include "session/files/checksum_cache.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "session/files/run_directory.h"

@@ -6,7 +6,7 @@
 #ifndef TINCA_SESSION_FILES_COMPUTED_WITH_H
 #define TINCA_SESSION_FILES_COMPUTED_WITH_H
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 enum {
     COMPUTED_PROGRAM,

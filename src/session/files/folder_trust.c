@@ -1,7 +1,7 @@
 #include "session/files/folder_trust.h"
 
+#include "base/escape/shell.h"
 #include "base/language.h"
-#include "base/shell.h"
 #include "session/config/user_settings.h"
 
 #include <errno.h>

@@ -8,8 +8,8 @@
 #include "session/files/journal.h"
 
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/lines.h"
+#include "base/files/file.h"
+#include "base/files/lines.h"
 #include "base/memory.h"
 
 #include <errno.h>

@@ -14,7 +14,7 @@
 #define TINCA_SESSION_FILES_JOURNAL_H
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/text.h"
 #include "session/values/finding.h"
 #include "session/values/series.h"

@@ -1,6 +1,6 @@
 #include "session/files/journal_tail.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 
 #include <errno.h>

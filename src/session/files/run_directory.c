@@ -1,8 +1,8 @@
 #include "session/files/run_directory.h"
 
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/host.h"
+#include "base/files/file.h"
+#include "base/host/host.h"
 #include "base/memory.h"
 #include "session/files/folder_trust.h"
 #include "session/files/run_name.h"

@@ -1,6 +1,6 @@
 #include "session/files/run_files.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "session/files/run_json.h"
 
 #include <config.h>

@@ -1,7 +1,7 @@
 #include "session/files/run_json.h"
 
-#include "base/file.h"
-#include "base/json_checksum.h"
+#include "base/files/file.h"
+#include "base/json/json_checksum.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@ bool run_json_write(const char *directory, const char *name, struct json *tree, 
                     struct error *error)
 {
     char *path = file_join(directory, name);
-    char *text = path && complete ? json_print_checked(tree, error) : NULL;
+    char *text = path && complete ? json_print_with_checksum(tree, error) : NULL;
     const bool written =
         text ? file_write(path, text, strlen(text), true, error) : error_set_memory(error, name, 0);
     free(text);
@@ -28,7 +28,7 @@ bool run_json_open(struct json_document *document, const char *directory, const 
     if (path && file_exists(path))
         opened = json_read_file(document, path, limit, error);
     free(path);
-    if (!opened || !document->root || json_check(document, advice, error))
+    if (!opened || !document->root || json_verify_checksum(document, advice, error))
         return opened;
     json_document_free(document);
     return false;

@@ -1,7 +1,7 @@
 #include "session/files/run_name.h"
 
 #include "base/character.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
 #define TINCA_SESSION_FINDINGS_LOSS_LESSON_H
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "engine/training/loss_meter.h"
 #include "session/values/series.h"
 

@@ -122,18 +122,18 @@ bool watcher_data(struct watcher *watcher, struct moment now, uint64_t skipped, 
                   (unsigned long long)skipped, data);
 }
 
-void watcher_divergence(struct moment now, float loss, const struct culprit *culprit,
+void watcher_divergence(struct moment now, float loss, const struct bad_layer *layer,
                         struct finding *finding)
 {
     const char *what = isnan(loss) ? _("not a number") : _("infinite");
-    if (culprit)
+    if (layer)
         report(finding, FINDING_DIVERGENCE, now,
-               culprit->in_weights
+               layer->in_weights
                    ? N_("the loss of iteration %llu is %s: the first weights not finite are those "
                         "of layer %s; the run stops. Try a smaller learning rate.")
                    : N_("the loss of iteration %llu is %s: the first values not finite come out "
                         "of layer %s; the run stops. Try a smaller learning rate."),
-               (unsigned long long)now.iteration, what, culprit->node);
+               (unsigned long long)now.iteration, what, layer->node);
     else
         report(finding, FINDING_DIVERGENCE, now,
                N_("the loss of iteration %llu is %s, although every layer is finite; the run "

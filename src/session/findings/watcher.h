@@ -46,8 +46,8 @@ bool watcher_memory(struct watcher *watcher, struct moment now, uint64_t expecte
 bool watcher_data(struct watcher *watcher, struct moment now, uint64_t skipped, const char *data,
                   struct finding *finding);
 
-/* `culprit` is NULL when every value was finite. */
-void watcher_divergence(struct moment now, float loss, const struct culprit *culprit,
+/* `layer` is NULL when every value was finite. */
+void watcher_divergence(struct moment now, float loss, const struct bad_layer *layer,
                         struct finding *finding);
 void watcher_plateau(struct moment now, double old_rate, double new_rate, size_t seen, bool last,
                      struct finding *finding);

@@ -2,7 +2,7 @@
  * read to its end before the run is said to be over. */
 #include "session/history/follow.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 #include "session/files/journal_tail.h"
 #include "session/files/run_directory.h"
@@ -95,19 +95,19 @@ static void publish(struct run *run)
     snapshot_publish(&run->snapshot, &follower->snapshot);
 }
 
-enum follow_news follow_step(struct run *run)
+enum follow_result follow_step(struct run *run)
 {
     struct follower *follower = run->follower;
     struct run_snapshot *now = follower ? &follower->snapshot : NULL;
     if (!follower || run_status_is_over(now->status))
-        return FOLLOW_SAME;
+        return FOLLOW_UNCHANGED;
     const bool alive = run_directory_is_alive(run->directory);
     const enum run_status before = now->status;
     struct error error = {0};
     const enum journal_news news = journal_tail_read(&follower->tail, follower->path,
                                                      run_reading_take, &follower->reading, &error);
     if (news == JOURNAL_CUT)
-        return FOLLOW_AFRESH;
+        return FOLLOW_REOPEN;
     atomic_store(&follower->written, follower->tail.written);
     if (news != JOURNAL_SAME)
         run_reading_sum_up(&follower->reading);
@@ -116,7 +116,7 @@ enum follow_news follow_step(struct run *run)
     publish(run);
     if (news == JOURNAL_MORE)
         return FOLLOW_MORE;
-    return news == JOURNAL_READ || now->status != before ? FOLLOW_NEWS : FOLLOW_SAME;
+    return news == JOURNAL_READ || now->status != before ? FOLLOW_UPDATED : FOLLOW_UNCHANGED;
 }
 
 double follow_silence(const struct run *run)

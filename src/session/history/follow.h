@@ -8,11 +8,11 @@
 
 #include "session/record/run.h"
 
-enum follow_news {
-    FOLLOW_SAME,
-    FOLLOW_NEWS,
+enum follow_result {
+    FOLLOW_UNCHANGED,
+    FOLLOW_UPDATED,
     FOLLOW_MORE,   /* news, and more of them: to be called again soon */
-    FOLLOW_AFRESH, /* it has gone on from an earlier iteration: free this run and open it anew */
+    FOLLOW_REOPEN, /* it has gone on from an earlier iteration: free this run and open it anew */
 };
 
 /* Opens a run with the first piece of its journal; follow_step reads the rest. To be freed with
@@ -21,7 +21,7 @@ struct run *follow_open(const char *directory, struct error *error);
 
 /* Takes in what is new; once the run is over nothing changes any more. Its process gone without a
  * word makes it RUN_INTERRUPTED. What cannot be read now is the snapshot's error until it can. */
-enum follow_news follow_step(struct run *run);
+enum follow_result follow_step(struct run *run);
 
 /* Seconds since the journal was written last; negative: not known. For any thread. */
 double follow_silence(const struct run *run);

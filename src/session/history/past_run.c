@@ -1,9 +1,9 @@
 #include "session/history/past_run.h"
 
-#include "base/background.h"
-#include "base/file.h"
-#include "base/host.h"
+#include "base/files/file.h"
+#include "base/host/host.h"
 #include "base/memory.h"
+#include "base/threads/detached_task.h"
 #include "session/files/run_directory.h"
 #include "session/record/run_open.h"
 
@@ -15,7 +15,7 @@
 #include <time.h>
 
 struct past_search {
-    struct background *background;
+    struct detached_task *background;
     atomic_bool dropped;
     struct run_config config;
     struct past_run found;
@@ -54,8 +54,8 @@ static double seconds_of(const char *created)
     return (double)timegm(&parts);
 }
 
-bool past_run_tells(const struct run_outline *outline, const struct run_config *config,
-                    const char *host, double now, struct past_run *found)
+bool past_run_matches(const struct run_outline *outline, const struct run_config *config,
+                      const char *host, double now, struct past_run *found)
 {
     const struct run_snapshot *end = &outline->snapshot;
     const bool over = end->status == RUN_DONE || end->status == RUN_STOPPED;
@@ -80,7 +80,7 @@ static bool try_run(struct past_search *search, const char *home, const char *id
     char *directory = file_join(home, id);
     bool tells =
         directory && run_peek(directory, &outline, NULL) &&
-        past_run_tells(&outline, &search->config, host, (double)time(NULL), &search->found);
+        past_run_matches(&outline, &search->config, host, (double)time(NULL), &search->found);
     free(directory);
     return tells;
 }
@@ -108,7 +108,7 @@ struct past_search *past_search_begin(const struct run_config *config, struct er
         return NULL;
     search->config = *config;
     atomic_init(&search->dropped, false);
-    search->background = background_start(work, free, search, error);
+    search->background = detached_task_start(work, free, search, error);
     if (search->background)
         return search;
     free(search);
@@ -117,7 +117,7 @@ struct past_search *past_search_begin(const struct run_config *config, struct er
 
 bool past_search_result(const struct past_search *search, struct past_run *found)
 {
-    const bool done = background_is_done(search->background);
+    const bool done = detached_task_is_done(search->background);
     if (done)
         *found = search->found;
     return done;
@@ -127,7 +127,7 @@ void past_search_drop(struct past_search *search)
 {
     if (!search)
         return;
-    struct background *background = search->background;
+    struct detached_task *background = search->background;
     atomic_store(&search->dropped, true);
-    background_drop(background);
+    detached_task_drop(background);
 }

@@ -30,7 +30,7 @@ bool past_run_is_alike(const struct run_config *a, const struct run_config *b);
 
 /* Whether a kept run tells how long such work takes; fills `found`. `host` is this machine's name,
  * `now` the time. */
-bool past_run_tells(const struct run_outline *outline, const struct run_config *config,
-                    const char *host, double now, struct past_run *found);
+bool past_run_matches(const struct run_outline *outline, const struct run_config *config,
+                      const char *host, double now, struct past_run *found);
 
 #endif

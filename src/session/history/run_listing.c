@@ -1,14 +1,14 @@
 #include "session/history/run_listing.h"
 
-#include "base/background.h"
 #include "base/memory.h"
+#include "base/threads/detached_task.h"
 #include "session/files/run_directory.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
 
 struct run_listing {
-    struct background *background; /* the caller's alone */
+    struct detached_task *background; /* the caller's alone */
     bool only_changed;
     struct timespec known;
     struct run_ids result;
@@ -52,7 +52,7 @@ struct run_listing *run_listing_start(const struct timespec *known, struct error
     listing->only_changed = known;
     if (known)
         listing->known = *known;
-    listing->background = background_start(work, free_listing, listing, error);
+    listing->background = detached_task_start(work, free_listing, listing, error);
     if (listing->background)
         return listing;
     free_listing(listing);
@@ -61,7 +61,7 @@ struct run_listing *run_listing_start(const struct timespec *known, struct error
 
 bool run_listing_wait(const struct run_listing *listing, double seconds)
 {
-    return background_wait(listing->background, seconds);
+    return detached_task_wait(listing->background, seconds);
 }
 
 const struct run_ids *run_listing_result(const struct run_listing *listing)
@@ -72,5 +72,5 @@ const struct run_ids *run_listing_result(const struct run_listing *listing)
 void run_listing_drop(struct run_listing *listing)
 {
     if (listing)
-        background_drop(listing->background);
+        detached_task_drop(listing->background);
 }

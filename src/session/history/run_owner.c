@@ -2,7 +2,7 @@
  * what the lock says. */
 #include "session/history/run_owner.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "session/files/run_directory.h"
 
 #include <dirent.h>

@@ -1,8 +1,8 @@
 #include "session/history/run_reader.h"
 
-#include "base/background.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
+#include "base/threads/detached_task.h"
 #include "session/files/run_directory.h"
 #include "session/history/follow.h"
 #include "session/record/run_open.h"
@@ -14,7 +14,7 @@ const char *const run_saved_files[RUN_SAVED_KINDS] = {
     [RUN_SAVED_BEST] = "best.safetensors", [RUN_SAVED_LAST] = "weights.safetensors"};
 
 struct run_reader {
-    struct background *background; /* the caller's alone */
+    struct detached_task *background; /* the caller's alone */
     enum run_depth depth;
     size_t count;
     struct run_read *results;
@@ -73,12 +73,12 @@ static void open_whole(const struct run_reader *reader, struct run_read *result)
 
 static void read_news(const struct run_reader *reader, struct run_read *result)
 {
-    enum follow_news news = FOLLOW_MORE;
+    enum follow_result news = FOLLOW_MORE;
     run_owner_find(result->directory, &result->owner);
     while (result->run && news == FOLLOW_MORE && !atomic_load(&reader->dropped))
         news = follow_step(result->run);
     read_saved(result);
-    if (result->run && news != FOLLOW_AFRESH)
+    if (result->run && news != FOLLOW_REOPEN)
         return;
     run_free(result->run);
     result->run = NULL;
@@ -142,7 +142,7 @@ struct run_reader *run_reader_start_open(enum run_depth depth, const char *const
     for (size_t i = 0; copied && runs && i < count; i++)
         if (runs[i])
             reader->results[i].run = run_share(runs[i]);
-    if (copied && (reader->background = background_start(work, free_reader, reader, error)))
+    if (copied && (reader->background = detached_task_start(work, free_reader, reader, error)))
         return reader;
     free_reader(reader);
     return NULL;
@@ -161,12 +161,12 @@ size_t run_reader_ready(const struct run_reader *reader)
 
 bool run_reader_done(const struct run_reader *reader)
 {
-    return background_is_done(reader->background);
+    return detached_task_is_done(reader->background);
 }
 
 bool run_reader_wait(const struct run_reader *reader, double seconds)
 {
-    return background_wait(reader->background, seconds);
+    return detached_task_wait(reader->background, seconds);
 }
 
 struct run_read *run_reader_result(struct run_reader *reader, size_t index)
@@ -178,7 +178,7 @@ void run_reader_drop(struct run_reader *reader)
 {
     if (!reader)
         return;
-    struct background *background = reader->background;
+    struct detached_task *background = reader->background;
     atomic_store(&reader->dropped, true);
-    background_drop(background);
+    detached_task_drop(background);
 }

@@ -3,7 +3,7 @@
  * and can be deleted again. */
 #include "session/history/run_remove.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "session/files/run_directory.h"
 
 #include <dirent.h>

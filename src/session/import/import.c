@@ -4,7 +4,7 @@
 #include "session/import/import.h"
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "data/formats/packed.h"

@@ -9,7 +9,7 @@
  */
 #include "session/import/import_log.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "session/import/import_reader.h"
 

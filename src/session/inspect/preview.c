@@ -3,9 +3,9 @@
  * has a new number; a picture of an older one is thrown away when it is ready. */
 #include "session/inspect/preview.h"
 
-#include "base/background.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/threads/detached_task.h"
 #include "data/loader/augment.h"
 #include "session/config/settings.h"
 
@@ -15,7 +15,7 @@
 #include <string.h>
 
 struct preview {
-    struct background *background;
+    struct detached_task *background;
     struct run_config config;
     struct shape input; /* zeros: not known */
 
@@ -25,9 +25,9 @@ struct preview {
     enum preview_status status;
     struct error error;
     struct dataset_facts facts;
-    struct preview_wish wish;
+    struct preview_request wish;
     size_t wish_number, read; /* pictures of the wish that were read */
-    struct preview_picture ready[PREVIEW_MOST];
+    struct preview_picture ready[PREVIEW_MAX_PICTURES];
     size_t ready_count, taken;
 
     struct dataset *dataset;
@@ -49,20 +49,20 @@ static const struct dataset_kind *kind_of(const char *spec)
 }
 
 /* A set of one size is shown also where the network wants another. */
-static struct dataset_wish wished_size(const struct preview *preview)
+static struct dataset_request wished_size(const struct preview *preview)
 {
     const struct dataset_kind *kind = kind_of(preview->config.data);
     const struct shape *input = &preview->input;
     if (kind && kind->height)
-        return (struct dataset_wish){kind->channels, kind->height, kind->width};
+        return (struct dataset_request){kind->channels, kind->height, kind->width};
     if (input->height)
-        return (struct dataset_wish){input->channels, input->height, input->width};
-    return (struct dataset_wish){3, 224, 224};
+        return (struct dataset_request){input->channels, input->height, input->width};
+    return (struct dataset_request){3, 224, 224};
 }
 
 static bool open_set(struct preview *preview, struct error *error)
 {
-    const struct dataset_wish size = wished_size(preview);
+    const struct dataset_request size = wished_size(preview);
     preview->dataset = dataset_open(preview->config.data, "train", &size, error);
     if (!preview->dataset)
         return false;
@@ -85,7 +85,7 @@ static void open_and_tell(struct preview *preview)
 
 /* --- one picture --- */
 
-static size_t index_at(struct preview *preview, const struct preview_wish *wish, size_t place)
+static size_t index_at(struct preview *preview, const struct preview_request *wish, size_t place)
 {
     const size_t images = preview->facts.images;
     if (!preview->ordered || preview->order_epoch != wish->epoch ||
@@ -99,7 +99,7 @@ static size_t index_at(struct preview *preview, const struct preview_wish *wish,
 }
 
 /* In place: the part that is trained on. */
-static bool crop_as_trained(const struct preview *preview, const struct preview_wish *wish,
+static bool crop_as_trained(const struct preview *preview, const struct preview_request *wish,
                             size_t index, struct image *image, struct image *target,
                             struct error *error)
 {
@@ -138,7 +138,7 @@ static bool join(struct image *left, const struct image *right, struct error *er
     return true;
 }
 
-static void read_picture(struct preview *preview, const struct preview_wish *wish, size_t place,
+static void read_picture(struct preview *preview, const struct preview_request *wish, size_t place,
                          struct preview_picture *picture)
 {
     struct image target = {0};
@@ -174,7 +174,7 @@ static bool has_work(const struct preview *preview)
 static void read_next(struct preview *preview)
 {
     struct preview_picture picture;
-    const struct preview_wish wish = preview->wish;
+    const struct preview_request wish = preview->wish;
     const size_t number = preview->wish_number, place = preview->read;
     pthread_mutex_unlock(&preview->lock);
     read_picture(preview, &wish, place, &picture);
@@ -232,7 +232,7 @@ struct preview *preview_open(const struct run_config *config, const struct shape
         preview->input = *input;
     pthread_mutex_init(&preview->lock, NULL);
     pthread_cond_init(&preview->changed, NULL);
-    preview->background = background_start(work, free_preview, preview, error);
+    preview->background = detached_task_start(work, free_preview, preview, error);
     if (preview->background)
         return preview;
     free_preview(preview);
@@ -243,12 +243,12 @@ void preview_close(struct preview *preview)
 {
     if (!preview)
         return;
-    struct background *background = preview->background;
+    struct detached_task *background = preview->background;
     pthread_mutex_lock(&preview->lock);
     preview->closing = true;
     pthread_cond_signal(&preview->changed);
     pthread_mutex_unlock(&preview->lock);
-    background_drop(background);
+    detached_task_drop(background);
 }
 
 bool preview_is_of(const struct preview *preview, const struct run_config *config,
@@ -274,13 +274,13 @@ enum preview_status preview_status(struct preview *preview, struct dataset_facts
     return status;
 }
 
-void preview_ask(struct preview *preview, const struct preview_wish *wish)
+void preview_request_pictures(struct preview *preview, const struct preview_request *wish)
 {
     pthread_mutex_lock(&preview->lock);
     forget_ready(preview);
     preview->wish = *wish;
-    if (preview->wish.count > PREVIEW_MOST)
-        preview->wish.count = PREVIEW_MOST;
+    if (preview->wish.count > PREVIEW_MAX_PICTURES)
+        preview->wish.count = PREVIEW_MAX_PICTURES;
     preview->wish_number++;
     preview->read = 0;
     pthread_cond_signal(&preview->changed);

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PREVIEW_MOST = 128 }; /* pictures at a time */
+enum { PREVIEW_MAX_PICTURES = 128 }; /* pictures at a time */
 
 struct preview;
 
@@ -33,7 +33,7 @@ enum preview_status { PREVIEW_OPENING, PREVIEW_OPENED, PREVIEW_FAILED };
 enum preview_status preview_status(struct preview *preview, struct dataset_facts *facts,
                                    struct error *error);
 
-struct preview_wish {
+struct preview_request {
     uint64_t epoch;     /* from 0 */
     size_t from, count; /* places in the order of that epoch, past the end from its beginning */
     bool as_trained;    /* cropped and flipped as the network sees it, else as it is stored */
@@ -42,7 +42,7 @@ struct preview_wish {
 };
 
 /* Wants these pictures, and no longer those asked for before. */
-void preview_ask(struct preview *preview, const struct preview_wish *wish);
+void preview_request_pictures(struct preview *preview, const struct preview_request *wish);
 
 struct preview_picture {
     struct image image; /* the caller's; of a pair both beside each other; empty: see why */

@@ -4,7 +4,7 @@
 #include "session/inspect/probe.h"
 
 #include "base/memory.h"
-#include "data/loader/feed.h"
+#include "data/loader/data_loader.h"
 #include "session/measure/memory_check.h"
 #include "session/model/picture.h"
 #include "session/model/translate.h"
@@ -37,7 +37,7 @@ struct probe {
     struct question question;
     bool answered;
     struct probe_answer answer;
-    struct probe_look look;
+    struct probe_status look;
     /* the thread's: */
     struct model model;
     struct dataset *dataset;
@@ -74,13 +74,13 @@ static void publish_no_data(struct probe *probe, const struct error *error)
 
 static void publish_model(struct probe *probe)
 {
-    const struct probe_look look = {.phase = PROBE_EVALUATING,
-                                    .network = probe->model.network->name,
-                                    .classes = probe->model.network->classes,
-                                    .class_names = (const char(*)[64])probe->model.class_names,
-                                    .images =
-                                        probe->dataset ? dataset_facts(probe->dataset)->images : 0,
-                                    .outcomes = probe->outcomes};
+    const struct probe_status look = {
+        .phase = PROBE_EVALUATING,
+        .network = probe->model.network->name,
+        .classes = probe->model.network->classes,
+        .class_names = (const char(*)[64])probe->model.class_names,
+        .images = probe->dataset ? dataset_facts(probe->dataset)->images : 0,
+        .outcomes = probe->outcomes};
     pthread_mutex_lock(&probe->lock);
     if (!probe->requested)
         probe->look = look;
@@ -154,8 +154,8 @@ static bool read_question(struct probe *probe, struct probe_answer *answer)
     answer->labelled = probe->model.network->classes > 0;
     if (answer->labelled && answer->index < dataset_facts(probe->dataset)->images)
         answer->label = dataset_label(probe->dataset, answer->index);
-    return feed_example(probe->dataset, &probe->model.normalisation, answer->index, probe->input,
-                        probe->target, &answer->error);
+    return data_loader_read_example(probe->dataset, &probe->model.normalisation, answer->index,
+                                    probe->input, probe->target, &answer->error);
 }
 
 static bool infer(struct probe *probe, struct probe_answer *answer)
@@ -237,13 +237,13 @@ static bool check_memory(struct probe *probe, struct error *error)
                                      .threads = device->threads,
                                      .with_loss = true};
     struct forecast forecast = {.classes = model->network->classes, .input = model->network->input};
-    if (!memory_plan(model->network, device->driver, &settings, &forecast.memory, error))
+    if (!memory_check_plan(model->network, device->driver, &settings, &forecast.memory, error))
         return false;
-    const struct memory_question question = {.network = model->network,
-                                             .driver = device->driver,
-                                             .settings = &settings,
-                                             .device = device->name,
-                                             .beforehand = true};
+    const struct memory_check_request question = {.network = model->network,
+                                                  .driver = device->driver,
+                                                  .settings = &settings,
+                                                  .device = device->name,
+                                                  .beforehand = true};
     memory_check(&question, &forecast);
     probe->batch = forecast.fits && !forecast.swaps ? settings.batch : forecast.largest_batch;
     return probe->batch > 0 || forecast_refuse(&forecast, 1, error);
@@ -267,7 +267,7 @@ static bool open_model(struct probe *probe, const struct probe_request *request,
 static bool open_data(struct probe *probe, const char *spec, struct error *error)
 {
     const struct shape input = probe->model.network->input;
-    const struct dataset_wish wish = {input.channels, input.height, input.width};
+    const struct dataset_request wish = {input.channels, input.height, input.width};
     probe->dataset = dataset_open(spec, "test", &wish, error);
     if (!probe->dataset)
         return false;
@@ -418,13 +418,13 @@ void probe_open(struct probe *probe, const struct probe_request *request)
     if (probe->answered)
         probe_answer_free(&probe->answer);
     probe->answered = false;
-    probe->look = (struct probe_look){.phase = PROBE_OPENING};
+    probe->look = (struct probe_status){.phase = PROBE_OPENING};
     atomic_store(&probe->leave, true);
     pthread_cond_signal(&probe->wake);
     pthread_mutex_unlock(&probe->lock);
 }
 
-void probe_look(struct probe *probe, struct probe_look *look)
+void probe_status(struct probe *probe, struct probe_status *look)
 {
     pthread_mutex_lock(&probe->lock);
     *look = probe->look;

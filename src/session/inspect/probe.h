@@ -29,7 +29,7 @@ struct probe_request {
 enum probe_phase { PROBE_IDLE, PROBE_OPENING, PROBE_EVALUATING, PROBE_READY, PROBE_FAILED };
 
 /* How it stands. Pointers are the probe's and hold until the next probe_open. */
-struct probe_look {
+struct probe_status {
     enum probe_phase phase;
     struct error error; /* FAILED: why; READY: why there is no data set (kind ERROR_NONE: there is,
                            or none was asked for) */
@@ -49,9 +49,9 @@ struct probe *probe_create(struct error *error);
 /* Ends it, at the latest after a batch. May be NULL. */
 void probe_free(struct probe *probe);
 
-/* Opens another model; what was on ends first. What is wrong comes with probe_look. */
+/* Opens another model; what was on ends first. What is wrong comes with probe_status. */
 void probe_open(struct probe *probe, const struct probe_request *request);
-void probe_look(struct probe *probe, struct probe_look *look);
+void probe_status(struct probe *probe, struct probe_status *look);
 
 enum { PROBE_TOP = 5, PROBE_PICTURES = 3 };
 

@@ -6,7 +6,7 @@
 #include "session/measure/bench.h"
 
 #include "base/clock.h"
-#include "base/host.h"
+#include "base/host/host.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "engine/execution/execution.h"
@@ -105,7 +105,7 @@ static struct plan_settings choose_settings(const struct bench *bench, uint64_t 
         .mode = bench->mode,
         .batch = bench->batch,
         .threads = bench->device->threads,
-        .cards = bench->mode == PLAN_TRAINING ? bench->device->other_count + 1 : 1,
+        .ranks = bench->mode == PLAN_TRAINING ? bench->device->other_count + 1 : 1,
         .solver = is_gan(bench) ? adam : sgd,
         .memory_limit = memory_limit};
 }
@@ -139,10 +139,10 @@ static bool check_memory(const struct bench *bench, const struct plan_settings *
     struct forecast forecast = {.classes = bench->network->classes,
                                 .input = bench->network->input,
                                 .memory = bench->memory};
-    const struct memory_question question = {.network = bench->network,
-                                             .driver = bench->device->driver,
-                                             .settings = settings,
-                                             .device = bench->device->name};
+    const struct memory_check_request question = {.network = bench->network,
+                                                  .driver = bench->device->driver,
+                                                  .settings = settings,
+                                                  .device = bench->device->name};
     memory_check(&question, &forecast);
     return forecast.fits || forecast_refuse(&forecast, bench->batch, error);
 }
@@ -249,7 +249,7 @@ static bool measure_all(struct bench *bench, struct stand *stand,
                     iterate_times(stand, bench, bench->iterations, ms, error) &&
                     statistics_compute(ms, bench->iterations, &bench->ms_per_image, error);
     free(ms);
-    bench->peak_memory_bytes = bench->device->driver->host_memory
+    bench->peak_memory_bytes = bench->device->driver->computes_on_host
                                    ? host_process_peak()
                                    : device_memory_used(bench->device);
     bench->images_per_second = 1e3 / bench->ms_per_image.median;

@@ -111,7 +111,7 @@ struct device_meter *device_meter_start(struct error *error)
     return NULL;
 }
 
-void device_meter_look(struct device_meter *meter, bool looked_at)
+void device_meter_enable(struct device_meter *meter, bool looked_at)
 {
     pthread_mutex_lock(&meter->lock);
     if (meter->looked_at != looked_at) {

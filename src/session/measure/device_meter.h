@@ -6,7 +6,7 @@
 #define TINCA_SESSION_MEASURE_DEVICE_METER_H
 
 #include "base/error.h"
-#include "base/host_load.h"
+#include "base/host/host_load.h"
 #include "session/measure/gpu_meter.h"
 
 #include <stdbool.h>
@@ -27,7 +27,7 @@ struct device_meter;
 struct device_meter *device_meter_start(struct error *error);
 
 /* Whether somebody looks: else the thread sleeps. */
-void device_meter_look(struct device_meter *meter, bool looked_at);
+void device_meter_enable(struct device_meter *meter, bool looked_at);
 
 /* Copies the last sample; false: there is none yet. */
 bool device_meter_read(struct device_meter *meter, struct device_sample *sample);

@@ -1,7 +1,7 @@
 /* What can be known of the data without opening it comes from its kind: classes and image size. */
 #include "session/measure/forecast.h"
 
-#include "base/host.h"
+#include "base/host/host.h"
 #include "base/language.h"
 #include "base/text.h"
 #include "data/dataset/dataset.h"
@@ -78,7 +78,7 @@ static bool forecast_network(const struct run_config *config, const struct netwo
         return false;
     struct plan_settings settings =
         settings_plan(config, usable_threads(config->threads), PLAN_TRAINING);
-    if (!memory_plan(network, driver, &settings, &forecast->memory, error))
+    if (!memory_check_plan(network, driver, &settings, &forecast->memory, error))
         return false;
     forecast->parameters = graph_parameter_count(&network->graph);
     forecast->flops = graph_flops(&network->graph);
@@ -90,7 +90,7 @@ static bool forecast_network(const struct run_config *config, const struct netwo
     forecast->input = network->input;
     const struct dataset_kind *validation =
         config->validate[0] ? dataset_kind_of(config->validate) : NULL;
-    const struct memory_question question = {
+    const struct memory_check_request question = {
         .network = network,
         .driver = driver,
         .device = config->device,

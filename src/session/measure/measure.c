@@ -2,8 +2,8 @@
 #include "session/measure/measurement.h"
 
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/host.h"
+#include "base/files/file.h"
+#include "base/host/host.h"
 #include "engine/devices/device.h"
 #include "session/model/evaluate.h"
 #include "session/record/run_open.h"
@@ -117,20 +117,20 @@ bool measure_run(const struct run *run, const struct measure_request *request,
 
 /* --- in the background --- */
 
-static bool work(void *subject, struct errand *errand, struct error *error)
+static bool work(void *subject, struct background_job *background_job, struct error *error)
 {
     struct measure_job *job = subject;
     const struct measure_request request = {.device = job->device,
                                             .threads = job->threads,
-                                            .progress = errand_progress,
-                                            .context = errand};
+                                            .progress = background_job_progress,
+                                            .context = background_job};
     struct run *run = run_open(job->directory, error);
     bool measured = run && measure_run(run, &request, &job->result, error);
     run_free(run);
     return measured;
 }
 
-struct errand *measure_start(struct measure_job *job, struct error *error)
+struct background_job *measure_start(struct measure_job *job, struct error *error)
 {
-    return errand_start(work, job, error);
+    return background_job_start(work, job, error);
 }

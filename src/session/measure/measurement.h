@@ -10,8 +10,8 @@
 #define TINCA_SESSION_MEASURE_MEASUREMENT_H
 
 #include "base/error.h"
+#include "base/threads/background_job.h"
 #include "engine/devices/device.h"
-#include "session/measure/errand.h"
 #include "session/model/evaluate.h"
 #include "session/values/statistics.h"
 
@@ -82,12 +82,13 @@ struct measure_request {
 bool measure_run(const struct run *run, const struct measure_request *request,
                  struct measurement *measurement, struct error *error);
 
-/* The same of a run's directory, in the background. The job must live until errand_finish. */
+/* The same of a run's directory, in the background. The job must live until background_job_finish.
+ */
 struct measure_job {
     char directory[512], device[DEVICE_NAME_SIZE];
     size_t threads;
     struct measurement result;
 };
-struct errand *measure_start(struct measure_job *job, struct error *error);
+struct background_job *measure_start(struct measure_job *job, struct error *error);
 
 #endif

@@ -1,6 +1,6 @@
 /* A run that goes to swap is up to 32 times slower (Trindade 2017), so this is known beforehand.
  *
- * What counts is the plan's forecast, the feed's ring, whose batches hold the images, and what a
+ * What counts is the plan's forecast, the loader's ring, whose batches hold the images, and what a
  * run holds besides: the images of the set where they lie in memory, validation, samples, curves,
  * the tables of plan and execution. Each is a sum of the sizes that are then asked for. With the
  * program as it is now they make the peak of the process; tests/cli/forecast_test.sh measures.
@@ -9,11 +9,11 @@
  */
 #include "session/measure/memory_check.h"
 
-#include "base/host.h"
-#include "base/host_load.h"
+#include "base/host/host.h"
+#include "base/host/host_load.h"
 #include "base/language.h"
 #include "base/text.h"
-#include "data/loader/feed.h"
+#include "data/loader/data_loader.h"
 #include "engine/execution/gan.h"
 #include "session/files/sample_files.h"
 
@@ -49,7 +49,7 @@ static uint64_t address_reserve(size_t threads, bool beforehand)
 }
 
 /* 0 would mean "not known". */
-static uint64_t leave_room(uint64_t bytes, const struct memory_question *question)
+static uint64_t leave_room(uint64_t bytes, const struct memory_check_request *question)
 {
     uint64_t reserve = address_reserve(question->settings->threads, question->beforehand);
     if (question->beforehand)
@@ -59,14 +59,14 @@ static uint64_t leave_room(uint64_t bytes, const struct memory_question *questio
 
 /* --- what a run holds --- */
 
-static size_t cards_of(const struct memory_question *question)
+static size_t cards_of(const struct memory_check_request *question)
 {
-    return question->settings->cards ? question->settings->cards : 1;
+    return question->settings->ranks ? question->settings->ranks : 1;
 }
 
 /* A device with memory of its own computes one batch, or of several cards each its part, and two
  * are on their way to it. */
-static uint64_t batches_there(const struct memory_question *question,
+static uint64_t batches_there(const struct memory_check_request *question,
                               const struct forecast *forecast, size_t batch)
 {
     const uint64_t images = 3 * (uint64_t)batch / cards_of(question) * (forecast->classes ? 1 : 2);
@@ -74,19 +74,19 @@ static uint64_t batches_there(const struct memory_question *question,
 }
 
 /* Of a network that makes images the batches hold a target besides each image. */
-static uint64_t feed_bytes(const struct memory_question *question, const struct forecast *forecast,
-                           size_t batch)
+static uint64_t loader_bytes(const struct memory_check_request *question,
+                             const struct forecast *forecast, size_t batch)
 {
-    const struct feed_settings settings = {.batch = batch, .training = true};
-    if (!question->driver->host_memory)
+    const struct data_loader_settings settings = {.batch = batch, .training = true};
+    if (!question->driver->computes_on_host)
         return batches_there(question, forecast, batch);
-    return feed_ring_bytes(&settings, SIZE_MAX, shape_count(forecast->input), !forecast->classes,
-                           question->stored);
+    return data_loader_bytes(&settings, SIZE_MAX, shape_count(forecast->input), !forecast->classes,
+                             question->stored);
 }
 
-bool memory_plan(const struct network *network, const struct device_driver *driver,
-                 const struct plan_settings *settings, struct memory_forecast *memory,
-                 struct error *error)
+bool memory_check_plan(const struct network *network, const struct device_driver *driver,
+                       const struct plan_settings *settings, struct memory_forecast *memory,
+                       struct error *error)
 {
     if (settings->mode == PLAN_TRAINING && network_has_discriminator(network)) {
         struct gan_plan plan;
@@ -104,53 +104,55 @@ bool memory_plan(const struct network *network, const struct device_driver *driv
 }
 
 /* Returns what the picture of all samples takes while it is written: see samples_write. */
-static uint64_t bytes_of_sheet(const struct memory_question *question)
+static uint64_t bytes_of_sheet(const struct memory_check_request *question)
 {
     const struct shape in = question->network->input;
     return question->samples ? PNG_WRITER + 3 * in.width * SAMPLES * in.height * 3 : 0;
 }
 
-/* Pictures while they are decoded, by the readers of one feed at a time (feed_pause), and the list
- * of their files. The readers are ahead and rest when the samples are written. Graphics memory
- * holds none of it. */
-static uint64_t bytes_of_files(const struct memory_question *question)
+/* Pictures while they are decoded, by the readers of one loader at a time (data_loader_pause), and
+ * the list of their files. The readers are ahead and rest when the samples are written. Graphics
+ * memory holds none of it. */
+static uint64_t bytes_of_files(const struct memory_check_request *question)
 {
-    const struct feed_settings any = {.batch = 1};
-    if (!question->driver->host_memory)
+    const struct data_loader_settings any = {.batch = 1};
+    if (!question->driver->computes_on_host)
         return 0;
-    const uint64_t training = feed_reader_count(&any, question->stored) * question->reading_bytes;
-    const uint64_t validation =
-        feed_reader_count(&any, question->validation_stored) * question->validation_reading_bytes;
+    const uint64_t training =
+        data_loader_worker_count(&any, question->stored) * question->decode_bytes;
+    const uint64_t validation = data_loader_worker_count(&any, question->validation_stored) *
+                                question->validation_decode_bytes;
     const uint64_t most = training > validation ? training : validation;
     const uint64_t sheet = bytes_of_sheet(question);
     return (most > sheet ? most : sheet) + LISTED_FILE * (uint64_t)question->files;
 }
 
 /* Beside the weights, which training has. */
-static uint64_t inference_bytes(const struct memory_question *question, size_t batch, bool loss)
+static uint64_t inference_bytes(const struct memory_check_request *question, size_t batch,
+                                bool loss)
 {
     struct memory_forecast memory;
     const struct plan_settings settings = {.mode = PLAN_INFERENCE,
                                            .batch = batch,
                                            .threads = question->settings->threads,
                                            .with_loss = loss};
-    return memory_plan(question->network, question->driver, &settings, &memory, NULL)
+    return memory_check_plan(question->network, question->driver, &settings, &memory, NULL)
                ? memory.total - memory.weights + memory.tables
                : 0;
 }
 
-uint64_t memory_of_validation(const struct memory_question *question, size_t batch)
+uint64_t memory_of_validation(const struct memory_check_request *question, size_t batch)
 {
-    const struct feed_settings feed = {.batch = batch};
+    const struct data_loader_settings loader = {.batch = batch};
     const size_t values = shape_count(question->network->input);
     const size_t images = question->validation_images ? question->validation_images : SIZE_MAX;
     return batch ? inference_bytes(question, batch, true) +
-                       feed_ring_bytes(&feed, images, values, !question->network->classes,
-                                       question->validation_stored)
+                       data_loader_bytes(&loader, images, values, !question->network->classes,
+                                         question->validation_stored)
                  : 0;
 }
 
-static uint64_t bytes_of_samples(const struct memory_question *question)
+static uint64_t bytes_of_samples(const struct memory_check_request *question)
 {
     const struct graph *graph = &question->network->graph;
     const size_t values =
@@ -161,7 +163,7 @@ static uint64_t bytes_of_samples(const struct memory_question *question)
 }
 
 /* As evaluator_create chooses: the largest batch that leaves room for the rest. */
-static uint64_t choose_validation(const struct memory_question *question, uint64_t room)
+static uint64_t choose_validation(const struct memory_check_request *question, uint64_t room)
 {
     size_t batch = question->validation;
     while (batch > 1 && memory_of_validation(question, batch) > room)
@@ -171,7 +173,7 @@ static uint64_t choose_validation(const struct memory_question *question, uint64
 
 uint64_t forecast_needed(const struct forecast *forecast)
 {
-    return forecast->memory.total + forecast->feed_bytes + forecast->beside_bytes;
+    return forecast->memory.total + forecast->loader_bytes + forecast->other_bytes;
 }
 
 uint64_t forecast_peak(const struct forecast *forecast)
@@ -182,18 +184,18 @@ uint64_t forecast_peak(const struct forecast *forecast)
 /* --- what fits --- */
 
 /* What a batch takes at the least; UINT64_MAX: it cannot be planned. */
-static uint64_t bytes_at_batch(const struct memory_question *question,
+static uint64_t bytes_at_batch(const struct memory_check_request *question,
                                const struct forecast *forecast, size_t batch, uint64_t least)
 {
     struct plan_settings smaller = *question->settings;
     struct memory_forecast memory;
     smaller.batch = batch;
-    return memory_plan(question->network, question->driver, &smaller, &memory, NULL)
-               ? memory.total + memory.tables + feed_bytes(question, forecast, batch) + least
+    return memory_check_plan(question->network, question->driver, &smaller, &memory, NULL)
+               ? memory.total + memory.tables + loader_bytes(question, forecast, batch) + least
                : UINT64_MAX;
 }
 
-static size_t find_largest_batch(const struct memory_question *question,
+static size_t find_largest_batch(const struct memory_check_request *question,
                                  const struct forecast *forecast, uint64_t least)
 {
     const size_t cards = cards_of(question);
@@ -208,54 +210,55 @@ static size_t find_largest_batch(const struct memory_question *question,
     return fits * cards;
 }
 
-static void compare(const struct memory_question *question, const struct host_room *room,
-                    uint64_t least, struct forecast *forecast)
+static void compare(const struct memory_check_request *question,
+                    const struct available_memory *room, uint64_t least, struct forecast *forecast)
 {
     const uint64_t needed =
-        forecast->memory.total + forecast->memory.tables + forecast->feed_bytes + least;
-    forecast->memory_free = leave_room(room->unswapped, question);
+        forecast->memory.total + forecast->memory.tables + forecast->loader_bytes + least;
+    forecast->memory_free = leave_room(room->without_swap, question);
     forecast->memory_bound = room->bound;
-    forecast->memory_limit = room->bound == BOUND_ULIMIT ? room->unswapped : 0;
+    forecast->memory_limit = room->bound == BOUND_ULIMIT ? room->without_swap : 0;
     forecast->reserved_bytes = address_reserve(question->settings->threads, question->beforehand);
-    forecast->fits = needed <= leave_room(room->swapped, question);
+    forecast->fits = needed <= leave_room(room->with_swap, question);
     forecast->swaps = forecast->fits && needed > forecast->memory_free;
     if (!forecast->fits || forecast->swaps)
         forecast->largest_batch = find_largest_batch(question, forecast, least);
 }
 
 /* A device with memory of its own has nowhere to swap to; what is not known is not judged. */
-static struct host_room find_room(const struct memory_question *question)
+static struct available_memory find_room(const struct memory_check_request *question)
 {
-    struct host_room room = {.bound = BOUND_UNKNOWN};
+    struct available_memory room = {.bound = BOUND_UNKNOWN};
     if (question->room)
         return *question->room;
-    if (question->driver->host_memory)
-        host_memory_room(&room);
-    else if (question->device && (room.unswapped = device_memory_free(question->device)) > 0) {
-        room.swapped = room.unswapped;
+    if (question->driver->computes_on_host)
+        host_available_memory(&room);
+    else if (question->device && (room.without_swap = device_memory_free(question->device)) > 0) {
+        room.with_swap = room.without_swap;
         room.bound = BOUND_MACHINE;
     }
     return room;
 }
 
-void memory_check(const struct memory_question *question, struct forecast *forecast)
+void memory_check(const struct memory_check_request *question, struct forecast *forecast)
 {
-    const bool on_host = question->driver->host_memory;
-    const struct host_room room = find_room(question);
+    const bool on_host = question->driver->computes_on_host;
+    const struct available_memory room = find_room(question);
     const uint64_t always = (on_host ? question->data_bytes + question->curve_bytes : 0) +
                             bytes_of_samples(question) + bytes_of_files(question);
-    forecast->feed_bytes = feed_bytes(question, forecast, question->settings->batch);
-    forecast->program_bytes = on_host ? host_process_memory() + host_program_unread() : 0;
+    forecast->loader_bytes = loader_bytes(question, forecast, question->settings->batch);
+    forecast->program_bytes = on_host ? host_process_memory() + host_program_unloaded_bytes() : 0;
     forecast->fits = true;
     if (room.bound != BOUND_UNKNOWN)
         compare(question, &room, always + memory_of_validation(question, question->validation > 0),
                 forecast);
-    forecast->beside_bytes = always + forecast->memory.tables;
+    forecast->other_bytes = always + forecast->memory.tables;
     const uint64_t needed = forecast_needed(forecast);
-    forecast->validation_room = forecast->memory_free == 0       ? UINT64_MAX
-                                : needed < forecast->memory_free ? forecast->memory_free - needed
-                                                                 : 0;
-    forecast->beside_bytes += choose_validation(question, forecast->validation_room);
+    forecast->validation_available = forecast->memory_free == 0 ? UINT64_MAX
+                                     : needed < forecast->memory_free
+                                         ? forecast->memory_free - needed
+                                         : 0;
+    forecast->other_bytes += choose_validation(question, forecast->validation_available);
 }
 
 /* --- in words --- */

@@ -1,6 +1,6 @@
 #include "session/model/evaluate.h"
 
-#include "base/host.h"
+#include "base/host/host.h"
 #include "base/memory.h"
 #include "data/formats/image_file.h"
 #include "data/loader/augment.h"
@@ -74,21 +74,22 @@ bool model_evaluate_set(struct model *model, const struct dataset *dataset,
                         const struct evaluation_request *request, struct evaluation *evaluation,
                         struct error *error)
 {
-    struct evaluator_settings settings = {
-        .network = model->network,
-        .weights = &model->weights,
-        .device = model->device,
-        .dataset = dataset,
-        .normalisation = &model->normalisation,
-        .batch = request->batch,
-        .tolerance = model->tolerance,
-        .memory_free = model->device->driver->host_memory ? host_memory_free()
-                                                          : device_memory_free(model->device->name),
-        .images = request->images,
-        .warm_up = request->timed,
-        .readers = request->readers,
-        .watch = request->watch,
-        .watcher = request->context};
+    struct evaluator_settings settings = {.network = model->network,
+                                          .weights = &model->weights,
+                                          .device = model->device,
+                                          .dataset = dataset,
+                                          .normalisation = &model->normalisation,
+                                          .batch = request->batch,
+                                          .tolerance = model->tolerance,
+                                          .memory_free =
+                                              model->device->driver->computes_on_host
+                                                  ? host_available_bytes()
+                                                  : device_memory_free(model->device->name),
+                                          .images = request->images,
+                                          .warm_up = request->timed,
+                                          .readers = request->readers,
+                                          .watch = request->watch,
+                                          .watcher = request->context};
     const size_t images = dataset_facts(dataset)->images;
     struct telling telling = {request, request->images && request->images < images ? request->images
                                                                                    : images};
@@ -106,7 +107,7 @@ static bool evaluate_spec(struct model *model, const char *data_spec,
                           struct error *error)
 {
     struct shape input = model->network->input;
-    struct dataset_wish wish = {input.channels, input.height, input.width};
+    struct dataset_request wish = {input.channels, input.height, input.width};
     struct dataset *dataset = dataset_open(data_spec, "test", &wish, error);
     bool evaluated = dataset && model_evaluate_set(model, dataset, request, evaluation, error);
     dataset_free(dataset);
@@ -164,7 +165,7 @@ bool model_read_image(const struct model *model, const char *path, float *values
     struct image image = {0};
     size_t side =
         model->stored_height < model->stored_width ? model->stored_height : model->stored_width;
-    if (!image_read_fitted(&image, path, input.channels, side, error))
+    if (!image_file_read_fitted(&image, path, input.channels, side, error))
         return false;
     /* a crop that is not square may still be larger than the fitted picture */
     bool fits = image.height >= input.height && image.width >= input.width;

@@ -53,9 +53,9 @@ static bool make_plan(struct evaluator *evaluator, const struct evaluator_settin
             plan_build(&settings->network->graph, settings->device->driver, &plan, error);
         if (!evaluator->plan)
             return false;
-        const struct feed_settings feed = {.batch = batch, .threads = settings->readers};
+        const struct data_loader_settings loader = {.batch = batch, .threads = settings->readers};
         uint64_t needed = evaluator->plan->arena_bytes + evaluator->plan->forecast.tables +
-                          feed_ring_bytes(&feed, images, values, paired, settings->stored);
+                          data_loader_bytes(&loader, images, values, paired, settings->stored);
         if (settings->batch || batch == 1 || settings->memory_free == 0 ||
             needed <= settings->memory_free)
             return true;
@@ -78,16 +78,17 @@ bool evaluator_create(struct evaluator *evaluator, const struct evaluator_settin
     for (size_t c = 0; c < 3; c++) /* a hair more than the tolerance: the samples were rounded */
         evaluator->tolerance[c] =
             (settings->tolerance + 0.001) / fabs((double)settings->normalisation->deviation[c]);
-    struct feed_settings feed = {.batch = evaluator->plan->batch,
-                                 .normalisation = *settings->normalisation,
-                                 .threads = settings->readers};
+    struct data_loader_settings loader = {.batch = evaluator->plan->batch,
+                                          .normalisation = *settings->normalisation,
+                                          .threads = settings->readers};
     evaluator->execution =
         execution_create(evaluator->plan, settings->device, settings->weights, NULL, 0, error);
-    evaluator->feed = evaluator->execution ? feed_open(settings->dataset, &feed, error) : NULL;
-    if (!evaluator->feed)
+    evaluator->loader =
+        evaluator->execution ? data_loader_open(settings->dataset, &loader, error) : NULL;
+    if (!evaluator->loader)
         return false;
     size_t batch = evaluator->plan->batch;
-    evaluator->batches = feed_batches_per_epoch(evaluator->feed);
+    evaluator->batches = data_loader_batches_per_epoch(evaluator->loader);
     if (settings->images > 0 && settings->images < evaluator->batches * batch)
         evaluator->batches = (settings->images + batch - 1) / batch;
     if (settings->warm_up)
@@ -99,7 +100,7 @@ bool evaluator_create(struct evaluator *evaluator, const struct evaluator_settin
 
 void evaluator_free(struct evaluator *evaluator)
 {
-    feed_free(evaluator->feed);
+    data_loader_free(evaluator->loader);
     execution_free(evaluator->execution);
     plan_free(evaluator->plan);
     free(evaluator->times);
@@ -166,7 +167,7 @@ static void tell(const struct evaluator *evaluator, struct outcome outcome)
         evaluator->watch(evaluator->watcher, &outcome);
 }
 
-static void tally_batch(const struct evaluator *evaluator, const struct feed_batch *batch,
+static void tally_batch(const struct evaluator *evaluator, const struct data_batch *batch,
                         struct tally *tally)
 {
     const float *losses = execution_image_losses(evaluator->execution);
@@ -197,8 +198,8 @@ static void tally_batch(const struct evaluator *evaluator, const struct feed_bat
 static bool run_batch(struct evaluator *evaluator, size_t number, struct tally *tally,
                       struct error *error)
 {
-    struct feed_batch batch;
-    if (!feed_next(evaluator->feed, &batch, error))
+    struct data_batch batch;
+    if (!data_loader_next(evaluator->loader, &batch, error))
         return false;
     struct execution_batch bound = {.images = batch.images,
                                     .labels = batch.labels,

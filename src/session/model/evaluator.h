@@ -6,7 +6,7 @@
 #ifndef TINCA_SESSION_MODEL_EVALUATOR_H
 #define TINCA_SESSION_MODEL_EVALUATOR_H
 
-#include "data/loader/feed.h"
+#include "data/loader/data_loader.h"
 #include "session/model/evaluate.h"
 
 #include <stdint.h>
@@ -21,7 +21,7 @@ struct evaluator {
     const struct dataset *dataset;
     struct plan *plan;
     struct execution *execution;
-    struct feed *feed;
+    struct data_loader *loader;
     double *times; /* ms/image by batch, of the last pass */
     size_t batches, warm_up;
     outcome_watch *watch;
@@ -40,7 +40,7 @@ struct evaluator_settings {
     double tolerance;     /* a pixel is right when every channel is within this, of 255 */
     size_t images;        /* only the first so many, rounded up to whole batches; 0: all */
     bool warm_up;         /* pass over the first batch unmeasured before: the times are asked for */
-    bool stored;          /* the images lie in memory: see feed_ring_bytes */
+    bool stored;          /* the images lie in memory: see data_loader_bytes */
     size_t readers;       /* threads that read images; 0: decided here */
     outcome_watch *watch; /* told of every image, in order; NULL: nobody is */
     void *watcher;

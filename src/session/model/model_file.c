@@ -1,6 +1,6 @@
 #include "session/model/model_file.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"

@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "data/formats/image_file.h"
-#include "data/loader/feed.h"
+#include "data/loader/data_loader.h"
 #include "session/model/picture.h"
 
 #include <stdlib.h>
@@ -20,12 +20,12 @@ static bool is_picture(struct shape shape)
     return shape.channels == 1 || shape.channels == 3;
 }
 
-static bool read_example(struct samples *samples, struct feed *feed, struct error *error)
+static bool read_example(struct samples *samples, struct data_loader *loader, struct error *error)
 {
-    struct feed_batch batch;
+    struct data_batch batch;
     const size_t inputs = shape_count(samples->network->input);
     const size_t outputs = shape_count(output_shape(samples->network));
-    if (!feed_next(feed, &batch, error))
+    if (!data_loader_next(loader, &batch, error))
         return false;
     memcpy(samples->inputs + samples->count * inputs, batch.images, inputs * sizeof(float));
     memcpy(samples->targets + samples->count * outputs, batch.targets, outputs * sizeof(float));
@@ -37,13 +37,13 @@ static bool read_examples(struct samples *samples, const struct dataset *dataset
                           struct error *error)
 {
     const size_t images = dataset_facts(dataset)->images;
-    struct feed_settings settings = {
+    struct data_loader_settings settings = {
         .batch = 1, .normalisation = samples->normalisation, .threads = 1};
-    struct feed *feed = feed_open(dataset, &settings, error);
-    bool read = feed;
+    struct data_loader *loader = data_loader_open(dataset, &settings, error);
+    bool read = loader;
     for (size_t i = 0; read && i < SAMPLES && i < images; i++)
-        read = read_example(samples, feed, error);
-    feed_free(feed);
+        read = read_example(samples, loader, error);
+    data_loader_free(loader);
     return read;
 }
 
@@ -114,7 +114,7 @@ bool samples_write(const struct samples *samples, const char *path, struct error
         return false;
     for (size_t row = 0; row < samples->count; row++)
         lay_row(&picture, samples, row);
-    bool written = image_write_png(&picture, path, error);
+    bool written = image_file_write_png(&picture, path, error);
     image_free(&picture);
     return written;
 }

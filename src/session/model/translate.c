@@ -5,7 +5,7 @@
  * large. */
 #include "session/model/translate.h"
 
-#include "base/host.h"
+#include "base/host/host.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -101,8 +101,8 @@ static bool check_memory(const struct model *model, const struct plan *plan,
 {
     char needed_text[32], room_text[32];
     const uint64_t needed = plan->arena_bytes + plan->forecast.tables;
-    const uint64_t room = model->device->driver->host_memory
-                              ? host_memory_free()
+    const uint64_t room = model->device->driver->computes_on_host
+                              ? host_available_bytes()
                               : device_memory_free(model->device->name);
     if (room == 0 || needed <= room)
         return true;
@@ -231,7 +231,7 @@ static bool translate_picture(struct model *model, const char *path,
 {
     const struct shape own = model->network->input;
     struct image *picture = &translation->input;
-    if (!image_read(picture, path, own.channels, error))
+    if (!image_file_read(picture, path, own.channels, error))
         return false;
     const size_t width = next_multiple(picture->width, own.width);
     const size_t height = next_multiple(picture->height, own.height);
@@ -263,7 +263,7 @@ bool model_translate_file(struct model *model, const char *path, const char *out
 {
     struct translation translation;
     bool translated = model_translate(model, path, &translation, error) &&
-                      image_export_png(&translation.output, output_path, error);
+                      image_file_export_png(&translation.output, output_path, error);
     translation_free(&translation);
     return translated;
 }

@@ -4,7 +4,7 @@
 #define TINCA_SESSION_RECORD_DATA_DIFFERENCE_H
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "session/record/differences.h"
 
 /* Adds to *differences how the set `now` differs from `then` (SET of data_fingerprint.h): "picture

@@ -3,7 +3,7 @@
 #ifndef TINCA_SESSION_RECORD_DIFFERENCES_H
 #define TINCA_SESSION_RECORD_DIFFERENCES_H
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <stdbool.h>
 #include <stddef.h>

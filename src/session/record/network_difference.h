@@ -2,7 +2,7 @@
 #ifndef TINCA_SESSION_RECORD_NETWORK_DIFFERENCE_H
 #define TINCA_SESSION_RECORD_NETWORK_DIFFERENCE_H
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "session/record/differences.h"
 
 /* Adds to *differences how the network `now` differs from `then`, both as network_to_json writes

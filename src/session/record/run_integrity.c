@@ -1,6 +1,6 @@
 #include "session/record/run_integrity.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/text.h"
 #include "session/files/checkpoint_position.h"
 #include "session/files/journal.h"

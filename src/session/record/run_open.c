@@ -1,7 +1,7 @@
 /* A run rebuilt from its directory: config.json, then the journal from its first line to its last,
  * then the summary. Without a summary the lock tells whether the run is still alive. */
 #include "session/record/run_open.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 #include "session/files/folder_trust.h"
 #include "session/files/run_directory.h"

@@ -3,7 +3,7 @@
 #ifndef TINCA_SESSION_RECORD_RUN_READING_H
 #define TINCA_SESSION_RECORD_RUN_READING_H
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "session/record/run_state.h"
 
 struct run_reading {

@@ -3,7 +3,7 @@
 #include "session/run/checkpoint.h"
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -134,10 +134,10 @@ static const struct place places[] = {
     PLACE(NUMBER, "epoch_loss", epoch_loss),
     PLACE(COUNT, "epoch_iterations", epoch_iterations),
     PLACE(FLAG, "epoch_end_due", epoch_end_due),
-    PLACE(NUMBER, "schedule.best_loss", schedule_state.best_loss),
-    PLACE(COUNT, "schedule.stale_epochs", schedule_state.stale_epochs),
-    PLACE(COUNT, "schedule.plateaus_seen", schedule_state.plateaus_seen),
-    PLACE(NUMBER, "schedule.scale", schedule_state.scale),
+    PLACE(NUMBER, "schedule.best_loss", lr_schedule_state.best_loss),
+    PLACE(COUNT, "schedule.stale_epochs", lr_schedule_state.stale_epochs),
+    PLACE(COUNT, "schedule.plateaus_seen", lr_schedule_state.plateaus_seen),
+    PLACE(NUMBER, "schedule.scale", lr_schedule_state.scale),
     PLACE(FLAG, "schedule.ended", ended),
     PLACE(FLAG, "has_best", has_best),
     PLACE(NUMBER, "best", best),

@@ -3,7 +3,7 @@
 #include "session/run/data_fingerprint.h"
 
 #include "base/memory.h"
-#include "base/pool.h"
+#include "base/threads/pool.h"
 #include "data/dataset/contents.h"
 #include "session/config/settings.h"
 #include "session/files/checksum_cache.h"

@@ -18,7 +18,7 @@
 #ifndef TINCA_SESSION_RUN_DATA_FINGERPRINT_H
 #define TINCA_SESSION_RUN_DATA_FINGERPRINT_H
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "session/run/prepare.h"
 
 /* Returns the fingerprint of what was prepared, owned by the caller. Reads each file of a set of

@@ -2,7 +2,7 @@
 #include "session/run/trainer.h"
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -108,11 +108,11 @@ void trainer_end_look(struct trainer *trainer, bool last)
 
 static void change_rate(struct trainer *trainer, double wanted)
 {
-    struct schedule_state plain = trainer->schedule_state;
+    struct lr_schedule_state plain = trainer->lr_schedule_state;
     plain.scale = 1;
-    double rate = schedule_rate(&trainer->schedule, &plain, trainer->moment.iteration);
+    double rate = lr_schedule_rate(&trainer->schedule, &plain, trainer->moment.iteration);
     if (rate > 0 && wanted >= 0 && isfinite(wanted))
-        trainer->schedule_state.scale = wanted / rate;
+        trainer->lr_schedule_state.scale = wanted / rate;
     trainer->keeping.wanted = true; /* nobody says it again when the run is resumed */
 }
 
@@ -227,10 +227,10 @@ bool trainer_validate(struct trainer *trainer)
     trainer->now.validation_done = 0;
     set_status(trainer, RUN_VALIDATING);
     journal_flush(&trainer->run->journal);
-    feed_pause(trainer->prepared.feed);
+    data_loader_pause(trainer->prepared.loader);
     bool good = evaluator_run(&trainer->prepared.evaluator, show_progress, trainer, &evaluation,
                               trainer->error);
-    feed_continue(trainer->prepared.feed);
+    data_loader_continue(trainer->prepared.loader);
     if (good)
         record_validation(trainer, &evaluation);
     trainer->validation_seconds += clock_seconds(began, clock_nanoseconds());
@@ -250,12 +250,13 @@ static void ask_schedule(struct trainer *trainer)
     bool plateau;
     uint64_t iteration = trainer->moment.iteration;
     double mean = trainer->epoch_loss / (double)trainer->epoch_iterations;
-    double old_rate = schedule_rate(&trainer->schedule, &trainer->schedule_state, iteration);
-    trainer->ended = !schedule_epoch(&trainer->schedule, &trainer->schedule_state, mean, &plateau);
+    double old_rate = lr_schedule_rate(&trainer->schedule, &trainer->lr_schedule_state, iteration);
+    trainer->ended =
+        !lr_schedule_end_epoch(&trainer->schedule, &trainer->lr_schedule_state, mean, &plateau);
     if (!plateau)
         return;
-    double new_rate = schedule_rate(&trainer->schedule, &trainer->schedule_state, iteration);
-    watcher_plateau(trainer->moment, old_rate, new_rate, trainer->schedule_state.plateaus_seen,
+    double new_rate = lr_schedule_rate(&trainer->schedule, &trainer->lr_schedule_state, iteration);
+    watcher_plateau(trainer->moment, old_rate, new_rate, trainer->lr_schedule_state.plateaus_seen,
                     trainer->ended, &finding);
     trainer_find(trainer, &finding);
 }

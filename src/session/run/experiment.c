@@ -1,7 +1,7 @@
 #include "session/run/experiment.h"
 
-#include "base/file.h"
-#include "base/json_checksum.h"
+#include "base/files/file.h"
+#include "base/json/json_checksum.h"
 #include "base/language.h"
 #include "engine/network/network_write.h"
 #include "session/files/run_json.h"
@@ -18,7 +18,7 @@ static const char network_name[] = "network.json", data_name[] = "data.json";
 
 static char *print_and_free(struct json *tree, struct error *error)
 {
-    char *text = tree ? json_print_checked(tree, error) : NULL;
+    char *text = tree ? json_print_with_checksum(tree, error) : NULL;
     json_free(tree);
     return text;
 }

@@ -3,7 +3,7 @@
 #include "session/run/inspector.h"
 
 #include "base/clock.h"
-#include "base/host.h"
+#include "base/host/host.h"
 #include "base/memory.h"
 #include "engine/ops/op.h"
 #include "engine/plan/roofline.h"
@@ -70,7 +70,7 @@ void inspector_abandon(struct inspector *inspector, struct preparation *prepared
 static void make_room_for_weights(struct inspector *inspector, const struct subject *subjects,
                                   size_t count)
 {
-    uint64_t bytes = 0, available = host_memory_free();
+    uint64_t bytes = 0, available = host_available_bytes();
     for (size_t i = 0; i < count; i++)
         bytes += subjects[i].plan->graph->learnable_floats * sizeof(float);
     for (size_t i = 0; i < count && (available == 0 || bytes <= available / 4); i++)
@@ -263,7 +263,7 @@ static bool describe_arena(struct inspection *made, const char *name, const stru
     struct inspection_arena *arena = &made->arenas[made->arena_count++];
     snprintf(arena->name, sizeof arena->name, "%s", name);
     arena->steps = plan->step_count;
-    arena->times = plan->action_count;
+    arena->times = plan->order_count;
     arena->bytes = plan->arena_bytes;
     arena->workspace = plan->arena_bytes - plan->workspace;
     arena->arrays = memory_new(plan->array_count, sizeof *arena->arrays, "a profile", error);

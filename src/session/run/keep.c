@@ -10,7 +10,7 @@
 #include "session/run/experiment.h"
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 

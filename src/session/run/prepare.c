@@ -1,6 +1,6 @@
 /* The order matters: the network's input says how images are read, the data's classes how many
  * outputs the network has, both together what fits; nothing large is allocated before it is known
- * to fit. Samples are read before the feed's readers begin to decode beside them. */
+ * to fit. Samples are read before the loader's readers begin to decode beside them. */
 #include "session/run/prepare.h"
 
 #include "base/memory.h"
@@ -24,7 +24,7 @@ static bool open_data(struct preparation *prepared, const struct run_config *con
                       struct error *error)
 {
     struct shape input = prepared->network->input;
-    struct dataset_wish wish = {input.channels, input.height, input.width};
+    struct dataset_request wish = {input.channels, input.height, input.width};
     prepared->data = dataset_open(config->data, "train", &wish, error);
     if (!prepared->data)
         return false;
@@ -114,7 +114,7 @@ static uint64_t count_iterations(const struct preparation *prepared,
 static size_t files_of(const struct dataset *dataset)
 {
     const struct dataset_facts *facts = dataset ? dataset_facts(dataset) : NULL;
-    return facts && facts->reading_bytes && !facts->generator ? facts->images : 0;
+    return facts && facts->decode_bytes && !facts->generator ? facts->images : 0;
 }
 
 static bool make_plan(struct preparation *prepared, const struct run_config *config,
@@ -125,7 +125,7 @@ static bool make_plan(struct preparation *prepared, const struct run_config *con
     struct forecast *forecast = &prepared->forecast;
     const struct dataset_facts *validation =
         prepared->validation ? dataset_facts(prepared->validation) : NULL;
-    const struct memory_question question = {
+    const struct memory_check_request question = {
         .network = prepared->network,
         .driver = prepared->device->driver,
         .device = config->device,
@@ -135,8 +135,8 @@ static bool make_plan(struct preparation *prepared, const struct run_config *con
         .samples = prepared->network->classes == 0,
         .curve_bytes = series_bytes(count_iterations(prepared, config)),
         .files = files_of(prepared->data) + files_of(prepared->validation),
-        .reading_bytes = dataset_facts(prepared->data)->reading_bytes,
-        .validation_reading_bytes = validation ? validation->reading_bytes : 0,
+        .decode_bytes = dataset_facts(prepared->data)->decode_bytes,
+        .validation_decode_bytes = validation ? validation->decode_bytes : 0,
         .validation_images = validation ? validation->images : 0,
         .validation = validation ? evaluator_batch(prepared->network, validation->images) : 0};
     if (!build_plans(prepared, config, &settings, error))
@@ -174,17 +174,18 @@ static bool allocate(struct preparation *prepared, const struct run_config *conf
 static bool open_feed(struct preparation *prepared, const struct run_config *config,
                       uint64_t first_iteration, struct error *error)
 {
-    struct feed_settings settings = {.batch = config->batch,
-                                     .training = true,
-                                     .augment = config->augment,
-                                     .pad = settings_pad(config, dataset_facts(prepared->data)),
-                                     .seed = config->seed,
-                                     .first_batch = first_iteration,
-                                     .normalisation = prepared->normalisation};
-    prepared->feed = feed_open(prepared->data, &settings, error);
-    if (!prepared->feed)
+    struct data_loader_settings settings = {.batch = config->batch,
+                                            .training = true,
+                                            .augment = config->augment,
+                                            .pad =
+                                                settings_pad(config, dataset_facts(prepared->data)),
+                                            .seed = config->seed,
+                                            .first_batch = first_iteration,
+                                            .normalisation = prepared->normalisation};
+    prepared->loader = data_loader_open(prepared->data, &settings, error);
+    if (!prepared->loader)
         return false;
-    prepared->per_epoch = feed_batches_per_epoch(prepared->feed);
+    prepared->per_epoch = data_loader_batches_per_epoch(prepared->loader);
     prepared->iterations = count_iterations(prepared, config);
     return true;
 }
@@ -201,7 +202,7 @@ static bool make_samples(struct preparation *prepared, struct error *error)
 static bool make_evaluator(struct preparation *prepared, const struct run_config *config,
                            struct error *error)
 {
-    const uint64_t room = prepared->forecast.validation_room;
+    const uint64_t room = prepared->forecast.validation_available;
     struct evaluator_settings settings = {
         .network = prepared->network,
         .weights = &prepared->weights,
@@ -230,7 +231,7 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
         !open_feed(prepared, config, first_iteration, error) ||
         !make_evaluator(prepared, config, error))
         return false;
-    prepared->memory_expected = prepared->device->driver->host_memory
+    prepared->memory_expected = prepared->device->driver->computes_on_host
                                     ? forecast_peak(&prepared->forecast)
                                     : device_memory_used(prepared->device);
     return true;
@@ -250,7 +251,7 @@ void prepare_free(struct preparation *prepared)
 {
     samples_free(&prepared->samples);
     evaluator_free(&prepared->evaluator);
-    feed_free(prepared->feed);
+    data_loader_free(prepared->loader);
     gan_free(prepared->gan);
     gan_plan_free(&prepared->gan_plan);
     execution_free(prepared->execution);

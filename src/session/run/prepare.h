@@ -2,7 +2,7 @@
 #ifndef TINCA_SESSION_RUN_PREPARE_H
 #define TINCA_SESSION_RUN_PREPARE_H
 
-#include "data/loader/feed.h"
+#include "data/loader/data_loader.h"
 #include "engine/execution/gan.h"
 #include "session/config/config.h"
 #include "session/measure/forecast.h"
@@ -20,7 +20,7 @@ struct preparation {
     struct gan_plan gan_plan;
     struct gan *gan; /* NULL: there is no discriminator */
     struct samples samples;
-    struct feed *feed;
+    struct data_loader *loader;
     struct evaluator evaluator; /* with validation only; shares weights and device */
     struct normalisation normalisation;
     struct forecast forecast;

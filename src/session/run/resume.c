@@ -2,7 +2,7 @@
 #include "session/run/resume.h"
 
 #include "base/language.h"
-#include "engine/training/schedule.h"
+#include "engine/training/lr_schedule.h"
 
 #include <string.h>
 
@@ -32,9 +32,9 @@ const char *const resume_fields[] = {"threads",    "epochs",           "iteratio
 /* Whether what has been computed so far would have been another in a longer run. */
 static bool depends_on_length(const struct run_config *config)
 {
-    return config->schedule == SCHEDULE_POLY || config->schedule == SCHEDULE_COSINE ||
-           config->schedule == SCHEDULE_LINEAR ||
-           (config->schedule == SCHEDULE_STEP && config->step_size == 0);
+    return config->schedule == LR_SCHEDULE_POLY || config->schedule == LR_SCHEDULE_COSINE ||
+           config->schedule == LR_SCHEDULE_LINEAR ||
+           (config->schedule == LR_SCHEDULE_STEP && config->step_size == 0);
 }
 
 static bool check_length(const struct run_config *config, const struct run_config *changes,
@@ -57,7 +57,7 @@ static bool check_length(const struct run_config *config, const struct run_confi
         return error_set(error, ERROR_USAGE, what, "train a longer run from its start",
                          "the schedule %s spreads over the whole run: what has been trained would "
                          "have been another",
-                         schedule_name((enum schedule_kind)config->schedule));
+                         lr_schedule_name((enum lr_schedule_kind)config->schedule));
     return true;
 }
 

@@ -2,7 +2,7 @@
  *
  * The order matters: until the checkpoint has been read to its end, and fits, nothing in the run's
  * directory is changed, so that a run that cannot go on now can do so later. */
-#include "base/file.h"
+#include "base/files/file.h"
 #include "session/files/checkpoint_position.h"
 #include "session/files/computed_with.h"
 #include "session/files/run_directory.h"

@@ -2,8 +2,8 @@
 #include "session/run/run_start.h"
 
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/host.h"
+#include "base/files/file.h"
+#include "base/host/host.h"
 #include "base/memory.h"
 #include "session/config/config_paths.h"
 #include "session/files/run_directory.h"

@@ -1,12 +1,12 @@
 /* One iteration: a batch, forward, backward, update, and the record of it. Nothing here waits for a
- * reader; what is costly to find out (memory, the feed's state) is looked at four times a second.
+ * reader; what is costly to find out (memory, the loader's state) is looked at four times a second.
  *
  * The wall time of an iteration runs from the end of the one before, the wait for data included,
  * unless something else (a validation, a pause, a checkpoint) came between: it is not counted. */
 #include "session/run/trainer.h"
 
 #include "base/clock.h"
-#include "base/host.h"
+#include "base/host/host.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,19 +35,19 @@ void trainer_find(struct trainer *trainer, const struct finding *finding)
 
 void trainer_look_around(struct trainer *trainer)
 {
-    struct feed_statistics feed;
+    struct data_loader_statistics loader;
     struct finding finding;
     struct preparation *prepared = &trainer->prepared;
-    feed_statistics(prepared->feed, &feed);
-    trainer->now.feed_wait_seconds = trainer->fed + feed.waited_seconds;
-    const bool on_host = prepared->device->driver->host_memory;
+    data_loader_statistics(prepared->loader, &loader);
+    trainer->now.feed_wait_seconds = trainer->fed + loader.waited_seconds;
+    const bool on_host = prepared->device->driver->computes_on_host;
     trainer->now.memory_measured =
         on_host ? host_process_memory() : device_memory_used(prepared->device);
     trainer->now.memory_highest = on_host ? host_process_peak() : trainer->now.memory_measured;
     if (watcher_memory(&trainer->watcher, trainer->moment, prepared->memory_expected,
                        trainer->now.memory_measured, &finding))
         trainer_find(trainer, &finding);
-    uint64_t skipped = dataset_facts(prepared->data)->skipped + feed.skipped;
+    uint64_t skipped = dataset_facts(prepared->data)->skipped + loader.skipped;
     if (watcher_data(&trainer->watcher, trainer->moment, skipped, trainer->run->config.data,
                      &finding))
         trainer_find(trainer, &finding);
@@ -128,23 +128,24 @@ static void record(struct trainer *trainer, const struct gan_losses *losses, dou
 /* The run ends here: the point is recorded, and the layer named that broke first. */
 static bool diverge(struct trainer *trainer, const struct gan_losses *losses, double rate)
 {
-    struct culprit culprit;
+    struct bad_layer layer;
     struct finding finding;
     const struct preparation *prepared = &trainer->prepared;
     const uint64_t iteration = trainer->moment.iteration;
-    bool found = prepared->gan ? gan_find_culprit(prepared->gan, iteration, &culprit)
-                               : execution_find_culprit(prepared->execution, iteration, &culprit);
+    bool found = prepared->gan
+                     ? gan_find_first_bad_layer(prepared->gan, iteration, &layer)
+                     : execution_find_first_bad_layer(prepared->execution, iteration, &layer);
     record(trainer, losses, rate);
-    watcher_divergence(trainer->moment, losses->generator, found ? &culprit : NULL, &finding);
+    watcher_divergence(trainer->moment, losses->generator, found ? &layer : NULL, &finding);
     trainer_find(trainer, &finding);
     trainer_publish(trainer);
-    return error_set(trainer->error, ERROR_DIVERGED, found ? culprit.node : "the loss",
+    return error_set(trainer->error, ERROR_DIVERGED, found ? layer.node : "the loss",
                      "try a smaller learning rate",
                      "at iteration %llu the loss stopped being a number%s",
                      (unsigned long long)trainer->moment.iteration,
-                     !found               ? ""
-                     : culprit.in_weights ? "; this layer's weights were the first to break"
-                                          : "; this layer's values were the first to break");
+                     !found             ? ""
+                     : layer.in_weights ? "; this layer's weights were the first to break"
+                                        : "; this layer's values were the first to break");
 }
 
 /* One step of the network alone. False, and nothing is changed: the loss is no number. */
@@ -162,16 +163,16 @@ static bool step_alone(const struct preparation *prepared, const struct executio
 bool trainer_iterate(struct trainer *trainer, bool *epoch_over)
 {
     struct preparation *prepared = &trainer->prepared;
-    struct feed_batch batch;
+    struct data_batch batch;
     struct gan_losses losses;
-    if (!feed_next(prepared->feed, &batch, trainer->error))
+    if (!data_loader_next(prepared->loader, &batch, trainer->error))
         return false;
     struct execution_batch bound = {.images = batch.images,
                                     .labels = batch.labels,
                                     .targets = batch.targets,
                                     .count = batch.count};
     uint64_t iteration = trainer->moment.iteration;
-    double rate = schedule_rate(&trainer->schedule, &trainer->schedule_state, iteration);
+    double rate = lr_schedule_rate(&trainer->schedule, &trainer->lr_schedule_state, iteration);
     const bool looking = inspector_is_on(&trainer->inspector);
     if (looking)
         trainer->mark += inspector_before(&trainer->inspector, prepared);

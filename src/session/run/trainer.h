@@ -5,7 +5,7 @@
 #define TINCA_SESSION_RUN_TRAINER_H
 
 #include "engine/training/loss_meter.h"
-#include "engine/training/schedule.h"
+#include "engine/training/lr_schedule.h"
 #include "engine/weights/safetensors.h"
 #include "session/findings/watcher.h"
 #include "session/record/run_state.h"
@@ -39,8 +39,8 @@ struct trainer {
     struct preparation prepared;
     struct run_snapshot now; /* the worker's own, published as it changes */
     struct loss_meter meter;
-    struct schedule_settings schedule;
-    struct schedule_state schedule_state;
+    struct lr_schedule_settings schedule;
+    struct lr_schedule_state lr_schedule_state;
     struct tempo tempo;
     struct watcher watcher;
     struct inspector inspector;
@@ -49,7 +49,7 @@ struct trainer {
     uint64_t epoch_iterations; /* since the epoch began */
     uint64_t began, paused;    /* nanoseconds: clock at the start; pauses in all */
     uint64_t mark;             /* when this iteration began */
-    uint64_t looked;           /* when memory and feed were last looked at */
+    uint64_t looked;           /* when memory and loader were last looked at */
     double validation_seconds; /* in all */
     size_t validations;
     uint64_t sampled;         /* the iteration of the last samples */
@@ -74,7 +74,8 @@ struct trainer {
     struct error *error;
 };
 
-/* Reads feed_next, trains on it and records what came out. False: the run fails, *error is set. */
+/* Reads data_loader_next, trains on it and records what came out. False: the run fails, *error is
+ * set. */
 bool trainer_iterate(struct trainer *trainer, bool *epoch_over);
 
 /* After an iteration's last batch of an epoch: validation, schedule. */
@@ -93,7 +94,7 @@ bool trainer_save(struct trainer *trainer, struct error *error);
  * written is noted as lost. */
 void trainer_save_samples(struct trainer *trainer);
 
-/* Looks at memory and feed, and reports what is amiss. */
+/* Looks at memory and loader, and reports what is amiss. */
 void trainer_look_around(struct trainer *trainer);
 
 /* In resume_work.c: finds the checkpoint and the iteration from which a resumed run goes on; then,

@@ -3,9 +3,9 @@
 #include "session/run/checkpoint.h"
 
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/host.h"
-#include "base/output_file.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
+#include "base/host/host.h"
 #include "session/config/settings.h"
 #include "session/files/computed_with.h"
 #include "session/files/run_files.h"
@@ -53,7 +53,7 @@ static bool set_out(struct trainer *trainer)
     trainer->now.loss_discriminator = trainer->now.loss_l1 = NAN;
     trainer->now.pixel_accuracy = NAN;
     trainer->schedule = settings_schedule(&run->config, prepared->iterations);
-    trainer->schedule_state = schedule_begin();
+    trainer->lr_schedule_state = lr_schedule_begin();
     trainer->now.learning_rate = trainer->schedule.learning_rate;
     return loss_meter_create(&trainer->meter, run->config.average_loss, trainer->error);
 }
@@ -189,7 +189,7 @@ static void warn_of_swap(struct trainer *trainer)
     struct finding finding = {.kind = FINDING_MEMORY,
                               .iteration = trainer->moment.iteration,
                               .epoch = trainer->moment.epoch};
-    forecast_swap_words(forecast, trainer->run->config.batch, finding.text, sizeof finding.text);
+    forecast_swap_text(forecast, trainer->run->config.batch, finding.text, sizeof finding.text);
     if (forecast->swaps)
         trainer_find(trainer, &finding);
 }
@@ -198,7 +198,7 @@ static enum run_status live(struct trainer *trainer)
 {
     const struct run *run = trainer->run;
     uint64_t first = 0;
-    host_process_forget_peak();
+    host_process_reset_peak();
     if (run->resumes && !resume_look(trainer, &first))
         return RUN_REFUSED;
     if (!prepare(&trainer->prepared, &run->config, first, trainer->error))

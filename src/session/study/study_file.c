@@ -2,10 +2,10 @@
  * appends the vote, and replaces the file as a whole. */
 #include "session/study/study_file.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "base/output_file.h"
 
 #include <fcntl.h>
 #include <libgen.h>

@@ -7,7 +7,7 @@
 #ifndef TINCA_SESSION_STUDY_STUDY_FILE_H
 #define TINCA_SESSION_STUDY_STUDY_FILE_H
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "session/study/study.h"
 
 #include <stdbool.h>

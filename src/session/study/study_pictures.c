@@ -2,7 +2,7 @@
  * too. */
 #include "session/study/study_pictures.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 #include "data/formats/image_file.h"
 #include "data/formats/scan.h"
@@ -104,7 +104,7 @@ static bool read_pictures(struct study_pictures *pictures, struct study *study,
         const char *folder = image->generated ? folders->generated_path : folders->real_path;
         char *path = file_join(folder, names->name[image->source]);
         snprintf(image->name, sizeof image->name, "%s", names->name[image->source]);
-        read = path ? image_read(&pictures->images[i], path, 3, error)
+        read = path ? image_file_read(&pictures->images[i], path, 3, error)
                     : error_set_memory(error, "a path", 0);
         free(path);
     }

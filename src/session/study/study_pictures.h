@@ -7,8 +7,8 @@
 #ifndef TINCA_SESSION_STUDY_STUDY_PICTURES_H
 #define TINCA_SESSION_STUDY_STUDY_PICTURES_H
 
+#include "base/threads/background_job.h"
 #include "data/images/image.h"
-#include "session/measure/errand.h"
 #include "session/model/evaluate.h"
 #include "session/record/run.h"
 #include "session/study/study.h"
@@ -41,8 +41,8 @@ bool study_pictures_of_run(struct study_pictures *pictures, struct study *study,
                            struct error *error);
 
 /* The inputs and results of study_pictures_of_run for a run's folder in a background job. `study`
- * starts as for study_pictures_of_run. The caller keeps the job alive until errand_finish returns,
- * and owns the pictures. */
+ * starts as for study_pictures_of_run. The caller keeps the job alive until background_job_finish
+ * returns, and owns the pictures. */
 struct study_job {
     char directory[512];
     size_t threads, wanted;
@@ -51,7 +51,7 @@ struct study_job {
 };
 
 /* Starts the job in a thread. Returns NULL with an error if that fails. */
-struct errand *study_pictures_start(struct study_job *job, struct error *error);
+struct background_job *study_pictures_start(struct study_job *job, struct error *error);
 
 /* Chooses and reads the pictures of a study from the PNG and JPEG files of two folders. Files with
  * the same name, apart from the extension, count as the same scene. Pictures of different sizes are

@@ -1,8 +1,8 @@
 /* Makes the pictures of a run. All pairs of its validation data are computed in order, because the
  * generator's noise depends on a pair's number, and the chosen ones are stored. */
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
-#include "data/loader/feed.h"
+#include "data/loader/data_loader.h"
 #include "session/model/evaluate.h"
 #include "session/model/picture.h"
 #include "session/record/run_open.h"
@@ -70,7 +70,7 @@ static const char *spec_of(const struct maker *maker)
 static bool open_data(struct maker *maker, struct error *error)
 {
     const struct shape input = maker->model.network->input;
-    const struct dataset_wish wish = {input.channels, input.height, input.width};
+    const struct dataset_request wish = {input.channels, input.height, input.width};
     maker->dataset = dataset_open(spec_of(maker), "test", &wish, error);
     if (!maker->dataset)
         return false;
@@ -118,7 +118,7 @@ static void compare_with_training(struct maker *maker)
 {
     struct study *study = maker->study;
     const struct shape input = maker->model.network->input;
-    const struct dataset_wish wish = {input.channels, input.height, input.width};
+    const struct dataset_request wish = {input.channels, input.height, input.width};
     struct dataset *training = dataset_open(run_config(maker->run)->data, "train", &wish, NULL);
     study->training_known = training;
     for (size_t i = 0; training && i < study->count; i++) {
@@ -131,7 +131,7 @@ static void compare_with_training(struct maker *maker)
 
 /* --- making --- */
 
-static bool make_picture(struct maker *maker, size_t index, const struct feed_batch *batch,
+static bool make_picture(struct maker *maker, size_t index, const struct data_batch *batch,
                          struct error *error)
 {
     const struct study_image *wanted = &maker->study->images[index];
@@ -153,12 +153,12 @@ static bool report_progress(const struct maker *maker, size_t made, struct error
            request->progress(request->context, made, maker->study->count, error);
 }
 
-static bool make_pictures(struct maker *maker, struct feed *feed, struct error *error)
+static bool make_pictures(struct maker *maker, struct data_loader *loader, struct error *error)
 {
-    struct feed_batch batch;
+    struct data_batch batch;
     size_t made = 0;
     for (size_t pair = 0; made < maker->study->count; pair++) {
-        if (!feed_next(feed, &batch, error))
+        if (!data_loader_next(loader, &batch, error))
             return false;
         for (size_t i = 0; i < maker->study->count; i++) {
             if (maker->study->images[i].source != pair)
@@ -172,11 +172,12 @@ static bool make_pictures(struct maker *maker, struct feed *feed, struct error *
 
 static bool go_through_pairs(struct maker *maker, struct error *error)
 {
-    const struct feed_settings settings = {.batch = 1, .normalisation = maker->model.normalisation};
-    struct feed *feed = feed_open(maker->dataset, &settings, error);
-    bool made = feed && study_pictures_create(maker->pictures, maker->study, error) &&
-                make_pictures(maker, feed, error);
-    feed_free(feed);
+    const struct data_loader_settings settings = {.batch = 1,
+                                                  .normalisation = maker->model.normalisation};
+    struct data_loader *loader = data_loader_open(maker->dataset, &settings, error);
+    bool made = loader && study_pictures_create(maker->pictures, maker->study, error) &&
+                make_pictures(maker, loader, error);
+    data_loader_free(loader);
     return made;
 }
 
@@ -220,21 +221,21 @@ bool study_pictures_of_run(struct study_pictures *pictures, struct study *study,
 
 /* --- in the background --- */
 
-static bool work(void *subject, struct errand *errand, struct error *error)
+static bool work(void *subject, struct background_job *background_job, struct error *error)
 {
     struct study_job *job = subject;
     const struct study_run_request request = {.device = "cpu",
                                               .threads = job->threads,
                                               .wanted = job->wanted,
-                                              .progress = errand_progress,
-                                              .context = errand};
+                                              .progress = background_job_progress,
+                                              .context = background_job};
     struct run *run = run_open(job->directory, error);
     bool made = run && study_pictures_of_run(&job->pictures, &job->study, run, &request, error);
     run_free(run);
     return made;
 }
 
-struct errand *study_pictures_start(struct study_job *job, struct error *error)
+struct background_job *study_pictures_start(struct study_job *job, struct error *error)
 {
-    return errand_start(work, job, error);
+    return background_job_start(work, job, error);
 }

@@ -7,7 +7,7 @@
 #include "session/sweep/sweep.h"
 #include "session/config/config_paths.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"

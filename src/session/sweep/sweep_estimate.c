@@ -2,7 +2,7 @@
  * (hundreds), so each estimate searches all of it for the most similar one. */
 #include "session/sweep/sweep_estimate.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"

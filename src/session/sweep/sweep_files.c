@@ -2,7 +2,7 @@
  * several processes may work on one sweep. A cell's folder is locked like the folder of a run. */
 #include "session/sweep/sweep_files.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"

@@ -6,7 +6,7 @@
  */
 #include "session/sweep/sweep_grid.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"

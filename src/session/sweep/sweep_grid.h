@@ -13,7 +13,7 @@
 #define TINCA_SESSION_SWEEP_SWEEP_GRID_H
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "session/config/config.h"
 
 #include <stdbool.h>

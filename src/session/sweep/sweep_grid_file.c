@@ -2,7 +2,7 @@
  * hand. */
 #include "session/sweep/sweep_grid.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/text.h"
 

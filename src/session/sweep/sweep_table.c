@@ -2,11 +2,11 @@
  * lays it out in columns and another as Markdown. */
 #include "session/sweep/sweep_table.h"
 
+#include "base/escape/markdown.h"
+#include "base/escape/visible.h"
 #include "base/language.h"
-#include "base/markdown.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/visible.h"
 
 #include <math.h>
 #include <stdio.h>

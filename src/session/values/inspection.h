@@ -9,7 +9,7 @@
 #define TINCA_SESSION_VALUES_INSPECTION_H
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "engine/devices/profile.h"
 #include "engine/graph/tensor.h"
 #include "engine/plan/plan.h"

@@ -1,7 +1,7 @@
 #include "session/values/run_id.h"
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 
 #include <ctype.h>
 #include <stdbool.h>

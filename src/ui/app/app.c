@@ -47,13 +47,13 @@ void app_end(struct app *app)
     }
     sweep_job_free(&app->shared.sweep);
     if (app->loading)
-        reading_free(app->loading);
+        loading_free(app->loading);
     if (app->others)
         others_free(app->others);
     free(app->loading);
     free(app->others);
     run_list_free(&app->shared.runs);
-    run_list_free(&app->shared.kept);
+    run_list_free(&app->shared.saved_runs);
 }
 
 /* --- screens --- */
@@ -156,7 +156,7 @@ void app_apply_preferences(struct app *app)
     if (app->unicode)
         glyphs_parse_symbols(preferences->symbols, &app->symbols); /* "auto" is none of them */
     app->canvas.glyphs = glyphs_for(app->unicode && app->symbols != SYMBOLS_ASCII);
-    terminal_take_mouse(preferences->mouse);
+    terminal_enable_mouse(preferences->mouse);
     user_settings_share_runs(preferences->shared_runs);
     theme_load(&app->theme, preferences->colours);
     app->canvas.theme = &app->theme;

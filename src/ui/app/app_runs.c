@@ -22,7 +22,8 @@ void app_form_changed(struct app *app)
 
 struct run_entry *app_entry(const struct app *app)
 {
-    const struct run_list *list = app->shared.shown_kept ? &app->shared.kept : &app->shared.runs;
+    const struct run_list *list =
+        app->shared.shown_is_saved ? &app->shared.saved_runs : &app->shared.runs;
     return app->shared.shown < list->count ? &list->entries[app->shared.shown] : NULL;
 }
 
@@ -33,26 +34,27 @@ struct run_entry *app_run_in_front(const struct app *app)
 
 size_t app_run_count(const struct app *app)
 {
-    return app->shared.runs.count + app->shared.kept.count;
+    return app->shared.runs.count + app->shared.saved_runs.count;
 }
 
 struct run_entry *app_run_at(const struct app *app, size_t index)
 {
     if (index < app->shared.runs.count)
         return &app->shared.runs.entries[index];
-    return &app->shared.kept.entries[app->shared.kept.count - 1 - (index - app->shared.runs.count)];
+    return &app->shared.saved_runs
+                .entries[app->shared.saved_runs.count - 1 - (index - app->shared.runs.count)];
 }
 
 void app_show_run(struct app *app, size_t index)
 {
     struct run_entry *entry = app_run_at(app, index);
-    bool kept = run_entry_is_kept(entry);
+    bool kept = run_entry_is_saved(entry);
     if (kept && !entry->run) {
-        reading_open(app, entry, false);
+        loading_open_run(app, entry, false);
         return;
     }
-    app->shared.shown_kept = kept;
-    app->shared.shown = kept ? (size_t)(entry - app->shared.kept.entries) : index;
+    app->shared.shown_is_saved = kept;
+    app->shared.shown = kept ? (size_t)(entry - app->shared.saved_runs.entries) : index;
     app_show(app, SCREEN_RUN);
 }
 
@@ -66,7 +68,7 @@ static void log_start(struct app *app, const struct run_entry *before)
     snprintf(text, sizeof text, _("Run %zu (%s) has begun."),
              (size_t)(entry - app->shared.runs.entries) + 1, entry->config.network);
     log_add(&app->shared.log, ROLE_TEXT, text);
-    log_concerns(&app->shared.log, run_entry_directory(entry));
+    log_set_run_directory(&app->shared.log, run_entry_directory(entry));
 }
 
 /* Starts the run that was just put at the end of the list, if none is on. */
@@ -124,7 +126,7 @@ void app_report_findings(struct app *app, const struct run_entry *entry, size_t 
         struct finding finding;
         run_finding(entry->run, i, &finding);
         app_say(app, ROLE_BAD, "! %s: %s", gettext(finding_kind_words(finding.kind)), finding.text);
-        log_concerns(&app->shared.log, run_entry_directory(entry));
+        log_set_run_directory(&app->shared.log, run_entry_directory(entry));
     }
 }
 
@@ -140,7 +142,7 @@ static void report_trouble(struct app *app, const struct run_entry *entry,
         app_say_error(app, now);
     else if (before->kind == ERROR_SYSTEM)
         app_say(app, ROLE_GOOD, "It can be written again: nothing is lost.");
-    log_concerns(&app->shared.log, run_entry_directory(entry));
+    log_set_run_directory(&app->shared.log, run_entry_directory(entry));
 }
 
 static void take_news_of_sweep(struct app *app)
@@ -179,11 +181,11 @@ static void take_news_of_runs(struct app *app)
                 before_waiting ? N_("Run %zu (%s) is %s. The next one starts.")
                                : N_("Run %zu (%s) is %s."),
                 ended + 1, entry->config.network, language_text(run_entry_status(entry)));
-    log_concerns(&app->shared.log, run_entry_directory(entry));
+    log_set_run_directory(&app->shared.log, run_entry_directory(entry));
     log_start(app, on);
 }
 
-void app_take_news(struct app *app)
+void app_poll_runs(struct app *app)
 {
     take_news_of_runs(app);
     take_news_of_sweep(app);

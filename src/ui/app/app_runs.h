@@ -5,6 +5,6 @@
 struct app;
 
 /* Takes what the runs and the sweep have published, starts what waits, and says what is new. */
-void app_take_news(struct app *app);
+void app_poll_runs(struct app *app);
 
 #endif

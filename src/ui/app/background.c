@@ -14,20 +14,20 @@ bool background_step(struct app *app)
     for (size_t i = 0; i < SCREEN_COUNT; i++)
         if (app->screens[i]->work && app->screens[i]->work(app))
             more = true;
-    reading_step(app);
-    others_greet_step(app);
+    loading_step(app);
+    others_announce_step(app);
     others_step(app);
     return more;
 }
 
-double background_rest(const struct app *app)
+double background_seconds_to_next(const struct app *app)
 {
     double seconds = INFINITY;
     for (size_t i = 0; i < SCREEN_COUNT; i++)
         if (app->screens[i]->busy)
             seconds = fmin(seconds, app->screens[i]->busy(app));
-    if (reading_busy(app) || others_greet_busy(app))
+    if (loading_is_busy(app) || others_announce_busy(app))
         seconds = fmin(seconds, READ_SECONDS);
-    const double others = others_rest(app);
+    const double others = others_seconds_to_next(app);
     return others >= 0 ? fmin(seconds, others) : seconds;
 }

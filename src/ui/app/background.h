@@ -12,6 +12,6 @@ struct app;
 bool background_step(struct app *app);
 
 /* Returns in how many seconds background_step has something to do; INFINITY: after the next key. */
-double background_rest(const struct app *app);
+double background_seconds_to_next(const struct app *app);
 
 #endif

@@ -2,9 +2,9 @@
 
 #include "ui/app/app.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
 #include "base/language.h"
-#include "base/output_file.h"
 #include "ui/terminal/columns.h"
 #include "ui/terminal/draw.h"
 #include "ui/terminal/keys.h"
@@ -40,7 +40,7 @@ static enum dialog_result choose_key(struct dialog *dialog, int key)
             dialog->selected = i;
             return DIALOG_ANSWERED;
         }
-    return DIALOG_STAYS;
+    return DIALOG_OPEN;
 }
 
 /* Up and Down go through the rows; in a row Left and Right change its value. */
@@ -68,7 +68,7 @@ enum dialog_result dialog_key(struct dialog *dialog, int key)
     if (key == UI_ESCAPE)
         return DIALOG_CANCELLED;
     if (dialog->pick_count > 0 && pick_key(dialog, key))
-        return DIALOG_STAYS;
+        return DIALOG_OPEN;
     if (dialog->choice_count > 0)
         return choose_key(dialog, key);
     if (key == UI_ENTER)
@@ -77,7 +77,7 @@ enum dialog_result dialog_key(struct dialog *dialog, int key)
         line_edit_complete_path(&dialog->edit);
     else
         line_edit_key(&dialog->edit, key);
-    return DIALOG_STAYS;
+    return DIALOG_OPEN;
 }
 
 /* The screen is what standard output shows, and a FIFO could wait for its reader for ever. */

@@ -43,7 +43,7 @@ struct dialog {
     void (*edited)(struct app *app);                /* the line, or a pick, has changed; NULL */
 };
 
-enum dialog_result { DIALOG_STAYS, DIALOG_CANCELLED, DIALOG_ANSWERED };
+enum dialog_result { DIALOG_OPEN, DIALOG_CANCELLED, DIALOG_ANSWERED };
 
 /* Opens a dialog; its choices, or its line, are filled in by the caller. */
 struct dialog *dialog_begin(struct app *app, const char *title,

@@ -11,7 +11,7 @@ void exporting_path(const struct app *app, const char *name, char *path, size_t 
     snprintf(path, size, "%s%s%s", folder, folder[0] ? "/" : "", name);
 }
 
-bool exporting_is_on(const struct app *app)
+bool exporting_is_active(const struct app *app)
 {
     return app->shared.export.on;
 }
@@ -28,7 +28,7 @@ void exporting_poll(struct app *app)
         app_say_error(app, &job->error);
 }
 
-void exporting_refuse(struct app *app, const struct error *error)
+void exporting_reopen_dialog(struct app *app, const struct error *error)
 {
     app->dialog.open = true;
     snprintf(app->dialog.note, sizeof app->dialog.note, "%.120s: %.70s", error->why, error->advice);

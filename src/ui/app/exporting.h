@@ -12,12 +12,12 @@ struct error;
 void exporting_path(const struct app *app, const char *name, char *path, size_t size);
 
 /* Returns whether an export is being written. */
-bool exporting_is_on(const struct app *app);
+bool exporting_is_active(const struct app *app);
 
 /* Says how the export has ended, once it has. */
 void exporting_poll(struct app *app);
 
 /* Opens the dialog again, so that the name can be corrected, and says what is wrong with it. */
-void exporting_refuse(struct app *app, const struct error *error);
+void exporting_reopen_dialog(struct app *app, const struct error *error);
 
 #endif

@@ -134,11 +134,11 @@ void frame_draw(struct app *app)
     app->canvas.cursor_row = -1;
     terminal_begin_frame();
     draw_title(app, frame.title);
-    targets_forget(&app->canvas.targets);
+    targets_clear(&app->canvas.targets);
     app_screen(app)->draw(app, frame.body);
     draw_bottom(app, &frame);
     if (app->menu.open || app->dialog.open)
-        targets_forget(&app->canvas.targets);
+        targets_clear(&app->canvas.targets);
     if (app->menu.open)
         menu_draw(app);
     if (app->dialog.open)

@@ -4,7 +4,7 @@
 #include "ui/app/app.h"
 
 #include "base/clock.h"
-#include "base/host.h"
+#include "base/host/host.h"
 #include "base/language.h"
 #include "session/values/run_snapshot.h"
 #include "ui/app/app_runs.h"
@@ -67,7 +67,7 @@ static void key_to_dialog(struct app *app, int key)
     if (app->dialog.edit_key && app->dialog.edit_key(app, key))
         return;
     enum dialog_result result = dialog_key(&app->dialog, key);
-    if (result == DIALOG_STAYS) {
+    if (result == DIALOG_OPEN) {
         if (app->dialog.edited)
             app->dialog.edited(app);
         return;
@@ -89,7 +89,7 @@ static void take_key(struct app *app, int key)
         key_to_dialog(app, key);
     else if (app->menu.open)
         menu_key(app, key);
-    else if (key == UI_ESCAPE && reading_abandon(app))
+    else if (key == UI_ESCAPE && loading_cancel(app))
         app_say(app, ROLE_STRONG, "The run is not read any further.");
     else if (!screen->take_key || !screen->take_key(app, key)) {
         enum action action = keys_find(screen->keys, key);
@@ -106,14 +106,14 @@ static void take_key(struct app *app, int key)
 static void take_click(struct app *app)
 {
     int row, column;
-    terminal_clicked(&row, &column);
+    terminal_click_position(&row, &column);
     const struct target *found = targets_find(&app->canvas.targets, row, column);
     if (!found)
         return;
     for (size_t i = 0; i < found->times; i++)
         take_key(app, found->key);
-    for (size_t i = 0; i < found->then_times; i++)
-        take_key(app, found->then);
+    for (size_t i = 0; i < found->second_times; i++)
+        take_key(app, found->second_key);
 }
 
 static void take_input(struct app *app, int key)
@@ -130,7 +130,7 @@ static void take_input(struct app *app, int key)
 
 static void take_wakes(struct app *app, unsigned wakes)
 {
-    if (wakes & WAKE_GONE)
+    if (wakes & WAKE_HANGUP)
         app->gone = true;
     if (wakes & WAKE_STOP && app->closing != CLOSING_SIGNAL) {
         app_close(app, COMMAND_STOP);
@@ -154,11 +154,11 @@ static double seconds_until(uint64_t then)
 static double rest(const struct app *app, uint64_t tick, bool owed)
 {
     const struct run_list *runs = &app->shared.runs;
-    double seconds = fmin(3600, background_rest(app));
+    double seconds = fmin(3600, background_seconds_to_next(app));
     if (run_list_active(runs) || run_list_waiting(runs) > 0 || owed ||
         sweep_job_is_live(&app->shared.sweep))
         seconds = fmin(seconds, seconds_until(tick));
-    if (exporting_is_on(app))
+    if (exporting_is_active(app))
         seconds = fmin(seconds, EXPORT_SECONDS);
     if (app->message[0] && app->message_until != UINT64_MAX)
         seconds = fmin(seconds, seconds_until(app->message_until) + 0.001);
@@ -185,7 +185,7 @@ static void loop(struct app *app)
         exporting_poll(app);
         busy = background_step(app) && !app->closing;
         if (clock_nanoseconds() >= tick) {
-            app_take_news(app);
+            app_poll_runs(app);
             tick = after(TICK_SECONDS);
         }
         bool owing = owed;
@@ -234,7 +234,7 @@ bool app_run(struct app *app, struct error *error)
     if (app->options->attach)
         others_attach(app);
     else if (!app->message[0])
-        others_greet(app);
+        others_announce(app);
     loop(app);
     if (app->gone)
         carry_on_alone(app);

@@ -31,22 +31,22 @@ static uint64_t after(double seconds)
 static void take_anew(struct app *app, struct run_entry *entry, struct run_read *read)
 {
     app_notify(app, EVENT_RUN_REPLACED, entry);
-    entry->followed = entry->reopens = false;
-    run_entry_take(entry, read);
+    entry->followed = entry->reopen_due = false;
+    run_entry_update(entry, read);
 }
 
 /* Shows what the reader has published by now. */
 static void take_snapshot(struct app *app, struct run_entry *entry)
 {
     const struct run_snapshot before = entry->snapshot;
-    if (!entry->run || entry->reopens)
+    if (!entry->run || entry->reopen_due)
         return;
     run_snapshot(entry->run, &entry->snapshot);
     entry->live = !run_status_is_over(entry->snapshot.status);
     if (entry->snapshot.iteration != before.iteration || entry->snapshot.status != before.status)
         app->shared.runs_changed = true;
     if (entry->followed && entry == app_run_in_front(app))
-        others_tell(app, entry, &before);
+        others_report_changes(app, entry, &before);
 }
 
 static void take_news(struct app *app)
@@ -54,11 +54,11 @@ static void take_news(struct app *app)
     struct other_runs *view = app->others;
     for (size_t i = 0; i < run_reader_ready(view->news); i++) {
         struct run_read *read = run_reader_result(view->news, i);
-        struct run_entry *entry = reading_entry(app, read->directory);
+        struct run_entry *entry = loading_find_entry(app, read->directory);
         if (!entry)
             continue;
         entry->owner = read->owner;
-        memcpy(entry->saved, read->saved, sizeof entry->saved);
+        memcpy(entry->models, read->saved, sizeof entry->models);
         if (read->opened)
             take_anew(app, entry, read);
         else if (entry->run != read->run) /* it was closed meanwhile */
@@ -75,7 +75,7 @@ static void take_news(struct app *app)
 /* One that was stopped or interrupted may have been resumed elsewhere. */
 static bool may_be_on_again(const struct run_entry *entry)
 {
-    return run_entry_is_kept(entry) && !entry->live && entry->peeked &&
+    return run_entry_is_saved(entry) && !entry->live && entry->outline_known &&
            entry->snapshot.status != RUN_DONE;
 }
 
@@ -84,9 +84,9 @@ static void take_probes(struct app *app)
     struct other_runs *view = app->others;
     for (size_t i = 0; i < run_reader_ready(view->probes); i++) {
         const struct run_read *read = run_reader_result(view->probes, i);
-        struct run_entry *entry = read->alive ? reading_entry(app, read->directory) : NULL;
+        struct run_entry *entry = read->alive ? loading_find_entry(app, read->directory) : NULL;
         if (entry && may_be_on_again(entry))
-            entry->live = entry->reopens = true;
+            entry->live = entry->reopen_due = true;
     }
     run_reader_drop(view->probes);
     view->probes = NULL;
@@ -98,7 +98,7 @@ static void take_probes(struct app *app)
 static struct run_entry *in_sight(const struct app *app)
 {
     struct run_entry *entry = app_run_in_front(app);
-    return entry && run_entry_is_kept(entry) ? entry : NULL;
+    return entry && run_entry_is_saved(entry) ? entry : NULL;
 }
 
 static bool any_live(const struct app *app)
@@ -106,8 +106,8 @@ static bool any_live(const struct app *app)
     const struct run_entry *entry = in_sight(app);
     if (app_is_in_front(app, SCREEN_RUN))
         return entry && entry->live;
-    for (size_t i = 0; i < app->shared.kept.count; i++)
-        if (app->shared.kept.entries[i].live)
+    for (size_t i = 0; i < app->shared.saved_runs.count; i++)
+        if (app->shared.saved_runs.entries[i].live)
             return true;
     return false;
 }
@@ -115,16 +115,16 @@ static bool any_live(const struct app *app)
 /* Has what is new read of the run in sight, or of all that are on. */
 static void read_news(struct app *app, const struct run_entry *only)
 {
-    const size_t count = only ? 1 : app->shared.kept.count;
+    const size_t count = only ? 1 : app->shared.saved_runs.count;
     const char **directories = memory_new(count, sizeof *directories, "the list of runs", NULL);
     struct run **runs = memory_new(count, sizeof *runs, "the list of runs", NULL);
     size_t live = 0;
     for (size_t i = 0; directories && runs && i < count; i++) {
-        const struct run_entry *entry = only ? only : &app->shared.kept.entries[i];
+        const struct run_entry *entry = only ? only : &app->shared.saved_runs.entries[i];
         if (!entry->live)
             continue;
         directories[live] = entry->directory;
-        runs[live++] = entry->reopens ? NULL : entry->run;
+        runs[live++] = entry->reopen_due ? NULL : entry->run;
     }
     if (live > 0) /* without a thread it is tried again a little later */
         app->others->news = run_reader_start_open(RUN_DEPTH_NEWS, directories, runs, live, NULL);
@@ -140,9 +140,9 @@ static void probe(struct app *app, const struct run_entry *only)
     size_t count = 0;
     if (only && may_be_on_again(only))
         directories[count++] = only->directory;
-    for (size_t i = 0; !only && i < PROBES && i < app->shared.kept.count; i++) {
-        view->probe = (view->probe + 1) % app->shared.kept.count;
-        const struct run_entry *entry = &app->shared.kept.entries[view->probe];
+    for (size_t i = 0; !only && i < PROBES && i < app->shared.saved_runs.count; i++) {
+        view->probe = (view->probe + 1) % app->shared.saved_runs.count;
+        const struct run_entry *entry = &app->shared.saved_runs.entries[view->probe];
         if (may_be_on_again(entry))
             directories[count++] = entry->directory;
     }
@@ -150,7 +150,7 @@ static void probe(struct app *app, const struct run_entry *only)
         view->probes = run_reader_start(RUN_DEPTH_ALIVE, directories, count, NULL);
 }
 
-double others_rest(const struct app *app)
+double others_seconds_to_next(const struct app *app)
 {
     const struct other_runs *view = app->others;
     const uint64_t now = clock_nanoseconds();
@@ -168,9 +168,9 @@ static void take(struct app *app, double seconds)
         take_probes(app);
     if (view->news && run_reader_wait(view->news, seconds))
         take_news(app);
-    for (size_t i = 0; view->news && i < app->shared.kept.count; i++)
-        if (app->shared.kept.entries[i].live)
-            take_snapshot(app, &app->shared.kept.entries[i]);
+    for (size_t i = 0; view->news && i < app->shared.saved_runs.count; i++)
+        if (app->shared.saved_runs.entries[i].live)
+            take_snapshot(app, &app->shared.saved_runs.entries[i]);
 }
 
 void others_step(struct app *app)
@@ -181,7 +181,7 @@ void others_step(struct app *app)
     if ((!entry && !app_is_in_front(app, SCREEN_RUNS)) || clock_nanoseconds() < view->due)
         return;
     if (!entry)
-        reading_list(app, false);
+        loading_list_runs(app, false);
     if (!view->probes)
         probe(app, entry);
     if (!view->news)
@@ -196,52 +196,52 @@ static void attach(struct app *app)
 {
     struct error error;
     const char *directory = app->options->attach;
-    struct run_entry *entry = reading_entry(app, directory);
-    if (!entry && run_list_keep(&app->shared.kept, directory, &error))
-        entry = reading_entry(app, directory);
+    struct run_entry *entry = loading_find_entry(app, directory);
+    if (!entry && run_list_add_saved(&app->shared.saved_runs, directory, &error))
+        entry = loading_find_entry(app, directory);
     if (entry)
-        reading_open(app, entry, true);
+        loading_open_run(app, entry, true);
     else
         app_say_error(app, &error);
 }
 
 void others_attach(struct app *app)
 {
-    reading_list_then(app, attach);
+    loading_list_runs_then(app, attach);
 }
 
 static void ask_newest(struct app *app)
 {
     const char *directories[GREETED];
     size_t count = 0;
-    for (size_t i = app->shared.kept.count; i-- > 0 && count < GREETED;)
-        directories[count++] = app->shared.kept.entries[i].directory;
+    for (size_t i = app->shared.saved_runs.count; i-- > 0 && count < GREETED;)
+        directories[count++] = app->shared.saved_runs.entries[i].directory;
     if (count > 0)
         app->others->greeting = run_reader_start(RUN_DEPTH_ALIVE, directories, count, NULL);
 }
 
-void others_greet(struct app *app)
+void others_announce(struct app *app)
 {
     const uint64_t from = clock_nanoseconds();
     app->others->greets = true;
-    reading_list(app, false);
-    while (others_greet_busy(app) && clock_seconds(from, clock_nanoseconds()) < GREET_SECONDS) {
+    loading_list_runs(app, false);
+    while (others_announce_busy(app) && clock_seconds(from, clock_nanoseconds()) < GREET_SECONDS) {
         clock_sleep(0.0005);
-        reading_step(app);
-        others_greet_step(app);
+        loading_step(app);
+        others_announce_step(app);
     }
 }
 
-bool others_greet_busy(const struct app *app)
+bool others_announce_busy(const struct app *app)
 {
     return app->others->greets || app->others->greeting;
 }
 
-void others_greet_step(struct app *app)
+void others_announce_step(struct app *app)
 {
     struct other_runs *view = app->others;
     size_t alive = 0;
-    if (view->greets && !reading_is_listing(app)) {
+    if (view->greets && !loading_is_listing(app)) {
         view->greets = false;
         ask_newest(app);
     }

@@ -24,35 +24,37 @@ struct other_runs { /* starts as {0} */
 /* Shows the run that `tinca attach` has named, whoever has it. */
 void others_attach(struct app *app);
 
-/* Looks in the background whether there are runs of other processes; others_greet_step says so. */
-void others_greet(struct app *app);
-void others_greet_step(struct app *app);
-bool others_greet_busy(const struct app *app);
+/* Looks in the background whether there are runs of other processes; others_announce_step says so.
+ */
+void others_announce(struct app *app);
+void others_announce_step(struct app *app);
+bool others_announce_busy(const struct app *app);
 
 void others_free(struct other_runs *view);
 
 /* Takes what is new of those in sight, and has it read again when it is time. */
 void others_step(struct app *app);
 /* In how many seconds it is to be called again; negative: none is in sight. */
-double others_rest(const struct app *app);
+double others_seconds_to_next(const struct app *app);
 
 /* --- others_words.c --- */
 
 /* One line about who has the run that is watched, and how it ended; false: there is nothing to say
  * of it, or no room. */
-bool others_draw(struct app *app, const struct run_entry *entry, struct rect line);
+bool others_draw_line(struct app *app, const struct run_entry *entry, struct rect line);
 
 /* What has changed since `before`, as news. */
-void others_tell(struct app *app, const struct run_entry *entry, const struct run_snapshot *before);
+void others_report_changes(struct app *app, const struct run_entry *entry,
+                           const struct run_snapshot *before);
 
 /* Says who has the run instead of commanding it; false: nobody else has it. */
-bool others_refuse(struct app *app, const struct run_entry *entry);
+bool others_reject_command(struct app *app, const struct run_entry *entry);
 
 /* Asks whether its process is to be stopped, or says why it cannot be from here; false: nobody else
  * has it. */
 bool others_ask_stop(struct app *app, const struct run_entry *entry);
 
 /* "process 4711 on host". Returns `text`. */
-char *others_owner(const struct run_entry *entry, char *text, size_t size);
+char *others_owner_text(const struct run_entry *entry, char *text, size_t size);
 
 #endif

@@ -23,7 +23,7 @@ static char *owner_briefly(const struct run_entry *entry, char *text, size_t siz
     return text;
 }
 
-char *others_owner(const struct run_entry *entry, char *text, size_t size)
+char *others_owner_text(const struct run_entry *entry, char *text, size_t size)
 {
     const struct run_owner *owner = &entry->owner;
     if (owner->process <= 0 || !owner->host[0])
@@ -49,7 +49,7 @@ static void word_live(const struct run_entry *entry, char (*wordings)[WORDING_SI
     char owner[192], brief[64], ago[32];
     const double silence = follow_silence(entry->run);
     const bool begun = silence >= 0 && entry->snapshot.status != RUN_PREPARING;
-    others_owner(entry, owner, sizeof owner);
+    others_owner_text(entry, owner, sizeof owner);
     owner_briefly(entry, brief, sizeof brief);
     silence_text(silence, ago, sizeof ago);
     if (begun && entry->owner.alone) {
@@ -78,7 +78,7 @@ static void word_interrupted(const struct run_entry *entry, char (*wordings)[WOR
     char owner[192];
     const struct run_snapshot *end = &entry->snapshot;
     const unsigned long long from = end->checkpoint_iteration;
-    others_owner(entry, owner, sizeof owner);
+    others_owner_text(entry, owner, sizeof owner);
     snprintf(wordings[2], WORDING_SIZE, "%s", _("! Interrupted; r goes on"));
     if (end->checkpoints == 0) {
         snprintf(wordings[0], WORDING_SIZE,
@@ -98,7 +98,7 @@ static void word_end(const struct run_entry *entry, char (*wordings)[WORDING_SIZ
 {
     char owner[192];
     const char *status = language_text(run_entry_status(entry));
-    others_owner(entry, owner, sizeof owner);
+    others_owner_text(entry, owner, sizeof owner);
     snprintf(wordings[2], WORDING_SIZE, "%s", status);
     if (resume_allows(&entry->snapshot, "", NULL)) {
         snprintf(wordings[0], WORDING_SIZE, _("It is over (%s): %s has let go of it, r goes on"),
@@ -125,7 +125,7 @@ static enum role word(const struct run_entry *entry, char (*wordings)[WORDING_SI
     return entry->snapshot.status == RUN_FAILED ? ROLE_BAD : ROLE_GOOD;
 }
 
-bool others_draw(struct app *app, const struct run_entry *entry, struct rect line)
+bool others_draw_line(struct app *app, const struct run_entry *entry, struct rect line)
 {
     char wordings[WORDINGS][WORDING_SIZE];
     size_t i = 0;
@@ -144,7 +144,7 @@ static void tell_end(struct app *app, const struct run_entry *entry)
 {
     char owner[192], text[480];
     const struct run_snapshot *end = &entry->snapshot;
-    others_owner(entry, owner, sizeof owner);
+    others_owner_text(entry, owner, sizeof owner);
     if (end->status == RUN_INTERRUPTED)
         app_say(app, ROLE_BAD, N_("The run is interrupted: %s is gone without a word. r goes on."),
                 owner);
@@ -153,17 +153,18 @@ static void tell_end(struct app *app, const struct run_entry *entry)
     else
         app_say(app, ROLE_GOOD, N_("The run is %s: %s has let go of it."),
                 language_text(run_entry_status(entry)), owner);
-    log_concerns(&app->shared.log, entry->directory);
+    log_set_run_directory(&app->shared.log, entry->directory);
 }
 
-void others_tell(struct app *app, const struct run_entry *entry, const struct run_snapshot *before)
+void others_report_changes(struct app *app, const struct run_entry *entry,
+                           const struct run_snapshot *before)
 {
     const struct run_snapshot *now = &entry->snapshot;
     char owner[192];
     app_report_findings(app, entry, before->finding_count);
     if (now->status == before->status)
         return;
-    others_owner(entry, owner, sizeof owner);
+    others_owner_text(entry, owner, sizeof owner);
     if (run_status_is_over(now->status))
         tell_end(app, entry);
     else if (now->status == RUN_PAUSED)
@@ -174,13 +175,13 @@ void others_tell(struct app *app, const struct run_entry *entry, const struct ru
 
 /* --- what cannot be done from here --- */
 
-bool others_refuse(struct app *app, const struct run_entry *entry)
+bool others_reject_command(struct app *app, const struct run_entry *entry)
 {
     char owner[192];
     if (!entry || !entry->live)
         return false;
     app_say(app, ROLE_WARNING, N_("Only watched here: the run belongs to %s."),
-            others_owner(entry, owner, sizeof owner));
+            others_owner_text(entry, owner, sizeof owner));
     return true;
 }
 
@@ -200,7 +201,7 @@ bool others_ask_stop(struct app *app, const struct run_entry *entry)
     char owner[192];
     if (!entry || !entry->live)
         return false;
-    others_owner(entry, owner, sizeof owner);
+    others_owner_text(entry, owner, sizeof owner);
     if (!entry->owner.alone) {
         app_say(app, ROLE_WARNING,
                 N_("The run belongs to %s, which has a terminal: stop it there."), owner);

@@ -24,11 +24,11 @@ static void next_x(struct app *app)
     const struct run_entry *entry = app_entry(app);
     const struct series *series = entry && entry->run ? run_series(entry->run) : NULL;
     struct axes *axes = &app->shared.axes;
-    axes->previous_x = series ? curves_known_x(series, axes->x) : axes->x;
+    axes->previous_x = series ? curves_available_x(series, axes->x) : axes->x;
     axes->x = axes->previous_x;
     do
         axes->x = (axes->x + 1) % X_KINDS;
-    while (series && curves_known_x(series, axes->x) != axes->x);
+    while (series && curves_available_x(series, axes->x) != axes->x);
     app_notify(app, EVENT_X_AXIS, NULL);
     app_say(app, ROLE_STRONG, _("Along the x axis: %s."), curve_x_name(axes->x));
 }
@@ -87,7 +87,7 @@ bool plot_act(struct app *app, struct plot_window *window, enum action action)
     else if (action == ACTION_ZOOM_OUT)
         zoom_out(app, window);
     else if (action == ACTION_ZOOM_ALL)
-        plot_window_all(window);
+        plot_window_show_all(window);
     else if (action == ACTION_PAN_LEFT || action == ACTION_PAN_RIGHT)
         pan(app, window, action == ACTION_PAN_LEFT ? -0.25 : 0.25);
     else
@@ -110,7 +110,7 @@ bool plot_move_cursor(struct plot_window *window, enum action action)
         }
     if (action != ACTION_FIRST && action != ACTION_LAST)
         return false;
-    plot_window_put_cursor(window,
+    plot_window_set_cursor(window,
                            action == ACTION_FIRST ? window->extent.first : window->extent.last);
     return true;
 }

@@ -5,15 +5,15 @@
 
 #include <stdio.h>
 
-struct run_entry *questions_target(const struct app *app)
+struct run_entry *questions_target_run(const struct app *app)
 {
     struct run_entry *entry = app_entry(app);
-    return entry && run_entry_is_on(entry) ? entry : run_list_active(&app->shared.runs);
+    return entry && run_entry_is_active(entry) ? entry : run_list_active(&app->shared.runs);
 }
 
-bool questions_send(struct app *app, enum run_command command, double value)
+bool questions_send_command(struct app *app, enum run_command command, double value)
 {
-    struct run_entry *entry = questions_target(app);
+    struct run_entry *entry = questions_target_run(app);
     if (entry && run_send(entry->run, command, value))
         return true;
     app_say(app, ROLE_WARNING, entry ? "The run is busy; try again." : N_("No run is on."));
@@ -27,13 +27,13 @@ static void answer_stop(struct app *app, size_t choice)
     static const enum run_command commands[] = {COMMAND_STOP_AT_EPOCH, COMMAND_STOP};
     static const char *const words[] = {N_("It stops when this epoch is done, and is saved."),
                                         N_("It stops after this iteration, and is saved.")};
-    if (choice < 2 && questions_send(app, commands[choice], 0))
+    if (choice < 2 && questions_send_command(app, commands[choice], 0))
         app_say(app, ROLE_GOOD, "%s", gettext(words[choice]));
 }
 
 void ask_stop(struct app *app)
 {
-    if (!questions_target(app)) {
+    if (!questions_target_run(app)) {
         app_say(app, ROLE_WARNING, "No run is on: there is nothing to stop.");
         return;
     }

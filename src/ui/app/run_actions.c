@@ -21,7 +21,7 @@ static bool is_run(const struct app *app, size_t index)
 
 static bool is_being_read(struct app *app, const struct run_entry *entry)
 {
-    const bool unread = entry && reading_is_unread(entry);
+    const bool unread = entry && loading_is_unread(entry);
     if (unread)
         app_say(app, ROLE_WARNING, _("This run is still being read; try again in a moment."));
     return unread;
@@ -29,7 +29,7 @@ static bool is_being_read(struct app *app, const struct run_entry *entry)
 
 /* --- a name --- */
 
-struct run_entry *run_subject(const struct app *app)
+struct run_entry *run_actions_subject(const struct app *app)
 {
     for (size_t i = 0; i < app_run_count(app); i++) {
         const char *directory = run_entry_directory(app_run_at(app, i));
@@ -43,7 +43,7 @@ static void answer_rename(struct app *app, size_t choice)
 {
     struct error error;
     struct dialog *dialog = &app->dialog;
-    struct run_entry *entry = run_subject(app);
+    struct run_entry *entry = run_actions_subject(app);
     (void)choice;
     if (!run_name_write(app->shared.subject, dialog->edit.text, &error)) {
         dialog->open = true;
@@ -103,12 +103,12 @@ static struct run_config settings_of(const struct run_entry *entry)
     return config;
 }
 
-void run_clone(struct app *app, size_t index)
+void run_actions_clone(struct app *app, size_t index)
 {
     const struct run_entry *entry = is_run(app, index) ? app_run_at(app, index) : NULL;
     if (is_being_read(app, entry))
         return;
-    if (!entry || (run_entry_is_kept(entry) && entry->refused)) {
+    if (!entry || (run_entry_is_saved(entry) && entry->refused)) {
         app_say(app, ROLE_WARNING, _("There are no settings to take over."));
         return;
     }
@@ -118,10 +118,10 @@ void run_clone(struct app *app, size_t index)
     app_show(app, SCREEN_SETUP);
     if (entry->imported[0])
         app_say(app, ROLE_GOOD, _("The form holds what the log of run %s tells; choose the rest."),
-                runs_called(entry));
+                runs_display_name(entry));
     else
         app_say(app, ROLE_GOOD, _("The form holds all settings of run %s: r runs them."),
-                runs_id(entry)[0] ? runs_called(entry) : entry->config.network);
+                runs_id(entry)[0] ? runs_display_name(entry) : entry->config.network);
 }
 
 /* --- deletion --- */
@@ -146,20 +146,20 @@ static size_t choose_doomed(struct app *app, size_t index)
 {
     const size_t marked = marked_count(app);
     for (size_t i = 0; i < app_run_count(app); i++)
-        app_run_at(app, i)->doomed = marked > 0 ? is_marked(app, i) : i == index;
+        app_run_at(app, i)->deletion_candidate = marked > 0 ? is_marked(app, i) : i == index;
     return marked;
 }
 
 static void forget(struct app *app, struct run_entry *entry)
 {
-    bool kept = run_entry_is_kept(entry);
-    struct run_list *list = kept ? &app->shared.kept : &app->shared.runs;
+    bool kept = run_entry_is_saved(entry);
+    struct run_list *list = kept ? &app->shared.saved_runs : &app->shared.runs;
     size_t place = (size_t)(entry - list->entries);
     app_notify(app, EVENT_RUN_REMOVED, entry);
     if (entry == app_entry(app))
         app->shared.shown = SIZE_MAX;
-    run_list_forget(list, place);
-    if (app->shared.shown_kept == kept && app->shared.shown != SIZE_MAX &&
+    run_list_drop(list, place);
+    if (app->shared.shown_is_saved == kept && app->shared.shown != SIZE_MAX &&
         app->shared.shown > place)
         app->shared.shown--;
     app->shared.runs_changed = true;
@@ -169,7 +169,7 @@ static void forget(struct app *app, struct run_entry *entry)
 
 static bool may_resume(const struct run_entry *entry, struct error *error)
 {
-    if (run_entry_is_kept(entry) && entry->refused) {
+    if (run_entry_is_saved(entry) && entry->refused) {
         *error = entry->error;
         return false;
     }
@@ -193,7 +193,7 @@ static void forget_resumed(struct app *app, const char *directory)
     }
 }
 
-void run_go_on(struct app *app, size_t index)
+void run_actions_resume(struct app *app, size_t index)
 {
     struct error error;
     struct run_entry *entry = is_run(app, index) ? app_run_at(app, index) : NULL;
@@ -204,7 +204,7 @@ void run_go_on(struct app *app, size_t index)
                 entry ? _("This run has not begun.") : _("There is no run to go on with."));
         return;
     }
-    if (is_being_read(app, entry) || others_refuse(app, entry))
+    if (is_being_read(app, entry) || others_reject_command(app, entry))
         return;
     snprintf(directory, sizeof directory, "%s", there);
     if (!may_resume(entry, &error) ||
@@ -232,7 +232,7 @@ static void answer_delete(struct app *app, size_t choice)
     if (choice != 1) /* to keep them is offered first */
         return;
     for (size_t i = app_run_count(app); good && i-- > 0;)
-        if (app_run_at(app, i)->doomed) {
+        if (app_run_at(app, i)->deletion_candidate) {
             good = delete_one(app, app_run_at(app, i), &error);
             deleted += good;
         }
@@ -246,8 +246,9 @@ static void answer_delete(struct app *app, size_t choice)
 static bool check(const struct run_entry *entry, struct run_removal *removal, struct error *error)
 {
     const char *directory = run_entry_directory(entry);
-    if (run_entry_is_on(entry))
-        return error_set(error, ERROR_USAGE, runs_called(entry), "s stops it", "this run is on");
+    if (run_entry_is_active(entry))
+        return error_set(error, ERROR_USAGE, runs_display_name(entry), "s stops it",
+                         "this run is on");
     return run_remove_check(directory, removal, error);
 }
 
@@ -255,7 +256,7 @@ static bool check(const struct run_entry *entry, struct run_removal *removal, st
 static bool check_doomed(const struct app *app, struct run_removal *removal, struct error *error)
 {
     for (size_t i = 0; i < app_run_count(app); i++)
-        if (app_run_at(app, i)->doomed && !check(app_run_at(app, i), removal, error))
+        if (app_run_at(app, i)->deletion_candidate && !check(app_run_at(app, i), removal, error))
             return false;
     return true;
 }
@@ -283,7 +284,7 @@ static void ask_delete(struct app *app, size_t index)
         snprintf(dialog->text, sizeof dialog->text,
                  _("1 run, %.64s, with its curves and models, %.1f MB in %zu files, would be lost "
                    "for good."),
-                 runs_called(app_run_at(app, index)), megabytes, removal.files);
+                 runs_display_name(app_run_at(app, index)), megabytes, removal.files);
     dialog_offer(dialog, 'k', 'n', _("keep"));
     dialog_offer(dialog, 'd', 'y', _("delete"));
 }
@@ -292,7 +293,8 @@ static void ask_delete(struct app *app, size_t index)
 static void drop(struct app *app, size_t index)
 {
     if (run_list_remove(&app->shared.runs, index)) {
-        if (!app->shared.shown_kept && app->shared.shown > index && app->shared.shown != SIZE_MAX)
+        if (!app->shared.shown_is_saved && app->shared.shown > index &&
+            app->shared.shown != SIZE_MAX)
             app->shared.shown--;
         app_say(app, ROLE_GOOD, _("It was dropped from the queue."));
     } else
@@ -306,7 +308,7 @@ void ask_run_removal(struct app *app, size_t index)
         app_say(app, ROLE_WARNING, _("There is no run to delete."));
     else if (marked_count(app) == 0 && !run_entry_directory(app_run_at(app, index)))
         drop(app, index);
-    else if (exporting_is_on(app))
+    else if (exporting_is_active(app))
         app_say(app, ROLE_WARNING, _("An export is still being written; try again after it."));
     else
         ask_delete(app, index);

@@ -10,14 +10,14 @@ struct run_entry;
 
 /* The run that the question in sight is about (table.subject), or NULL when it has gone. Lists may
  * change their order while a question stands. */
-struct run_entry *run_subject(const struct app *app);
+struct run_entry *run_actions_subject(const struct app *app);
 
 /* `index` is one of app_run_at, or app_run_count: there is none. */
 void ask_run_name(struct app *app, size_t index);
-void run_clone(struct app *app, size_t index);
+void run_actions_clone(struct app *app, size_t index);
 
 /* Goes on with a run that is not complete: it becomes one of this sitting, and waits its turn. */
-void run_go_on(struct app *app, size_t index);
+void run_actions_resume(struct app *app, size_t index);
 
 /* Drops a run that waits from the queue; else asks whether the marked runs in sight, or without
  * marks this one, are to be deleted. */

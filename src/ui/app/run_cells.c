@@ -2,7 +2,7 @@
  * are empty until it is read. */
 #include "ui/app/run_cells.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "session/config/config_paths.h"
 #include "ui/app/app.h"
@@ -43,12 +43,12 @@ const char *runs_heading(enum runs_column column)
 
 const char *runs_id(const struct run_entry *entry)
 {
-    if (run_entry_is_kept(entry))
+    if (run_entry_is_saved(entry))
         return file_base_name(entry->directory);
     return entry->run ? run_facts(entry->run)->id : "";
 }
 
-const char *runs_called(const struct run_entry *entry)
+const char *runs_display_name(const struct run_entry *entry)
 {
     return entry->name[0] ? entry->name : runs_id(entry);
 }
@@ -63,7 +63,7 @@ static void begun_text(const struct run_entry *entry, char *text, size_t size)
 
 static bool is_started(const struct run_entry *entry)
 {
-    return (entry->run || entry->peeked) && entry->snapshot.iterations > 0;
+    return (entry->run || entry->outline_known) && entry->snapshot.iterations > 0;
 }
 
 static bool has_top1(const struct run_entry *entry)
@@ -101,12 +101,12 @@ static void figure_text(const struct run_entry *entry, enum runs_column column, 
         snprintf(text, size, "%.3g", now->ms_per_image_median);
 }
 
-bool runs_is_figure(enum runs_column column)
+bool runs_is_numeric(enum runs_column column)
 {
     return columns[column].right && column != RUNS_NUMBER;
 }
 
-const char *runs_words(const struct run_entry *entry, enum runs_column column)
+const char *runs_text(const struct run_entry *entry, enum runs_column column)
 {
     switch (column) {
     case RUNS_MARK:
@@ -132,27 +132,28 @@ char *runs_cell(const struct app *app, size_t index, enum runs_column column, ch
                 size_t size)
 {
     const struct run_entry *entry = app_run_at(app, index);
-    bool blank = run_entry_is_kept(entry) && !entry->peeked; /* its settings are not known */
+    bool blank =
+        run_entry_is_saved(entry) && !entry->outline_known; /* its settings are not known */
     text[0] = '\0';
     if (column == RUNS_BEGUN)
         begun_text(entry, text, size);
-    else if (column == RUNS_NUMBER && !run_entry_is_kept(entry))
+    else if (column == RUNS_NUMBER && !run_entry_is_saved(entry))
         snprintf(text, size, "%zu", index + 1);
     else if (blank && column == RUNS_NETWORK)
         snprintf(text, size, "%s", runs_id(entry));
     else if (column == RUNS_DATA && !blank)
         config_short_value("data", entry->config.data, text, size);
     else if (column <= RUNS_STATUS || !blank) {
-        const char *words = runs_words(entry, column);
+        const char *words = runs_text(entry, column);
         if (words)
             snprintf(text, size, "%s", words);
-        else if (runs_is_figure(column))
+        else if (runs_is_numeric(column))
             figure_text(entry, column, text, size);
     }
     return text;
 }
 
-double runs_figure(const struct run_entry *entry, enum runs_column column)
+double runs_value(const struct run_entry *entry, enum runs_column column)
 {
     const struct run_snapshot *now = &entry->snapshot;
     switch (column) {

@@ -37,11 +37,11 @@ const char *runs_heading(enum runs_column column);
 char *runs_cell(const struct app *app, size_t index, enum runs_column column, char *text,
                 size_t size);
 /* Returns whether a column holds figures, by which it is sorted; the others hold words. */
-bool runs_is_figure(enum runs_column column);
+bool runs_is_numeric(enum runs_column column);
 /* Returns the figure in a column of figures; NaN: unknown. */
-double runs_figure(const struct run_entry *entry, enum runs_column column);
+double runs_value(const struct run_entry *entry, enum runs_column column);
 /* Returns the words in a column of words, or NULL for other columns. */
-const char *runs_words(const struct run_entry *entry, enum runs_column column);
+const char *runs_text(const struct run_entry *entry, enum runs_column column);
 
 /* Returns whether every word of the search (shared.runs_search) occurs in the run's line, its ID or
  * its name. */
@@ -50,6 +50,6 @@ bool runs_match(const struct app *app, size_t index);
 /* Returns the run's ID; "": it has not begun. */
 const char *runs_id(const struct run_entry *entry);
 /* Returns the run's name, or its ID if it has none. */
-const char *runs_called(const struct run_entry *entry);
+const char *runs_display_name(const struct run_entry *entry);
 
 #endif

@@ -1,7 +1,7 @@
 #include "ui/app/run_loading.h"
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/history/run_listing.h"
@@ -18,7 +18,7 @@ enum { BATCH = 64 }; /* outlines that one thread reads */
  * a wait. */
 static const double OUTLINES_SECONDS = 0.008, WHOLE_SECONDS = 0.1, SETTLE_SECONDS = 2;
 
-void reading_free(struct run_loading *view)
+void loading_free(struct run_loading *view)
 {
     run_listing_drop(view->listing);
     run_reader_drop(view->outlines);
@@ -27,24 +27,24 @@ void reading_free(struct run_loading *view)
     *view = (struct run_loading){0};
 }
 
-bool reading_is_unread(const struct run_entry *entry)
+bool loading_is_unread(const struct run_entry *entry)
 {
-    return run_entry_is_kept(entry) && !entry->peeked && !entry->refused;
+    return run_entry_is_saved(entry) && !entry->outline_known && !entry->refused;
 }
 
-bool reading_any_unread(const struct app *app)
+bool loading_any_unread(const struct app *app)
 {
-    for (size_t i = 0; i < app->shared.kept.count; i++)
-        if (reading_is_unread(&app->shared.kept.entries[i]))
+    for (size_t i = 0; i < app->shared.saved_runs.count; i++)
+        if (loading_is_unread(&app->shared.saved_runs.entries[i]))
             return true;
     return false;
 }
 
-struct run_entry *reading_entry(struct app *app, const char *directory)
+struct run_entry *loading_find_entry(struct app *app, const char *directory)
 {
-    for (size_t i = app->shared.kept.count; i-- > 0;)
-        if (strcmp(app->shared.kept.entries[i].directory, directory) == 0)
-            return &app->shared.kept.entries[i];
+    for (size_t i = app->shared.saved_runs.count; i-- > 0;)
+        if (strcmp(app->shared.saved_runs.entries[i].directory, directory) == 0)
+            return &app->shared.saved_runs.entries[i];
     return NULL; /* it was deleted, or goes on in this session */
 }
 
@@ -63,8 +63,8 @@ static void take_listing(struct app *app)
         found->changed.tv_nsec != view->changed.tv_nsec)
         view->settles = clock_nanoseconds() + (uint64_t)(SETTLE_SECONDS * 1e9);
     view->changed = found->changed;
-    if (found->ids && !run_list_add_kept(&app->shared.kept, &app->shared.runs, found->home,
-                                         found->ids, found->count, &error))
+    if (found->ids && !run_list_add_saved_ids(&app->shared.saved_runs, &app->shared.runs,
+                                              found->home, found->ids, found->count, &error))
         app_say_error(app, &error);
     app->shared.runs_changed = app->shared.runs_changed || found->ids;
     view->listed = true;
@@ -73,7 +73,7 @@ static void take_listing(struct app *app)
     view->listing = NULL;
 }
 
-void reading_list(struct app *app, bool afresh)
+void loading_list_runs(struct app *app, bool afresh)
 {
     struct run_loading *view = app->loading;
     const bool only_changed = !afresh && view->listed && clock_nanoseconds() > view->settles;
@@ -84,7 +84,7 @@ void reading_list(struct app *app, bool afresh)
         take_listing(app);
 }
 
-bool reading_is_listing(const struct app *app)
+bool loading_is_listing(const struct app *app)
 {
     return app->loading->listing;
 }
@@ -93,13 +93,13 @@ bool reading_is_listing(const struct app *app)
 
 static bool is_wanted(const struct run_entry *entry)
 {
-    return reading_is_unread(entry) || (entry->outdated && !entry->run);
+    return loading_is_unread(entry) || (entry->outdated && !entry->run);
 }
 
 static bool any_wanted(const struct app *app)
 {
-    for (size_t i = 0; i < app->shared.kept.count; i++)
-        if (is_wanted(&app->shared.kept.entries[i]))
+    for (size_t i = 0; i < app->shared.saved_runs.count; i++)
+        if (is_wanted(&app->shared.saved_runs.entries[i]))
             return true;
     return false;
 }
@@ -110,9 +110,9 @@ static void take_outlines(struct app *app)
     for (const size_t ready = view->outlines ? run_reader_ready(view->outlines) : 0;
          view->taken < ready; view->taken++) {
         struct run_read *read = run_reader_result(view->outlines, view->taken);
-        struct run_entry *entry = reading_entry(app, read->directory);
+        struct run_entry *entry = loading_find_entry(app, read->directory);
         if (entry && is_wanted(entry))
-            run_entry_take(entry, read);
+            run_entry_update(entry, read);
         app->shared.runs_changed = true;
     }
     if (!view->outlines || !run_reader_done(view->outlines))
@@ -126,15 +126,15 @@ static void begin_outlines(struct app *app)
     struct run_loading *view = app->loading;
     const char *directories[BATCH];
     size_t count = 0;
-    for (size_t i = app->shared.kept.count; i-- > 0 && count < BATCH;)
-        if (is_wanted(&app->shared.kept.entries[i]))
-            directories[count++] = app->shared.kept.entries[i].directory;
+    for (size_t i = app->shared.saved_runs.count; i-- > 0 && count < BATCH;)
+        if (is_wanted(&app->shared.saved_runs.entries[i]))
+            directories[count++] = app->shared.saved_runs.entries[i].directory;
     view->taken = 0;
     if (count > 0) /* without a thread it is tried again a little later */
         view->outlines = run_reader_start(RUN_DEPTH_OUTLINE, directories, count, NULL);
 }
 
-bool reading_outlines(struct app *app)
+bool loading_read_outlines(struct app *app)
 {
     struct run_loading *view = app->loading;
     take_outlines(app);
@@ -196,7 +196,7 @@ static void take_sitting(struct app *app)
         for (size_t n = 0; n < app->shared.runs.count; n++) {
             const char *directory = run_entry_directory(&app->shared.runs.entries[n]);
             if (directory && strcmp(directory, read->directory) == 0)
-                memcpy(app->shared.runs.entries[n].saved, read->saved, sizeof read->saved);
+                memcpy(app->shared.runs.entries[n].models, read->saved, sizeof read->saved);
         }
     }
     run_reader_drop(view->sitting);
@@ -229,11 +229,11 @@ static bool step_then(struct app *app)
         return true;
     const bool wanted = view->outlines_first && any_wanted(app);
     if (!view->listing && wanted)
-        reading_outlines(app);
+        loading_read_outlines(app);
     if (view->listing || wanted || (view->sitting && !run_reader_done(view->sitting)) ||
         !is_in_front(app))
         return false;
-    reading_action *const then = view->then;
+    loading_action *const then = view->then;
     if (view->sitting)
         take_sitting(app);
     end_waiting(app);
@@ -241,30 +241,30 @@ static bool step_then(struct app *app)
     return true;
 }
 
-static void begin_then(struct app *app, reading_action *then, bool outlines_first)
+static void begin_then(struct app *app, loading_action *then, bool outlines_first)
 {
     struct run_loading *view = app->loading;
     const uint64_t from = clock_nanoseconds();
     view->then = then;
     view->outlines_first = outlines_first;
-    reading_list(app, true);
+    loading_list_runs(app, true);
     while (!step_then(app)) {
         if (clock_seconds(from, clock_nanoseconds()) >= WHOLE_SECONDS) {
             say_reading(app, _("Reading the folder of runs ... Esc abandons it."));
             return;
         }
         clock_sleep(0.0005);
-        reading_step(app);
+        loading_step(app);
     }
 }
 
-void reading_list_then(struct app *app, reading_action *then)
+void loading_list_runs_then(struct app *app, loading_action *then)
 {
     begin_waiting(app);
     begin_then(app, then, false);
 }
 
-void reading_all_then(struct app *app, reading_action *then)
+void loading_read_all_then(struct app *app, loading_action *then)
 {
     struct error error;
     begin_waiting(app);
@@ -283,7 +283,7 @@ static void show(struct app *app, struct run_entry *entry)
         app_say_error(app, &entry->error);
         return;
     }
-    app_show_run(app, app_run_count(app) - 1 - (size_t)(entry - app->shared.kept.entries));
+    app_show_run(app, app_run_count(app) - 1 - (size_t)(entry - app->shared.saved_runs.entries));
     if (attached && !entry->live)
         app_say(app, ROLE_STRONG, N_("This run is not on any more: it is %s."),
                 language_text(run_entry_status(entry)));
@@ -297,16 +297,16 @@ static void step_opening(struct app *app)
     if (!view->whole || !run_reader_done(view->whole) || !is_in_front(app))
         return;
     struct run_read *read = run_reader_result(view->whole, 0);
-    struct run_entry *entry = reading_entry(app, read->directory);
+    struct run_entry *entry = loading_find_entry(app, read->directory);
     if (entry && !entry->run)
-        run_entry_take(entry, read);
+        run_entry_update(entry, read);
     app->shared.runs_changed = true;
     end_waiting(app);
     if (entry)
         show(app, entry);
 }
 
-void reading_open(struct app *app, const struct run_entry *entry, bool attached)
+void loading_open_run(struct app *app, const struct run_entry *entry, bool attached)
 {
     struct run_loading *view = app->loading;
     struct error error;
@@ -328,7 +328,7 @@ void reading_open(struct app *app, const struct run_entry *entry, bool attached)
     say_reading(app, text);
 }
 
-bool reading_abandon(struct app *app)
+bool loading_cancel(struct app *app)
 {
     if (!(app->loading->whole || app->loading->then) || !is_in_front(app))
         return false;
@@ -336,7 +336,7 @@ bool reading_abandon(struct app *app)
     return true;
 }
 
-void reading_step(struct app *app)
+void loading_step(struct app *app)
 {
     take_listing(app);
     take_outlines(app);
@@ -344,7 +344,7 @@ void reading_step(struct app *app)
     step_then(app);
 }
 
-bool reading_busy(const struct app *app)
+bool loading_is_busy(const struct app *app)
 {
     const struct run_loading *view = app->loading;
     const bool wanted = (view->whole || view->then) && is_in_front(app);

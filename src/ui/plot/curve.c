@@ -15,7 +15,7 @@ bool curve_reset(struct curve *curve, size_t width, struct error *error)
     if (width > 0)
         memset(curve->columns, 0, width * sizeof *curve->columns);
     curve->width = width;
-    curve->unplaced = 0;
+    curve->nonpositive = 0;
     curve->gap = false;
     return true;
 }
@@ -39,7 +39,7 @@ void curve_add_all(struct curve *curve, long column, const float *values, size_t
 {
     struct curve_column to = {.any = false};
     const char *at = (const char *)values;
-    size_t unplaced = 0;
+    size_t nonpositive = 0;
     bool gap = curve->gap;
     if (column >= 0 && curve->columns[column].any)
         to = curve->columns[column];
@@ -54,12 +54,12 @@ void curve_add_all(struct curve *curve, long column, const float *values, size_t
         to.low = value < to.low ? value : to.low;
         to.high = value > to.high ? value : to.high;
         to.positive = value > 0 && value < to.positive ? value : to.positive;
-        unplaced += value <= 0;
+        nonpositive += value <= 0;
         to.last = value;
         gap = false;
     }
     curve->gap = gap;
-    curve->unplaced += unplaced;
+    curve->nonpositive += nonpositive;
     if (to.any)
         curve->columns[column] = to;
 }
@@ -83,7 +83,7 @@ void curve_range(const struct curve *curve, bool log, double *low, double *high)
 /* The dot row of a value. What has no place on a log axis lies on the lowest row. */
 static long dot_row(const struct axis *y, const struct plot *plot, double value)
 {
-    double place = axis_place(y, value);
+    double place = axis_position(y, value);
     if (isnan(place))
         return 0;
     return lround(fmax(-4, fmin(5, place)) * (double)(plot_height(plot) - 1));
@@ -117,12 +117,12 @@ void curve_draw(const struct curve *curve, const struct axis *y, struct plot *pl
     }
 }
 
-void curve_draw_unplaced(const struct curve *curve, const struct axis *y, struct plot *plot,
-                         uint8_t series)
+void curve_mark_nonpositive(const struct curve *curve, const struct axis *y, struct plot *plot,
+                            uint8_t series)
 {
-    for (size_t i = 0; i < curve->width && y->log && curve->unplaced > 0; i++)
+    for (size_t i = 0; i < curve->width && y->log && curve->nonpositive > 0; i++)
         if (curve->columns[i].any && curve->columns[i].low <= 0)
-            plot_mark(plot, series, (long)i, 0, CURVE_UNPLACED);
+            plot_mark(plot, series, (long)i, 0, CURVE_NONPOSITIVE);
 }
 
 void curve_mark(const struct curve *curve, const struct axis *y, struct plot *plot, uint8_t series,

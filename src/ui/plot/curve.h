@@ -25,17 +25,17 @@ struct curve_column {
 struct curve {
     struct curve_column *columns;
     size_t width, capacity;
-    size_t unplaced; /* values at or below zero, which a logarithmic axis has no place for */
-    bool gap;        /* before the next value */
+    size_t nonpositive; /* values at or below zero, which a logarithmic axis has no place for */
+    bool gap;           /* before the next value */
 };
 
 /* What stands at the foot of a logarithmic plot for values that have no place there. */
-enum { CURVE_UNPLACED = 'v' };
+enum { CURVE_NONPOSITIVE = 'v' };
 
 bool curve_reset(struct curve *curve, size_t width, struct error *error); /* starts as {0} */
 void curve_free(struct curve *curve);
 
-/* The dot column, of `width`, of a place (axis_place's on the x axis); -1: outside 0..1. */
+/* The dot column, of `width`, of a place (axis_position's on the x axis); -1: outside 0..1. */
 long curve_column_at(double place, size_t width);
 /* NaN makes a gap, column -1 is left out. */
 void curve_add(struct curve *curve, long column, float value);
@@ -47,8 +47,8 @@ void curve_add_all(struct curve *curve, long column, const float *values, size_t
 void curve_range(const struct curve *curve, bool log, double *low, double *high);
 void curve_draw(const struct curve *curve, const struct axis *y, struct plot *plot, uint8_t series);
 /* Marks at the foot of a logarithmic plot the columns that hold values without a place. */
-void curve_draw_unplaced(const struct curve *curve, const struct axis *y, struct plot *plot,
-                         uint8_t series);
+void curve_mark_nonpositive(const struct curve *curve, const struct axis *y, struct plot *plot,
+                            uint8_t series);
 /* A character on the curve, at its last value up to `place` (0..1 along the x axis). */
 void curve_mark(const struct curve *curve, const struct axis *y, struct plot *plot, uint8_t series,
                 double place, char mark);

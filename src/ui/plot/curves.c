@@ -19,7 +19,7 @@ double curves_point_x(const struct series_point *point, enum curve_x x)
     return x == X_EPOCH ? (double)point->epoch : (double)point->seconds;
 }
 
-enum curve_x curves_known_x(const struct series *series, enum curve_x wanted)
+enum curve_x curves_available_x(const struct series *series, enum curve_x wanted)
 {
     const size_t count = series_count(series);
     const bool known = count == 0 || !isnan(curves_point_x(&series->points[count - 1], wanted));
@@ -83,7 +83,7 @@ static bool begin_gathering(struct curves *curves, const struct series *series, 
         smoothing_clear(&curves->smoothing);
     curves->series = NULL;
     curves->count = 0;
-    for (enum trace trace = 0; trace < TRACES_TRAINED; trace++)
+    for (enum trace trace = 0; trace < TRACES_PER_ITERATION; trace++)
         if (!curve_reset(&curves->trace[trace], view->traces & TRACE_BIT(trace) ? view->width : 0,
                          error))
             return false;
@@ -94,7 +94,7 @@ static bool begin_gathering(struct curves *curves, const struct series *series, 
 static long column_of(const struct curves *curves, size_t point)
 {
     double x = curves_point_x(&curves->series->points[point], curves->view.x);
-    return curve_column_at(axis_place(&curves->x, x), curves->view.width);
+    return curve_column_at(axis_position(&curves->x, x), curves->view.width);
 }
 
 /* The end of the points from `from` on that share its column. */
@@ -124,7 +124,7 @@ static void gather_chunk(struct curves *curves, size_t count, struct smoothed *s
         for (enum trace trace = 0; trace < TRACES_SMOOTHED; trace++)
             smoothed[trace][i] = (float)state->values[trace];
     }
-    for (enum trace trace = 0; trace < TRACES_TRAINED; trace++) {
+    for (enum trace trace = 0; trace < TRACES_PER_ITERATION; trace++) {
         if (!(curves->view.traces & TRACE_BIT(trace)))
             continue;
         if (trace < TRACES_SMOOTHED)
@@ -142,7 +142,8 @@ static void gather(struct curves *curves)
                             nextafter(curves->x.high, INFINITY));
     if (curves->gathered >= end)
         return;
-    struct smoothed state = smoothing_before(&curves->smoothing, curves->series, curves->gathered);
+    struct smoothed state =
+        smoothing_state_before(&curves->smoothing, curves->series, curves->gathered);
     while (curves->gathered < end) {
         size_t limit = curves->gathered + CHUNK < end ? curves->gathered + CHUNK : end;
         gather_chunk(curves, end_of_column(curves, curves->gathered, limit) - curves->gathered,
@@ -164,8 +165,8 @@ bool curves_update(struct curves *curves, const struct series *series,
     curves->view = *view;
     curves->view.axis = NULL; /* the caller's; curves->x holds what it said */
     curves->count = count;
-    if (!smoothing_take(&curves->smoothing, series, count, error)) {
-        curves_forget(curves);
+    if (!smoothing_extend(&curves->smoothing, series, count, error)) {
+        curves_invalidate(curves);
         return false;
     }
     gather(curves);
@@ -174,13 +175,13 @@ bool curves_update(struct curves *curves, const struct series *series,
 
 void curves_free(struct curves *curves)
 {
-    for (enum trace trace = 0; trace < TRACES_TRAINED; trace++)
+    for (enum trace trace = 0; trace < TRACES_PER_ITERATION; trace++)
         curve_free(&curves->trace[trace]);
     smoothing_free(&curves->smoothing);
     *curves = (struct curves){0};
 }
 
-void curves_forget(struct curves *curves)
+void curves_invalidate(struct curves *curves)
 {
     curves->series = NULL;
     curves->count = curves->gathered = 0;
@@ -249,15 +250,15 @@ double curves_value(const struct curves *curves, enum trace trace, size_t point)
     if (point >= curves->count)
         return NAN;
     if (trace >= TRACES_SMOOTHED)
-        return (double)trace_of_point(&curves->series->points[point], trace);
-    return smoothing_before(&curves->smoothing, curves->series, point + 1).values[trace];
+        return (double)trace_point_value(&curves->series->points[point], trace);
+    return smoothing_state_before(&curves->smoothing, curves->series, point + 1).values[trace];
 }
 
-double curves_validated(const struct curves *curves, enum trace trace, double x)
+double curves_validation_value(const struct curves *curves, enum trace trace, double x)
 {
     const struct series *series = curves->series;
     for (size_t i = series_validation_count(series); i-- > 0;)
         if (curves_x_of_validation(curves, &series->validations[i]) <= x * (1 + 1e-9))
-            return (double)trace_of_validation(&series->validations[i], trace);
+            return (double)trace_validation_value(&series->validations[i], trace);
     return NAN;
 }

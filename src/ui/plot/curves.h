@@ -26,7 +26,7 @@ struct curve_view {
 };
 
 struct curves { /* starts as {0} */
-    struct curve trace[TRACES_TRAINED];
+    struct curve trace[TRACES_PER_ITERATION];
     struct axis x;
     /* what the columns were gathered for, and how far */
     const struct series *series;
@@ -44,7 +44,7 @@ bool curves_update(struct curves *curves, const struct series *series,
                    const struct curve_view *view, struct error *error);
 void curves_free(struct curves *curves);
 /* The series may be another one at the same address: nothing that was gathered holds. */
-void curves_forget(struct curves *curves);
+void curves_invalidate(struct curves *curves);
 
 /* The newest smoothed value; NaN: none yet. */
 double curves_newest(const struct curves *curves, enum trace trace);
@@ -53,7 +53,7 @@ double curves_newest(const struct curves *curves, enum trace trace);
 
 double curves_point_x(const struct series_point *point, enum curve_x x);
 /* `wanted`, or X_ITERATION where the points do not know that: imported runs may have no epochs. */
-enum curve_x curves_known_x(const struct series *series, enum curve_x wanted);
+enum curve_x curves_available_x(const struct series *series, enum curve_x wanted);
 /* Where a series has a point first and last on an x axis of this kind; false: it has none. */
 bool curves_extent(const struct series *series, enum curve_x x, double *first, double *last);
 
@@ -73,7 +73,7 @@ size_t curves_nearest(const struct series *series, enum curve_x x, double value)
 /* Of a point below series_count; NaN: no number, or not taken in yet. */
 double curves_value(const struct curves *curves, enum trace trace, size_t point);
 /* Of the last validation up to a value of the x axis; NaN: none yet. */
-double curves_validated(const struct curves *curves, enum trace trace, double x);
+double curves_validation_value(const struct curves *curves, enum trace trace, double x);
 
 /* --- traces of validations: lines between marks (lines alone where marks would crowd) --- */
 
@@ -82,6 +82,6 @@ void validations_range(const struct curves *curves, enum trace trace, bool log, 
 void validations_draw(const struct curves *curves, enum trace trace, const struct axis *y,
                       struct plot *plot, uint8_t number, char mark);
 /* How many in sight a logarithmic axis has no place for. */
-size_t validations_unplaced(const struct curves *curves, enum trace trace);
+size_t validations_nonpositive(const struct curves *curves, enum trace trace);
 
 #endif

@@ -28,7 +28,7 @@ void plot_axes_draw_y(struct canvas *canvas, struct rect labels, const struct ax
     for (int row = 0; row < labels.rows; row++)
         draw_text(canvas, labels, row, labels.columns - 1, ROLE_RAW, canvas->glyphs->vertical);
     for (size_t i = 0; i < count; i++) {
-        int row = (int)lround((1 - axis_place(y, ticks[i])) * (labels.rows - 1));
+        int row = (int)lround((1 - axis_position(y, ticks[i])) * (labels.rows - 1));
         draw_number(canvas, numbers, row, axis_label(ticks[i], text, sizeof text));
         draw_text(canvas, labels, row, labels.columns - 1, ROLE_RAW, canvas->glyphs->tick_left);
     }
@@ -64,7 +64,7 @@ void plot_axes_draw_x(struct canvas *canvas, struct rect area, const struct axis
     int end = area.columns - (int)columns_of(name) - 1, free_from = 0;
     draw_right(canvas, area, area.rows - 1, ROLE_FAINT, name);
     for (size_t i = 0; i < count; i++) {
-        int column = (int)lround(axis_place(axis, ticks[i]) * (area.columns - 1));
+        int column = (int)lround(axis_position(axis, ticks[i]) * (area.columns - 1));
         int width = (int)strlen(axis_label(ticks[i], text, sizeof text));
         int start = column - width / 2 < 0 ? 0 : column - width / 2;
         if (rule)

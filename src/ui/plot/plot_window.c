@@ -23,7 +23,7 @@ static bool has_points(const struct plot_window *window)
 
 static bool is_in_sight(const struct plot_window *window, double x)
 {
-    double place = axis_place(&window->shown, x);
+    double place = axis_position(&window->shown, x);
     return place >= -1e-9 && place <= 1 + 1e-9;
 }
 
@@ -54,7 +54,7 @@ struct axis plot_window_show(struct plot_window *window, const struct plot_exten
 {
     window->extent = *extent;
     fit(window);
-    double newest = has_points(window) ? axis_place(&window->shown, extent->last) : 0;
+    double newest = has_points(window) ? axis_position(&window->shown, extent->last) : 0;
     window->rested++;
     if (window->zoomed && window->follow && newest > 1 && window->rested >= FOLLOW_REST) {
         /* the faster points come the more room is left for them */
@@ -71,9 +71,9 @@ struct axis plot_window_show(struct plot_window *window, const struct plot_exten
 static double anchor(const struct plot_window *window)
 {
     if (window->cursor_on && is_in_sight(window, window->cursor))
-        return axis_place(&window->shown, window->cursor);
+        return axis_position(&window->shown, window->cursor);
     if (window->extent.live && has_points(window) && is_in_sight(window, window->extent.last))
-        return axis_place(&window->shown, window->extent.last);
+        return axis_position(&window->shown, window->extent.last);
     return 0.5;
 }
 
@@ -99,8 +99,8 @@ bool plot_window_pan(struct plot_window *window, double part)
 {
     if (!window->zoomed)
         return false;
-    double left = axis_place(&window->shown, window->extent.all.low);
-    double right = axis_place(&window->shown, window->extent.all.high) - 1;
+    double left = axis_position(&window->shown, window->extent.all.low);
+    double right = axis_position(&window->shown, window->extent.all.high) - 1;
     part = clamp(part, fmin(left, 0), fmax(right, 0));
     if (fabs(part) < 1e-9)
         return false;
@@ -108,19 +108,19 @@ bool plot_window_pan(struct plot_window *window, double part)
     return true;
 }
 
-void plot_window_all(struct plot_window *window)
+void plot_window_show_all(struct plot_window *window)
 {
     window->zoomed = window->follow = false;
     window->shown = window->extent.all;
 }
 
-void plot_window_put_cursor(struct plot_window *window, double x)
+void plot_window_set_cursor(struct plot_window *window, double x)
 {
     if (!has_points(window) || isnan(x))
         return;
     window->cursor_on = true;
     window->cursor = clamp(x, window->extent.first, window->extent.last);
-    double place = axis_place(&window->shown, window->cursor);
+    double place = axis_position(&window->shown, window->cursor);
     if (isfinite(place) && !is_in_sight(window, window->cursor))
         plot_window_pan(window, place - 0.5);
 }
@@ -128,19 +128,19 @@ void plot_window_put_cursor(struct plot_window *window, double x)
 void plot_window_move_cursor(struct plot_window *window, long columns)
 {
     double steps = window->extent.columns > 1 ? (double)(window->extent.columns - 1) : 1;
-    if (!window->cursor_on || !isfinite(axis_place(&window->shown, window->cursor))) {
-        double newest = has_points(window) ? axis_place(&window->shown, window->extent.last) : 1;
-        plot_window_put_cursor(window, axis_value(&window->shown, clamp(newest, 0, 1)));
+    if (!window->cursor_on || !isfinite(axis_position(&window->shown, window->cursor))) {
+        double newest = has_points(window) ? axis_position(&window->shown, window->extent.last) : 1;
+        plot_window_set_cursor(window, axis_value(&window->shown, clamp(newest, 0, 1)));
         return;
     }
-    double column = round(axis_place(&window->shown, window->cursor) * steps) + (double)columns;
-    plot_window_put_cursor(window, axis_value(&window->shown, column / steps));
+    double column = round(axis_position(&window->shown, window->cursor) * steps) + (double)columns;
+    plot_window_set_cursor(window, axis_value(&window->shown, column / steps));
 }
 
 long plot_window_cursor_column(const struct plot_window *window)
 {
     if (!window->cursor_on || window->extent.columns == 0 || !is_in_sight(window, window->cursor))
         return -1;
-    return lround(axis_place(&window->shown, window->cursor) *
+    return lround(axis_position(&window->shown, window->cursor) *
                   (double)(window->extent.columns - 1));
 }

@@ -38,10 +38,10 @@ struct axis plot_window_show(struct plot_window *window, const struct plot_exten
 bool plot_window_zoom(struct plot_window *window, bool in);
 /* By a part of what is in sight, to the left when negative. False: nothing is there. */
 bool plot_window_pan(struct plot_window *window, double part);
-void plot_window_all(struct plot_window *window);
+void plot_window_show_all(struct plot_window *window);
 
 /* Puts the cursor to a value (within the points), and into sight. */
-void plot_window_put_cursor(struct plot_window *window, double x);
+void plot_window_set_cursor(struct plot_window *window, double x);
 /* By columns; the first time where the newest points in sight are. */
 void plot_window_move_cursor(struct plot_window *window, long columns);
 /* The cursor's column, -1: not in sight. */

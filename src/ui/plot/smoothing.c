@@ -28,8 +28,8 @@ void smoothing_step(struct smoothed *state, const struct series *series, size_t 
         state->values[trace] = series_smooth(state->values[trace], values[trace], index + 1);
 }
 
-bool smoothing_take(struct smoothing *smoothing, const struct series *series, size_t count,
-                    struct error *error)
+bool smoothing_extend(struct smoothing *smoothing, const struct series *series, size_t count,
+                      struct error *error)
 {
     if (smoothing->count == 0)
         smoothing->newest = nothing;
@@ -44,8 +44,8 @@ bool smoothing_take(struct smoothing *smoothing, const struct series *series, si
     return true;
 }
 
-struct smoothed smoothing_before(const struct smoothing *smoothing, const struct series *series,
-                                 size_t index)
+struct smoothed smoothing_state_before(const struct smoothing *smoothing,
+                                       const struct series *series, size_t index)
 {
     if (index == smoothing->count)
         return smoothing->count > 0 ? smoothing->newest : nothing;

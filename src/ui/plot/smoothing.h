@@ -23,14 +23,14 @@ struct smoothing { /* starts as {0} */
 };
 
 /* Takes in the points up to `count`. */
-bool smoothing_take(struct smoothing *smoothing, const struct series *series, size_t count,
-                    struct error *error);
+bool smoothing_extend(struct smoothing *smoothing, const struct series *series, size_t count,
+                      struct error *error);
 void smoothing_clear(struct smoothing *smoothing); /* another series */
 void smoothing_free(struct smoothing *smoothing);
 
 /* What came out before point `index` (<= count), and a step from there over one point. */
-struct smoothed smoothing_before(const struct smoothing *smoothing, const struct series *series,
-                                 size_t index);
+struct smoothed smoothing_state_before(const struct smoothing *smoothing,
+                                       const struct series *series, size_t index);
 void smoothing_step(struct smoothed *state, const struct series *series, size_t index);
 
 #endif

@@ -108,25 +108,25 @@ const float *trace_values(const struct series_point *points, enum trace trace)
     return (const float *)(const void *)((const char *)points + traces[trace].offset);
 }
 
-float trace_of_point(const struct series_point *point, enum trace trace)
+float trace_point_value(const struct series_point *point, enum trace trace)
 {
-    return trace < TRACES_TRAINED ? value_at(point, trace) : NAN;
+    return trace < TRACES_PER_ITERATION ? value_at(point, trace) : NAN;
 }
 
-float trace_of_validation(const struct series_validation *validation, enum trace trace)
+float trace_validation_value(const struct series_validation *validation, enum trace trace)
 {
-    return trace < TRACES_TRAINED ? NAN : value_at(validation, trace);
+    return trace < TRACES_PER_ITERATION ? NAN : value_at(validation, trace);
 }
 
-bool trace_is_contest(const struct series *series)
+bool trace_is_adversarial(const struct series *series)
 {
-    return trace_is_known(series,
-                          TRACE_DISCRIMINATOR); /* it is there from the first iteration on */
+    return trace_has_values(series,
+                            TRACE_DISCRIMINATOR); /* it is there from the first iteration on */
 }
 
-bool trace_is_known(const struct series *series, enum trace trace)
+bool trace_has_values(const struct series *series, enum trace trace)
 {
-    if (trace < TRACES_TRAINED)
+    if (trace < TRACES_PER_ITERATION)
         return series_count(series) > 0 &&
                (traces[trace].runs != CONTESTS || isfinite(value_at(&series->points[0], trace)));
     for (size_t i = 0; i < series_validation_count(series); i++)
@@ -138,6 +138,6 @@ bool trace_is_known(const struct series *series, enum trace trace)
 bool trace_is_possible(const struct series *series, enum trace trace)
 {
     enum runs runs = traces[trace].runs;
-    return runs == ANY || trace_is_known(series, trace) ||
-           (runs == CONTESTS) == trace_is_contest(series);
+    return runs == ANY || trace_has_values(series, trace) ||
+           (runs == CONTESTS) == trace_is_adversarial(series);
 }

@@ -31,7 +31,7 @@ enum trace {
     TRACE_TOP5,
     TRACE_PIXELS,
     TRACES,
-    TRACES_TRAINED = TRACE_VALIDATION,
+    TRACES_PER_ITERATION = TRACE_VALIDATION,
     TRACES_SMOOTHED = TRACE_MEAN /* those before it are smoothed */
 };
 
@@ -52,15 +52,15 @@ enum trace_kind trace_kind(enum trace trace);
 enum role trace_role(enum trace trace);
 
 /* Of a smoothed trace: what it is smoothed from. NaN: there is none. */
-float trace_of_point(const struct series_point *point, enum trace trace);
+float trace_point_value(const struct series_point *point, enum trace trace);
 /* Where the first of many points holds it; the others' lie sizeof(struct series_point) apart. */
 const float *trace_values(const struct series_point *points, enum trace trace);
-float trace_of_validation(const struct series_validation *validation, enum trace trace);
+float trace_validation_value(const struct series_validation *validation, enum trace trace);
 
 /* Two networks are trained against each other. */
-bool trace_is_contest(const struct series *series);
+bool trace_is_adversarial(const struct series *series);
 /* Whether any value of it is there; whether a run of this kind will ever have one. */
-bool trace_is_known(const struct series *series, enum trace trace);
+bool trace_has_values(const struct series *series, enum trace trace);
 bool trace_is_possible(const struct series *series, enum trace trace);
 
 #endif

@@ -34,9 +34,9 @@ enum { PICTURES = sizeof pictures / sizeof *pictures };
 
 static bool is_offered(size_t picture, const struct series *series)
 {
-    enum runs runs = trace_is_contest(series) ? CONTESTS : CLASSIFIERS;
+    enum runs runs = trace_is_adversarial(series) ? CONTESTS : CLASSIFIERS;
     return (pictures[picture].runs == BOTH || pictures[picture].runs == runs) &&
-           trace_is_known(series, pictures[picture].needed);
+           trace_has_values(series, pictures[picture].needed);
 }
 
 /* Another kind of run than the picture was chosen for has others. */
@@ -50,24 +50,24 @@ static size_t offered_from(size_t picture, const struct series *series)
 
 static size_t picture_of(const struct trace_choice *choice, const struct series *series)
 {
-    return is_offered(choice->picture, series) ? choice->picture : offered_from(0, series);
+    return is_offered(choice->curve_set, series) ? choice->curve_set : offered_from(0, series);
 }
 
 unsigned trace_choice_shown(const struct trace_choice *choice, const struct series *series)
 {
     unsigned shown = 0;
-    unsigned wanted = choice->own ? choice->chosen : pictures[picture_of(choice, series)].traces;
+    unsigned wanted = choice->custom ? choice->chosen : pictures[picture_of(choice, series)].traces;
     for (enum trace trace = 0; trace < TRACES; trace++)
-        if (wanted & TRACE_BIT(trace) && trace_is_known(series, trace))
+        if (wanted & TRACE_BIT(trace) && trace_has_values(series, trace))
             shown |= TRACE_BIT(trace);
     return shown;
 }
 
 const char *trace_choice_next(struct trace_choice *choice, const struct series *series)
 {
-    choice->picture = offered_from(choice->own ? 0 : picture_of(choice, series) + 1, series);
-    choice->own = false;
-    return gettext(pictures[choice->picture].name);
+    choice->curve_set = offered_from(choice->custom ? 0 : picture_of(choice, series) + 1, series);
+    choice->custom = false;
+    return gettext(pictures[choice->curve_set].name);
 }
 
 /* --- the list --- */
@@ -88,14 +88,14 @@ size_t trace_list_items(const struct series *series, enum trace items[TRACES])
 
 void trace_list_open(struct trace_choice *choice, const struct series *series, unsigned shown)
 {
-    if (!choice->own) /* also what has no values yet */
+    if (!choice->custom) /* also what has no values yet */
         choice->chosen = shown | pictures[picture_of(choice, series)].traces;
     choice->open = true;
 }
 
 static void toggle(struct trace_choice *choice, enum trace trace)
 {
-    choice->own = true;
+    choice->custom = true;
     choice->chosen ^= TRACE_BIT(trace);
 }
 
@@ -103,7 +103,7 @@ static bool toggle_letter(struct trace_choice *choice, const struct series *seri
                           const enum trace *items, size_t count, int key)
 {
     for (size_t i = 0; i < count; i++)
-        if (trace_letter(items[i], trace_is_contest(series)) == key) {
+        if (trace_letter(items[i], trace_is_adversarial(series)) == key) {
             choice->selected = i;
             toggle(choice, items[i]);
             return true;

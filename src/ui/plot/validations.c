@@ -12,8 +12,8 @@ struct spot {
 static bool spot_of(const struct curves *curves, enum trace trace, size_t index, struct spot *spot)
 {
     const struct series_validation *one = &curves->series->validations[index];
-    spot->place = axis_place(&curves->x, curves_x_of_validation(curves, one));
-    spot->value = (double)trace_of_validation(one, trace);
+    spot->place = axis_position(&curves->x, curves_x_of_validation(curves, one));
+    spot->value = (double)trace_validation_value(one, trace);
     return isfinite(spot->place) && isfinite(spot->value);
 }
 
@@ -71,7 +71,7 @@ void validations_range(const struct curves *curves, enum trace trace, bool log, 
     }
 }
 
-size_t validations_unplaced(const struct curves *curves, enum trace trace)
+size_t validations_nonpositive(const struct curves *curves, enum trace trace)
 {
     struct spot spot;
     size_t count = 0;
@@ -87,7 +87,7 @@ static long dot(double place, size_t dots)
 
 static long dot_row(const struct axis *y, const struct plot *plot, double value)
 {
-    double place = axis_place(y, value);
+    double place = axis_position(y, value);
     return isnan(place) ? 0 : dot(fmax(-1, fmin(2, place)), plot_height(plot));
 }
 
@@ -138,6 +138,6 @@ void validations_draw(const struct curves *curves, enum trace trace, const struc
         bool placed = !y->log || spot.value > 0;
         if (marks || i == last || !placed)
             plot_mark(plot, number, dot(spot.place, plot_width(plot)), dot_row(y, plot, spot.value),
-                      placed ? mark : CURVE_UNPLACED);
+                      placed ? mark : CURVE_NONPOSITIVE);
     }
 }

@@ -31,7 +31,7 @@ static void choose_fields(struct form *form)
 
 static void changed(struct form *form)
 {
-    form->stale = true;
+    form->forecast_stale = true;
     form->edit_error.kind = ERROR_NONE;
     form->problem.kind = ERROR_NONE;
     form->problem_field = FORM_NO_FIELD;
@@ -358,8 +358,8 @@ size_t form_blame(const struct form *form, const struct error *error)
 
 void form_make_forecast(struct form *form)
 {
-    form->stale = false;
-    form->known = false;
+    form->forecast_stale = false;
+    form->forecast_known = false;
     form->problem_field = FORM_NO_FIELD;
     form->problem = (struct error){0};
     if (!config_check(&form->config, &form->problem) ||
@@ -367,7 +367,7 @@ void form_make_forecast(struct form *form)
         form->problem_field = form_blame(form, &form->problem);
         return;
     }
-    form->known = true;
+    form->forecast_known = true;
     if (form->forecast.fits)
         return;
     char need[32], free_bytes[32], advice[96] = N_("choose a smaller network");

@@ -28,8 +28,8 @@ struct form {
     struct line_edit edit;
     struct error edit_error; /* why the text was not taken; kind ERROR_NONE: none */
 
-    bool stale; /* the forecast is of an older configuration */
-    bool known; /* the forecast is there */
+    bool forecast_stale; /* the forecast is of an older configuration */
+    bool forecast_known; /* the forecast is there */
     struct forecast forecast;
     struct error problem; /* why this cannot work; kind ERROR_NONE: it can */
     size_t problem_field; /* which field's fault it is, or FORM_NO_FIELD */

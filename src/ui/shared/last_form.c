@@ -1,7 +1,7 @@
 #include "ui/shared/last_form.h"
 
-#include "base/file.h"
-#include "base/json.h"
+#include "base/files/file.h"
+#include "base/json/json.h"
 #include "base/language.h"
 #include "session/files/run_directory.h"
 

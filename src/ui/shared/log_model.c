@@ -17,7 +17,7 @@ void log_add(struct log *book, enum role role, const char *text)
     snprintf(line->text, sizeof line->text, "%s", text);
 }
 
-void log_concerns(struct log *book, const char *directory)
+void log_set_run_directory(struct log *book, const char *directory)
 {
     if (book->count == 0 || !directory)
         return;

@@ -26,7 +26,7 @@ struct log {
 void log_add(struct log *book, enum role role, const char *text);
 
 /* The newest line concerns the run in this directory; NULL: nothing changes. */
-void log_concerns(struct log *book, const char *directory);
+void log_set_run_directory(struct log *book, const char *directory);
 
 /* The n-th line, oldest first. */
 const struct log_line *log_line(const struct log *book, size_t n);

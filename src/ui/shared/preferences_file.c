@@ -2,8 +2,8 @@
  * "mouse": false}. What is left out has its default. */
 #include "ui/shared/preferences.h"
 
-#include "base/file.h"
-#include "base/json.h"
+#include "base/files/file.h"
+#include "base/json/json.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/config/user_settings.h"

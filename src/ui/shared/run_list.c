@@ -1,6 +1,6 @@
 #include "ui/shared/run_list.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/record/run_open.h"
@@ -33,21 +33,21 @@ bool run_list_resume(struct run_list *list, const struct run_config *config, con
     return true;
 }
 
-bool run_entry_waits(const struct run_entry *entry)
+bool run_entry_is_waiting(const struct run_entry *entry)
 {
-    return !entry->run && !entry->refused && !run_entry_is_kept(entry);
+    return !entry->run && !entry->refused && !run_entry_is_saved(entry);
 }
 
-bool run_entry_is_on(const struct run_entry *entry)
+bool run_entry_is_active(const struct run_entry *entry)
 {
-    return entry->run && !run_entry_is_kept(entry) && !run_status_is_over(entry->snapshot.status);
+    return entry->run && !run_entry_is_saved(entry) && !run_status_is_over(entry->snapshot.status);
 }
 
 const char *run_entry_status(const struct run_entry *entry)
 {
-    if (run_entry_waits(entry))
+    if (run_entry_is_waiting(entry))
         return N_("waiting");
-    if (run_entry_is_kept(entry) && (entry->refused || !entry->peeked))
+    if (run_entry_is_saved(entry) && (entry->refused || !entry->outline_known))
         return entry->refused ? N_("unreadable") : "";
     return run_status_name(entry->refused ? RUN_REFUSED : entry->snapshot.status);
 }
@@ -67,14 +67,14 @@ size_t run_list_step(struct run_list *list)
     size_t ended = list->count;
     for (size_t i = 0; i < list->count; i++) {
         struct run_entry *entry = &list->entries[i];
-        bool was_on = run_entry_is_on(entry);
+        bool was_on = run_entry_is_active(entry);
         if (entry->run)
             run_snapshot(entry->run, &entry->snapshot);
-        if (was_on && !run_entry_is_on(entry))
+        if (was_on && !run_entry_is_active(entry))
             ended = i;
     }
     for (size_t i = 0; i < list->count && !run_list_active(list); i++)
-        if (run_entry_waits(&list->entries[i]))
+        if (run_entry_is_waiting(&list->entries[i]))
             start(&list->entries[i]);
     return ended;
 }
@@ -82,7 +82,7 @@ size_t run_list_step(struct run_list *list)
 struct run_entry *run_list_active(const struct run_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
-        if (run_entry_is_on(&list->entries[i]))
+        if (run_entry_is_active(&list->entries[i]))
             return &list->entries[i];
     return NULL;
 }
@@ -91,13 +91,13 @@ size_t run_list_waiting(const struct run_list *list)
 {
     size_t waiting = 0;
     for (size_t i = 0; i < list->count; i++)
-        waiting += run_entry_waits(&list->entries[i]);
+        waiting += run_entry_is_waiting(&list->entries[i]);
     return waiting;
 }
 
 bool run_list_remove(struct run_list *list, size_t index)
 {
-    if (index >= list->count || !run_entry_waits(&list->entries[index]))
+    if (index >= list->count || !run_entry_is_waiting(&list->entries[index]))
         return false;
     memmove(&list->entries[index], &list->entries[index + 1],
             (list->count - index - 1) * sizeof *list->entries);
@@ -105,7 +105,7 @@ bool run_list_remove(struct run_list *list, size_t index)
     return true;
 }
 
-void run_list_forget(struct run_list *list, size_t index)
+void run_list_drop(struct run_list *list, size_t index)
 {
     run_free(list->entries[index].run);
     memmove(&list->entries[index], &list->entries[index + 1],
@@ -115,7 +115,7 @@ void run_list_forget(struct run_list *list, size_t index)
 
 const char *run_entry_directory(const struct run_entry *entry)
 {
-    if (run_entry_is_kept(entry))
+    if (run_entry_is_saved(entry))
         return entry->directory;
     return entry->run ? run_facts(entry->run)->directory : NULL;
 }
@@ -148,7 +148,7 @@ size_t run_list_started(const struct run_list *list, struct run **runs)
 
 /* --- kept runs --- */
 
-bool run_entry_is_kept(const struct run_entry *entry)
+bool run_entry_is_saved(const struct run_entry *entry)
 {
     return entry->directory[0];
 }
@@ -170,14 +170,14 @@ static const char **known_ids(const struct run_list *kept, const struct run_list
     for (size_t i = 0; ids && i < sitting->count; i++)
         if (sitting->entries[i].run)
             ids[(*count)++] = run_facts(sitting->entries[i].run)->id;
-        else if (run_entry_waits(&sitting->entries[i]) && sitting->entries[i].resumes[0])
+        else if (run_entry_is_waiting(&sitting->entries[i]) && sitting->entries[i].resumes[0])
             ids[(*count)++] = file_base_name(sitting->entries[i].resumes);
     if (ids)
         qsort(ids, *count, sizeof *ids, by_text);
     return ids;
 }
 
-bool run_list_keep(struct run_list *kept, const char *directory, struct error *error)
+bool run_list_add_saved(struct run_list *kept, const char *directory, struct error *error)
 {
     if (!memory_grow(&kept->entries, &kept->capacity, kept->count + 1, sizeof *kept->entries,
                      "the list of runs", error))
@@ -195,8 +195,8 @@ bool run_list_keep(struct run_list *kept, const char *directory, struct error *e
 static bool add_kept(struct run_list *kept, const char *home, const char *id, struct error *error)
 {
     char *directory = file_join(home, id);
-    bool added =
-        directory ? run_list_keep(kept, directory, error) : error_set_memory(error, "a path", 0);
+    bool added = directory ? run_list_add_saved(kept, directory, error)
+                           : error_set_memory(error, "a path", 0);
     free(directory);
     return added;
 }
@@ -206,7 +206,7 @@ static void read_unfinished_again(struct run_list *kept)
 {
     for (size_t i = 0; i < kept->count; i++) {
         struct run_entry *entry = &kept->entries[i];
-        if (!entry->run && entry->peeked && !run_status_is_over(entry->snapshot.status))
+        if (!entry->run && entry->outline_known && !run_status_is_over(entry->snapshot.status))
             entry->outdated = true;
     }
 }
@@ -230,8 +230,8 @@ static bool add_new(struct run_list *kept, const struct run_list *sitting, char 
     return added;
 }
 
-bool run_list_add_kept(struct run_list *kept, const struct run_list *sitting, const char *home,
-                       char *const *ids, size_t count, struct error *error)
+bool run_list_add_saved_ids(struct run_list *kept, const struct run_list *sitting, const char *home,
+                            char *const *ids, size_t count, struct error *error)
 {
     read_unfinished_again(kept);
     return add_new(kept, sitting, ids, count, home, error);
@@ -254,25 +254,25 @@ static void take_run(struct run_entry *entry, struct run *run)
     run_snapshot(run, &entry->snapshot);
 }
 
-void run_entry_take(struct run_entry *entry, struct run_read *read)
+void run_entry_update(struct run_entry *entry, struct run_read *read)
 {
     entry->outdated = false;
-    entry->peeked = read->outlined;
+    entry->outline_known = read->outlined;
     entry->refused = read->error.kind != ERROR_NONE;
     entry->error = read->error;
-    if (entry->peeked) {
+    if (entry->outline_known) {
         take_outline(entry, &read->outline);
         memcpy(entry->name, read->name, sizeof entry->name);
-        memcpy(entry->saved, read->saved, sizeof entry->saved);
+        memcpy(entry->models, read->saved, sizeof entry->models);
     }
     if (read->run)
         take_run(entry, read->run);
     read->run = NULL;
 }
 
-void run_entry_close(struct run_entry *entry)
+void run_entry_unload_curves(struct run_entry *entry)
 {
-    if (!run_entry_is_kept(entry))
+    if (!run_entry_is_saved(entry))
         return;
     run_free(entry->run);
     entry->run = NULL;

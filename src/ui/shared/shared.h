@@ -22,16 +22,16 @@ struct axes {
 };
 
 struct shared {
-    struct preferences preferences; /* in force */
-    struct preferences saved;       /* the contents of the configuration file */
+    struct preferences preferences;       /* in force */
+    struct preferences saved_preferences; /* the contents of the configuration file */
     struct axes axes;
 
     struct form form;
-    uint64_t forecast_at; /* when the forecast is made if form.stale (clock_nanoseconds) */
+    uint64_t forecast_at; /* when the forecast is made if form.forecast_stale (clock_nanoseconds) */
 
     struct run_list runs;         /* of this session */
-    struct run_list kept;         /* saved by earlier sessions or by other processes */
-    bool shown_kept;              /* the run that the run screen shows is one of `kept` */
+    struct run_list saved_runs;   /* saved by earlier sessions or by other processes */
+    bool shown_is_saved;          /* the run that the run screen shows is one of `kept` */
     size_t shown;                 /* its index in that list; SIZE_MAX: none */
     bool runs_changed;            /* the run table has to be sorted again */
     struct line_edit runs_search; /* the words that a run must match to be listed */

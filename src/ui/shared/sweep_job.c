@@ -59,7 +59,7 @@ static bool read_some(struct sweep_job *job)
     return true;
 }
 
-bool sweep_job_learn(struct sweep_job *job)
+bool sweep_job_add_saved_times(struct sweep_job *job)
 {
     if (job->learnt)
         return false;
@@ -94,7 +94,7 @@ bool sweep_job_start(struct sweep_job *job, struct sweep_grid *grid, struct erro
         return false;
     sweep_free(&job->sweep);
     return sweep_create(&job->sweep, grid, error) && take_sweep(job, error) &&
-           sweep_save(&job->sweep, error) && sweep_job_go_on(job, error);
+           sweep_save(&job->sweep, error) && sweep_job_continue(job, error);
 }
 
 bool sweep_job_open(struct sweep_job *job, const char *name, struct error *error)
@@ -105,7 +105,7 @@ bool sweep_job_open(struct sweep_job *job, const char *name, struct error *error
     return sweep_open(&job->sweep, name, error) && take_sweep(job, error);
 }
 
-bool sweep_job_go_on(struct sweep_job *job, struct error *error)
+bool sweep_job_continue(struct sweep_job *job, struct error *error)
 {
     if (job->sweep.count == 0)
         return error_set(error, ERROR_USAGE, _("the sweep"),
@@ -195,7 +195,7 @@ static bool follow_cell(struct sweep_job *job, struct run_list *runs)
 {
     const struct run_entry *entry = entry_of(job->run, runs);
     struct sweep_cell *cell = &job->sweep.cells[job->cell];
-    if (entry && run_entry_is_on(entry)) {
+    if (entry && run_entry_is_active(entry)) {
         job->paused = entry->pause_asked; /* the screen Run can do that, too */
         cell->iteration = entry->snapshot.iteration;
         cell->iterations = entry->snapshot.iterations;

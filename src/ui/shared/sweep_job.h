@@ -34,12 +34,12 @@ bool sweep_job_start(struct sweep_job *job, struct sweep_grid *grid, struct erro
 /* Opens a saved sweep without starting it. Errors: one is on; it cannot be read. */
 bool sweep_job_open(struct sweep_job *job, const char *name, struct error *error);
 /* Starts the open sweep, or goes on with it. Error: none is open. */
-bool sweep_job_go_on(struct sweep_job *job, struct error *error);
+bool sweep_job_continue(struct sweep_job *job, struct error *error);
 /* Starts no more cells; the present one goes on. */
 void sweep_job_stop(struct sweep_job *job);
 
 /* Adds the saved runs to the estimate, once. Returns whether it did so in this call. */
-bool sweep_job_learn(struct sweep_job *job);
+bool sweep_job_add_saved_times(struct sweep_job *job);
 /* Reads the next cell's state and result. Returns whether there are more. */
 bool sweep_job_read(struct sweep_job *job);
 

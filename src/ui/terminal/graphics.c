@@ -23,7 +23,8 @@ static bool is_named(const char *name)
     return name && strcmp(name, "auto") != 0;
 }
 
-bool graphics_possible(const struct graphics_facts *facts, const char *name, struct error *error)
+bool graphics_check_possible(const struct graphics_facts *facts, const char *name,
+                             struct error *error)
 {
     if (!facts->known)
         return error_set(error, ERROR_UNSUPPORTED, "TERM", advice,
@@ -71,7 +72,7 @@ static bool choose_best(const struct graphics_facts *facts, enum graphics *chose
 bool graphics_choose(const struct graphics_facts *facts, const char *name, enum graphics *chosen,
                      struct error *error)
 {
-    if (!graphics_possible(facts, name, error))
+    if (!graphics_check_possible(facts, name, error))
         return false;
     for (int i = 0; is_named(name) && i < GRAPHICS_KINDS; i++)
         if (strcmp(graphics_names[i], name) == 0) {
@@ -129,8 +130,9 @@ static bool write_pixels(struct text *out, enum graphics graphics,
     return true;
 }
 
-bool graphics_show(struct text *out, enum graphics graphics, const struct graphics_facts *facts,
-                   const struct image *image, struct rect area, struct error *error)
+bool graphics_append_picture(struct text *out, enum graphics graphics,
+                             const struct graphics_facts *facts, const struct image *image,
+                             struct rect area, struct error *error)
 {
     bool shown;
     if (graphics <= GRAPHICS_SIXEL)
@@ -140,7 +142,7 @@ bool graphics_show(struct text *out, enum graphics graphics, const struct graphi
     return shown && (!out->failed || error_set_memory(error, "a picture", 0));
 }
 
-const char *graphics_take_away(enum graphics graphics)
+const char *graphics_erase_sequence(enum graphics graphics)
 {
     return graphics == GRAPHICS_KITTY ? "\033_Ga=d,d=A,q=2\033\\" : "";
 }

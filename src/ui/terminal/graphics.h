@@ -2,7 +2,8 @@
  *
  * Four ways, best first: kitty's graphics protocol and sixel show the picture's own pixels; half
  * blocks (halfblock.h) show two pixels a cell, in true colour or in xterm's 256 colours. What a
- * terminal offers is gathered by graphics_look; choosing and encoding are plain functions of it.
+ * terminal offers is gathered by graphics_read_environment; choosing and encoding are plain
+ * functions of it.
  */
 #ifndef TINCA_UI_TERMINAL_GRAPHICS_H
 #define TINCA_UI_TERMINAL_GRAPHICS_H
@@ -35,18 +36,19 @@ struct graphics_facts {
 };
 
 /* What the environment says: $TERM and its terminfo entry, $COLORTERM, $NO_COLOR, the locale. */
-void graphics_look(struct graphics_facts *facts);
+void graphics_read_environment(struct graphics_facts *facts);
 
 /* Asks the open terminal for kitty's protocol, sixel and its cells' size; waits at most a moment.
  * Whatever was typed before is lost. Terminals that would print the question are not asked. */
-void graphics_ask(struct graphics_facts *facts);
+void graphics_query_terminal(struct graphics_facts *facts);
 
 /* What the bytes that a terminal answered say, whatever else is among them. */
-void graphics_take_answer(struct graphics_facts *facts, const char *answer);
+void graphics_parse_reply(struct graphics_facts *facts, const char *answer);
 
 /* The part of graphics_choose that needs no answer of the terminal: for a terminal that is not
  * even to be opened. */
-bool graphics_possible(const struct graphics_facts *facts, const char *name, struct error *error);
+bool graphics_check_possible(const struct graphics_facts *facts, const char *name,
+                             struct error *error);
 
 /* The best way, or the one called `name` (NULL or "auto": the best): what the user names is
  * believed, but for half blocks where the locale lacks the character. Fails with what is missing
@@ -58,9 +60,10 @@ bool graphics_choose(const struct graphics_facts *facts, const char *name, enum 
 /* Appends the bytes that show an RGB picture as large as fits in the middle of `area` (at least
  * 1x1 cells), but no more than three times its size in pixels; and the bytes that take such
  * pictures away as far as erasing the screen does not. */
-bool graphics_show(struct text *out, enum graphics graphics, const struct graphics_facts *facts,
-                   const struct image *image, struct rect area, struct error *error);
-const char *graphics_take_away(enum graphics graphics);
+bool graphics_append_picture(struct text *out, enum graphics graphics,
+                             const struct graphics_facts *facts, const struct image *image,
+                             struct rect area, struct error *error);
+const char *graphics_erase_sequence(enum graphics graphics);
 
 /* --- the encoders, each in a file of its own --- */
 

@@ -44,7 +44,7 @@ static void look_up(struct graphics_facts *facts)
     del_curterm(looked_up);
 }
 
-void graphics_look(struct graphics_facts *facts)
+void graphics_read_environment(struct graphics_facts *facts)
 {
     const char *terminal = getenv("TERM"), *no_color = getenv("NO_COLOR");
     *facts = (struct graphics_facts){.colours = -1};
@@ -77,7 +77,7 @@ bool graphics_send(const char *bytes, size_t length)
         } else if (sent < 0 && errno != EINTR && errno != EAGAIN) {
             return false;
         }
-        if (terminal_wait(0) & (WAKE_STOP | WAKE_GONE))
+        if (terminal_wait(0) & (WAKE_STOP | WAKE_HANGUP))
             return give_up(length > 0);
     }
     return true;
@@ -129,7 +129,7 @@ static bool lists_attribute(const char *answer, long wanted)
     return false;
 }
 
-void graphics_take_answer(struct graphics_facts *facts, const char *answer)
+void graphics_parse_reply(struct graphics_facts *facts, const char *answer)
 {
     int height, width;
     const char *size = strstr(answer, "\033[6;");
@@ -161,7 +161,7 @@ static bool takes_questions(const char *terminal)
     return !getenv("TMUX") && !getenv("STY");
 }
 
-void graphics_ask(struct graphics_facts *facts)
+void graphics_query_terminal(struct graphics_facts *facts)
 {
     static const char kitty[] = "\033_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\033\\";
     static const char others[] = "\033[16t\033[c";
@@ -171,7 +171,7 @@ void graphics_ask(struct graphics_facts *facts)
         !graphics_send(others, sizeof others - 1))
         return;
     read_answer(answer, sizeof answer);
-    graphics_take_answer(facts, answer);
+    graphics_parse_reply(facts, answer);
     if (getenv("TMUX")) /* from 3.5 on it says so, whatever the terminal behind it can show */
         facts->sixel = false;
 }

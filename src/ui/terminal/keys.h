@@ -26,7 +26,7 @@ enum ui_key {
     UI_BACKSPACE,
     UI_DELETE,
     UI_F1,
-    UI_CLICK, /* terminal_clicked says where */
+    UI_CLICK, /* terminal_click_position says where */
     UI_WHEEL_UP,
     UI_WHEEL_DOWN,
 };

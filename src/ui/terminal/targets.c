@@ -2,7 +2,7 @@
 
 #include "ui/terminal/keys.h"
 
-void targets_forget(struct targets *targets)
+void targets_clear(struct targets *targets)
 {
     targets->count = 0;
 }
@@ -28,12 +28,12 @@ void targets_add_cell(struct targets *targets, struct rect area, struct target_c
     *target = (struct target){.area = area,
                               .key = cell.row < selected.row ? UI_UP : UI_DOWN,
                               .times = down,
-                              .then = cell.column < selected.column ? UI_LEFT : UI_RIGHT,
-                              .then_times = across};
+                              .second_key = cell.column < selected.column ? UI_LEFT : UI_RIGHT,
+                              .second_times = across};
     if (down == 0) {
-        target->key = across == 0 ? UI_ENTER : target->then;
+        target->key = across == 0 ? UI_ENTER : target->second_key;
         target->times = across == 0 ? 1 : across;
-        target->then_times = 0;
+        target->second_times = 0;
     }
 }
 

@@ -13,8 +13,8 @@ struct target {
     struct rect area; /* on the screen */
     int key;
     size_t times;
-    int then; /* another key after it */
-    size_t then_times;
+    int second_key; /* another key after it */
+    size_t second_times;
 };
 
 enum { TARGETS_MAX = 4096 }; /* the cells of a large grid, and what is around it */
@@ -24,7 +24,7 @@ struct targets {
     size_t count;
 };
 
-void targets_forget(struct targets *targets);
+void targets_clear(struct targets *targets);
 
 /* Notes a place. A later one lies above an earlier; beyond TARGETS_MAX nothing is noted. */
 void targets_add(struct targets *targets, struct rect area, int key, size_t times);

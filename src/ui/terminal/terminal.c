@@ -236,14 +236,14 @@ bool terminal_open(struct error *error)
     return true;
 }
 
-void terminal_take_mouse(bool taken)
+void terminal_enable_mouse(bool taken)
 {
     mmask_t wished = taken ? BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0;
     mouseinterval(0); /* a press is a click: nothing waits for the release */
     prepare_restore(mousemask(wished, NULL) & BUTTON1_PRESSED);
 }
 
-void terminal_guard(const char *bytes)
+void terminal_set_crash_prefix(const char *bytes)
 {
     terminal.guard = bytes;
 }
@@ -335,7 +335,7 @@ unsigned terminal_wait(double seconds)
         take_new_size();
         wakes |= WAKE_RESIZE;
     }
-    return wakes | (stop_asked ? WAKE_STOP : 0) | (hung_up ? WAKE_GONE : 0);
+    return wakes | (stop_asked ? WAKE_STOP : 0) | (hung_up ? WAKE_HANGUP : 0);
 }
 
 static int read_mouse(void)
@@ -351,7 +351,7 @@ static int read_mouse(void)
                                             : UI_NONE;
 }
 
-void terminal_clicked(int *row, int *column)
+void terminal_click_position(int *row, int *column)
 {
     *row = terminal.click_row;
     *column = terminal.click_column;

@@ -13,9 +13,9 @@
 /* Enters the workbench's screen. False: there is no terminal, or it cannot place its cursor. */
 bool terminal_open(struct error *error);
 /* Asks the terminal to report clicks and the wheel, where it can, or to keep them. */
-void terminal_take_mouse(bool taken);
+void terminal_enable_mouse(bool taken);
 /* Where the last UI_CLICK was. */
-void terminal_clicked(int *row, int *column);
+void terminal_click_position(int *row, int *column);
 /* Whether standard input and output are a terminal that can show lines but not the workbench. */
 bool terminal_prints_lines_only(void);
 
@@ -24,13 +24,13 @@ void terminal_close(bool gone);
 
 /* What a crash sends before all else, from now until terminal_close: for those who write sequences
  * past ncurses that a crash could cut off. Borrowed. */
-void terminal_guard(const char *bytes);
+void terminal_set_crash_prefix(const char *bytes);
 
 enum {
     WAKE_INPUT = 1,  /* a key can be read */
     WAKE_RESIZE = 2, /* the size has changed, and ncurses knows it */
     WAKE_STOP = 4,   /* SIGINT or SIGTERM asked to stop; stays set */
-    WAKE_GONE = 8,   /* the terminal has hung up; stays set */
+    WAKE_HANGUP = 8, /* the terminal has hung up; stays set */
 };
 
 /* Waits at most `seconds` (negative: without limit). Returns the reasons above, 0 after time. */

@@ -50,17 +50,17 @@ enum chooser_result chooser_key(struct chooser *chooser, int key)
     for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
         if (moves[i].key == key) {
             move(chooser, moves[i].steps);
-            return CHOOSER_STAYS;
+            return CHOOSER_OPEN;
         }
     if (key == UI_ESCAPE)
         return CHOOSER_CANCELLED;
     if (key == UI_ENTER)
-        return chooser_choice(chooser) ? CHOOSER_CHOSEN : CHOOSER_STAYS;
+        return chooser_choice(chooser) ? CHOOSER_CHOSEN : CHOOSER_OPEN;
     bool edited = key == UI_TAB ? line_edit_complete_path(&chooser->filter)
                                 : line_edit_key(&chooser->filter, key);
     if (edited)
         narrow(chooser);
-    return CHOOSER_STAYS;
+    return CHOOSER_OPEN;
 }
 
 const char *chooser_choice(const struct chooser *chooser)

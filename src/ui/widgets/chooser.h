@@ -30,7 +30,7 @@ struct chooser {
 void chooser_begin(struct chooser *chooser, const char *title, const struct chooser_item *items,
                    size_t count, const char *current, bool free_text);
 
-enum chooser_result { CHOOSER_STAYS, CHOOSER_CANCELLED, CHOOSER_CHOSEN };
+enum chooser_result { CHOOSER_OPEN, CHOOSER_CANCELLED, CHOOSER_CHOSEN };
 /* CHOSEN: see chooser_choice. */
 enum chooser_result chooser_key(struct chooser *chooser, int key);
 const char *chooser_choice(const struct chooser *chooser);

@@ -41,7 +41,7 @@ struct grid_fit grid_fit(size_t height, size_t width, int rows, int columns)
     const int wide = fit.columns < LEAST_COLUMNS ? LEAST_COLUMNS : fit.columns;
     fit.across = (size_t)((columns + 1) / (wide + 1));
     fit.down = (size_t)(rows / (fit.rows + 1));
-    while (fit.across * fit.down > PREVIEW_MOST)
+    while (fit.across * fit.down > PREVIEW_MAX_PICTURES)
         fit.down > 1 ? fit.down-- : fit.across--;
     return fit;
 }
@@ -57,12 +57,12 @@ static void free_tile(struct grid_tile *tile)
 
 void picture_grid_free(struct picture_grid *grid)
 {
-    for (size_t i = 0; i < PREVIEW_MOST; i++)
+    for (size_t i = 0; i < PREVIEW_MAX_PICTURES; i++)
         free_tile(&grid->tiles[i]);
     *grid = (struct picture_grid){0};
 }
 
-bool picture_grid_take(struct picture_grid *grid, struct preview *preview)
+bool picture_grid_collect(struct picture_grid *grid, struct preview *preview)
 {
     struct preview_picture picture;
     bool any = false;
@@ -77,14 +77,15 @@ bool picture_grid_take(struct picture_grid *grid, struct preview *preview)
     return any;
 }
 
-static bool same_pictures(const struct preview_wish *a, const struct preview_wish *b)
+static bool same_pictures(const struct preview_request *a, const struct preview_request *b)
 {
     return a->epoch == b->epoch && a->from == b->from && a->as_trained == b->as_trained &&
            a->seed == b->seed && (!a->as_trained || a->augment == b->augment);
 }
 
 /* More room for the same pictures keeps those that are there until they come again. */
-static void ask(struct picture_grid *grid, struct preview *preview, const struct preview_wish *wish)
+static void ask(struct picture_grid *grid, struct preview *preview,
+                const struct preview_request *wish)
 {
     const bool same = same_pictures(&grid->asked, wish);
     if (same && grid->asked.count >= wish->count)
@@ -92,7 +93,7 @@ static void ask(struct picture_grid *grid, struct preview *preview, const struct
     if (!same)
         picture_grid_free(grid);
     grid->asked = *wish;
-    preview_ask(preview, wish);
+    preview_request_pictures(preview, wish);
 }
 
 /* --- drawing --- */
@@ -137,7 +138,7 @@ static void picture_size(const struct dataset_facts *facts, bool as_trained, siz
 
 void picture_grid_draw(struct picture_grid *grid, struct canvas *canvas, struct rect area,
                        struct preview *preview, const struct dataset_facts *facts,
-                       struct preview_wish wish)
+                       struct preview_request wish)
 {
     size_t height, width;
     picture_size(facts, wish.as_trained, &height, &width);

@@ -24,8 +24,8 @@ struct grid_tile {
 };
 
 struct picture_grid {
-    struct grid_tile tiles[PREVIEW_MOST];
-    struct preview_wish asked;
+    struct grid_tile tiles[PREVIEW_MAX_PICTURES];
+    struct preview_request asked;
     size_t count; /* tiles that are there */
     size_t shown; /* pictures that the room took when it was last drawn */
 };
@@ -33,12 +33,12 @@ struct picture_grid {
 void picture_grid_free(struct picture_grid *grid); /* leaves it {0} */
 
 /* Takes what is ready; true when there was anything. */
-bool picture_grid_take(struct picture_grid *grid, struct preview *preview);
+bool picture_grid_collect(struct picture_grid *grid, struct preview *preview);
 
 /* Asks for what the room takes when that is not there yet, and draws what is. `wish` says which
  * pictures; its count is filled in here. */
 void picture_grid_draw(struct picture_grid *grid, struct canvas *canvas, struct rect area,
                        struct preview *preview, const struct dataset_facts *facts,
-                       struct preview_wish wish);
+                       struct preview_request wish);
 
 #endif

@@ -258,7 +258,7 @@ static void forward_batch_norm(const struct kernel_call *call)
         run_tasks(call, plane_tasks(&norm), apply_instances_task, &norm);
         return;
     }
-    if (call->site->training && !call->again)
+    if (call->site->training && !call->recomputing)
         measure(&norm);
     for (size_t c = 0; c < channels; c++) {
         const bool training = call->site->training;
@@ -438,7 +438,7 @@ const struct kernel KERNEL(batch_norm) = {
     .instruction_set = ISA_NAME,
     .op = &op_batch_norm,
     .traits = KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_INPUT | KERNEL_GRADIENT_IN_PLACE |
-              KERNEL_KEEPS_SAVED,
+              KERNEL_REUSES_SAVED,
     .saved_bytes = saved_batch_norm,
     .workspace_bytes = workspace_batch_norm,
     .forward = forward_batch_norm,

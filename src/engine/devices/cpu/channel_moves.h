@@ -15,7 +15,7 @@
 /* What lies between a kernel and its memory: a channel_shift, a channel_shuffle or, NULL, nothing.
  */
 struct channel_moves {
-    const struct node *mover;
+    const struct node *fused_move;
     size_t channels; /* of an image, over all groups */
 };
 
@@ -28,10 +28,10 @@ struct channel_move {
 static inline struct channel_move channel_move_of(const struct channel_moves *moves, size_t channel)
 {
     struct channel_move move = {.channel = channel};
-    if (!moves->mover)
+    if (!moves->fused_move)
         return move;
-    if (moves->mover->op == &op_channel_shuffle) {
-        const size_t groups = moves->mover->attributes.shuffle.groups;
+    if (moves->fused_move->op == &op_channel_shuffle) {
+        const size_t groups = moves->fused_move->attributes.shuffle.groups;
         move.channel = channel % groups * (moves->channels / groups) + channel / groups;
         return move;
     }

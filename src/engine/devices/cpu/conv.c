@@ -213,10 +213,10 @@ static void set_geometry(struct correlation *c, struct carve *carve, size_t thre
     else
         set_forward(c);
     c->tiles = divide_up(c->rows, TILE_ROWS);
-    c->plain = layout_is_plain(&c->layout) && (c->backward || !s->moves.mover);
+    c->plain = layout_is_plain(&c->layout) && (c->backward || !s->moves.fused_move);
     c->in_place = c->residues_y == 1 && c->residues_x == 1 && c->y[0].step == 1 &&
                   c->x[0].step == 1 && c->layout.pitch == c->destination.width &&
-                  !(c->backward && s->moves.mover);
+                  !(c->backward && s->moves.fused_move);
     share_out(c);
     set_blocking(c);
     c->source_floats = layout_floats(&c->layout, c->source_channels);
@@ -708,7 +708,7 @@ const struct kernel KERNEL(conv) = {
     .name = "conv direct",
     .instruction_set = ISA_NAME,
     .op = &op_conv,
-    .traits = KERNEL_BACKWARD_READS_INPUT | KERNEL_READS_THROUGH_MOVES,
+    .traits = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES,
     .supports = KERNEL(conv_supports),
     .workspace_bytes = KERNEL(conv_workspace),
     .forward = forward_conv,

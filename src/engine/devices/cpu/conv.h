@@ -26,7 +26,7 @@ static inline struct conv_sizes conv_sizes_of(const struct kernel_site *site)
         .inputs = site->inputs[0].channels / conv->groups,
         .outputs = site->node->output.channels / conv->groups,
         .taps = conv->window.kernel_height * conv->window.kernel_width,
-        .moves = {.mover = site->mover, .channels = site->inputs[0].channels},
+        .moves = {.fused_move = site->fused_move, .channels = site->inputs[0].channels},
     };
 }
 

@@ -79,7 +79,7 @@ static struct weights_job job_make(const struct kernel_site *site, struct carve 
     job.layout = KERNEL(conv_input_layout)(s);
     job.many = s->outputs * 2 >= LANES;
     job.terms = s->inputs * s->taps;
-    job.plain = job.many && layout_is_plain(&job.layout) && !s->moves.mover;
+    job.plain = job.many && layout_is_plain(&job.layout) && !s->moves.fused_move;
     job.columns = job.many ? round_up(s->outputs, LANES) : s->outputs;
     const size_t floats = s->groups * job.terms * job.columns;
     const size_t affordable = most(1, PARTIAL_FLOATS / floats);

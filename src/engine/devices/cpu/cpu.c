@@ -5,7 +5,7 @@
 #include "engine/devices/cpu/cpu.h"
 
 #include "base/language.h"
-#include "base/pool.h"
+#include "base/threads/pool.h"
 #include "engine/devices/drivers.h"
 
 #include <cblas.h>
@@ -80,5 +80,5 @@ const struct device_driver device_cpu = {
     .limits = cpu_limits,
     .allocate = device_allocate_host,
     .release = device_release_host,
-    .host_memory = true,
+    .computes_on_host = true,
 };

@@ -2,7 +2,7 @@
 #ifndef TINCA_ENGINE_DEVICES_CPU_CPU_H
 #define TINCA_ENGINE_DEVICES_CPU_CPU_H
 
-#include "base/host.h"
+#include "base/host/host.h"
 #include "engine/devices/device.h"
 
 struct cpu_table {

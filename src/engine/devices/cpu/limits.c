@@ -9,11 +9,11 @@
 #include "engine/devices/cpu/cpu.h"
 
 #include "base/clock.h"
-#include "base/host.h"
-#include "base/host_load.h"
+#include "base/host/host.h"
+#include "base/host/host_load.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "base/pool.h"
+#include "base/threads/pool.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -107,7 +107,7 @@ static size_t array_floats(size_t threads)
 /* A measurement is not worth pushing other programs out of memory. */
 static bool check_free_memory(size_t bytes, struct error *error)
 {
-    const uint64_t memory = host_memory_free();
+    const uint64_t memory = host_available_bytes();
     return memory == 0 || bytes < memory / 2 ||
            error_set(error, ERROR_MEMORY, "the machine's limits", "free some memory",
                      "measuring them takes %zu MiB, too much of the %zu MiB that are free",

@@ -9,7 +9,7 @@
 #ifndef TINCA_ENGINE_DEVICES_CPU_SIMD_H
 #define TINCA_ENGINE_DEVICES_CPU_SIMD_H
 
-#include "base/pool.h"
+#include "base/threads/pool.h"
 #include "engine/devices/profile.h"
 #include "engine/graph/kernel.h"
 #include "engine/ops/op.h"

@@ -26,7 +26,7 @@ struct norm {
     struct divisor area, channels, parts;
     uint32_t values, part_values; /* of a channel; of its parts but the last */
     uint32_t all_parts;           /* of a channel, of all cards */
-    float all_values, all_but_one, cards;
+    float all_values, all_but_one, ranks;
     float epsilon, momentum;
 };
 
@@ -266,9 +266,9 @@ static __global__ void normalise_back(const float *x, struct gradient of, const 
         parts ? add_parts(parts, &norm, c) : sum_part(x, &of, saved, &norm, &part);
     if (part.number == 0 && threadIdx.x == 0) {
         if (to.weight)
-            to.weight[c] = s.products / norm.cards;
+            to.weight[c] = s.products / norm.ranks;
         if (to.bias)
-            to.bias[c] = s.gradient / norm.cards;
+            to.bias[c] = s.gradient / norm.ranks;
     }
     if (!to.input && !to.other)
         return;
@@ -307,7 +307,7 @@ static void set_counts(struct norm *norm, size_t values, size_t part_values, siz
     norm->all_parts = (uint32_t)(cards * parts);
     norm->all_values = (float)all;
     norm->all_but_one = all > 1 ? (float)(all - 1) : 1.0f;
-    norm->cards = (float)cards;
+    norm->ranks = (float)cards;
 }
 
 static struct norm norm_of(const struct kernel_call *call)
@@ -322,7 +322,7 @@ static struct norm norm_of(const struct kernel_call *call)
     norm.channels = divisor_of(shape.channels);
     norm.epsilon = attributes->epsilon;
     norm.momentum = attributes->momentum;
-    set_counts(&norm, values, (values + wanted - 1) / wanted, cuda_cards(context_of(call)));
+    set_counts(&norm, values, (values + wanted - 1) / wanted, cuda_rank_count(context_of(call)));
     return norm;
 }
 
@@ -335,15 +335,15 @@ static unsigned threads_of(const struct norm *norm)
 static struct ending ending_of(const struct kernel_call *call)
 {
     const struct kernel_site *site = call->site;
-    return {site->sum ? call->inputs[1] : NULL, site->activation != NULL};
+    return {site->fused_add ? call->inputs[1] : NULL, site->fused_activation != NULL};
 }
 
 static struct gradient gradient_of(const struct kernel_call *call)
 {
     struct gradient of = {call->output_gradient, NULL, NULL, NULL};
-    if (call->site->activation && call->site->sum) {
+    if (call->site->fused_activation && call->site->fused_add) {
         of.y = call->output;
-    } else if (call->site->activation) {
+    } else if (call->site->fused_activation) {
         of.weight = call->parameters[WEIGHT];
         of.bias = call->parameters[BIAS];
     }
@@ -363,7 +363,7 @@ static size_t saved_batch_norm(const struct kernel_site *site)
 static size_t workspace_batch_norm(const struct kernel_site *site)
 {
     const size_t channels = site->inputs[0].channels;
-    const size_t cards = site->cards > 1 ? site->cards + 1 : 1; /* its own, and all of them */
+    const size_t cards = site->ranks > 1 ? site->ranks + 1 : 1; /* its own, and all of them */
     return site->training
                ? cards * channels * parts_of(channels, site->batch * shape_area(site->inputs[0])) *
                      sizeof(struct moments)
@@ -404,15 +404,15 @@ template <class Part> static const Part *gather_parts(const struct kernel_call *
 {
     const struct norm norm = norm_of(call);
     const size_t count = norm.channels.value * norm.parts.value;
-    if (cuda_cards(context_of(call)) == 1)
+    if (cuda_rank_count(context_of(call)) == 1)
         return own;
-    cuda_gather(context_of(call), "batch_norm of all cards", own + count, own, count * sizeof *own);
+    cuda_all_gather(context_of(call), "batch_norm of all cards", own + count, own, count * sizeof *own);
     return own + count;
 }
 
 static bool takes_two_launches(const struct kernel_call *call, const struct norm *norm)
 {
-    return norm->parts.value > 1 || cuda_cards(context_of(call)) > 1;
+    return norm->parts.value > 1 || cuda_rank_count(context_of(call)) > 1;
 }
 
 static void forward_measured(const struct kernel_call *call)
@@ -438,7 +438,7 @@ static void forward_batch_norm(const struct kernel_call *call)
 {
     if (takes_instances(call->site))
         forward_instances(call);
-    else if (!call->site->training || call->again)
+    else if (!call->site->training || call->recomputing)
         forward_known(call);
     else
         forward_measured(call);
@@ -451,7 +451,7 @@ static void backward_batch_norm(const struct kernel_call *call)
     const float *saved = (const float *)call->saved;
     struct sums *own = (struct sums *)call->workspace;
     const struct sums *parts = NULL; /* one launch does without */
-    const bool sum = call->site->sum;
+    const bool sum = call->site->fused_add;
     const struct gradient of = gradient_of(call);
     const struct norm_gradients to = {call->input_gradients[0],
                                       call->parameter_gradients[WEIGHT],
@@ -471,7 +471,7 @@ static void backward_batch_norm(const struct kernel_call *call)
 struct cuda_kernel cuda_batch_norm = {"batch_norm",
                                       {"batch_norm", "cuda", NULL,
                                        KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_INPUT |
-                                           KERNEL_GRADIENT_IN_PLACE | KERNEL_KEEPS_SAVED |
-                                           KERNEL_FINISHES,
+                                           KERNEL_GRADIENT_IN_PLACE | KERNEL_REUSES_SAVED |
+                                           KERNEL_FUSES_EPILOGUE,
                                        supports_counts, saved_batch_norm, workspace_batch_norm,
                                        forward_batch_norm, backward_batch_norm}};

@@ -18,7 +18,7 @@ enum cuda_trouble cuda_trouble_of(cudaError_t status)
     case 35: /* insufficient driver */
         return CUDA_OLD_DRIVER;
     case 100: /* no device */
-        return CUDA_NO_CARD;
+        return CUDA_NO_GPU;
     case 200: /* invalid kernel image */
     case 209: /* no kernel image for the device */
     case 222: /* unsupported PTX version */
@@ -47,7 +47,7 @@ void cuda_note_words(struct cuda_context *context, enum cuda_trouble trouble, co
     snprintf(context->failure, sizeof context->failure, "%s: %s", what, why);
     pthread_mutex_unlock(&failures);
     if (!context->recording && trouble != CUDA_NO_MEMORY)
-        cuda_desert(context);
+        cuda_fail_group(context);
 }
 
 bool cuda_report_failure(const struct cuda_context *context, struct cuda_report *report)

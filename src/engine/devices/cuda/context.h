@@ -80,18 +80,18 @@ enum cuda_trouble cuda_trouble_of(cudaError_t status);
 void cuda_enter(struct cuda_context *context);
 
 /* remote.cu and iteration.cu: all of remote.h that needs no words. */
-extern const struct device_remote cuda_remote_functions;
-void cuda_set_moment(struct device *device, const struct remote_moment *moment);
-void cuda_judge(struct device *device, const struct remote_losses *losses);
+extern const struct device_backend cuda_backend_functions;
+void cuda_set_iteration_values(struct device *device, const struct iteration_values *moment);
+void cuda_judge(struct device *device, const struct device_losses *losses);
 void cuda_mix(struct device *device, float *values, const float *more, float scale, size_t count);
-struct remote_stage *cuda_stage_create(struct cuda_context *context, size_t bytes, bool ahead);
-struct remote_mark *cuda_mark_create(struct cuda_context *context);
+struct device_staging *cuda_staging_create(struct cuda_context *context, size_t bytes, bool ahead);
+struct device_event *cuda_event_create(struct cuda_context *context);
 void cuda_forget_measurements(struct cuda_context *context);
 /* NULL: noted. */
-void *cuda_take(struct cuda_context *context, size_t bytes);
-void *cuda_take_pinned(struct cuda_context *context, size_t bytes);
-void cuda_give(struct cuda_context *context, void *there);
-void cuda_give_pinned(struct cuda_context *context, void *here);
+void *cuda_allocate_device(struct cuda_context *context, size_t bytes);
+void *cuda_allocate_host(struct cuda_context *context, size_t bytes);
+void cuda_release_device(struct cuda_context *context, void *there);
+void cuda_release_host(struct cuda_context *context, void *here);
 
 /* Around a library's product, or `count` of them at once, while a profile is taken; else nothing.
  */
@@ -100,20 +100,20 @@ void cuda_product_begin(struct cuda_context *context, enum gemm_kind kind, size_
 void cuda_product_end(struct cuda_context *context);
 
 /* group.cu. Of cards that were joined all must ask for gather and average in the same order. */
-bool cuda_join(void *const *states, size_t count, struct cuda_report *report);
-void cuda_part(struct device *device);
-void cuda_set_alone(struct device *device, bool alone);
-void cuda_watch(struct device *device);
+bool cuda_join_group(void *const *states, size_t count, struct cuda_report *report);
+void cuda_leave_group(struct device *device);
+void cuda_set_standalone(struct device *device, bool alone);
+void cuda_poll(struct device *device);
 /* How many cards gather: 1 when this one is by itself, or alone for a while. */
-size_t cuda_cards(const struct cuda_context *context);
+size_t cuda_rank_count(const struct cuda_context *context);
 /* all[0..cards * bytes) = own[0..bytes) of each card. Nothing when there is one. */
-void cuda_gather(struct cuda_context *context, const char *what, void *all, const void *own,
-                 size_t bytes);
-void cuda_average(struct cuda_context *context, float *values, size_t count);
+void cuda_all_gather(struct cuda_context *context, const char *what, void *all, const void *own,
+                     size_t bytes);
+void cuda_all_reduce_mean(struct cuda_context *context, float *values, size_t count);
 /* False: a card of the group has failed, and this one is to begin nothing that waits for it. */
-bool cuda_may_join_in(struct cuda_context *context);
+bool cuda_group_is_sound(struct cuda_context *context);
 /* This card has failed: the others are not to wait for it. */
-void cuda_desert(struct cuda_context *context);
+void cuda_fail_group(struct cuda_context *context);
 /* As cudaEventSynchronize and cudaStreamSynchronize, but no longer than the group holds. */
 cudaError_t cuda_wait_event(struct cuda_context *context, cudaEvent_t event);
 cudaError_t cuda_wait_stream(struct cuda_context *context, cudaStream_t stream);

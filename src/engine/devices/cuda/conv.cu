@@ -37,7 +37,7 @@ static const float *bias_of(const struct kernel_call *call)
 void conv_forward(const struct kernel_call *call)
 {
     const struct conv_shape conv = shape_of(call->site);
-    const struct walk walk = walk_forward(&conv, call->site->mover);
+    const struct walk walk = walk_forward(&conv, call->site->fused_move);
     const struct walk_result result = {bias_of(call), call->output, false};
     walk_run(context_of(call), "conv forward", &walk, call->parameters[0], call->inputs[0],
              &result);
@@ -49,7 +49,7 @@ void conv_backward_input(const struct kernel_call *call)
     const struct walk_result result = {NULL, call->input_gradients[0], call->accumulate[0]};
     for (size_t y = 0; result.at && y < conv.window.stride_height; y += WALK_PHASES)
         for (size_t x = 0; x < conv.window.stride_width; x += WALK_PHASES) {
-            const struct walk walk = walk_back(&conv, call->site->mover, y, x);
+            const struct walk walk = walk_back(&conv, call->site->fused_move, y, x);
             walk_run(context_of(call), "conv backward, input", &walk, call->parameters[0],
                      call->output_gradient, &result);
         }
@@ -61,7 +61,7 @@ void conv_backward_weights(const struct kernel_call *call)
     const struct weight_gradients gradients = {
         call->output_gradient, call->inputs[0], call->parameter_gradients[0],
         call->site->node->attributes.conv.bias ? call->parameter_gradients[1] : NULL,
-        call->site->mover};
+        call->site->fused_move};
     if (gradients.weights || gradients.bias)
         weight_gradients_run(context_of(call), "conv backward, weights", &conv, &gradients,
                              (float *)call->workspace);
@@ -135,7 +135,7 @@ static bool supports_pointwise(const struct kernel_site *site, const char **reas
 static void forward_pointwise(const struct kernel_call *call)
 {
     const struct shape in = call->site->inputs[0], out = call->site->node->output;
-    if (call->site->mover) {
+    if (call->site->fused_move) {
         conv_forward(call);
         return;
     }
@@ -171,14 +171,14 @@ static void backward_pointwise(const struct kernel_call *call)
                                     0,
                                     shape_count(out),
                                     shape_count(in)};
-    if (call->site->mover)
+    if (call->site->fused_move)
         conv_backward_input(call);
     else if (product.c)
         multiply(context_of(call), "conv backward, input", &product);
     conv_backward_weights(call);
 }
 
-enum { TRAITS = KERNEL_BACKWARD_READS_INPUT | KERNEL_READS_THROUGH_MOVES };
+enum { TRAITS = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES };
 
 struct cuda_kernel cuda_conv_pointwise = {"conv",
                                           {"conv 1x1 cuBLAS", "cuda", NULL, TRAITS,

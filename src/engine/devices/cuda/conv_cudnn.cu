@@ -105,7 +105,7 @@ static bool describe(struct described *d, const struct kernel_call *call)
     const struct cuda_context *context = context_of(call);
     *d = {};
     d->handle = (cudnnHandle_t)context->dnn;
-    return d->handle && !site->mover && context->precision != CUDA_BF16 &&
+    return d->handle && !site->fused_move && context->precision != CUDA_BF16 &&
            describe_tensor(&d->in, site->batch, site->inputs[0]) &&
            describe_tensor(&d->out, site->batch, site->node->output) &&
            describe_conv(d, &site->node->attributes.conv, site->inputs[0].channels,
@@ -214,6 +214,6 @@ static void backward_cudnn(const struct kernel_call *call)
 
 struct cuda_kernel cuda_conv_cudnn = {
     "conv",
-    {"conv cuDNN", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT | KERNEL_READS_THROUGH_MOVES,
+    {"conv cuDNN", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES,
      supports_cudnn, NULL, workspace_cudnn, forward_cudnn, backward_cudnn}};
 #endif

@@ -198,7 +198,7 @@ static struct depthwise depthwise_of(const struct kernel_call *call)
     d.copies = divisor_of(out.channels / in.channels);
     d.down = divisor_of(w->stride_height);
     d.across = divisor_of(w->stride_width);
-    d.moves = moves_of(call->site->mover, in.channels);
+    d.moves = moves_of(call->site->fused_move, in.channels);
     return d;
 }
 
@@ -273,5 +273,5 @@ static void backward_depthwise(const struct kernel_call *call)
 
 struct cuda_kernel cuda_conv_depthwise = {
     "conv",
-    {"conv depthwise", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT | KERNEL_READS_THROUGH_MOVES,
+    {"conv depthwise", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES,
      supports_depthwise, NULL, workspace_depthwise, forward_depthwise, backward_depthwise}};

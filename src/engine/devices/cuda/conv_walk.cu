@@ -62,7 +62,7 @@ static struct walk_axis axis_back(size_t in, size_t out, size_t kernel, size_t s
     return axis;
 }
 
-struct walk walk_forward(const struct conv_shape *conv, const struct node *mover)
+struct walk walk_forward(const struct conv_shape *conv, const struct node *fused_move)
 {
     const struct window *w = &conv->window;
     const size_t area = w->kernel_height * w->kernel_width;
@@ -79,12 +79,12 @@ struct walk walk_forward(const struct conv_shape *conv, const struct node *mover
     walk.by_group = walk.rows * walk.by_row;
     walk.by_channel = (uint32_t)area;
     walk.window_width = (uint32_t)w->kernel_width;
-    walk.source_moves = moves_of(mover, conv->in.channels);
+    walk.source_moves = moves_of(fused_move, conv->in.channels);
     walk.target_moves = moves_of(NULL, conv->out.channels);
     return walk;
 }
 
-struct walk walk_back(const struct conv_shape *conv, const struct node *mover, size_t first_y,
+struct walk walk_back(const struct conv_shape *conv, const struct node *fused_move, size_t first_y,
                       size_t first_x)
 {
     const struct window *w = &conv->window;
@@ -103,7 +103,7 @@ struct walk walk_back(const struct conv_shape *conv, const struct node *mover, s
     walk.by_group = walk.channels * walk.by_channel;
     walk.window_width = (uint32_t)w->kernel_width;
     walk.source_moves = moves_of(NULL, conv->out.channels);
-    walk.target_moves = moves_of(mover, conv->in.channels);
+    walk.target_moves = moves_of(fused_move, conv->in.channels);
     return walk;
 }
 

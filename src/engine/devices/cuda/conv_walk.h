@@ -172,10 +172,10 @@ struct conv_shape {
 };
 
 /* From `in` to `out`. Weights lie [out, in / groups, window]. */
-struct walk walk_forward(const struct conv_shape *conv, const struct node *mover);
+struct walk walk_forward(const struct conv_shape *conv, const struct node *fused_move);
 
 /* From `out` to `in`, for remainders [first_y, first_y + WALK_PHASES) and the same across. */
-struct walk walk_back(const struct conv_shape *conv, const struct node *mover, size_t first_y,
+struct walk walk_back(const struct conv_shape *conv, const struct node *fused_move, size_t first_y,
                       size_t first_x);
 
 /* What is done with the sums. */
@@ -197,7 +197,7 @@ void walk_run(struct cuda_context *context, const char *what, const struct walk 
 struct weight_gradients {
     const float *small, *large;
     float *weights, *bias;
-    const struct node *mover; /* between `large` and the convolution */
+    const struct node *fused_move; /* between `large` and the convolution */
 };
 size_t weight_gradients_workspace(const struct conv_shape *conv);
 void weight_gradients_run(struct cuda_context *context, const char *what,

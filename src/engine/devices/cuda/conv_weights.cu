@@ -286,7 +286,7 @@ void weight_gradients_run(struct cuda_context *context, const char *what,
     const size_t positions = conv->batch * shape_area(conv->out), parts = parts_of(conv);
     const size_t part_positions = (positions + parts - 1) / parts;
     const size_t terms = terms_of(conv);
-    const struct walk walk = walk_forward(conv, gradients->mover);
+    const struct walk walk = walk_forward(conv, gradients->fused_move);
     const bool moves = walk.source_moves.shuffles || walk.source_moves.shifts;
     const struct weights_job job = {(uint32_t)positions,
                                     (uint32_t)part_positions,

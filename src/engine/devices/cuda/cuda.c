@@ -23,9 +23,9 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct {
     const struct cuda_module *module; /* NULL: there is none, and why: */
-    size_t cards;
+    size_t ranks;
     char reason[256];
-    struct device_remote remote; /* the module's, with the errors put into words */
+    struct device_backend backend; /* the module's, with the errors put into words */
 } cuda;
 
 /* In English; whoever shows a reason translates it, if it is a sentence without figures and paths.
@@ -137,7 +137,7 @@ static void word_absence(const struct cuda_report *report)
              major_of(report->driver_version), minor_of(report->driver_version),
              major_of(report->needed_version), minor_of(report->needed_version));
         break;
-    case CUDA_NO_CARD:
+    case CUDA_NO_GPU:
         give(cuda.reason, sizeof cuda.reason,
              N_("there is an NVIDIA driver, but no GPU that it lets this process see"));
         break;
@@ -247,29 +247,30 @@ static void cuda_release_pinned(struct device *device, void *here)
     cuda.module->release_pinned(device->state, here);
 }
 
-static struct remote_stage *cuda_stage_create(struct device *device, size_t bytes, bool ahead,
-                                              struct error *error)
+static struct device_staging *cuda_staging_create(struct device *device, size_t bytes, bool ahead,
+                                                  struct error *error)
 {
     struct cuda_report report;
-    struct remote_stage *stage = cuda.module->stage_create(device->state, bytes, ahead, &report);
+    struct device_staging *stage =
+        cuda.module->staging_create(device->state, bytes, ahead, &report);
     if (!stage)
         word_report(device, "the batches on their way", 2 * bytes, &report, error);
     return stage;
 }
 
-static struct remote_mark *cuda_mark_create(struct device *device, struct error *error)
+static struct device_event *cuda_event_create(struct device *device, struct error *error)
 {
     struct cuda_report report;
-    struct remote_mark *mark = cuda.module->mark_create(device->state, &report);
+    struct device_event *mark = cuda.module->event_create(device->state, &report);
     if (!mark)
         word_report(device, "an event", 0, &report, error);
     return mark;
 }
 
-static bool cuda_join_cards(struct device *device, struct error *error)
+static bool cuda_join_ranks(struct device *device, struct error *error)
 {
     struct cuda_report report;
-    void *states[DEVICE_CARDS] = {device->state};
+    void *states[DEVICE_MAX_RANKS] = {device->state};
     for (size_t i = 0; i < device->other_count; i++)
         states[i + 1] = device->others[i]->state;
     return cuda.module->join(states, device->other_count + 1, &report) ||
@@ -282,15 +283,15 @@ static void take_module(const struct cuda_module *module)
 {
     struct cuda_report report;
     cuda.module = module;
-    cuda.remote = module->remote;
-    cuda.remote.check = cuda_check;
-    cuda.remote.allocate_pinned = cuda_allocate_pinned;
-    cuda.remote.release_pinned = cuda_release_pinned;
-    cuda.remote.stage_create = cuda_stage_create;
-    cuda.remote.mark_create = cuda_mark_create;
-    cuda.remote.join = cuda_join_cards;
-    cuda.cards = module->count(&report);
-    if (cuda.cards == 0)
+    cuda.backend = module->backend;
+    cuda.backend.check = cuda_check;
+    cuda.backend.allocate_pinned = cuda_allocate_pinned;
+    cuda.backend.release_pinned = cuda_release_pinned;
+    cuda.backend.staging_create = cuda_staging_create;
+    cuda.backend.event_create = cuda_event_create;
+    cuda.backend.join = cuda_join_ranks;
+    cuda.ranks = module->count(&report);
+    if (cuda.ranks == 0)
         word_absence(&report);
 }
 
@@ -310,13 +311,13 @@ static bool cuda_available(char *reason, size_t size)
 {
     pthread_once(&once, look_for_module);
     snprintf(reason, size, "%s", cuda.reason);
-    return cuda.cards > 0;
+    return cuda.ranks > 0;
 }
 
 static size_t cuda_count(void)
 {
     pthread_once(&once, look_for_module);
-    return cuda.cards;
+    return cuda.ranks;
 }
 
 static bool cuda_describe(size_t number, struct device_facts *facts)
@@ -371,6 +372,6 @@ const struct device_driver device_cuda = {
     .count = cuda_count,
     .describe = cuda_describe,
     .memory_free = cuda_memory_free,
-    .remote = &cuda.remote,
+    .backend = &cuda.backend,
     .set_precision = cuda_set_precision,
 };

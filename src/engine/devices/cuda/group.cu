@@ -30,8 +30,8 @@ enum { PATIENCE = 200, NAP_NANOSECONDS = 20000 };
 struct cuda_group {
     size_t count;
     int deserted;                           /* a card has failed; read and written by all threads */
-    ncclComm_t communicators[DEVICE_CARDS]; /* NULL: given up */
-    struct cuda_context *cards[DEVICE_CARDS];
+    ncclComm_t communicators[DEVICE_MAX_RANKS]; /* NULL: given up */
+    struct cuda_context *ranks[DEVICE_MAX_RANKS];
 };
 
 static bool is_deserted(const struct cuda_group *group)
@@ -39,27 +39,27 @@ static bool is_deserted(const struct cuda_group *group)
     return __atomic_load_n(&group->deserted, __ATOMIC_ACQUIRE);
 }
 
-void cuda_desert(struct cuda_context *context)
+void cuda_fail_group(struct cuda_context *context)
 {
     if (context->group)
         __atomic_store_n(&context->group->deserted, 1, __ATOMIC_RELEASE);
 }
 
-bool cuda_may_join_in(struct cuda_context *context)
+bool cuda_group_is_sound(struct cuda_context *context)
 {
     if (!context->group)
         return true;
     if (context->failure[0] && !context->recording)
-        cuda_desert(context);
+        cuda_fail_group(context);
     return !is_deserted(context->group);
 }
 
-size_t cuda_cards(const struct cuda_context *context)
+size_t cuda_rank_count(const struct cuda_context *context)
 {
     return context->group && !context->alone ? context->group->count : 1;
 }
 
-void cuda_set_alone(struct device *device, bool alone)
+void cuda_set_standalone(struct device *device, bool alone)
 {
     ((struct cuda_context *)device->state)->alone = alone;
 }
@@ -73,7 +73,7 @@ static struct {
     decltype(&ncclCommDestroy) destroy;
     decltype(&ncclCommAbort) abort;
     decltype(&ncclCommGetAsyncError) error;
-    decltype(&ncclAllGather) gather;
+    decltype(&ncclAllGather) all_gather;
     decltype(&ncclAllReduce) reduce;
     decltype(&ncclGetErrorString) words;
     bool loaded;
@@ -105,7 +105,7 @@ static void load_nccl(void)
     find_function(library, "ncclCommDestroy", &nccl.destroy);
     find_function(library, "ncclCommAbort", &nccl.abort);
     find_function(library, "ncclCommGetAsyncError", &nccl.error);
-    find_function(library, "ncclAllGather", &nccl.gather);
+    find_function(library, "ncclAllGather", &nccl.all_gather);
     find_function(library, "ncclAllReduce", &nccl.reduce);
     find_function(library, "ncclGetErrorString", &nccl.words);
     nccl.loaded = nccl.missing[0] == '\0';
@@ -143,15 +143,15 @@ static bool report_trouble(struct cuda_report *report, enum cuda_trouble trouble
 static void take_places(struct cuda_group *group, void *const *states)
 {
     for (size_t i = 0; i < group->count; i++) {
-        group->cards[i] = (struct cuda_context *)states[i];
-        group->cards[i]->group = group;
-        group->cards[i]->rank = i;
+        group->ranks[i] = (struct cuda_context *)states[i];
+        group->ranks[i]->group = group;
+        group->ranks[i]->rank = i;
     }
 }
 
-bool cuda_join(void *const *states, size_t count, struct cuda_report *report)
+bool cuda_join_group(void *const *states, size_t count, struct cuda_report *report)
 {
-    int ordinals[DEVICE_CARDS];
+    int ordinals[DEVICE_MAX_RANKS];
     if (!has_nccl())
         return report_trouble(report, CUDA_NO_NCCL, nccl.missing);
     struct cuda_group *group = (struct cuda_group *)calloc(1, sizeof *group);
@@ -178,11 +178,11 @@ static void give_up(struct cuda_context *context)
     *own = NULL;
 }
 
-void cuda_part(struct device *device)
+void cuda_leave_group(struct device *device)
 {
     struct cuda_group *group = ((struct cuda_context *)device->state)->group;
     for (size_t i = 0; i < group->count; i++) {
-        struct cuda_context *context = group->cards[i];
+        struct cuda_context *context = group->ranks[i];
         cuda_enter(context);
         if (is_deserted(group))
             give_up(context);
@@ -190,26 +190,26 @@ void cuda_part(struct device *device)
             nccl.destroy(group->communicators[i]);
     }
     for (size_t i = 0; i < group->count; i++) {
-        group->cards[i]->group = NULL;
-        group->cards[i]->rank = 0;
+        group->ranks[i]->group = NULL;
+        group->ranks[i]->rank = 0;
     }
     free(group);
 }
 
 /* --- collectives --- */
 
-void cuda_gather(struct cuda_context *context, const char *what, void *all, const void *own,
+void cuda_all_gather(struct cuda_context *context, const char *what, void *all, const void *own,
                  size_t bytes)
 {
-    if (cuda_cards(context) > 1 && cuda_may_join_in(context))
+    if (cuda_rank_count(context) > 1 && cuda_group_is_sound(context))
         note_nccl(context, what,
-                  nccl.gather(own, all, bytes, ncclUint8,
+                  nccl.all_gather(own, all, bytes, ncclUint8,
                               context->group->communicators[context->rank], context->stream));
 }
 
-void cuda_average(struct cuda_context *context, float *values, size_t count)
+void cuda_all_reduce_mean(struct cuda_context *context, float *values, size_t count)
 {
-    if (cuda_cards(context) > 1 && cuda_may_join_in(context))
+    if (cuda_rank_count(context) > 1 && cuda_group_is_sound(context))
         note_nccl(context, "the gradients of all cards",
                   nccl.reduce(values, values, count, ncclFloat32, ncclAvg,
                               context->group->communicators[context->rank], context->stream));
@@ -217,52 +217,52 @@ void cuda_average(struct cuda_context *context, float *values, size_t count)
 
 /* --- waiting --- */
 
-static void look_around(struct cuda_context *context)
+static void check_group(struct cuda_context *context)
 {
     ncclComm_t own = context->group->communicators[context->rank];
     ncclResult_t result = ncclSuccess;
     if (own && nccl.error(own, &result) == ncclSuccess)
         note_nccl(context, "NCCL", result);
-    if (!cuda_may_join_in(context))
+    if (!cuda_group_is_sound(context))
         give_up(context);
 }
 
-void cuda_watch(struct device *device)
+void cuda_poll(struct device *device)
 {
     struct cuda_context *context = (struct cuda_context *)device->state;
     cuda_enter(context);
     const cudaError_t status = cudaStreamQuery(context->stream);
     if (status != cudaErrorNotReady)
         cuda_note(context, "a card at work", status);
-    look_around(context);
+    check_group(context);
 }
 
 #else
 
-bool cuda_join(void *const *, size_t, struct cuda_report *report)
+bool cuda_join_group(void *const *, size_t, struct cuda_report *report)
 {
     *report = {};
     report->trouble = CUDA_NO_NCCL;
     return false;
 }
 
-void cuda_part(struct device *)
+void cuda_leave_group(struct device *)
 {
 }
 
-void cuda_gather(struct cuda_context *, const char *, void *, const void *, size_t)
+void cuda_all_gather(struct cuda_context *, const char *, void *, const void *, size_t)
 {
 }
 
-void cuda_average(struct cuda_context *, float *, size_t)
+void cuda_all_reduce_mean(struct cuda_context *, float *, size_t)
 {
 }
 
-void cuda_watch(struct device *)
+void cuda_poll(struct device *)
 {
 }
 
-static void look_around(struct cuda_context *)
+static void check_group(struct cuda_context *)
 {
 }
 
@@ -284,7 +284,7 @@ static cudaError_t wait_for(struct cuda_context *context, cudaError_t (*query)(H
 {
     cudaError_t status = query(handle);
     for (size_t tries = 0; status == cudaErrorNotReady; tries++) {
-        look_around(context);
+        check_group(context);
         rest(tries);
         status = query(handle);
     }

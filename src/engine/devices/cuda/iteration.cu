@@ -14,7 +14,7 @@ static __global__ void write_moment(struct cuda_iteration *now, struct cuda_iter
 }
 
 /* By an argument, which a launch keeps: nothing in the host's memory need stay as it is. */
-void cuda_set_moment(struct device *device, const struct remote_moment *moment)
+void cuda_set_iteration_values(struct device *device, const struct iteration_values *moment)
 {
     struct cuda_context *context = (struct cuda_context *)device->state;
     const double step = (double)moment->step;
@@ -36,7 +36,7 @@ void cuda_set_moment(struct device *device, const struct remote_moment *moment)
 
 /* One block. Its threads fetch, the first one adds in the order of the images, as the host does: a
  * sum that overflows in one order must not be held for a number in another. */
-static __global__ void judge_losses(struct remote_losses losses, struct cuda_iteration *now)
+static __global__ void judge_losses(struct device_losses losses, struct cuda_iteration *now)
 {
     __shared__ float fetched[THREADS];
     float total = 0;
@@ -57,10 +57,10 @@ static __global__ void judge_losses(struct remote_losses losses, struct cuda_ite
         now->halted = !isfinite(total);
 }
 
-void cuda_judge(struct device *device, const struct remote_losses *losses)
+void cuda_judge(struct device *device, const struct device_losses *losses)
 {
     struct cuda_context *context = (struct cuda_context *)device->state;
-    struct remote_losses copy = *losses;
+    struct device_losses copy = *losses;
     void *arguments[] = {&copy, &context->now};
     cuda_note(
         context, "the loss",

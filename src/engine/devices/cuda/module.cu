@@ -78,7 +78,7 @@ static void open_blas(struct cuda_context *context, const struct cudaDeviceProp 
     if (context->failure[0])
         return;
     cuda_note_blas(context, "cublasSetStream", cublasSetStream(context->blas, context->stream));
-    context->workspace = cuda_take(context, bytes);
+    context->workspace = cuda_allocate_device(context, bytes);
     if (context->workspace)
         cuda_note_blas(context, "cublasSetWorkspace",
                        cublasSetWorkspace(context->blas, context->workspace, bytes));
@@ -88,9 +88,9 @@ static void open_blas(struct cuda_context *context, const struct cudaDeviceProp 
 static void try_code(struct cuda_context *context)
 {
     struct device device = {};
-    const struct remote_moment moment = {};
+    const struct iteration_values moment = {};
     device.state = context;
-    cuda_set_moment(&device, &moment);
+    cuda_set_iteration_values(&device, &moment);
     cuda_note(context, "the first kernel", cudaStreamSynchronize(context->stream));
 }
 
@@ -107,7 +107,7 @@ static void open_card(struct cuda_context *context)
               cudaStreamCreateWithFlags(&context->stream, cudaStreamNonBlocking));
     cuda_note(context, "cudaStreamCreate",
               cudaStreamCreateWithFlags(&context->sending, cudaStreamNonBlocking));
-    context->now = (struct cuda_iteration *)cuda_take(context, sizeof *context->now);
+    context->now = (struct cuda_iteration *)cuda_allocate_device(context, sizeof *context->now);
     if (!context->failure[0])
         open_blas(context, &properties);
     if (!context->failure[0])
@@ -124,8 +124,8 @@ static void close_card(void *state)
     cuda_dnn_close(context);
     if (context->blas)
         cublasDestroy(context->blas);
-    cuda_give(context, context->workspace);
-    cuda_give(context, context->now);
+    cuda_release_device(context, context->workspace);
+    cuda_release_device(context, context->now);
     if (context->stream)
         cudaStreamDestroy(context->stream);
     if (context->sending)
@@ -183,37 +183,37 @@ static void *hand_over(struct cuda_context *context, void *made, struct cuda_rep
 static void *allocate(void *state, size_t bytes, struct cuda_report *report)
 {
     struct cuda_context *context = (struct cuda_context *)state;
-    return hand_over(context, cuda_take(context, bytes), report);
+    return hand_over(context, cuda_allocate_device(context, bytes), report);
 }
 
 static void release(void *state, void *there)
 {
-    cuda_give((struct cuda_context *)state, there);
+    cuda_release_device((struct cuda_context *)state, there);
 }
 
 static void *allocate_pinned(void *state, size_t bytes, struct cuda_report *report)
 {
     struct cuda_context *context = (struct cuda_context *)state;
-    return hand_over(context, cuda_take_pinned(context, bytes), report);
+    return hand_over(context, cuda_allocate_host(context, bytes), report);
 }
 
 static void release_pinned(void *state, void *here)
 {
-    cuda_give_pinned((struct cuda_context *)state, here);
+    cuda_release_host((struct cuda_context *)state, here);
 }
 
-static struct remote_stage *stage_create(void *state, size_t bytes, bool ahead,
+static struct device_staging *stage_create(void *state, size_t bytes, bool ahead,
                                          struct cuda_report *report)
 {
     struct cuda_context *context = (struct cuda_context *)state;
-    struct remote_stage *stage = cuda_stage_create(context, bytes, ahead);
-    return (struct remote_stage *)hand_over(context, stage, report);
+    struct device_staging *stage = cuda_staging_create(context, bytes, ahead);
+    return (struct device_staging *)hand_over(context, stage, report);
 }
 
-static struct remote_mark *mark_create(void *state, struct cuda_report *report)
+static struct device_event *mark_create(void *state, struct cuda_report *report)
 {
     struct cuda_context *context = (struct cuda_context *)state;
-    return (struct remote_mark *)hand_over(context, cuda_mark_create(context), report);
+    return (struct device_event *)hand_over(context, cuda_event_create(context), report);
 }
 
 static const char *toolkit(void)
@@ -244,9 +244,9 @@ extern "C" __attribute__((visibility("default"))) const struct cuda_module *tinc
     module.release = release;
     module.allocate_pinned = allocate_pinned;
     module.release_pinned = release_pinned;
-    module.stage_create = stage_create;
-    module.mark_create = mark_create;
-    module.join = cuda_join;
-    module.remote = cuda_remote_functions;
+    module.staging_create = stage_create;
+    module.event_create = mark_create;
+    module.join = cuda_join_group;
+    module.backend = cuda_backend_functions;
     return &module;
 }

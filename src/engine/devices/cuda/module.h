@@ -8,7 +8,7 @@
 #ifndef TINCA_ENGINE_DEVICES_CUDA_MODULE_H
 #define TINCA_ENGINE_DEVICES_CUDA_MODULE_H
 
-#include "engine/devices/remote.h"
+#include "engine/devices/device_backend.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ enum cuda_trouble {
     CUDA_NO_CODE,    /* the module has none for this card */
     CUDA_NO_DRIVER,  /* there is none */
     CUDA_OLD_DRIVER, /* it knows an older CUDA than the module needs */
-    CUDA_NO_CARD,
+    CUDA_NO_GPU,
     CUDA_NO_NCCL, /* the library that joins cards; the text says more, or is empty: the module was
                      built without */
     CUDA_NOT_JOINED, /* it is there, but would not */
@@ -69,15 +69,15 @@ struct cuda_module {
     void (*release)(void *state, void *there);
     void *(*allocate_pinned)(void *state, size_t bytes, struct cuda_report *report);
     void (*release_pinned)(void *state, void *here);
-    struct remote_stage *(*stage_create)(void *state, size_t bytes, bool ahead,
-                                         struct cuda_report *report);
-    struct remote_mark *(*mark_create)(void *state, struct cuda_report *report);
+    struct device_staging *(*staging_create)(void *state, size_t bytes, bool ahead,
+                                             struct cuda_report *report);
+    struct device_event *(*event_create)(void *state, struct cuda_report *report);
 
     /* Lets opened cards work together, until the first one's remote.part. False with a report. */
     bool (*join)(void *const *states, size_t count, struct cuda_report *report);
 
     /* All that needs no words: the rest of remote.h. */
-    struct device_remote remote;
+    struct device_backend backend;
 };
 
 typedef const struct cuda_module *cuda_module_function(void);

@@ -29,7 +29,7 @@ static bool make_room_for_piece(struct cuda_context *context)
     return true;
 }
 
-void *cuda_take(struct cuda_context *context, size_t bytes)
+void *cuda_allocate_device(struct cuda_context *context, size_t bytes)
 {
     void *there = NULL;
     cuda_enter(context);
@@ -41,7 +41,7 @@ void *cuda_take(struct cuda_context *context, size_t bytes)
     return there;
 }
 
-void cuda_give(struct cuda_context *context, void *there)
+void cuda_release_device(struct cuda_context *context, void *there)
 {
     size_t i = 0;
     cuda_enter(context);
@@ -63,7 +63,7 @@ static uint64_t memory_used(struct device *device)
     return bytes;
 }
 
-void *cuda_take_pinned(struct cuda_context *context, size_t bytes)
+void *cuda_allocate_host(struct cuda_context *context, size_t bytes)
 {
     void *here = NULL;
     cuda_enter(context);
@@ -71,7 +71,7 @@ void *cuda_take_pinned(struct cuda_context *context, size_t bytes)
     return here;
 }
 
-void cuda_give_pinned(struct cuda_context *context, void *here)
+void cuda_release_host(struct cuda_context *context, void *here)
 {
     cuda_enter(context);
     if (here)
@@ -125,7 +125,7 @@ static void copy_rows(struct device *device, void *to, size_t to_pitch, const vo
 
 /* --- batches --- */
 
-struct remote_stage {
+struct device_staging {
     bool ahead;
     unsigned turn;
     char *pinned[2], *there[2];
@@ -133,13 +133,13 @@ struct remote_stage {
     cudaEvent_t taken[2]; /* there[] may be */
 };
 
-static void stage_free(struct device *device, struct remote_stage *stage)
+static void stage_free(struct device *device, struct device_staging *stage)
 {
     struct cuda_context *context = context_of(device);
     cuda_enter(context);
     for (unsigned i = 0; stage && i < 2; i++) {
-        cuda_give_pinned(context, stage->pinned[i]);
-        cuda_give(context, stage->there[i]);
+        cuda_release_host(context, stage->pinned[i]);
+        cuda_release_device(context, stage->there[i]);
         if (stage->sent[i])
             cudaEventDestroy(stage->sent[i]);
         if (stage->taken[i])
@@ -155,24 +155,24 @@ static bool new_event(struct cuda_context *context, cudaEvent_t *event)
     return status == cudaSuccess;
 }
 
-static bool fill_stage(struct cuda_context *context, struct remote_stage *stage, size_t bytes)
+static bool fill_stage(struct cuda_context *context, struct device_staging *stage, size_t bytes)
 {
     for (unsigned i = 0; i < 2; i++) {
-        stage->pinned[i] = (char *)cuda_take_pinned(context, bytes);
+        stage->pinned[i] = (char *)cuda_allocate_host(context, bytes);
         if (!stage->pinned[i] || !new_event(context, &stage->sent[i]))
             return false;
         if (!stage->ahead)
             continue;
-        stage->there[i] = (char *)cuda_take(context, bytes);
+        stage->there[i] = (char *)cuda_allocate_device(context, bytes);
         if (!stage->there[i] || !new_event(context, &stage->taken[i]))
             return false;
     }
     return true;
 }
 
-struct remote_stage *cuda_stage_create(struct cuda_context *context, size_t bytes, bool ahead)
+struct device_staging *cuda_staging_create(struct cuda_context *context, size_t bytes, bool ahead)
 {
-    struct remote_stage *stage = (struct remote_stage *)calloc(1, sizeof *stage);
+    struct device_staging *stage = (struct device_staging *)calloc(1, sizeof *stage);
     struct device device = {};
     device.state = context;
     if (!stage) {
@@ -187,7 +187,7 @@ struct remote_stage *cuda_stage_create(struct cuda_context *context, size_t byte
 }
 
 /* Where part i lies in a buffer; as the plan's arrays, at multiples of 64 bytes. */
-static size_t place_of(const struct remote_part parts[REMOTE_PARTS], unsigned i)
+static size_t place_of(const struct batch_part parts[BATCH_PARTS], unsigned i)
 {
     size_t at = 0;
     for (unsigned k = 0; k < i; k++)
@@ -195,20 +195,20 @@ static size_t place_of(const struct remote_part parts[REMOTE_PARTS], unsigned i)
     return at;
 }
 
-static void copy_parts(struct cuda_context *context, const struct remote_part parts[REMOTE_PARTS],
+static void copy_parts(struct cuda_context *context, const struct batch_part parts[BATCH_PARTS],
                        const char *from, enum cudaMemcpyKind kind)
 {
-    for (unsigned i = 0; i < REMOTE_PARTS; i++)
+    for (unsigned i = 0; i < BATCH_PARTS; i++)
         if (parts[i].bytes)
             cuda_note(context, "a batch",
                       cudaMemcpyAsync(parts[i].there, from + place_of(parts, i), parts[i].bytes,
                                       kind, context->stream));
 }
 
-static void send_ahead(struct cuda_context *context, struct remote_stage *stage, unsigned turn,
-                       const struct remote_part parts[REMOTE_PARTS])
+static void send_ahead(struct cuda_context *context, struct device_staging *stage, unsigned turn,
+                       const struct batch_part parts[BATCH_PARTS])
 {
-    const size_t bytes = place_of(parts, REMOTE_PARTS);
+    const size_t bytes = place_of(parts, BATCH_PARTS);
     cuda_note(context, "a batch", cudaStreamWaitEvent(context->sending, stage->taken[turn], 0));
     cuda_note(context, "a batch",
               cudaMemcpyAsync(stage->there[turn], stage->pinned[turn], bytes,
@@ -219,15 +219,15 @@ static void send_ahead(struct cuda_context *context, struct remote_stage *stage,
     cuda_note(context, "a batch", cudaEventRecord(stage->taken[turn], context->stream));
 }
 
-static void send(struct device *device, struct remote_stage *stage,
-                 const struct remote_part parts[REMOTE_PARTS])
+static void send(struct device *device, struct device_staging *stage,
+                 const struct batch_part parts[BATCH_PARTS])
 {
     struct cuda_context *context = context_of(device);
     const unsigned turn = stage->turn;
     stage->turn = 1 - turn;
     cuda_enter(context);
     cuda_note(context, "a batch", cuda_wait_event(context, stage->sent[turn]));
-    for (unsigned i = 0; i < REMOTE_PARTS; i++)
+    for (unsigned i = 0; i < BATCH_PARTS; i++)
         if (parts[i].bytes)
             memcpy(stage->pinned[turn] + place_of(parts, i), parts[i].here, parts[i].bytes);
     if (stage->ahead) {
@@ -240,13 +240,13 @@ static void send(struct device *device, struct remote_stage *stage,
 
 /* --- marks --- */
 
-struct remote_mark {
+struct device_event {
     cudaEvent_t event;
 };
 
-struct remote_mark *cuda_mark_create(struct cuda_context *context)
+struct device_event *cuda_event_create(struct cuda_context *context)
 {
-    struct remote_mark *mark = (struct remote_mark *)calloc(1, sizeof *mark);
+    struct device_event *mark = (struct device_event *)calloc(1, sizeof *mark);
     cuda_enter(context);
     if (mark && new_event(context, &mark->event))
         return mark;
@@ -256,7 +256,7 @@ struct remote_mark *cuda_mark_create(struct cuda_context *context)
     return NULL;
 }
 
-static void mark_free(struct device *device, struct remote_mark *mark)
+static void mark_free(struct device *device, struct device_event *mark)
 {
     cuda_enter(context_of(device));
     if (mark)
@@ -265,7 +265,7 @@ static void mark_free(struct device *device, struct remote_mark *mark)
 }
 
 /* In a recording the event becomes a part of it, and is recorded by every replay. */
-static void mark_set(struct device *device, struct remote_mark *mark)
+static void mark_set(struct device *device, struct device_event *mark)
 {
     struct cuda_context *context = context_of(device);
     cuda_note(context, "cudaEventRecord",
@@ -274,7 +274,7 @@ static void mark_set(struct device *device, struct remote_mark *mark)
                   : cudaEventRecord(mark->event, context->stream));
 }
 
-static void mark_wait(struct device *device, struct remote_mark *mark)
+static void mark_wait(struct device *device, struct device_event *mark)
 {
     struct cuda_context *context = context_of(device);
     cuda_enter(context);
@@ -290,7 +290,7 @@ static void read_later(struct device *device, void *pinned, const void *there, s
 
 /* --- recordings --- */
 
-struct remote_recording {
+struct device_recording {
     cudaGraphExec_t graph;
 };
 
@@ -305,9 +305,9 @@ static void record_begin(struct device *device)
               cudaStreamBeginCapture(context->stream, cudaStreamCaptureModeThreadLocal));
 }
 
-static struct remote_recording *make_recording(cudaGraph_t graph)
+static struct device_recording *make_recording(cudaGraph_t graph)
 {
-    struct remote_recording *recording = (struct remote_recording *)calloc(1, sizeof *recording);
+    struct device_recording *recording = (struct device_recording *)calloc(1, sizeof *recording);
     if (recording && cudaGraphInstantiate(&recording->graph, graph, 0) == cudaSuccess)
         return recording;
     free(recording);
@@ -315,14 +315,14 @@ static struct remote_recording *make_recording(cudaGraph_t graph)
 }
 
 /* A capture that failed has done nothing, and what was noted about it is taken back. */
-static struct remote_recording *record_end(struct device *device)
+static struct device_recording *record_end(struct device *device)
 {
     struct cuda_context *context = context_of(device);
     cudaGraph_t graph = NULL;
     const cudaError_t status = cudaStreamEndCapture(context->stream, &graph);
     const bool failed =
         status != cudaSuccess || !graph || (context->failure[0] && !context->failure_before[0]);
-    struct remote_recording *recording = failed ? NULL : make_recording(graph);
+    struct device_recording *recording = failed ? NULL : make_recording(graph);
     context->recording = false;
     if (graph)
         cudaGraphDestroy(graph);
@@ -334,15 +334,15 @@ static struct remote_recording *record_end(struct device *device)
     return NULL;
 }
 
-static void replay(struct device *device, struct remote_recording *recording)
+static void replay(struct device *device, struct device_recording *recording)
 {
     struct cuda_context *context = context_of(device);
     cuda_enter(context);
-    if (cuda_may_join_in(context))
+    if (cuda_group_is_sound(context))
         cuda_note(context, "cudaGraphLaunch", cudaGraphLaunch(recording->graph, context->stream));
 }
 
-static void recording_free(struct device *device, struct remote_recording *recording)
+static void recording_free(struct device *device, struct device_recording *recording)
 {
     cuda_enter(context_of(device));
     if (recording)
@@ -354,12 +354,12 @@ static void recording_free(struct device *device, struct remote_recording *recor
 
 static void gather(struct device *device, void *all, const void *own, size_t bytes)
 {
-    cuda_gather(context_of(device), "the losses of all cards", all, own, bytes);
+    cuda_all_gather(context_of(device), "the losses of all cards", all, own, bytes);
 }
 
 static void average(struct device *device, float *values, size_t count)
 {
-    cuda_average(context_of(device), values, count);
+    cuda_all_reduce_mean(context_of(device), values, count);
 }
 
 /* --- stamps --- */
@@ -480,7 +480,7 @@ void cuda_forget_measurements(struct cuda_context *context)
     free(context->products);
 }
 
-const struct device_remote cuda_remote_functions = {
+const struct device_backend cuda_backend_functions = {
     .check = NULL, /* these need words: cuda.c */
     .wait = wait_for_all,
     .memory_used = memory_used,
@@ -491,26 +491,26 @@ const struct device_remote cuda_remote_functions = {
     .mix = cuda_mix,
     .allocate_pinned = NULL,
     .release_pinned = NULL,
-    .stage_create = NULL,
-    .stage_free = stage_free,
+    .staging_create = NULL,
+    .staging_free = stage_free,
     .send = send,
     .read_later = read_later,
-    .mark_create = NULL,
-    .mark_free = mark_free,
-    .mark_set = mark_set,
-    .mark_wait = mark_wait,
-    .set_moment = cuda_set_moment,
+    .event_create = NULL,
+    .event_free = mark_free,
+    .event_record = mark_set,
+    .event_wait = mark_wait,
+    .set_iteration_values = cuda_set_iteration_values,
     .judge = cuda_judge,
     .record_begin = record_begin,
     .record_end = record_end,
     .replay = replay,
     .recording_free = recording_free,
     .join = NULL,
-    .part = cuda_part,
-    .gather = gather,
-    .average = average,
-    .set_alone = cuda_set_alone,
-    .watch = cuda_watch,
+    .part = cuda_leave_group,
+    .all_gather = gather,
+    .all_reduce_mean = average,
+    .set_standalone = cuda_set_standalone,
+    .poll = cuda_poll,
     .stamp = stamp,
     .stamp_seconds = stamp_seconds,
     .take_product = take_product,

@@ -17,7 +17,7 @@ void advisor_model_begin(struct advisor_model *view)
     view->begun = true;
 }
 
-void advisor_model_forget(struct advisor_model *view)
+void advisor_model_free_runs(struct advisor_model *view)
 {
     run_reader_drop(view->reader);
     view->reader = NULL;
@@ -34,11 +34,11 @@ void advisor_model_forget(struct advisor_model *view)
 
 void advisor_model_free(struct advisor_model *view)
 {
-    if (view->errand) {
-        errand_call_off(view->errand);
-        errand_finish(view->errand, NULL);
+    if (view->background_job) {
+        background_job_cancel(view->background_job);
+        background_job_finish(view->background_job, NULL);
     }
-    advisor_model_forget(view);
+    advisor_model_free_runs(view);
     free(view->own);
     *view = (struct advisor_model){0};
 }

@@ -46,7 +46,7 @@ struct advisor_model {
     bool follow; /* the scroll follows the focused gap */
 
     /* what is measured in the background */
-    struct errand *errand; /* NULL: nothing */
+    struct background_job *background_job; /* NULL: nothing */
     struct measure_job job;
     char measuring[128]; /* its run, for people */
     uint64_t done, of;
@@ -56,7 +56,7 @@ void advisor_model_begin(struct advisor_model *view);
 void advisor_model_free(struct advisor_model *view);
 
 /* Forgets the runs, to read them again. */
-void advisor_model_forget(struct advisor_model *view);
+void advisor_model_free_runs(struct advisor_model *view);
 
 /* What a field offers; returns how many. None: a number is typed. Texts live as the view does. */
 size_t advisor_model_choices(const struct advisor_model *view, enum advisor_field field,

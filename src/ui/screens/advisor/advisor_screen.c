@@ -43,8 +43,8 @@ static struct advisor_model *advisor_model(const struct app *app)
 static void gather_again(struct app *app)
 {
     struct advisor_model *view = advisor_model(app);
-    reading_list(app, true);
-    advisor_model_forget(view);
+    loading_list_runs(app, true);
+    advisor_model_free_runs(view);
     view->gathering = true;
     view->next = 0;
 }
@@ -93,7 +93,7 @@ static void begin_read(struct app *app, size_t index)
 {
     struct advisor_model *view = advisor_model(app);
     const struct run_entry *entry = app_run_at(app, index);
-    const bool kept = run_entry_is_kept(entry);
+    const bool kept = run_entry_is_saved(entry);
     const char *directory = run_entry_directory(entry);
     struct run *const own = kept ? NULL : entry->run;
     struct error error;
@@ -107,7 +107,7 @@ static void begin_read(struct app *app, size_t index)
 static bool gather(struct app *app)
 {
     struct advisor_model *view = advisor_model(app);
-    if (!view->gathering || !app_is_in_front(app, SCREEN_ADVISOR) || reading_is_listing(app))
+    if (!view->gathering || !app_is_in_front(app, SCREEN_ADVISOR) || loading_is_listing(app))
         return false;
     if (view->reader) {
         if (!run_reader_wait(view->reader, READ_SECONDS))
@@ -158,8 +158,8 @@ static void answer_measure(struct app *app, size_t choice)
     if (choice != 0)
         return;
     view->done = view->of = 0;
-    view->errand = measure_start(&view->job, &error);
-    if (!view->errand)
+    view->background_job = measure_start(&view->job, &error);
+    if (!view->background_job)
         app_say_error(app, &error);
 }
 
@@ -168,7 +168,7 @@ static void ask_measure(struct app *app, const struct advise_gap *gap, const str
     struct advisor_model *view = advisor_model(app);
     struct dialog *dialog = &app->dialog;
     const bool on = run_list_active(&app->shared.runs) != NULL;
-    if (view->errand) {
+    if (view->background_job) {
         app_say(app, ROLE_WARNING, "%s", _("Something is being measured; s calls it off."));
         return;
     }
@@ -195,10 +195,10 @@ static void take_measurement(struct app *app)
 {
     struct advisor_model *view = advisor_model(app);
     struct error error = {0};
-    if (!view->errand || !errand_look(view->errand, &view->done, &view->of))
+    if (!view->background_job || !background_job_poll(view->background_job, &view->done, &view->of))
         return;
-    bool measured = errand_finish(view->errand, &error);
-    view->errand = NULL;
+    bool measured = background_job_finish(view->background_job, &error);
+    view->background_job = NULL;
     if (measured)
         app_say(app, ROLE_GOOD, _("%s takes %.4g +- %s ms on %s; it is kept with the run."),
                 view->measuring, view->job.result.ms_per_image.mean,
@@ -309,8 +309,8 @@ static void act(struct app *app, enum action action)
         gather_again(app);
         break;
     case ACTION_STOP:
-        if (view->errand)
-            errand_call_off(view->errand);
+        if (view->background_job)
+            background_job_cancel(view->background_job);
         else
             app_say(app, ROLE_WARNING, "%s", _("Nothing is being measured."));
         break;
@@ -349,7 +349,7 @@ static double busy(const struct app *app)
     const struct advisor_model *view = advisor_model(app);
     if (view->gathering && app_is_in_front(app, SCREEN_ADVISOR))
         return POLL_READ_SECONDS;
-    return view->errand ? POLL_SECONDS : INFINITY;
+    return view->background_job ? POLL_SECONDS : INFINITY;
 }
 
 /* The advisor borrows the runs of this session; a run that is removed takes its answers along. */
@@ -359,7 +359,7 @@ static void notice(struct app *app, enum screen_event event, struct run_entry *e
     (void)entry;
     if (event != EVENT_RUN_REMOVED)
         return;
-    advisor_model_forget(view);
+    advisor_model_free_runs(view);
     view->gathering = true;
     view->next = 0;
 }

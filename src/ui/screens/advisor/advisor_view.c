@@ -222,13 +222,13 @@ static void put_state(struct writer *writer)
 {
     struct advisor_model *view = writer->view;
     char text[1100];
-    if (view->errand && view->of)
+    if (view->background_job && view->of)
         snprintf(text, sizeof text, _("Measuring %s on %s: image %zu of %zu. s calls it off."),
                  view->measuring, view->job.device, (size_t)view->done, (size_t)view->of);
-    else if (view->errand)
+    else if (view->background_job)
         snprintf(text, sizeof text, _("Measuring %s on %s: reading ..."), view->measuring,
                  view->job.device);
-    if (view->errand)
+    if (view->background_job)
         put(writer, 0, ROLE_KEY, text);
     if (view->gathering) {
         snprintf(text, sizeof text, _("Reading the runs: %zu so far ..."), view->next);

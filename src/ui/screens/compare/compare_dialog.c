@@ -1,9 +1,9 @@
 /* The dialog that writes a comparison as a table; the name's ending chooses the format. */
 #include "ui/screens/compare/compare_dialog.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
 #include "base/language.h"
-#include "base/output_file.h"
 #include "base/text.h"
 #include "ui/app/app.h"
 #include "ui/app/exporting.h"
@@ -66,7 +66,7 @@ static void answer_compare(struct app *app, size_t choice)
             ngettext("Wrote %s: %zu row.", "Wrote %s: %zu rows.", compare_model(app)->table.count),
             path, compare_model(app)->table.count);
     } else {
-        exporting_refuse(app, &error);
+        exporting_reopen_dialog(app, &error);
     }
 }
 

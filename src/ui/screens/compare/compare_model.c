@@ -91,7 +91,7 @@ const char *compare_model_next_sort(struct compare_model *view, struct error *er
     return compare_model_build(view, error) ? compare_model_sort_name(view) : NULL;
 }
 
-size_t compare_model_run(const struct compare_model *view, size_t row)
+size_t compare_model_run_of_row(const struct compare_model *view, size_t row)
 {
     for (size_t i = 0; i < view->count; i++)
         if (view->table.rows[row].run == view->runs[i])
@@ -99,7 +99,7 @@ size_t compare_model_run(const struct compare_model *view, size_t row)
     return COMPARE_RUNS;
 }
 
-size_t compare_model_row(const struct compare_model *view, size_t run)
+size_t compare_model_row_of_run(const struct compare_model *view, size_t run)
 {
     size_t row = 0;
     while (row < view->table.count && view->table.rows[row].run != view->runs[run])
@@ -107,7 +107,7 @@ size_t compare_model_row(const struct compare_model *view, size_t run)
     return row;
 }
 
-char compare_model_mark(size_t row)
+char compare_model_row_mark(size_t row)
 {
     return row < 9 ? (char)('1' + row) : row < 35 ? (char)('a' + row - 9) : '+';
 }
@@ -164,10 +164,10 @@ char *compare_model_label(const struct compare_model *view, size_t run, char *te
 
 /* --- curves --- */
 
-bool compare_model_has(const struct compare_model *view, enum trace trace)
+bool compare_model_has_values(const struct compare_model *view, enum trace trace)
 {
     for (size_t i = 0; i < view->count; i++)
-        if (trace_is_known(run_series(view->runs[i]), trace))
+        if (trace_has_values(run_series(view->runs[i]), trace))
             return true;
     return false;
 }
@@ -183,7 +183,7 @@ void compare_model_next_trace(struct compare_model *view)
         at++;
     for (size_t tried = 0; tried < count; tried++) {
         view->trace = order[++at % count];
-        if (compare_model_has(view, view->trace))
+        if (compare_model_has_values(view, view->trace))
             return;
     }
 }
@@ -235,8 +235,8 @@ static struct plot_extent extent_of(const struct compare_model *view,
     return extent;
 }
 
-bool compare_model_gather(struct compare_model *view, const struct curve_view *wanted,
-                          size_t columns, struct error *error)
+bool compare_model_update_curves(struct compare_model *view, const struct curve_view *wanted,
+                                 size_t columns, struct error *error)
 {
     struct curve_view each = *wanted;
     struct plot_extent extent = extent_of(view, wanted, columns);
@@ -253,19 +253,20 @@ struct axis compare_model_y_axis(const struct compare_model *view, bool log)
 {
     double low = DBL_MAX, high = -DBL_MAX;
     for (size_t i = 0; i < view->count; i++)
-        if (view->trace < TRACES_TRAINED)
+        if (view->trace < TRACES_PER_ITERATION)
             curve_range(&view->curves[i].trace[view->trace], log, &low, &high);
         else
             validations_range(&view->curves[i], view->trace, log, &low, &high);
-    return axis_around(low, high, log);
+    return axis_for_range(low, high, log);
 }
 
-size_t compare_model_unplaced(const struct compare_model *view)
+size_t compare_model_count_nonpositive(const struct compare_model *view)
 {
     size_t count = 0;
     for (size_t i = 0; i < view->count; i++)
-        count += view->trace < TRACES_TRAINED ? view->curves[i].trace[view->trace].unplaced
-                                              : validations_unplaced(&view->curves[i], view->trace);
+        count += view->trace < TRACES_PER_ITERATION
+                     ? view->curves[i].trace[view->trace].nonpositive
+                     : validations_nonpositive(&view->curves[i], view->trace);
     return count;
 }
 
@@ -276,8 +277,8 @@ static double value_at_cursor(const struct compare_model *view, size_t run)
     double first, last, cursor = view->window.cursor;
     if (!curves_extent(curves->series, curves->view.x, &first, &last) || cursor > last)
         return NAN;
-    if (view->trace >= TRACES_TRAINED)
-        return curves_validated(curves, view->trace, cursor);
+    if (view->trace >= TRACES_PER_ITERATION)
+        return curves_validation_value(curves, view->trace, cursor);
     return curves_value(curves, view->trace,
                         curves_nearest(curves->series, curves->view.x, cursor));
 }
@@ -289,8 +290,9 @@ double compare_model_value(const struct compare_model *view, size_t run)
         return NAN;
     if (view->window.cursor_on)
         return value_at_cursor(view, run);
-    return view->trace < TRACES_TRAINED ? curves_newest(curves, view->trace)
-                                        : curves_validated(curves, view->trace, INFINITY);
+    return view->trace < TRACES_PER_ITERATION
+               ? curves_newest(curves, view->trace)
+               : curves_validation_value(curves, view->trace, INFINITY);
 }
 
 /* --- cells --- */

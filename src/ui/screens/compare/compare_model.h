@@ -65,9 +65,9 @@ const char *compare_model_next_sort(struct compare_model *view, struct error *er
 const char *compare_model_sort_name(const struct compare_model *view);
 
 /* The place in `runs` of a row, COMPARE_RUNS: a published one; and the row of a run. */
-size_t compare_model_run(const struct compare_model *view, size_t row);
-size_t compare_model_row(const struct compare_model *view, size_t run);
-char compare_model_mark(size_t row);
+size_t compare_model_run_of_row(const struct compare_model *view, size_t row);
+size_t compare_model_row_of_run(const struct compare_model *view, size_t run);
+char compare_model_row_mark(size_t row);
 
 /* The settings in which the runs differ; `fields` holds 64. Returns how many. */
 size_t compare_model_differences(const struct compare_model *view,
@@ -78,16 +78,16 @@ char *compare_model_label(const struct compare_model *view, size_t run, char *te
 
 /* The next trace (but for raw ones, which would hide each other) of which some run has values. */
 void compare_model_next_trace(struct compare_model *view);
-bool compare_model_has(const struct compare_model *view, enum trace trace);
+bool compare_model_has_values(const struct compare_model *view, enum trace trace);
 
 /* Takes in what is new of every run, on an x axis that holds them all or, zoomed, a part of it
  * (`wanted.axis` and `wanted.traces` are set here). `columns`: the cells across. */
-bool compare_model_gather(struct compare_model *view, const struct curve_view *wanted,
-                          size_t columns, struct error *error);
+bool compare_model_update_curves(struct compare_model *view, const struct curve_view *wanted,
+                                 size_t columns, struct error *error);
 /* The trace's y axis. */
 struct axis compare_model_y_axis(const struct compare_model *view, bool log);
 /* Values in sight that a logarithmic axis has no place for. */
-size_t compare_model_unplaced(const struct compare_model *view);
+size_t compare_model_count_nonpositive(const struct compare_model *view);
 /* The trace's value under the cursor or, without one, its last; NaN: none. */
 double compare_model_value(const struct compare_model *view, size_t run);
 

@@ -28,7 +28,7 @@ static const char *value_text(double value, char *text, size_t size)
 static void draw_entry(struct app *app, struct rect line, size_t row)
 {
     const struct compare_model *view = compare_model(app);
-    size_t run = compare_model_run(view, row);
+    size_t run = compare_model_run_of_row(view, row);
     char label[256], value[32];
     if (run == COMPARE_RUNS)
         return;
@@ -36,7 +36,7 @@ static void draw_entry(struct app *app, struct rect line, size_t row)
     struct rect left = line;
     left.columns -= (int)columns_of(value) + 1;
     draw_format(&app->canvas, left, 0, 0, compare_row_role(view, row), "%c%s%s",
-                compare_model_mark(row), app->canvas.glyphs->horizontal,
+                compare_model_row_mark(row), app->canvas.glyphs->horizontal,
                 app->canvas.glyphs->horizontal);
     draw_text(&app->canvas, left, 0, 4, ROLE_TEXT,
               compare_model_label(view, run, label, sizeof label));
@@ -49,7 +49,7 @@ static void draw_entries(struct app *app, struct rect area, int across)
     const struct compare_model *view = compare_model(app);
     int width = area.columns / across, shown = 0;
     for (size_t row = 0; row < view->table.count; row++) {
-        if (compare_model_run(view, row) == COMPARE_RUNS)
+        if (compare_model_run_of_row(view, row) == COMPARE_RUNS)
             continue;
         struct rect line = {area.row + shown / across, area.column + shown % across * width,
                             shown / across < area.rows, width - (across > 1 ? 2 : 0)};
@@ -61,12 +61,12 @@ static void draw_entries(struct app *app, struct rect area, int across)
 
 /* --- curves --- */
 
-/* What all of them know; see curves_known_x. */
+/* What all of them know; see curves_available_x. */
 static enum curve_x known_x(const struct app *app)
 {
     const struct compare_model *view = compare_model(app);
     for (size_t i = 0; i < view->count; i++)
-        if (curves_known_x(run_series(view->runs[i]), app->shared.axes.x) != app->shared.axes.x)
+        if (curves_available_x(run_series(view->runs[i]), app->shared.axes.x) != app->shared.axes.x)
             return X_ITERATION;
     return app->shared.axes.x;
 }
@@ -76,18 +76,18 @@ static double end_of(const struct compare_model *view, size_t run, enum curve_x 
     double first, last;
     if (!curves_extent(run_series(view->runs[run]), x, &first, &last))
         return 0;
-    return fmax(0, fmin(1, axis_place(&view->x, last)));
+    return fmax(0, fmin(1, axis_position(&view->x, last)));
 }
 
 static void add_unplaced_and_marks(struct app *app, size_t row, size_t run, const struct axis *y)
 {
     const struct compare_model *view = compare_model(app);
     double end = end_of(view, run, known_x(app)), shift = 0.06 * (double)(row % 5);
-    curve_draw_unplaced(&view->curves[run].trace[view->trace], y, &compare_model(app)->plot,
-                        (uint8_t)(run + 1));
+    curve_mark_nonpositive(&view->curves[run].trace[view->trace], y, &compare_model(app)->plot,
+                           (uint8_t)(run + 1));
     for (int i = 0; i < MARKS; i++)
         curve_mark(&view->curves[run].trace[view->trace], y, &compare_model(app)->plot,
-                   (uint8_t)(run + 1), end * (0.1 + shift + 0.3 * i), compare_model_mark(row));
+                   (uint8_t)(run + 1), end * (0.1 + shift + 0.3 * i), compare_model_row_mark(row));
 }
 
 static void add_curves(struct app *app, const struct axis *y)
@@ -95,14 +95,14 @@ static void add_curves(struct app *app, const struct axis *y)
     const struct compare_model *view = compare_model(app);
     for (int pass = 0; pass < 2; pass++)
         for (size_t row = view->table.count; row-- > 0;) {
-            size_t run = compare_model_run(view, row);
+            size_t run = compare_model_run_of_row(view, row);
             if (run == COMPARE_RUNS)
                 continue;
-            if (view->trace >= TRACES_TRAINED && pass == 0)
+            if (view->trace >= TRACES_PER_ITERATION && pass == 0)
                 continue;
-            if (view->trace >= TRACES_TRAINED)
+            if (view->trace >= TRACES_PER_ITERATION)
                 validations_draw(&view->curves[run], view->trace, y, &compare_model(app)->plot,
-                                 (uint8_t)(run + 1), compare_model_mark(row));
+                                 (uint8_t)(run + 1), compare_model_row_mark(row));
             else if (pass == 0)
                 curve_draw(&view->curves[run].trace[view->trace], y, &compare_model(app)->plot,
                            (uint8_t)(run + 1));
@@ -114,7 +114,7 @@ static void add_curves(struct app *app, const struct axis *y)
 static bool all_adversarial(const struct compare_model *view)
 {
     for (size_t i = 0; i < view->count; i++)
-        if (!trace_is_contest(run_series(view->runs[i])))
+        if (!trace_is_adversarial(run_series(view->runs[i])))
             return false;
     return view->count > 0;
 }
@@ -152,7 +152,7 @@ static void draw_legend(struct app *app, struct rect area)
 {
     const struct compare_model *view = compare_model(app);
     struct legend legend = {.count = 0};
-    size_t unplaced = app->shared.axes.log_y ? compare_model_unplaced(view) : 0;
+    size_t nonpositive = app->shared.axes.log_y ? compare_model_count_nonpositive(view) : 0;
     char name[64];
     print_trace(view, name, sizeof name);
     snprintf(legend.title, sizeof legend.title, app->shared.axes.log_y ? _("%s, log") : "%s", name);
@@ -161,9 +161,9 @@ static void draw_legend(struct app *app, struct rect area)
     if (view->window.zoomed)
         legend_add(&legend, ROLE_STRONG, "<>", "%s",
                    view->window.follow ? _("follows") : _("zoomed"));
-    if (unplaced > 0)
-        legend_add(&legend, ROLE_WARNING, (char[2]){CURVE_UNPLACED, '\0'},
-                   ngettext("%zu value <= 0", "%zu values <= 0", unplaced), unplaced);
+    if (nonpositive > 0)
+        legend_add(&legend, ROLE_WARNING, (char[2]){CURVE_NONPOSITIVE, '\0'},
+                   ngettext("%zu value <= 0", "%zu values <= 0", nonpositive), nonpositive);
     legend_draw(&legend, &app->canvas, area);
 }
 
@@ -180,7 +180,7 @@ static void draw_curves(struct app *app, struct rect area)
                                 .log_x = app->shared.axes.log_x,
                                 .width =
                                     (size_t)layout.plot.columns * plot_dots_across(app->symbols)};
-    if (!compare_model_gather(view, &wanted, (size_t)layout.plot.columns, &error) ||
+    if (!compare_model_update_curves(view, &wanted, (size_t)layout.plot.columns, &error) ||
         !plot_reset(&compare_model(app)->plot, (size_t)layout.plot.rows,
                     (size_t)layout.plot.columns, app->symbols, &error)) {
         app_say_error(app, &error);

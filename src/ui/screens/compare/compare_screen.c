@@ -75,16 +75,16 @@ struct compare_model *compare_model(const struct app *app)
 static void close_kept(struct app *app)
 {
     const struct run_entry *in_sight = app_entry(app);
-    for (size_t i = 0; i < app->shared.kept.count; i++)
-        if (&app->shared.kept.entries[i] != in_sight)
-            run_entry_close(&app->shared.kept.entries[i]);
+    for (size_t i = 0; i < app->shared.saved_runs.count; i++)
+        if (&app->shared.saved_runs.entries[i] != in_sight)
+            run_entry_unload_curves(&app->shared.saved_runs.entries[i]);
 }
 
 static void go(struct app *app)
 {
     struct compare_model *view = compare_model(app);
     const struct run_entry *entry = app_run_in_front(app);
-    reading_list(app, true);
+    loading_list_runs(app, true);
     compare_model_clear(view);
     close_kept(app);
     view->in_sight = entry ? entry->run : NULL;
@@ -106,8 +106,8 @@ static bool is_wanted(const struct app *app, size_t index)
     if (entry->run && entry->run == view->in_sight)
         return entry->snapshot.status != RUN_PREPARING;
     if (view->marked_only)
-        return entry->marked && !run_entry_waits(entry) &&
-               (run_entry_is_kept(entry) || entry->snapshot.status != RUN_PREPARING);
+        return entry->marked && !run_entry_is_waiting(entry) &&
+               (run_entry_is_saved(entry) || entry->snapshot.status != RUN_PREPARING);
     return is_finished(&entry->snapshot) && runs_match(app, index);
 }
 
@@ -115,7 +115,7 @@ static bool is_wanted(const struct app *app, size_t index)
 static struct run_entry *entry_of(struct app *app, const struct run_read *read)
 {
     if (read->opened)
-        return reading_entry(app, read->directory);
+        return loading_find_entry(app, read->directory);
     for (size_t i = 0; i < app_run_count(app); i++)
         if (app_run_at(app, i)->run == read->run)
             return app_run_at(app, i);
@@ -131,7 +131,7 @@ static bool take_read(struct app *app)
     struct run_read *read = run_reader_result(view->reader, 0);
     struct run_entry *entry = entry_of(app, read);
     if (entry && !entry->run) {
-        run_entry_take(entry, read);
+        run_entry_update(entry, read);
         app->shared.runs_changed = true;
         if (!entry->run)
             app_say_error(app, &entry->error);
@@ -178,7 +178,7 @@ static void end_gathering(struct app *app)
         app_say(app, ROLE_WARNING,
                 "These are the first %d; mark runs in the list (o, space) to choose others.",
                 COMPARE_RUNS);
-    if (!compare_model_has(view, view->trace))
+    if (!compare_model_has_values(view, view->trace))
         compare_model_next_trace(view);
 }
 
@@ -187,9 +187,9 @@ static bool work(struct app *app)
     struct compare_model *view = compare_model(app);
     if (!view->gathering || !app_is_in_front(app, SCREEN_COMPARE))
         return false;
-    if (reading_outlines(app))
+    if (loading_read_outlines(app))
         return true;
-    if (reading_is_listing(app) || reading_any_unread(app) || (view->reader && !take_read(app)))
+    if (loading_is_listing(app) || loading_any_unread(app) || (view->reader && !take_read(app)))
         return false; /* they are looked at again soon */
     while (!view->reader && view->next < app_run_count(app) && !view->left_out)
         gather_one(app, view->next);

@@ -17,7 +17,7 @@ enum { MAX_COLUMNS = FIRST_TIME + COMPARE_DEVICES };
 
 enum role compare_row_role(const struct compare_model *view, size_t row)
 {
-    size_t run = compare_model_run(view, row);
+    size_t run = compare_model_run_of_row(view, row);
     return run < COMPARE_RUNS ? (enum role)(ROLE_SERIES + run % THEME_SERIES) : ROLE_FAINT;
 }
 
@@ -120,7 +120,7 @@ static void draw_row(struct app *app, struct rect line, size_t row, const int *s
                                                      : ROLE_FAINT;
         compare_model_cell(view, row, i, cell, sizeof cell);
         if (i == 0) /* the mark that its curve carries */
-            snprintf(cell, sizeof cell, "%c", compare_model_mark(row));
+            snprintf(cell, sizeof cell, "%c", compare_model_row_mark(row));
         put(app, line, i, starts[i], widths[i], selected ? ROLE_FOCUS : role, cell);
     }
 }
@@ -224,7 +224,7 @@ static void draw_setting(struct app *app, struct rect line, const struct config_
     char value[512], shown[512];
     draw_text(&app->canvas, line, 0, 1, ROLE_FAINT, gettext(field->label));
     for (size_t row = view->left, column = LABEL; row < view->table.count; row++) {
-        size_t run = compare_model_run(view, row);
+        size_t run = compare_model_run_of_row(view, row);
         if (run == COMPARE_RUNS)
             continue;
         config_get(run_config(view->runs[run]), field->key, value, sizeof value);
@@ -239,10 +239,10 @@ static void draw_setting_heads(struct app *app, struct rect line)
     const struct compare_model *view = compare_model(app);
     char shown[128], text[160];
     for (size_t row = view->left, column = LABEL; row < view->table.count; row++) {
-        size_t run = compare_model_run(view, row);
+        size_t run = compare_model_run_of_row(view, row);
         if (run == COMPARE_RUNS)
             continue;
-        snprintf(text, sizeof text, "%c %s", compare_model_mark(row),
+        snprintf(text, sizeof text, "%c %s", compare_model_row_mark(row),
                  run_facts(view->runs[run])->network);
         columns_fit(text, VALUE - 2, shown, sizeof shown);
         draw_text(&app->canvas, line, 0, (int)column, compare_row_role(view, row), shown);

@@ -2,7 +2,7 @@
 #ifndef TINCA_UI_SCREENS_DEVICES_DEVICES_MODEL_H
 #define TINCA_UI_SCREENS_DEVICES_DEVICES_MODEL_H
 
-#include "base/host.h"
+#include "base/host/host.h"
 #include "session/measure/device_meter.h"
 
 struct devices_model {

@@ -3,8 +3,8 @@
  * shown from `scroll` on. */
 #include "ui/app/app.h"
 
-#include "base/host.h"
-#include "base/host_load.h"
+#include "base/host/host.h"
+#include "base/host/host_load.h"
 #include "base/language.h"
 #include "base/number.h"
 #include "base/text.h"
@@ -328,7 +328,7 @@ static void close(struct app *app)
 static bool work(struct app *app)
 {
     if (devices_model(app)->meter)
-        device_meter_look(devices_model(app)->meter, app_is_in_front(app, SCREEN_DEVICES));
+        device_meter_enable(devices_model(app)->meter, app_is_in_front(app, SCREEN_DEVICES));
     return false;
 }
 

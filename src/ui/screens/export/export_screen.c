@@ -2,7 +2,7 @@
  * writing is a job of session/, whose end is told as news. */
 #include "ui/app/app.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/compare/report.h"
@@ -51,9 +51,9 @@ static bool is_part(const struct app *app, enum what what, const struct run_entr
 {
     if (!run_entry_directory(entry))
         return false;
-    return what == WHAT_SESSION  ? !run_entry_is_kept(entry)
+    return what == WHAT_SESSION  ? !run_entry_is_saved(entry)
            : what == WHAT_MARKED ? entry->marked
-                                 : entry == run_subject(app);
+                                 : entry == run_actions_subject(app);
 }
 
 static size_t count_parts(const struct app *app, enum what what)
@@ -82,7 +82,7 @@ static void describe(const struct app *app, enum what what, char *text, size_t s
     else if (what == WHAT_MARKED)
         snprintf(text, size, ngettext("%zu marked run", "%zu marked runs", count), count);
     else
-        snprintf(text, size, _("this run, %.63s"), runs_called(run_subject(app)));
+        snprintf(text, size, _("this run, %.63s"), runs_display_name(run_actions_subject(app)));
 }
 
 /* --- the name --- */
@@ -162,7 +162,7 @@ static struct export_item *gather(const struct app *app, enum what what, size_t 
         if (!is_part(app, what, entry))
             continue;
         struct export_item *item = &items[(*count)++];
-        item->run = run_entry_is_kept(entry) ? NULL : entry->run; /* a kept one may be closed */
+        item->run = run_entry_is_saved(entry) ? NULL : entry->run; /* a kept one may be closed */
         snprintf(item->directory, sizeof item->directory, "%s", run_entry_directory(entry));
     }
     return items;
@@ -190,7 +190,7 @@ static void answer_export(struct app *app, size_t choice)
     if (items && export_job_start(&app->shared.export, &request, &error))
         app_say(app, ROLE_TEXT, _("Writing %s ..."), app->shared.export.path);
     else
-        exporting_refuse(app, &error);
+        exporting_reopen_dialog(app, &error);
     free(items);
 }
 

@@ -162,8 +162,8 @@ static void draw_legend(struct canvas *canvas, struct rect area, const char *nam
         column = draw_format(canvas, area, 0, column, ROLE_STRONG, "%s %s %s", canvas->glyphs->left,
                              name, canvas->glyphs->right) +
                  2;
-    for (size_t i = 0; i <= PLAN_VALUE_AGAIN; i++) {
-        if (i == PLAN_VALUE_AGAIN && !again)
+    for (size_t i = 0; i <= PLAN_VALUE_RECOMPUTED; i++) {
+        if (i == PLAN_VALUE_RECOMPUTED && !again)
             return;
         const char *shade = canvas->glyphs->shades[i], *kind = gettext(kind_names[i]);
         if (column + 3 + (int)columns_of(kind) > area.columns)
@@ -204,7 +204,7 @@ static void draw_selected(struct canvas *canvas, struct rect area,
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
-                 const struct run_news *news)
+                 const struct run_display *news)
 {
     (void)news;
     struct arena_model *view = &run_model(app)->arena;

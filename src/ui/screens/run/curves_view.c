@@ -8,7 +8,7 @@
 #include "ui/screens/run/views.h"
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
-                 const struct run_news *news)
+                 const struct run_display *news)
 {
     (void)news;
     run_plot_draw(app, entry, layout);

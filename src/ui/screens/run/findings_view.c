@@ -22,7 +22,7 @@ static void draw_finding(struct app *app, struct rect area, int row, const struc
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
-                 const struct run_news *news)
+                 const struct run_display *news)
 {
     const struct rect area = layout->view;
     struct rect inside = {area.row, area.column + 2, area.rows, area.columns - 3};

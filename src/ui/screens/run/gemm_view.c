@@ -116,18 +116,18 @@ static void draw_sums(struct canvas *canvas, struct rect area, const struct insp
     struct rect inside = {area.row, area.column + 1, area.rows, area.columns - 2};
     int row = 0;
     for (int i = 0; i <= GEMM_TN; i++)
-        row = insight_say(canvas, inside, row, ROLE_TEXT,
-                          _("%s: %llu calls, %.4f s, %.1f %% of the threads' time"),
-                          gemm_kind_name((enum gemm_kind)i), sums[i].calls, sums[i].seconds,
-                          share(seen, sums[i].seconds));
+        row = insight_draw_text(canvas, inside, row, ROLE_TEXT,
+                                _("%s: %llu calls, %.4f s, %.1f %% of the threads' time"),
+                                gemm_kind_name((enum gemm_kind)i), sums[i].calls, sums[i].seconds,
+                                share(seen, sums[i].seconds));
     const struct sum *all = &sums[GEMM_TN + 1];
-    insight_say(canvas, inside, row, ROLE_STRONG,
-                _("all: %llu calls, %.4f s, %.1f %% of the threads' time"), all->calls,
-                all->seconds, share(seen, all->seconds));
+    insight_draw_text(canvas, inside, row, ROLE_STRONG,
+                      _("all: %llu calls, %.4f s, %.1f %% of the threads' time"), all->calls,
+                      all->seconds, share(seen, all->seconds));
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
-                 const struct run_news *news)
+                 const struct run_display *news)
 {
     (void)news;
     char whole[160];
@@ -158,7 +158,8 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
     snprintf(whole, sizeof whole,
              _("Matrix products of iterations %llu to %llu, seconds summed over threads"),
              (unsigned long long)seen->iteration, last);
-    insight_sum_up(&app->canvas, parts.summary, ROLE_TEXT, whole, _("Seconds summed over threads"));
+    insight_draw_summary(&app->canvas, parts.summary, ROLE_TEXT, whole,
+                         _("Seconds summed over threads"));
     insight_table_draw(view, &table, &app->canvas, parts.table);
     if (!rect_is_empty(parts.details))
         draw_sums(&app->canvas, parts.details, seen);

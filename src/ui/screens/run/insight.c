@@ -22,10 +22,10 @@ static bool is_old(const struct insight *insight, const struct inspection *seen)
     return age >= fmax(RENEW_SECONDS, RENEW_COSTS * seen->cost);
 }
 
-void insight_ask(struct insight *insight, struct run_entry *entry)
+void insight_request(struct insight *insight, struct run_entry *entry)
 {
     struct error error;
-    if (!run_entry_is_on(entry))
+    if (!run_entry_is_active(entry))
         return;
     if (insight->run != entry->run)
         *insight = (struct insight){.run = entry->run};
@@ -58,9 +58,9 @@ static void explain(struct app *app, const struct run_entry *entry, struct rect 
     const struct run_snapshot *now = &entry->snapshot;
     struct canvas *canvas = &app->canvas;
     const struct error *wrong = error->kind != ERROR_NONE ? error : &now->error;
-    if (wrong->kind != ERROR_NONE && (error->kind != ERROR_NONE || run_entry_is_on(entry))) {
+    if (wrong->kind != ERROR_NONE && (error->kind != ERROR_NONE || run_entry_is_active(entry))) {
         draw_wrapped(canvas, area, 1, ROLE_BAD, error_format(wrong, text, sizeof text));
-    } else if (run_entry_is_on(entry)) {
+    } else if (run_entry_is_active(entry)) {
         draw_wrapped(canvas, area, 1, ROLE_FAINT,
                      now->status == RUN_PAUSED
                          ? _("The next iterations will be measured; space lets the run go on.")
@@ -191,8 +191,8 @@ struct insight_layout insight_layout(const struct insight_table_view *view, stru
 
 /* --- sentences --- */
 
-int insight_say(struct canvas *canvas, struct rect area, int row, enum role role,
-                const char *format, ...)
+int insight_draw_text(struct canvas *canvas, struct rect area, int row, enum role role,
+                      const char *format, ...)
 {
     char text[512];
     va_list arguments;
@@ -202,8 +202,8 @@ int insight_say(struct canvas *canvas, struct rect area, int row, enum role role
     return draw_wrapped(canvas, area, row, role, text);
 }
 
-void insight_sum_up(struct canvas *canvas, struct rect area, enum role role, const char *sentence,
-                    const char *brief)
+void insight_draw_summary(struct canvas *canvas, struct rect area, enum role role,
+                          const char *sentence, const char *brief)
 {
     const bool fits = (int)columns_of(sentence) < area.columns;
     draw_text(canvas, area, 0, 1, role, fits ? sentence : brief);

@@ -25,7 +25,7 @@ struct insight {
 
 /* Asks for a look, when there is none or it is old. Looks cost the run at most a hundredth of its
  * time. */
-void insight_ask(struct insight *insight, struct run_entry *entry);
+void insight_request(struct insight *insight, struct run_entry *entry);
 
 /* What was seen, to be used at once; NULL: nothing, and `area` says why and what to do. */
 const struct inspection *insight_get(struct app *app, struct run_entry *entry, struct rect area);
@@ -73,10 +73,10 @@ struct insight_layout insight_layout(const struct insight_table_view *view, stru
                                      int rows);
 
 /* A sentence from `row` on, as many lines as it takes; returns the row after it. printf's. */
-int insight_say(struct canvas *canvas, struct rect area, int row, enum role role,
-                const char *format, ...) __attribute__((format(printf, 5, 6)));
+int insight_draw_text(struct canvas *canvas, struct rect area, int row, enum role role,
+                      const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* The line that sums up: the whole sentence or, where it does not fit, the short one. */
-void insight_sum_up(struct canvas *canvas, struct rect area, enum role role, const char *sentence,
-                    const char *brief);
+void insight_draw_summary(struct canvas *canvas, struct rect area, enum role role,
+                          const char *sentence, const char *brief);
 
 #endif

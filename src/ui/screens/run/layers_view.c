@@ -130,7 +130,7 @@ static void draw_summary(struct canvas *canvas, struct rect area, const struct i
     snprintf(whole, sizeof whole, _("Iterations %llu to %llu: %.4g ms each, %.1f %% in layers"),
              (unsigned long long)seen->iteration, last, each, 100 * inside / seen->seconds);
     snprintf(brief, sizeof brief, _("%.4g ms an iteration"), each);
-    insight_sum_up(canvas, area, ROLE_TEXT, whole, brief);
+    insight_draw_summary(canvas, area, ROLE_TEXT, whole, brief);
 }
 
 static void draw_details(struct canvas *canvas, struct rect area,
@@ -140,7 +140,7 @@ static void draw_details(struct canvas *canvas, struct rect area,
     if (layer->memory_bytes)
         text_bytes(layer->memory_bytes, memory, sizeof memory);
     struct rect inside = {area.row, area.column + 1, area.rows, area.columns - 2};
-    int row = insight_say(
+    int row = insight_draw_text(
         canvas, inside, 0, ROLE_STRONG, _("%s (%s): output %zux%zux%zu, memory %s"), layer->name,
         layer->op, layer->output.channels, layer->output.height, layer->output.width, memory);
     char choice[2 * PLAN_CHOICE_SIZE];
@@ -152,7 +152,7 @@ static void draw_details(struct canvas *canvas, struct rect area,
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
-                 const struct run_news *news)
+                 const struct run_display *news)
 {
     (void)news;
     struct insight_table_view *view = &run_model(app)->layers;

@@ -30,7 +30,7 @@ static void follow_cursor(struct app *app, const struct series *series)
     if (!window->cursor_on || window->cursor == view->cursor)
         return;
     const size_t point =
-        curves_nearest(series, curves_known_x(series, app->shared.axes.x), window->cursor);
+        curves_nearest(series, curves_available_x(series, app->shared.axes.x), window->cursor);
     view->cursor = window->cursor;
     if (point < series_count(series))
         view->iteration = series->points[point].iteration;
@@ -174,7 +174,7 @@ static void draw_head(struct canvas *canvas, struct rect area, const struct loss
     snprintf(brief, sizeof brief, _("Iteration %llu of %llu, window %zu"), iteration,
              (unsigned long long)last, lesson->window);
     draw_cursor(canvas, area, 0, 0);
-    insight_sum_up(canvas, area, ROLE_STRONG, whole, brief);
+    insight_draw_summary(canvas, area, ROLE_STRONG, whole, brief);
 }
 
 /* The conclusion from `row` on, which may lie outside; returns the row after it. */
@@ -222,7 +222,7 @@ static void draw_lesson(struct app *app, struct rect area, const struct loss_les
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
-                 const struct run_news *news)
+                 const struct run_display *news)
 {
     (void)news;
     struct error error;

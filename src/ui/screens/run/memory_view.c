@@ -66,7 +66,7 @@ static int draw_limit(struct canvas *canvas, struct rect area, int row,
                       const struct memory_forecast *forecast)
 {
     char words[160], text[240];
-    if (!forecast_limit_words(forecast, words, sizeof words)[0] || row >= area.rows)
+    if (!forecast_limit_text(forecast, words, sizeof words)[0] || row >= area.rows)
         return row;
     snprintf(text, sizeof text, _("Memory limit: %s."), words);
     return draw_wrapped(canvas, area, row, ROLE_TEXT, text) + 1;
@@ -125,7 +125,7 @@ static void draw_history(struct app *app, struct rect area, const struct series 
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
-                 const struct run_news *news)
+                 const struct run_display *news)
 {
     struct rect area = layout->view;
     if (!news->facts) {

@@ -16,7 +16,7 @@ static void answer_rate(struct app *app, size_t choice)
         snprintf(app->dialog.note, sizeof app->dialog.note,
                  _("This is not a learning rate: give a number such as 0.01."));
         app->dialog.open = true;
-    } else if (questions_send(app, COMMAND_LEARNING_RATE, rate))
+    } else if (questions_send_command(app, COMMAND_LEARNING_RATE, rate))
         app_say(app, ROLE_GOOD, "The learning rate is %g from the next iteration on.", rate);
 }
 
@@ -45,7 +45,7 @@ static void forget_note(struct app *app)
 
 void ask_rate(struct app *app, double factor)
 {
-    const struct run_entry *entry = questions_target(app);
+    const struct run_entry *entry = questions_target_run(app);
     if (!entry) {
         app_say(app, ROLE_WARNING, "No run is on: set the learning rate in the form.");
         return;

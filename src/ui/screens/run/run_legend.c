@@ -29,8 +29,8 @@ static size_t count_unplaced(const struct run_picture *picture, const struct run
     size_t count = 0;
     for (enum trace trace = 0; trace < TRACES && panel->log; trace++)
         if (has(panel->traces, trace))
-            count += trace < TRACES_TRAINED ? curves->trace[trace].unplaced
-                                            : validations_unplaced(curves, trace);
+            count += trace < TRACES_PER_ITERATION ? curves->trace[trace].nonpositive
+                                                  : validations_nonpositive(curves, trace);
     return count;
 }
 
@@ -38,9 +38,10 @@ const char *run_panel_value(const struct run_picture *picture, enum trace trace,
                             size_t size)
 {
     const struct curves *curves = &run_model(picture->app)->curves;
-    double value = trace < TRACES_TRAINED
-                       ? curves_value(curves, trace, picture->point)
-                       : curves_validated(curves, trace, run_model(picture->app)->window.cursor);
+    double value =
+        trace < TRACES_PER_ITERATION
+            ? curves_value(curves, trace, picture->point)
+            : curves_validation_value(curves, trace, run_model(picture->app)->window.cursor);
     if (isfinite(value))
         snprintf(text, size, "%.4g", value);
     else
@@ -108,12 +109,12 @@ void run_panel_make_legend(const struct run_picture *picture, struct run_panel *
 {
     struct legend *legend = &panel->legend;
     const char *unit = trace_unit_name(panel->unit, picture->contest);
-    size_t unplaced = count_unplaced(picture, panel);
+    size_t nonpositive = count_unplaced(picture, panel);
     legend->count = 0;
     snprintf(legend->title, sizeof legend->title, panel->log ? _("%s, log") : "%s", unit);
-    if (unplaced > 0)
-        legend_add(legend, ROLE_WARNING, (char[2]){CURVE_UNPLACED, '\0'},
-                   ngettext("%zu value <= 0", "%zu values <= 0", unplaced), unplaced);
+    if (nonpositive > 0)
+        legend_add(legend, ROLE_WARNING, (char[2]){CURVE_NONPOSITIVE, '\0'},
+                   ngettext("%zu value <= 0", "%zu values <= 0", nonpositive), nonpositive);
     bool plain = panel->traces == TRACE_BIT(TRACE_RATE) || panel->traces == TRACE_BIT(TRACE_MS);
     for (enum trace trace = 0; trace < TRACES; trace++)
         if (has(panel->traces, trace) && (!plain || picture->point != SIZE_MAX))

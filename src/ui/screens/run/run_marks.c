@@ -30,7 +30,7 @@ static const struct curve *curve_of(const struct run_picture *picture,
     if ((kind == FINDING_NEGATIVE_LOSS || kind == FINDING_RESIDUE) &&
         panel->traces & TRACE_BIT(TRACE_CAFFE))
         return &curves[TRACE_CAFFE];
-    for (enum trace trace = 0; trace < TRACES_TRAINED; trace++)
+    for (enum trace trace = 0; trace < TRACES_PER_ITERATION; trace++)
         if (panel->traces & TRACE_BIT(trace))
             return &curves[trace];
     return NULL;
@@ -43,13 +43,13 @@ static bool spot_of(const struct run_picture *picture, const struct run_panel *p
     const struct curves *curves = &run_model(picture->app)->curves;
     const struct plot *plot = &run_model(picture->app)->plot;
     const struct curve *curve = curve_of(picture, panel, finding->kind);
-    double at = axis_place(&curves->x, curves_x(curves, finding->iteration, finding->epoch));
+    double at = axis_position(&curves->x, curves_x(curves, finding->iteration, finding->epoch));
     double up = 1;
     if (!(at >= 0 && at <= 1) || plot_width(plot) == 0 || plot_height(plot) == 0)
         return false;
     *x = lround(at * (double)(plot_width(plot) - 1));
     if (curve && (size_t)*x < curve->width && curve->columns[*x].any)
-        up = axis_place(&panel->y, (double)curve->columns[*x].last);
+        up = axis_position(&panel->y, (double)curve->columns[*x].last);
     up = isfinite(up) ? fmax(0, fmin(1, up)) : 0;
     *y = lround(up * (double)(plot_height(plot) - 1));
     return true;
@@ -143,7 +143,7 @@ void run_plot_to_finding(struct app *app, const struct run_entry *entry)
         return;
     }
     run_finding(entry->run, next, &finding);
-    plot_window_put_cursor(window, at);
+    plot_window_set_cursor(window, at);
     app_say(app, ROLE_BAD, "! %s: %s", finding_kind_words(finding.kind), finding.text);
 }
 
@@ -156,8 +156,8 @@ void run_marks_draw_best(const struct run_picture *picture, struct rect axis)
     if (best == SIZE_MAX || axis.rows < 2)
         return;
     const struct curves *curves = &run_model(app)->curves;
-    double at =
-        axis_place(&curves->x, curves_x_of_validation(curves, &picture->series->validations[best]));
+    double at = axis_position(&curves->x,
+                              curves_x_of_validation(curves, &picture->series->validations[best]));
     if (at >= 0 && at <= 1)
         draw_text(&app->canvas, axis, 0, (int)lround(at * (axis.columns - 1)), ROLE_GOOD,
                   app->canvas.glyphs->best);
@@ -171,7 +171,7 @@ void run_plot_to_best(struct app *app, const struct run_entry *entry)
         app_say(app, ROLE_FAINT, _("There is no best epoch without a validation."));
         return;
     }
-    plot_window_put_cursor(
+    plot_window_set_cursor(
         &run_model(app)->window,
         curves_x_of_validation(&run_model(app)->curves, &series->validations[best]));
 }
@@ -185,8 +185,9 @@ static int draw_findings_there(const struct run_picture *picture, struct rect ar
     const struct curves *curves = &run_model(picture->app)->curves;
     for (size_t i = 0; i < picture->entry->snapshot.finding_count; i++) {
         struct finding finding = finding_at(picture, i);
-        double away = axis_place(&curves->x, curves_x(curves, finding.iteration, finding.epoch)) -
-                      axis_place(&curves->x, window->cursor);
+        double away =
+            axis_position(&curves->x, curves_x(curves, finding.iteration, finding.epoch)) -
+            axis_position(&curves->x, window->cursor);
         if (fabs(away) * (double)window->extent.columns <= 0.75)
             column = draw_format(&picture->app->canvas, area, 0, column + 2, ROLE_BAD, "! %s",
                                  finding_kind_words(finding.kind));

@@ -11,7 +11,7 @@ void run_model_reset(struct run_model *model)
 {
     model->scroll = 0;
     model->steady_since = 0;
-    curves_forget(&model->curves); /* another run may lie at the same address */
+    curves_invalidate(&model->curves); /* another run may lie at the same address */
     model->window = (struct plot_window){0};
     model->choice.open = false;
 }

@@ -28,7 +28,7 @@ unsigned run_plot_traces(const struct app *app, const struct run_entry *entry,
     const struct series *series = run_series(entry->run);
     const struct trace_choice *choice = &run_model(app)->choice;
     unsigned traces = trace_choice_shown(choice, series);
-    if (!choice->own && !rect_is_empty(run->rate) && trace_is_known(series, TRACE_RATE))
+    if (!choice->custom && !rect_is_empty(run->rate) && trace_has_values(series, TRACE_RATE))
         traces |= TRACE_BIT(TRACE_RATE);
     return traces;
 }
@@ -42,13 +42,13 @@ static struct rect plots_area(const struct run_layout *run)
     return area;
 }
 
-void run_plot_gather(struct app *app, const struct run_entry *entry, const struct run_layout *run)
+void run_plot_update(struct app *app, const struct run_entry *entry, const struct run_layout *run)
 {
     const struct run_snapshot *now = &entry->snapshot;
     const struct series *series = run_series(entry->run);
     struct plot_layout layout = layout_plot(run->view, true);
     size_t columns = layout.plot.columns > 0 ? (size_t)layout.plot.columns : 0;
-    struct curve_view wanted = {.x = curves_known_x(series, app->shared.axes.x),
+    struct curve_view wanted = {.x = curves_available_x(series, app->shared.axes.x),
                                 .log_x = app->shared.axes.log_x,
                                 .width = columns * plot_dots_across(app->symbols),
                                 .traces = run_plot_traces(app, entry, run),
@@ -97,14 +97,14 @@ static struct axis y_axis(const struct run_picture *picture, const struct run_pa
     const struct curves *curves = &run_model(picture->app)->curves;
     double low = DBL_MAX, high = -DBL_MAX;
     for (enum trace trace = 0; trace < TRACES; trace++)
-        if (has(panel->traces, trace) && trace < TRACES_TRAINED)
+        if (has(panel->traces, trace) && trace < TRACES_PER_ITERATION)
             curve_range(&curves->trace[trace], panel->log, &low, &high);
         else if (has(panel->traces, trace))
             validations_range(curves, trace, panel->log, &low, &high);
     bool flat = high - low < 1e-3 * high; /* a constant lies in the middle of nothing */
     if (!panel->log && (flat || panel->unit == UNIT_RATE))
-        return axis_around(0, high > 0 ? high : 1, false);
-    return axis_around(low, high, panel->log);
+        return axis_for_range(0, high > 0 ? high : 1, false);
+    return axis_for_range(low, high, panel->log);
 }
 
 /* --- curves --- */
@@ -113,7 +113,7 @@ static void add_zero_line(struct plot *plot, const struct axis *y)
 {
     if (y->log || y->low >= 0 || y->high <= 0)
         return;
-    long row = lround(axis_place(y, 0) * (double)(plot_height(plot) - 1));
+    long row = lround(axis_position(y, 0) * (double)(plot_height(plot) - 1));
     for (size_t x = 0; x < plot_width(plot); x += 4)
         plot_dot(plot, OWNER_ZERO, (long)x, row);
 }
@@ -138,7 +138,7 @@ static void add_kind(const struct run_picture *picture, const struct run_panel *
 static double end_of(const struct app *app)
 {
     const struct plot_window *window = &run_model(app)->window;
-    double place = axis_place(&window->shown, window->extent.last);
+    double place = axis_position(&window->shown, window->extent.last);
     return place > 0 && place < 1 ? place : 1;
 }
 
@@ -146,7 +146,7 @@ static void add_letters(const struct run_picture *picture, const struct run_pane
 {
     struct app *app = picture->app;
     double shift = 0;
-    for (enum trace trace = 0; trace < TRACES_TRAINED; trace++) {
+    for (enum trace trace = 0; trace < TRACES_PER_ITERATION; trace++) {
         if (!has(panel->traces, trace) || !run_panel_is_lettered(panel, trace))
             continue;
         for (int i = 0; i < LETTERS; i++)
@@ -188,10 +188,10 @@ static void draw_panel(const struct run_picture *picture, struct run_panel *pane
                                                            TRACE_IS_VALIDATION};
         add_kind(picture, panel, order[kind]);
     }
-    for (enum trace trace = 0; trace < TRACES_TRAINED; trace++)
+    for (enum trace trace = 0; trace < TRACES_PER_ITERATION; trace++)
         if (has(panel->traces, trace))
-            curve_draw_unplaced(&run_model(app)->curves.trace[trace], &panel->y, plot,
-                                (uint8_t)(trace + 1));
+            curve_mark_nonpositive(&run_model(app)->curves.trace[trace], &panel->y, plot,
+                                   (uint8_t)(trace + 1));
     add_letters(picture, panel);
     run_marks_add(picture, panel);
     legend_draw(&panel->legend, &app->canvas, panel->layout.legend);
@@ -225,7 +225,7 @@ static void draw_nothing(struct app *app, struct rect area)
 {
     struct rect inside = {area.row, area.column + 2, area.rows, area.columns - 3};
     draw_wrapped(&app->canvas, inside, 1, ROLE_FAINT,
-                 run_model(app)->choice.own
+                 run_model(app)->choice.custom
                      ? _("No curve that is switched on has values; Y shows the "
                          "list of curves, y goes to the next picture.")
                      : _("The first iteration is on its way ..."));
@@ -247,8 +247,8 @@ void run_plot_draw(struct app *app, const struct run_entry *entry, const struct 
     unsigned traces = run_plot_traces(app, entry, run);
     if (run_model(app)->curves.series != picture.series)
         return;
-    const enum curve_x x = curves_known_x(picture.series, app->shared.axes.x);
-    picture.contest = trace_is_contest(picture.series);
+    const enum curve_x x = curves_available_x(picture.series, app->shared.axes.x);
+    picture.contest = trace_is_adversarial(picture.series);
     if (window->cursor_on)
         picture.point = curves_nearest(picture.series, x, window->cursor);
     size_t count = make_panels(&picture, traces, panels);

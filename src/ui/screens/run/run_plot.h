@@ -7,7 +7,7 @@
 
 /* Takes in what is new of the run, for plots in `view` and, where there is room for it, `rate`. To
  * be called before each frame, whatever it shows: the smoothed loss comes from here. */
-void run_plot_gather(struct app *app, const struct run_entry *entry, const struct run_layout *run);
+void run_plot_update(struct app *app, const struct run_entry *entry, const struct run_layout *run);
 
 /* Draws what was gathered. */
 void run_plot_draw(struct app *app, const struct run_entry *entry, const struct run_layout *run);

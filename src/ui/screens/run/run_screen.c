@@ -92,7 +92,7 @@ static const double POLL_SECONDS = 0.02;
 static bool send(struct app *app, enum run_command command, const char *words)
 {
     struct run_entry *entry = app_entry(app);
-    bool on = entry && run_entry_is_on(entry), sent = on && run_send(entry->run, command, 0);
+    bool on = entry && run_entry_is_active(entry), sent = on && run_send(entry->run, command, 0);
     if (!on)
         app_say(app, ROLE_WARNING, "This run is not on.");
     else if (sent)
@@ -133,7 +133,7 @@ static bool is_about_curves(enum action action)
 
 static void switch_run(struct app *app, size_t step)
 {
-    bool earlier = app->shared.shown_kept;
+    bool earlier = app->shared.shown_is_saved;
     if (app->shared.runs.count < 2 - (size_t)earlier) {
         app_say(app, ROLE_WARNING, "There is no other run of this session; n sets one up.");
         return;
@@ -166,7 +166,7 @@ static void resume(struct app *app, const struct run_entry *entry)
     size_t index = 0;
     while (index < app_run_count(app) && app_run_at(app, index) != entry)
         index++;
-    run_go_on(app, index);
+    run_actions_resume(app, index);
 }
 
 static void act(struct app *app, enum action action)
@@ -182,7 +182,7 @@ static void act(struct app *app, enum action action)
     }
     if (view->act && view->act(app, action))
         return;
-    if (is_command(action) && others_refuse(app, entry))
+    if (is_command(action) && others_reject_command(app, entry))
         return;
     switch (action) {
     case ACTION_PAUSE:
@@ -253,7 +253,7 @@ static void title(const struct app *app, char *text, size_t size)
         snprintf(number, sizeof number, _(" (imported: %s)"), run_facts(entry->run)->imported);
     else if (entry->live)
         snprintf(number, sizeof number, " %s", _("(attached)"));
-    else if (app->shared.shown_kept)
+    else if (app->shared.shown_is_saved)
         snprintf(number, sizeof number, " %s", _("(earlier)"));
     else if (app->shared.runs.count > 1)
         snprintf(number, sizeof number, _(" %zu of %zu"), app->shared.shown + 1,
@@ -292,7 +292,7 @@ static bool work(struct app *app)
 {
     struct run_entry *entry = app_run_in_front(app);
     if (entry && entry->run && views_shown(app, entry)->looks)
-        insight_ask(&run_model(app)->insight, entry);
+        insight_request(&run_model(app)->insight, entry);
     return false;
 }
 
@@ -312,7 +312,7 @@ static void notice(struct app *app, enum screen_event event, struct run_entry *e
         model->curves.series = NULL;
         app_leave(app, SCREEN_RUN);
     } else if (event == EVENT_RUN_REPLACED && entry == shown)
-        curves_forget(&model->curves);
+        curves_invalidate(&model->curves);
     else if (event == EVENT_X_AXIS && shown && shown->run)
         run_model_change_axis(model, run_series(shown->run), axes->previous_x, axes->x);
 }

@@ -87,7 +87,7 @@ static void put_top1(struct writer *writer, const struct run_snapshot *now)
         put(writer, N_("top-1"), ROLE_FAINT, "-");
 }
 
-static void put_validation(struct writer *writer, const struct run_news *news)
+static void put_validation(struct writer *writer, const struct run_display *news)
 {
     const struct run_snapshot *now = &news->now;
     if (now->status == RUN_VALIDATING && now->validation_of > 0)
@@ -106,7 +106,7 @@ static bool is_contest(const struct run_snapshot *now)
     return isfinite(now->loss_discriminator);
 }
 
-static void put_pixels(struct writer *writer, const char *label, const struct run_news *news)
+static void put_pixels(struct writer *writer, const char *label, const struct run_display *news)
 {
     const struct run_snapshot *now = &news->now;
     if (now->status == RUN_VALIDATING && now->validation_of > 0)
@@ -119,8 +119,8 @@ static void put_pixels(struct writer *writer, const char *label, const struct ru
         put(writer, label, ROLE_FAINT, "%s", news->config->validate[0] ? _("later") : "-");
 }
 
-static void put_contest(struct writer *writer, const struct run_news *news, const char *generator,
-                        const char *discriminator, const char *pixels)
+static void put_contest(struct writer *writer, const struct run_display *news,
+                        const char *generator, const char *discriminator, const char *pixels)
 {
     const struct run_snapshot *now = &news->now;
     put_number(writer, generator, ROLE_SMOOTHED, (double)now->loss);
@@ -130,7 +130,7 @@ static void put_contest(struct writer *writer, const struct run_news *news, cons
 }
 
 /* Of the process, as is what was measured; runs of before it was kept have the network's alone. */
-static uint64_t forecast_bytes(const struct run_news *news)
+static uint64_t forecast_bytes(const struct run_display *news)
 {
     if (!news->facts)
         return 0;
@@ -142,7 +142,7 @@ static double loss_now(const struct run_snapshot *now)
     return now->iteration > 0 ? (double)now->loss : NAN;
 }
 
-static void put_class_losses(struct writer *writer, const struct run_news *news)
+static void put_class_losses(struct writer *writer, const struct run_display *news)
 {
     put_number(writer, N_("loss"), ROLE_STRONG, loss_now(&news->now));
     put_number(writer, N_("smoothed"), ROLE_SMOOTHED, news->smoothed);
@@ -150,7 +150,7 @@ static void put_class_losses(struct writer *writer, const struct run_news *news)
     put_top1(writer, &news->now);
 }
 
-static void grid_normal(struct writer *writer, const struct run_news *news)
+static void grid_normal(struct writer *writer, const struct run_display *news)
 {
     const struct run_snapshot *now = &news->now, *steady = &news->steady;
     char epoch[24], epochs[24];
@@ -170,7 +170,7 @@ static void grid_normal(struct writer *writer, const struct run_news *news)
     put_bytes(writer, N_(" forecast"), forecast_bytes(news));
 }
 
-static void small_losses(struct writer *writer, const struct run_news *news)
+static void small_losses(struct writer *writer, const struct run_display *news)
 {
     const struct run_snapshot *now = &news->now;
     put_number(writer, N_("loss"), ROLE_STRONG, loss_now(now));
@@ -182,7 +182,7 @@ static void small_losses(struct writer *writer, const struct run_news *news)
     put_bytes(writer, N_("memory"), news->steady.memory_measured);
 }
 
-static void grid_small(struct writer *writer, const struct run_news *news)
+static void grid_small(struct writer *writer, const struct run_display *news)
 {
     const struct run_snapshot *now = &news->now, *steady = &news->steady;
     char epoch[24], epochs[24];
@@ -197,7 +197,7 @@ static void grid_small(struct writer *writer, const struct run_news *news)
     put_images(writer, steady->images_per_second);
 }
 
-static void tiny(struct writer *writer, const struct run_news *news)
+static void tiny(struct writer *writer, const struct run_display *news)
 {
     const struct run_snapshot *now = &news->now, *steady = &news->steady;
     char epoch[24];
@@ -208,7 +208,7 @@ static void tiny(struct writer *writer, const struct run_news *news)
     put_bytes(writer, N_("memory"), steady->memory_measured);
 }
 
-static void panel_losses(struct writer *writer, const struct run_news *news)
+static void panel_losses(struct writer *writer, const struct run_display *news)
 {
     const struct run_snapshot *now = &news->now;
     put_number(writer, N_("loss"), ROLE_STRONG, loss_now(now));
@@ -234,7 +234,7 @@ static void put_checkpoint(struct writer *writer, const struct run_snapshot *now
             100 * now->checkpoint_seconds / now->elapsed_seconds);
 }
 
-static void panel_progress(struct writer *writer, const struct run_news *news)
+static void panel_progress(struct writer *writer, const struct run_display *news)
 {
     const struct run_snapshot *now = &news->now, *steady = &news->steady;
     char text[48], epochs[24];
@@ -263,7 +263,7 @@ static void panel_progress(struct writer *writer, const struct run_news *news)
 
 /* A setting; of an imported run one that its log did not tell has a dash. */
 static void put_setting(struct writer *writer, const char *label, const char *key,
-                        const struct run_news *news)
+                        const struct run_display *news)
 {
     char value[64];
     const bool imported = news->facts && news->facts->imported[0];
@@ -278,7 +278,7 @@ static void put_fact(struct writer *writer, const char *label, size_t count)
     put(writer, label, ROLE_TEXT, "%s", count ? text_count(count, text, sizeof text) : "-");
 }
 
-static void panel_run(struct writer *writer, const struct run_news *news)
+static void panel_run(struct writer *writer, const struct run_display *news)
 {
     char text[512];
     const struct run_config *config = news->config;
@@ -299,7 +299,7 @@ static void panel_run(struct writer *writer, const struct run_news *news)
     put_setting(writer, N_("seed"), "seed", news);
 }
 
-size_t run_text_lines(const struct run_news *news, enum density density, struct run_line *lines)
+size_t run_text_lines(const struct run_display *news, enum density density, struct run_line *lines)
 {
     struct writer writer = {lines, 0};
     switch (density) {
@@ -327,7 +327,7 @@ double run_text_fraction(const struct run_snapshot *snapshot)
     return fmin(1, (double)snapshot->iteration / (double)snapshot->iterations);
 }
 
-char *run_text_progress(const struct run_news *news, int columns, char *text, size_t size)
+char *run_text_progress(const struct run_display *news, int columns, char *text, size_t size)
 {
     char gone[32], left[32];
     double percent = 100 * run_text_fraction(&news->now);

@@ -18,7 +18,7 @@ enum { RUN_LINES_MAX = 40, RUN_GRID_ROWS = 4 };
 
 /* What the lines are made from: `now` is the newest snapshot, `steady` one of at most a second ago,
  * for what jitters. */
-struct run_news {
+struct run_display {
     const struct run_config *config;
     const struct run_facts *facts; /* NULL while preparing */
     struct run_snapshot now, steady;
@@ -26,10 +26,10 @@ struct run_news {
 };
 
 /* The lines for a density: for NORMAL and SMALL a grid of RUN_GRID_ROWS rows, column by column. */
-size_t run_text_lines(const struct run_news *news, enum density density, struct run_line *lines);
+size_t run_text_lines(const struct run_display *news, enum density density, struct run_line *lines);
 
 /* "34.2 %  1:23 gone, 2:41 to go"; shorter when there is little room. */
-char *run_text_progress(const struct run_news *news, int columns, char *text, size_t size);
+char *run_text_progress(const struct run_display *news, int columns, char *text, size_t size);
 
 /* Done part of the run, 0..1. */
 double run_text_fraction(const struct run_snapshot *snapshot);

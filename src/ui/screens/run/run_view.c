@@ -15,10 +15,10 @@
 #include <math.h>
 #include <stdio.h>
 
-static struct run_news news_of(struct app *app, const struct run_entry *entry)
+static struct run_display news_of(struct app *app, const struct run_entry *entry)
 {
     struct run_model *view = run_model(app);
-    struct run_news news = {.config = &entry->config, .now = entry->snapshot, .smoothed = NAN};
+    struct run_display news = {.config = &entry->config, .now = entry->snapshot, .smoothed = NAN};
     if (entry->run && entry->snapshot.status != RUN_PREPARING)
         news.facts = run_facts(entry->run);
     if (entry->run && view->curves.series == run_series(entry->run))
@@ -82,7 +82,7 @@ static void draw_panel(struct app *app, struct rect area, const struct run_line 
 }
 
 static void draw_facts(struct app *app, const struct run_layout *layout,
-                       const struct run_news *news)
+                       const struct run_display *news)
 {
     struct run_line lines[RUN_LINES_MAX];
     size_t count = run_text_lines(news, layout->density, lines);
@@ -94,7 +94,7 @@ static void draw_facts(struct app *app, const struct run_layout *layout,
         draw_grid(app, layout->facts, lines, count);
 }
 
-static void draw_progress(struct app *app, struct rect area, const struct run_news *news)
+static void draw_progress(struct app *app, struct rect area, const struct run_display *news)
 {
     char text[96];
     if (rect_is_empty(area))
@@ -119,7 +119,7 @@ static void draw_failure(struct app *app, struct rect area, const struct error *
 }
 
 static void draw_view(struct app *app, struct run_entry *entry, const struct view *view,
-                      const struct run_layout *layout, const struct run_news *news)
+                      const struct run_layout *layout, const struct run_display *news)
 {
     const struct run_snapshot *now = &entry->snapshot;
     const char *waiting = !entry->run ? _("It waits for the run before it to end.")
@@ -192,7 +192,7 @@ void run_view_draw(struct app *app, struct rect body)
     enum { LEAST_ROWS = 6 };
     struct run_entry *entry = app_entry(app);
     struct rect line = {body.row, body.column, body.rows >= LEAST_ROWS, body.columns};
-    if (entry && others_draw(app, entry, line)) {
+    if (entry && others_draw_line(app, entry, line)) {
         body.row++;
         body.rows--;
     }
@@ -203,10 +203,10 @@ void run_view_draw(struct app *app, struct rect body)
         return;
     }
     if (entry->run)
-        run_plot_gather(app, entry, &layout);
+        run_plot_update(app, entry, &layout);
     const struct view *view = views_shown(app, entry);
     give_room(&layout, view);
-    struct run_news news = news_of(app, entry);
+    struct run_display news = news_of(app, entry);
     draw_view(app, entry, view, &layout, &news);
     if (!rect_is_empty(layout.facts))
         draw_facts(app, &layout, &news);

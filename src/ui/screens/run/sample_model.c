@@ -1,9 +1,9 @@
 #include "ui/screens/run/sample_model.h"
 
-#include "base/background.h"
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "base/threads/detached_task.h"
 #include "data/formats/image_file.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 static const double LOOK_SECONDS = 1, FIRST_SECONDS = 0.05;
 
 /* One look into the directory. */
-struct sample_look {
+struct sample_check {
     char directory[512];
     struct sample_file known; /* what is in sight; an empty path: nothing */
     bool newer;               /* `file` is another one, with its picture or an error */
@@ -30,7 +30,7 @@ static void forget_cells(struct sample_model *view)
 
 void sample_model_free(struct sample_model *view)
 {
-    background_drop(view->background);
+    detached_task_drop(view->background);
     forget_cells(view);
     image_free(&view->image);
     *view = (struct sample_model){0};
@@ -46,32 +46,32 @@ void sample_model_move(struct sample_model *view, int step)
 
 static void free_look(void *state)
 {
-    struct sample_look *look = state;
+    struct sample_check *look = state;
     image_free(&look->image);
     free(look);
 }
 
 static void work(void *state)
 {
-    struct sample_look *look = state;
+    struct sample_check *look = state;
     if (!sample_file_newest(look->directory, &look->file) ||
         (look->file.stamp == look->known.stamp && strcmp(look->file.path, look->known.path) == 0))
         return;
     look->newer = true;
-    image_read(&look->image, look->file.path, 3, &look->error);
+    image_file_read(&look->image, look->file.path, 3, &look->error);
 }
 
 /* Without memory or a thread it is tried again a second later. */
 static void begin_look(struct sample_model *view)
 {
-    struct sample_look *look = memory_new(1, sizeof *look, "a picture", NULL);
+    struct sample_check *look = memory_new(1, sizeof *look, "a picture", NULL);
     view->looked = clock_nanoseconds();
     if (!look)
         return;
     memcpy(look->directory, view->directory, sizeof look->directory);
     if (view->found)
         look->known = view->file;
-    view->background = background_start(work, free_look, look, NULL);
+    view->background = detached_task_start(work, free_look, look, NULL);
     if (view->background)
         view->look = look;
     else
@@ -80,7 +80,7 @@ static void begin_look(struct sample_model *view)
 
 static void end_look(struct sample_model *view)
 {
-    struct sample_look *look = view->look;
+    struct sample_check *look = view->look;
     if (look->newer) {
         image_free(&view->image);
         forget_cells(view);
@@ -90,7 +90,7 @@ static void end_look(struct sample_model *view)
         view->error = look->error;
         look->image = (struct image){0};
     }
-    background_drop(view->background);
+    detached_task_drop(view->background);
     view->background = NULL;
     view->look = NULL;
 }
@@ -105,7 +105,7 @@ static void look(struct sample_model *view, const char *directory)
     if (!view->background &&
         (first || clock_seconds(view->looked, clock_nanoseconds()) >= LOOK_SECONDS))
         begin_look(view);
-    if (view->background && background_wait(view->background, first ? FIRST_SECONDS : 0))
+    if (view->background && detached_task_wait(view->background, first ? FIRST_SECONDS : 0))
         end_look(view);
 }
 

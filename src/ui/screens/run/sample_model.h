@@ -8,16 +8,16 @@
 #include "ui/terminal/draw.h"
 #include "ui/terminal/halfblock.h"
 
-struct background;
-struct sample_look;
+struct detached_task;
+struct sample_check;
 
 struct sample_model {
     size_t example; /* the first one in sight */
     /* what was looked at last */
     char directory[512];
-    struct background *background; /* of the look that goes on; NULL: none does */
-    struct sample_look *look;      /* the same */
-    uint64_t looked;               /* clock_nanoseconds; 0: never */
+    struct detached_task *background; /* of the look that goes on; NULL: none does */
+    struct sample_check *look;        /* the same */
+    uint64_t looked;                  /* clock_nanoseconds; 0: never */
     bool found;
     struct sample_file file;
     struct image image;

@@ -21,7 +21,7 @@ static bool available(const struct run_entry *entry)
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
-                 const struct run_news *news)
+                 const struct run_display *news)
 {
     (void)news;
     sample_model_draw(&run_model(app)->sample, &app->canvas, layout->view,

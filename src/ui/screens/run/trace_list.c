@@ -13,7 +13,8 @@ enum { WIDTH = 38 };
 static void draw_item(struct app *app, const struct series *series, struct rect line,
                       enum trace trace, bool selected)
 {
-    bool contest = trace_is_contest(series), on = run_model(app)->choice.chosen & TRACE_BIT(trace);
+    bool contest = trace_is_adversarial(series),
+         on = run_model(app)->choice.chosen & TRACE_BIT(trace);
     enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
     if (selected)
         draw_fill(&app->canvas, line, ROLE_FOCUS);
@@ -22,7 +23,7 @@ static void draw_item(struct app *app, const struct series *series, struct rect 
     draw_format(&app->canvas, line, 0, 5, selected ? ROLE_FOCUS : trace_role(trace), "%c",
                 trace_letter(trace, contest));
     int column = draw_text(&app->canvas, line, 0, 7, role, trace_name(trace, contest));
-    if (!trace_is_known(series, trace) &&
+    if (!trace_has_values(series, trace) &&
         column + 2 + (int)columns_of(_("none yet")) <= line.columns)
         draw_right(&app->canvas, line, 0, selected ? ROLE_FOCUS : ROLE_FAINT, _("none yet"));
     if (selected)
@@ -39,7 +40,7 @@ void trace_list_draw(struct app *app, const struct run_entry *entry, struct rect
     int columns = WIDTH < body.columns ? WIDTH : body.columns;
     struct rect box = {body.row, body.column + body.columns - columns, rows, columns};
     struct rect inside = draw_box(&app->canvas, box, _("Curves: space, Enter"));
-    targets_forget(&app->canvas.targets); /* what lies below it is not to be clicked */
+    targets_clear(&app->canvas.targets); /* what lies below it is not to be clicked */
     if (inside.rows <= 0)
         return;
     size_t room = (size_t)inside.rows;
@@ -52,6 +53,6 @@ void trace_list_draw(struct app *app, const struct run_entry *entry, struct rect
         draw_item(app, series, line, items[choice->top + row],
                   choice->top + row == choice->selected);
         targets_add(&app->canvas.targets, line,
-                    trace_letter(items[choice->top + row], trace_is_contest(series)), 1);
+                    trace_letter(items[choice->top + row], trace_is_adversarial(series)), 1);
     }
 }

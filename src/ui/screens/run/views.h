@@ -20,7 +20,7 @@ struct view {
                          view is in sight */
     bool (*available)(const struct run_entry *entry); /* NULL: of every run */
     void (*draw)(struct app *app, struct run_entry *entry, const struct run_layout *layout,
-                 const struct run_news *news);
+                 const struct run_display *news);
     bool (*act)(struct app *app, enum action action); /* false: none of its; NULL: it has none */
 };
 

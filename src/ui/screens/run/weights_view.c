@@ -189,11 +189,11 @@ static void draw_summary(struct canvas *canvas, struct rect area, const struct i
                           "Weights and their step at iteration %llu: %zu move unusually", unusual),
                  iteration, unusual);
     snprintf(brief, sizeof brief, _("At iteration %llu"), iteration);
-    insight_sum_up(canvas, area, unusual ? ROLE_WARNING : ROLE_TEXT, whole, brief);
+    insight_draw_summary(canvas, area, unusual ? ROLE_WARNING : ROLE_TEXT, whole, brief);
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
-                 const struct run_news *news)
+                 const struct run_display *news)
 {
     (void)news;
     struct insight_table_view *view = &run_model(app)->weights;

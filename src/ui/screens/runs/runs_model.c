@@ -53,15 +53,14 @@ static int by_column(const void *first, const void *second, void *context)
     size_t i = *(const size_t *)first, j = *(const size_t *)second;
     const struct runs_model *view = runs_model(app);
     const struct run_entry *a = app_run_at(app, i), *b = app_run_at(app, j);
-    int order = (int)reading_is_unread(a) - (int)reading_is_unread(b);
-    if (order == 0 && runs_is_figure(view->sort))
-        order = compare_figures(runs_figure(a, view->sort), runs_figure(b, view->sort),
-                                view->backwards);
+    int order = (int)loading_is_unread(a) - (int)loading_is_unread(b);
+    if (order == 0 && runs_is_numeric(view->sort))
+        order =
+            compare_figures(runs_value(a, view->sort), runs_value(b, view->sort), view->backwards);
     else if (order == 0 && view->sort == RUNS_BEGUN)
         order = compare_words(runs_id(a), runs_id(b), view->backwards);
     else if (order == 0 && view->sort != RUNS_NUMBER)
-        order =
-            compare_words(runs_words(a, view->sort), runs_words(b, view->sort), view->backwards);
+        order = compare_words(runs_text(a, view->sort), runs_text(b, view->sort), view->backwards);
     if (order != 0)
         return order;
     order = (i > j) - (i < j);
@@ -88,7 +87,7 @@ static bool make_order(struct app *app)
     view->named = false;
     for (size_t i = 0; i < count; i++) {
         const struct run_entry *entry = app_run_at(app, i);
-        view->unread += reading_is_unread(entry);
+        view->unread += loading_is_unread(entry);
         view->named = view->named || entry->name[0];
         if (runs_match(app, i))
             view->order[view->count++] = i;
@@ -160,8 +159,8 @@ void runs_model_sort(struct app *app, int direction)
     app->shared.runs_changed = true;
 }
 
-bool runs_model_read(struct app *app)
+bool runs_model_read_outlines(struct app *app)
 {
     runs_model_update(app);
-    return reading_outlines(app);
+    return loading_read_outlines(app);
 }

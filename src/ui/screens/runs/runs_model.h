@@ -1,8 +1,8 @@
 /* runs_view.h: what the list of runs holds: which runs are shown, in which order, and what stands
  * in its cells. No drawing.
  *
- * Kept runs are read bit by bit (runs_model_read), those in sight first; until a run is read its
- * cells are empty, and it stands behind the others. So thousands of them open at once. */
+ * Kept runs are read bit by bit (runs_model_read_outlines), those in sight first; until a run is
+ * read its cells are empty, and it stands behind the others. So thousands of them open at once. */
 #ifndef TINCA_UI_SCREENS_RUNS_RUNS_MODEL_H
 #define TINCA_UI_SCREENS_RUNS_RUNS_MODEL_H
 
@@ -49,6 +49,6 @@ void runs_model_move(struct app *app, long steps);
 void runs_model_sort(struct app *app, int direction);
 
 /* Reads some more kept runs; true while there are any left. */
-bool runs_model_read(struct app *app);
+bool runs_model_read_outlines(struct app *app);
 
 #endif

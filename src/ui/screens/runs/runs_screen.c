@@ -71,7 +71,7 @@ static bool take_key(struct app *app, int key)
 
 static bool can_be_marked(const struct run_entry *entry)
 {
-    return !run_entry_waits(entry) && run_entry_directory(entry);
+    return !run_entry_is_waiting(entry) && run_entry_directory(entry);
 }
 
 static void mark(struct app *app, size_t index)
@@ -154,10 +154,10 @@ static void act(struct app *app, enum action action)
         ask_run_name(app, index);
         break;
     case ACTION_CLONE:
-        run_clone(app, index);
+        run_actions_clone(app, index);
         break;
     case ACTION_RESUME:
-        run_go_on(app, index);
+        run_actions_resume(app, index);
         break;
     case ACTION_REMOVE:
         ask_run_removal(app, index);
@@ -265,7 +265,7 @@ static void add_owner(const struct run_entry *entry, char *text, size_t size)
 {
     char owner[192];
     const size_t length = strlen(text);
-    snprintf(text + length, size - length, "  %s", others_owner(entry, owner, sizeof owner));
+    snprintf(text + length, size - length, "  %s", others_owner_text(entry, owner, sizeof owner));
 }
 
 /* The search, or else what commands call the selected run. */
@@ -320,7 +320,7 @@ static void draw(struct app *app, struct rect body)
     struct rect foot = {body.row + body.rows - 1, body.column, body.rows > 3, body.columns};
     if (app_run_count(app) == 0) {
         draw_wrapped(&app->canvas, body, 1, ROLE_FAINT,
-                     reading_is_listing(app)
+                     loading_is_listing(app)
                          ? _("Reading the folder of runs ...")
                          : _("There is no run yet: n sets one up, and r there starts it."));
         return;
@@ -337,7 +337,7 @@ static void begin(struct app *app)
 
 static void open(struct app *app)
 {
-    reading_list(app, true);
+    loading_list_runs(app, true);
 }
 
 static void close(struct app *app)
@@ -358,7 +358,7 @@ static struct run_entry *selected_run(const struct app *app)
 
 static bool work(struct app *app)
 {
-    return app_is_in_front(app, SCREEN_RUNS) && runs_model_read(app);
+    return app_is_in_front(app, SCREEN_RUNS) && runs_model_read_outlines(app);
 }
 
 const struct screen runs_screen = {

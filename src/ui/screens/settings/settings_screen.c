@@ -47,7 +47,7 @@ static void save(struct app *app)
                 _("Changed for now, not saved: the configuration file has a mistake; mend or "
                   "remove %s."),
                 app->options->broken.what);
-    else if (!preferences_write(&app->shared.saved, &error))
+    else if (!preferences_write(&app->shared.saved_preferences, &error))
         app_say_error(app, &error);
     else
         app_say(app, ROLE_GOOD, "%s", _("Changed and saved."));
@@ -58,7 +58,7 @@ static bool change(struct app *app, const char *value, struct error *error)
     const char *key = selected(app)->key;
     if (!preferences_set(&app->shared.preferences, key, value, error))
         return false;
-    preferences_set(&app->shared.saved, key, value, NULL);
+    preferences_set(&app->shared.saved_preferences, key, value, NULL);
     app_apply_preferences(app);
     save(app);
     return true;
@@ -157,7 +157,7 @@ static void draw_row(struct app *app, struct rect list, int row, size_t index, i
     struct rect label = {list.row + row, list.column, 1, value_column};
     struct rect line = {list.row + row, list.column + value_column, 1, list.columns - value_column};
     preferences_get(&app->shared.preferences, preference->key, value, sizeof value);
-    preferences_get(&app->shared.saved, preference->key, saved, sizeof saved);
+    preferences_get(&app->shared.saved_preferences, preference->key, saved, sizeof saved);
     draw_text(&app->canvas, label, 0, 0, ROLE_TEXT, here ? ">" : " ");
     draw_text(&app->canvas, label, 0, 2, here ? ROLE_STRONG : ROLE_FAINT,
               gettext(preference->label));

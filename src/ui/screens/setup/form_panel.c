@@ -5,7 +5,7 @@
 #include "base/language.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "session/config/rate_plan.h"
+#include "session/config/lr_preview.h"
 #include "session/history/past_run.h"
 #include "ui/plot/plot_axes.h"
 #include "ui/screens/setup/setup_model.h"
@@ -72,8 +72,8 @@ static void draw_kinds(struct app *app, struct rect area)
                  {_("solver"), forecast->memory.solver},
                  {_("activations"), forecast->memory.activations},
                  {_("workspace"), forecast->memory.workspace},
-                 {_("batches"), forecast->feed_bytes},
-                 {_("the rest"), forecast->beside_bytes}};
+                 {_("batches"), forecast->loader_bytes},
+                 {_("the rest"), forecast->other_bytes}};
     char text[64];
     const double total = (double)forecast_needed(forecast);
     for (int i = 0; i < (int)(sizeof kinds / sizeof *kinds); i++) {
@@ -123,9 +123,9 @@ static void draw_limit(struct app *app, struct rect area, int row)
     char saved[32], text[96];
     text_bytes(memory->unlimited - memory->total, saved, sizeof saved);
     snprintf(text, sizeof text, _("%s for %.1f %% more FLOPs"), saved,
-             memory_forecast_extra_work(memory));
+             plan_recompute_overhead(memory));
     if (!fits_beside(area, _("limit saves"), text))
-        snprintf(text, sizeof text, "%s (+%.1f %%)", saved, memory_forecast_extra_work(memory));
+        snprintf(text, sizeof text, "%s (+%.1f %%)", saved, plan_recompute_overhead(memory));
     draw_fact(app, area, row, _("limit saves"), text);
 }
 
@@ -258,7 +258,7 @@ static void draw_verdict(struct app *app, struct rect area)
 
 static bool is_level(const struct run_config *config)
 {
-    return config->schedule == SCHEDULE_FIXED || config->schedule == SCHEDULE_PLATEAU;
+    return config->schedule == LR_SCHEDULE_FIXED || config->schedule == LR_SCHEDULE_PLATEAU;
 }
 
 static void plot_rates(struct app *app, struct rect area, const float *rates, size_t count,
@@ -274,7 +274,7 @@ static void plot_rates(struct app *app, struct rect area, const float *rates, si
     long before = 0;
     for (long x = 0; x < width; x++) {
         const size_t at = width > 1 ? (size_t)x * (count - 1) / (size_t)(width - 1) : 0;
-        const long now = lround(axis_place(y, (double)rates[at]) * (double)(height - 1));
+        const long now = lround(axis_position(y, (double)rates[at]) * (double)(height - 1));
         plot_line(plot, 1, x ? x - 1 : 0, x ? before : now, x, now);
         before = now;
     }
@@ -282,10 +282,10 @@ static void plot_rates(struct app *app, struct rect area, const float *rates, si
 }
 
 static void draw_curve(struct app *app, struct rect area, const float *rates,
-                       const struct rate_plan *plan)
+                       const struct lr_preview *plan)
 {
     const struct plot_layout layout = layout_plot(area, false);
-    const struct axis y = axis_around(0, fmax(plan->first, plan->last), false);
+    const struct axis y = axis_for_range(0, fmax(plan->first, plan->last), false);
     const bool epochs = plan->epochs > 0;
     const struct axis x = {0, epochs ? plan->epochs : fmax(1, (double)plan->iterations), false};
     plot_rates(app, layout.plot, rates, RATES, &y);
@@ -298,11 +298,11 @@ static void draw_rate(struct app *app, struct rect area)
 {
     const struct run_config *config = &app->shared.form.config;
     float rates[RATES];
-    struct rate_plan plan;
+    struct lr_preview plan;
     char text[160];
     struct rect below = {area.row + 1, area.column, area.rows - 1, area.columns};
-    bool known = rate_plan_make(config, setup_images(setup_model(app), &app->shared.form), rates,
-                                RATES, &plan);
+    bool known = lr_preview_make(config, setup_images(setup_model(app), &app->shared.form), rates,
+                                 RATES, &plan);
     if (!known)
         snprintf(text, sizeof text, "%s", _("learning rate: steps over images not counted yet"));
     else if (plan.by_loss)
@@ -338,7 +338,7 @@ static void (*const draw_part[PARTS])(struct app *app, struct rect area) = {
 static void plan_parts(const struct app *app, bool pictures, int rows,
                        struct layout_part parts[PARTS])
 {
-    const bool known = app->shared.form.known,
+    const bool known = app->shared.form.forecast_known,
                wrong = app->shared.form.problem.kind != ERROR_NONE ||
                        setup_data_error(setup_model(app), &app->shared.form);
     const bool roomy = rows >= 24;
@@ -374,7 +374,7 @@ void form_panel_draw(struct app *app, struct rect area, bool pictures)
     if (rect_is_empty(area))
         return;
     draw_text(&app->canvas, area, 0, 1, ROLE_HEADING, _("What it takes"));
-    if (app->shared.form.stale && app->shared.form.problem.kind == ERROR_NONE)
+    if (app->shared.form.forecast_stale && app->shared.form.problem.kind == ERROR_NONE)
         draw_right(&app->canvas, area, 0, ROLE_FAINT, "...");
     plan_parts(app, pictures, area.rows, parts);
     layout_share(area.rows - 1, parts, PARTS);
@@ -401,7 +401,7 @@ void form_panel_draw_summary(struct app *app, struct rect area)
                     error_format(problem, text, sizeof text));
         return;
     }
-    if (!form->known)
+    if (!form->forecast_known)
         return;
     text_bytes(forecast_needed(&form->forecast), total, sizeof total);
     text_bytes(form->forecast.memory_free, free_bytes, sizeof free_bytes);

@@ -30,7 +30,7 @@ static void act(struct app *app, enum action action)
     else if (action == ACTION_AS_TRAINED)
         view->as_trained = !view->as_trained;
     else if (action == ACTION_NEXT || action == ACTION_PREVIOUS)
-        setup_turn(view, action == ACTION_NEXT ? 1 : -1);
+        setup_turn_pictures(view, action == ACTION_NEXT ? 1 : -1);
     else if (action == ACTION_UP || action == ACTION_DOWN)
         setup_turn_epoch(view, action == ACTION_UP ? 1 : -1);
 }

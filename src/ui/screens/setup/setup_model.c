@@ -1,7 +1,7 @@
 #include "ui/screens/setup/setup_model.h"
 
 #include "base/language.h"
-#include "session/config/rate_plan.h"
+#include "session/config/lr_preview.h"
 #include "ui/plot/plot.h"
 #include "ui/terminal/columns.h"
 
@@ -33,18 +33,18 @@ static void open_preview(struct setup_model *view, const struct form *form,
 
 static void step_preview(struct setup_model *view, const struct form *form)
 {
-    const struct shape *input = form->known ? &form->forecast.input : NULL;
-    const bool rests = !form->stale && !form->editing;
+    const struct shape *input = form->forecast_known ? &form->forecast.input : NULL;
+    const bool rests = !form->forecast_stale && !form->editing;
     if (rests && (!view->preview || !preview_is_of(view->preview, &form->config, input)))
         open_preview(view, form, input);
     if (!view->preview)
         return;
     if (view->status == PREVIEW_OPENING)
         view->status = preview_status(view->preview, &view->facts, &view->error);
-    picture_grid_take(&view->grid, view->preview);
+    picture_grid_collect(&view->grid, view->preview);
 }
 
-void setup_turn(struct setup_model *view, int direction)
+void setup_turn_pictures(struct setup_model *view, int direction)
 {
     const size_t images = view->facts.images, step = view->grid.shown;
     if (view->status != PREVIEW_OPENED || images == 0 || step == 0)
@@ -95,11 +95,11 @@ void setup_draw_pictures(struct setup_model *view, const struct form *form, stru
         draw_wrapped(canvas, area, 0, ROLE_FAINT, _("Opening the data set ..."));
         return;
     }
-    const struct preview_wish wish = {.epoch = view->epoch,
-                                      .from = view->from,
-                                      .as_trained = view->as_trained,
-                                      .augment = form->config.augment,
-                                      .seed = form->config.seed};
+    const struct preview_request wish = {.epoch = view->epoch,
+                                         .from = view->from,
+                                         .as_trained = view->as_trained,
+                                         .augment = form->config.augment,
+                                         .seed = form->config.seed};
     const int caption = area.rows >= 5;
     struct rect pictures = {area.row, area.column, area.rows - caption, area.columns};
     picture_grid_draw(&view->grid, canvas, pictures, view->preview, &view->facts, wish);
@@ -112,7 +112,7 @@ void setup_draw_pictures(struct setup_model *view, const struct form *form, stru
 
 static void step_search(struct setup_model *view, const struct form *form)
 {
-    const bool rests = !form->stale && !form->editing;
+    const bool rests = !form->forecast_stale && !form->editing;
     if (rests && !past_run_is_alike(&view->searched, &form->config)) {
         past_search_drop(view->search);
         view->past_known = false;
@@ -127,7 +127,7 @@ static void step_search(struct setup_model *view, const struct form *form)
     view->past_known = true;
 }
 
-void setup_look_again(struct setup_model *view)
+void setup_invalidate_past_time(struct setup_model *view)
 {
     view->searched = (struct run_config){0};
 }
@@ -146,12 +146,12 @@ const struct error *setup_data_error(const struct setup_model *view, const struc
 
 double setup_seconds(const struct setup_model *view, const struct form *form)
 {
-    struct rate_plan plan;
+    struct lr_preview plan;
     float unused[2];
     const bool alike = past_run_is_alike(&view->searched, &form->config);
     if (!view->past_known || !view->past.found || !alike)
         return -1;
-    rate_plan_make(&form->config, setup_images(view, form), unused, 2, &plan);
+    lr_preview_make(&form->config, setup_images(view, form), unused, 2, &plan);
     if (plan.iterations == 0)
         return -1;
     return (double)plan.iterations * (double)form->config.batch * view->past.ms_per_image / 1e3;
@@ -165,7 +165,7 @@ void setup_step(struct setup_model *view, const struct form *form)
     step_search(view, form);
 }
 
-bool setup_waits(const struct setup_model *view)
+bool setup_is_waiting(const struct setup_model *view)
 {
     return view->search || !view->past_known || !view->preview ||
            view->status == PREVIEW_OPENING || /* the view has not heard how that ended */

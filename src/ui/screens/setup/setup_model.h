@@ -41,12 +41,12 @@ void setup_free(struct setup_model *view);
 /* Asks for what the form says now, and takes what is ready. Quick. */
 void setup_step(struct setup_model *view, const struct form *form);
 /* Whether an answer is still to come: then setup_step should be called again soon. */
-bool setup_waits(const struct setup_model *view);
+bool setup_is_waiting(const struct setup_model *view);
 /* A run has ended: times may be known now. */
-void setup_look_again(struct setup_model *view);
+void setup_invalidate_past_time(struct setup_model *view);
 
 /* The next or previous pictures (+1, -1); round the end. */
-void setup_turn(struct setup_model *view, int direction);
+void setup_turn_pictures(struct setup_model *view, int direction);
 /* The draws of the next or previous epoch. */
 void setup_turn_epoch(struct setup_model *view, int direction);
 

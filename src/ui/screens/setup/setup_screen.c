@@ -82,7 +82,7 @@ static void key_to_chooser(struct app *app, int key)
     struct form *form = &app->shared.form;
     char chosen[FORM_TEXT];
     const enum chooser_result result = chooser_key(chooser, key);
-    if (result == CHOOSER_STAYS)
+    if (result == CHOOSER_OPEN)
         return;
     chooser->open = false;
     if (result == CHOOSER_CANCELLED)
@@ -151,7 +151,7 @@ static void act(struct app *app, enum action action)
         app_show(app, SCREEN_PICTURES);
         break;
     case ACTION_NEXT_PICTURES:
-        setup_turn(setup_model(app), 1);
+        setup_turn_pictures(setup_model(app), 1);
         break;
     case ACTION_DEFAULTS:
         toggle_defaults(app);
@@ -304,7 +304,7 @@ static void draw(struct app *app, struct rect body)
     setup_draw_pictures(setup_model(app), &app->shared.form, &app->canvas, layout.pictures);
     draw_help(app, layout.help);
     if (setup_model(app)->chooser.open) {
-        targets_forget(&app->canvas.targets); /* a click must not reach what lies below */
+        targets_clear(&app->canvas.targets); /* a click must not reach what lies below */
         chooser_draw(&setup_model(app)->chooser, &app->canvas);
     }
 }
@@ -327,7 +327,8 @@ static bool is_in_front(const struct app *app)
 /* Makes the forecast when the keyboard has rested, in front or not: the next run needs it. */
 static bool work(struct app *app)
 {
-    const bool due = app->shared.form.stale && clock_nanoseconds() >= app->shared.forecast_at;
+    const bool due =
+        app->shared.form.forecast_stale && clock_nanoseconds() >= app->shared.forecast_at;
     if (is_in_front(app))
         setup_step(setup_model(app), &app->shared.form);
     if (due)
@@ -339,9 +340,9 @@ static double busy(const struct app *app)
 {
     const uint64_t now = clock_nanoseconds(), due = app->shared.forecast_at;
     double seconds = INFINITY;
-    if (app->shared.form.stale)
+    if (app->shared.form.forecast_stale)
         seconds = due > now ? clock_seconds(now, due) : 0;
-    if (is_in_front(app) && setup_waits(setup_model(app)))
+    if (is_in_front(app) && setup_is_waiting(setup_model(app)))
         seconds = fmin(seconds, ANSWER_SECONDS);
     return seconds;
 }
@@ -350,7 +351,7 @@ static void notice(struct app *app, enum screen_event event, struct run_entry *e
 {
     (void)entry;
     if (event == EVENT_RUN_ENDED)
-        setup_look_again(setup_model(app));
+        setup_invalidate_past_time(setup_model(app));
 }
 
 const struct screen setup_screen = {

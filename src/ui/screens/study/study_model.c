@@ -1,6 +1,6 @@
 #include "ui/screens/study/study_model.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -25,15 +25,15 @@ void study_model_begin(struct study_model *view)
 
 void study_model_free(struct study_model *view)
 {
-    if (view->errand)
-        errand_call_off(view->errand);
-    study_model_drop(view);
+    if (view->background_job)
+        background_job_cancel(view->background_job);
+    study_model_free_pictures(view);
     study_file_free(&view->file);
     free(view->runs);
     *view = (struct study_model){0};
 }
 
-void study_model_read(struct study_model *view)
+void study_model_read_results(struct study_model *view)
 {
     study_file_free(&view->file);
     view->file_error.kind = ERROR_NONE;
@@ -98,19 +98,19 @@ bool study_model_set(struct study_model *view, const char *text, struct error *e
         return false;
     snprintf(view->values[view->focus], sizeof view->values[0], "%s", text);
     if (view->focus == STUDY_RESULTS)
-        study_model_read(view);
+        study_model_read_results(view);
     if (view->focus != STUDY_RESULTS && view->focus != STUDY_PARTICIPANT)
-        study_model_outdate(view);
+        study_model_invalidate_pictures(view);
     return true;
 }
 
-void study_model_outdate(struct study_model *view)
+void study_model_invalidate_pictures(struct study_model *view)
 {
     if (view->state == STUDY_READY)
-        study_model_drop(view);
-    else if (view->errand) { /* it ends soon */
+        study_model_free_pictures(view);
+    else if (view->background_job) { /* it ends soon */
         view->outdated = true;
-        errand_call_off(view->errand);
+        background_job_cancel(view->background_job);
     }
 }
 
@@ -123,47 +123,48 @@ size_t study_model_chosen(const struct study_model *view, size_t from)
     return from;
 }
 
-bool study_model_make(struct study_model *view, size_t run, size_t threads, struct error *error)
+bool study_model_start_pictures(struct study_model *view, size_t run, size_t threads,
+                                struct error *error)
 {
     struct study_job *job = &view->job;
-    study_model_drop(view);
+    study_model_free_pictures(view);
     *job = (struct study_job){.threads = threads, .study.seed = 1};
     snprintf(job->directory, sizeof job->directory, "%s", view->runs[run].directory);
     text_to_size(view->values[STUDY_PICTURES], &job->wanted);
     text_to_double(view->values[STUDY_SECONDS], &job->study.seconds);
     view->current = run;
     view->done = view->of = 0;
-    view->errand = study_pictures_start(job, error);
-    view->state = view->errand ? STUDY_MAKING : STUDY_IDLE;
-    return view->errand;
+    view->background_job = study_pictures_start(job, error);
+    view->state = view->background_job ? STUDY_MAKING : STUDY_IDLE;
+    return view->background_job;
 }
 
-bool study_model_step(struct study_model *view, bool *made, struct error *error)
+bool study_model_poll_pictures(struct study_model *view, bool *made, struct error *error)
 {
     uint64_t done, of;
-    if (!view->errand)
+    if (!view->background_job)
         return false;
-    bool over = errand_look(view->errand, &done, &of);
+    bool over = background_job_poll(view->background_job, &done, &of);
     view->done = (size_t)done;
     view->of = (size_t)of;
     if (!over)
         return false;
-    *made = errand_finish(view->errand, error);
-    view->errand = NULL;
+    *made = background_job_finish(view->background_job, error);
+    view->background_job = NULL;
     if (*made && view->outdated) /* it was called off too late to notice */
         *made =
             error_set(error, ERROR_INTERRUPTED, "the study", NULL, "something else is asked for");
     view->state = STUDY_READY;
     if (!*made)
-        study_model_drop(view);
+        study_model_free_pictures(view);
     return true;
 }
 
-void study_model_drop(struct study_model *view)
+void study_model_free_pictures(struct study_model *view)
 {
-    if (view->errand)
-        errand_finish(view->errand, NULL);
-    view->errand = NULL;
+    if (view->background_job)
+        background_job_finish(view->background_job, NULL);
+    view->background_job = NULL;
     study_pictures_free(&view->job.pictures);
     study_free(&view->job.study);
     view->state = STUDY_IDLE;

@@ -39,7 +39,7 @@ struct study_model {
     enum study_state state;
     size_t current; /* run */
     bool outdated;  /* what is being made is not what is asked for any more */
-    struct errand *errand;
+    struct background_job *background_job;
     struct study_job job;
     size_t done, of;
 };
@@ -48,7 +48,7 @@ void study_model_begin(struct study_model *view);
 void study_model_free(struct study_model *view);
 
 /* Reads the results anew. */
-void study_model_read(struct study_model *view);
+void study_model_read_results(struct study_model *view);
 
 bool study_model_add_run(struct study_model *view, const char *directory, const char *network,
                          struct error *error);
@@ -60,13 +60,14 @@ bool study_model_set(struct study_model *view, const char *text, struct error *e
 size_t study_model_chosen(const struct study_model *view, size_t from);
 
 /* Begins to make the pictures of a run, in `threads` threads (0: all cores). */
-bool study_model_make(struct study_model *view, size_t run, size_t threads, struct error *error);
+bool study_model_start_pictures(struct study_model *view, size_t run, size_t threads,
+                                struct error *error);
 /* True when the making has come to its end: `made`, or `error` says why not. */
-bool study_model_step(struct study_model *view, bool *made, struct error *error);
+bool study_model_poll_pictures(struct study_model *view, bool *made, struct error *error);
 /* What is asked for has changed: pictures that are ready are thrown away, a making is called off.
  */
-void study_model_outdate(struct study_model *view);
+void study_model_invalidate_pictures(struct study_model *view);
 /* Throws the pictures away. */
-void study_model_drop(struct study_model *view);
+void study_model_free_pictures(struct study_model *view);
 
 #endif

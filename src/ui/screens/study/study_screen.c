@@ -4,7 +4,7 @@
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "ui/screens/study/study_session.h"
@@ -52,9 +52,9 @@ static bool find_runs(struct app *app, struct error *error)
 {
     for (size_t i = 0; i < app_run_count(app); i++) {
         const struct run_entry *entry = app_run_at(app, i);
-        const char *directory = run_entry_is_kept(entry) ? entry->directory
-                                : entry->run             ? run_facts(entry->run)->directory
-                                                         : "";
+        const char *directory = run_entry_is_saved(entry) ? entry->directory
+                                : entry->run              ? run_facts(entry->run)->directory
+                                                          : "";
         if (entry->refused || !directory[0] || !makes_pictures(&entry->config))
             continue;
         char technique[32], network[96];
@@ -62,7 +62,7 @@ static bool find_runs(struct app *app, struct error *error)
         const bool plain = strcmp(technique, "none") == 0;
         snprintf(network, sizeof network, "%.60s%s%s", file_base_name(entry->config.network),
                  plain ? "" : "-", plain ? "" : technique);
-        if (entry->saved[RUN_SAVED_LAST] &&
+        if (entry->models[RUN_SAVED_LAST] &&
             !study_model_add_run(study_model(app), directory, network, error))
             return false;
     }
@@ -74,8 +74,8 @@ static void look_at_display(struct study_model *view)
 {
     struct graphics_facts facts = {0};
     view->display_error.kind = ERROR_NONE;
-    graphics_look(&facts);
-    graphics_possible(&facts, NULL, &view->display_error);
+    graphics_read_environment(&facts);
+    graphics_check_possible(&facts, NULL, &view->display_error);
 }
 
 static void open_now(struct app *app)
@@ -84,14 +84,14 @@ static void open_now(struct app *app)
     if (!find_runs(app, &error))
         app_say_error(app, &error);
     study_model_begin(study_model(app));
-    study_model_read(study_model(app));
+    study_model_read_results(study_model(app));
     look_at_display(study_model(app));
     app_show(app, SCREEN_STUDY);
 }
 
 static void go(struct app *app)
 {
-    reading_all_then(app, open_now);
+    loading_read_all_then(app, open_now);
 }
 
 /* --- making pictures --- */
@@ -100,8 +100,8 @@ static void go(struct app *app)
 static void make(struct app *app, size_t run)
 {
     struct error error;
-    if (!study_model_make(study_model(app), run, run_list_active(&app->shared.runs) ? 1 : 0,
-                          &error))
+    if (!study_model_start_pictures(study_model(app), run,
+                                    run_list_active(&app->shared.runs) ? 1 : 0, &error))
         app_say_error(app, &error);
 }
 
@@ -110,7 +110,7 @@ static void take_pictures(struct app *app)
     struct study_model *view = study_model(app);
     struct error error = {0};
     bool made = false;
-    if (!study_model_step(view, &made, &error))
+    if (!study_model_poll_pictures(view, &made, &error))
         return;
     if (made && app_is_in_front(app, SCREEN_STUDY))
         app_say(app, ROLE_GOOD, "%s", _("The pictures are ready: r begins."));
@@ -130,7 +130,7 @@ static void go_to_next(struct app *app)
     struct study_model *view = study_model(app);
     view->runs[view->current].chosen = false;
     size_t next = study_model_chosen(view, 0);
-    study_model_drop(view);
+    study_model_free_pictures(view);
     if (next < view->run_count)
         make(app, next);
 }
@@ -146,7 +146,7 @@ static void keep_vote(struct app *app, const struct study_vote *vote)
     }
     app_say(app, ROLE_GOOD, _("Thank you. This is vote number %zu on %s, in %s."), voters,
             view->job.study.network, view->values[STUDY_RESULTS]);
-    study_model_read(view);
+    study_model_read_results(view);
     go_to_next(app);
 }
 
@@ -157,10 +157,10 @@ static bool hold(struct app *app, struct study_vote *vote, struct error *error)
     const struct study *study = &view->job.study;
     const char *participant = view->values[STUDY_PARTICIPANT];
     if (!study_file_accepts(view->values[STUDY_RESULTS], study, participant, error) ||
-        !study_display_find_here(&display, error))
+        !study_display_detect_in_workbench(&display, error))
         return false;
-    bool held =
-        study_screen_run_here(&display, study, view->job.pictures.images, participant, vote, error);
+    bool held = study_session_run_in_workbench(&display, study, view->job.pictures.images,
+                                               participant, vote, error);
     theme_load(&app->theme, app->shared.preferences.colours);
     terminal_redraw();
     return held;
@@ -202,7 +202,8 @@ static void begin(struct app *app)
         app_say(app, ROLE_WARNING, "%s",
                 view->run_count ? _("Choose a run first: space on its line.")
                                 : _("There is no run whose pictures could be judged."));
-    else if (study_display_find_here(&display, &view->display_error)) /* before the work */
+    else if (study_display_detect_in_workbench(&display,
+                                               &view->display_error)) /* before the work */
         make(app, run);
     else
         app_say_error(app, &view->display_error);
@@ -243,7 +244,7 @@ static void choose(struct app *app)
         return;
     view->runs[run].chosen = !view->runs[run].chosen;
     if (run == view->current && !view->runs[run].chosen)
-        study_model_outdate(view);
+        study_model_invalidate_pictures(view);
 }
 
 static void open_focused(struct app *app)
@@ -293,8 +294,8 @@ static void act(struct app *app, enum action action)
         view->follow = false;
         break;
     case ACTION_STOP:
-        if (view->errand)
-            errand_call_off(view->errand);
+        if (view->background_job)
+            background_job_cancel(view->background_job);
         else
             app_say(app, ROLE_WARNING, "%s", _("No pictures are being made."));
         break;
@@ -326,7 +327,7 @@ static bool work(struct app *app)
 
 static double busy(const struct app *app)
 {
-    return study_model(app)->errand ? POLL_SECONDS : INFINITY;
+    return study_model(app)->background_job ? POLL_SECONDS : INFINITY;
 }
 
 const struct screen study_screen = {

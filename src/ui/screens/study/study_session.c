@@ -139,7 +139,7 @@ static void take_time(struct study_show *show)
 
 static void take_wakes(struct study_show *show, unsigned wakes)
 {
-    show->gone = show->gone || wakes & WAKE_GONE;
+    show->gone = show->gone || wakes & WAKE_HANGUP;
     show->ended = show->ended || wakes & WAKE_STOP;
     show->stale = show->stale || wakes & WAKE_RESIZE;
     if (!(wakes & WAKE_INPUT))
@@ -182,23 +182,23 @@ static bool open_terminal(struct error *error)
         error->kind = ERROR_UNSUPPORTED;
         return false;
     }
-    terminal_guard("\033\\");
+    terminal_set_crash_prefix("\033\\");
     return true;
 }
 
-bool study_display_find(struct study_display *display, const char *name, struct error *error)
+bool study_display_detect(struct study_display *display, const char *name, struct error *error)
 {
-    graphics_look(&display->facts);
-    if (isatty(STDOUT_FILENO) && !graphics_possible(&display->facts, name, error))
+    graphics_read_environment(&display->facts);
+    if (isatty(STDOUT_FILENO) && !graphics_check_possible(&display->facts, name, error))
         return false;
     if (!open_terminal(error))
         return false;
-    graphics_ask(&display->facts);
+    graphics_query_terminal(&display->facts);
     const unsigned wakes = terminal_wait(0);
     bool found =
         graphics_choose(&display->facts, name, &display->graphics, error) && check_size(error);
-    terminal_close(wakes & WAKE_GONE);
-    if (wakes & (WAKE_STOP | WAKE_GONE))
+    terminal_close(wakes & WAKE_HANGUP);
+    if (wakes & (WAKE_STOP | WAKE_HANGUP))
         return error_set(error, ERROR_INTERRUPTED, "the study", NULL, "it was interrupted");
     return found;
 }
@@ -222,7 +222,7 @@ static bool run_session(struct study_show *show, struct error *error)
     enter(show, PHASE_INTRO);
     loop(show);
     if (!show->gone) {
-        const char *take_away = graphics_take_away(show->display->graphics);
+        const char *take_away = graphics_erase_sequence(show->display->graphics);
         graphics_send(take_away, strlen(take_away));
     }
     if (show->done)
@@ -257,9 +257,9 @@ static void end(struct study_show *show)
     text_free(&show->bytes);
 }
 
-bool study_screen_run(const struct study_display *display, const struct study *study,
-                      const struct image *images, const char *participant, struct study_vote *vote,
-                      struct error *error)
+bool study_session_run(const struct study_display *display, const struct study *study,
+                       const struct image *images, const char *participant, struct study_vote *vote,
+                       struct error *error)
 {
     struct study_show show;
     if (!begin(&show, display, study, images, participant, vote, error))
@@ -275,25 +275,25 @@ bool study_screen_run(const struct study_display *display, const struct study *s
 
 /* --- inside the workbench --- */
 
-bool study_display_find_here(struct study_display *display, struct error *error)
+bool study_display_detect_in_workbench(struct study_display *display, struct error *error)
 {
-    graphics_look(&display->facts);
-    if (!graphics_possible(&display->facts, NULL, error) || !check_size(error))
+    graphics_read_environment(&display->facts);
+    if (!graphics_check_possible(&display->facts, NULL, error) || !check_size(error))
         return false;
-    graphics_ask(&display->facts);
+    graphics_query_terminal(&display->facts);
     return graphics_choose(&display->facts, NULL, &display->graphics, error);
 }
 
-bool study_screen_run_here(const struct study_display *display, const struct study *study,
-                           const struct image *images, const char *participant,
-                           struct study_vote *vote, struct error *error)
+bool study_session_run_in_workbench(const struct study_display *display, const struct study *study,
+                                    const struct image *images, const char *participant,
+                                    struct study_vote *vote, struct error *error)
 {
     struct study_show show;
     if (!begin(&show, display, study, images, participant, vote, error))
         return false;
-    terminal_guard("\033\\");
+    terminal_set_crash_prefix("\033\\");
     bool finished = run_session(&show, error);
-    terminal_guard(NULL);
+    terminal_set_crash_prefix(NULL);
     end(&show);
     return finished;
 }

@@ -23,21 +23,21 @@ struct study_display {
  * `name` (NULL or "auto": the best). The screen is the terminal's own again afterwards. False when
  * it cannot (ERROR_UNSUPPORTED: what is missing and what would do), or was interrupted meanwhile.
  */
-bool study_display_find(struct study_display *display, const char *name, struct error *error);
+bool study_display_detect(struct study_display *display, const char *name, struct error *error);
 
 /* Shows study's pictures, images[study->count], to `participant`, and fills the vote, whose
  * `answers` has study->count places. ERROR_INTERRUPTED: the participant or a signal ended it; the
  * vote is void. */
-bool study_screen_run(const struct study_display *display, const struct study *study,
-                      const struct image *images, const char *participant, struct study_vote *vote,
-                      struct error *error);
+bool study_session_run(const struct study_display *display, const struct study *study,
+                       const struct image *images, const char *participant, struct study_vote *vote,
+                       struct error *error);
 
 /* The same two inside a terminal that is open already (the workbench's), whose screen they take
  * over: it is to be drawn afresh afterwards, with its theme loaded anew. A signal stays to be seen
  * by terminal_wait. */
-bool study_display_find_here(struct study_display *display, struct error *error);
-bool study_screen_run_here(const struct study_display *display, const struct study *study,
-                           const struct image *images, const char *participant,
-                           struct study_vote *vote, struct error *error);
+bool study_display_detect_in_workbench(struct study_display *display, struct error *error);
+bool study_session_run_in_workbench(const struct study_display *display, const struct study *study,
+                                    const struct image *images, const char *participant,
+                                    struct study_vote *vote, struct error *error);
 
 #endif

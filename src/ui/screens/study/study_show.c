@@ -205,8 +205,8 @@ static void send_picture(struct study_show *show)
     const struct rect area = {1, 0, show->canvas.rows - 2, show->canvas.columns};
     const struct study_display *display = show->display;
     show->bytes.length = 0;
-    if (!graphics_show(&show->bytes, display->graphics, &display->facts,
-                       &show->images[show->order[show->at]], area, show->error)) {
+    if (!graphics_append_picture(&show->bytes, display->graphics, &display->facts,
+                                 &show->images[show->order[show->at]], area, show->error)) {
         show->failed = true;
         return;
     }
@@ -218,7 +218,7 @@ static void send_picture(struct study_show *show)
 
 void study_show_draw(struct study_show *show)
 {
-    const char *take_away = graphics_take_away(show->display->graphics);
+    const char *take_away = graphics_erase_sequence(show->display->graphics);
     terminal_size(&show->canvas.rows, &show->canvas.columns);
     show->canvas.cursor_row = -1;
     show->stale = false;

@@ -1,10 +1,10 @@
 /* What the screen Sweep asks: how to stop, and where the results go. */
 #include "ui/screens/sweep/sweep_dialogs.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "base/output_file.h"
 #include "base/text.h"
 #include "ui/app/app.h"
 #include "ui/app/exporting.h"
@@ -136,7 +136,7 @@ static void answer_results(struct app *app, size_t choice)
         if (start_csv(app, path, &error))
             app_say(app, ROLE_FAINT, _("Writing %s ..."), path);
         else
-            exporting_refuse(app, &error);
+            exporting_reopen_dialog(app, &error);
     } else if (!ends_in(path, ".md") && !ends_in(path, ".json") && !ends_in(path, ".txt"))
         app->dialog.open = true; /* the note says why */
     else if (!dialog_may_write(&app->dialog, file_exists(path)))
@@ -144,7 +144,7 @@ static void answer_results(struct app *app, size_t choice)
     else if (write_results(&app->shared.sweep, path, &error))
         app_say(app, ROLE_GOOD, _("Wrote %s."), path);
     else
-        exporting_refuse(app, &error);
+        exporting_reopen_dialog(app, &error);
 }
 
 void ask_sweep_export(struct app *app)

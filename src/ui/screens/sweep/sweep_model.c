@@ -56,7 +56,7 @@ static bool plan_one(struct sweep_model *model)
 
 bool sweep_model_work(struct sweep_model *model, struct sweep_job *job)
 {
-    if (sweep_job_learn(job))
+    if (sweep_job_add_saved_times(job))
         return true;
     if (model->kind == SWEEP_SET_UP)
         return plan_one(model) || model->set.changed;

@@ -4,7 +4,7 @@
 #include "ui/screens/sweep/sweep_dialogs.h"
 #include "ui/screens/sweep/sweep_model.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "session/files/run_directory.h"
 #include "ui/screens/sweep/sweep_view.h"
@@ -89,7 +89,7 @@ static void start(struct app *app)
         return;
     }
     bool started = set_up ? sweep_model_start(sweep_model(app), &app->shared.sweep, &error)
-                          : sweep_job_go_on(&app->shared.sweep, &error);
+                          : sweep_job_continue(&app->shared.sweep, &error);
     if (!started)
         app_say_error(app, &error);
     else if (sweep_job_due(&app->shared.sweep) == 0) {
@@ -109,9 +109,9 @@ static void show_now(struct app *app)
     const char *id = job->sweep.cells[view->selected].run;
     for (size_t i = 0; id[0] && i < app_run_count(app); i++) {
         const struct run_entry *entry = app_run_at(app, i);
-        const char *name = run_entry_is_kept(entry) ? file_base_name(entry->directory)
-                           : entry->run             ? run_facts(entry->run)->id
-                                                    : "";
+        const char *name = run_entry_is_saved(entry) ? file_base_name(entry->directory)
+                           : entry->run              ? run_facts(entry->run)->id
+                                                     : "";
         if (strcmp(name, id) == 0) {
             app_show_run(app, i);
             return;
@@ -122,7 +122,7 @@ static void show_now(struct app *app)
 
 static void show_run(struct app *app)
 {
-    reading_list_then(app, show_now);
+    loading_list_runs_then(app, show_now);
 }
 
 static void pause_or_go_on(struct app *app)

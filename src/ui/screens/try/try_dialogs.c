@@ -39,7 +39,7 @@ static void answer_file(struct app *app, size_t choice)
     struct image image;
     char note[200];
     (void)choice;
-    if (image_probe(&image, app->dialog.edit.text, &error)) {
+    if (image_file_probe(&image, app->dialog.edit.text, &error)) {
         try_model(app)->kind = TRY_IMAGE;
         try_model_show_file(try_model(app), app->dialog.edit.text);
         return;

@@ -215,7 +215,7 @@ static void class_text(const struct try_model *view, size_t label, int column, c
     else if (column == RIGHT)
         snprintf(text, size, "-");
     else if (column == MISTAKEN) {
-        size_t guess = try_model_mistaken(view, label, &count);
+        size_t guess = try_model_most_confused(view, label, &count);
         if (count)
             snprintf(text, size, "%s (%zu)", try_model_class_name(view, guess), count);
     }

@@ -43,7 +43,7 @@ void try_model_reopen(struct try_model *view)
     view->order = NULL;
     view->counted = 0;
     view->error.kind = ERROR_NONE;
-    view->look = (struct probe_look){.phase = PROBE_OPENING};
+    view->look = (struct probe_status){.phase = PROBE_OPENING};
     probe_open(view->probe, &view->request);
 }
 
@@ -70,7 +70,7 @@ bool try_model_open(struct try_model *view, const struct try_source *source, str
 
 static void count_outcomes(struct try_model *view)
 {
-    const struct probe_look *look = &view->look;
+    const struct probe_status *look = &view->look;
     if (look->classes == 0 || look->outcome_count == view->counted ||
         view->error.kind != ERROR_NONE)
         return;
@@ -110,7 +110,7 @@ void try_model_step(struct try_model *view)
 {
     if (!view->probe)
         return;
-    probe_look(view->probe, &view->look);
+    probe_status(view->probe, &view->look);
     count_outcomes(view);
     if (view->look.phase == PROBE_EVALUATING || view->look.phase == PROBE_READY)
         ask_first(view);
@@ -129,7 +129,7 @@ bool try_model_busy(const struct try_model *view, double *seconds)
 
 const struct outcome *try_model_outcome(const struct try_model *view, size_t image)
 {
-    const struct probe_look *look = &view->look;
+    const struct probe_status *look = &view->look;
     if (image < look->outcome_count && look->outcomes[image].image == image)
         return &look->outcomes[image];
     for (size_t i = 0; i < look->outcome_count; i++) /* unreadable images were left out */
@@ -166,7 +166,7 @@ static bool is_walked(const struct try_model *view, const struct outcome *outcom
 
 size_t try_model_count(const struct try_model *view, size_t *place)
 {
-    const struct probe_look *look = &view->look;
+    const struct probe_status *look = &view->look;
     const bool of_file = view->answered ? view->answer.path[0] : view->path[0];
     const size_t image = view->answered ? view->answer.index : view->image;
     size_t count = 0;
@@ -213,7 +213,7 @@ static bool move_in_set(struct try_model *view, long steps)
  * none, and those at the end may not have been seen yet. */
 static long next_outcome(const struct try_model *view, long step)
 {
-    const struct probe_look *look = &view->look;
+    const struct probe_status *look = &view->look;
     long i = step > 0 ? 0 : (long)look->outcome_count - 1;
     while (i >= 0 && i < (long)look->outcome_count &&
            (step > 0 ? look->outcomes[i].image <= view->image
@@ -224,7 +224,7 @@ static long next_outcome(const struct try_model *view, long step)
 
 bool try_model_move(struct try_model *view, long steps)
 {
-    const struct probe_look *look = &view->look;
+    const struct probe_status *look = &view->look;
     const long step = steps < 0 ? -1 : 1;
     bool found = false;
     if (view->walk == WALK_ALL)
@@ -243,9 +243,9 @@ bool try_model_move(struct try_model *view, long steps)
     return found;
 }
 
-void try_model_walk(struct try_model *view, enum try_walk walk, size_t label, size_t guess)
+void try_model_start_walk(struct try_model *view, enum try_walk walk, size_t label, size_t guess)
 {
-    const struct probe_look *look = &view->look;
+    const struct probe_status *look = &view->look;
     const size_t before = view->image;
     view->walk = walk;
     view->label = label;
@@ -297,7 +297,7 @@ size_t try_model_class(const struct try_model *view, size_t row)
     return view->order ? view->order[row].label : row;
 }
 
-size_t try_model_mistaken(const struct try_model *view, size_t label, size_t *count)
+size_t try_model_most_confused(const struct try_model *view, size_t label, size_t *count)
 {
     const struct confusion *confusion = &view->confusion;
     size_t most = label;

@@ -44,7 +44,7 @@ struct try_model {
     struct probe *probe; /* NULL until a model is chosen */
     struct probe_request request;
     char name[256]; /* of what is tried, for people */
-    struct probe_look look;
+    struct probe_status look;
     struct confusion confusion; /* of the first `counted` outcomes */
     size_t counted;
     struct error error; /* the counting's or the pictures' */
@@ -89,7 +89,7 @@ bool try_model_makes_pictures(const struct try_model *view);
 
 /* --- walking --- */
 
-void try_model_walk(struct try_model *view, enum try_walk walk, size_t label, size_t guess);
+void try_model_start_walk(struct try_model *view, enum try_walk walk, size_t label, size_t guess);
 /* `steps` images of the walk on (or back); stops at the ends. False: there is none. */
 bool try_model_move(struct try_model *view, long steps);
 void try_model_show(struct try_model *view, size_t image);
@@ -103,7 +103,7 @@ void try_model_sort(struct try_model *view);
 /* The class that row `row` of the list of classes shows. */
 size_t try_model_class(const struct try_model *view, size_t row);
 /* The class that it is taken for most often, and how often (0: never). */
-size_t try_model_mistaken(const struct try_model *view, size_t label, size_t *count);
+size_t try_model_most_confused(const struct try_model *view, size_t label, size_t *count);
 
 const char *try_model_class_name(const struct try_model *view, size_t label);
 

@@ -3,7 +3,7 @@
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/text.h"
 #include "data/formats/image_file.h"
@@ -106,7 +106,7 @@ static void open_now(struct app *app)
 
 static void go(struct app *app)
 {
-    reading_all_then(app, open_now);
+    loading_read_all_then(app, open_now);
 }
 
 /* --- weights --- */
@@ -128,7 +128,7 @@ static void choose_now(struct app *app)
 
 static void choose_weights(struct app *app)
 {
-    reading_all_then(app, choose_now);
+    loading_read_all_then(app, choose_now);
 }
 
 static void take_weights(struct app *app)
@@ -151,7 +151,7 @@ static bool take_key(struct app *app, int key)
     if (!chooser->open)
         return false;
     enum chooser_result result = chooser_key(chooser, key);
-    if (result == CHOOSER_STAYS)
+    if (result == CHOOSER_OPEN)
         return true;
     chooser->open = false;
     if (result == CHOOSER_CHOSEN)
@@ -208,7 +208,7 @@ static void change_walk(struct app *app)
         app_say(app, ROLE_WARNING, "%s", _("Of a picture nothing is simply right or wrong."));
         return;
     }
-    try_model_walk(view, view->walk == WALK_ALL ? WALK_WRONG : WALK_ALL, 0, 0);
+    try_model_start_walk(view, view->walk == WALK_ALL ? WALK_WRONG : WALK_ALL, 0, 0);
     view->kind = TRY_IMAGE;
     if (view->walk == WALK_ALL)
         app_say(app, ROLE_STRONG, "%s", _("All images are walked through."));
@@ -229,7 +229,7 @@ static void walk_there(struct app *app)
         app_say(app, ROLE_WARNING, "%s", _("There is no such image."));
         return;
     }
-    try_model_walk(view, view->kind == TRY_MATRIX ? WALK_CELL : WALK_CLASS, label, guess);
+    try_model_start_walk(view, view->kind == TRY_MATRIX ? WALK_CELL : WALK_CLASS, label, guess);
     if (try_model_count(view, &place) == 0) {
         view->walk = WALK_ALL;
         app_say(app, ROLE_STRONG, "%s", _("No image of this class was told wrong."));
@@ -379,7 +379,7 @@ static void draw(struct app *app, struct rect body)
     }
     if (!view->chooser.open)
         return;
-    targets_forget(&app->canvas.targets); /* what lies below it is not to be clicked */
+    targets_clear(&app->canvas.targets); /* what lies below it is not to be clicked */
     chooser_draw(&view->chooser, &app->canvas);
 }
 

@@ -1,6 +1,6 @@
 #include "ui/screens/try/try_sources.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/config/config_paths.h"
@@ -20,9 +20,9 @@ struct try_model *try_model(const struct app *app)
 
 static const char *directory_of(const struct run_entry *entry)
 {
-    return run_entry_is_kept(entry) ? entry->directory
-           : entry->run             ? run_facts(entry->run)->directory
-                                    : "";
+    return run_entry_is_saved(entry) ? entry->directory
+           : entry->run              ? run_facts(entry->run)->directory
+                                     : "";
 }
 
 /* "top-1 97.31 %, lenet on digits" */
@@ -43,7 +43,7 @@ static bool make_source(const struct run_entry *entry, size_t kind, struct try_s
 {
     const char *directory = directory_of(entry);
     const struct run_config *config = &entry->config;
-    if (!directory[0] || entry->refused || !entry->saved[kind])
+    if (!directory[0] || entry->refused || !entry->models[kind])
         return false;
     *source = (struct try_source){.tolerance = (double)config->tolerance};
     snprintf(source->path, sizeof source->path, "%.511s/%s", directory, run_saved_files[kind]);

@@ -8,7 +8,7 @@
 struct app;
 struct run_entry;
 
-/* Fills view->sources afresh, as far as there is room, from what reading_all_then has read. */
+/* Fills view->sources afresh, as far as there is room, from what loading_read_all_then has read. */
 bool try_sources_find(struct app *app, struct error *error);
 
 /* The best weights of a run, else its last ones; false: it has saved none. */

@@ -1,0 +1,325 @@
+/* A document comes from memory or, if it is large, from a file (struct source). It goes to a file
+ * aside wherever one can stand in for the target, else into the target itself. */
+#include "base/files/output_file.h"
+
+#include "base/language.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+struct source {
+    const char *bytes;
+    size_t size;
+    int descriptor; /* of a file, which is read from its beginning; -1: the bytes are in memory */
+};
+
+/* --- writing to a descriptor --- */
+
+/* A reader that goes away is an error like any other, and must not end the program. */
+struct pipe_guard {
+    sigset_t pipe, before;
+    bool was_pending;
+};
+
+static void guard_begin(struct pipe_guard *guard)
+{
+    sigset_t pending;
+    sigemptyset(&guard->pipe);
+    sigaddset(&guard->pipe, SIGPIPE);
+    sigemptyset(&pending);
+    sigpending(&pending);
+    guard->was_pending = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &guard->pipe, &guard->before);
+}
+
+static void guard_end(const struct pipe_guard *guard)
+{
+    static const struct timespec now = {0};
+    const int code = errno;
+    if (!guard->was_pending)
+        while (sigtimedwait(&guard->pipe, NULL, &now) < 0 && errno == EINTR)
+            ;
+    pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
+    errno = code;
+}
+
+/* False with errno. */
+static bool put_bytes(int descriptor, const char *bytes, size_t size)
+{
+    while (size > 0) {
+        const ssize_t written = write(descriptor, bytes, size);
+        if (written >= 0) {
+            bytes += written;
+            size -= (size_t)written;
+        } else if (errno == EAGAIN) { /* somebody set it so that it does not wait */
+            struct pollfd ready = {.fd = descriptor, .events = POLLOUT};
+            poll(&ready, 1, -1);
+        } else if (errno != EINTR)
+            return false;
+    }
+    return true;
+}
+
+static bool put_file(int descriptor, int from)
+{
+    char block[1 << 16];
+    ssize_t got;
+    if (lseek(from, 0, SEEK_SET) != 0)
+        return false;
+    while ((got = read(from, block, sizeof block)) > 0)
+        if (!put_bytes(descriptor, block, (size_t)got))
+            return false;
+    return got == 0;
+}
+
+static bool put(int descriptor, const struct source *source)
+{
+    struct pipe_guard guard;
+    guard_begin(&guard);
+    const bool written = source->descriptor < 0 ? put_bytes(descriptor, source->bytes, source->size)
+                                                : put_file(descriptor, source->descriptor);
+    guard_end(&guard);
+    return written;
+}
+
+/* --- into the target itself --- */
+
+/* Overwrites a regular file. Its space is allocated first: a full disk leaves it as it was. */
+static bool overwrite(int descriptor, const struct source *source)
+{
+    struct stat old;
+    if (fstat(descriptor, &old) != 0)
+        return false;
+    const int refused = source->size > 0 ? posix_fallocate(descriptor, 0, (off_t)source->size) : 0;
+    if (refused == ENOSPC || refused == EFBIG || refused == EDQUOT || refused == EIO) {
+        if (ftruncate(descriptor, old.st_size) == 0)
+            errno = refused;
+        return false;
+    }
+    return put(descriptor, source) && ftruncate(descriptor, (off_t)source->size) == 0 &&
+           fsync(descriptor) == 0;
+}
+
+static bool cannot_write(const struct output_target *target, struct error *error)
+{
+    const char *what = target->kind == OUTPUT_DESCRIPTOR && target->descriptor == STDOUT_FILENO
+                           ? "standard output"
+                           : target->path;
+    const char *advice =
+        errno == EPIPE ? NULL : N_("free some space, or choose another place"); /* no reader */
+    return error_set_errno(error, what, advice, "cannot write");
+}
+
+static int open_existing(const char *path)
+{
+    int descriptor;
+    do /* a FIFO waits here for its reader, and a signal interrupts that */
+        descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    while (descriptor < 0 && errno == EINTR);
+    return descriptor;
+}
+
+static bool put_into(const struct output_target *target, const struct source *source,
+                     enum output_content content, struct error *error)
+{
+    if (target->kind == OUTPUT_DESCRIPTOR) {
+        if (target->descriptor == STDOUT_FILENO)
+            fflush(stdout); /* what was printed before comes before it */
+        return put(target->descriptor, source) || cannot_write(target, error);
+    }
+    const int descriptor = open_existing(target->path);
+    if (descriptor < 0)
+        return cannot_write(target, error);
+    bool written;
+    if (target->kind == OUTPUT_STREAM && content == OUTPUT_BINARY && isatty(descriptor))
+        written = error_set(error, ERROR_INPUT, target->path, "name a file",
+                            "this is a terminal, and the document is not text");
+    else
+        written = (target->kind == OUTPUT_STREAM ? put(descriptor, source)
+                                                 : overwrite(descriptor, source)) ||
+                  cannot_write(target, error);
+    if (close(descriptor) != 0 && written)
+        written = cannot_write(target, error);
+    return written;
+}
+
+/* --- a file aside --- */
+
+/* Copies one extended attribute of `path`, such as its access control list. */
+static bool keep_attribute(int descriptor, const char *path, const char *name)
+{
+    const ssize_t size = getxattr(path, name, NULL, 0);
+    char *value = size < 0 ? NULL : memory_new((size_t)size, 1, name, NULL);
+    const bool kept = value && getxattr(path, name, value, (size_t)size) == size &&
+                      fsetxattr(descriptor, name, value, (size_t)size, 0) == 0;
+    free(value);
+    return kept;
+}
+
+static bool keep_attributes(int descriptor, const char *path)
+{
+    const ssize_t size = listxattr(path, NULL, 0);
+    if (size <= 0)
+        return size == 0 || errno == ENOTSUP;
+    char *names = memory_new((size_t)size + 1, 1, path, NULL);
+    bool kept = names && listxattr(path, names, (size_t)size) == size;
+    for (const char *name = names; kept && name < names + size; name += strlen(name) + 1)
+        kept = keep_attribute(descriptor, path, name);
+    free(names);
+    return kept;
+}
+
+/* Gives the file aside the owner, attributes and mode of the one that it will replace. Giving it
+ * away takes away privileged bits, so the mode comes last. */
+static bool stand_in(int descriptor, const struct output_target *target)
+{
+    struct stat own;
+    const struct stat *old = &target->old;
+    return fstat(descriptor, &own) == 0 &&
+           ((own.st_uid == old->st_uid && own.st_gid == old->st_gid) ||
+            fchown(descriptor, old->st_uid, old->st_gid) == 0) &&
+           keep_attributes(descriptor, target->path) &&
+           fchmod(descriptor, old->st_mode & 07777) == 0;
+}
+
+/* Opens a file aside, unless the target is to be written in place. */
+static bool open_aside(struct output_file *output, struct error *error)
+{
+    struct output_target *target = &output->target;
+    if (target->kind == OUTPUT_NEW)
+        return file_writer_open_mode(&output->writer, target->path, 0666, error);
+    if (target->kind != OUTPUT_REPLACED)
+        return true;
+    if (file_writer_open_mode(&output->writer, target->path, 0600, NULL) &&
+        stand_in(fileno(output->writer.stream), target))
+        return true;
+    file_writer_abandon(&output->writer);
+    target->kind = OUTPUT_IN_PLACE;
+    return true;
+}
+
+/* --- documents --- */
+
+static bool begin(struct output_file *output, const char *name, enum output_content content,
+                  struct error *error)
+{
+    *output = (struct output_file){.content = content};
+    if (!output_target_find(&output->target, name, content, error))
+        return false;
+    if (open_aside(output, error))
+        return true;
+    output_file_abandon(output);
+    return false;
+}
+
+/* Ends a document that is complete in `source`. */
+static bool deliver(struct output_file *output, const struct source *source, struct error *error)
+{
+    FILE *aside = output->writer.stream;
+    bool written;
+    if (!aside)
+        written = put_into(&output->target, source, output->content, error);
+    else if (put(fileno(aside), source))
+        written = file_writer_commit(&output->writer, error);
+    else
+        written = cannot_write(&output->target, error);
+    output_file_abandon(output);
+    return written;
+}
+
+bool output_file_open(struct output_file *output, const char *name, enum output_content content,
+                      struct error *error)
+{
+    if (!begin(output, name, content, error))
+        return false;
+    output->collected =
+        output->writer.stream ? NULL : open_memstream(&output->document, &output->size);
+    output->stream = output->collected ? output->collected : output->writer.stream;
+    if (output->stream)
+        return true;
+    output_file_abandon(output);
+    return error_set_memory(error, name, 0);
+}
+
+bool output_file_commit(struct output_file *output, struct error *error)
+{
+    bool written;
+    if (!output->collected)
+        written = file_writer_commit(&output->writer, error);
+    else {
+        const bool complete = fflush(output->collected) == 0 && !ferror(output->collected);
+        const struct source source = {output->document, output->size, -1};
+        written = complete ? put_into(&output->target, &source, output->content, error)
+                           : error_set_memory(error, output->target.path, 0);
+    }
+    output_file_abandon(output);
+    return written;
+}
+
+void output_file_abandon(struct output_file *output)
+{
+    if (output->collected)
+        fclose(output->collected);
+    file_writer_abandon(&output->writer);
+    free(output->document);
+    output_target_free(&output->target);
+    *output = (struct output_file){0};
+}
+
+bool output_file_write(const char *name, const void *bytes, size_t size,
+                       enum output_content content, struct error *error)
+{
+    struct output_file output;
+    const struct source source = {bytes, size, -1};
+    return begin(&output, name, content, error) && deliver(&output, &source, error);
+}
+
+bool output_file_copy(const char *name, const char *source_path, struct error *error)
+{
+    struct output_file output;
+    struct stat status;
+    struct source source = {.descriptor = file_open_regular(source_path, error)};
+    bool written = source.descriptor >= 0 && begin(&output, name, OUTPUT_BINARY, error);
+    if (written && fstat(source.descriptor, &status) == 0)
+        source.size = (size_t)status.st_size;
+    written = written && deliver(&output, &source, error);
+    if (source.descriptor >= 0)
+        close(source.descriptor);
+    return written;
+}
+
+/* --- questions --- */
+
+bool output_file_check(const char *name, enum output_content content, struct error *error)
+{
+    struct output_target target;
+    const bool found = output_target_find(&target, name, content, error);
+    output_target_free(&target);
+    return found;
+}
+
+bool output_file_is_stream(const char *name)
+{
+    struct output_target target;
+    if (!output_target_find(&target, name, OUTPUT_TEXT, NULL))
+        return false;
+    output_target_free(&target);
+    return target.kind == OUTPUT_DESCRIPTOR || target.kind == OUTPUT_STREAM;
+}
+
+bool output_file_is_stdout(const char *name)
+{
+    struct output_target target;
+    if (!output_target_find(&target, name, OUTPUT_TEXT, NULL))
+        return false;
+    output_target_free(&target);
+    return target.kind == OUTPUT_DESCRIPTOR && target.descriptor == STDOUT_FILENO;
+}

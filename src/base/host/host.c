@@ -1,0 +1,223 @@
+#include "base/host/host.h"
+
+#include "base/host/control_group.h"
+#include "base/text.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <inttypes.h>
+#include <link.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* The value after "KEY ...:" in a file such as /proc/meminfo; false when there is none. */
+static bool find_line(const char *path, const char *key, char *value, size_t size)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    char line[512];
+    bool found = false;
+    size_t length = strlen(key);
+    while (!found && fgets(line, sizeof line, file)) {
+        const char *colon = strchr(line, ':');
+        if (strncmp(line, key, length) != 0 || !colon)
+            continue;
+        colon++;
+        while (isspace((unsigned char)*colon))
+            colon++;
+        snprintf(value, size, "%.*s", (int)strcspn(colon, "\n"), colon);
+        found = true;
+    }
+    fclose(file);
+    return found;
+}
+
+static uint64_t kibibytes_of(const char *path, const char *key)
+{
+    char value[64];
+    return find_line(path, key, value, sizeof value) ? strtoull(value, NULL, 10) * 1024 : 0;
+}
+
+static size_t usable_cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+        return (size_t)CPU_COUNT(&set);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (size_t)online : 1;
+}
+
+static enum instruction_set strongest(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+        return ISA_AVX512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return ISA_AVX2;
+#endif
+    return ISA_GENERIC;
+}
+
+const char *instruction_set_name(enum instruction_set set)
+{
+    static const char *const names[] = {"generic", "avx2", "avx512"};
+    return names[set];
+}
+
+enum instruction_set host_instruction_set(void)
+{
+    enum instruction_set best = strongest();
+    const char *wanted = getenv("TINCA_CPU");
+    for (enum instruction_set set = ISA_GENERIC; wanted && set < best; set++)
+        if (strcmp(wanted, instruction_set_name(set)) == 0)
+            return set;
+    return best;
+}
+
+void host_describe(struct host *host)
+{
+    *host = (struct host){.cores = usable_cores(), .instruction_set = strongest()};
+    if (gethostname(host->name, sizeof host->name - 1) != 0)
+        snprintf(host->name, sizeof host->name, "localhost");
+    struct utsname system;
+    if (!find_line("/proc/cpuinfo", "model name", host->cpu, sizeof host->cpu) &&
+        uname(&system) == 0)
+        snprintf(host->cpu, sizeof host->cpu, "%s", system.machine);
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    host->memory_bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+}
+
+/* --- what is left of memory --- */
+
+static void lower(struct available_memory *room, uint64_t without_swap, uint64_t with_swap,
+                  enum memory_bound bound)
+{
+    if (without_swap < room->without_swap) {
+        room->without_swap = without_swap;
+        room->bound = bound;
+    }
+    room->with_swap = with_swap < room->with_swap ? with_swap : room->with_swap;
+}
+
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static void lower_to_limit(struct available_memory *room, int resource, uint64_t used)
+{
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return;
+    uint64_t left = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+    lower(room, left, left, BOUND_ULIMIT);
+}
+
+void host_available_memory(struct available_memory *room)
+{
+    *room = (struct available_memory){UINT64_MAX, UINT64_MAX, BOUND_UNKNOWN};
+    struct control_group group;
+    uint64_t available = kibibytes_of("/proc/meminfo", "MemAvailable");
+    uint64_t swap = kibibytes_of("/proc/meminfo", "SwapFree");
+    if (available)
+        lower(room, available, sum(available, swap), BOUND_MACHINE);
+    control_group_read("", &group);
+    lower(room, group.free, sum(group.free, group.swap < swap ? group.swap : swap),
+          BOUND_CONTROL_GROUP);
+    lower_to_limit(room, RLIMIT_AS, kibibytes_of("/proc/self/status", "VmSize"));
+    lower_to_limit(room, RLIMIT_DATA, kibibytes_of("/proc/self/status", "VmData"));
+}
+
+uint64_t host_available_bytes(void)
+{
+    struct available_memory room;
+    host_available_memory(&room);
+    return room.bound == BOUND_UNKNOWN ? 0 : room.without_swap;
+}
+
+/* --- what this process holds --- */
+
+uint64_t host_process_memory(void)
+{
+    return kibibytes_of("/proc/self/status", "VmRSS");
+}
+
+uint64_t host_process_peak(void)
+{
+    return kibibytes_of("/proc/self/status", "VmHWM");
+}
+
+void host_process_reset_peak(void)
+{
+    FILE *file = fopen("/proc/self/clear_refs", "we");
+    if (!file)
+        return;
+    fputs("5", file); /* proc(5): the peak becomes what is held now */
+    fclose(file);
+}
+
+/* --- what of the program has not been read yet --- */
+
+static uint64_t absent_bytes(FILE *pagemap, uintptr_t begin, uintptr_t end, uintptr_t page)
+{
+    uint64_t absent = 0, entry;
+    if (fseeko(pagemap, (off_t)(begin / page * sizeof entry), SEEK_SET) != 0)
+        return 0;
+    for (uintptr_t at = begin / page * page; at < end; at += page)
+        if (fread(&entry, sizeof entry, 1, pagemap) == 1 && !(entry >> 63))
+            absent += page;
+    return absent;
+}
+
+/* The first object is the program itself. */
+static int count_program(struct dl_phdr_info *object, size_t size, void *context)
+{
+    (void)size;
+    uint64_t *absent = context;
+    const long page = sysconf(_SC_PAGESIZE);
+    FILE *pagemap = page > 0 ? fopen("/proc/self/pagemap", "re") : NULL;
+    for (size_t i = 0; pagemap && i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+        const uintptr_t begin = object->dlpi_addr + part->p_vaddr;
+        if (part->p_type == PT_LOAD && !(part->p_flags & PF_W))
+            *absent += absent_bytes(pagemap, begin, begin + part->p_filesz, (uintptr_t)page);
+    }
+    if (pagemap)
+        fclose(pagemap);
+    return 1;
+}
+
+uint64_t host_program_unloaded_bytes(void)
+{
+    uint64_t absent = 0;
+    dl_iterate_phdr(count_program, &absent);
+    return absent;
+}
+
+/* --- priority --- */
+
+enum { PATIENT = 10 };
+
+void host_yield_processor(void)
+{
+    DIR *threads = opendir("/proc/self/task");
+    for (struct dirent *entry; threads && (entry = readdir(threads));)
+        if (isdigit((unsigned char)entry->d_name[0]))
+            setpriority(PRIO_PROCESS, (id_t)strtoul(entry->d_name, NULL, 10), PATIENT);
+    if (threads)
+        closedir(threads);
+    FILE *session = fopen("/proc/self/autogroup", "we");
+    if (session) {
+        fprintf(session, "%d", PATIENT);
+        fclose(session);
+    }
+}

@@ -1,0 +1,395 @@
+/* cJSON keeps no positions, so json_line walks the text and the tree side by side: the n-th value
+ * of the text, in reading order, is the n-th value of the tree in preorder. */
+#include "base/json/json.h"
+
+#include "base/character.h"
+#include "base/files/file.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const cJSON *inner(const struct json *value)
+{
+    return (const cJSON *)value;
+}
+
+static cJSON *inner_mutable(struct json *value)
+{
+    return (cJSON *)value;
+}
+
+/* --- reading --- */
+
+static size_t line_at(const char *text, size_t offset)
+{
+    size_t line = 1;
+    for (size_t i = 0; i < offset; i++)
+        line += text[i] == '\n';
+    return line;
+}
+
+static const char *skip_string(const char *c, const char *end)
+{
+    for (c++; c < end && *c != '"'; c++)
+        if (*c == '\\')
+            c++;
+    return c < end ? c + 1 : end;
+}
+
+/* cJSON recurses, allocates for every value and takes a zero byte for the end: what it must not
+ * meet is refused before it sees the text. */
+static bool check_limits(const char *text, size_t length, const char *name, struct error *error)
+{
+    size_t depth = 0, values = 1;
+    if (memchr(text, '\0', length))
+        return error_set(error, ERROR_INPUT, name, "correct the file there",
+                         "line %zu: this is not JSON", line_at(text, strnlen(text, length)));
+    for (const char *c = text, *end = text + length; c < end;) {
+        if (*c == '"') {
+            c = skip_string(c, end);
+            continue;
+        }
+        if (*c == '{' || *c == '[')
+            depth++;
+        else if ((*c == '}' || *c == ']') && depth > 0)
+            depth--;
+        if (depth > JSON_MAX_DEPTH)
+            return error_set(error, ERROR_INPUT, name, "flatten it",
+                             "line %zu: nested deeper than %d levels",
+                             line_at(text, (size_t)(c - text)), JSON_MAX_DEPTH);
+        values += *c == ',' || *c == '{' || *c == '[';
+        if (values > JSON_MAX_VALUES)
+            return error_set(error, ERROR_INPUT, name, NULL, "more than %zu values",
+                             JSON_MAX_VALUES);
+        c++;
+    }
+    return true;
+}
+
+/* cJSON says no more than where it stopped; that memory ran out is in errno, by POSIX. */
+static bool parse_source(struct json_document *document, size_t length, struct error *error)
+{
+    const char *stopped = NULL;
+    errno = 0;
+    document->root =
+        (struct json *)cJSON_ParseWithLengthOpts(document->source, length + 1, &stopped, true);
+    if (document->root)
+        return true;
+    if (errno == ENOMEM)
+        return error_set_memory(error, document->name, 0);
+    size_t offset = stopped ? (size_t)(stopped - document->source) : 0;
+    return error_set(error, ERROR_INPUT, document->name, "correct the file there",
+                     "line %zu: this is not JSON",
+                     line_at(document->source, offset < length ? offset : length));
+}
+
+bool json_parse(struct json_document *document, const char *text, size_t length, const char *name,
+                struct error *error)
+{
+    *document = (struct json_document){0};
+    if (length > JSON_MAX_BYTES)
+        return error_set(error, ERROR_INPUT, name, NULL, "more than %zu bytes of JSON",
+                         JSON_MAX_BYTES);
+    if (!check_limits(text, length, name, error))
+        return false;
+    document->name = memory_copy_text(name, error);
+    document->source = memory_new(length + 1, 1, name, error);
+    if (!document->name || !document->source) {
+        json_document_free(document);
+        return false;
+    }
+    memcpy(document->source, text, length);
+    if (parse_source(document, length, error))
+        return true;
+    json_document_free(document);
+    return false;
+}
+
+bool json_read_file(struct json_document *document, const char *path, size_t limit,
+                    struct error *error)
+{
+    *document = (struct json_document){0};
+    size_t size;
+    char *text = file_read(path, limit, &size, error);
+    bool parsed = text && json_parse(document, text, size, path, error);
+    free(text);
+    return parsed;
+}
+
+void json_document_free(struct json_document *document)
+{
+    cJSON_Delete(inner_mutable(document->root));
+    free(document->source);
+    free(document->name);
+    *document = (struct json_document){0};
+}
+
+/* Counts the values up to `wanted` in preorder; true when it was found. */
+static bool preorder_number(const cJSON *value, const cJSON *wanted, size_t *number)
+{
+    if (value == wanted)
+        return true;
+    ++*number;
+    for (const cJSON *child = value->child; child; child = child->next)
+        if (preorder_number(child, wanted, number))
+            return true;
+    return false;
+}
+
+size_t json_line(const struct json_document *document, const struct json *value)
+{
+    size_t number = 0, line = 1, seen = 0;
+    if (!preorder_number(inner(document->root), inner(value), &number))
+        return 0;
+    const char *c = document->source, *end = c + strlen(c);
+    while (c < end) {
+        if (*c == '\n')
+            line++;
+        if (strchr(" \t\r\n,:]}", *c)) {
+            c++;
+            continue;
+        }
+        const char *start = c;
+        size_t start_line = line;
+        if (*c == '"') {
+            c = skip_string(c, end);
+            const char *after = c + strspn(c, " \t\r\n");
+            if (*after == ':') /* a key, not a value */
+                continue;
+        } else if (*c == '{' || *c == '[') {
+            c++;
+        } else {
+            c += strcspn(c, " \t\r\n,]}");
+        }
+        if (seen++ == number)
+            return start_line;
+        if (c == start)
+            c++;
+    }
+    return line;
+}
+
+const struct json *json_member(const struct json *object, const char *key)
+{
+    return (const struct json *)cJSON_GetObjectItemCaseSensitive(inner(object), key);
+}
+
+const struct json *json_first(const struct json *container)
+{
+    return container ? (const struct json *)inner(container)->child : NULL;
+}
+
+const struct json *json_next(const struct json *value)
+{
+    return (const struct json *)inner(value)->next;
+}
+
+size_t json_length(const struct json *container)
+{
+    return container ? (size_t)cJSON_GetArraySize(inner(container)) : 0;
+}
+
+const char *json_key(const struct json *value)
+{
+    return inner(value)->string;
+}
+
+bool json_is_object(const struct json *value)
+{
+    return cJSON_IsObject(inner(value));
+}
+
+bool json_is_array(const struct json *value)
+{
+    return cJSON_IsArray(inner(value));
+}
+
+bool json_is_null(const struct json *value)
+{
+    return cJSON_IsNull(inner(value));
+}
+
+const char *json_string(const struct json *value)
+{
+    return cJSON_GetStringValue(inner(value));
+}
+
+bool json_number(const struct json *value, double *out)
+{
+    if (!cJSON_IsNumber(inner(value)))
+        return false;
+    *out = inner(value)->valuedouble;
+    return true;
+}
+
+bool json_count(const struct json *value, size_t *out)
+{
+    double number;
+    if (!json_number(value, &number) || !(number >= 0) || number > 0x1p53 ||
+        number != floor(number))
+        return false;
+    *out = (size_t)number;
+    return true;
+}
+
+bool json_bool(const struct json *value, bool *out)
+{
+    if (!cJSON_IsBool(inner(value)))
+        return false;
+    *out = cJSON_IsTrue(inner(value));
+    return true;
+}
+
+/* --- building --- */
+
+struct json *json_new_object(void)
+{
+    return (struct json *)cJSON_CreateObject();
+}
+
+struct json *json_new_array(void)
+{
+    return (struct json *)cJSON_CreateArray();
+}
+
+void json_free(struct json *root)
+{
+    cJSON_Delete(inner_mutable(root));
+}
+
+static bool add(struct json *parent, const char *key, cJSON *item)
+{
+    if (parent && item &&
+        (key ? cJSON_AddItemToObject(inner_mutable(parent), key, item)
+             : cJSON_AddItemToArray(inner_mutable(parent), item)))
+        return true;
+    cJSON_Delete(item);
+    return false;
+}
+
+struct json *json_add_object(struct json *parent, const char *key)
+{
+    cJSON *item = cJSON_CreateObject();
+    return add(parent, key, item) ? (struct json *)item : NULL;
+}
+
+struct json *json_add_array(struct json *parent, const char *key)
+{
+    cJSON *item = cJSON_CreateArray();
+    return add(parent, key, item) ? (struct json *)item : NULL;
+}
+
+bool json_add_string(struct json *parent, const char *key, const char *value)
+{
+    return add(parent, key, cJSON_CreateString(value));
+}
+
+bool json_add_number(struct json *parent, const char *key, double value)
+{
+    return add(parent, key, isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull());
+}
+
+bool json_add_count(struct json *parent, const char *key, uint64_t value)
+{
+    return json_add_number(parent, key, (double)value);
+}
+
+bool json_add_float(struct json *parent, const char *key, float value)
+{
+    return json_add_number(parent, key, json_float(value));
+}
+
+bool json_add_bool(struct json *parent, const char *key, bool value)
+{
+    return add(parent, key, cJSON_CreateBool(value));
+}
+
+bool json_add_null(struct json *parent, const char *key)
+{
+    return add(parent, key, cJSON_CreateNull());
+}
+
+bool json_add_tree(struct json *parent, const char *key, struct json *tree)
+{
+    return add(parent, key, inner_mutable(tree));
+}
+
+struct json *json_copy(const struct json *value)
+{
+    return (struct json *)cJSON_Duplicate(inner(value), true);
+}
+
+/* cJSON escapes the controls below 32 and nothing else; what is above 126 stands in a string. */
+static void append_escaped(struct text *out, uint32_t code_point)
+{
+    if (code_point > 0xffff) {
+        text_append(out, "\\u%04x", (unsigned)(0xd800 + ((code_point - 0x10000) >> 10)));
+        code_point = 0xdc00 + ((code_point - 0x10000) & 0x3ff);
+    }
+    text_append(out, "\\u%04x", (unsigned)code_point);
+}
+
+/* Owned by the caller; NULL when memory is out. */
+static char *escape_hidden(const char *text, bool valid)
+{
+    struct text out = {0};
+    while (*text && !out.failed) {
+        uint32_t code_point = 0;
+        const size_t found = character_decode_utf8(text, &code_point), length = found ? found : 1;
+        if (found && code_point >= 0x7f && !character_is_visible(code_point))
+            append_escaped(&out, code_point);
+        else if (!found && valid)
+            append_escaped(&out, 0xfffd);
+        else
+            text_append_bytes(&out, text, length);
+        text += length;
+    }
+    if (out.failed)
+        text_free(&out);
+    return out.data;
+}
+
+static char *print_tree(const struct json *root, bool pretty, bool valid, struct error *error)
+{
+    char *text = pretty ? cJSON_Print(inner(root)) : cJSON_PrintUnformatted(inner(root));
+    const char *c = text;
+    while (c && *c && (unsigned char)*c < 0x7f)
+        c++;
+    if (c && *c) {
+        char *escaped = escape_hidden(text, valid);
+        free(text);
+        text = escaped;
+    }
+    if (!text)
+        error_set_memory(error, "a JSON document", 0);
+    return text;
+}
+
+char *json_print(const struct json *root, bool pretty, struct error *error)
+{
+    return print_tree(root, pretty, false, error);
+}
+
+char *json_print_utf8(const struct json *root, bool pretty, struct error *error)
+{
+    return print_tree(root, pretty, true, error);
+}
+
+double json_float(float value)
+{
+    if (!isfinite(value))
+        return value;
+    for (int digits = 6; digits <= 9; digits++) {
+        char text[32];
+        snprintf(text, sizeof text, "%.*g", digits, (double)value);
+        double shortest = strtod(text, NULL);
+        if ((float)shortest == value)
+            return shortest;
+    }
+    return value;
+}

@@ -1,0 +1,220 @@
+/* Whether the files of a run agree with each other, and whether any is missing that must be there.
+ * Of a run that is on little can be said: its files are replaced one after the other. */
+#include "session/check/run_check_internal.h"
+
+#include "base/language.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void miss(struct check *check, const char *file, enum run_problem_severity severity,
+                 enum check_remedy remedy, const char *why)
+{
+    if (check_state(check, file)->presence == FILE_ABSENT)
+        check_report(check, file, severity, remedy, _("it is missing: %s"), why);
+}
+
+/* --- summary and journal --- */
+
+/* JSON keeps a float32 so that it reads back; what is not known is null in both. */
+static bool is_same(double a, double b)
+{
+    return (!isfinite(a) && !isfinite(b)) || (float)a == (float)b;
+}
+
+static void differ(struct check *check, const char *what, double summary, double journal)
+{
+    check_report(check, "summary.json", RUN_PROBLEM_ERROR, REMEDY_SUMMARY,
+                 _("its %s is %.9g, but the journal's is %.9g"), what, summary, journal);
+}
+
+static void compare_end(struct check *check)
+{
+    const struct run_snapshot *end = &check->summary.snapshot;
+    const struct check_record *record = &check->record;
+    if (end->iteration != record->last.iteration) {
+        differ(check, "iteration", (double)end->iteration, (double)record->last.iteration);
+        return;
+    }
+    if (record->points > 0 && !is_same((double)end->loss, (double)record->last.loss))
+        differ(check, "loss", (double)end->loss, (double)record->last.loss);
+    else if (record->points > 0 &&
+             !is_same((double)end->loss_caffe, (double)record->last.loss_caffe))
+        differ(check, "loss_caffe", (double)end->loss_caffe, (double)record->last.loss_caffe);
+    else if (record->points > 0 && !is_same(end->loss_mean, (double)record->last.loss_mean))
+        differ(check, "loss_mean", end->loss_mean, (double)record->last.loss_mean);
+    if (record->points > 0 && !is_same(end->epoch, (double)record->last.epoch))
+        differ(check, "epoch", end->epoch, (double)record->last.epoch);
+    if (record->points > 0 && !is_same(end->learning_rate, (double)record->last.learning_rate))
+        differ(check, "learning_rate", end->learning_rate, (double)record->last.learning_rate);
+    if (end->iterations < end->iteration)
+        differ(check, "iterations", (double)end->iterations, (double)end->iteration);
+}
+
+static void compare_validations(struct check *check)
+{
+    const struct run_snapshot *end = &check->summary.snapshot;
+    const struct check_record *record = &check->record;
+    const struct series_validation *last = &record->last_validation;
+    if (end->has_validation != (record->validations > 0)) {
+        differ(check, "has_validation", end->has_validation, record->validations > 0);
+        return;
+    }
+    if (!end->has_validation)
+        return;
+    if (!is_same(end->validation_loss, (double)last->loss))
+        differ(check, "validation_loss", end->validation_loss, (double)last->loss);
+    if (!is_same(end->top1, (double)last->top1))
+        differ(check, "top1", end->top1, (double)last->top1);
+    if (!is_same(end->top5, (double)last->top5))
+        differ(check, "top5", end->top5, (double)last->top5);
+    if (!is_same(end->best_top1, record->best_top1))
+        differ(check, "best_top1", end->best_top1, record->best_top1);
+}
+
+/* Only a journal that is sound can say what the summary should. */
+static void compare_summary(struct check *check)
+{
+    const struct run_snapshot *end = &check->summary.snapshot;
+    if (!check_is_sound(check, "journal.jsonl") || !check->summary.read || check->alive)
+        return;
+    if (end->status == RUN_DONE && end->iteration < end->iterations && !check->record.has_plateau)
+        differ(check, "iteration", (double)end->iteration, (double)end->iterations);
+    if (check->record.torn)
+        check_report(check, "journal.jsonl", RUN_PROBLEM_WARNING, REMEDY_NONE,
+                     _("its last line is torn, although the run ended"));
+    else if (!check->record.ended)
+        check_report(check, "journal.jsonl", RUN_PROBLEM_WARNING, REMEDY_NONE,
+                     _("it does not say that the run ended, but summary.json does"));
+    compare_end(check);
+    compare_validations(check);
+}
+
+/* A resumed run may be longer than it was when it began, but its epochs are as long. */
+static void compare_config(struct check *check)
+{
+    const struct check_record *record = &check->record;
+    const struct run_config *config = &check->config;
+    const double per_epoch = round((double)record->snapshot.iterations / record->snapshot.epochs);
+    const size_t asked = config->has_iterations
+                             ? config->iterations
+                             : config->epochs * (record->facts.images / config->batch);
+    if (!record->started || record->facts.images < config->batch || !(per_epoch >= 1))
+        return;
+    if (per_epoch != (double)(record->facts.images / config->batch))
+        check_report(check, "config.json", RUN_PROBLEM_ERROR, REMEDY_CONFIG,
+                     _("its batch is %zu, but the journal's epochs are of %.0f iterations with %zu "
+                       "images"),
+                     config->batch, per_epoch, record->facts.images);
+    else if (asked < record->snapshot.iterations)
+        check_report(check, "config.json", RUN_PROBLEM_ERROR, REMEDY_CONFIG,
+                     _("it asks for %zu iterations, but the journal says %llu"), asked,
+                     (unsigned long long)record->snapshot.iterations);
+    else if (strcmp(technique_name((enum technique)config->technique), record->facts.technique) !=
+                 0 &&
+             config->technique != TECHNIQUE_NONE)
+        check_report(check, "config.json", RUN_PROBLEM_ERROR, REMEDY_CONFIG,
+                     _("its technique is %s, but the journal's is %s"),
+                     technique_name((enum technique)config->technique), record->facts.technique);
+}
+
+/* --- what must be there --- */
+
+static enum run_status status_of(const struct check *check)
+{
+    return check->summary.read ? check->summary.snapshot.status : RUN_INTERRUPTED;
+}
+
+/* A process that is killed early has not made it yet. */
+static void look_for_journal(struct check *check)
+{
+    static const char *const later[] = {"summary.json", "weights.safetensors", "best.safetensors",
+                                        "checkpoint.safetensors",
+                                        "checkpoint.previous.safetensors"};
+    bool began = false;
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        began |= check_state(check, later[i])->presence != FILE_ABSENT;
+    if (began)
+        miss(check, "journal.jsonl", RUN_PROBLEM_ERROR, REMEDY_RECORD,
+             _("it holds the run's curves"));
+    else
+        miss(check, "journal.jsonl", RUN_PROBLEM_WARNING, REMEDY_RESUME,
+             _("the run's process was killed before its first iteration"));
+}
+
+/* A run that ended has a journal that begins with its start, unless nothing could be prepared. */
+static void look_for_start(struct check *check)
+{
+    const struct check_record *record = &check->record;
+    const enum run_status status = status_of(check);
+    if (check->alive || !check->record.read || record->started)
+        return;
+    if (status == RUN_DONE || status == RUN_STOPPED || record->points > 0)
+        check_report(check, "journal.jsonl", RUN_PROBLEM_ERROR, REMEDY_RECORD,
+                     _("it does not hold the run's start"));
+    else if (status == RUN_INTERRUPTED)
+        check_report(check, "journal.jsonl", RUN_PROBLEM_WARNING, REMEDY_RESUME,
+                     _("it is empty: the run's process was killed before its first iteration"));
+}
+
+static void look_for_models(struct check *check)
+{
+    const struct check_record *record = &check->record;
+    const enum run_status status = status_of(check);
+    const bool saved = status == RUN_DONE || (status == RUN_STOPPED && record->last.iteration > 0);
+    if (saved)
+        miss(check, "weights.safetensors", RUN_PROBLEM_ERROR, REMEDY_MODEL,
+             _("the run ended and saved its model"));
+    if (saved && record->facts.discriminator_parameters > 0)
+        miss(check, "discriminator.safetensors", RUN_PROBLEM_ERROR, REMEDY_MODEL,
+             _("the run ended and saved its discriminator"));
+    /* the line is written first: a run that was killed just then has not saved it yet */
+    if (record->validations > 0 && (saved || record->goes_on_after_validation) &&
+        (!isnan(record->last_validation.loss) || !isnan(record->best_top1)))
+        miss(check, "best.safetensors", RUN_PROBLEM_ERROR, REMEDY_MODEL,
+             _("the journal tells of a validation"));
+}
+
+static void look_for_checkpoints(struct check *check)
+{
+    const enum run_status status = status_of(check);
+    const bool needed = (status == RUN_STOPPED && check->record.last.iteration > 0) ||
+                        (status == RUN_INTERRUPTED && check->record.checkpoints > 0);
+    static const char *const names[] = {"checkpoint.safetensors",
+                                        "checkpoint.previous.safetensors"};
+    /* one that is killed between two renames leaves only the previous one */
+    if (needed && status == RUN_INTERRUPTED && check_is_here(check, names[1]))
+        miss(check, names[0], RUN_PROBLEM_WARNING, REMEDY_CHECKPOINT,
+             _("the process was killed when it replaced it"));
+    else if (needed)
+        miss(check, names[0], RUN_PROBLEM_ERROR, REMEDY_CHECKPOINT,
+             _("the run can go on only from a checkpoint"));
+    for (size_t i = 0; status == RUN_DONE && i < 2; i++)
+        if (check_is_here(check, names[i]))
+            check_report(check, names[i], RUN_PROBLEM_WARNING, REMEDY_DELETE,
+                         _("the run is complete and no longer needs it"));
+}
+
+void check_consistency(struct check *check)
+{
+    const bool imported = check->facts.imported[0];
+    if (check->alive)
+        return;
+    look_for_journal(check);
+    miss(check, "lock", RUN_PROBLEM_WARNING, REMEDY_RESUME,
+         _("it tells whether a process has the run"));
+    compare_summary(check);
+    look_for_start(check);
+    if (imported)
+        miss(check, "summary.json", RUN_PROBLEM_ERROR, REMEDY_SUMMARY,
+             _("an imported run has one"));
+    if (imported || !check->record.read)
+        return;
+    compare_config(check);
+    look_for_models(check);
+    look_for_checkpoints(check);
+    if (check->record.ended && check_state(check, "summary.json")->presence == FILE_ABSENT)
+        check_report(check, "summary.json", RUN_PROBLEM_WARNING, REMEDY_SUMMARY,
+                     _("it is missing, although the journal says that the run ended"));
+}
