@@ -16,8 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FORMAT_JSON, FORMAT_CSV, FORMAT_PNG, FORMAT_MD };
-static const char *const format_names[] = {"json", "csv", "png", "md", NULL};
+enum { FORMAT_JSON, FORMAT_CSV, FORMAT_PNG, FORMAT_SVG, FORMAT_PDF, FORMAT_MD };
+static const char *const format_names[] = {"json", "csv", "png", "svg", "pdf", "md", NULL};
 static const char *const x_names[] = {"iteration", "epoch", "time", NULL}; /* enum chart_x */
 enum log_axes { LOG_NONE, LOG_X, LOG_Y, LOG_BOTH };
 static const char *const log_names[] = {"none", "x", "y", "both", NULL};
@@ -28,24 +28,31 @@ struct wanted {
     const char *target, *size, *picture;
 };
 
-/* Reads "WIDTHxHEIGHT". */
+/* Reads "WIDTHxHEIGHT". If `text` is NULL, chart_write chooses the size. */
 static bool read_size(const char *text, struct chart_settings *settings, struct error *error)
 {
     char end;
-    if (sscanf(text, "%zux%zu%c", &settings->width, &settings->height, &end) == 2)
+    if (!text || sscanf(text, "%zux%zu%c", &settings->width, &settings->height, &end) == 2)
         return true;
-    return error_set(error, ERROR_USAGE, "--size", "give WIDTHxHEIGHT in pixels, like 1600x1000",
+    return error_set(error, ERROR_USAGE, "--size", "give WIDTHxHEIGHT, like 1600x1000",
                      "\"%s\" is not a size", text);
 }
 
 static bool write_picture(struct run *const *runs, size_t count, const struct wanted *wanted,
-                          const char *path, struct error *error)
+                          enum canvas_format format, const char *path, struct error *error)
 {
-    struct chart_settings settings = {.x = (enum chart_x)wanted->x,
+    struct chart_settings settings = {.format = format,
+                                      .x = (enum chart_x)wanted->x,
                                       .log_x = wanted->log == LOG_X || wanted->log == LOG_BOTH,
                                       .log_y = wanted->log == LOG_Y || wanted->log == LOG_BOTH};
     return read_size(wanted->size, &settings, error) &&
            chart_write(runs, count, &settings, path, error);
+}
+
+/* FORMAT_PNG to FORMAT_PDF are in the order of enum canvas_format. */
+static bool is_chart(size_t format)
+{
+    return format >= FORMAT_PNG && format <= FORMAT_PDF;
 }
 
 static bool write_runs(struct run *const *runs, size_t count, const struct wanted *wanted,
@@ -53,10 +60,14 @@ static bool write_runs(struct run *const *runs, size_t count, const struct wante
 {
     if (wanted->format == FORMAT_CSV)
         return export_csv(runs, count, wanted->target ? wanted->target : ".", error);
-    if (wanted->format == FORMAT_PNG)
-        return write_picture(runs, count, wanted, wanted->target, error);
+    if (is_chart(wanted->format))
+        return write_picture(runs, count, wanted,
+                             CANVAS_PNG + (enum canvas_format)(wanted->format - FORMAT_PNG),
+                             wanted->target, error);
     if (wanted->format == FORMAT_MD)
-        return (!wanted->picture || write_picture(runs, count, wanted, wanted->picture, error)) &&
+        return (!wanted->picture ||
+                write_picture(runs, count, wanted, chart_format_of(wanted->picture),
+                              wanted->picture, error)) &&
                report_write(runs, count, wanted->picture, wanted->target, error);
     return export_session(runs, count, wanted->target, error);
 }
@@ -93,7 +104,7 @@ static int export_run(const struct command *command, int argc, char **argv)
 {
     struct error error;
     struct operands operands;
-    struct wanted wanted = {.size = "1600x1000"};
+    struct wanted wanted = {0};
     size_t damaged = 0;
     int status;
     const struct option_row rows[] = {
@@ -106,30 +117,31 @@ static int export_run(const struct command *command, int argc, char **argv)
         {.name = "output",
          .letter = 'o',
          .argument = "FILE",
-         .help = N_("The output: a file (json, png, md), or a folder (csv; without it the current "
-                    "one). - is standard output."),
+         .help = N_("The output: a file, or a folder (csv; without it the current one). - is "
+                    "standard output."),
          .kind = OPTION_TEXT,
          .value = &wanted.target},
         {.name = "picture",
          .argument = "FILE",
-         .help = N_("Reports (md): write the curves to FILE (PNG) too, and link them."),
+         .help =
+             N_("Reports (md): write the curves to FILE (.png, .svg or .pdf) too, and link them."),
          .kind = OPTION_TEXT,
          .value = &wanted.picture},
         {.name = "x",
          .argument = "NAME",
-         .help = N_("Pictures: what the x axis counts."),
+         .help = N_("Charts: what the x axis counts."),
          .kind = OPTION_CHOICE,
          .value = &wanted.x,
          .choices = x_names},
         {.name = "log",
          .argument = "AXES",
-         .help = N_("Pictures: which axes are logarithmic."),
+         .help = N_("Charts: which axes are logarithmic."),
          .kind = OPTION_CHOICE,
          .value = &wanted.log,
          .choices = log_names},
         {.name = "size",
          .argument = "WxH",
-         .help = N_("Pictures: width and height in pixels."),
+         .help = N_("Charts: width and height, in pixels (png) or points of 1/72 inch (svg, pdf)."),
          .kind = OPTION_TEXT,
          .value = &wanted.size},
         {0}};
@@ -154,12 +166,13 @@ const struct command command_export = {
     .name = "export",
     .operands = "RUN...",
     .summary =
-        N_("Write runs as a session file (JSON), the studies' CSV files, a picture, or a report."),
-    .details = N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its "
-                  "folder. A session file is described by docs/session.schema.json; the CSV files "
-                  "are loss_HOST_tinca.csv and times_HOST_tinca.csv. The picture (PNG) shows the "
-                  "curves of one run, or those of several over each other. The report (Markdown) "
-                  "holds settings, results, findings, times with intervals and memory, of several "
-                  "runs also the table of tinca compare."),
+        N_("Write runs as a session file (JSON), the studies' CSV files, a chart, or a report."),
+    .details =
+        N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its "
+           "folder. A session file is described by docs/session.schema.json; the CSV files "
+           "are loss_HOST_tinca.csv and times_HOST_tinca.csv. The chart (PNG, SVG, PDF) shows "
+           "the curves of one run, or those of several over each other. The report (Markdown) "
+           "holds settings, results, findings, times with intervals and memory, of several "
+           "runs also the table of tinca compare."),
     .run = export_run,
 };

@@ -35,6 +35,24 @@ small="--data digits,limit=200 --batch 20 --threads 1"
     else
         not_ok "  is a PNG of 1600x1000" "$(od -An -tx1 -N32 "$T/curves.png")"
     fi
+    succeeds "export as PDF" export "$id" --format pdf --size 252x200 -o "$T/curves.pdf"
+    if head -c 5 "$T/curves.pdf" | grep -q '^%PDF-' && grep -aq '/Count 1$' "$T/curves.pdf"; then
+        ok "  has one page"
+    else
+        not_ok "  has one page" "$(head -c 100 "$T/curves.pdf" | od -c)"
+    fi
+    succeeds "export as SVG" export "$id" --format svg -o "$T/curves.svg"
+    if grep -q '<title>lenet on digits' "$T/curves.svg"; then ok "  has a title"; else
+        not_ok "  has a title" "$(head -n 4 "$T/curves.svg")"
+    fi
+    mkdir "$T/alone" && cp "$TINCA" "$T/alone/tinca"
+    if "$T/alone/tinca" export "$id" --format svg -o "$T/none.svg" 2>"$T/none.err"; then
+        skip "without the module a chart is refused" "the module is installed here"
+    elif [ ! -e "$T/none.svg" ] && grep -q "module that draws charts is missing.*make install" "$T/none.err"; then
+        ok "without the module a chart is refused, and says what to do"
+    else
+        not_ok "without the module a chart is refused, and says what to do" "$(cat "$T/none.err")"
+    fi
     if head -n 1 "$T"/csv/loss_*_tinca.csv | grep -q '^#network,mode,batch,step,loss,time$'; then
         ok "  with the studies' heading"
     else

@@ -54,7 +54,7 @@ screen_shows '2 runs are marked' "a marks all runs"
 # --- export ---
 screen_keys e
 screen_shows 'What .*2 marked runs' "e offers the marked runs"
-screen_keys Up Up Right Right Right Right
+screen_keys Up Up Right Right Right Right Right Right
 screen_shows 'a report and its picture' "Up and Right choose the format"
 screen_shows 'tinca-[0-9-]+\.md' "the file name's extension follows"
 screen_keys C-u

@@ -255,8 +255,9 @@ static void test_estimate(void)
     time = sweep_estimate_left(&estimate, &sweep);
     tap_near(time.seconds, 40 + 80 + 5 + 10 + 20,
              "the remaining time is that of the waiting cells");
-    tap_ok(strstr(sweep_time_text(&time, 1, text, sizeof text), "1 cell that cannot be told yet"),
-           "and cells without an estimate are mentioned: %s", text);
+    tap_ok(
+        strstr(sweep_time_text(&time, 1, text, sizeof text), "1 cell that cannot be estimated yet"),
+        "and cells without an estimate are mentioned: %s", text);
     sweep_estimate_free(&estimate);
     sweep_free(&sweep);
 }

@@ -5,10 +5,10 @@
  *   3. it is to be faster, on a weak device: shift;
  *   4. it is to be smaller: shift, then dsc, then shuffle; only shift when latency matters as well.
  *
- * Every answer is read off rows of the table (compare.h) or is not given: what no row tells is
- * listed with the command that would measure it. A device counts as weak where shift was measured
- * to be faster than the plain network, as powerful where it was not; before that is measured, what
- * the studies found is assumed (cuda: powerful), and said to be an assumption.
+ * Answers come only from rows of the table (compare.h). A figure that the table lacks is listed
+ * with the command that measures it. A device counts as weak if shift was measured to be faster
+ * than the plain network on it, else as powerful. Before that is measured, the result of the
+ * studies is assumed (cuda is powerful), and the advice says that it is an assumption.
  */
 #ifndef TINCA_SESSION_COMPARE_ADVISE_H
 #define TINCA_SESSION_COMPARE_ADVISE_H
@@ -24,71 +24,72 @@ enum advise_need { ADVISE_FASTER, ADVISE_SMALLER, ADVISE_BOTH };
 extern const char *const advise_need_names[]; /* NULL-terminated */
 
 struct advise_request {
-    const char *network; /* without technique, "resnet20-0.36"; NULL: the only one there is */
-    const char *device;  /* "weak", "powerful", or the name of one */
+    const char *network; /* without technique; NULL: the only one in the table */
+    const char *device;  /* "weak", "powerful", or a device's name */
     enum advise_need need;
-    double limit_ms;    /* of one image; NaN: as fast as the techniques make it */
-    double limit_mb;    /* of the saved model, 10^6 bytes; NaN: smaller than it is */
-    double accept_loss; /* points of top-1 accuracy */
+    double limit_ms;    /* for one image; NaN: any speed-up is enough */
+    double limit_mb;    /* of the saved model, 10^6 bytes; NaN: any reduction is enough */
+    double accept_loss; /* tolerated loss of top-1 accuracy, percentage points */
 };
 #define ADVISE_ACCEPT_LOSS 5.0
 
 enum advise_verdict {
-    ADVISE_KEEP,      /* the network as it is */
-    ADVISE_USE,       /* the technique: measured to meet what was asked for */
-    ADVISE_TRY,       /* the technique is next in the flowchart, but not all of it is known */
-    ADVISE_MEASURE,   /* what decides between keeping it and looking elsewhere is not known */
-    ADVISE_ELSEWHERE, /* no technique helps here */
+    ADVISE_KEEP, /* use the network without a technique */
+    ADVISE_USE,  /* use the technique: measurements show that it meets the requirements */
+    ADVISE_TRY,  /* try the technique: the next one in the flowchart, with measurements missing */
+    ADVISE_MEASURE,   /* measure first: the deciding figures are missing */
+    ADVISE_ELSEWHERE, /* no technique helps; change something else */
 };
+/* Returns the verdict's name in JSON: "keep", "use", ... */
 const char *advise_verdict_name(enum advise_verdict verdict);
 
 enum { ADVISE_ROWS = 4, ADVISE_STEPS = 16, ADVISE_GAPS = 8, ADVISE_PATH = 8 };
 
-/* The questions of the flowchart, and how one was answered. */
+/* The questions of the flowchart, and the answer to one of them. */
 enum advise_question {
     ADVISE_MEETS,       /* does the network meet the requirements as it is? */
-    ADVISE_NEEDS_SPEED, /* is it to be faster? */
-    ADVISE_POWERFUL,    /* is the device a powerful one? */
-    ADVISE_SUFFICES,    /* does a technique do? */
+    ADVISE_NEEDS_SPEED, /* should it become faster? */
+    ADVISE_POWERFUL,    /* is the device powerful? */
+    ADVISE_SUFFICES,    /* does this technique meet the requirements? */
 };
 enum advise_reply { ADVISE_NO, ADVISE_YES, ADVISE_UNKNOWN };
 struct advise_decision {
     enum advise_question question;
-    const char *technique; /* of ADVISE_SUFFICES */
+    const char *technique; /* for ADVISE_SUFFICES */
     enum advise_reply reply;
-    bool assumed; /* nobody has measured it */
+    bool assumed; /* the answer is not measured */
 };
 
-/* What is not known, and what would tell. */
+/* A missing measurement, and the command that makes it. */
 struct advise_gap {
     char what[160], command[1024];
-    bool training;         /* the technique is to be trained, else the run to be measured */
-    const char *technique; /* to be trained */
-    const struct run *run; /* to be measured, or to be trained like; NULL: there is none */
-    size_t threads;        /* that others were measured with; 0: all cores */
+    bool training;         /* train `technique`; false: measure `run` */
+    const char *technique; /* with `training`: what to train */
+    const struct run *run; /* the run to measure, or whose settings to train with; NULL: none */
+    size_t threads;        /* those of the other measurements; 0: all cores */
 };
 
 struct advice {
     enum advise_verdict verdict;
-    const char *technique; /* "none" unless the verdict is to use or to try one */
+    const char *technique; /* "none" unless the verdict is ADVISE_USE or ADVISE_TRY */
     char network[64], device[DEVICE_NAME_SIZE], data[512];
-    bool powerful, assumed;              /* the device; nobody has measured it */
-    size_t rows[ADVISE_ROWS], row_count; /* rows of the comparison that were read */
-    char steps[ADVISE_STEPS][320];       /* sentences, in order */
+    bool powerful, assumed; /* whether the device is powerful, and whether that is assumed */
+    size_t rows[ADVISE_ROWS], row_count; /* rows of the comparison that the advice is based on */
+    char steps[ADVISE_STEPS][320];       /* the reasons, one sentence each, in order */
     size_t step_count;
     struct advise_gap gaps[ADVISE_GAPS];
     size_t gap_count;
-    struct advise_decision path[ADVISE_PATH]; /* through the flowchart, in order */
+    struct advise_decision path[ADVISE_PATH]; /* the questions answered, in order */
     size_t path_count;
 };
 
-/* The comparison holds the runs of any networks; a run that saved no model is not looked at. Of
- * several runs of one technique the most accurate one is read. Refuses a network that cannot be
- * told from the runs. */
+/* Fills `advice`. The comparison may hold runs of any networks; runs without a saved model are
+ * ignored, and of several runs of one technique the most accurate one counts. Fails if the network
+ * is not named and the runs are of several. */
 bool advise(const struct comparison *comparison, const struct advise_request *request,
             struct advice *advice, struct error *error);
 
-/* NULL: out of memory. */
+/* Returns the advice as JSON, owned by the caller, or NULL if memory runs out. */
 struct json *advise_to_json(const struct comparison *comparison,
                             const struct advise_request *request, const struct advice *advice);
 

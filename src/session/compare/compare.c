@@ -1,7 +1,10 @@
-/* Rows and their order. What a run knows of itself (parameters, FLOPs, validation accuracy) comes
- * from the run; times come from its measurements alone; the size from the file. The accuracy is
- * that of the best validation, as the cifar protocol keeps the best model; without validation it is
- * the one that tinca measure found. */
+/* Builds the rows of the comparison and sorts them.
+ *
+ * Parameters, FLOPs and the validation accuracy come from the run, times only from its
+ * measurements, the size from the model file. The accuracy is that of the best validation, because
+ * that is the model that a run saves as best; without validation it is the accuracy that `tinca
+ * measure` computed.
+ */
 #include "session/compare/compare.h"
 
 #include "base/memory.h"
@@ -38,7 +41,8 @@ static bool add_device(struct comparison *comparison, const char *name, struct e
     return true;
 }
 
-/* "resnet20-dsc-0.36" without "-dsc", "resnet20-shuffle (4 groups)" without all of that. */
+/* Writes the network's name without its technique: "resnet20-dsc-0.36" becomes "resnet20-0.36",
+ * "resnet20-shuffle (4 groups)" becomes "resnet20". */
 static void strip_technique(const char *network, const char *technique, char *base, size_t size)
 {
     char suffix[24];
@@ -52,7 +56,8 @@ static void strip_technique(const char *network, const char *technique, char *ba
     base[strcspn(base, " ")] = '\0';
 }
 
-/* Accuracy does not depend on the device: the measurement of the most images. */
+/* Returns the current measurement over the most images, or NULL. The accuracy does not depend on
+ * the device. */
 static const struct measurement *widest(const struct measurements *list)
 {
     const struct measurement *found = NULL;
@@ -135,7 +140,7 @@ bool compare_add_run(struct comparison *comparison, const struct run *run, struc
     return added;
 }
 
-/* --- what is known of all --- */
+/* --- completing and freeing the table --- */
 
 static bool may_be_measured(const struct compare_row *row)
 {
@@ -144,10 +149,10 @@ static bool may_be_measured(const struct compare_row *row)
 
 void compare_complete(struct comparison *comparison)
 {
-    size_t own = comparison->device_count - comparison->published_devices, first = 0;
+    size_t measured = comparison->device_count - comparison->published_devices, first = 0;
     while (first < comparison->count && !may_be_measured(&comparison->rows[first]))
         first++;
-    if (own > 0 || first == comparison->count)
+    if (measured > 0 || first == comparison->count)
         return;
     if (comparison->device_count == COMPARE_DEVICES)
         return;
@@ -228,9 +233,9 @@ bool compare_add_published(struct comparison *comparison, struct error *error)
            add_device(comparison, published_cpu, error);
 }
 
-/* --- relations --- */
+/* --- comparing two times --- */
 
-/* The entry of a device, be it stale. */
+/* Returns the row's measurement on a device, current or stale, or NULL. */
 static const struct measurement *find_entry(const struct comparison *comparison, size_t row,
                                             size_t device)
 {
@@ -285,7 +290,7 @@ enum sort_key {
     SORT_FLOPS,
     SORT_SIZE,
     SORT_MEMORY,
-    SORT_TIME, /* and what is beyond: a device by its name */
+    SORT_TIME, /* the key of every device that is named */
     SORT_KEYS
 };
 
@@ -305,7 +310,7 @@ static double known(uint64_t count)
     return count ? (double)count : (double)NAN;
 }
 
-/* What a row is sorted by: a number that rises from the best on (NaN: unknown, last). */
+/* Returns the number that a row is sorted by, smaller for better rows; NaN (unknown) sorts last. */
 static double sort_value(const struct comparison *comparison, size_t number, size_t key,
                          size_t device)
 {
@@ -364,7 +369,7 @@ static bool parse_key(const struct comparison *comparison, const char *column, s
     return error_set(error, ERROR_USAGE, column, advice, "there is no such column");
 }
 
-/* Insertion keeps the order of equals; tables are short. */
+/* Insertion sort keeps the order of equal rows; tables are short. */
 bool compare_sort(struct comparison *comparison, const char *column, struct error *error)
 {
     size_t key, device;

@@ -1,4 +1,4 @@
-/* What a table does not know, and the commands that would measure it. */
+/* Finds the times that a table lacks, and writes the commands that measure them. */
 #include "session/compare/compare.h"
 
 #include "base/escape/shell.h"
@@ -36,7 +36,7 @@ void compare_measure_command(const struct comparison *comparison, size_t number,
     } else {
         train_command_append(&text, run_config(row->run), NULL, NULL);
     }
-    /* half a command would be another one */
+    /* a truncated command would do something else */
     snprintf(command, size, "%s", text.data && text.length < size ? text.data : "");
     text_free(&text);
 }
@@ -46,8 +46,8 @@ bool compare_gap(const struct comparison *comparison, size_t number, size_t devi
 {
     const struct compare_row *row = &comparison->rows[number];
     const char *name = comparison->devices[device];
-    bool own = device < comparison->device_count - comparison->published_devices;
-    if (!row->run || run_facts(row->run)->imported[0] || !own ||
+    bool measurable = device < comparison->device_count - comparison->published_devices;
+    if (!row->run || run_facts(row->run)->imported[0] || !measurable ||
         compare_time(comparison, number, device))
         return false;
     bool accuracy = isnan(row->top1) && run_facts(row->run)->classes > 0;

@@ -1,4 +1,4 @@
-/* The table as JSON: full precision, null for what was not measured. */
+/* Writes the comparison as JSON, in full precision, with null for values that were not measured. */
 #include "session/compare/compare.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ static bool add_time(const struct comparison *comparison, size_t row, size_t dev
            add_related(comparison, row, device, object);
 }
 
-/* Each pair of devices once, the faster one first. */
+/* Adds the speed-up of each pair of devices once, with the faster device first. */
 static bool add_speed_ups(const struct comparison *comparison, size_t row, struct json *list)
 {
     bool added = list;

@@ -1,4 +1,5 @@
-/* compare_published.h: the figures of Gondim Santos 2019 for CIFAR-10. Internal to session/. */
+/* compare_published.h: the figures that Gondim Santos (2019) published for CIFAR-10. Internal to
+ * session/compare/. */
 #ifndef TINCA_SESSION_COMPARE_COMPARE_PUBLISHED_H
 #define TINCA_SESSION_COMPARE_COMPARE_PUBLISHED_H
 
@@ -8,11 +9,11 @@ struct published_result {
     const char *base, *technique;
     double top1; /* percent */
     size_t parameters;
-    double gpu_ms, cpu_ms; /* one image; no intervals were published with them */
+    double gpu_ms, cpu_ms; /* for one image; published without intervals */
 };
 
 extern const struct published_result published_results[];
 extern const size_t published_result_count;
-extern const char published_gpu[], published_cpu[]; /* the devices */
+extern const char published_gpu[], published_cpu[]; /* the devices that they were measured on */
 
 #endif

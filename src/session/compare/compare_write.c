@@ -1,5 +1,5 @@
-/* The table as text. People get cells: rounded, with units, with marks; CSV gets plain numbers,
- * empty where nothing was measured. */
+/* Writes the comparison as a text table, Markdown or CSV. Text and Markdown show rounded cells with
+ * units and marks; CSV has plain numbers, and empty fields where nothing was measured. */
 #include "session/compare/compare.h"
 
 #include "base/character.h"
@@ -54,7 +54,8 @@ char *compare_heading(const struct comparison *comparison, size_t column, char *
     return character_replace_hidden(text);
 }
 
-/* "2.31 +- 0.04 ~2,5": the intervals of rows 2 and 5 meet this one. */
+/* Writes "2.31 +- 0.04 ~2,5": mean and interval in ms, and the rows whose intervals overlap this
+ * one. */
 static void write_time(const struct comparison *comparison, size_t row, size_t device, char *text,
                        size_t size)
 {
@@ -80,7 +81,8 @@ static void write_time(const struct comparison *comparison, size_t row, size_t d
         }
 }
 
-/* "5.2 MiB / 1.1 MiB": planned for training, and for one image where that was measured. */
+/* Writes "5.2 MiB / 1.1 MiB": the forecast for training, and the memory of inference if it was
+ * measured. */
 static void write_memory(const struct compare_row *row, char *text, size_t size)
 {
     char training[32], inference[32] = "";
@@ -94,7 +96,7 @@ static void write_memory(const struct compare_row *row, char *text, size_t size)
                  measured ? " / " : "", inference);
 }
 
-/* A value, or why there is none. */
+/* Writes the value, or why it is missing. */
 static void write_number(const struct compare_row *row, const char *format, double value,
                          char *text, size_t size)
 {
@@ -153,7 +155,7 @@ char *compare_cell(const struct comparison *comparison, size_t row, size_t colum
     return character_replace_hidden(text);
 }
 
-/* --- what stands below a table --- */
+/* --- notes below a table --- */
 
 static bool times_are_apart(const struct comparison *comparison, size_t device)
 {
@@ -193,7 +195,7 @@ static bool any_mark(const struct comparison *comparison)
     return false;
 }
 
-/* How a line begins, and what is done to the names in it. */
+/* How lines of notes are written: their bullet, and the escaping of names in them. */
 struct style {
     const char *bullet;
     visible_appender *append;
@@ -293,7 +295,7 @@ static size_t column_width(const struct comparison *comparison, size_t column)
     return widest;
 }
 
-/* A line of the text table: the headings (row COUNT) or a row. */
+/* Appends a line of the text table: a row, or the headings if `row` is comparison->count. */
 static void write_line(const struct comparison *comparison, size_t row, struct text *text)
 {
     char cell[CELL];
@@ -349,8 +351,8 @@ static void write_markdown(const struct comparison *comparison, struct text *tex
     write_notes(comparison, &markdown, text);
 }
 
-/* RFC 4180: quotes around what holds a comma or a quote. A spreadsheet takes what begins like a
- * formula for one, so such a name is told to be text by an apostrophe. */
+/* Appends a CSV field (RFC 4180: quoted if it holds a comma or a quote). An apostrophe before a
+ * name that starts like a formula makes spreadsheets read it as text. */
 static void write_field(const char *value, struct text *text)
 {
     const bool formula = value[0] && strchr("=+-@", value[0]), quoted = strpbrk(value, ",\"");

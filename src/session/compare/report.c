@@ -1,3 +1,6 @@
+/* Writes runs as a Markdown document. Each section reads the run's record and adds a table to one
+ * text, which is written to its file at the end. Every name that comes from a file is escaped, so
+ * that it cannot become markup. */
 #include "session/compare/report.h"
 
 #include "base/character.h"
@@ -24,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- words --- */
+/* --- formatting --- */
 
 static void put_row(struct text *text, const char *label, const char *value)
 {
@@ -211,7 +214,7 @@ static bool put_timing(struct text *text, const struct run *run, const struct ru
         return false;
     text_append(text, "\n### %s\n\n", _("Timing"));
     begin_table(text, _("Time"), _("Value"));
-    if (count > 1 && isnan(times.mean)) /* of an imported log without times */
+    if (count > 1 && isnan(times.mean)) /* an imported log without times */
         put_row(text, _("training"), _("not known"));
     else if (count > 1)
         put_interval(text, _("training"), &times);
@@ -224,8 +227,8 @@ static bool put_timing(struct text *text, const struct run *run, const struct ru
     text_append(
         text, "\n%s\n",
         _("An image's share of an iteration is its time divided by the batch. The intervals "
-          "are Student's; they take iterations for independent, which neighbours are not "
-          "quite."));
+          "are Student's and assume independent iterations, which neighbouring "
+          "iterations are only nearly."));
     return true;
 }
 
@@ -291,7 +294,7 @@ static bool put_run(struct text *text, const struct run *run, struct error *erro
     return true;
 }
 
-/* --- the whole --- */
+/* --- the document --- */
 
 static void put_host(struct text *text)
 {
@@ -308,7 +311,8 @@ static void put_host(struct text *text)
                 host.cores, text_bytes(host.memory_bytes, memory, sizeof memory));
 }
 
-/* Percent-encoded where Markdown or a terminal would take a character for its own (RFC 3986). */
+/* Appends a path as a link target, percent-encoding characters that Markdown or a terminal would
+ * interpret (RFC 3986). */
 static void append_link(struct text *text, const char *path)
 {
     while (*path) {
@@ -321,7 +325,8 @@ static void append_link(struct text *text, const char *path)
     }
 }
 
-/* By its bare name where it lies beside the report, so that the two can be moved together. */
+/* Links the chart. A chart in the same folder is linked by its bare name, so that both files can be
+ * moved together. */
 static void put_picture(struct text *text, const char *picture, const char *path)
 {
     char report_copy[PATH_MAX], picture_copy[PATH_MAX], whole[PATH_MAX];

@@ -1,6 +1,6 @@
-/* report.h: runs as a report in Markdown: settings, results, findings, timing with intervals,
- * memory forecast and measured, and of several runs the table of tinca compare. What was not
- * measured is said to be, with the command that would measure it; nothing is estimated here. */
+/* report.h: a report of runs in Markdown: settings, results, findings, times with intervals,
+ * forecast and measured memory, and for several runs the table of tinca compare. Where a value was
+ * not measured, the report says so and gives the command that measures it; it estimates nothing. */
 #ifndef TINCA_SESSION_COMPARE_REPORT_H
 #define TINCA_SESSION_COMPARE_REPORT_H
 
@@ -9,8 +9,8 @@
 
 #include <stddef.h>
 
-/* Writes the report, atomically. `picture`, the path of a PNG file, is linked; NULL: there is none.
- * Live runs are reported as they stand. */
+/* Writes the report to a target that the user named (output_file.h). `picture` is the path of the
+ * chart to link, or NULL. Runs that are in progress are reported as they are now. */
 bool report_write(struct run *const *runs, size_t count, const char *picture, const char *path,
                   struct error *error);
 

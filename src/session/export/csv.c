@@ -1,4 +1,5 @@
-/* The studies' CSV files (Trindade 2017): a row an iteration, and a row a run. */
+/* Writes the studies' CSV files (Trindade 2017): one with a row for each iteration, one with a row
+ * for each run. */
 #include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/host/host.h"
@@ -31,7 +32,7 @@ static void put_losses(FILE *stream, const struct csv_key *key, const struct run
     }
 }
 
-/* Of imported runs not every time is known. */
+/* Writes the row of times; some are unknown for imported runs. */
 static void put_times(FILE *stream, const struct csv_key *key, const struct run *run)
 {
     const struct series *series = run_series(run);
@@ -53,7 +54,7 @@ static void put_times(FILE *stream, const struct csv_key *key, const struct run 
 /* --- files: one for each host and framework, as the studies named them --- */
 
 struct source {
-    char name[300]; /* "HOST_tinca"; imported runs keep the names of where they come from */
+    char name[300]; /* "HOST_tinca"; imported runs have the host and framework of their log */
 };
 
 static void name_source(const struct run *run, const struct host *host, struct source *source)
@@ -71,8 +72,8 @@ struct table {
     void (*put)(FILE *stream, const struct csv_key *key, const struct run *run);
 };
 
-/* The rows of the runs that have the same source as run `first`; sources NULL: of all from there.
- */
+/* Writes the rows of the runs with the same source as run `first`. If `sources` is NULL, it writes
+ * the rows of all runs from `first` on. */
 static void put_table(FILE *stream, const struct table *table, const struct csv_key *key,
                       struct run *const *runs, const struct source *sources, size_t count,
                       size_t first)
@@ -120,7 +121,7 @@ static bool write_tables(const struct csv_key *key, struct run *const *runs,
     return written;
 }
 
-/* Both tables, one after the other with an empty line between them. */
+/* Writes both tables to one stream, with an empty line between them. */
 static bool write_stream(const struct csv_key *key, struct run *const *runs, size_t count,
                          const char *name, struct error *error)
 {

@@ -1,5 +1,5 @@
-/* Runs are compared with the first one that has the same network, mode and batch, so that a table
- * of n runs takes n comparisons of their settings. */
+/* Finds the settings that distinguish the runs of a table. Each run is compared only with the first
+ * one of the same network, mode and batch, so n runs need n comparisons. */
 #include "session/export/csv_key.h"
 
 #include "base/memory.h"
@@ -13,7 +13,7 @@ enum { HEAD_SIZE = 128, VALUE_SIZE = 1024 };
 static const char *mode_of(const struct run *run)
 {
     if (strcmp(run_config(run)->device, "unknown") == 0)
-        return "unknown"; /* an imported run's */
+        return "unknown"; /* an imported run */
     return strncmp(run_config(run)->device, "cuda", 4) == 0 ? "GPU" : "CPU";
 }
 
@@ -25,8 +25,8 @@ void csv_clean(const char *name, char *out, size_t size)
     out[i] = '\0';
 }
 
-/* Writes "network,mode,batch", how every row begins. The technique is part of the name, as in the
- * studies.
+/* Writes the beginning of every row, "network,mode,batch". The technique is part of the name, as in
+ * the studies.
  */
 static void row_head(const struct run *run, char *head, size_t size)
 {
@@ -38,7 +38,7 @@ static void row_head(const struct run *run, char *head, size_t size)
              mode_of(run), run_config(run)->batch);
 }
 
-/* --- what tells runs apart --- */
+/* --- settings in which runs differ --- */
 
 /* Writes a setting as a table shows it. */
 static void shown_value(const struct run *run, const char *field, char *shown)
@@ -48,7 +48,7 @@ static void shown_value(const struct run *run, const char *field, char *shown)
     csv_clean(value, shown, VALUE_SIZE);
 }
 
-/* Values that differ only in what a table does not show do not tell runs apart. */
+/* Returns whether two runs differ in a setting as the table shows it. */
 static bool differs(const struct run *a, const struct run *b, const char *field)
 {
     char first[VALUE_SIZE], second[VALUE_SIZE];
@@ -57,7 +57,8 @@ static bool differs(const struct run *a, const struct run *b, const char *field)
     return strcmp(first, second) != 0;
 }
 
-/* The network and the technique are in the name; the mode says only what kind a device is. */
+/* Returns whether a setting is part of the key. The key has network and technique; its mode is only
+ * the kind of device. */
 static bool is_in_head(const char *field)
 {
     return strcmp(field, "network") == 0 || strcmp(field, "technique") == 0 ||

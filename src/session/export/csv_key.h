@@ -1,10 +1,10 @@
-/* csv_key.h: how a row of the studies' CSV files says which run it belongs to. Internal to
- * session/.
+/* csv_key.h: the columns of the studies' CSV files that identify a run. Internal to
+ * session/export/.
  *
- * The studies' key is network,mode,batch. Where several runs of a table would have the same key,
- * columns follow for the settings in which such runs differ, and for runs of equal settings a
- * column with the ID. They stand behind the studies' own columns, where programs that know only
- * those do not look. */
+ * The studies' key is network,mode,batch. If several runs of a table have the same key, further
+ * columns hold the settings in which they differ, or the ID if all settings are equal. They follow
+ * the studies' columns, so that programs that know only those can ignore them.
+ */
 #ifndef TINCA_SESSION_EXPORT_CSV_KEY_H
 #define TINCA_SESSION_EXPORT_CSV_KEY_H
 
@@ -18,9 +18,11 @@ struct csv_key {
     bool with_id;
 };
 
-/* Finds the columns that tell the `count` runs of a table apart. csv_key_free frees them. */
+/* Finds the settings that distinguish the `count` runs of a table. csv_key_free frees them. */
 bool csv_key_create(struct csv_key *key, struct run *const *runs, size_t count,
                     struct error *error);
+
+/* Frees the columns. */
 void csv_key_free(struct csv_key *key);
 
 /* Writes ",lr,seed": the names of the further columns. */
@@ -32,7 +34,7 @@ void csv_key_write(const struct run *run, FILE *stream);
 /* Writes ",0.1,3": a run's further columns. */
 void csv_key_write_further(const struct csv_key *key, const struct run *run, FILE *stream);
 
-/* Copies a name without what would break a row or a file name. */
+/* Copies a name without characters that would break a row or a file name. */
 void csv_clean(const char *name, char *out, size_t size);
 
 #endif

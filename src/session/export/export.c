@@ -1,5 +1,5 @@
-/* The session file is written as it is walked: heads and settings are built as trees, the curves,
- * which may be millions of numbers, go straight to the file. */
+/* Writes the session file. Metadata and settings are built as JSON trees; the curves, which may
+ * have millions of numbers, are written directly to the file. */
 #include "session/export/export.h"
 
 #include "base/clock.h"
@@ -19,7 +19,7 @@
 
 /* --- members --- */
 
-/* Takes `tree` over and writes it as `,"key":tree`. */
+/* Writes `tree` as `,"key":tree` and frees it. */
 static bool put_tree(FILE *stream, const char *key, struct json *tree, bool complete,
                      struct error *error)
 {
@@ -45,7 +45,7 @@ static bool put_text(FILE *stream, const char *key, const char *value, struct er
     return true;
 }
 
-/* The shortest decimal that reads back as the same float; null for what JSON lacks. */
+/* Writes the shortest decimal that reads back as the same float, or null if it is not finite. */
 static void put_float(FILE *stream, float value)
 {
     if (isfinite(value))
@@ -76,7 +76,7 @@ static const struct column point_columns[] = {
     POINT("loss_caffe", loss_caffe, false), POINT("loss_mean", loss_mean, false),
     POINT("lr", learning_rate, false), POINT("ms_per_image", ms_per_image, false),
     POINT("memory_bytes", memory_bytes, true),
-    /* with a discriminator only */
+    /* only with a discriminator */
     POINT("loss_discriminator", loss_discriminator, false), POINT("loss_l1", loss_l1, false)};
 enum { DISCRIMINATOR_COLUMNS = 2, IMAGE_COLUMNS = 1 };
 
@@ -84,7 +84,7 @@ static const struct column validation_columns[] = {
     VALIDATION("iteration", iteration, true), VALIDATION("epoch", epoch, false),
     VALIDATION("loss", loss, false), VALIDATION("top1", top1, false),
     VALIDATION("top5", top5, false),
-    /* of networks that make images only */
+    /* only for networks that make images */
     VALIDATION("pixel_accuracy", pixel_accuracy, false)};
 
 static void put_cell(FILE *stream, const struct column *column, const char *row)
@@ -166,7 +166,7 @@ static bool put_timing(FILE *stream, const struct run *run, const struct run_sna
     return put_tree(stream, "timing", tree, complete, error);
 }
 
-/* Where an imported run comes from. */
+/* Writes the source of an imported run. */
 static bool put_import(FILE *stream, const struct run_facts *facts, struct error *error)
 {
     struct json *tree = json_new_object();
@@ -198,7 +198,7 @@ static bool put_memory(FILE *stream, const struct run_facts *facts, struct error
     return put_tree(stream, "memory_forecast", tree, tree && complete, error);
 }
 
-/* The file knows fewer words: what is not over is running. */
+/* Returns the word for the status in the file: "running" for any run that has not ended. */
 static const char *status_word(enum run_status status)
 {
     return run_status_name(run_status_is_over(status) ? status : RUN_RUNNING);
@@ -214,7 +214,7 @@ static bool put_state(FILE *stream, const struct run_snapshot *snapshot, struct 
     return true;
 }
 
-/* Where the time went, if anybody has looked. */
+/* Writes the profile of the layers, if the run was inspected. */
 static bool put_profile(FILE *stream, struct run *run, struct error *error)
 {
     struct error unread;
@@ -260,7 +260,7 @@ static bool put_host(FILE *stream, struct error *error)
     return put_tree(stream, "host", tree, complete, error);
 }
 
-/* Features: the devices that can be used, and the instruction set of the kernels. */
+/* Writes version and features: the usable devices and the instruction set of the kernels. */
 static bool put_program(FILE *stream, struct error *error)
 {
     char reason[256];

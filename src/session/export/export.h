@@ -1,6 +1,7 @@
-/* export.h: the session file (docs/session.schema.json) and the studies' CSV files.
+/* export.h: exports runs as a session file (docs/session.schema.json) or as the studies' CSV files.
  *
- * Written from the run directories, live runs too (their journals are flushed first).
+ * The data come from the run folders. Running experiments can be exported, too: their journals are
+ * flushed first.
  */
 #ifndef TINCA_SESSION_EXPORT_EXPORT_H
 #define TINCA_SESSION_EXPORT_EXPORT_H

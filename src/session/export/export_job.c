@@ -1,8 +1,9 @@
+/* Runs one export in a thread. The thread writes `written` and `error`, then sets `ended`; the
+ * caller reads them after that. */
 #include "session/export/export_job.h"
 
 #include "base/files/file.h"
 #include "base/memory.h"
-#include "session/compare/report.h"
 #include "session/export/chart.h"
 #include "session/export/export.h"
 #include "session/record/run_open.h"
@@ -12,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PICTURE_WIDTH = 1600, PICTURE_HEIGHT = 1000 };
-
 char *export_chart_path(const char *report, char *picture, size_t size)
 {
     const char *name = file_base_name(report), *dot = strrchr(name, '.');
@@ -22,29 +21,37 @@ char *export_chart_path(const char *report, char *picture, size_t size)
     return picture;
 }
 
-static bool write_report(struct export_job *job, struct run *const *runs,
-                         const struct chart_settings *settings)
+static bool write_chart(struct export_job *job, struct run *const *runs, enum canvas_format format,
+                        const char *path)
+{
+    const struct chart_settings settings = {.format = format};
+    return chart_write(runs, job->count, &settings, path, &job->error);
+}
+
+static bool write_report(struct export_job *job, struct run *const *runs)
 {
     char picture[sizeof job->path + 8];
     bool pictured = job->format == EXPORT_REPORT_PICTURE;
     export_chart_path(job->path, picture, sizeof picture);
-    return (!pictured || chart_write(runs, job->count, settings, picture, &job->error)) &&
-           report_write(runs, job->count, pictured ? picture : NULL, job->path, &job->error);
+    return (!pictured || write_chart(job, runs, CANVAS_PNG, picture)) &&
+           job->write_report(runs, job->count, pictured ? picture : NULL, job->path, &job->error);
 }
 
 static bool write_runs(struct export_job *job, struct run *const *runs)
 {
-    static const struct chart_settings settings = {.width = PICTURE_WIDTH,
-                                                   .height = PICTURE_HEIGHT};
     switch (job->format) {
     case EXPORT_JSON:
         return export_session(runs, job->count, job->path, &job->error);
     case EXPORT_CSV:
         return export_csv(runs, job->count, job->path, &job->error);
     case EXPORT_PNG:
-        return chart_write(runs, job->count, &settings, job->path, &job->error);
+        return write_chart(job, runs, CANVAS_PNG, job->path);
+    case EXPORT_SVG:
+        return write_chart(job, runs, CANVAS_SVG, job->path);
+    case EXPORT_PDF:
+        return write_chart(job, runs, CANVAS_PDF, job->path);
     default:
-        return write_report(job, runs, &settings);
+        return write_report(job, runs);
     }
 }
 
@@ -67,7 +74,9 @@ static void *work(void *context)
     return NULL;
 }
 
-/* Signals are for the thread that waits for the terminal. */
+/* Starts the thread with all signals blocked, because the thread that reads the terminal handles
+ * them.
+ */
 static bool create_thread(struct export_job *job, struct error *error)
 {
     sigset_t all, before;
@@ -81,22 +90,23 @@ static bool create_thread(struct export_job *job, struct error *error)
                      "no thread can be made: %s", strerror(code));
 }
 
-bool export_job_start(struct export_job *job, enum export_format format,
-                      const struct export_item *items, size_t count, const char *path,
+bool export_job_start(struct export_job *job, const struct export_request *request,
                       struct error *error)
 {
+    const size_t bytes = request->count * sizeof *request->items;
     if (job->on)
-        return error_set(error, ERROR_USAGE, path, "wait for its end",
+        return error_set(error, ERROR_USAGE, request->path, "wait until the other export ends",
                          "another export is still being written");
-    if (strlen(path) >= sizeof job->path)
+    if (strlen(request->path) >= sizeof job->path)
         return error_set(error, ERROR_USAGE, "an export", "choose a shorter one",
                          "its path is too long");
-    *job = (struct export_job){.format = format, .count = count};
-    snprintf(job->path, sizeof job->path, "%s", path);
-    job->items = memory_new(count, sizeof *items, "an export", error);
+    *job = (struct export_job){
+        .format = request->format, .count = request->count, .write_report = request->write_report};
+    snprintf(job->path, sizeof job->path, "%s", request->path);
+    job->items = memory_new(request->count, sizeof *request->items, "an export", error);
     if (!job->items)
         return false;
-    memcpy(job->items, items, count * sizeof *items);
+    memcpy(job->items, request->items, bytes);
     job->on = create_thread(job, error);
     if (!job->on)
         free(job->items);

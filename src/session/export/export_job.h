@@ -1,7 +1,8 @@
-/* export_job.h: an export in a thread of its own, so that neither keys nor runs wait for it.
+/* export_job.h: an export in a separate thread, so that neither keys nor running experiments wait
+ * for it.
  *
- * One job at a time. Runs that are given as such are borrowed until the job has ended; those given
- * by their directories are opened, and freed, by the job. */
+ * A job writes one document at a time. It borrows open runs until it has ended, and opens and frees
+ * those that are given by their directories. */
 #ifndef TINCA_SESSION_EXPORT_EXPORT_JOB_H
 #define TINCA_SESSION_EXPORT_EXPORT_JOB_H
 
@@ -17,23 +18,38 @@ enum export_format {
     EXPORT_JSON,
     EXPORT_CSV, /* the path is a folder */
     EXPORT_PNG,
+    EXPORT_SVG,
+    EXPORT_PDF,
     EXPORT_REPORT,
-    EXPORT_REPORT_PICTURE, /* and the curves beside it: REPORT.png */
+    EXPORT_REPORT_PICTURE, /* a report, and its chart in REPORT.png */
     EXPORT_FORMATS
 };
 
 struct export_item {
-    struct run *run;     /* NULL: from the directory */
-    char directory[512]; /* of a kept run */
+    struct run *run;     /* NULL: open the directory */
+    char directory[512]; /* of a finished run */
 };
 
-/* Starts as {0}; must not be moved while it is on. */
+/* Writes a report of the runs to `path`; `chart` is the path of their chart, or NULL. */
+typedef bool export_report_writer(struct run *const *runs, size_t count, const char *chart,
+                                  const char *path, struct error *error);
+
+struct export_request {
+    enum export_format format;
+    const struct export_item *items;
+    size_t count;
+    const char *path;
+    export_report_writer *write_report; /* needed for reports only */
+};
+
+/* Starts as {0}; do not move it while `on` is true. */
 struct export_job {
-    bool on;
+    bool on; /* the thread has not been joined yet */
     enum export_format format;
     char path[512];
     struct export_item *items;
     size_t count;
+    export_report_writer *write_report;
 
     pthread_t thread;
     atomic_bool ended;
@@ -41,18 +57,19 @@ struct export_job {
     struct error error;
 };
 
-/* Copies the items. False: it could not be begun, or one is on already. */
-bool export_job_start(struct export_job *job, enum export_format format,
-                      const struct export_item *items, size_t count, const char *path,
+/* Starts the export and copies what `request` points to. Returns false if the thread cannot be
+ * created or another export is still running. */
+bool export_job_start(struct export_job *job, const struct export_request *request,
                       struct error *error);
 
-/* True once, when the job has ended: `written` and `error` tell how; it is not on any more. */
+/* Returns true once, when the job has ended: `written` and `error` hold its result. */
 bool export_job_poll(struct export_job *job);
 
-/* Waits for a job that is on. */
+/* Waits until the job has ended, if it is running. */
 void export_job_finish(struct export_job *job);
 
-/* Where the picture of a report goes: its path with the ending .png. Returns `picture`. */
+/* Writes the path of a report's chart into `picture`: the report's path with the ending .png.
+ * Returns `picture`. */
 char *export_chart_path(const char *report, char *picture, size_t size);
 
 #endif

@@ -1,5 +1,6 @@
-/* The log's points are written as a run's journal is, so that everything that reads runs reads
- * these. What the log does not say is left out of config.json. */
+/* Turns an imported log into a run folder. The points are written as a journal, so that all code
+ * that reads runs can read them. Settings that the log does not contain are left out of
+ * config.json. */
 #include "session/import/import.h"
 
 #include "base/clock.h"
@@ -39,7 +40,7 @@ static bool read_file(const struct import_request *request, struct imported_logs
     return read;
 }
 
-/* --- what is known --- */
+/* --- settings --- */
 
 static bool put_count(struct run_config *config, const char *key, size_t value, struct error *error)
 {
@@ -53,7 +54,7 @@ static bool put_number(struct run_config *config, const char *key, double value)
     char text[40];
     snprintf(text, sizeof text, "%.17g", value);
     if (!isnan(value))
-        config_set(config, key, text, NULL); /* what no run could have is not known */
+        config_set(config, key, text, NULL); /* values that no run can have count as unknown */
     return true;
 }
 
@@ -80,7 +81,7 @@ static bool fill_config(const struct import_request *request, const struct impor
            put_number(config, "weight-decay", log->weight_decay);
 }
 
-/* --- what follows from the points --- */
+/* --- means and findings computed from the points --- */
 
 static size_t images_of(const struct import_request *request, const struct imported_log *log)
 {
@@ -106,7 +107,8 @@ static void fill_times(const struct import_request *request, struct imported_log
     }
 }
 
-/* The means, where every iteration is there; Caffe's own stays as it was printed. */
+/* Computes the running means if every iteration is there; a mean printed by Caffe stays as it is.
+ */
 static bool fill_means(struct imported_log *log, const struct run_config *config,
                        struct error *error)
 {
@@ -125,7 +127,7 @@ static bool fill_means(struct imported_log *log, const struct run_config *config
     return true;
 }
 
-/* A log that has Caffe's mean alone: what is below zero there is no loss. */
+/* Reports a negative loss for a log that has only Caffe's mean, which must not fall below zero. */
 static bool find_in_mean(const struct series_point *point, struct watcher *watcher,
                          struct finding *finding)
 {
@@ -143,7 +145,7 @@ static bool find_in_mean(const struct series_point *point, struct watcher *watch
     return true;
 }
 
-/* The first loss that is none: JSON, which has no word for it, gets a null that this explains. */
+/* Reports the first loss that is not finite; the journal has null there, since JSON has no NaN. */
 static bool find_divergence(const struct series_point *point, bool *reported,
                             struct finding *finding)
 {
@@ -280,7 +282,7 @@ static bool write_run(const struct import_request *request, const struct importe
            run_files_write_summary(run->directory, &run->journal, &end, error);
 }
 
-/* --- the whole --- */
+/* --- importing a file --- */
 
 static bool import_one(const struct import_request *request, struct imported_log *log,
                        struct import_result *result, struct error *error)
@@ -309,7 +311,7 @@ static bool import_one(const struct import_request *request, struct imported_log
     return good;
 }
 
-static void take_back(const struct import_results *results)
+static void remove_created_runs(const struct import_results *results)
 {
     for (size_t i = 0; i < results->count; i++) {
         char *directory = run_directory_find(results->items[i].id, NULL);
@@ -339,7 +341,7 @@ bool import_file(const struct import_request *request, struct import_results *re
     const bool good =
         read_file(request, &logs, error) && import_all(request, &logs, results, error);
     if (!good) {
-        take_back(results);
+        remove_created_runs(results);
         results->count = 0;
     }
     import_logs_free(&logs);

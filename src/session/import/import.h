@@ -1,6 +1,6 @@
-/* import.h: a log of Caffe, TensorFlow or Keras becomes a kept run, marked as imported, that can be
- * put beside others; a table of the studies becomes one for each training in it. Never changes a
- * run that is there. */
+/* import.h: imports logs of Caffe, TensorFlow or Keras as saved runs, marked as imported, for
+ * comparisons. A table of the studies becomes one run for each training in it. Existing runs are
+ * never changed. */
 #ifndef TINCA_SESSION_IMPORT_IMPORT_H
 #define TINCA_SESSION_IMPORT_IMPORT_H
 
@@ -11,18 +11,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What its user knows of the log; what is given goes before what the log says. */
+/* What the user knows about the log. Given values override those in the log. */
 struct import_request {
     const char *path;                    /* the log; may be gzip-compressed */
-    const char *framework;               /* "caffe", "tensorflow", "keras"; NULL: found out */
+    const char *framework;               /* "caffe", "tensorflow", "keras"; NULL: detect it */
     const char *network, *host, *device; /* NULL: as the log says */
-    size_t batch, average_loss, images;  /* 0: as the log says; images: of an epoch */
+    size_t batch, average_loss, images;  /* 0: as the log says; images per epoch */
 };
 
 struct import_result {
     char id[RUN_ID_SIZE];
     char framework[16];
-    uint64_t iterations, validations; /* taken over */
+    uint64_t iterations, validations; /* imported */
     size_t damaged, replaced;         /* see import_log.h */
 };
 
@@ -31,10 +31,12 @@ struct import_results {
     size_t count, capacity;
 };
 
-/* Makes the file's runs, all of them or, when it fails, none. `results` starts as {0}; to be freed
+/* Creates all runs of the file, or none if it fails. `results` starts as {0}; the caller frees it
  * in both cases. */
 bool import_file(const struct import_request *request, struct import_results *results,
                  struct error *error);
+
+/* Frees the results, and sets them to {0}. */
 void import_results_free(struct import_results *results);
 
 #endif

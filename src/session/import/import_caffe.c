@@ -1,6 +1,6 @@
-/* Caffe's "Iteration N, loss = X" is its running mean, and counts from 0; the losses of the
- * iteration are the "(* w = V loss)" of the "Train net output" lines behind it, to be summed. A
- * test is announced by "Iteration N, Testing net (#0)". */
+/* Reads logs of Caffe. "Iteration N, loss = X" is its running mean, with N counted from 0. The loss
+ * of an iteration is the sum of the "(* w = V loss)" in the "Train net output" lines after it.
+ * "Iteration N, Testing net (#0)" starts a test. */
 #include "session/import/import_reader.h"
 
 #include <math.h>
@@ -10,7 +10,8 @@
 
 #define DAY 86400.0
 
-/* glog's "I0314 15:09:26.535897 ", a day of any year. */
+/* Returns the time in glog's "I0314 15:09:26.535897 " in seconds, without the year, which glog
+ * omits. */
 static double clock_of(const char *line)
 {
     struct tm parts = {.tm_year = 100};
@@ -23,7 +24,7 @@ static double clock_of(const char *line)
     return (double)timegm(&parts) + seconds;
 }
 
-/* The same in a log that goes over the end of the year. */
+/* Returns the time like clock_of, but continues it if the log runs past the end of a year. */
 static double clock_on(struct import_reader *reader, const char *line)
 {
     const double now = clock_of(line) + reader->year;
@@ -55,7 +56,7 @@ static void take_train_output(struct import_reader *reader, double weighted)
     reader->printed = true;
 }
 
-/* " (* 0.3 = 2.13 loss)": what the output weighs in the loss. */
+/* Finds the weighted loss V in " (* w = V loss)". */
 static bool find_weighted(const char *rest, double *weighted)
 {
     double weight;
@@ -65,7 +66,7 @@ static bool find_weighted(const char *rest, double *weighted)
     return at;
 }
 
-/* "    Train net output #0: loss1/loss1 = 7.1 (* 0.3 = 2.13 loss)" */
+/* Adds the loss of a line "    Train net output #0: loss1/loss1 = 7.1 (* 0.3 = 2.13 loss)". */
 static void take_output(struct import_reader *reader, const char *line)
 {
     char name[64];
@@ -80,7 +81,7 @@ static void take_output(struct import_reader *reader, const char *line)
     if (!rest || (weighs && !find_weighted(rest, &weighted)))
         reader->log->damaged++;
     else if (index < reader->outputs)
-        return; /* a line of the log that is there twice */
+        return; /* the log contains this line twice */
     else if (!train && reader->testing && import_last_validation(reader->log))
         take_test_output(reader->log, name, value, weighs, weighted);
     else if (train && weighs && !reader->testing && import_last_point(reader->log))
@@ -93,7 +94,7 @@ static void take_output(struct import_reader *reader, const char *line)
 
 static bool take_test(struct import_reader *reader, const char *at, uint64_t iteration)
 {
-    const bool first = !strstr(at, "(#") || strstr(at, "(#0)"); /* of several test nets */
+    const bool first = !strstr(at, "(#") || strstr(at, "(#0)"); /* the first of several test nets */
     reader->testing = first;
     if (first)
         return import_add_validation(reader, iteration);
@@ -101,7 +102,8 @@ static bool take_test(struct import_reader *reader, const char *at, uint64_t ite
     return true;
 }
 
-/* Older versions name the rate before the iteration's loss, newer ones after it. */
+/* Stores the learning rate. Older versions print it before the loss of the iteration, newer ones
+ * after it. */
 static void take_rate(struct import_reader *reader, uint64_t iteration, double rate)
 {
     struct series_point *point = import_last_point(reader->log);
@@ -162,7 +164,7 @@ static void take_solver(struct import_reader *reader, const char *line)
         snprintf(log->device, sizeof log->device, "cpu");
 }
 
-/* glog's head of the file. */
+/* Reads date and host from glog's head of the file. */
 static void take_head(struct imported_log *log, const char *line)
 {
     unsigned y, m, d, h, n, s;
@@ -208,9 +210,10 @@ static bool take(struct import_reader *reader, const char *line)
     return true;
 }
 
-/* --- the end --- */
+/* --- the end of the log --- */
 
-/* Scores of old versions have no names, so that nothing of such a test is known. */
+/* Removes tests without scores: old versions print scores without names, so they cannot be
+ * assigned. */
 static void drop_empty_tests(struct imported_log *log)
 {
     size_t kept = 0;
@@ -222,8 +225,8 @@ static void drop_empty_tests(struct imported_log *log)
     log->validation_count = kept;
 }
 
-/* A forward pass behind the last iteration is none, and one that the log was torn in has no loss.
- */
+/* Removes the last point if it has no loss: a forward pass after the last iteration, or a truncated
+ * log. */
 static void drop_last(struct import_reader *reader)
 {
     struct imported_log *log = reader->log;

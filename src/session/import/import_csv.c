@@ -1,11 +1,12 @@
-/* The studies' tables, as csv.c writes them too: a row an iteration (step,loss,time) or a row a
- * training (avg_time), each begun by network,mode,batch; time is in seconds an iteration. Rows with
- * the same beginning are one training, until its steps begin anew; columns behind the figures are
- * further parts of it (csv_key.h). A table of mean times gives trainings of one point without a
- * loss.
+/* Reads the studies' tables, which csv.c also writes. Each row begins with network,mode,batch and
+ * is one iteration (step,loss,time) or one training (avg_time), with times in seconds per
+ * iteration. Rows with the same beginning are one training, until the steps start again. Further
+ * columns after the figures also identify the training (csv_key.h). In a table of mean times each
+ * training is one point without a loss.
  *
- * The file is named loss_HOST_FRAMEWORK.csv. What Caffe printed is its running mean, and so is
- * whatever falls below zero. */
+ * The file is named loss_HOST_FRAMEWORK.csv. Losses of Caffe are its running mean; negative
+ * losses of any other framework also count as running means.
+ */
 #include "session/import/import_log.h"
 
 #include "base/files/file.h"
@@ -26,15 +27,15 @@ struct table {
     struct error *error;
     char framework[16], host[128];
     bool has_losses;
-    size_t further;     /* columns behind the figures: csv_key.h */
-    size_t damaged, at; /* rows that could not be read; the training of the last row */
+    size_t further;     /* columns after the figures (csv_key.h) */
+    size_t damaged, at; /* unreadable rows; index of the last row's training */
 };
 
 struct row {
-    char network[64], mode[8], variant[128]; /* variant: the further columns, as they stand */
+    char network[64], mode[8], variant[128]; /* variant: the text of the further columns */
     size_t batch;
     uint64_t step;
-    double loss, seconds; /* of an iteration */
+    double loss, seconds; /* of one iteration */
 };
 
 bool import_csv_is(const char *text)
@@ -44,7 +45,8 @@ bool import_csv_is(const char *text)
 
 /* --- the name of the file --- */
 
-/* "loss_HOST_FRAMEWORK.csv.gz"; the framework is "csv" where the name does not say. */
+/* Reads host and framework from "loss_HOST_FRAMEWORK.csv.gz"; without them the framework is "csv".
+ */
 static void read_name(struct table *table)
 {
     char name[160];
@@ -60,7 +62,7 @@ static void read_name(struct table *table)
             snprintf(table->framework, sizeof table->framework, "%s", frameworks[i]);
     if (framework > host && strcmp(table->framework, "csv") != 0)
         snprintf(table->host, sizeof table->host, "%.*s", (int)(framework - host - 1), host + 1);
-    if (strcmp(table->host, "unknown") == 0) /* as csv.c calls it */
+    if (strcmp(table->host, "unknown") == 0) /* the name that csv.c writes for an unknown host */
         table->host[0] = '\0';
     if (request->framework)
         snprintf(table->framework, sizeof table->framework, "%s", request->framework);
@@ -68,7 +70,7 @@ static void read_name(struct table *table)
 
 /* --- rows --- */
 
-/* Takes the further columns, ",0.1,3", as they stand. False when there are more or fewer. */
+/* Stores the text of the further columns, ",0.1,3". Returns false if their number is wrong. */
 static bool read_variant(const struct table *table, const char *at, struct row *row)
 {
     size_t columns = 0;
@@ -104,7 +106,7 @@ static const char *device_of(const char *mode)
     return strcasecmp(mode, "GPU") == 0 ? "cuda" : strcasecmp(mode, "CPU") == 0 ? "cpu" : "";
 }
 
-/* The training that the row goes on with; NULL: none. */
+/* Returns the training that the row continues, or NULL. */
 static struct imported_log *find_log(struct table *table, const struct row *row)
 {
     const struct imported_logs *logs = table->logs;
@@ -145,12 +147,12 @@ static bool add_row(struct table *table, const struct row *row)
         return false;
     struct series_point *point = import_last_point(log);
     point->learning_rate = NAN;
-    point->ms_per_image = (float)(1e3 * row->seconds); /* of an iteration, see import_log.h */
+    point->ms_per_image = (float)(1e3 * row->seconds); /* of one iteration, see import_log.h */
     point->seconds = (float)(before + row->seconds);
     return true;
 }
 
-/* --- the whole --- */
+/* --- reading a table --- */
 
 static void settle(const struct table *table, struct imported_log *log)
 {
@@ -180,7 +182,7 @@ static bool read_rows(struct table *table, char *rest)
     return good;
 }
 
-/* Reads the names of the columns behind the batch: the figures, and any number of further ones. */
+/* Reads the names of the columns after the batch: the figures, then any number of further ones. */
 static bool read_columns(struct table *table, const char *columns)
 {
     static const char losses[] = "step,loss,time", times[] = "avg_time";

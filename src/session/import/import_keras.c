@@ -1,14 +1,15 @@
-/* Keras shows one line an epoch that is written again and again:
+/* Reads logs of Keras, which rewrites one line for each epoch:
  *   Train on 60000 samples, validate on 10000 samples
  *   Epoch 1/12
  *   60000/60000 [=====] - 3s 50us/step - loss: 0.25 - acc: 0.92 - val_loss: 0.06 - val_acc: 0.98
- * and without a bar (verbose=2)
+ * or, without a progress bar (verbose=2),
  *   - 3s - loss: 0.25 - acc: 0.92
  * Newer versions count steps: 469/469 3s 5ms/step - accuracy: 0.92 - loss: 0.25.
  *
- * Its loss is the mean of the epoch so far: a point an epoch, at the last progress that was shown.
- * Whether progress counts images or steps is said by "samples", by "/sample", or by the first
- * progress of an epoch, which is one batch; so points are made when all lines have been seen. */
+ * The loss is the mean of the epoch so far, so each epoch becomes one point, at its last progress.
+ * Progress counts images if the log says "samples" or "/sample"; otherwise the first progress of an
+ * epoch, which is one batch, shows whether it counts images or steps. So points are created at the
+ * end of the log. */
 #include "session/import/import_reader.h"
 
 #include "base/language.h"
@@ -21,11 +22,11 @@
 #include <string.h>
 
 struct keras_epoch {
-    uint64_t pass;                   /* by which of the log's epochs it was shown */
-    uint64_t number, done, total;    /* total 0: Keras did not know either */
-    double loss, seconds;            /* NaN: not said */
-    double unit_seconds;             /* of an image or a step; NaN: not said */
-    double val_loss, accuracy, top5; /* of the validation; NaN: there is none */
+    uint64_t pass;                   /* number of the epoch within the log */
+    uint64_t number, done, total;    /* total 0: unknown to Keras */
+    double loss, seconds;            /* NaN: not in the log */
+    double unit_seconds;             /* for an image or a step; NaN: not in the log */
+    double val_loss, accuracy, top5; /* of the validation; NaN: none */
 };
 
 /* --- lines --- */
@@ -43,7 +44,8 @@ static bool starts_epoch(struct import_reader *reader, const char *line)
     return true;
 }
 
-/* "  128/60000 ", "469/Unknown "; what follows it, or the line when there is none. */
+/* Reads progress such as "  128/60000 " or "469/Unknown ". Returns the text after it, or the line
+ * if there is none. */
 static const char *read_progress(struct import_reader *reader, const char *line)
 {
     char *end;
@@ -66,7 +68,7 @@ static const char *read_progress(struct import_reader *reader, const char *line)
     return end;
 }
 
-/* "3s", not the "3s/epoch" that some add: the epoch's seconds. */
+/* Returns the seconds of the epoch in "3s", ignoring the "3s/epoch" that some versions add. */
 static double read_seconds(const char *text)
 {
     for (const char *at = text; at[0]; at++) {
@@ -81,7 +83,7 @@ static double read_seconds(const char *text)
     return NAN;
 }
 
-/* "50us/step", "5ms/step", "1s/sample" */
+/* Returns the seconds in "50us/step", "5ms/step" or "1s/sample". */
 static double read_unit(const char *text, const char *word)
 {
     static const struct {
@@ -99,7 +101,8 @@ static double read_unit(const char *text, const char *word)
     return NAN;
 }
 
-/* " - KEY: VALUE": the accuracies of the validation have the names of their metrics. */
+/* Reads the pairs " - KEY: VALUE". The accuracies of the validation are named after their metrics.
+ */
 static void read_metrics(struct keras_epoch *epoch, const char *text)
 {
     for (const char *at = text; (at = strstr(at, "- ")); at += 2) {
@@ -120,22 +123,22 @@ static void read_metrics(struct keras_epoch *epoch, const char *text)
     }
 }
 
-/* One epoch has one: the last that was shown of it. A training that begins anew replaces what it
- * does again. */
-static bool keep(struct import_reader *reader, const struct keras_epoch *epoch)
+/* Stores the epoch: the last progress shown replaces earlier ones. If a training starts again, it
+ * replaces the epochs that it repeats. */
+static bool store_epoch(struct import_reader *reader, const struct keras_epoch *epoch)
 {
     struct keras_epoch *last = NULL;
-    while (reader->kept_count > 0) {
-        last = &reader->kept[reader->kept_count - 1];
+    while (reader->shown_count > 0) {
+        last = &reader->shown[reader->shown_count - 1];
         if (last->number < epoch->number)
             break;
         reader->log->replaced += last->pass != epoch->pass;
-        reader->kept_count--;
+        reader->shown_count--;
     }
-    if (!memory_grow(&reader->kept, &reader->kept_capacity, reader->kept_count + 1,
-                     sizeof *reader->kept, "the log's epochs", reader->error))
+    if (!memory_grow(&reader->shown, &reader->shown_capacity, reader->shown_count + 1,
+                     sizeof *reader->shown, "the log's epochs", reader->error))
         return false;
-    reader->kept[reader->kept_count++] = *epoch;
+    reader->shown[reader->shown_count++] = *epoch;
     return true;
 }
 
@@ -154,11 +157,12 @@ static bool take_progress(struct import_reader *reader, const char *line)
     epoch.done = reader->done;
     epoch.total = reader->total;
     read_metrics(&epoch, rest);
-    epoch.seconds = epoch.done < epoch.total ? NAN : read_seconds(rest); /* before: what is left */
+    epoch.seconds =
+        epoch.done < epoch.total ? NAN : read_seconds(rest); /* earlier lines show the time left */
     if (strstr(rest, "/sample"))
         reader->in_images = true;
     epoch.unit_seconds = read_unit(rest, strstr(rest, "/sample") ? "/sample" : "/step");
-    return isnan(epoch.loss) || keep(reader, &epoch);
+    return isnan(epoch.loss) || store_epoch(reader, &epoch);
 }
 
 static void take_fact(struct import_reader *reader, const char *line)
@@ -187,12 +191,12 @@ static bool take(struct import_reader *reader, const char *line)
 
 /* --- points --- */
 
-/* Whether progress counts images, of how many an iteration has. */
+/* Finds out whether progress counts images or steps, and the batch. */
 static void find_batch(struct import_reader *reader)
 {
     const struct import_request *request = reader->request;
     struct imported_log *log = reader->log;
-    const uint64_t total = reader->kept_count > 0 ? reader->kept[0].total : 0;
+    const uint64_t total = reader->shown_count > 0 ? reader->shown[0].total : 0;
     reader->in_images |= reader->first > 1 || (total > 0 && request->images == total);
     if (reader->in_images && total > 0)
         log->images = total;
@@ -204,7 +208,7 @@ static void find_batch(struct import_reader *reader)
         log->images = request->images;
 }
 
-/* The steps of `images`; 0: not known. */
+/* Returns the number of steps of `images`, or 0 if unknown. */
 static uint64_t steps_of(const struct imported_log *log, uint64_t images)
 {
     return log->batch > 0 ? (images + log->batch - 1) / log->batch : 0;
@@ -212,12 +216,12 @@ static uint64_t steps_of(const struct imported_log *log, uint64_t images)
 
 static uint64_t steps_done(const struct import_reader *reader, const struct keras_epoch *epoch)
 {
-    if (epoch->done == 0) /* verbose=2: the whole epoch */
+    if (epoch->done == 0) /* with verbose=2 the line is the whole epoch */
         return steps_of(reader->log, reader->log->images);
     return reader->in_images ? steps_of(reader->log, epoch->done) : epoch->done;
 }
 
-static uint64_t steps_whole(const struct import_reader *reader, const struct keras_epoch *epoch)
+static uint64_t steps_in_epoch(const struct import_reader *reader, const struct keras_epoch *epoch)
 {
     if (epoch->total == 0)
         return steps_done(reader, epoch);
@@ -235,17 +239,17 @@ static double iteration_seconds(const struct import_reader *reader, const struct
 static bool add_epoch(struct import_reader *reader, const struct keras_epoch *epoch)
 {
     struct imported_log *log = reader->log;
-    const uint64_t done = steps_done(reader, epoch), whole = steps_whole(reader, epoch);
+    const uint64_t done = steps_done(reader, epoch), all = steps_in_epoch(reader, epoch);
     const double before = reader->now, in_iteration = iteration_seconds(reader, epoch);
     const double took = isnan(epoch->seconds) ? in_iteration * (double)done : epoch->seconds;
     reader->now = before + (isnan(took) ? 0 : took);
     reader->rate = 1 / in_iteration;
-    log->max_iterations = reader->epochs * whole;
-    log->finished = epoch->number == reader->epochs && done == whole;
-    const uint64_t iteration = (epoch->number - 1) * whole + done;
+    log->max_iterations = reader->epochs * all;
+    log->finished = epoch->number == reader->epochs && done == all;
+    const uint64_t iteration = (epoch->number - 1) * all + done;
     if (!import_add_point(reader, iteration, (float)epoch->loss, NAN))
         return false;
-    const float at = (float)((double)(epoch->number - 1) + (double)done / (double)whole);
+    const float at = (float)((double)(epoch->number - 1) + (double)done / (double)all);
     import_last_point(log)->epoch = at;
     if (isnan(took))
         import_last_point(log)->seconds = NAN;
@@ -267,17 +271,17 @@ static bool settle(struct import_reader *reader)
     find_batch(reader);
     reader->now = reader->started = 0;
     reader->log->epoch_means = true;
-    for (size_t i = 0; good && i < reader->kept_count; i++) {
-        if (steps_done(reader, &reader->kept[i]) == 0)
+    for (size_t i = 0; good && i < reader->shown_count; i++) {
+        if (steps_done(reader, &reader->shown[i]) == 0)
             good = error_set(reader->error, ERROR_INPUT, reader->request->path,
                              reader->log->images ? N_("give --batch")
                                                  : N_("give --batch and --images"),
                              "its epochs do not say how many iterations they have");
         else
-            good = add_epoch(reader, &reader->kept[i]);
+            good = add_epoch(reader, &reader->shown[i]);
     }
-    free(reader->kept);
-    reader->kept = NULL;
+    free(reader->shown);
+    reader->shown = NULL;
     return good;
 }
 

@@ -1,8 +1,9 @@
-/* A log is read line by line; progress that overwrites itself (carriage returns, backspaces) counts
- * as lines too, and colours are taken out. What a line may say stands with each framework; a line
- * that it does not know is passed over.
+/* Reads a log line by line. Progress that overwrites itself (carriage returns, backspaces) also
+ * counts as lines, and colours are removed. Each framework's reader takes the lines that it knows
+ * and ignores the others.
  *
- * A last line without its end may have lost part of its last word, which could be a number. */
+ * If the last line is incomplete, its last word, which may be a truncated number, is dropped.
+ */
 #include "session/import/import_log.h"
 
 #include "base/language.h"
@@ -20,7 +21,7 @@ static const struct import_dialect *const dialects[] = {&import_caffe, &import_k
 
 /* --- text --- */
 
-/* ESC [ parameters letter: what colours and moves on a terminal. */
+/* Removes escape sequences (ESC [ parameters letter), which colour text and move the cursor. */
 static void strip_escapes(char *text)
 {
     char *out = text;
@@ -64,8 +65,8 @@ static bool read_as(struct imported_log *log, const struct import_dialect *diale
             good = dialect->take(&reader, line);
     if (good && dialect->settle)
         good = dialect->settle(&reader);
-    free(reader.kept);
-    /* steps counted from 0 count from 1 here */
+    free(reader.shown);
+    /* steps are counted from 1 here */
     const bool from_zero = log->count > 0 && log->points[0].iteration == 0;
     for (size_t i = 0; from_zero && i < log->count; i++)
         log->points[i].iteration++;
@@ -87,9 +88,9 @@ static bool try_dialect(struct imported_logs *logs, const struct import_dialect 
     return good;
 }
 
-/* --- the whole --- */
+/* --- reading a log --- */
 
-static bool refuse_nothing(const struct import_request *request, const char *text,
+static bool refuse_no_loss(const struct import_request *request, const char *text,
                            struct error *error)
 {
     if (!text[strspn(text, " \t\r\n")])
@@ -99,7 +100,7 @@ static bool refuse_nothing(const struct import_request *request, const char *tex
     return error_set(error, ERROR_INPUT, request->path,
                      "give what Caffe, TensorFlow or Keras printed while it trained, or the "
                      "studies' loss_*.csv or times_*.csv",
-                     "no line tells a loss; looked for Caffe's \"Iteration N, loss = X\", "
+                     "no line contains a loss; looked for Caffe's \"Iteration N, loss = X\", "
                      "TensorFlow's \"step N, loss = X\", Keras's \"Epoch 1/N\" with \"- loss: X\", "
                      "and the row \"#network,mode,batch,...\"");
 }
@@ -127,7 +128,7 @@ bool import_logs_read(struct imported_logs *logs, const struct import_request *r
         if (!request->framework || strcmp(request->framework, dialects[i]->name) == 0)
             good = try_dialect(logs, dialects[i], request, text, error);
     if (good && logs->count == 0)
-        return refuse_nothing(request, text, error);
+        return refuse_no_loss(request, text, error);
     if (good && logs->count > 1)
         return refuse_mixture(request, logs, error);
     return good;

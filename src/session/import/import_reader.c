@@ -1,3 +1,5 @@
+/* Finds numbers and names in lines, and adds points and validations to a log. Logs repeat lines and
+ * go back after a resumed training, so a new point replaces what the log had from there on. */
 #include "session/import/import_reader.h"
 
 #include "base/memory.h"
@@ -65,14 +67,14 @@ struct series_validation *import_last_validation(struct imported_log *log)
     return log->validation_count > 0 ? &log->validations[log->validation_count - 1] : NULL;
 }
 
-/* What it holds from `iteration` on is told again. */
+/* Removes the validations from `iteration` on, which the log repeats. */
 static void drop_validations(struct imported_log *log, uint64_t iteration)
 {
     while (log->validation_count > 0 && import_last_validation(log)->iteration >= iteration)
         log->validation_count--;
 }
 
-static void go_back(struct imported_log *log, uint64_t iteration)
+static void drop_from(struct imported_log *log, uint64_t iteration)
 {
     const size_t before = log->count;
     while (log->count > 0 && import_last_point(log)->iteration >= iteration)
@@ -82,7 +84,7 @@ static void go_back(struct imported_log *log, uint64_t iteration)
         drop_validations(log, iteration);
 }
 
-/* Milliseconds of one iteration, by the log's own word or by its clock. */
+/* Returns the milliseconds of one iteration, as printed or from the times of the lines. */
 static double time_of(const struct import_reader *reader, const struct series_point *before,
                       uint64_t iteration)
 {
@@ -99,7 +101,8 @@ static bool same(float a, float b)
     return a == b || (isnan(a) && isnan(b));
 }
 
-/* A log that goes to the screen and to a file has each line twice. */
+/* Returns whether the line repeats the last point: a log written to screen and file has each line
+ * twice. */
 static bool is_repeated(const struct series_point *last, uint64_t iteration, float loss,
                         float caffe)
 {
@@ -112,7 +115,7 @@ bool import_add_point(struct import_reader *reader, uint64_t iteration, float lo
     struct imported_log *log = reader->log;
     if (is_repeated(import_last_point(log), iteration, loss, caffe))
         return true;
-    go_back(log, iteration);
+    drop_from(log, iteration);
     if (isnan(reader->started))
         reader->started = reader->now;
     if (!memory_grow(&log->points, &log->capacity, log->count + 1, sizeof *log->points,

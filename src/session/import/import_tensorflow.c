@@ -1,11 +1,12 @@
-/* TensorFlow itself prints no losses; its estimators, slim and the tutorials each have their words:
- *   INFO:tensorflow:loss = 2.3, step = 100 (0.5 sec)         the seconds of the steps since
+/* Reads logs of TensorFlow programs. TensorFlow itself prints no losses; its estimators, slim and
+ * the tutorials each have a format of their own:
+ *   INFO:tensorflow:loss = 2.3, step = 100 (0.5 sec)         seconds since the previous line
  *   INFO:tensorflow:global step 100: loss = 2.3 (0.5 sec/step)
  *   2017-03-01 12:00:00: step 10, loss = 4.66 (347.6 examples/sec; 0.368 sec/batch)
- *   Step 10: loss = 2.3 (0.005 sec)                          the seconds of that step
+ *   Step 10: loss = 2.3 (0.005 sec)                          seconds of that step
  *   Iter 100, Minibatch Loss= 2.3
  *   INFO:tensorflow:Saving dict for global step 100: accuracy = 0.9, loss = 0.3     a test
- * So a line counts that names a step and a loss. */
+ * So every line that contains a step and a loss counts. */
 #include "session/import/import_reader.h"
 
 #include <ctype.h>
@@ -13,8 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "step", but not "steps_per_epoch" nor "timestep": the number after a word of its own, or one
- * that `prefix_` was put before. NULL: none, else where the word begins. */
+/* Finds a whole word such as "step", also after "prefix_", but not within "steps_per_epoch" or
+ * "timestep", and reads the number after it. Returns where the word begins, or NULL. */
 static const char *find_word(const char *line, const char *word, double *value)
 {
     for (const char *at = line; (at = strcasestr(at, word)); at++) {
@@ -42,7 +43,7 @@ static const char *find_step(const char *line, uint64_t *step)
     return NULL;
 }
 
-/* Losses of other images than the step's are none of it. */
+/* Finds the loss of the step, and ignores losses over other images. */
 static const char *find_loss(const char *line, double *loss)
 {
     static const char *const others[] = {"val_", "eval_", "test_", "validation_",
@@ -62,7 +63,7 @@ static const char *find_loss(const char *line, double *loss)
     return NULL;
 }
 
-/* The number before `unit`, in its parentheses. */
+/* Reads the number before `unit` in parentheses. */
 static bool find_before(const char *line, const char *unit, double *value)
 {
     const char *at = strcasestr(line, unit);
@@ -71,7 +72,7 @@ static bool find_before(const char *line, const char *unit, double *value)
     return at && at > line && import_number(at, value);
 }
 
-/* How many iterations a second, when the line tells. */
+/* Stores the iterations per second, if the line has them. */
 static void take_rate(struct import_reader *reader, const char *line, uint64_t steps)
 {
     double value;
@@ -108,7 +109,7 @@ static bool take_test(struct import_reader *reader, const char *line, uint64_t s
     return true;
 }
 
-/* Steps since the one before it, where the seconds are those of all of them. */
+/* Returns the steps since the previous line, if the printed seconds are those of all of them. */
 static uint64_t steps_since(const struct import_reader *reader, uint64_t step, bool loss_first)
 {
     const struct series_point *last = import_last_point(reader->log);

@@ -1,5 +1,9 @@
-/* Three draws of one seed, told apart by their streams: which generated pictures, which real ones,
- * and a participant's order, whose stream is a hash of the name. */
+/* The protocol of the perceptual study.
+ *
+ * One seed gives three independent random streams: the choice of generated pictures, the choice of
+ * real pictures, and the order for each participant. The stream of a participant is a hash of the
+ * name.
+ */
 #include "session/study/study.h"
 
 #include "base/memory.h"
@@ -11,8 +15,8 @@
 
 enum { STREAM_GENERATED = 0, STREAM_REAL = 1 };
 
-/* Gondim Santos 2019. How many participants there were decides their intervals, and is not known
- * here. */
+/* From Gondim Santos (2019). The number of participants, and so the intervals, are not known here.
+ */
 const struct study_published study_published[] = {
     {"pix2pix", 0.20}, {"pix2pix-dsc", 0.15}, {"pix2pix-shift", 0.20}, {"pix2pix-shuffle", 0.10}};
 const size_t study_published_count = sizeof study_published / sizeof *study_published;
@@ -33,7 +37,8 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* A fifth, rounded; never none, and never all. */
+/* Returns how many of `each` pictures are practice: a rounded fifth, but at least one and not all.
+ */
 static size_t practice_of(size_t each)
 {
     const size_t fifth = (2 * each + 5) / 10;
@@ -82,7 +87,8 @@ static void take_generated(struct study *study, uint32_t *order, size_t candidat
         take(study, order[i], true, i < practice_of(each));
 }
 
-/* First those whose scene is not shown yet, then, if need be, the others. */
+/* Takes real pictures in the given order: first those whose scene is not shown yet, then others if
+ * needed. */
 static void take_real(struct study *study, const struct study_pool *pool, uint32_t *order,
                       size_t each)
 {
@@ -122,9 +128,10 @@ size_t study_count(const struct study *study, bool generated, bool practice)
     return count;
 }
 
-/* --- a participant --- */
+/* --- the order for a participant --- */
 
-/* Fowler, Noll and Vo's hash (FNV-1a), beyond the streams that choose pictures. */
+/* Returns a participant's random stream: the FNV-1a hash (Fowler, Noll, Vo) of the name, above the
+ * numbers of the streams that choose pictures. */
 static uint32_t stream_of(const char *name)
 {
     uint32_t hash = 2166136261u;
@@ -135,7 +142,8 @@ static uint32_t stream_of(const char *name)
 
 void study_order(const struct study *study, const char *participant, uint32_t *order)
 {
-    /* A random order of all, practice moved to the front without changing either half's order. */
+    /* Shuffle all pictures, then move practice to the front without changing either part's order.
+     */
     random_permutation(study->seed, RANDOM_STUDY, stream_of(participant), order, study->count);
     for (size_t i = 0, front = 0; i < study->count; i++) {
         const uint32_t image = order[i];
@@ -146,7 +154,8 @@ void study_order(const struct study *study, const char *participant, uint32_t *o
     }
 }
 
-/* Bytes of the UTF-8 sequence at `text`; 0: it is none, or a control character. */
+/* Returns the length of the UTF-8 sequence at `text`, or 0 if it is invalid or a control character.
+ */
 static size_t sequence_length(const unsigned char *text)
 {
     const size_t length = text[0] < 0x80 ? 1 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
@@ -180,7 +189,7 @@ static bool has_voted(const struct study *study, const char *participant)
     return false;
 }
 
-/* Every picture once. */
+/* Returns whether the answers contain every picture exactly once. */
 static bool answers_are_whole(const struct study *study, const struct study_answer *answers,
                               struct error *error)
 {
@@ -230,7 +239,8 @@ static size_t votes_for_real(const struct study *study, size_t image)
     return votes;
 }
 
-/* Wilson's interval of a proportion, which stays within 0 and 1 and holds for few images. */
+/* Sets the interval of the error rate: Wilson's, which stays within 0 and 1 and is valid for few
+ * images. */
 static void take_interval(struct study_result *result)
 {
     const double z = 1.959963984540054, n = (double)result->images, rate = result->error_rate;

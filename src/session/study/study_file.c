@@ -1,3 +1,5 @@
+/* Reads, checks and writes the file of votes. To add a vote, it locks the folder, reads the file,
+ * appends the vote, and replaces the file as a whole. */
 #include "session/study/study_file.h"
 
 #include "base/files/file.h"
@@ -15,7 +17,7 @@
 
 enum { FORMAT_VERSION = 1 };
 
-/* --- reading: the first mistake is kept, and what follows does nothing --- */
+/* --- reading: after the first error, the remaining calls do nothing --- */
 
 struct reader {
     const struct json_document *document;
@@ -261,7 +263,7 @@ static bool write_file(const struct study_file *file, const char *path, struct e
     return written;
 }
 
-/* --- the same pictures --- */
+/* --- comparing the pictures of two studies --- */
 
 static struct study *find_study(const struct study_file *file, const char *network)
 {
@@ -281,45 +283,49 @@ static bool same_images(const struct study *a, const struct study *b)
     return same;
 }
 
-/* Votes can only be counted together when all saw the same. */
-static bool check_same(const struct study *kept, const struct study *study, const char *path,
+/* Refuses a study that differs from the saved one: votes can only be counted together if all
+ * participants saw the same pictures. */
+static bool check_same(const struct study *saved, const struct study *study, const char *path,
                        struct error *error)
 {
     char advice[200];
     snprintf(advice, sizeof advice,
              "give --images %zu --seed %llu --seconds %g, or another --network or --results",
-             kept->count, (unsigned long long)kept->seed, kept->seconds);
-    if (kept->seed != study->seed || kept->count != study->count || kept->seconds != study->seconds)
+             saved->count, (unsigned long long)saved->seed, saved->seconds);
+    if (saved->seed != study->seed || saved->count != study->count ||
+        saved->seconds != study->seconds)
         return error_set(error, ERROR_INPUT, path, advice,
-                         "its votes on %s were asked for differently: %zu pictures of seed %llu, "
+                         "its votes on %s belong to other settings: %zu pictures of seed %llu, "
                          "%g s each",
-                         kept->network, kept->count, (unsigned long long)kept->seed, kept->seconds);
-    if (!same_images(kept, study))
+                         saved->network, saved->count, (unsigned long long)saved->seed,
+                         saved->seconds);
+    if (!same_images(saved, study))
         return error_set(error, ERROR_INPUT, path, "give another --network or --results",
-                         "its votes on %s are about other pictures (%s)", kept->network,
-                         kept->generated);
+                         "its votes on %s are about other pictures (%s)", saved->network,
+                         saved->generated);
     return true;
 }
 
 static bool check_vote(const struct study_file *file, const char *path, const struct study *study,
                        const char *participant, struct error *error)
 {
-    const struct study *kept = find_study(file, study->network);
-    if (!kept)
+    const struct study *saved = find_study(file, study->network);
+    if (!saved)
         return true;
-    for (size_t i = 0; i < kept->vote_count; i++)
-        if (strcmp(kept->votes[i].participant, participant) == 0)
+    for (size_t i = 0; i < saved->vote_count; i++)
+        if (strcmp(saved->votes[i].participant, participant) == 0)
             return error_set(error, ERROR_INPUT, participant,
                              "vote as another --participant, or on another network",
                              "this participant has voted on %s already (%s, in %s), and everyone "
                              "votes once a network",
-                             kept->network, kept->votes[i].created, path);
-    return check_same(kept, study, path, error);
+                             saved->network, saved->votes[i].created, path);
+    return check_same(saved, study, path, error);
 }
 
-/* --- adding --- */
+/* --- adding a vote --- */
 
-/* A descriptor of the folder of `path`, locked or not; -1 with an error. */
+/* Opens the folder of `path`, and locks it if `lock` is set. Returns a descriptor, or -1 with an
+ * error. */
 static int open_folder(const char *path, bool lock, struct error *error)
 {
     char *copy = memory_copy_text(path, error);
@@ -356,7 +362,7 @@ bool study_file_accepts(const char *path, const struct study *study, const char 
     return accepted;
 }
 
-/* A copy without votes at the end of the file's list. */
+/* Appends a copy of the study, without votes, to the file's list. Returns it, or NULL. */
 static struct study *append_study(struct study_file *file, const struct study *study,
                                   struct error *error)
 {
@@ -379,13 +385,13 @@ static bool add_to_file(struct study_file *file, const char *path, const struct 
 {
     if (!check_vote(file, path, study, vote->participant, error))
         return false;
-    struct study *kept = find_study(file, study->network);
-    if (!kept)
-        kept = append_study(file, study, error);
-    if (!kept || !study_add_vote(kept, vote, error))
+    struct study *saved = find_study(file, study->network);
+    if (!saved)
+        saved = append_study(file, study, error);
+    if (!saved || !study_add_vote(saved, vote, error))
         return false;
     if (voters)
-        *voters = kept->vote_count;
+        *voters = saved->vote_count;
     return write_file(file, path, error);
 }
 
@@ -401,7 +407,7 @@ bool study_file_add(const char *path, const struct study *study, const struct st
         added = add_to_file(&file, path, study, vote, voters, error);
         study_file_free(&file);
     }
-    close(folder); /* which ends the lock */
+    close(folder); /* this releases the lock */
     return added;
 }
 

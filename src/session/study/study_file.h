@@ -1,8 +1,8 @@
-/* study_file.h: the votes of a perceptual study in a JSON file (docs/study.schema.json).
+/* study_file.h: the votes of perceptual studies in a JSON file (docs/study.schema.json).
  *
- * One file holds the studies of several networks, and the votes of everyone who took part. It is
- * replaced whole, so that a reader never sees half of it, and while it is changed its folder is
- * locked, so that of two participants who end at the same moment none is lost.
+ * One file holds the studies of several networks and the votes of all participants. It is replaced
+ * as a whole, so a reader never sees a partial file. Its folder is locked during a change, so no
+ * vote is lost when two participants finish at the same moment.
  */
 #ifndef TINCA_SESSION_STUDY_STUDY_FILE_H
 #define TINCA_SESSION_STUDY_STUDY_FILE_H
@@ -18,24 +18,27 @@ struct study_file {
     size_t count, capacity;
 };
 
-/* `must_exist` false: no file is an empty one. Every value is checked; an error names the line. */
+/* Reads the file and checks every value; an error names the line. If `must_exist` is false, a
+ * missing file reads as an empty one. */
 bool study_file_read(struct study_file *file, const char *path, bool must_exist,
                      struct error *error);
+
+/* Frees the studies of a file. */
 void study_file_free(struct study_file *file);
 
-/* Whether `participant` may vote on `study`: the file can be read and its folder be written to,
- * this participant has no vote on that network there, and votes that are there are about the same
- * pictures, shown for as long. To be asked before the session. */
+/* Returns whether `participant` can vote on `study`: the file is readable and its folder writable,
+ * the participant has not voted on this network, and saved votes are about the same pictures, shown
+ * for the same time. Call it before the session starts. */
 bool study_file_accepts(const char *path, const struct study *study, const char *participant,
                         struct error *error);
 
-/* Adds a vote, after the same checks. *voters, which may be NULL, becomes the number of votes on
- * this network. */
+/* Adds a vote after the same checks. Sets *voters, unless NULL, to the number of votes on this
+ * network. */
 bool study_file_add(const char *path, const struct study *study, const struct study_vote *vote,
                     size_t *voters, struct error *error);
 
-/* {"results", "networks": [...], "published": [...]}: what the votes come to. NULL: out of memory.
- */
+/* Returns {"results", "networks": [...], "published": [...]}, the evaluated votes, owned by the
+ * caller, or NULL if memory runs out. */
 struct json *study_file_report(const struct study_file *file, const char *path);
 
 #endif

@@ -1,4 +1,5 @@
-/* Pictures from two folders, and what both kinds of studies share. */
+/* Reads pictures from two folders. The functions that study_pictures_run.c also needs are here,
+ * too. */
 #include "session/study/study_pictures.h"
 
 #include "base/files/file.h"
@@ -53,7 +54,7 @@ void study_set_fingerprint(struct study *study, uint64_t hash)
 struct folders {
     const char *real_path, *generated_path;
     struct name_list real, generated;
-    uint32_t *scenes; /* the real ones' first */
+    uint32_t *scenes; /* those of the real pictures first */
 };
 
 static bool scan(const char *path, struct name_list *names, struct error *error)
@@ -66,7 +67,7 @@ static bool scan(const char *path, struct name_list *names, struct error *error)
 
 static size_t stem_length(const char *name)
 {
-    return (size_t)(strrchr(name, '.') - name); /* scan_folder only lists names with an ending */
+    return (size_t)(strrchr(name, '.') - name); /* scan_folder lists only names with an extension */
 }
 
 static bool same_stem(const char *a, const char *b)
@@ -74,7 +75,8 @@ static bool same_stem(const char *a, const char *b)
     return stem_length(a) == stem_length(b) && strncmp(a, b, stem_length(a)) == 0;
 }
 
-/* A generated picture's scene is its number; a real one of the same name shares it. */
+/* Numbers the scenes: each generated picture has its own, and a real picture of the same name
+ * shares it. */
 static bool find_scenes(struct folders *folders, struct error *error)
 {
     const size_t real = folders->real.count, generated = folders->generated.count;
@@ -114,7 +116,7 @@ static size_t rounded(size_t a, size_t b, size_t c)
     return (a * b + c / 2) / c;
 }
 
-/* Covers width x height, keeping the shape, and cuts the middle out. */
+/* Scales the image to cover width x height without distortion, and crops its centre. */
 static bool cover(struct image *image, size_t width, size_t height, struct error *error)
 {
     struct image middle = {0};

@@ -1,5 +1,5 @@
-/* Pictures of a run: the pairs of its validation data are gone through in order, because the noise
- * of a generator belongs to a pair's number, and those that were chosen are kept. */
+/* Makes the pictures of a run. All pairs of its validation data are computed in order, because the
+ * generator's noise depends on a pair's number, and the chosen ones are stored. */
 #include "base/files/file.h"
 #include "base/memory.h"
 #include "data/loader/data_loader.h"
@@ -36,7 +36,7 @@ static bool check_network(const struct network *network, struct error *error)
         return true;
     return error_set(error, ERROR_INPUT, network->name,
                      "name a run of pix2pix, or give --real and --generated",
-                     network->classes ? "this network tells classes, it makes no pictures"
+                     network->classes ? "this network predicts classes; it makes no pictures"
                                       : "its output is no picture of its input's size");
 }
 
@@ -112,8 +112,8 @@ static bool holds(const struct dataset *dataset, const char *origin)
     return false;
 }
 
-/* A generator may know by heart what it was trained on. Where the training data cannot be opened
- * any more, nothing is known of that. */
+/* Counts the chosen pictures that were in the training data, since a generator may have memorised
+ * them. If the training data cannot be opened, nothing is known about that. */
 static void compare_with_training(struct maker *maker)
 {
     struct study *study = maker->study;
@@ -146,7 +146,7 @@ static bool make_picture(struct maker *maker, size_t index, const struct data_ba
     return true;
 }
 
-static bool tell(const struct maker *maker, size_t made, struct error *error)
+static bool report_progress(const struct maker *maker, size_t made, struct error *error)
 {
     const struct study_run_request *request = maker->request;
     return !request->progress ||
@@ -163,7 +163,7 @@ static bool make_pictures(struct maker *maker, struct data_loader *loader, struc
         for (size_t i = 0; i < maker->study->count; i++) {
             if (maker->study->images[i].source != pair)
                 continue;
-            if (!make_picture(maker, i, &batch, error) || !tell(maker, ++made, error))
+            if (!make_picture(maker, i, &batch, error) || !report_progress(maker, ++made, error))
                 return false;
         }
     }
@@ -181,8 +181,8 @@ static bool go_through_pairs(struct maker *maker, struct error *error)
     return made;
 }
 
-/* The pixels of generated pictures may differ in a bit between two machines, so the weights stand
- * for them. */
+/* Describes the sources and hashes them. Pixels of generated pictures may differ in a bit between
+ * two machines, so the hash covers the weights instead. */
 static void describe(struct maker *maker)
 {
     struct study *study = maker->study;

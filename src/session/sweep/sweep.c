@@ -1,6 +1,9 @@
-/* The life of a cell is told by three files: no cell.json, it waits; a cell.json that names a run,
- * that run's status decides; an error in it, it failed without a run. A lock that is held says that
- * somebody is at it, whatever the files say. */
+/* Reads and writes the state of a sweep's cells.
+ *
+ * The state follows from files: without cell.json the cell waits; a cell.json that names a run has
+ * that run's status; one with an error failed before it had a run. A held lock means that some
+ * process computes the cell, whatever the files contain.
+ */
 #include "session/sweep/sweep.h"
 #include "session/config/config_paths.h"
 
@@ -39,7 +42,7 @@ const char *sweep_state_words(enum sweep_state state)
     return gettext(states[state].words);
 }
 
-/* --- making --- */
+/* --- creating a sweep --- */
 
 static int by_id(const void *a, const void *b)
 {
@@ -59,7 +62,7 @@ static bool refuse_same(const struct sweep_grid *grid, size_t one, size_t other,
                      (one < other ? one : other) + 1, (one < other ? other : one) + 1);
 }
 
-/* A cell is known by its id, so that two with one id would show one's figures for both. */
+/* Refuses two cells with one id, since both would show the figures of one run. */
 static bool check_ids(const struct sweep_grid *grid, const struct sweep_cell *cells, size_t count,
                       struct error *error)
 {
@@ -175,8 +178,8 @@ static bool is_removed(const char *directory)
     return removed;
 }
 
-/* A run that was removed leaves the cell as if it had never been begun; one that cannot be read is
- * not trained again for that. */
+/* Sets the state of a cell from its run. If the run was removed, the cell waits again; if it cannot
+ * be read, the cell is not computed again. */
 static void take_run(struct sweep_cell *cell)
 {
     struct run_outline outline;
@@ -254,7 +257,7 @@ size_t sweep_cell_find(const struct sweep *sweep, const char *id)
     return i;
 }
 
-/* --- what it would take --- */
+/* --- forecasts --- */
 
 void sweep_forecast(struct sweep *sweep, size_t index, size_t share)
 {
@@ -262,7 +265,7 @@ void sweep_forecast(struct sweep *sweep, size_t index, size_t share)
     struct forecast forecast;
     struct error error;
     bool due = sweep_is_due(sweep, index) || cell->state == SWEEP_CANNOT_FIT;
-    if (cell->state == SWEEP_CANNOT_FIT) /* another time there may be more room */
+    if (cell->state == SWEEP_CANNOT_FIT) /* more memory may be free next time */
         cell->state = SWEEP_WAITING;
     if (!forecast_make(&cell->config, &forecast, &error)) {
         if (due) {
@@ -277,7 +280,8 @@ void sweep_forecast(struct sweep *sweep, size_t index, size_t share)
     cell->memory_free = forecast.memory_free;
     if (!due || forecast.memory_free == 0)
         return;
-    if (!forecast.fits || forecast.swaps) /* over night nobody is there to stop it */
+    if (!forecast.fits ||
+        forecast.swaps) /* a swapping run blocks the machine, and sweeps run unattended */
         forecast_refuse(&forecast, cell->config.batch, &cell->reason);
     else if (cell->memory_needed > forecast.memory_free / share)
         error_set(&cell->reason, ERROR_MEMORY, cell->id, _("use fewer jobs"),
@@ -287,7 +291,7 @@ void sweep_forecast(struct sweep *sweep, size_t index, size_t share)
     cell->state = SWEEP_CANNOT_FIT;
 }
 
-/* --- what came out --- */
+/* --- results --- */
 
 static void read_findings(const struct run *run, size_t count, struct sweep_result *result)
 {
@@ -352,15 +356,15 @@ void sweep_read_progress(struct sweep *sweep, size_t index)
         sweep_files_read_progress(sweep->directory, cell);
 }
 
-/* --- working --- */
+/* --- computing cells --- */
 
-/* Settings that make no difference to what a run computes. */
+/* Returns whether a setting does not affect what a run computes. */
 static bool changes_nothing(const char *key)
 {
     return strcmp(key, "threads") == 0 || strncmp(key, "checkpoint", 10) == 0;
 }
 
-/* Whether a run computes what the cell asks for. Sweeps and runs of older versions may have
+/* Returns whether a run computes what the cell asks for. Sweeps and runs of older versions may have
  * relative paths. */
 static bool is_same_work(const struct run_config *cell, const struct run_config *run)
 {

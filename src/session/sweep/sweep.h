@@ -1,14 +1,15 @@
-/* sweep.h: a grid of runs that is worked off, and picked up again after whatever ended it.
+/* sweep.h: a grid of runs that is computed cell by cell, and can be continued after any
+ * interruption.
  *
- * $XDG_STATE_HOME/tinca/sweeps/NAME/ holds
- *   grid.json         what was asked for (sweep_grid.h), replaced when the grid is changed
+ * $XDG_STATE_HOME/tinca/sweeps/NAME/ contains
+ *   grid.json         the grid (sweep_grid.h), replaced when it is changed
  *   ID/cell.json      which run computed the cell, or why its process failed
- *   ID/lock           held while a process works at the cell
- * The runs themselves lie among all others. What a cell's state is follows from these files and
- * from its run's own, so that nothing has to be kept up to date: a cell is done when its run is.
- * Two processes may work at one sweep: a cell belongs to whoever holds its lock.
+ *   ID/lock           locked while a process computes the cell
+ * The runs are in the folder of all runs. A cell's state follows from these files and from those of
+ * its run, so no second copy of the state can become outdated: a cell is done when its run is.
+ * Several processes may work on one sweep; the process that holds a cell's lock computes it.
  *
- * Not thread safe.
+ * Not thread-safe.
  */
 #ifndef TINCA_SESSION_SWEEP_SWEEP_H
 #define TINCA_SESSION_SWEEP_SWEEP_H
@@ -23,25 +24,25 @@
 
 enum sweep_state {
     SWEEP_WAITING,
-    SWEEP_RUNNING,     /* here or in another process */
-    SWEEP_DONE,        /* is never computed again */
-    SWEEP_DIVERGED,    /* the loss stopped being a number: that is its result, and as final */
-    SWEEP_INTERRUPTED, /* was begun, and will be resumed (sweep_unfinished) */
-    SWEEP_FAILED,      /* is tried again only when asked for */
-    SWEEP_CANNOT_FIT,  /* by the forecast and what memory is free: it was not tried */
-    SWEEP_SKIPPED,     /* is no configuration that could work, such as shift in an mlp */
+    SWEEP_RUNNING,     /* in this or another process */
+    SWEEP_DONE,        /* is not computed again */
+    SWEEP_DIVERGED,    /* the loss became NaN or infinite; this result is final */
+    SWEEP_INTERRUPTED, /* will be resumed (sweep_unfinished) */
+    SWEEP_FAILED,      /* is tried again only on request (sweep_reset_cell) */
+    SWEEP_CANNOT_FIT,  /* the memory forecast exceeds the free memory */
+    SWEEP_SKIPPED,     /* the configuration is impossible, such as shift in an mlp */
     SWEEP_STATES
 };
 const char *sweep_state_name(enum sweep_state state);  /* "cannot-fit": for JSON */
 const char *sweep_state_words(enum sweep_state state); /* "cannot fit": translated */
 
-/* What a finished run says; NaN and 0: it does not. */
+/* The result of a finished run. NaN and 0 mean unknown. */
 struct sweep_result {
     bool known;
     double ms_per_image; /* median */
     double loss, loss_caffe, top1;
-    uint64_t memory_bytes;   /* the most that its process held */
-    uint64_t first_negative; /* iteration at which Caffe's mean fell below zero; 0: never */
+    uint64_t memory_bytes;   /* highest resident memory of its process */
+    uint64_t first_negative; /* first iteration with a negative Caffe mean; 0: none */
     uint64_t iterations;
     size_t images, threads;
     double seconds;
@@ -51,78 +52,81 @@ struct sweep_cell {
     char id[SWEEP_ID];
     struct run_config config;
     enum sweep_state state;
-    struct error reason; /* of diverged, failed, cannot fit, skipped */
-    char run[64];        /* the id of its run; "" : none */
+    struct error reason; /* why it diverged, failed, cannot fit or is skipped */
+    char run[64];        /* the ID of its run; "": none */
     struct sweep_result result;
     bool forecast_known;
-    uint64_t memory_needed, memory_free, flops; /* by the forecast; flops of one image */
-    uint64_t iteration, iterations;             /* of a run that is on, as last seen */
+    uint64_t memory_needed, memory_free, flops; /* from the forecast; flops of one image */
+    uint64_t iteration, iterations;             /* of a running cell, when last read */
 };
 
 struct sweep {
     struct sweep_grid grid;
-    char *directory; /* NULL: not kept (yet) */
+    char *directory; /* NULL: not written yet */
     struct sweep_cell *cells;
     size_t count;
 };
 
-/* The folder of all sweeps; owned by the caller. */
+/* Returns the folder of all sweeps, owned by the caller, or NULL. */
 char *sweep_home(struct error *error);
-/* Names of the sweeps that are kept, by name; free each and the array. */
+/* Lists the names of the saved sweeps, sorted. The caller frees each name and the array. */
 bool sweep_list(char ***names, size_t *count, struct error *error);
 
-/* Expands a grid, which it settles and takes over (leaves without axes) when that succeeds. Paths
- * are made absolute, so that the sweep does not depend on the current folder. Nothing is written;
- * states are those of a sweep that nobody has begun. Refuses a grid in which two cells would be the
- * same. */
+/* Creates a sweep from a grid: settles the grid, makes its paths absolute and expands it into
+ * waiting cells. On success the sweep owns the grid's axes. Writes nothing. Refuses a grid in which
+ * two cells are equal. */
 bool sweep_create(struct sweep *sweep, struct sweep_grid *grid, struct error *error);
-/* Makes the sweep's folder and writes grid.json. */
+/* Creates the sweep's folder and writes grid.json. */
 bool sweep_save(struct sweep *sweep, struct error *error);
-/* Finds the folder of an earlier sweep of this name, if there is one, so that states can be read.
- */
+/* Sets the folder of an earlier sweep of this name, if there is one, so that its states can be
+ * read. */
 bool sweep_find(struct sweep *sweep, struct error *error);
-/* An earlier sweep by its name, whose grid it reads. */
+/* Opens an earlier sweep by its name: reads its grid and expands it. */
 bool sweep_open(struct sweep *sweep, const char *name, struct error *error);
-void sweep_free(struct sweep *sweep); /* leaves it {0} */
+void sweep_free(struct sweep *sweep); /* sets it to {0} */
 
-/* Reads the state of a cell from its files. The forecast is kept. */
+/* Reads the state of a cell from its files. Its forecast stays. */
 void sweep_refresh(struct sweep *sweep, size_t index);
-/* The same for whoever holds the cell's lock: somebody else may have computed it just before. */
+/* Reads the state of a cell whose lock this process holds. Call it after sweep_claim, since another
+ * process may have computed the cell just before. */
 void sweep_refresh_claimed(struct sweep *sweep, size_t index);
-/* The result of a cell that is computed, once: reads its whole journal. */
+/* Reads the result of a computed cell from its whole journal, unless it was read before. */
 void sweep_read_result(struct sweep *sweep, size_t index);
-/* How far the run of a cell has come that another process computes. */
+/* Updates the progress of a cell that another process computes. */
 void sweep_read_progress(struct sweep *sweep, size_t index);
 
-/* Where the run of a cell lies that is computed; owned by the caller. */
+/* Returns the folder of a computed cell's run, owned by the caller, or NULL. */
 char *sweep_run_directory(const struct sweep_cell *cell, struct error *error);
 
-/* Makes the forecast of a cell that is to be run, and its state cannot fit or skipped where that
- * is what it says. Milliseconds. `share`: into how many parts free memory is divided. */
+/* Computes the memory forecast of a waiting cell, which takes milliseconds. Sets the state to
+ * SWEEP_CANNOT_FIT if the memory is too small, or SWEEP_SKIPPED if the configuration is impossible.
+ * The cell may use one `share`-th of the free memory. */
 void sweep_forecast(struct sweep *sweep, size_t index, size_t share);
 
-/* Whether a run of it should be started. */
+/* Returns whether the cell is waiting or interrupted, so that a run should be started. */
 bool sweep_is_due(const struct sweep *sweep, size_t index);
-/* Whether its run came to its end, done or diverged: it has figures, and they are final. */
+/* Returns whether the cell's run is done or diverged, so that its figures are final. */
 bool sweep_is_computed(const struct sweep_cell *cell);
-/* Of all cells, how many in each state. */
+/* Counts the cells in each state. */
 void sweep_count(const struct sweep *sweep, size_t counts[SWEEP_STATES]);
-/* How many are computed. */
+/* Returns the number of computed cells. */
 size_t sweep_count_computed(const struct sweep *sweep);
-/* By its id, or by its number from 1 on; sweep->count: there is none. */
+/* Returns the index of a cell, given its id or its number (from 1), or sweep->count if there is
+ * none. */
 size_t sweep_cell_find(const struct sweep *sweep, const char *id);
 
-/* The directory of the interrupted run that a cell can go on with (run_resume); NULL: there is
- * none, or it was set up otherwise. Owned by the caller. */
+/* Returns the folder of the interrupted run that the cell can continue (run_resume), owned by the
+ * caller, or NULL if there is none or its settings differ. */
 char *sweep_unfinished(const struct sweep *sweep, size_t index);
 
-/* Takes the lock of a cell: a descriptor to be closed when its run is over. -1 with an error, of
- * kind ERROR_NONE when another process works at it. */
+/* Locks a cell. Returns a descriptor, which the caller closes when the run is over, or -1 with an
+ * error. The error is of kind ERROR_NONE if another process computes the cell. */
 int sweep_claim(struct sweep *sweep, size_t index, struct error *error);
-/* Writes down which run computes the cell, or (run NULL or "") what went wrong outside a run. */
+/* Records which run computes the cell, or, with `run` NULL or "", the failure before there was a
+ * run. */
 bool sweep_record_run(struct sweep *sweep, size_t index, const char *run,
                       const struct error *failure, struct error *error);
-/* What failed waits again; its run stays among the runs. */
+/* Makes a failed cell wait again. Its run is not removed. */
 bool sweep_reset_cell(struct sweep *sweep, size_t index, struct error *error);
 
 #endif

@@ -1,3 +1,5 @@
+/* Estimates the duration of cells from measured runs. The list of measured runs is small
+ * (hundreds), so each estimate searches all of it for the most similar one. */
 #include "session/sweep/sweep_estimate.h"
 
 #include "base/files/file.h"
@@ -19,16 +21,16 @@ void sweep_estimate_free(struct sweep_estimate *estimate)
     *estimate = (struct sweep_estimate){0};
 }
 
-/* --- learning --- */
+/* --- adding measured runs --- */
 
-/* Shrunk or widened networks have FLOPs of their own. */
+/* Returns whether the network has its standard width: others have different FLOPs. */
 static bool is_plain(const struct run_config *config)
 {
     return config->width_rate == 0 && config->block_rate == 0 && !config->widths[0];
 }
 
-static bool learn(struct sweep_estimate *estimate, const struct run_config *config,
-                  const struct sweep_measured *figures, struct error *error)
+static bool add_measured(struct sweep_estimate *estimate, const struct run_config *config,
+                         const struct sweep_measured *figures, struct error *error)
 {
     if (!memory_grow(&estimate->measured, &estimate->capacity, estimate->count + 1,
                      sizeof *estimate->measured, "an estimate", error))
@@ -55,11 +57,11 @@ bool sweep_estimate_add_cell(struct sweep_estimate *estimate, const struct sweep
     const struct sweep_measured figures = {.flops = (double)cell->flops,
                                            .seconds_per_image = result->seconds / images,
                                            .images = (double)result->images};
-    return learn(estimate, &cell->config, &figures, error);
+    return add_measured(estimate, &cell->config, &figures, error);
 }
 
-/* FLOPs of a kept run's network: those of a run of the same one, or by a forecast, which takes
- * longer. */
+/* Returns the FLOPs of a run's network: those of a known run of the same network, or else computed
+ * by a forecast, which is slower. */
 static double flops_of(const struct sweep_estimate *estimate, const struct run_config *config)
 {
     struct forecast forecast;
@@ -84,7 +86,7 @@ bool sweep_estimate_add_run(struct sweep_estimate *estimate, const char *directo
     const struct sweep_measured figures = {.flops = flops_of(estimate, &outline.config),
                                            .seconds_per_image = now->elapsed_seconds / images,
                                            .images = now->epoch > 0 ? images / now->epoch : 0};
-    return learn(estimate, &outline.config, &figures, error);
+    return add_measured(estimate, &outline.config, &figures, error);
 }
 
 bool sweep_estimate_add_runs(struct sweep_estimate *estimate, size_t limit, struct error *error)
@@ -105,9 +107,10 @@ bool sweep_estimate_add_runs(struct sweep_estimate *estimate, size_t limit, stru
     return added;
 }
 
-/* --- telling --- */
+/* --- estimating --- */
 
-/* How unlike a cell a measured one is; infinite: it says nothing about it. */
+/* Returns how much a measured run differs from a cell, or infinity if the two cannot be
+ * compared. */
 static double distance(const struct sweep_measured *measured, const struct sweep_cell *cell)
 {
     const struct run_config *config = &cell->config;
@@ -122,7 +125,7 @@ static double distance(const struct sweep_measured *measured, const struct sweep
     return unlike + fabs(log2((double)measured->batch / (double)config->batch));
 }
 
-/* Images of an epoch of this data; 0: not known. */
+/* Returns the number of images in an epoch of this data, or 0 if unknown. */
 static double images_of(const struct sweep_estimate *estimate, const char *data)
 {
     for (size_t i = estimate->count; i-- > 0;)
@@ -146,7 +149,7 @@ double sweep_estimate_cell(const struct sweep_estimate *estimate, const struct s
     double least = (double)INFINITY, images = images_in_all(estimate, &cell->config);
     for (size_t i = 0; i < estimate->count; i++) {
         double unlike = distance(&estimate->measured[i], cell);
-        if (unlike <= least && isfinite(unlike)) { /* the latest of several */
+        if (unlike <= least && isfinite(unlike)) { /* the latest of equally similar ones */
             best = &estimate->measured[i];
             least = unlike;
         }
@@ -184,8 +187,8 @@ char *sweep_time_text(const struct sweep_time *time, size_t jobs, char *text, si
         snprintf(text, size, "%s", _("not known yet"));
     else if (time->unknown > 0)
         snprintf(text, size,
-                 ngettext("about %s, and %zu cell that cannot be told yet",
-                          "about %s, and %zu cells that cannot be told yet", time->unknown),
+                 ngettext("about %s, and %zu cell that cannot be estimated yet",
+                          "about %s, and %zu cells that cannot be estimated yet", time->unknown),
                  duration, time->unknown);
     else
         snprintf(text, size, _("about %s"), duration);

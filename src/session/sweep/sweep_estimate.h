@@ -1,10 +1,9 @@
-/* sweep_estimate.h: how long the rest of a sweep will take, from what has run.
+/* sweep_estimate.h: estimates how long the rest of a sweep takes, from measured runs.
  *
- * A cell that has not run is taken to need, for an image, what the most similar measured one
- * needed, times the ratio of their FLOPs: on the same device; rather of the same network and
- * technique; then of the nearest batch, on a logarithmic scale. It is an estimate, and is to be
- * called so. Kept runs of other sweeps and of tinca train count as well, where they ran with as
- * many threads.
+ * The time per image of a cell is that of the most similar measured run, times the ratio of their
+ * FLOPs. Similar means: on the same device, then with the same network and technique, then with the
+ * nearest batch on a logarithmic scale. Runs of other sweeps and of tinca train count as well if
+ * they used as many threads. Views must present the result as an estimate.
  */
 #ifndef TINCA_SESSION_SWEEP_SWEEP_ESTIMATE_H
 #define TINCA_SESSION_SWEEP_SWEEP_ESTIMATE_H
@@ -14,11 +13,11 @@
 
 struct sweep_measured {
     char network[64], device[DEVICE_NAME_SIZE], data[128];
-    size_t technique, batch, threads; /* threads 0: all cores */
-    bool plain;                       /* neither shrunk nor widened */
-    double flops;                     /* of one image; 0: not known */
+    size_t technique, batch, threads; /* threads: 0 means all cores */
+    bool plain;                       /* of standard width */
+    double flops;                     /* for one image; 0: unknown */
     double seconds_per_image;
-    double images; /* in an epoch of its data; 0: not known */
+    double images; /* in an epoch of its data; 0: unknown */
 };
 
 struct sweep_estimate {
@@ -26,31 +25,33 @@ struct sweep_estimate {
     size_t count, capacity;
 };
 
-void sweep_estimate_free(struct sweep_estimate *estimate); /* starts as, and becomes, {0} */
+void sweep_estimate_free(struct sweep_estimate *estimate); /* starts as {0}, and is {0} again */
 
-/* Learns from a finished cell whose result is known. */
+/* Adds the time of a finished cell whose result was read. */
 bool sweep_estimate_add_cell(struct sweep_estimate *estimate, const struct sweep_cell *cell,
                              struct error *error);
-/* Learns from a kept run by its folder; one that is not over, or cannot be read, tells nothing. */
+/* Adds the time of the run in a folder; ignores one that is not finished or cannot be read. */
 bool sweep_estimate_add_run(struct sweep_estimate *estimate, const char *directory,
                             struct error *error);
-/* Learns from the newest kept runs, at most `limit` of them. */
+/* Adds the times of the newest saved runs, at most `limit` of them. */
 bool sweep_estimate_add_runs(struct sweep_estimate *estimate, size_t limit, struct error *error);
 
-/* Seconds that a cell would take whose forecast is known; negative: nothing like it was measured.
- */
+/* Returns the estimated seconds of a cell whose forecast is known, or a negative number if no
+ * similar run was measured. */
 double sweep_estimate_cell(const struct sweep_estimate *estimate, const struct sweep_cell *cell);
 
-/* Of all cells that are due, and of those that are on what is left. */
+/* The remaining time of all waiting and running cells. */
 struct sweep_time {
-    double seconds;        /* in all, one after the other */
-    size_t known, unknown; /* cells that it counts, and those it cannot tell */
+    double seconds;        /* the sum, as if they ran one after the other */
+    size_t known, unknown; /* cells with and without an estimate */
 };
+
+/* Returns the time that the waiting and running cells still need. */
 struct sweep_time sweep_estimate_left(const struct sweep_estimate *estimate,
                                       const struct sweep *sweep);
 
-/* "about 3:07 min", "about 3:07 min, and 4 cells that cannot be told yet", "not known yet". `jobs`
- * divide the time. Returns `text`. */
+/* Writes "about 3:07 min", "about 3:07 min, and 4 cells that cannot be estimated yet" or "not known
+ * yet", for `jobs` cells at a time. Returns `text`. */
 char *sweep_time_text(const struct sweep_time *time, size_t jobs, char *text, size_t size);
 
 #endif

@@ -1,4 +1,5 @@
-/* Every file is replaced whole. A cell's folder is locked as the folder of a run is. */
+/* Reads and writes the files of a sweep's folder. Every file is replaced as a whole, because
+ * several processes may work on one sweep. A cell's folder is locked like the folder of a run. */
 #include "session/sweep/sweep_files.h"
 
 #include "base/files/file.h"
@@ -45,7 +46,7 @@ char *sweep_files_directory(const char *name, struct error *error)
     return NULL;
 }
 
-/* "directory/id/file"; `file` may be NULL. */
+/* Returns "directory/id/file", or "directory/id" with `file` NULL. */
 static char *cell_path(const char *directory, const char *id, const char *file)
 {
     char *folder = file_join(directory, id);
@@ -73,7 +74,7 @@ bool sweep_list(char ***names, size_t *count, struct error *error)
 {
     size_t capacity = 0;
     char *home = sweep_home(error);
-    DIR *directory = home ? opendir(home) : NULL; /* none: there is no sweep yet */
+    DIR *directory = home ? opendir(home) : NULL; /* NULL: there is no sweep yet */
     bool listed = home;
     *names = NULL;
     *count = 0;
@@ -95,7 +96,7 @@ bool sweep_list(char ***names, size_t *count, struct error *error)
 
 /* --- grid.json --- */
 
-/* Whether the file holds this and nothing else. */
+/* Returns whether the file holds exactly this text. */
 static bool holds_text(const char *path, const char *text)
 {
     size_t size;
@@ -133,7 +134,7 @@ static bool refuse_name(const char *name, struct error *error)
                   _("there are no sweeps yet"));
     else
         error_set(error, ERROR_USAGE, name, _("tinca sweep --list names them"),
-                  _("there is no sweep of this name; one that is kept is %s"), names[count - 1]);
+                  _("there is no sweep of this name; an existing one is %s"), names[count - 1]);
     for (size_t i = 0; i < count; i++)
         free(names[i]);
     free(names);
@@ -179,7 +180,7 @@ void sweep_files_read_cell(const char *directory, struct sweep_cell *cell)
     if (path && file_exists(path) && json_read_file(&document, path, CELL_LIMIT, NULL)) {
         read_text(document.root, "run", cell->run, sizeof cell->run);
         if (strchr(cell->run, '/') ||
-            cell->run[0] == '.') /* it is to be one of the runs that are kept */
+            cell->run[0] == '.') /* only names of runs in the state folder are valid */
             cell->run[0] = '\0';
         read_failure(json_member(document.root, "error"), &cell->reason);
         json_document_free(&document);
@@ -233,7 +234,7 @@ int sweep_files_claim(const char *directory, const char *id, struct error *error
     else if (file_make_directories(folder, error))
         lock = run_directory_lock(folder, error);
     if (lock < 0 && folder && error->kind == ERROR_USAGE)
-        *error = (struct error){0}; /* held: another process works at the cell */
+        *error = (struct error){0}; /* the lock is held: another process computes the cell */
     free(folder);
     return lock;
 }
@@ -248,7 +249,7 @@ char *sweep_files_run(const char *run)
     return directory;
 }
 
-/* The last whole line of a journal that is an iteration. */
+/* Sets the cell's progress from the last complete line of a journal that is an iteration. */
 static void read_tail(const char *path, struct sweep_cell *cell)
 {
     char tail[TAIL + 1];
@@ -278,7 +279,7 @@ static bool take_start(void *context, const struct json *line, struct error *err
     (void)error;
     if (member && json_count(member, &iterations))
         cell->iterations = iterations;
-    return false; /* it is the first line */
+    return false; /* there is no earlier line */
 }
 
 void sweep_files_read_progress(const char *directory, struct sweep_cell *cell)

@@ -1,6 +1,9 @@
-/* Values are parsed by config_set when they come in and kept as config_get prints them, so that
- * 0.10 and 0.1 are one value. Axes are kept in the order in which they turn, which is what makes
- * the order of the cells a property of the grid and not of how it was written down. */
+/* Builds the grid of a sweep and expands it into configurations.
+ *
+ * Values are parsed by config_set and stored as config_get prints them, so that 0.10 and 0.1 are
+ * one value. Axes are stored in the order in which they vary. So the order of the cells depends on
+ * the grid alone, not on how it was written down.
+ */
 #include "session/sweep/sweep_grid.h"
 
 #include "base/files/file.h"
@@ -47,7 +50,7 @@ void sweep_grid_free(struct sweep_grid *grid)
 
 /* --- axes --- */
 
-/* "networks": the key of its field. */
+/* Returns the key of the setting that a name such as "networks" stands for. */
 static const char *key_of(const char *name)
 {
     static const char *const plurals[][2] = {{"networks", "network"},
@@ -74,7 +77,7 @@ bool sweep_grid_varies(const struct sweep_grid *grid, const char *key)
     return axis && axis->count > 1;
 }
 
-/* Where an axis stands: the lower, the slower. */
+/* Returns the position of an axis in the order of variation: 0 varies slowest. */
 static size_t rank(const struct config_field *field)
 {
     static const char *const first[] = {"network", "technique"};
@@ -144,7 +147,7 @@ static bool add_value(struct sweep_grid *grid, const struct config_field *field,
     return copy;
 }
 
-/* Adds the powers of two from the first number on. */
+/* Adds the powers of two from the first number to the last. */
 static bool add_powers(struct sweep_grid *grid, const struct config_field *field, size_t low,
                        size_t high, struct error *error)
 {
@@ -170,15 +173,16 @@ static bool add_numbers(struct sweep_grid *grid, const struct config_field *fiel
     return added;
 }
 
-/* Refuses a range of a setting that takes other numbers than whole ones: its step is not said. */
+/* Refuses a range for a setting that is not a whole number, since its step is unknown. */
 static bool refuse_range(const char *value, struct error *error)
 {
     return error_set(error, ERROR_USAGE, value, _("list the values, as in lr=0.1,0.01,0.001"),
                      _("ranges are for whole numbers, such as seed=1..5"));
 }
 
-/* "1..512": of batches the powers of two from the first number on, of other counts each whole
- * number. False: it is none; *done tells whether its values could be added. */
+/* Adds the values of a range such as "1..512": powers of two for batches, each whole number for
+ * other counts. Returns false if `value` is no range; *done is set to whether its values could be
+ * added. */
 static bool add_range(struct sweep_grid *grid, const struct config_field *field, const char *value,
                       bool *done, struct error *error)
 {
@@ -246,8 +250,8 @@ bool sweep_grid_make_absolute(struct sweep_grid *grid, struct error *error)
     return made;
 }
 
-/* The end of a value, where the next one begins; in `cuda:0,1` numbers go on with the cards before
- * them. */
+/* Returns the end of a value in a list. In `cuda:0,1` the numbers belong to the device before them.
+ */
 static char *end_of_value(char *value, const char *key, char separator)
 {
     char *end = strchr(value, separator);
@@ -285,7 +289,7 @@ bool sweep_grid_vary_setting(struct sweep_grid *grid, const char *setting, struc
     return sweep_grid_vary(grid, key, equals + 1, error);
 }
 
-/* --- a study's grid --- */
+/* --- grids of the studies --- */
 
 static bool vary_unless_there(struct sweep_grid *grid, const char *key, const char *values,
                               struct error *error)
@@ -323,9 +327,9 @@ bool sweep_grid_apply(struct sweep_grid *grid, const char *preset, struct error 
            vary_unless_there(grid, "batch", found->batches, error) && add_devices(grid, error);
 }
 
-/* --- settling --- */
+/* --- completing the grid --- */
 
-/* What `text` has that a file name should not have becomes '_'. */
+/* Replaces characters that do not belong in a file name by '_'. */
 static void clean(char *text)
 {
     for (; *text; text++)
@@ -413,15 +417,16 @@ size_t sweep_grid_devices(const struct sweep_grid *grid)
     return grid->axes[grid->axis_count - 2].count;
 }
 
-/* What changes nothing in what a run computes; how fast it does is asked where threads vary. */
+/* Returns whether a setting is left out of the hash because it does not change what a run computes.
+ * The number of threads counts if the grid varies it. */
 static bool is_left_out(const struct run_config *config, const char *key, bool with_threads)
 {
     return (config->has_iterations && strcmp(key, "epochs") == 0) ||
            (!with_threads && strcmp(key, "threads") == 0);
 }
 
-/* FNV-1a (Fowler, Noll, Vo) over what differs from the defaults: a setting that a later version
- * adds changes no id as long as it has its default. */
+/* Returns the FNV-1a hash (Fowler, Noll, Vo) of the settings that differ from the defaults. So a
+ * setting added by a later version changes no id as long as it has its default. */
 static uint32_t hash_config(const struct run_config *config, bool with_threads)
 {
     struct run_config defaults;
@@ -465,7 +470,8 @@ bool sweep_grid_cell(const struct sweep_grid *grid, size_t index, struct run_con
     return true;
 }
 
-/* "resnet20", "mine" of "nets/mine.json"; its length. */
+/* Writes the short name of a network, "resnet20", or "mine" for "nets/mine.json". Returns its
+ * length. */
 static size_t write_network(const char *network, char *text, size_t size)
 {
     const char *name = file_base_name(network), *ending = strstr(name, ".json");

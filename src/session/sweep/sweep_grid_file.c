@@ -1,4 +1,5 @@
-/* A grid as JSON. What is written can be read again, and is what a person would write by hand. */
+/* Reads and writes a grid as JSON. The written file can be read back, and looks like one written by
+ * hand. */
 #include "session/sweep/sweep_grid.h"
 
 #include "base/files/file.h"
@@ -19,7 +20,7 @@ static bool fail_at(const struct json_document *document, const struct json *val
                      _("line %zu: \"%s\": %s"), json_line(document, value), key, why);
 }
 
-/* A value as config_set reads it. */
+/* Writes a JSON scalar as the text that config_set parses. */
 static bool scalar_text(const struct json *value, char *text, size_t size)
 {
     double number;
@@ -31,7 +32,8 @@ static bool scalar_text(const struct json *value, char *text, size_t size)
     return json_number(value, &number) && snprintf(text, size, "%.17g", number) > 0;
 }
 
-/* One value of a setting: an axis where it is an element of an array. */
+/* Adds one value of a setting: to an axis if it is an element of an array, else to the base
+ * configuration. */
 static bool read_value(struct sweep_grid *grid, const struct json_document *document,
                        const struct json *value, const char *key, bool axis, struct error *error)
 {
@@ -45,8 +47,8 @@ static bool read_value(struct sweep_grid *grid, const struct json_document *docu
     return fail_at(document, value, key, why, error);
 }
 
-static bool read_own(struct sweep_grid *grid, const struct json_document *document,
-                     const struct json *member, struct error *error)
+static bool read_grid_member(struct sweep_grid *grid, const struct json_document *document,
+                             const struct json *member, struct error *error)
 {
     const char *key = json_key(member), *text = json_string(member);
     if (!text)
@@ -58,7 +60,7 @@ static bool read_own(struct sweep_grid *grid, const struct json_document *docume
     return true;
 }
 
-static bool is_own(const char *key)
+static bool is_grid_member(const char *key)
 {
     return strcmp(key, "name") == 0 || strcmp(key, "format") == 0 || strcmp(key, "grid") == 0;
 }
@@ -67,11 +69,11 @@ static bool read_member(struct sweep_grid *grid, const struct json_document *doc
                         const struct json *member, struct error *error)
 {
     const char *key = json_key(member);
-    if (is_own(key))
-        return read_own(grid, document, member, error);
+    if (is_grid_member(key))
+        return read_grid_member(grid, document, member, error);
     if (strcmp(key, "version") == 0)
         return true;
-    if (!json_is_array(member)) /* "networks": "lenet" is a list of one */
+    if (!json_is_array(member)) /* "networks": "lenet" is a list with one element */
         return read_value(grid, document, member, key, !config_find(key), error);
     if (json_length(member) == 0)
         return fail_at(document, member, key, _("a value at least was expected"), error);
@@ -81,7 +83,8 @@ static bool read_member(struct sweep_grid *grid, const struct json_document *doc
     return true;
 }
 
-/* The study's grid fills what the file leaves open, wherever it is named. */
+/* Reads all members. The study's grid is applied last, wherever it is named, because it fills what
+ * the file leaves open. */
 static bool read_tree(struct sweep_grid *grid, const struct json_document *document,
                       struct error *error)
 {
@@ -146,7 +149,7 @@ static bool add_axis(struct json *root, const struct sweep_axis *axis)
     return added;
 }
 
-/* What the base was asked for, and is no axis. The preset fills in the rest again. */
+/* Adds the settings of the base configuration that are no axes and no part of the preset. */
 static bool add_base(struct json *root, const struct sweep_grid *grid)
 {
     char value[1024];

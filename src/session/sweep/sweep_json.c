@@ -1,4 +1,5 @@
-/* A sweep's results as one document: every cell with what varies, its state and its figures. */
+/* Writes the results of a sweep as one JSON document: for every cell the varying settings, the
+ * state and the figures. */
 #include "session/sweep/sweep_table.h"
 
 #include <math.h>
@@ -23,7 +24,7 @@ static bool add_reason(struct json *object, const struct error *reason)
                : json_add_string(object, "reason", error_format(reason, text, sizeof text));
 }
 
-/* 0 means that it is not known, which JSON says as null. */
+/* Adds a count, or null if it is not known. */
 static bool add_known(struct json *object, const char *key, uint64_t value, bool known)
 {
     return known ? json_add_count(object, key, value) : json_add_null(object, key);
@@ -91,7 +92,7 @@ static bool add_speedups(struct json *list, const struct sweep *sweep)
     return added;
 }
 
-/* --- the whole --- */
+/* --- the document --- */
 
 static bool add_counts(struct json *object, const struct sweep *sweep)
 {

@@ -1,5 +1,5 @@
-/* Tables are gathered as cells of text first, so that one code lays them out in columns and another
- * as Markdown. */
+/* Writes the tables of a sweep. Each table is first collected as cells of text; then one function
+ * lays it out in columns and another as Markdown. */
 #include "session/sweep/sweep_table.h"
 
 #include "base/escape/markdown.h"
@@ -210,7 +210,7 @@ static void write_measure(const struct sweep *sweep, enum sweep_measure measure,
     layout_end(&layout);
 }
 
-/* Adds the row of a pair when a factor of it is known. */
+/* Adds the row of a pair of devices if at least one of its factors is known. */
 static void add_speedups(struct layout *layout, size_t slow, size_t fast)
 {
     char(*cells)[CELL_TEXT] = &layout->cells[layout->rows * layout->columns];

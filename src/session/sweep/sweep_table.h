@@ -1,7 +1,7 @@
-/* sweep_table.h: what a sweep came to: the studies' tables and one JSON document.
+/* sweep_table.h: the results of a sweep as the studies' tables and as one JSON document.
  *
- * A table's rows are what varies besides the batch, its columns the batches. What a cell has no
- * figure for says why in a word: it waits, failed, cannot fit.
+ * A table has a row for each combination of settings other than the batch, and a column for each
+ * batch. A cell without a figure shows its state: waiting, failed, cannot fit.
  */
 #ifndef TINCA_SESSION_SWEEP_SWEEP_TABLE_H
 #define TINCA_SESSION_SWEEP_SWEEP_TABLE_H
@@ -12,33 +12,34 @@
 
 enum sweep_measure {
     SWEEP_MS_PER_IMAGE,
-    SWEEP_MEMORY,         /* the most that was measured; before a run its forecast has its own */
+    SWEEP_MEMORY,         /* highest measured; the forecast is SWEEP_FORECAST */
     SWEEP_LOSS,           /* of the last iteration */
-    SWEEP_FIRST_NEGATIVE, /* iteration at which Caffe's running mean fell below zero */
+    SWEEP_FIRST_NEGATIVE, /* first iteration with a negative Caffe mean */
     SWEEP_TOP1,
-    SWEEP_FORECAST, /* of memory, before anything has run */
+    SWEEP_FORECAST, /* memory forecast, known before the run */
     SWEEP_MEASURES
 };
 const char *sweep_measure_title(enum sweep_measure measure); /* translated */
 
-/* The figure as a number; NaN: there is none. */
+/* Returns a figure of the cell, or NaN if there is none. */
 double sweep_cell_value(const struct sweep_cell *cell, enum sweep_measure measure);
-/* The figure as text, or the word for its state. Returns `text`. */
+/* Writes the figure, or the word for the cell's state. Returns `text`. */
 char *sweep_cell_text(const struct sweep_cell *cell, enum sweep_measure measure, char *text,
                       size_t size);
 
-/* Why a cell diverged, failed, cannot fit or was skipped, and what to do. Returns `text`. */
+/* Writes why a cell diverged, failed, cannot fit or was skipped, and what to do. Returns `text`. */
 char *sweep_reason_text(const struct sweep_cell *cell, char *text, size_t size);
 
-/* Appends the tables for which there is a figure: of one measure each, then the speed-up of every
- * pair of devices, then what diverged, and what failed, cannot fit or was skipped, and why. */
+/* Appends one table for each measure that has figures, then the speed-up of every pair of devices,
+ * then the list of cells that diverged, failed, cannot fit or were skipped, with reasons. */
 void sweep_write_tables(const struct sweep *sweep, bool markdown, struct text *text);
 
-/* How often faster the cell of the second device is than that of the first; NaN: not known. The
- * rows differ in nothing but the device. */
+/* Returns the speed-up of the second row's device over the first row's in a column, or NaN if
+ * unknown. The rows must differ in the device only. */
 double sweep_speedup(const struct sweep *sweep, size_t slow_row, size_t fast_row, size_t column);
 
-/* {"format": "tinca-sweep-results", ...}; NULL: out of memory. `estimate` may be NULL. */
+/* Returns {"format": "tinca-sweep-results", ...}, owned by the caller, or NULL if memory runs out.
+ * `estimate` may be NULL. */
 struct json *sweep_to_json(const struct sweep *sweep, const struct sweep_estimate *estimate);
 
 #endif

@@ -121,8 +121,7 @@ void run_actions_clone(struct app *app, size_t index)
     app_form_changed(app);
     app_show(app, SCREEN_SETUP);
     if (entry->imported[0])
-        app_say(app, ROLE_GOOD,
-                _("These settings are from the log of run %s; choose the rest."),
+        app_say(app, ROLE_GOOD, _("These settings are from the log of run %s; choose the rest."),
                 runs_display_name(entry));
     else
         app_say(app, ROLE_GOOD, _("The form holds all settings of run %s: r runs them."),

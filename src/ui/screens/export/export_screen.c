@@ -6,6 +6,7 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/compare/report.h"
 #include "ui/app/exporting.h"
 #include "ui/app/run_actions.h"
 #include "ui/app/run_cells.h"
@@ -25,6 +26,8 @@ static const struct {
     [EXPORT_JSON] = {".json", N_("JSON: everything, a session file")},
     [EXPORT_CSV] = {"", N_("CSV: the studies' two files, into a folder")},
     [EXPORT_PNG] = {".png", N_("PNG: a picture of the curves")},
+    [EXPORT_SVG] = {".svg", N_("SVG: the curves as a vector graphic")},
+    [EXPORT_PDF] = {".pdf", N_("PDF: the curves as a figure for a paper")},
     [EXPORT_REPORT] = {".md", N_("Markdown: a report")},
     [EXPORT_REPORT_PICTURE] = {".md", N_("Markdown: a report and its picture")},
 };
@@ -181,8 +184,12 @@ static void answer_export(struct app *app, size_t choice)
     if (!dialog_may_write(dialog, replaces(export_state(app)->format, dialog->edit.text)))
         return;
     struct export_item *items = collect_items(app, scope, &count, &error);
-    if (items && export_job_start(&app->shared.export, export_state(app)->format, items, count,
-                                  dialog->edit.text, &error))
+    const struct export_request request = {.format = export_state(app)->format,
+                                           .items = items,
+                                           .count = count,
+                                           .path = dialog->edit.text,
+                                           .write_report = report_write};
+    if (items && export_job_start(&app->shared.export, &request, &error))
         app_say(app, ROLE_TEXT, _("Writing %s ..."), app->shared.export.path);
     else
         exporting_reopen_dialog(app, &error);

@@ -103,8 +103,9 @@ static bool start_csv(struct app *app, const char *path, struct error *error)
     if (listed && count == 0)
         listed = error_set(error, ERROR_USAGE, sweep->grid.name, _("start it with r"),
                            _("no cell of it is computed yet"));
-    bool started =
-        listed && export_job_start(&app->shared.export, EXPORT_CSV, items, count, path, error);
+    const struct export_request request = {
+        .format = EXPORT_CSV, .items = items, .count = count, .path = path};
+    bool started = listed && export_job_start(&app->shared.export, &request, error);
     free(items);
     return started;
 }

@@ -1,0 +1,287 @@
+/* Reads the rows of the comparison for the advice. An unknown answer adds a gap: the missing
+ * measurement and the command that makes it. Every row that decides something also adds a sentence
+ * with its figures, so that the user can check the advice against the table. */
+#include "session/compare/advise_evidence.h"
+
+#include "base/escape/shell.h"
+#include "base/language.h"
+#include "session/config/train_command.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const double mega = 1e6;
+
+/* --- notes --- */
+
+void advise_note(struct advise_inquiry *inquiry, const char *format, ...)
+{
+    struct advice *advice = inquiry->advice;
+    va_list arguments;
+    if (advice->step_count == ADVISE_STEPS)
+        return;
+    char *step = advice->steps[advice->step_count];
+    va_start(arguments, format);
+    vsnprintf(step, sizeof advice->steps[0], gettext(format), arguments);
+    va_end(arguments);
+    for (size_t i = 0; i < advice->step_count; i++)
+        if (strcmp(advice->steps[i], step) == 0)
+            return; /* the sentence is already there */
+    advice->step_count++;
+}
+
+/* Adds a gap, which the caller completes. Returns NULL if the gap is already there or the list is
+ * full. */
+static struct advise_gap *note_gap(struct advise_inquiry *inquiry, const char *what,
+                                   const char *command)
+{
+    struct advice *advice = inquiry->advice;
+    for (size_t i = 0; i < advice->gap_count; i++)
+        if (strcmp(advice->gaps[i].command, command) == 0)
+            return NULL;
+    if (advice->gap_count == ADVISE_GAPS)
+        return NULL;
+    struct advise_gap *gap = &advice->gaps[advice->gap_count++];
+    *gap = (struct advise_gap){.technique = "none"};
+    snprintf(gap->what, sizeof gap->what, "%s", what);
+    /* a truncated command would do something else */
+    snprintf(gap->command, sizeof gap->command, "%s",
+             strlen(command) < sizeof gap->command ? command : "");
+    return gap;
+}
+
+void advise_note_question(struct advise_inquiry *inquiry, enum advise_question question,
+                          const char *technique, enum advise_reply answer)
+{
+    struct advice *advice = inquiry->advice;
+    if (advice->path_count < ADVISE_PATH)
+        advice->path[advice->path_count++] = (struct advise_decision){
+            question, technique, answer, question == ADVISE_POWERFUL && advice->assumed};
+}
+
+static void note_row(struct advise_inquiry *inquiry, size_t row)
+{
+    struct advice *advice = inquiry->advice;
+    for (size_t i = 0; i < advice->row_count; i++)
+        if (advice->rows[i] == row)
+            return;
+    if (advice->row_count < ADVISE_ROWS)
+        advice->rows[advice->row_count++] = row;
+}
+
+/* --- rows --- */
+
+const struct compare_row *advise_row(const struct advise_inquiry *inquiry, size_t row)
+{
+    return &inquiry->table->rows[row];
+}
+
+bool advise_concerns(const struct compare_row *row, const struct advice *advice)
+{
+    return row->run && strcmp(row->base, advice->network) == 0;
+}
+
+size_t advise_find_row(const struct advise_inquiry *inquiry, const char *technique)
+{
+    size_t found = ADVISE_NO_ROW;
+    for (size_t i = 0; i < inquiry->table->count; i++) {
+        const struct compare_row *row = advise_row(inquiry, i);
+        if (!advise_concerns(row, inquiry->advice) || strcmp(row->technique, technique) != 0 ||
+            strcmp(row->data, inquiry->advice->data) != 0 || row->model_bytes == 0)
+            continue;
+        if (found == ADVISE_NO_ROW || !(row->top1 < advise_row(inquiry, found)->top1))
+            found = i;
+    }
+    return found;
+}
+
+const struct measurement *advise_time(const struct advise_inquiry *inquiry, size_t row)
+{
+    return measurements_find(&advise_row(inquiry, row)->ms, inquiry->advice->device);
+}
+
+/* --- gaps --- */
+
+void advise_note_untrained(struct advise_inquiry *inquiry, const char *technique)
+{
+    const struct advice *advice = inquiry->advice;
+    const struct run *like = NULL;
+    struct text command = {0};
+    char what[160];
+    for (size_t i = 0; i < inquiry->table->count; i++)
+        if (advise_concerns(advise_row(inquiry, i), advice) &&
+            (!like || strcmp(advise_row(inquiry, i)->technique, "none") == 0))
+            like = advise_row(inquiry, i)->run;
+    const struct run_config *config = like ? run_config(like) : NULL;
+    bool plain = strcmp(technique, "none") == 0;
+    if (config) {
+        bool path = strchr(config->network, '/') != NULL;
+        train_command_append(&command, config, path ? config->network : advice->network, technique);
+    } else {
+        char network[160];
+        snprintf(network, sizeof network, "%s%s%s", advice->network, plain ? "" : "-",
+                 plain ? "" : technique);
+        text_append(&command, "tinca train ");
+        shell_word_append(&command, network);
+        text_append(&command, " --data SPEC --validate SPEC");
+    }
+    snprintf(what, sizeof what, _("%.64s%s%s is not trained (then: tinca measure RUN --device %s)"),
+             advice->network, plain ? "" : "-", plain ? "" : technique, advice->device);
+    struct advise_gap *gap = note_gap(inquiry, what, command.data ? command.data : "");
+    if (gap) {
+        gap->training = true;
+        gap->technique = technique;
+        gap->run = like;
+    }
+    text_free(&command);
+}
+
+enum figure { FIGURE_MS, FIGURE_COMPARABLE_MS, FIGURE_ACCURACY };
+
+static void note_unmeasured(struct advise_inquiry *inquiry, size_t row, enum figure figure)
+{
+    static const char *const figures[] = {
+        [FIGURE_MS] = N_("ms of %s on %s"),
+        [FIGURE_COMPARABLE_MS] = N_("comparable ms of %s on %s"),
+        [FIGURE_ACCURACY] = N_("accuracy of %s on %s"),
+    };
+    char command[1024], text[160];
+    compare_measure_command(inquiry->table, row, inquiry->advice->device, command, sizeof command);
+    snprintf(text, sizeof text, gettext(figures[figure]), advise_row(inquiry, row)->network,
+             inquiry->advice->device);
+    struct advise_gap *gap = note_gap(inquiry, text, command);
+    if (gap) {
+        gap->run = advise_row(inquiry, row)->run;
+        gap->threads = compare_threads(inquiry->table, inquiry->advice->device);
+    }
+}
+
+/* --- requirements --- */
+
+/* Returns ADVISE_YES if the mean time and its whole confidence interval are within the limit. */
+static enum advise_reply is_within_limit(struct advise_inquiry *inquiry, size_t row)
+{
+    double limit = inquiry->request->limit_ms;
+    const struct measurement *time = advise_time(inquiry, row);
+    if (!time) {
+        note_unmeasured(inquiry, row, FIGURE_MS);
+        return ADVISE_UNKNOWN;
+    }
+    const struct statistics *ms = &time->ms_per_image;
+    bool within = ms->mean + (isfinite(ms->ci95) ? ms->ci95 : 0) <= limit;
+    note_row(inquiry, row);
+    advise_note(inquiry,
+                within ? N_("%s takes %.4g +- %s ms on %s: within the limit of %.4g ms.")
+                       : N_("%s takes %.4g +- %s ms on %s: not within the limit of %.4g ms."),
+                advise_row(inquiry, row)->network, ms->mean, STATISTICS_SPREAD(ms->ci95),
+                time->device, limit);
+    return within ? ADVISE_YES : ADVISE_NO;
+}
+
+/* Returns true if this row and the plain one have comparable times on the device; else adds a gap.
+ */
+static bool have_times(struct advise_inquiry *inquiry, size_t row)
+{
+    const struct measurement *time = advise_time(inquiry, row);
+    const struct measurement *plain =
+        inquiry->plain == ADVISE_NO_ROW ? NULL : advise_time(inquiry, inquiry->plain);
+    if (!time)
+        note_unmeasured(inquiry, row, FIGURE_MS);
+    if (inquiry->plain == ADVISE_NO_ROW)
+        advise_note_untrained(inquiry, "none");
+    else if (!plain)
+        note_unmeasured(inquiry, inquiry->plain, FIGURE_MS);
+    if (!time || !plain)
+        return false;
+    if (measurements_are_comparable(time, plain))
+        return true;
+    advise_note(inquiry,
+                N_("%s and %s were measured on different machines or with different threads."),
+                advise_row(inquiry, row)->network, advise_row(inquiry, inquiry->plain)->network);
+    note_unmeasured(inquiry, row, FIGURE_COMPARABLE_MS);
+    return false;
+}
+
+enum advise_reply advise_is_faster(struct advise_inquiry *inquiry, size_t row)
+{
+    if (!have_times(inquiry, row))
+        return ADVISE_UNKNOWN;
+    const struct measurement *time = advise_time(inquiry, row),
+                             *plain = advise_time(inquiry, inquiry->plain);
+    const struct statistics *ms = &time->ms_per_image, *before = &plain->ms_per_image;
+    bool apart = !measurements_overlap(time, plain), less = ms->mean < before->mean;
+    note_row(inquiry, inquiry->plain);
+    note_row(inquiry, row);
+    advise_note(inquiry,
+                !apart ? N_("%s takes %.4g +- %s ms on %s, %s %.4g +- %s ms: not distinguishable.")
+                : less ? N_("%s takes %.4g +- %s ms on %s, %s %.4g +- %s ms: faster.")
+                       : N_("%s takes %.4g +- %s ms on %s, %s %.4g +- %s ms: slower."),
+                advise_row(inquiry, row)->network, ms->mean, STATISTICS_SPREAD(ms->ci95),
+                time->device, advise_row(inquiry, inquiry->plain)->network, before->mean,
+                STATISTICS_SPREAD(before->ci95));
+    return apart && less ? ADVISE_YES : ADVISE_NO;
+}
+
+enum advise_reply advise_is_fast(struct advise_inquiry *inquiry, size_t row)
+{
+    if (isfinite(inquiry->request->limit_ms))
+        return is_within_limit(inquiry, row);
+    return row == inquiry->plain ? ADVISE_NO : advise_is_faster(inquiry, row);
+}
+
+enum advise_reply advise_is_small(struct advise_inquiry *inquiry, size_t row)
+{
+    double limit = inquiry->request->limit_mb;
+    double size = (double)advise_row(inquiry, row)->model_bytes / mega;
+    const char *name = advise_row(inquiry, row)->network;
+    note_row(inquiry, row);
+    if (isfinite(limit)) {
+        advise_note(inquiry,
+                    size <= limit ? N_("%s takes %.4g MB: within the limit of %.4g MB.")
+                                  : N_("%s takes %.4g MB: not within the limit of %.4g MB."),
+                    name, size, limit);
+        return size <= limit ? ADVISE_YES : ADVISE_NO;
+    }
+    if (row == inquiry->plain)
+        return ADVISE_NO;
+    if (inquiry->plain == ADVISE_NO_ROW) {
+        advise_note_untrained(inquiry, "none");
+        return ADVISE_UNKNOWN;
+    }
+    double before = (double)advise_row(inquiry, inquiry->plain)->model_bytes / mega;
+    advise_note(inquiry,
+                size < before ? N_("%s takes %.4g MB, %s %.4g MB: smaller.")
+                              : N_("%s takes %.4g MB, %s %.4g MB: not smaller."),
+                name, size, advise_row(inquiry, inquiry->plain)->network, before);
+    return size < before ? ADVISE_YES : ADVISE_NO;
+}
+
+enum advise_reply advise_is_accurate(struct advise_inquiry *inquiry, size_t row)
+{
+    const struct compare_row *with = advise_row(inquiry, row);
+    if (inquiry->plain == ADVISE_NO_ROW) {
+        advise_note_untrained(inquiry, "none");
+        return ADVISE_UNKNOWN;
+    }
+    const struct compare_row *without = advise_row(inquiry, inquiry->plain);
+    if (isnan(with->top1))
+        note_unmeasured(inquiry, row, FIGURE_ACCURACY);
+    if (isnan(without->top1))
+        note_unmeasured(inquiry, inquiry->plain, FIGURE_ACCURACY);
+    if (isnan(with->top1) || isnan(without->top1))
+        return ADVISE_UNKNOWN;
+    double lost = without->top1 - with->top1, accepted = inquiry->request->accept_loss;
+    note_row(inquiry, inquiry->plain);
+    note_row(inquiry, row);
+    advise_note(
+        inquiry,
+        lost > accepted
+            ? N_("%s has %.2f %%, %s %.2f %%: %.2f points lost, too many (accepted: %.4g).")
+        : lost > 0
+            ? N_("%s has %.2f %%, %s %.2f %%: %.2f points lost, acceptable (accepted: %.4g).")
+            : N_("%s has %.2f %%, %s %.2f %%: %.2f points gained, acceptable (accepted: %.4g)."),
+        with->network, with->top1, without->network, without->top1, fabs(lost), accepted);
+    return lost <= accepted ? ADVISE_YES : ADVISE_NO;
+}

@@ -1,0 +1,188 @@
+/* Chooses the curves of a chart with their colours, widths and dashes.
+ *
+ * Colours are those of Okabe and Ito ("Color universal design", 2008), which people with any kind
+ * of colour vision can tell apart; their yellow is left out, since it is lost on white paper. Some
+ * of them have the same lightness, so curves also differ by their dashes: 6 colours and 4 patterns
+ * give each of CHART_MAX_RUNS runs a different line, also in a grey print. */
+#include "session/export/chart_trace.h"
+
+#include "base/files/file.h"
+#include "base/language.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BLUE, VERMILION, GREEN, PURPLE, SKY, ORANGE, COLOURS };
+static const struct canvas_colour palette[COLOURS] = {
+    [BLUE] = {0, 114, 178},     [VERMILION] = {213, 94, 0}, [GREEN] = {0, 158, 115},
+    [PURPLE] = {204, 121, 167}, [SKY] = {86, 180, 233},     [ORANGE] = {230, 159, 0}};
+static const struct canvas_colour pale_blue = {160, 190, 222};
+
+enum { SOLID, DASHED, DOTTED, DASH_DOTTED, PATTERNS };
+static const double patterns[PATTERNS][4] = {
+    [DASHED] = {5, 2.5, 5, 2.5}, [DOTTED] = {1.5, 1.8, 1.5, 1.8}, [DASH_DOTTED] = {6, 2, 1.5, 2}};
+
+enum { THIN, MEDIUM, THICK };
+static const double widths[] = {[THIN] = 0.5, [MEDIUM] = 1, [THICK] = 1.4}; /* points */
+
+void trace_set_dashes(const struct trace *trace, struct canvas_pen *pen)
+{
+    pen->dashes = trace->dash == SOLID ? NULL : patterns[trace->dash];
+    pen->dash_count = 4;
+}
+
+/* --- points --- */
+
+bool trace_is_validation(const struct trace *trace)
+{
+    return trace->value >= TRACE_VALIDATION;
+}
+
+size_t trace_point_count(const struct trace *trace)
+{
+    const struct series *series = run_series(trace->run);
+    return trace_is_validation(trace) ? series_validation_count(series) : series_count(series);
+}
+
+double trace_x(enum chart_x kind, double iteration, double epoch, double seconds)
+{
+    return kind == CHART_ITERATION ? iteration : kind == CHART_EPOCH ? epoch : seconds;
+}
+
+static double validation_value(const struct series_validation *at, enum trace_value value)
+{
+    return value == TRACE_VALIDATION ? (double)at->loss
+           : value == TRACE_TOP1     ? (double)at->top1
+           : value == TRACE_TOP5     ? (double)at->top5
+                                     : (double)at->pixel_accuracy;
+}
+
+void trace_read_point(const struct trace *trace, enum chart_x kind, size_t i,
+                      struct trace_position *position)
+{
+    const struct series *series = run_series(trace->run);
+    if (trace_is_validation(trace)) {
+        const struct series_validation *at = &series->validations[i];
+        position->x = trace_x(kind, (double)at->iteration, (double)at->epoch, (double)at->seconds);
+        position->y = validation_value(at, trace->value);
+        return;
+    }
+    const struct series_point *at = &series->points[i];
+    position->x = trace_x(kind, (double)at->iteration, (double)at->epoch, (double)at->seconds);
+    position->smoothed = series_smoothed(series, position->smoothed, i);
+    position->y = trace->value == TRACE_LOSS       ? (double)at->loss
+                  : trace->value == TRACE_SMOOTHED ? position->smoothed
+                  : trace->value == TRACE_CAFFE    ? (double)at->loss_caffe
+                                                   : (double)at->loss_discriminator;
+}
+
+/* --- which curves --- */
+
+static void add_trace(struct traces *traces, struct trace trace, const char *label)
+{
+    struct trace *added = &traces->trace[traces->count];
+    *added = trace;
+    snprintf(added->label, sizeof added->label, "%s", label);
+    if (trace_point_count(added))
+        traces->count++;
+}
+
+static bool has_wrong_mean(const struct run *run)
+{
+    struct run_snapshot snapshot;
+    struct finding finding;
+    run_snapshot(run, &snapshot);
+    for (size_t i = 0; i < snapshot.finding_count; i++) {
+        run_finding(run, i, &finding);
+        if (finding.kind == FINDING_NEGATIVE_LOSS || finding.kind == FINDING_RESIDUE)
+            return true;
+    }
+    return false;
+}
+
+static void add_losses(const struct run *run, bool adversarial, struct traces *losses)
+{
+    char words[96], smoothed[128];
+    snprintf(smoothed, sizeof smoothed,
+             adversarial ? _("generator, smoothed: %s") : _("smoothed: %s"),
+             series_smoothing_words(run_series(run), words, sizeof words));
+    add_trace(losses, (struct trace){run, TRACE_LOSS, pale_blue, widths[THIN], SOLID, ""},
+              adversarial ? _("generator, raw") : _("loss, raw"));
+    if (run_config(run)->average_loss > 1 || has_wrong_mean(run))
+        add_trace(losses,
+                  (struct trace){run, TRACE_CAFFE, palette[PURPLE], widths[MEDIUM], DOTTED, ""},
+                  _("Caffe's running mean"));
+    add_trace(losses, (struct trace){run, TRACE_SMOOTHED, palette[BLUE], widths[THICK], SOLID, ""},
+              smoothed);
+    if (adversarial)
+        add_trace(losses,
+                  (struct trace){run, TRACE_DISCRIMINATOR, palette[VERMILION], widths[MEDIUM],
+                                 DASHED, ""},
+                  _("discriminator"));
+    else
+        add_trace(
+            losses,
+            (struct trace){run, TRACE_VALIDATION, palette[VERMILION], widths[THICK], DASHED, ""},
+            _("validation"));
+}
+
+static void choose_for_one(const struct run *run, struct traces *losses, struct traces *accuracies)
+{
+    const bool adversarial = run_facts(run)->discriminator_parameters > 0;
+    add_losses(run, adversarial, losses);
+    if (adversarial || !run_facts(run)->classes) {
+        add_trace(accuracies,
+                  (struct trace){run, TRACE_PIXELS, palette[BLUE], widths[THICK], SOLID, ""},
+                  _("pixel accuracy"));
+        return;
+    }
+    add_trace(accuracies, (struct trace){run, TRACE_TOP1, palette[BLUE], widths[THICK], SOLID, ""},
+              _("top-1"));
+    add_trace(accuracies,
+              (struct trace){run, TRACE_TOP5, palette[ORANGE], widths[MEDIUM], DASHED, ""},
+              _("top-5"));
+}
+
+bool traces_are_smoothed_alike(struct run *const *runs, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (run_series(runs[i])->window != run_series(runs[0])->window)
+            return false;
+    return true;
+}
+
+/* With `alike`, the chart's heading describes the smoothed loss; else each label does. */
+static void choose_for_several(const struct run *run, size_t number, bool alike,
+                               struct traces *losses, struct traces *accuracies)
+{
+    char label[256];
+    const struct run_config *config = run_config(run);
+    const size_t window = run_series(run)->window;
+    snprintf(label, sizeof label, _("%.40s, %.40s, batch %zu, %.63s"), run_facts(run)->network,
+             file_base_name(config->data), config->batch, run_facts(run)->id);
+    if (!alike && window)
+        snprintf(label + strlen(label), sizeof label - strlen(label), _(" (mean of %zu)"), window);
+    /* (number % 6, dash) differs for 24 runs, and neighbours differ in both */
+    const struct trace look = {.run = run,
+                               .value = TRACE_SMOOTHED,
+                               .colour = palette[number % COLOURS],
+                               .width = widths[THICK],
+                               .dash = (number + number / COLOURS) % PATTERNS};
+    struct trace accuracy = look;
+    accuracy.value = run_facts(run)->classes ? TRACE_TOP1 : TRACE_PIXELS;
+    add_trace(losses, look, label);
+    add_trace(accuracies, accuracy, label);
+}
+
+void traces_choose(struct traces *losses, struct traces *accuracies, struct run *const *runs,
+                   size_t count)
+{
+    const bool alike = traces_are_smoothed_alike(runs, count);
+    losses->count = accuracies->count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (count == 1)
+            choose_for_one(runs[i], losses, accuracies);
+        else
+            choose_for_several(runs[i], i, alike, losses, accuracies);
+}
