@@ -1,5 +1,5 @@
-/* Two lists describe a checkpoint: arrays, built for the network at hand, and numbers, a table of
- * places in struct trainer. Writing and reading walk the same lists. */
+/* Two lists describe a checkpoint: the arrays, which depend on the network, and the numbers, a
+ * table of members of struct trainer. Writing and reading use the same lists. */
 #include "session/run/checkpoint.h"
 
 #include "base/clock.h"
@@ -64,7 +64,8 @@ static void add_network(struct list *list, const char *prefix, const struct weig
     }
 }
 
-/* The execution that takes the main network's steps, and the discriminator's. */
+/* Returns the execution that updates the main network (the generator, if there is a discriminator).
+ */
 static struct execution *main_execution(const struct preparation *prepared)
 {
     return prepared->gan ? gan_generator_execution(prepared->gan) : prepared->execution;
@@ -125,9 +126,9 @@ static const struct place places[] = {
     PLACE(COUNT, "iteration", moment.iteration),
     PLACE(NUMBER, "epoch", moment.epoch),
     PLACE(COUNT, "journal", run_journal),
-    PLACE(COUNT, "per_epoch", makings.per_epoch),
-    PLACE(COUNT, "images", makings.images),
-    PLACE(COUNT, "validation_images", makings.validation_images),
+    PLACE(COUNT, "per_epoch", data_counts.per_epoch),
+    PLACE(COUNT, "images", data_counts.images),
+    PLACE(COUNT, "validation_images", data_counts.validation_images),
     PLACE(COUNT, "losses_seen", meter.seen),
     PLACE(REAL, "loss_caffe", meter.caffe),
     PLACE(NUMBER, "loss_mean", meter.exact),
@@ -162,8 +163,8 @@ static const struct place places[] = {
     PLACE(NUMBER, "pixel_accuracy", now.pixel_accuracy),
     PLACE(COUNT, "validations", validations),
     PLACE(NUMBER, "validation_seconds", validation_seconds),
-    PLACE(COUNT, "sampled", sampled),
-    PLACE(NUMBER, "seconds", seconds_kept),
+    PLACE(COUNT, "sampled", sample_iteration),
+    PLACE(NUMBER, "seconds", run_seconds),
     PLACE(NUMBER, "feed_wait_seconds", now.feed_wait_seconds),
     PLACE(COUNT, "checkpoints", now.checkpoints),
     PLACE(NUMBER, "checkpoint_seconds", now.checkpoint_seconds),
@@ -172,7 +173,7 @@ static const struct place places[] = {
 enum { PLACES = sizeof places / sizeof *places };
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are kept in 64 bits");
 
-/* %.17g and %.9g read back exactly, infinity and NaN included. */
+/* Prints a number such that it reads back exactly (%.17g, %.9g), infinity and NaN included. */
 static void print_number(const struct place *place, const void *base, char *text)
 {
     const void *from = (const char *)base + place->offset;
@@ -192,7 +193,7 @@ static void print_number(const struct place *place, const void *base, char *text
     }
 }
 
-/* strtod, unlike text_to_double, knows "inf" and "nan". */
+/* Parses a number; unlike text_to_double it accepts "inf" and "nan". */
 static bool parse_double(const char *text, double *value)
 {
     char *end;
@@ -225,7 +226,7 @@ static bool parse_number(const struct place *place, const char *text, void *base
     return true;
 }
 
-/* Keys and values in turn, as safetensors_write wants them. */
+/* The metadata as safetensors_write takes it: `texts` has keys and values in turn. */
 struct metadata {
     char keys[PLACES][KEY_SIZE], values[PLACES][NUMBER_SIZE];
     struct computed_with here;
@@ -266,28 +267,29 @@ static bool refuse(const struct safetensors *file, const char *what, struct erro
 
 /* --- writing --- */
 
-static struct makings makings_of(const struct preparation *prepared)
+static struct data_counts data_counts_of(const struct preparation *prepared)
 {
-    return (struct makings){.per_epoch = prepared->per_epoch,
-                            .images = dataset_facts(prepared->data)->images,
-                            .validation_images = prepared->validation
-                                                     ? dataset_facts(prepared->validation)->images
-                                                     : 0};
+    return (struct data_counts){
+        .per_epoch = prepared->per_epoch,
+        .images = dataset_facts(prepared->data)->images,
+        .validation_images =
+            prepared->validation ? dataset_facts(prepared->validation)->images : 0};
 }
 
-/* What the tables point at, but which lives elsewhere. */
-static void gather(struct trainer *trainer)
+/* Copies numbers that other modules own into the members that the table names. */
+static void collect_numbers(struct trainer *trainer)
 {
     const struct preparation *prepared = &trainer->prepared;
-    trainer->makings = makings_of(prepared);
+    trainer->data_counts = data_counts_of(prepared);
     trainer->run_journal = trainer->run->journal.synced;
-    trainer->seconds_kept = trainer_seconds(trainer, clock_nanoseconds());
+    trainer->run_seconds = trainer_seconds(trainer, clock_nanoseconds());
     trainer->solver_step = execution_solver_step(main_execution(prepared));
     trainer->discriminator_step =
         prepared->gan ? execution_solver_step(gan_discriminator_execution(prepared->gan)) : 0;
 }
 
-/* From a device with memory of its own, and back to it. */
+/* Fetches weights and solver state from a device that has memory of its own; touch() is the way
+ * back. */
 static bool fetch(const struct preparation *prepared, struct error *error)
 {
     return execution_fetch(main_execution(prepared), error) &&
@@ -301,7 +303,7 @@ static void touch(const struct preparation *prepared)
         execution_touch(gan_discriminator_execution(prepared->gan));
 }
 
-static void spread(struct trainer *trainer)
+static void distribute_numbers(struct trainer *trainer)
 {
     const struct preparation *prepared = &trainer->prepared;
     touch(prepared);
@@ -323,7 +325,7 @@ bool checkpoint_write(struct trainer *trainer, uint64_t *bytes, struct error *er
     }
     char *path = file_join(trainer->run->directory, last_name);
     char *previous = file_join(trainer->run->directory, previous_name);
-    gather(trainer);
+    collect_numbers(trainer);
     fill_metadata(trainer, metadata);
     bool written = path && previous
                        ? safetensors_write_checked(path, previous, list.arrays, list.count,
@@ -379,7 +381,7 @@ bool checkpoint_open(const char *directory, bool previous, struct safetensors *f
 const char *checkpoint_missing(const struct safetensors *file)
 {
     const char *written = safetensors_metadata(file, "tinca.format");
-    uint64_t value; /* of any kind: none is larger */
+    uint64_t value; /* large enough for each kind */
     if (!written || strcmp(written, format) != 0)
         return "format";
     for (size_t i = 0; i < PLACES; i++) {
@@ -392,7 +394,7 @@ const char *checkpoint_missing(const struct safetensors *file)
 
 /* --- reading --- */
 
-/* The arrays are this trainer's own. */
+/* Reads an array of the file into the trainer's. */
 static bool read_array(struct safetensors *file, const struct safetensors_array *array,
                        struct error *error)
 {
@@ -409,7 +411,7 @@ static bool read_numbers(struct trainer *trainer, const struct safetensors *file
     for (size_t i = 0; i < PLACES; i++)
         if (!parse_number(&places[i], checkpoint_text(file, places[i].key), trainer))
             return refuse(file, places[i].key, error);
-    const struct makings now = makings_of(&trainer->prepared), then = trainer->makings;
+    const struct data_counts now = data_counts_of(&trainer->prepared), then = trainer->data_counts;
     if (now.per_epoch == then.per_epoch && now.images == then.images &&
         now.validation_images == then.validation_images)
         return true;
@@ -431,7 +433,7 @@ bool checkpoint_restore(struct trainer *trainer, struct safetensors *file, struc
         read = read_array(file, &list.arrays[i], error);
     free_list(&list);
     if (read)
-        spread(trainer);
+        distribute_numbers(trainer);
     return read;
 }
 

@@ -1,41 +1,43 @@
-/* checkpoint.h: all that a training is made of, as a file, so that it goes on from there to the
- * same bits. Internal to session/.
+/* checkpoint.h: the whole state of a training in a file, from which it resumes with the same bits.
+ * Internal to session/.
  *
- * RUN/checkpoint.safetensors holds the weights (as model files name them), the solver's state
- * ("solver.0.NAME"), the discriminator's ("discriminator." before both), the window of losses; and
- * in its metadata ("tinca.NAME": a number in decimal, enough of it to read back exactly) what the
- * tables of checkpoint.c list. Random numbers need no state: they follow from seed and iteration.
- * "tinca.journal" and "tinca.journal_crc32" are the length of the journal then and the CRC-32 of
- * those bytes. A checksum over the whole tells whether it is whole. The one before it stays as
- * checkpoint.previous.safetensors: at every moment one of the two is good. */
+ * RUN/checkpoint.safetensors has the weights (named as in model files), the solver's state
+ * ("solver.0.NAME"), those of the discriminator (with the prefix "discriminator."), and the window
+ * of losses. Its metadata ("tinca.NAME", a decimal number that reads back exactly) has the numbers
+ * that the table of checkpoint.c lists. Random numbers need no state: they follow from seed and
+ * iteration. "tinca.journal" and "tinca.journal_crc32" are the length of the journal at that time
+ * and the CRC-32 of those bytes. A checksum of the whole file shows damage. The checkpoint before
+ * stays as checkpoint.previous.safetensors, so that one of the two is good at any time. */
 #ifndef TINCA_SESSION_RUN_CHECKPOINT_H
 #define TINCA_SESSION_RUN_CHECKPOINT_H
 
 #include "engine/weights/safetensors.h"
 #include "session/run/trainer.h"
 
-/* Writes the trainer's state as it is between two iterations; the journal must be on the disk. */
+/* Writes the trainer's state between two iterations; the journal must be on the disk. Sets *bytes
+ * to the size of the file. Returns false with an error. */
 bool checkpoint_write(struct trainer *trainer, uint64_t *bytes, struct error *error);
 
-/* Bytes that a checkpoint would have, without its header. */
+/* Returns the bytes of a checkpoint without its header. */
 uint64_t checkpoint_bytes(const struct trainer *trainer);
 
-/* Opens a run's last checkpoint, or the one before it, and reads all of it: a file that is not
- * whole is an error. True with file->file NULL: there is no such file. */
+/* Opens a run's last checkpoint, or the previous one, and verifies its checksum. Returns false with
+ * an error if it is damaged. Returns true with file->file NULL if there is no such file. */
 bool checkpoint_open(const char *directory, bool previous, struct safetensors *file,
                      struct error *error);
 
-/* Returns the name of the first number of an opened checkpoint's metadata that is missing or is
- * none; NULL: it has all. */
+/* Returns the name of the first number that is missing in the metadata of an opened checkpoint, or
+ * is not a number; NULL if it has all. */
 const char *checkpoint_missing(const struct safetensors *file);
 
-/* Fills a prepared trainer, whose loss meter has been created. */
+/* Reads a checkpoint into a prepared trainer, whose loss meter has been created. Returns false with
+ * an error if it does not fit. */
 bool checkpoint_restore(struct trainer *trainer, struct safetensors *file, struct error *error);
 
-/* Deletes a run's checkpoints: it is complete, or begins again. */
+/* Deletes both checkpoints of a run. */
 void checkpoint_remove(const char *directory);
 
-/* Deletes the last checkpoint, so that the one before it, which is better, stays. */
+/* Deletes the last checkpoint and leaves the previous one. */
 void checkpoint_remove_last(const char *directory);
 
 #endif

@@ -5,9 +5,9 @@
 #include "base/language.h"
 #include "engine/network/network_write.h"
 #include "session/files/run_json.h"
+#include "session/prepare/data_fingerprint.h"
 #include "session/record/data_difference.h"
 #include "session/record/network_difference.h"
-#include "session/run/data_fingerprint.h"
 
 #include <stdlib.h>
 #include <string.h>

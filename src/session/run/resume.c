@@ -1,4 +1,4 @@
-/* What may go on, and what may change when it does. */
+/* Which runs can be resumed, and which settings can change then. */
 #include "session/run/resume.h"
 
 #include "base/language.h"
@@ -29,7 +29,7 @@ bool resume_allows(const struct run_snapshot *snapshot, const char *id, struct e
 const char *const resume_fields[] = {"threads",    "epochs",           "iterations",
                                      "checkpoint", "checkpoint-share", NULL};
 
-/* Whether what has been computed so far would have been another in a longer run. */
+/* Returns whether a longer run would have computed the iterations so far differently. */
 static bool depends_on_length(const struct run_config *config)
 {
     return config->schedule == LR_SCHEDULE_POLY || config->schedule == LR_SCHEDULE_COSINE ||

@@ -1,8 +1,8 @@
-/* resume.h: going on with a run that is not complete.
+/* resume.h: which runs can be resumed, and with which changes.
  *
- * It goes on in its own directory from its last whole checkpoint, or from the start when it has
- * none yet, to the same bits as if it had never stopped, whatever the number of threads. What the
- * journal holds beyond the checkpoint is cut off: those iterations come again.
+ * A resumed run continues in its folder from its last good checkpoint, or from the start if it has
+ * none. It gives the same bits as if it had never stopped, with any number of threads. Records of
+ * the journal after the checkpoint are cut off: those iterations are computed once more.
  */
 #ifndef TINCA_SESSION_RUN_RESUME_H
 #define TINCA_SESSION_RUN_RESUME_H
@@ -13,10 +13,11 @@
 
 extern const char *const resume_fields[]; /* settings that may change; NULL-terminated */
 
-/* Whether a run that ended so can go on; its error says why not. */
+/* Returns whether a run in this state can be resumed; the error says why not. */
 bool resume_allows(const struct run_snapshot *snapshot, const char *id, struct error *error);
 
-/* Takes those of resume_fields over that `changes` was asked for. *changed: something differs. */
+/* Copies the settings of resume_fields that are given in `changes`, and sets *changed if something
+ * differs. Returns false with an error if another setting is given. */
 bool resume_change(struct run_config *config, const struct run_config *changes, bool *changed,
                    struct error *error);
 

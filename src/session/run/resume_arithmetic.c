@@ -12,9 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- what cannot go on --- */
+/* --- refusal --- */
 
-/* A build between two releases has the version of the one before: that names no program. */
+/* Returns the version to name in an error. A build between two releases has the version of the
+ * release before, which does not identify it. */
 static void advise(const struct safetensors *checkpoint, char *advice, size_t size)
 {
     const char *version = checkpoint_text(checkpoint, "version");
@@ -42,7 +43,7 @@ bool resume_arithmetic_check(const struct safetensors *checkpoint, const struct 
                      numerics, NUMERICS_VERSION, language_text(change));
 }
 
-/* --- what is reported --- */
+/* --- findings --- */
 
 static void report(struct trainer *trainer, const char *text)
 {
@@ -50,7 +51,7 @@ static void report(struct trainer *trainer, const char *text)
                               .iteration = trainer->moment.iteration,
                               .epoch = trainer->moment.epoch};
     snprintf(finding.text, sizeof finding.text, "%s", text);
-    trainer_find(trainer, &finding);
+    trainer_add_finding(trainer, &finding);
 }
 
 void resume_arithmetic_report(struct trainer *trainer)

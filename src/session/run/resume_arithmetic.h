@@ -1,21 +1,21 @@
-/* resume_arithmetic.h: whether a run can go on with what this process computes with, and what its
- * user is told. Internal to session/. */
+/* resume_arithmetic.h: whether this process computes with the same arithmetic as a checkpoint, and
+ * what it reports if not. Internal to session/. */
 #ifndef TINCA_SESSION_RUN_RESUME_ARITHMETIC_H
 #define TINCA_SESSION_RUN_RESUME_ARITHMETIC_H
 
 #include "session/run/trainer.h"
 
-/* Refuses a checkpoint whose arithmetic was another one for this network on this device, and names
- * the version that can go on with it. Those of versions that recorded no arithmetic have numerics
- * version 1. */
+/* Returns false with an error if the checkpoint's version computes this network differently on this
+ * device; the error names the version that can resume it. A checkpoint without a record of its
+ * arithmetic has numerics version 1. */
 bool resume_arithmetic_check(const struct safetensors *checkpoint, const struct graph *graph,
                              const char *device, struct error *error);
 
-/* Reports as findings what differs between the trainer's checkpoint and this process, where the
- * last digits may differ or the version does. The journal must be open. */
+/* Adds findings about differences between the checkpoint and this process that may change the last
+ * digits, or about another version. The journal must be open. */
 void resume_arithmetic_report(struct trainer *trainer);
 
-/* Reports that there was no network.json or no data.json to compare with. */
+/* Adds a finding that network.json or data.json is missing, so that it was not compared. */
 void resume_arithmetic_report_unknown(struct trainer *trainer);
 
 #endif

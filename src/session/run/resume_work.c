@@ -1,7 +1,9 @@
-/* A resumed run's beginning, in its worker.
+/* The start of a resumed run.
  *
- * The order matters: until the checkpoint has been read to its end, and fits, nothing in the run's
- * directory is changed, so that a run that cannot go on now can do so later. */
+ * The order matters: nothing in the run's folder changes until the whole checkpoint has been read
+ * and fits, so that a run that cannot continue now can do so later. */
+#include "session/run/resume_work.h"
+
 #include "base/files/file.h"
 #include "session/files/checkpoint_position.h"
 #include "session/files/computed_with.h"
@@ -9,6 +11,7 @@
 #include "session/files/run_files.h"
 #include "session/record/run_integrity.h"
 #include "session/record/run_reading.h"
+#include "session/run/begin.h"
 #include "session/run/checkpoint.h"
 #include "session/run/experiment.h"
 #include "session/run/resume_arithmetic.h"
@@ -21,7 +24,7 @@
 
 /* --- finding the checkpoint --- */
 
-/* Says what a resumed run meets; the first counts. */
+/* Puts an error into the snapshot, unless it has one. */
 static void notice(struct trainer *trainer, const struct error *error)
 {
     if (trainer->now.error.kind == ERROR_NONE)
@@ -31,11 +34,11 @@ static void notice(struct trainer *trainer, const struct error *error)
 enum fitness {
     FITS,
     MISSING,
-    DAMAGED, /* the file is not whole, or is none of this run's */
-    ALONE    /* it is whole, but the journal is not the one that it goes on */
+    DAMAGED, /* the file is incomplete, or belongs to another run */
+    ALONE    /* the file is good, but the journal is not the one it was written with */
 };
 
-/* Opens a checkpoint; *error says why it does not fit. */
+/* Opens a checkpoint and returns how it fits the run; *error says why it does not. */
 static enum fitness try_checkpoint(struct trainer *trainer, bool previous, struct error *error)
 {
     struct safetensors *file = &trainer->checkpoint;
@@ -54,7 +57,8 @@ static enum fitness try_checkpoint(struct trainer *trainer, bool previous, struc
     return fitness;
 }
 
-/* An earlier version's checkpoint is believed. */
+/* Reports that a checkpoint of an earlier version has no checksum of the journal, and is accepted.
+ */
 static void note_missing_sum(struct trainer *trainer)
 {
     uint32_t sum;
@@ -68,7 +72,7 @@ static void note_missing_sum(struct trainer *trainer)
     notice(trainer, &error);
 }
 
-bool resume_look(struct trainer *trainer, uint64_t *iteration)
+bool resume_find_checkpoint(struct trainer *trainer, uint64_t *iteration)
 {
     enum fitness fitness = MISSING;
     bool alone = false;
@@ -82,7 +86,7 @@ bool resume_look(struct trainer *trainer, uint64_t *iteration)
         if (first.kind == ERROR_NONE)
             first = error;
     }
-    alone |= trainer->run->damage.kind != ERROR_NONE; /* that of a run that was complete */
+    alone |= trainer->run->damage.kind != ERROR_NONE; /* damage of a complete run */
     trainer->journal_damaged = fitness != FITS && alone;
     if (fitness != FITS && first.kind != ERROR_NONE && !alone) {
         *trainer->error = first;
@@ -95,10 +99,10 @@ bool resume_look(struct trainer *trainer, uint64_t *iteration)
     return checkpoint_place(&trainer->checkpoint, iteration, &trainer->run_journal, trainer->error);
 }
 
-/* --- going on --- */
+/* --- restoring --- */
 
-/* What a run that goes on has no use for any more. Its absence must be on the disk before the
- * journal is cut: a summary beside a shorter journal would be taken for damage. */
+/* Removes the summary of the earlier end. This must be on the disk before the journal is cut,
+ * because a summary beside a shorter journal counts as damage. */
 static bool remove_end(const struct trainer *trainer)
 {
     const struct run *run = trainer->run;
@@ -114,7 +118,7 @@ static bool remove_end(const struct trainer *trainer)
     return removed;
 }
 
-/* From here on the run is on. */
+/* Takes over the folder: from here on its files change. */
 static bool take_over(struct trainer *trainer, uint64_t journal)
 {
     struct run *run = trainer->run;
@@ -149,7 +153,7 @@ static void note_resumption(struct trainer *trainer)
         json_free(event);
 }
 
-/* What the checkpoint does not hold is in the journal: the curves, the findings, the tempo. */
+/* Reads what the checkpoint does not have from the journal: curves, findings, times. */
 static bool read_back(struct trainer *trainer)
 {
     struct run_snapshot *now = &trainer->now, read = *now;
@@ -166,8 +170,8 @@ static bool read_back(struct trainer *trainer)
     now->loss_l1 = read.loss_l1;
     now->learning_rate = read.learning_rate;
     now->ms_per_image_median = read.ms_per_image_median;
-    now->elapsed_seconds = trainer->before = trainer->seconds_kept;
-    trainer->fed = now->feed_wait_seconds;
+    now->elapsed_seconds = trainer->earlier_seconds = trainer->run_seconds;
+    trainer->earlier_wait = now->feed_wait_seconds;
     return true;
 }
 
@@ -175,7 +179,7 @@ static void note_beginning(struct trainer *trainer, const char *aside, uint64_t 
 {
     struct error error;
     const char *id = trainer->run->early_facts.id;
-    if (trainer->journal_damaged) /* said already, but not what follows */
+    if (trainer->journal_damaged) /* replaces the error that said so */
         error_set(&trainer->now.error, ERROR_INPUT, id, "nothing is to be done",
                   "its journal is damaged: it begins again with its first iteration, so that its "
                   "curves become whole; what is left of the journal is kept as %s",
@@ -189,8 +193,9 @@ static void note_beginning(struct trainer *trainer, const char *aside, uint64_t 
     }
 }
 
-/* What a run recorded that was killed before its first checkpoint, or what is left of a damaged
- * journal: it is computed again, but not thrown away. A journal without a single iteration is. */
+/* Renames the journal of a run that was killed before its first checkpoint, or a damaged journal:
+ * its iterations are computed once more, but their record is kept. A journal without any iteration
+ * is overwritten. */
 static bool put_journal_aside(struct trainer *trainer)
 {
     struct run *run = trainer->run;
@@ -213,17 +218,17 @@ static bool put_journal_aside(struct trainer *trainer)
     free(path);
     free(aside);
     if (done && trainer->journal_damaged)
-        checkpoint_remove(run->directory); /* they go with the old journal */
+        checkpoint_remove(run->directory); /* they belong to the old journal */
     return done;
 }
 
-bool resume_begin(struct trainer *trainer)
+bool resume_restore(struct trainer *trainer)
 {
     bool known;
     if (!experiment_check(trainer, &known))
         return false;
     if (!trainer->checkpoint.file)
-        return put_journal_aside(trainer) && take_over(trainer, 0) && worker_begin(trainer);
+        return put_journal_aside(trainer) && take_over(trainer, 0) && begin_run(trainer);
     if (!resume_arithmetic_check(&trainer->checkpoint, &trainer->prepared.network->graph,
                                  trainer->run->config.device, trainer->error) ||
         !checkpoint_restore(trainer, &trainer->checkpoint, trainer->error))
@@ -231,13 +236,13 @@ bool resume_begin(struct trainer *trainer)
     if (!read_back(trainer) || (!known && !experiment_make(trainer)) ||
         !take_over(trainer, trainer->run_journal))
         return false;
-    const struct run_facts facts = worker_describe(trainer);
+    const struct run_facts facts = begin_facts(trainer);
     run_state_publish(trainer->run, &facts);
     note_resumption(trainer);
     resume_arithmetic_report(trainer);
     if (!known) {
         resume_arithmetic_report_unknown(trainer);
-        experiment_write(trainer, &trainer->keeping.unsaved);
+        experiment_write(trainer, &trainer->saving.unsaved);
     }
     safetensors_close(&trainer->checkpoint);
     return true;

@@ -1,4 +1,4 @@
-/* Starting a run, and going on with one. */
+/* Starts and resumes runs: checks the configuration, makes the folder, creates the worker. */
 #include "session/run/run_start.h"
 
 #include "base/clock.h"
@@ -23,9 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* --- what can be refused at once --- */
+/* --- early checks --- */
 
-/* Better now than after a night of training. */
+/* Checks that the file of --save can be written, now rather than after a night of training. */
 static bool check_save_path(const char *path, struct error *error)
 {
     char *copy = memory_copy_text(path, error);
@@ -90,13 +90,13 @@ static bool make_files(struct run *run, const struct run_options *options,
     set_early_facts(run, forecast);
     if (!run_hold_take(&run->hold, run->directory, error))
         return false;
-    /* An earlier process that was killed here has left a file half written. */
+    /* an earlier process that was killed here has left a half-written file */
     run_directory_clear_parts(run->directory);
     return run_files_write_config(run->directory, &run->config, &run->early_facts, error) &&
            journal_open(&run->journal, run->directory, UINT64_MAX, error);
 }
 
-/* Signals are for the thread that the program began with. */
+/* Creates the thread with all signals blocked, so that the main thread receives them. */
 static bool start_worker(struct run *run, struct error *error)
 {
     sigset_t all, before;
@@ -129,9 +129,9 @@ struct run *run_start(const struct run_config *config, const struct run_options 
     return NULL;
 }
 
-/* --- going on --- */
+/* --- resuming --- */
 
-/* What was asked for then, what may change now, and whether the run can go on at all. */
+/* Reads the configuration of the run, applies the changes, and checks whether it can be resumed. */
 static bool read_kept(struct run *run, const struct run_config *changes, struct error *error)
 {
     struct run_snapshot end = {.status = RUN_INTERRUPTED};

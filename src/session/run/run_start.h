@@ -1,4 +1,4 @@
-/* run_start.h: starts a run, or goes on with one, in a worker thread of its own. */
+/* run_start.h: starts or resumes a run in a worker thread. */
 #ifndef TINCA_SESSION_RUN_RUN_START_H
 #define TINCA_SESSION_RUN_RUN_START_H
 
@@ -11,14 +11,14 @@ struct run_options {
     const char *save_path;
 };
 
-/* Makes the run directory and starts the worker, which opens the data and prepares the rest; what
- * is wrong with the configuration and can be known at once is refused here (NULL). */
+/* Creates the run's folder and starts the worker, which opens the data and prepares the rest.
+ * Returns NULL with an error for mistakes of the configuration that are known at once. */
 struct run *run_start(const struct run_config *config, const struct run_options *options,
                       struct error *error);
 
-/* Goes on with a run that is not complete (resume.h), in its own directory. `changes`: settings
- * that were asked for and may change; NULL: none. NULL when it is complete, cannot be changed so,
- * or when another process has it. The options' run_directory is not used. */
+/* Resumes a run (resume.h) in its folder. `changes` has the settings to change (NULL: none).
+ * Returns NULL with an error if the run is complete, a setting cannot change, or another process
+ * has the run. options->run_directory is not used. */
 struct run *run_resume(const char *directory, const struct run_config *changes,
                        const struct run_options *options, struct error *error);
 

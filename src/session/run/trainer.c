@@ -1,21 +1,14 @@
-/* One iteration: a batch, forward, backward, update, and the record of it. Nothing here waits for a
- * reader; what is costly to find out (memory, the loader's state) is looked at four times a second.
- *
- * The wall time of an iteration runs from the end of the one before, the wait for data included,
- * unless something else (a validation, a pause, a checkpoint) came between: it is not counted. */
+/* What the parts of a run share: its clock, its findings, what a view sees of it, and whether its
+ * folder still belongs to it. */
 #include "session/run/trainer.h"
 
 #include "base/clock.h"
-#include "base/host/host.h"
 
-#include <math.h>
-#include <string.h>
-
-static const uint64_t look_interval = 250000000; /* nanoseconds */
+static const uint64_t check_interval = 250000000; /* nanoseconds */
 
 double trainer_seconds(const struct trainer *trainer, uint64_t now)
 {
-    return trainer->before + clock_seconds(trainer->began + trainer->paused, now);
+    return trainer->earlier_seconds + clock_seconds(trainer->start_time + trainer->paused, now);
 }
 
 void trainer_publish(struct trainer *trainer)
@@ -23,171 +16,72 @@ void trainer_publish(struct trainer *trainer)
     snapshot_publish(&trainer->run->snapshot, &trainer->now);
 }
 
-void trainer_find(struct trainer *trainer, const struct finding *finding)
+void trainer_set_status(struct trainer *trainer, enum run_status status)
+{
+    trainer->now.status = status;
+    trainer_publish(trainer);
+}
+
+void trainer_add_finding(struct trainer *trainer, const struct finding *finding)
 {
     if (!run_state_add_finding(trainer->run, finding))
-        return; /* no room: the first ones say it */
+        return; /* there is no room: the first findings matter most */
     trainer->now.finding_count++;
     journal_add_finding(&trainer->run->journal, finding);
 }
 
-/* --- a few times a second --- */
-
-void trainer_look_around(struct trainer *trainer)
+bool trainer_owns_folder(struct trainer *trainer, bool now)
 {
-    struct data_loader_statistics loader;
-    struct finding finding;
-    struct preparation *prepared = &trainer->prepared;
-    data_loader_statistics(prepared->loader, &loader);
-    trainer->now.feed_wait_seconds = trainer->fed + loader.waited_seconds;
-    const bool on_host = prepared->device->driver->computes_on_host;
-    trainer->now.memory_measured =
-        on_host ? host_process_memory() : device_memory_used(prepared->device);
-    trainer->now.memory_highest = on_host ? host_process_peak() : trainer->now.memory_measured;
-    if (watcher_memory(&trainer->watcher, trainer->moment, prepared->memory_expected,
-                       trainer->now.memory_measured, &finding))
-        trainer_find(trainer, &finding);
-    uint64_t skipped = dataset_facts(prepared->data)->skipped + loader.skipped;
-    if (watcher_data(&trainer->watcher, trainer->moment, skipped, trainer->run->config.data,
-                     &finding))
-        trainer_find(trainer, &finding);
+    const uint64_t time = clock_nanoseconds();
+    if (trainer->folder_lost || (!now && time - trainer->checked_at < check_interval))
+        return !trainer->folder_lost;
+    trainer->checked_at = time;
+    trainer->folder_lost =
+        !run_hold_check(&trainer->run->hold, trainer->run->directory, trainer->error);
+    return !trainer->folder_lost;
 }
 
-/* --- the record --- */
+/* --- what the disk refuses --- */
 
-static double estimate_remaining(const struct trainer *trainer)
+void trainer_record_lost(struct trainer *trainer, const struct error *error)
 {
-    const struct preparation *prepared = &trainer->prepared;
-    uint64_t left = trainer->now.iterations - trainer->moment.iteration;
-    double seconds =
-        trainer->now.ms_per_image_median * 1e-3 * (double)trainer->run->config.batch * (double)left;
-    if (trainer->validations > 0)
-        seconds += trainer->validation_seconds / (double)trainer->validations *
-                   ((double)left / (double)prepared->per_epoch);
-    return trainer->tempo.count < 2 ? -1 : seconds;
+    if (trainer->saving.lost.kind == ERROR_NONE)
+        trainer->saving.lost = *error;
 }
 
-static void update_snapshot(struct trainer *trainer, const struct series_point *point)
+void trainer_report_unsaved(struct trainer *trainer)
 {
-    struct run_snapshot *now = &trainer->now;
-    now->iteration = point->iteration;
-    now->epoch = trainer->moment.epoch;
-    now->loss = point->loss;
-    now->loss_caffe = point->loss_caffe;
-    now->loss_mean = trainer->meter.exact;
-    now->loss_discriminator = point->loss_discriminator;
-    now->loss_l1 = point->loss_l1;
-    now->learning_rate = (double)point->learning_rate;
-    now->ms_per_image_now = tempo_now(&trainer->tempo);
-    now->ms_per_image_median = tempo_median(&trainer->tempo);
-    now->images_per_second = now->ms_per_image_now > 0 ? 1e3 / now->ms_per_image_now : 0;
-    now->elapsed_seconds = (double)point->seconds;
-    now->eta_seconds = estimate_remaining(trainer);
+    struct saving *saving = &trainer->saving;
+    const struct error *trouble =
+        saving->unsaved.kind != ERROR_NONE ? &saving->unsaved : &trainer->run->journal.trouble;
+    if (trouble->kind == ERROR_NONE && !saving->reported)
+        return;
+    saving->reported = trouble->kind != ERROR_NONE;
+    trainer->now.error = *trouble;
+}
+
+/* --- inspections --- */
+
+void trainer_report_inspection_error(struct trainer *trainer, const struct error *failed)
+{
+    trainer->now.error = *failed;
     trainer_publish(trainer);
 }
 
-static void record(struct trainer *trainer, const struct gan_losses *losses, double rate)
+void trainer_finish_inspection(struct trainer *trainer, bool last)
 {
-    const float loss = losses->generator;
-    const struct preparation *prepared = &trainer->prepared;
-    struct finding finding;
-    uint64_t now = clock_nanoseconds();
-    double ms = clock_seconds(trainer->mark, now) * 1e3 / (double)trainer->run->config.batch;
-    trainer->mark = now;
-    loss_meter_add(&trainer->meter, loss);
-    tempo_add(&trainer->tempo, ms);
-    trainer->moment.iteration++;
-    trainer->moment.epoch = (double)trainer->moment.iteration / (double)prepared->per_epoch;
-    trainer->epoch_loss += (double)loss;
-    trainer->epoch_iterations++;
-    if (now - trainer->looked >= look_interval) {
-        trainer->looked = now;
-        trainer_look_around(trainer);
+    struct error failed;
+    const uint64_t began = clock_nanoseconds();
+    if (!inspector_is_complete(&trainer->inspector, last))
+        return;
+    struct inspection *seen = inspector_end(&trainer->inspector, &trainer->prepared, &failed);
+    bool good = seen && inspection_save(seen, trainer->run->directory, &failed);
+    if (seen) {
+        const uint64_t took = clock_nanoseconds() - began;
+        trainer->iteration_start += took;
+        seen->cost += 1e-9 * (double)took;
+        run_state_put_inspection(trainer->run, seen);
     }
-    struct series_point point = {.iteration = trainer->moment.iteration,
-                                 .epoch = (float)trainer->moment.epoch,
-                                 .loss = loss,
-                                 .loss_caffe = trainer->meter.caffe,
-                                 .loss_mean = (float)trainer->meter.exact,
-                                 .loss_discriminator = losses->discriminator,
-                                 .loss_l1 = losses->main,
-                                 .learning_rate = (float)rate,
-                                 .ms_per_image = (float)ms,
-                                 .seconds = (float)trainer_seconds(trainer, now),
-                                 .memory_bytes = trainer->now.memory_measured};
-    series_add(&trainer->run->own_series, &point);
-    journal_add_point(&trainer->run->journal, &point, now);
-    if (watcher_loss(&trainer->watcher, trainer->moment, loss, &trainer->meter, &finding))
-        trainer_find(trainer, &finding);
-    trainer_tell(trainer);
-    update_snapshot(trainer, &point);
-}
-
-/* --- the iteration --- */
-
-/* The run ends here: the point is recorded, and the layer named that broke first. */
-static bool diverge(struct trainer *trainer, const struct gan_losses *losses, double rate)
-{
-    struct bad_layer layer;
-    struct finding finding;
-    const struct preparation *prepared = &trainer->prepared;
-    const uint64_t iteration = trainer->moment.iteration;
-    bool found = prepared->gan
-                     ? gan_find_first_bad_layer(prepared->gan, iteration, &layer)
-                     : execution_find_first_bad_layer(prepared->execution, iteration, &layer);
-    record(trainer, losses, rate);
-    watcher_divergence(trainer->moment, losses->generator, found ? &layer : NULL, &finding);
-    trainer_find(trainer, &finding);
-    trainer_publish(trainer);
-    return error_set(trainer->error, ERROR_DIVERGED, found ? layer.node : "the loss",
-                     "try a smaller learning rate",
-                     "at iteration %llu the loss stopped being a number%s",
-                     (unsigned long long)trainer->moment.iteration,
-                     !found             ? ""
-                     : layer.in_weights ? "; this layer's weights were the first to break"
-                                        : "; this layer's values were the first to break");
-}
-
-/* One step of the network alone. False, and nothing is changed: the loss is no number. */
-static bool step_alone(const struct preparation *prepared, const struct execution_batch *batch,
-                       uint64_t iteration, float rate, struct gan_losses *losses)
-{
-    execution_bind(prepared->execution, batch);
-    *losses =
-        (struct gan_losses){.generator = execution_iterate(prepared->execution, iteration, rate),
-                            .discriminator = NAN,
-                            .main = NAN};
-    return isfinite(losses->generator);
-}
-
-bool trainer_iterate(struct trainer *trainer, bool *epoch_over)
-{
-    struct preparation *prepared = &trainer->prepared;
-    struct data_batch batch;
-    struct gan_losses losses;
-    if (!data_loader_next(prepared->loader, &batch, trainer->error))
-        return false;
-    struct execution_batch bound = {.images = batch.images,
-                                    .labels = batch.labels,
-                                    .targets = batch.targets,
-                                    .count = batch.count};
-    uint64_t iteration = trainer->moment.iteration;
-    double rate = lr_schedule_rate(&trainer->schedule, &trainer->lr_schedule_state, iteration);
-    const bool looking = inspector_is_on(&trainer->inspector);
-    if (looking)
-        trainer->mark += inspector_before(&trainer->inspector, prepared);
-    bool stepped = prepared->gan
-                       ? gan_iterate(prepared->gan, &bound, iteration, (float)rate, &losses)
-                       : step_alone(prepared, &bound, iteration, (float)rate, &losses);
-    if (!device_check(prepared->device, trainer->error))
-        return false; /* what it computed is worth nothing */
-    if (!stepped)
-        return diverge(trainer, &losses, rate);
-    if (looking)
-        trainer->mark += inspector_after(&trainer->inspector, prepared, batch.count);
-    *epoch_over = batch.last;
-    record(trainer, &losses, rate);
-    if (looking)
-        trainer_end_look(trainer, false);
-    return true;
+    if (!good)
+        trainer_report_inspection_error(trainer, &failed);
 }

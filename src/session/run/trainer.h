@@ -1,6 +1,9 @@
-/* trainer.h: the state of a training in progress, shared by worker.c (the run's life), trainer.c
- * (an iteration), epoch.c (what happens after one) and keep.c (what is written to survive).
- * Internal to session/; all of it belongs to the worker thread. */
+/* trainer.h: the state of a training in progress, and what its parts share. Internal to session/;
+ * all of it belongs to the worker thread.
+ *
+ * worker.c calls the parts in turn: begin.h or resume_work.h starts the run, iteration.h computes,
+ * run_commands.h does what the user asks, epoch.h validates, saving.h and model_save.h write files.
+ */
 #ifndef TINCA_SESSION_RUN_TRAINER_H
 #define TINCA_SESSION_RUN_TRAINER_H
 
@@ -8,28 +11,28 @@
 #include "engine/training/lr_schedule.h"
 #include "engine/weights/safetensors.h"
 #include "session/findings/watcher.h"
+#include "session/prepare/inspector.h"
+#include "session/prepare/prepare.h"
 #include "session/record/run_state.h"
-#include "session/run/inspector.h"
-#include "session/run/prepare.h"
 #include "session/values/tempo.h"
 
-/* What keep.c remembers of saving. */
-struct keeping {
+/* The state of saving.c. */
+struct saving {
     uint64_t tried;       /* clock_nanoseconds: the last attempt at a checkpoint */
-    bool wanted;          /* one is to be written as soon as possible */
-    double cost;          /* seconds that the last one took; 0: none yet */
-    struct error unsaved; /* what cannot be written now; kind ERROR_NONE: nothing */
-    struct error lost;    /* what could not be written and is gone: the first of it */
-    bool told;            /* the snapshot's error is about this */
-    float *best;          /* values of a best model that could not be written; else NULL */
+    bool requested;       /* a checkpoint must be written as soon as possible */
+    double cost;          /* seconds that the last checkpoint took; 0: none yet */
+    struct error unsaved; /* why the disk refuses now; kind ERROR_NONE: it does not */
+    struct error lost; /* the first loss: what could not be written and is not in memory either */
+    bool reported;     /* the snapshot's error is the one above */
+    float *best;       /* values of a best model that could not be written; else NULL */
 };
 
-/* By which it is noticed that the data set has changed since. */
-struct makings {
+/* A resumed run compares these counts, to notice that a data set has changed. */
+struct data_counts {
     uint64_t per_epoch, images, validation_images;
 };
 
-/* network.json and data.json until the disk takes them (experiment.h); NULL: written. */
+/* The text of network.json and data.json until it is written (experiment.h); NULL: written. */
 struct experiment_texts {
     char *network, *data;
 };
@@ -37,102 +40,70 @@ struct experiment_texts {
 struct trainer {
     struct run *run;
     struct preparation prepared;
-    struct run_snapshot now; /* the worker's own, published as it changes */
+    struct run_snapshot now; /* the worker's copy, which trainer_publish publishes */
     struct loss_meter meter;
     struct lr_schedule_settings schedule;
     struct lr_schedule_state lr_schedule_state;
     struct tempo tempo;
     struct watcher watcher;
     struct inspector inspector;
-    struct moment moment;      /* iterations and epochs done */
-    double epoch_loss;         /* sum over `epoch_iterations` */
-    uint64_t epoch_iterations; /* since the epoch began */
-    uint64_t began, paused;    /* nanoseconds: clock at the start; pauses in all */
-    uint64_t mark;             /* when this iteration began */
-    uint64_t looked;           /* when memory and loader were last looked at */
-    double validation_seconds; /* in all */
+    struct moment moment;        /* iterations and epochs done */
+    double epoch_loss;           /* sum over `epoch_iterations` */
+    uint64_t epoch_iterations;   /* since the start of the epoch */
+    uint64_t start_time, paused; /* nanoseconds: clock at the start; length of all pauses */
+    uint64_t iteration_start;    /* nanoseconds */
+    uint64_t measured_at;        /* nanoseconds: the last iteration_measure */
+    double validation_seconds;   /* of all validations */
     size_t validations;
-    uint64_t sampled;         /* the iteration of the last samples */
-    bool stop, stop_at_epoch; /* asked for */
-    bool epoch_end_due;       /* stopped within what follows an epoch: it is to be done again */
-    bool ended;               /* the schedule says that the run is over */
+    uint64_t sample_iteration; /* the iteration of the last samples */
+    bool stop, stop_at_epoch;  /* the user has asked for it */
+    bool epoch_end_due;        /* the run was stopped within epoch_end, which must be repeated */
+    bool ended;                /* the learning-rate schedule has ended the run */
     bool has_best;
-    double best; /* what the best model reached: larger is better */
-    struct keeping keeping;
+    double best; /* score of the best model: larger is better */
+    struct saving saving;
     struct experiment_texts experiment;
-    double before; /* seconds that the run took in earlier processes */
-    double fed;    /* of these, spent waiting for data */
-    /* filled for a checkpoint, and read from one */
+    double earlier_seconds; /* that the run took in earlier processes */
+    double earlier_wait;    /* seconds of these in which it waited for data */
+
+    /* written into a checkpoint, and read from one */
     uint64_t run_journal, solver_step, discriminator_step;
-    struct makings makings;
-    double seconds_kept;
-    struct safetensors checkpoint; /* from which the run goes on, until it does */
-    bool previous_checkpoint;      /* it is the one before the last: the last is of no use */
-    uint64_t held;                 /* when the run's folder was last looked at */
-    bool evicted;                  /* the folder is no longer the run's: nothing is written there */
-    bool journal_damaged;          /* the run begins again with its first iteration */
-    struct error *error;
+    struct data_counts data_counts;
+    double run_seconds;
+
+    struct safetensors checkpoint; /* the one to resume from, until it has been read */
+    bool previous_checkpoint;      /* it is checkpoint.previous: the last one is unusable */
+    uint64_t checked_at;           /* nanoseconds: the last check of the run's folder */
+    bool folder_lost;     /* the folder belongs to another process: nothing is written there */
+    bool journal_damaged; /* the run starts once more with its first iteration */
+    struct error *error;  /* why the run fails */
 };
 
-/* Reads data_loader_next, trains on it and records what came out. False: the run fails, *error is
- * set. */
-bool trainer_iterate(struct trainer *trainer, bool *epoch_over);
-
-/* After an iteration's last batch of an epoch: validation, schedule. */
-bool trainer_end_epoch(struct trainer *trainer);
-
-/* Validates now, outside an epoch's end. */
-bool trainer_validate(struct trainer *trainer);
-
-/* Does what the user asked for; waits here while paused. */
-void trainer_obey(struct trainer *trainer);
-
-/* Saves the model as it is now, and the discriminator, into the run directory. */
-bool trainer_save(struct trainer *trainer, struct error *error);
-
-/* Writes sample-EPOCH.png into the run directory, where the network makes images. What cannot be
- * written is noted as lost. */
-void trainer_save_samples(struct trainer *trainer);
-
-/* Looks at memory and loader, and reports what is amiss. */
-void trainer_look_around(struct trainer *trainer);
-
-/* In resume_work.c: finds the checkpoint and the iteration from which a resumed run goes on; then,
- * when all is prepared, fills the trainer and the curves from it. Up to the end of the latter no
- * file of the run is changed. False: the run cannot go on, and stays as it was. */
-bool resume_look(struct trainer *trainer, uint64_t *iteration);
-bool resume_begin(struct trainer *trainer);
-/* In worker.c: begins from the first iteration; describes what was prepared. */
-bool worker_begin(struct trainer *trainer);
-struct run_facts worker_describe(const struct trainer *trainer);
-
-/* In worker.c: looks, at most four times a second or `now`, whether the run's folder is still its
- * own. From the moment that it is not nothing is written there: it may be another process's by now.
- * Returns false then, and *error says why; the run fails. */
-bool trainer_holds(struct trainer *trainer, bool now);
-
-/* In keep.c: what is kept, when, and what becomes of it when the disk refuses. */
-
-/* To be called between two iterations: writes a checkpoint when one is due. */
-void trainer_keep(struct trainer *trainer, bool epoch_over);
-/* Writes one now; false: keeping.unsaved says why not. */
-bool trainer_checkpoint(struct trainer *trainer);
-/* Saves the model as it is now as best.safetensors, or holds it in memory until that works. */
-void trainer_keep_best(struct trainer *trainer);
-/* Tries to write what waits in memory; what then still does is lost. Returns whether the journal is
- * on the disk. */
-bool trainer_keep_last(struct trainer *trainer);
-/* Notes what is gone; the first counts. */
-void trainer_lose(struct trainer *trainer, const struct error *error);
-/* Brings the snapshot's error in line with what cannot be written now. */
-void trainer_tell(struct trainer *trainer);
-
-/* Publishes what a look inside the run has seen, once it is complete; `last`: whatever it has. */
-void trainer_end_look(struct trainer *trainer, bool last);
-
-/* Shared by all: records a finding, publishes the snapshot, time since the start without pauses. */
-void trainer_find(struct trainer *trainer, const struct finding *finding);
-void trainer_publish(struct trainer *trainer);
+/* Returns the seconds since the run's start, without pauses, at the time `now` (nanoseconds). */
 double trainer_seconds(const struct trainer *trainer, uint64_t now);
+
+/* Publishes trainer->now to readers; the second function sets the status before. */
+void trainer_publish(struct trainer *trainer);
+void trainer_set_status(struct trainer *trainer, enum run_status status);
+
+/* Adds a finding to the run and its journal. */
+void trainer_add_finding(struct trainer *trainer, const struct finding *finding);
+
+/* Returns whether the run's folder still belongs to this process. Checks it at most four times a
+ * second, or at once if `now` is true. When it returns false, *error says why, nothing more may be
+ * written to the folder, and the run fails. */
+bool trainer_owns_folder(struct trainer *trainer, bool now);
+
+/* Records that something could not be written and is lost; the first loss counts. */
+void trainer_record_lost(struct trainer *trainer, const struct error *error);
+
+/* Makes the snapshot's error agree with what cannot be written at present. */
+void trainer_report_unsaved(struct trainer *trainer);
+
+/* Publishes the result of an inspection once it is complete; if `last` is true, as it is. */
+void trainer_finish_inspection(struct trainer *trainer, bool last);
+
+/* Publishes the error of an inspection; the run goes on. */
+void trainer_report_inspection_error(struct trainer *trainer, const struct error *failed);
 
 #endif

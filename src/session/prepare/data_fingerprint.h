@@ -1,5 +1,5 @@
-/* data_fingerprint.h: what a run's data sets consist of, as RUN/data.json keeps it. Internal to
- * session/.
+/* data_fingerprint.h: a description of a run's data sets with checksums, stored in RUN/data.json.
+ * Internal to session/.
  *
  * {"format": "tinca-data", "version": 1, "checksum": "crc32", "training": SET, "validation": SET or
  * null}, where SET is
@@ -15,16 +15,15 @@
  *                                 "NAME BYTES LABEL CRC32\n" of its files
  *   parts                         sets in memory: [name, images, crc32 of pixels, of labels]
  */
-#ifndef TINCA_SESSION_RUN_DATA_FINGERPRINT_H
-#define TINCA_SESSION_RUN_DATA_FINGERPRINT_H
+#ifndef TINCA_SESSION_PREPARE_DATA_FINGERPRINT_H
+#define TINCA_SESSION_PREPARE_DATA_FINGERPRINT_H
 
 #include "base/json/json.h"
-#include "session/run/prepare.h"
+#include "session/prepare/prepare.h"
 
-/* Returns the fingerprint of what was prepared, owned by the caller. Reads each file of a set of
- * files that has changed since it was read last (checksum_cache.h), on all threads of the device.
- * NULL with an error: a file cannot be read, or memory is out.
- */
+/* Returns the fingerprint of the prepared data sets, which the caller frees. Reads each file that
+ * has changed since it was last read (checksum_cache.h), on all threads of the device. Returns NULL
+ * with an error if a file cannot be read or there is not enough memory. */
 struct json *data_fingerprint_make(const struct preparation *prepared,
                                    const struct run_config *config, struct error *error);
 

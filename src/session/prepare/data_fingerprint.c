@@ -1,6 +1,6 @@
-/* The files are read in blocks of FILES_AT_ONCE, each file a task of the device's pool; the tree is
- * filled in the order of the images, whatever thread read them. */
-#include "session/run/data_fingerprint.h"
+/* Files are read in blocks of FILES_AT_ONCE; each file is a task of the device's pool. The JSON
+ * tree is filled in the order of the images, whichever thread read them. */
+#include "session/prepare/data_fingerprint.h"
 
 #include "base/memory.h"
 #include "base/threads/pool.h"
@@ -34,14 +34,15 @@ static bool add_crc(struct json *array, uint32_t crc)
 
 struct block {
     const struct dataset *dataset;
-    struct checksum_cache *cache; /* NULL: nothing is known */
+    struct checksum_cache *cache; /* NULL: no cache could be opened */
     size_t first;
     struct checksum_stamp stamps[FILES_AT_ONCE];
     struct file_checksum checksums[FILES_AT_ONCE];
     struct error errors[FILES_AT_ONCE]; /* kind ERROR_NONE: the file was read */
 };
 
-/* The stamp is taken before the file is read: a change in between makes it a stranger next time. */
+/* Reads a file. The stamp is taken before, so that a file that changes meanwhile is read the next
+ * time, too. */
 static void read_file(void *context, size_t task, size_t thread)
 {
     struct block *block = context;
@@ -74,7 +75,7 @@ static bool read_block(const struct fingerprint *fingerprint, struct block *bloc
     return true;
 }
 
-/* Takes each file in turn; false: memory is out. */
+/* Is called for each file in turn; returns false if there is not enough memory. */
 typedef bool take_file(void *context, const char *name, size_t label,
                        const struct file_checksum *checksum);
 
@@ -120,7 +121,7 @@ static bool list_file(void *context, const char *name, size_t label,
            json_add_count(file, NULL, label) && add_crc(file, checksum->crc32);
 }
 
-/* Images of a folder follow each other. */
+/* The folder whose files are being added; the files of a folder follow each other. */
 struct folders {
     struct json *list;
     char name[NAME_SIZE];

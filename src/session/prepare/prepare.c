@@ -1,7 +1,7 @@
-/* The order matters: the network's input says how images are read, the data's classes how many
- * outputs the network has, both together what fits; nothing large is allocated before it is known
- * to fit. Samples are read before the loader's readers begin to decode beside them. */
-#include "session/run/prepare.h"
+/* The order matters: the network's input decides how images are read, the data's classes how many
+ * outputs the network has. Nothing large is allocated before the forecast says that it fits.
+ * Samples are read before the decode workers of the data loader start. */
+#include "session/prepare/prepare.h"
 
 #include "base/memory.h"
 #include "session/config/settings.h"
@@ -41,7 +41,7 @@ static bool open_data(struct preparation *prepared, const struct run_config *con
     return true;
 }
 
-/* The network again, with as many outputs as the data set has classes. */
+/* Builds the network once more, with as many outputs as the data set has classes. */
 static bool fit_classes(struct preparation *prepared, const struct run_config *config,
                         struct error *error)
 {
@@ -60,7 +60,7 @@ static bool fit_classes(struct preparation *prepared, const struct run_config *c
                      classes, fitted->name, fitted->classes);
 }
 
-/* Folders are numbered by their names: both sets must have the same ones. */
+/* Checks that both sets have the same classes: the names of folders number the classes. */
 static bool check_class_names(const struct preparation *prepared, struct error *error)
 {
     const struct dataset *train = prepared->data, *test = prepared->validation;
@@ -76,7 +76,8 @@ static bool check_class_names(const struct preparation *prepared, struct error *
     return true;
 }
 
-/* "auto": what the network expects; measured figures of CIFAR are known beforehand. */
+/* Chooses the normalisation. "auto" is what the network expects; for CIFAR the measured mean and
+ * deviation are known. */
 static bool choose_normalisation(struct preparation *prepared, const struct run_config *config,
                                  struct error *error)
 {
@@ -190,7 +191,7 @@ static bool open_feed(struct preparation *prepared, const struct run_config *con
     return true;
 }
 
-/* Of the validation set, where there is one: pictures that training has not seen. */
+/* Reads the samples from the validation set if there is one: training has not seen its pictures. */
 static bool make_samples(struct preparation *prepared, struct error *error)
 {
     const struct dataset *dataset = prepared->validation ? prepared->validation : prepared->data;
@@ -211,12 +212,12 @@ static bool make_evaluator(struct preparation *prepared, const struct run_config
         .normalisation = &prepared->normalisation,
         .tolerance = (double)config->tolerance,
         .stored = prepared->validation && dataset_kind_of(config->validate)->stored,
-        /* 1 byte left is "hardly any"; 0 would mean "not known" */
+        /* at least 1, because 0 means that the free memory is unknown */
         .memory_free = room == UINT64_MAX ? 0 : room + 1};
     return !prepared->validation || evaluator_create(&prepared->evaluator, &settings, error);
 }
 
-/* --- all of it --- */
+/* --- everything --- */
 
 static bool set_up_device(struct device *device, const struct run_config *config,
                           struct error *error)

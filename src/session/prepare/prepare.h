@@ -1,6 +1,6 @@
-/* prepare.h: everything a run needs, made from its configuration. Internal to session/. */
-#ifndef TINCA_SESSION_RUN_PREPARE_H
-#define TINCA_SESSION_RUN_PREPARE_H
+/* prepare.h: builds everything that a run needs from its configuration. Internal to session/. */
+#ifndef TINCA_SESSION_PREPARE_PREPARE_H
+#define TINCA_SESSION_PREPARE_PREPARE_H
 
 #include "data/loader/data_loader.h"
 #include "engine/execution/gan.h"
@@ -28,13 +28,17 @@ struct preparation {
     uint64_t memory_expected;       /* resident bytes, with everything that was forecast */
 };
 
-/* To be called by the thread that runs: the device belongs to it. Batches begin with that of
- * `first_iteration`: 0, or where a resumed run goes on. On failure everything is freed
- * again and `error` says why the configuration cannot work. */
+/* Opens data and device, and builds network, plan and execution. Call it in the thread that trains,
+ * because the device belongs to that thread. The first batch is that of `first_iteration` (0,
+ * except in a resumed run). Returns false with an error, and frees everything, if the configuration
+ * cannot work. */
 bool prepare(struct preparation *prepared, const struct run_config *config,
              uint64_t first_iteration, struct error *error);
-void prepare_free(struct preparation *prepared); /* leaves it {0} */
 
+/* Frees everything and resets it to {0}. */
+void prepare_free(struct preparation *prepared);
+
+/* Returns the description of the network that a model file stores. */
 struct model_facts prepare_model_facts(const struct preparation *prepared);
 
 #endif

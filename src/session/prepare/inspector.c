@@ -1,13 +1,13 @@
-/* What is looked at is listed once by list_subjects: a network alone, or a generator and its
- * discriminator, whose two executions (it learns, it judges) share one profile. */
-#include "session/run/inspector.h"
+/* list_subjects lists the networks that are inspected: one network, or a generator and its
+ * discriminator, whose two executions (one learns, one judges) share a profile. */
+#include "session/prepare/inspector.h"
 
 #include "base/clock.h"
 #include "base/host/host.h"
 #include "base/memory.h"
 #include "engine/ops/op.h"
 #include "engine/plan/roofline.h"
-#include "session/run/inspect_weights.h"
+#include "session/prepare/inspect_weights.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ static size_t list_subjects(const struct preparation *prepared,
     return 2;
 }
 
-/* --- the beginning and the end of a look --- */
+/* --- the start and the end of an inspection --- */
 
 static void attach(struct inspector *inspector, struct preparation *prepared, bool on)
 {
@@ -65,8 +65,8 @@ void inspector_abandon(struct inspector *inspector, struct preparation *prepared
     *inspector = (struct inspector){0};
 }
 
-/* The weights as they are before a step: as many bytes again, taken only where that is little of
- * what is free. The update's norm is not known without. */
+/* Copies the weights before a step, to compute the norm of the update. Does nothing unless the copy
+ * is a small part of the free memory; the norm is unknown then. */
 static void make_room_for_weights(struct inspector *inspector, const struct subject *subjects,
                                   size_t count)
 {
@@ -192,7 +192,7 @@ uint64_t inspector_after(struct inspector *inspector, struct preparation *prepar
 
 /* --- layers --- */
 
-/* The discriminator learns from real and from made pairs, and judges once: gan.c. */
+/* The discriminator learns from real and from generated pairs, and judges once (gan.c). */
 static double backward_flops_of(const struct subject *subject, size_t step)
 {
     double once = roofline_backward_flops(subject->plan, &subject->plan->steps[step]);
@@ -233,8 +233,8 @@ static void describe_layer(struct inspection_layer *layer, const struct inspecti
     layer->backward_flops = backward_flops_of(subject, s) * images;
 }
 
-/* Views do nothing and are left out, but for what another layer's kernel does: that it costs
- * nothing is worth knowing. */
+/* Views are left out, unless they are fused into another layer: a reader wants to see that those
+ * cost nothing. */
 static bool is_shown(const struct plan_step *step)
 {
     return !plan_step_is_view(step);

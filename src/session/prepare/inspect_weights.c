@@ -1,8 +1,8 @@
-#include "session/run/inspect_weights.h"
+#include "session/prepare/inspect_weights.h"
 
 #include <math.h>
 
-/* Sums, and the extremes that the histogram needs. */
+/* Sets mean and extremes, which the histogram needs. */
 static size_t sum_up(struct inspection_tensor *tensor, const float *values, size_t count)
 {
     double sum = 0, squares = 0;
@@ -24,7 +24,8 @@ static size_t sum_up(struct inspection_tensor *tensor, const float *values, size
     return finite;
 }
 
-/* Around the mean, so that a small deviation of large values is not lost in rounding. */
+/* Sums squares around the mean, so that rounding does not hide a small deviation of large values.
+ */
 static void spread(struct inspection_tensor *tensor, const float *values, size_t count)
 {
     const double range = tensor->high - tensor->low;

@@ -1,0 +1,72 @@
+/* The first start of a run: the facts about it that are known once everything is prepared, and the
+ * journal's start event. */
+#include "session/run/begin.h"
+
+#include "session/config/settings.h"
+#include "session/files/computed_with.h"
+#include "session/files/run_files.h"
+#include "session/run/experiment.h"
+
+#include <math.h>
+#include <stdio.h>
+
+struct run_facts begin_facts(const struct trainer *trainer)
+{
+    const struct preparation *prepared = &trainer->prepared;
+    struct run_facts facts = trainer->run->early_facts;
+    network_full_name(prepared->network, facts.network, sizeof facts.network);
+    snprintf(facts.technique, sizeof facts.technique, "%s",
+             technique_name(prepared->network->technique));
+    facts.parameters = prepared->forecast.parameters;
+    facts.flops = prepared->forecast.flops;
+    facts.discriminator_parameters =
+        prepared->gan ? graph_parameter_count(&prepared->network->discriminator) : 0;
+    facts.images = dataset_facts(prepared->data)->images;
+    facts.classes = prepared->network->classes;
+    facts.forecast = prepared->forecast.memory;
+    facts.threads = prepared->device->threads;
+    if (prepared->validation)
+        facts.validation_images = dataset_facts(prepared->validation)->images;
+    facts.memory_peak = forecast_peak(&prepared->forecast);
+    return facts;
+}
+
+bool begin_prepare(struct trainer *trainer)
+{
+    const struct run *run = trainer->run;
+    const struct preparation *prepared = &trainer->prepared;
+    trainer->now.iterations = prepared->iterations;
+    trainer->now.epochs = (double)prepared->iterations / (double)prepared->per_epoch;
+    trainer->now.eta_seconds = -1;
+    trainer->now.loss_discriminator = trainer->now.loss_l1 = NAN;
+    trainer->now.pixel_accuracy = NAN;
+    trainer->schedule = settings_schedule(&run->config, prepared->iterations);
+    trainer->lr_schedule_state = lr_schedule_begin();
+    trainer->now.learning_rate = trainer->schedule.learning_rate;
+    return loss_meter_create(&trainer->meter, run->config.average_loss, trainer->error);
+}
+
+bool begin_run(struct trainer *trainer)
+{
+    struct run *run = trainer->run;
+    const struct run_facts facts = begin_facts(trainer);
+    const size_t epochs = (size_t)ceil(trainer->now.epochs);
+    if (!experiment_make(trainer))
+        return false;
+    if (!experiment_write(trainer, &trainer->saving.unsaved))
+        trainer_report_unsaved(trainer); /* the first checkpoint tries once more */
+    struct json *event = run_files_start_event(&facts, &trainer->now);
+    if (!event || !computed_with_add(event, run->config.device)) {
+        json_free(event);
+        return error_set_memory(trainer->error, "the journal", 0);
+    }
+    if (!series_create(&run->own_series, trainer->prepared.iterations, epochs, trainer->error)) {
+        json_free(event);
+        return false;
+    }
+    series_set_smoothing(&run->own_series, run->config.average_loss,
+                         !facts.discriminator_parameters);
+    run_state_publish(run, &facts);
+    journal_add_event(&run->journal, "start", event);
+    return true;
+}

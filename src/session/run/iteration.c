@@ -1,0 +1,176 @@
+/* One iteration: a batch, forward, backward, update, and its record. Nothing here waits for a
+ * reader. Measurements that cost time (memory, the data loader's state) are taken four times a
+ * second.
+ *
+ * The time of an iteration begins at the end of the one before, so it includes the wait for data.
+ * It does not include a validation, a pause or a checkpoint in between. */
+#include "session/run/iteration.h"
+
+#include "base/clock.h"
+#include "base/host/host.h"
+
+#include <math.h>
+#include <string.h>
+
+static const uint64_t measure_interval = 250000000; /* nanoseconds */
+
+void iteration_measure(struct trainer *trainer)
+{
+    struct data_loader_statistics loader;
+    struct finding finding;
+    struct preparation *prepared = &trainer->prepared;
+    data_loader_statistics(prepared->loader, &loader);
+    trainer->now.feed_wait_seconds = trainer->earlier_wait + loader.waited_seconds;
+    const bool on_host = prepared->device->driver->computes_on_host;
+    trainer->now.memory_measured =
+        on_host ? host_process_memory() : device_memory_used(prepared->device);
+    trainer->now.memory_highest = on_host ? host_process_peak() : trainer->now.memory_measured;
+    if (watcher_memory(&trainer->watcher, trainer->moment, prepared->memory_expected,
+                       trainer->now.memory_measured, &finding))
+        trainer_add_finding(trainer, &finding);
+    uint64_t skipped = dataset_facts(prepared->data)->skipped + loader.skipped;
+    if (watcher_data(&trainer->watcher, trainer->moment, skipped, trainer->run->config.data,
+                     &finding))
+        trainer_add_finding(trainer, &finding);
+}
+
+/* --- the record --- */
+
+static double estimate_remaining(const struct trainer *trainer)
+{
+    const struct preparation *prepared = &trainer->prepared;
+    uint64_t left = trainer->now.iterations - trainer->moment.iteration;
+    double seconds =
+        trainer->now.ms_per_image_median * 1e-3 * (double)trainer->run->config.batch * (double)left;
+    if (trainer->validations > 0)
+        seconds += trainer->validation_seconds / (double)trainer->validations *
+                   ((double)left / (double)prepared->per_epoch);
+    return trainer->tempo.count < 2 ? -1 : seconds;
+}
+
+static void update_snapshot(struct trainer *trainer, const struct series_point *point)
+{
+    struct run_snapshot *now = &trainer->now;
+    now->iteration = point->iteration;
+    now->epoch = trainer->moment.epoch;
+    now->loss = point->loss;
+    now->loss_caffe = point->loss_caffe;
+    now->loss_mean = trainer->meter.exact;
+    now->loss_discriminator = point->loss_discriminator;
+    now->loss_l1 = point->loss_l1;
+    now->learning_rate = (double)point->learning_rate;
+    now->ms_per_image_now = tempo_now(&trainer->tempo);
+    now->ms_per_image_median = tempo_median(&trainer->tempo);
+    now->images_per_second = now->ms_per_image_now > 0 ? 1e3 / now->ms_per_image_now : 0;
+    now->elapsed_seconds = (double)point->seconds;
+    now->eta_seconds = estimate_remaining(trainer);
+    trainer_publish(trainer);
+}
+
+static void record(struct trainer *trainer, const struct gan_losses *losses, double rate)
+{
+    const float loss = losses->generator;
+    const struct preparation *prepared = &trainer->prepared;
+    struct finding finding;
+    uint64_t now = clock_nanoseconds();
+    double ms =
+        clock_seconds(trainer->iteration_start, now) * 1e3 / (double)trainer->run->config.batch;
+    trainer->iteration_start = now;
+    loss_meter_add(&trainer->meter, loss);
+    tempo_add(&trainer->tempo, ms);
+    trainer->moment.iteration++;
+    trainer->moment.epoch = (double)trainer->moment.iteration / (double)prepared->per_epoch;
+    trainer->epoch_loss += (double)loss;
+    trainer->epoch_iterations++;
+    if (now - trainer->measured_at >= measure_interval) {
+        trainer->measured_at = now;
+        iteration_measure(trainer);
+    }
+    struct series_point point = {.iteration = trainer->moment.iteration,
+                                 .epoch = (float)trainer->moment.epoch,
+                                 .loss = loss,
+                                 .loss_caffe = trainer->meter.caffe,
+                                 .loss_mean = (float)trainer->meter.exact,
+                                 .loss_discriminator = losses->discriminator,
+                                 .loss_l1 = losses->main,
+                                 .learning_rate = (float)rate,
+                                 .ms_per_image = (float)ms,
+                                 .seconds = (float)trainer_seconds(trainer, now),
+                                 .memory_bytes = trainer->now.memory_measured};
+    series_add(&trainer->run->own_series, &point);
+    journal_add_point(&trainer->run->journal, &point, now);
+    if (watcher_loss(&trainer->watcher, trainer->moment, loss, &trainer->meter, &finding))
+        trainer_add_finding(trainer, &finding);
+    trainer_report_unsaved(trainer);
+    update_snapshot(trainer, &point);
+}
+
+/* --- the iteration --- */
+
+/* Records the iteration whose loss is not finite, and names the first bad layer. Returns false. */
+static bool diverge(struct trainer *trainer, const struct gan_losses *losses, double rate)
+{
+    struct bad_layer layer;
+    struct finding finding;
+    const struct preparation *prepared = &trainer->prepared;
+    const uint64_t iteration = trainer->moment.iteration;
+    bool found = prepared->gan
+                     ? gan_find_first_bad_layer(prepared->gan, iteration, &layer)
+                     : execution_find_first_bad_layer(prepared->execution, iteration, &layer);
+    record(trainer, losses, rate);
+    watcher_divergence(trainer->moment, losses->generator, found ? &layer : NULL, &finding);
+    trainer_add_finding(trainer, &finding);
+    trainer_publish(trainer);
+    return error_set(trainer->error, ERROR_DIVERGED, found ? layer.node : "the loss",
+                     "try a smaller learning rate",
+                     "at iteration %llu the loss stopped being a number%s",
+                     (unsigned long long)trainer->moment.iteration,
+                     !found             ? ""
+                     : layer.in_weights ? "; this layer's weights were the first to break"
+                                        : "; this layer's values were the first to break");
+}
+
+/* Trains a network that has no discriminator for one step. Returns false, and changes nothing, if
+ * the loss is not finite. */
+static bool step_alone(const struct preparation *prepared, const struct execution_batch *batch,
+                       uint64_t iteration, float rate, struct gan_losses *losses)
+{
+    execution_bind(prepared->execution, batch);
+    *losses =
+        (struct gan_losses){.generator = execution_iterate(prepared->execution, iteration, rate),
+                            .discriminator = NAN,
+                            .main = NAN};
+    return isfinite(losses->generator);
+}
+
+bool iteration_run(struct trainer *trainer, bool *epoch_over)
+{
+    struct preparation *prepared = &trainer->prepared;
+    struct data_batch batch;
+    struct gan_losses losses;
+    if (!data_loader_next(prepared->loader, &batch, trainer->error))
+        return false;
+    struct execution_batch bound = {.images = batch.images,
+                                    .labels = batch.labels,
+                                    .targets = batch.targets,
+                                    .count = batch.count};
+    uint64_t iteration = trainer->moment.iteration;
+    double rate = lr_schedule_rate(&trainer->schedule, &trainer->lr_schedule_state, iteration);
+    const bool looking = inspector_is_on(&trainer->inspector);
+    if (looking)
+        trainer->iteration_start += inspector_before(&trainer->inspector, prepared);
+    bool stepped = prepared->gan
+                       ? gan_iterate(prepared->gan, &bound, iteration, (float)rate, &losses)
+                       : step_alone(prepared, &bound, iteration, (float)rate, &losses);
+    if (!device_check(prepared->device, trainer->error))
+        return false; /* the computed values are invalid */
+    if (!stepped)
+        return diverge(trainer, &losses, rate);
+    if (looking)
+        trainer->iteration_start += inspector_after(&trainer->inspector, prepared, batch.count);
+    *epoch_over = batch.last;
+    record(trainer, &losses, rate);
+    if (looking)
+        trainer_finish_inspection(trainer, false);
+    return true;
+}

@@ -1,0 +1,14 @@
+/* iteration.h: one iteration of a training. Internal to session/. */
+#ifndef TINCA_SESSION_RUN_ITERATION_H
+#define TINCA_SESSION_RUN_ITERATION_H
+
+#include "session/run/trainer.h"
+
+/* Trains on the next batch of the data loader and records the result. Returns false with
+ * *trainer->error if the run fails. */
+bool iteration_run(struct trainer *trainer, bool *epoch_over);
+
+/* Measures memory and the data loader, and adds findings about them. */
+void iteration_measure(struct trainer *trainer);
+
+#endif

@@ -1,0 +1,16 @@
+/* resume_work.h: how a resumed run starts, in its worker. Internal to session/. */
+#ifndef TINCA_SESSION_RUN_RESUME_WORK_H
+#define TINCA_SESSION_RUN_RESUME_WORK_H
+
+#include "session/run/trainer.h"
+
+/* Finds the checkpoint to resume from, and its iteration; 0 if there is none. Returns false with
+ * *trainer->error if the run cannot continue. Changes no file. */
+bool resume_find_checkpoint(struct trainer *trainer, uint64_t *iteration);
+
+/* Restores a prepared trainer and the curves from the checkpoint and the journal, or starts the run
+ * once more if there is no checkpoint. Returns false with *trainer->error if the run cannot
+ * continue; its files are unchanged then. */
+bool resume_restore(struct trainer *trainer);
+
+#endif

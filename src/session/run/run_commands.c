@@ -1,0 +1,81 @@
+/* What the user asks of a run (commands.h), between two iterations or within a validation. */
+#include "session/run/run_commands.h"
+
+#include "base/clock.h"
+#include "session/run/model_save.h"
+
+#include <math.h>
+
+/* Saves the model now. The checkpoint is written before the next iteration. The run goes on if the
+ * disk refuses; the snapshot has the error then. */
+static void save_now(struct trainer *trainer)
+{
+    struct error failed = {0};
+    if (!trainer_owns_folder(trainer, true))
+        return;
+    model_save(trainer, &failed);
+    trainer->saving.requested = true;
+    trainer->now.error = failed;
+    trainer_publish(trainer);
+    journal_add_event(&trainer->run->journal, "save", NULL);
+}
+
+static void begin_inspection(struct trainer *trainer)
+{
+    struct error failed;
+    if (!inspector_begin(&trainer->inspector, &trainer->prepared, trainer->moment.iteration,
+                         &failed))
+        trainer_report_inspection_error(trainer, &failed);
+}
+
+static void change_rate(struct trainer *trainer, double wanted)
+{
+    struct lr_schedule_state plain = trainer->lr_schedule_state;
+    plain.scale = 1;
+    double rate = lr_schedule_rate(&trainer->schedule, &plain, trainer->moment.iteration);
+    if (rate > 0 && wanted >= 0 && isfinite(wanted))
+        trainer->lr_schedule_state.scale = wanted / rate;
+    trainer->saving.requested = true; /* the journal alone does not bring it back */
+}
+
+static void obey(struct trainer *trainer, const struct commands *commands)
+{
+    trainer->stop |= commands_have(commands, COMMAND_STOP);
+    trainer->stop_at_epoch |= commands_have(commands, COMMAND_STOP_AT_EPOCH);
+    if (commands_have(commands, COMMAND_LEARNING_RATE))
+        change_rate(trainer, commands->learning_rate);
+    if (commands_have(commands, COMMAND_INSPECT))
+        begin_inspection(trainer);
+    if (commands_have(commands, COMMAND_SAVE))
+        save_now(trainer);
+}
+
+/* Waits until the user continues or stops the run. */
+static void pause_run(struct trainer *trainer)
+{
+    enum run_status before = trainer->now.status;
+    uint64_t began = clock_nanoseconds();
+    bool going = false;
+    journal_add_event(&trainer->run->journal, "pause", NULL);
+    trainer_set_status(trainer, RUN_PAUSED);
+    while (!going && !trainer->stop) {
+        commands_wait(&trainer->run->commands);
+        struct commands commands = commands_take(&trainer->run->commands);
+        obey(trainer, &commands);
+        going = commands_have(&commands, COMMAND_GO_ON);
+    }
+    trainer->paused += clock_nanoseconds() - began;
+    trainer_set_status(trainer, before);
+    journal_add_event(&trainer->run->journal, "go-on", NULL);
+}
+
+void run_commands_obey(struct trainer *trainer)
+{
+    struct commands commands = commands_take(&trainer->run->commands);
+    if (commands.set == 0)
+        return;
+    obey(trainer, &commands);
+    if (commands_have(&commands, COMMAND_PAUSE) && !trainer->stop)
+        pause_run(trainer);
+    trainer->iteration_start = clock_nanoseconds();
+}

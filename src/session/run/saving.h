@@ -1,0 +1,23 @@
+/* saving.h: when checkpoints and the best model are written. Internal to session/.
+ *
+ * If the disk refuses, the run goes on: trainer->saving.unsaved has the reason, and the next
+ * attempt tries once more. */
+#ifndef TINCA_SESSION_RUN_SAVING_H
+#define TINCA_SESSION_RUN_SAVING_H
+
+#include "session/run/trainer.h"
+
+/* Writes a checkpoint if one is due; call it between two iterations. */
+void saving_step(struct trainer *trainer, bool epoch_over);
+
+/* Writes a checkpoint now. Returns false if it cannot; saving.unsaved says why. */
+bool saving_checkpoint(struct trainer *trainer);
+
+/* Saves the present model as best.safetensors, or holds it in memory until that works. */
+void saving_best(struct trainer *trainer);
+
+/* Tries to write what waits in memory, at the end of the run; what still cannot be written is lost.
+ * Returns whether the journal is on the disk. */
+bool saving_finish(struct trainer *trainer);
+
+#endif
