@@ -28,7 +28,7 @@ struct entry {
 
 struct checksum_cache {
     char *path;
-    char *text;            /* of the file; names point into it */
+    char *text;            /* the contents of the file; names point into it */
     struct entry *entries; /* sorted by name */
     size_t count, capacity;
     struct text noted; /* the lines of the file to be written */
@@ -67,7 +67,7 @@ static char *make_path(const char *root)
     return path;
 }
 
-/* "BYTES MODIFIED CHANGED INODE CRC32 NAME", hexadecimal. */
+/* Parses "BYTES MODIFIED CHANGED INODE CRC32 NAME", hexadecimal. */
 static bool parse_line(char *line, struct entry *entry)
 {
     uint64_t numbers[5];
@@ -89,7 +89,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
 }
 
-/* Writes the checksum of a file's text, of what stands behind its first line. */
+/* Writes the checksum of the text after the first line into the first line. */
 static void print_sum(const char *text, size_t size, char digits[DIGITS_SIZE])
 {
     const uLong sum = crc32_z(0, (const unsigned char *)text + FIRST_LINE, size - FIRST_LINE);
@@ -105,7 +105,7 @@ static bool is_whole(const char *text, size_t size)
     return memcmp(text, digits, DIGITS) == 0;
 }
 
-/* A file of another folder, whose path has the same checksum, is not this one's. */
+/* Checks that the file belongs to this folder, and not to one whose path has the same checksum. */
 static void read_entries(struct checksum_cache *cache, const char *root)
 {
     size_t size;
@@ -141,7 +141,7 @@ struct checksum_cache *checksum_cache_open(const char *root)
     return cache;
 }
 
-/* --- asking and noting --- */
+/* --- finding and adding --- */
 
 static struct entry *find(const struct checksum_cache *cache, const char *name)
 {

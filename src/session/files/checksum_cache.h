@@ -1,11 +1,11 @@
-/* checksum_cache.h: checksums of pictures that were read before, so that a large folder is read for
- * its fingerprint once and not at the start of every run. Internal to session/.
+/* checksum_cache.h: a cache of checksums of picture files, so that a large folder is read once for
+ * its fingerprint and not at the start of every run. Internal to session/.
  *
- * $XDG_STATE_HOME/tinca/checksums/XXXXXXXX.txt, a file for each folder of pictures, has the CRC-32
- * of what follows, the folder, and a line for each picture: bytes, time of modification, time of
- * change, inode, CRC-32, name. A picture whose line is the same is not read again; renaming or
- * writing it changes the time of change. What cannot be read or written, or was damaged, only costs
- * time: no function fails. */
+ * $XDG_STATE_HOME/tinca/checksums/XXXXXXXX.txt, one file per folder of pictures, has a CRC-32 of
+ * the rest of the file, the folder, and a line per picture: bytes, time of modification, time of
+ * change, inode, CRC-32, name. A picture whose line still agrees is not read; renaming or writing a
+ * file changes its time of change. A cache that is unreadable or damaged only costs time: no
+ * function fails. */
 #ifndef TINCA_SESSION_FILES_CHECKSUM_CACHE_H
 #define TINCA_SESSION_FILES_CHECKSUM_CACHE_H
 
@@ -14,27 +14,29 @@
 
 struct checksum_cache;
 
-/* By what a file is known again; times in nanoseconds. */
+/* Identifies the state of a file; times in nanoseconds. */
 struct checksum_stamp {
     uint64_t bytes, modified, changed, inode;
 };
 
-/* Fills *stamp from the file at `path`; false: there is none. */
+/* Fills *stamp from the file at `path`. Returns false if there is none. */
 bool checksum_stamp_read(struct checksum_stamp *stamp, const char *path);
 
-/* Returns the cache of the pictures below the folder `root`; NULL when memory is out. */
+/* Returns the cache for the pictures below the folder `root`; NULL if there is not enough memory.
+ */
 struct checksum_cache *checksum_cache_open(const char *root);
 
-/* Returns whether the file `name` is known with this stamp. Thread safe. NULL knows none. */
+/* Sets *crc32 if the cache has the file `name` with this stamp; returns whether it does. Thread
+ * safe. `cache` may be NULL. */
 bool checksum_cache_find(const struct checksum_cache *cache, const char *name,
                          const struct checksum_stamp *stamp, uint32_t *crc32);
 
-/* Notes a file, found or read. A file that changed within the last seconds is not kept: it could
- * change again within the resolution of its times. */
+/* Adds a file, whether it was found or read. A file that changed within the last seconds is left
+ * out, because it could change once more within the resolution of its times. */
 void checksum_cache_note(struct checksum_cache *cache, const char *name,
                          const struct checksum_stamp *stamp, uint32_t crc32);
 
-/* Writes the cache if a file was noted that it did not know, and frees it. May be NULL. */
+/* Writes the cache if a file is new in it, and frees it. `cache` may be NULL. */
 void checksum_cache_close(struct checksum_cache *cache);
 
 #endif

@@ -1,4 +1,4 @@
-/* computed_with.h: what a run is computed with. Internal to session/.
+/* computed_with.h: the software and instruction set that compute a run. Internal to session/.
  *
  * A checkpoint's metadata and the journal's events "start" and "resume" record the version of tinca
  * ("version"), that of its arithmetic ("numerics"), the instruction set or GPU ("kernels") and, on
@@ -17,14 +17,16 @@ enum {
     COMPUTED_WITH_SIZE = 80
 };
 
-/* The keys, and what this process computes with; an empty value: it does not apply. */
+/* Keys and values; an empty value does not apply to the device. */
 struct computed_with {
     const char *keys[COMPUTED_WITH];
     char values[COMPUTED_WITH][COMPUTED_WITH_SIZE];
 };
+/* Fills *here with the values of this process. */
 void computed_with_here(struct computed_with *here, const char *device);
 
-/* Adds them to an event of the journal. */
+/* Adds the values of this process to an event of the journal. Returns false if there is not enough
+ * memory. */
 bool computed_with_add(struct json *event, const char *device);
 
 #endif

@@ -16,7 +16,7 @@ enum { ENTRY_SIZE = 1 << 14, NAME_SIZE = 64, GROUPS_MAX = 1 << 16 };
 
 /* --- users and groups --- */
 
-/* The user who called sudo; false when that is not known. */
+/* Sets the user who called sudo. Returns false if there is none. */
 static bool find_caller(uid_t *user)
 {
     const char *text = getenv("SUDO_UID");
@@ -34,7 +34,7 @@ static bool is_own(uid_t owner)
     return owner == geteuid() || (geteuid() == 0 && find_caller(&caller) && owner == caller);
 }
 
-/* The user's name, or the number of one without a name. */
+/* Writes the user's name, or the number of a user without a name. */
 static void name_user(uid_t user, char *name)
 {
     char buffer[ENTRY_SIZE];
@@ -45,7 +45,7 @@ static void name_user(uid_t user, char *name)
         snprintf(name, NAME_SIZE, "%lu", (unsigned long)user);
 }
 
-/* Whether a group has its owner's name and no other member: user private groups. */
+/* Returns whether a group is a user private group: it has its owner's name and no other member. */
 static bool is_private_group(gid_t group, uid_t owner)
 {
     char buffer[ENTRY_SIZE], name[NAME_SIZE];

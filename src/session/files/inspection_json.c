@@ -1,4 +1,4 @@
-/* Each structure has one table of its members: the same rows write and read them. */
+/* Each structure has a table of its members, with which it is written and read. */
 #include "session/values/inspection.h"
 
 #include "base/language.h"
@@ -103,7 +103,7 @@ static bool add_members(struct json *object, const struct member *members, const
     return added;
 }
 
-/* Null is a number that JSON lacks. */
+/* Reads null as NaN, since JSON has no NaN. */
 static bool read_number(const struct json *value, double *number)
 {
     *number = NAN;
@@ -252,7 +252,7 @@ static bool refuse(const struct reader *reader, const struct json *value)
                      "line %zu is not what a profile says", json_line(reader->document, value));
 }
 
-/* Reads the members of an array of `count` numbers. */
+/* Reads an array of `count` numbers. */
 static bool read_counts(const struct json *array, uint64_t *counts, size_t count)
 {
     const struct json *item = json_first(array);
@@ -314,7 +314,8 @@ static bool read_array(const struct json *object, void *item)
     return false;
 }
 
-/* Reads a list of objects into a new array of items of `size` bytes; NULL: something is wrong. */
+/* Reads a list of objects into a new array of items of `size` bytes; returns NULL if one is
+ * invalid. */
 static void *read_list(const struct reader *reader, const struct json *list, size_t size,
                        bool (*read)(const struct json *object, void *item), size_t *count)
 {
@@ -346,7 +347,7 @@ static bool read_network(const struct reader *reader, const struct json *object,
     return network->tensors;
 }
 
-/* What a view may rely on. */
+/* Checks what the views rely on. */
 static bool lies_inside(const struct inspection_arena *arena)
 {
     for (size_t i = 0; i < arena->array_count; i++) {
@@ -364,7 +365,7 @@ static bool read_arena(const struct reader *reader, const struct json *object,
     size_t times;
     if (!read_members(object, arena_members, arena))
         return refuse(reader, object);
-    /* older files lack it: then every step ran twice */
+    /* older files do not have it: every step ran twice then */
     arena->times = json_count(json_member(object, "times"), &times) ? times : 2 * arena->steps;
     arena->arrays = read_list(reader, json_member(object, "arrays"), sizeof *arena->arrays,
                               read_array, &arena->array_count);

@@ -1,6 +1,6 @@
-/* Lines are gathered in memory and written with pwrite(2) at known offsets, so that it is known how
- * much of them is in the file whatever happens. `pending` holds everything behind the last byte
- * that a sync has confirmed:
+/* Lines are collected in memory and written with pwrite(2) at known offsets, so that the journal
+ * always knows how much of them is in the file. `pending` has everything after the last byte that a
+ * sync has confirmed:
  *
  *     0 ............ synced ............ written ............ synced + pending.length
  *       on the disk         in the file          waits in memory
@@ -28,9 +28,9 @@ static const uint64_t flush_interval = 250000000; /* nanoseconds */
 
 /* --- the file --- */
 
-/* Returns a descriptor, or -1 with errno; EINVAL for what is not a regular file: a full FIFO would
- * stop the run. A journal of which something is on the disk must exist already: a new file in its
- * place would begin with a hole. */
+/* Opens the file and returns a descriptor, or -1 with errno; EINVAL if it is not a regular file,
+ * since a full FIFO would stop the run. A journal that is partly on the disk must exist: a new file
+ * would begin with a hole. */
 static int open_file(const struct journal *journal)
 {
     struct stat status;
@@ -44,7 +44,7 @@ static int open_file(const struct journal *journal)
     return -1;
 }
 
-/* Where the last whole line within the first `size` bytes ends. */
+/* Returns where the last whole line within the first `size` bytes ends. */
 static uint64_t end_of_lines(int descriptor, uint64_t size)
 {
     char block[BLOCK];
@@ -60,7 +60,7 @@ static uint64_t end_of_lines(int descriptor, uint64_t size)
     return 0;
 }
 
-/* False with errno, or with errno 0 when the file ends before `length` bytes. */
+/* Returns false with errno, which is 0 if the file has fewer than `length` bytes. */
 static bool sum_up(int descriptor, uint64_t length, uint32_t *sum)
 {
     unsigned char block[16 * BLOCK];
@@ -102,7 +102,7 @@ bool journal_checksum(const char *path, uint64_t length, uint32_t *sum, struct e
     return good;
 }
 
-/* Keeps the first `keep` bytes, as whole lines, on the disk. */
+/* Cuts the file to whole lines within the first `keep` bytes, and syncs it. */
 static bool cut(struct journal *journal, uint64_t keep, struct error *error)
 {
     struct stat status;
@@ -146,8 +146,8 @@ static void drop_descriptor(struct journal *journal)
     journal->descriptor = -1;
 }
 
-/* What is not known to be on the disk is written again, through a new descriptor: a network mount
- * that went away and came back needs one, and only a new one reports errors anew. */
+/* Reopens the file, to rewrite what may not be on the disk: a network mount that was lost needs a
+ * new descriptor, and only a new one reports further errors. */
 static void distrust(struct journal *journal)
 {
     drop_descriptor(journal);
@@ -186,7 +186,7 @@ static bool write_pending(struct journal *journal)
     return good;
 }
 
-/* Everything that waited is on the disk. */
+/* Notes that everything is on the disk. */
 static void settle(struct journal *journal)
 {
     struct text *pending = &journal->pending;
@@ -233,7 +233,7 @@ void journal_flush(struct journal *journal)
     flush_at(journal, clock_nanoseconds());
 }
 
-/* The lines behind the first `from` bytes. */
+/* Counts the lines after the first `from` bytes. */
 static uint64_t count_lines(const struct text *text, size_t from)
 {
     uint64_t lines = 0;
@@ -251,7 +251,7 @@ static uint64_t cut_torn_line(const struct journal *journal)
     const uint64_t whole = journal->synced + (feed ? (uint64_t)(feed - text) + 1 : 0);
     if (journal->descriptor < 0 || whole == journal->written)
         return whole;
-    /* nothing can be done when this fails: readers leave a torn line out */
+    /* if this fails nothing can be done; readers skip a torn line */
     const bool done = ftruncate(journal->descriptor, (off_t)whole) == 0;
     (void)done;
     return whole;
@@ -281,8 +281,8 @@ void journal_abandon(struct journal *journal)
 
 /* --- lines --- */
 
-/* Whether a line may be begun. Its bytes are then appended, and end_line takes it back if that
- * failed. */
+/* Returns whether a line can be added. Its bytes are then appended, and end_line removes them if
+ * that failed. */
 static bool begin_line(struct journal *journal)
 {
     if (journal->pending.length < JOURNAL_PENDING_MOST)
@@ -303,7 +303,7 @@ static void end_line(struct journal *journal, size_t before)
         pending->data[before] = '\0';
 }
 
-/* JSON has no NaN and no infinity. */
+/* Writes null for NaN and infinity, which JSON does not have. */
 static void put_number(struct text *text, const char *key, double value, int digits)
 {
     if (isfinite(value))
@@ -314,7 +314,8 @@ static void put_number(struct text *text, const char *key, double value, int dig
 
 enum { FLOAT_DIGITS = 9 }; /* enough to read back every float exactly */
 
-/* What only some networks have; its absence is read as NaN. */
+/* Adds a member that only some networks have, unless it is NaN; readers take a missing one as NaN.
+ */
 static void put_if_number(struct text *text, const char *key, double value)
 {
     if (!isnan(value))

@@ -1,15 +1,16 @@
-/* journal.h: a run's events, a line of JSON each, appended as they happen. Internal to session/.
+/* journal.h: the events of a run, one line of JSON each, appended as they happen. Internal to
+ * session/.
  *
- * A line without "event" is an iteration. Everything that a view shows of a run can be rebuilt
- * from these lines. Lines reach the file within 250 ms, events at once.
+ * A line without "event" is an iteration. Everything that a view shows can be rebuilt from these
+ * lines. Lines reach the file within 250 ms, events at once.
  *
- * Writing never fails a run: what the disk does not take (it is full, read-only, gone) waits in
- * memory and is tried again with what comes next, and after 16 MiB of that the newer lines are
- * dropped and counted. `trouble` says why the last attempt failed.
+ * A disk that refuses (it is full, read-only, unplugged) does not fail the run: lines wait in
+ * memory and are written with the next ones; beyond 16 MiB, newer lines are dropped and counted.
+ * `trouble` says why the last attempt failed.
  *
- * A failed fdatasync may have dropped the file's dirty pages, and a second one would then succeed
- * without them. So every byte stays in memory until a sync has succeeded, and after a failed one
- * the file is opened anew and written again from the last byte that is known to be on the disk. */
+ * A failed fdatasync may have dropped the file's dirty pages, and a second call would then succeed
+ * without them. So every byte stays in memory until a sync has succeeded. After a failed sync the
+ * file is reopened and rewritten from the last byte that is known to be on the disk. */
 #ifndef TINCA_SESSION_FILES_JOURNAL_H
 #define TINCA_SESSION_FILES_JOURNAL_H
 
@@ -22,68 +23,69 @@
 #include <stdint.h>
 
 struct journal {
-    int descriptor;       /* -1: to be opened (again) */
+    int descriptor;       /* -1: it must be opened */
     char *path;           /* NULL: there is no journal */
-    struct text pending;  /* what is not known to be on the disk: the bytes from `synced` on */
-    uint64_t synced;      /* bytes known to be on the disk: whole lines */
-    uint64_t written;     /* bytes in the file; from `synced` on they may be lost */
+    struct text pending;  /* the bytes from `synced` on, which may not be on the disk */
+    uint64_t synced;      /* bytes that are on the disk: whole lines */
+    uint64_t written;     /* bytes in the file; those from `synced` on may get lost */
     uint32_t crc32;       /* zlib's CRC-32 of the first `synced` bytes */
-    bool entered;         /* the file's name is on the disk too: its folder has been synced */
-    bool distrusted;      /* a sync has failed, and none has succeeded since */
-    uint64_t flushed;     /* when: clock_nanoseconds */
+    bool entered;         /* its folder was synced, so that the file's name is on the disk */
+    bool distrusted;      /* a sync failed, and none has succeeded since */
+    uint64_t flushed;     /* clock_nanoseconds of the last write */
     uint64_t lost;        /* lines dropped */
-    struct error trouble; /* kind ERROR_NONE: all is well */
+    struct error trouble; /* kind ERROR_NONE: none */
 };
 
 enum {
     JOURNAL_PENDING_MOST = 16 << 20, /* bytes */
-    JOURNAL_UNSYNCED_MOST = 1 << 20, /* bytes after which the journal is synced of itself */
+    JOURNAL_UNSYNCED_MOST = 1 << 20, /* bytes after which the journal syncs without being asked */
 };
 
-/* Opens directory/journal.jsonl for appending behind its first `keep` bytes; the rest, and a line
- * that a crash left half written, is cut off. UINT64_MAX keeps all whole lines. What is kept is
- * synced and its CRC-32 computed. */
+/* Opens directory/journal.jsonl for appending after its first `keep` bytes. The rest is cut off, as
+ * is a line that a crash left incomplete; UINT64_MAX keeps all whole lines. Syncs the file and
+ * computes its CRC-32. Returns false with an error. */
 bool journal_open(struct journal *journal, const char *directory, uint64_t keep,
                   struct error *error);
 
-/* Tries a last time to write what waits; a line that is in the file in part is cut off. May be {0},
- * and does nothing then. Returns how many lines were lost in all. */
+/* Tries a last time to write the waiting lines, cuts an incomplete line off, and closes the file.
+ * Does nothing for {0}. Returns how many lines were lost. */
 uint64_t journal_close(struct journal *journal);
 
-/* Closes the file without writing what waits: it is no longer this run's. */
+/* Closes the file without writing, because it no longer belongs to this run. */
 void journal_abandon(struct journal *journal);
 
+/* Append an iteration (at the time `now`, nanoseconds), a validation, a finding. */
 void journal_add_point(struct journal *journal, const struct series_point *point, uint64_t now);
 void journal_add_validation(struct journal *journal, const struct series_validation *validation);
 void journal_add_finding(struct journal *journal, const struct finding *finding);
-/* An event of other kinds: takes over `event`, an object with a member "event", or NULL for one
- * that consists of its name alone. */
+/* Appends another event: `event`, an object with a member "event", which the function frees, or
+ * NULL for an event with a name only. */
 void journal_add_event(struct journal *journal, const char *name, struct json *event);
 
-/* What is still buffered reaches the file: before something that takes long. */
+/* Writes the waiting lines to the file. Call it before something that takes long. */
 void journal_flush(struct journal *journal);
 
-/* The same, and the disk: false when something still waits (`trouble`). After true, `synced` and
- * `crc32` describe the whole journal. */
+/* Writes the waiting lines to the disk. Returns false if some still wait (`trouble`); otherwise
+ * `synced` and `crc32` describe the whole journal. */
 bool journal_sync(struct journal *journal);
 
 /* Computes the CRC-32 of the first `length` bytes of a journal file. Returns false with ERROR_INPUT
- * when the file is missing or shorter, with ERROR_SYSTEM when it cannot be read. */
+ * if the file is missing or shorter, with ERROR_SYSTEM if it cannot be read. */
 bool journal_checksum(const char *path, uint64_t length, uint32_t *sum, struct error *error);
 
-enum { JOURNAL_LINE_MOST = 1 << 20 }; /* bytes; a longer line is no journal's */
+enum { JOURNAL_LINE_MOST = 1 << 20 }; /* bytes; longer lines are invalid */
 
-/* Gives each line of a journal file to `visit`, until that returns false. Lines that are no JSON
- * (torn by a crash) or longer than JOURNAL_LINE_MOST are left out. Returns false, with an error,
- * when the file is not a regular one or cannot be read. */
+/* Calls `visit` for each line of a journal file until it returns false. Lines that are not JSON
+ * (torn by a crash) or longer than JOURNAL_LINE_MOST are skipped. Returns false with an error if
+ * the file is not a regular file or cannot be read. */
 typedef bool journal_visit(void *context, const struct json *line, struct error *error);
 bool journal_read(const char *path, journal_visit *visit, void *context, struct error *error);
 
-/* The same of the lines that end within the first `limit` bytes. */
+/* Does the same for the lines that end within the first `limit` bytes. */
 bool journal_read_first(const char *path, uint64_t limit, journal_visit *visit, void *context,
                         struct error *error);
 
-/* What a line says; false when it is not of this kind. Null is read as NaN. */
+/* Parse a line. Return false if it is of another kind. Null is read as NaN. */
 bool journal_read_point(const struct json *line, struct series_point *point);
 bool journal_read_validation(const struct json *line, struct series_validation *validation);
 bool journal_read_finding(const struct json *line, struct finding *finding);

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* True when `length` bytes from `offset` on could be read. */
+/* Reads `length` bytes from `offset` on; returns whether it could. */
 static bool read_bytes(int descriptor, char *bytes, size_t length, uint64_t offset)
 {
     for (size_t done = 0; done < length;) {
@@ -32,7 +32,7 @@ static bool is_the_same(const struct journal_tail *tail, int descriptor, uint64_
            memcmp(before, tail->before, tail->before_length) == 0;
 }
 
-/* Lines that are no JSON are left out. */
+/* Visits a line, unless it is not JSON. */
 static bool take_lines(const char *piece, size_t length, const char *path, journal_visit *visit,
                        void *context, struct error *error)
 {
@@ -70,7 +70,7 @@ static enum journal_news take_piece(struct journal_tail *tail, int descriptor, u
         error_set_errno(error, path, NULL, "cannot be read");
     else if (piece) {
         const char *feed = memrchr(piece, '\n', length);
-        /* no line is as long as a piece: such bytes are no journal's, and are passed over */
+        /* no valid line is as long as a piece, so these bytes are skipped */
         const size_t whole = feed                      ? (size_t)(feed - piece) + 1
                              : length == JOURNAL_PIECE ? length
                                                        : 0;

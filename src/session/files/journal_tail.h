@@ -1,9 +1,9 @@
-/* journal_tail.h: a journal that another process may still be writing, read bit by bit. Internal to
+/* journal_tail.h: reads a journal piece by piece while another process writes it. Internal to
  * session/.
  *
- * Only whole lines are taken; a torn one is read again when the rest of it is there. A run that is
- * resumed cuts its journal back to its checkpoint: the bytes before the place that was reached are
- * remembered, so that this is noticed even when the file has grown beyond it again. */
+ * Only whole lines are read; a torn line waits until the rest of it is written. A resumed run cuts
+ * its journal back to its checkpoint. To notice that, even if the file has grown past that point
+ * since, the last bytes before the present offset are remembered and compared. */
 #ifndef TINCA_SESSION_FILES_JOURNAL_TAIL_H
 #define TINCA_SESSION_FILES_JOURNAL_TAIL_H
 
@@ -12,25 +12,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { JOURNAL_PIECE = 256 << 10 }; /* bytes taken in at a time, so that nobody waits for long */
+enum { JOURNAL_PIECE = 256 << 10 }; /* bytes that one call reads at most, so that it returns soon */
 
-struct journal_tail { /* starts as {0} */
-    uint64_t offset;  /* behind the last line taken */
-    char before[64];  /* the bytes that end there */
+struct journal_tail { /* initialise it with {0} */
+    uint64_t offset;  /* after the last line that was read */
+    char before[64];  /* the bytes before the offset */
     size_t before_length;
-    double written; /* when the file was written last, in seconds since 1970; 0: not seen yet */
+    double written; /* time of modification, in seconds since 1970; 0: not read yet */
 };
 
 enum journal_news {
     JOURNAL_FAILED,
     JOURNAL_SAME, /* nothing new, or no journal yet */
     JOURNAL_READ,
-    JOURNAL_MORE, /* lines were taken, and there are more */
-    JOURNAL_CUT,  /* what was read is no longer what is there: nothing was taken */
+    JOURNAL_MORE, /* lines were read, and there are more */
+    JOURNAL_CUT,  /* the file was cut: it no longer has the lines read before */
 };
 
-/* Gives the whole lines of the next piece to `visit`, like journal_read. The file is opened each
- * time, which over a network is what shows the newest of it. */
+/* Calls `visit` for the whole lines of the next piece, like journal_read. Opens the file each time,
+ * which shows its newest state on a network file system. */
 enum journal_news journal_tail_read(struct journal_tail *tail, const char *path,
                                     journal_visit *visit, void *context, struct error *error);
 

@@ -80,7 +80,7 @@ static void free_ids(char **ids, size_t count)
     free(ids);
 }
 
-/* Whether a folder holds nothing but a lock and half-written files. A link is no folder. */
+/* Returns whether a folder (not a link) has only a lock and half-written files. */
 static bool holds_remains(const char *directory)
 {
     const int descriptor =
@@ -99,7 +99,7 @@ static bool holds_remains(const char *directory)
     return remains;
 }
 
-/* Only what is named like a run. */
+/* Accepts entries that are named like a run. */
 static bool entry_is_incomplete(const char *home, const char *name)
 {
     if (strlen(name) < 17 || strlen(name) >= RUN_ID_SIZE || strspn(name, "0123456789-") < 16)
@@ -160,7 +160,7 @@ bool run_directory_list_incomplete(char ***ids, size_t *count, struct error *err
 
 /* --- finding --- */
 
-/* How many IDs begin so, the last of them in *found. */
+/* Returns how many IDs begin with `id`; *found is the last of them. */
 static size_t match_ids(char *const *ids, size_t count, const char *id, const char **found)
 {
     size_t matches = 0;
@@ -173,7 +173,7 @@ static size_t match_ids(char *const *ids, size_t count, const char *id, const ch
     return matches;
 }
 
-/* How many runs their user called so, the last of them in *found. */
+/* Returns how many runs have this name; *found is the last of them. */
 static size_t match_names(char *const *ids, size_t count, const char *name, const char **found,
                           const char *home)
 {
@@ -190,7 +190,7 @@ static size_t match_names(char *const *ids, size_t count, const char *name, cons
     return matches;
 }
 
-/* A name comes before the beginning of an ID. */
+/* Searches names before beginnings of IDs. */
 static bool choose_id(char *const *ids, size_t count, const char *id, const char *home,
                       const char **found, struct error *error)
 {
@@ -255,7 +255,7 @@ char *run_directory_find(const char *id, struct error *error)
     return NULL;
 }
 
-/* --- making --- */
+/* --- creating --- */
 
 static char *create_wanted(const char *wanted, struct error *error)
 {
@@ -269,8 +269,8 @@ static char *create_wanted(const char *wanted, struct error *error)
     return file_make_directories(wanted, error) ? memory_copy_text(wanted, error) : NULL;
 }
 
-/* Deletes an incomplete folder that is older than a minute: its process may still be on its way to
- * take the lock. */
+/* Deletes an incomplete folder if it is older than a minute; the process of a younger one may not
+ * have locked it yet. */
 static void remove_if_old(const char *directory)
 {
     struct stat status;
@@ -333,7 +333,7 @@ char *run_directory_create(const char *wanted, const char *name, char *id, struc
     return NULL;
 }
 
-/* --- what lies there --- */
+/* --- files of a run --- */
 
 static bool is_sample(const char *name, size_t length)
 {
@@ -344,7 +344,7 @@ static bool is_sample(const char *name, size_t length)
            strspn(name + from, "0123456789") == length - from - end;
 }
 
-/* Without the ending of a file that is being written: ".PID.part". */
+/* Returns the length of a name without the ending of a half-written file, ".PID.part". */
 static size_t length_without_part(const char *name)
 {
     static const char part[] = ".part";
@@ -405,7 +405,8 @@ static int open_lock(const char *directory, int flags)
     return descriptor;
 }
 
-/* Somebody who only asks whether the run is alive holds the lock for a moment. */
+/* Tries several times, because a process that checks whether the run is alive locks for a moment.
+ */
 static bool take_lock(int descriptor)
 {
     for (int tries = 0; tries < 5; tries++) {
@@ -419,7 +420,7 @@ static bool take_lock(int descriptor)
     return false;
 }
 
-/* A disk that is full leaves it out. */
+/* Writes number and machine of this process; on a full disk the file stays empty. */
 static void write_process(int descriptor)
 {
     char text[192];
@@ -448,7 +449,8 @@ static void refuse_held(const char *directory, long process, struct error *error
                   "another process has a run there");
 }
 
-/* Whether a process has the folder itself locked (run_hold.h), whatever became of its lock file. */
+/* Returns whether a process has locked the folder (run_hold.h), even if the lock file was removed.
+ */
 static bool is_held(const char *directory)
 {
     const int descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -10,7 +10,7 @@
 
 enum { FILE_LIMIT = 1 << 20 };
 
-/* --- tables: a member's name and where it lies --- */
+/* --- tables of members --- */
 
 #define COUNT(type, member)                                                                        \
     {                                                                                              \
@@ -137,7 +137,7 @@ static bool add_import(struct json *tree, const struct run_facts *facts)
            json_add_bool(object, "mean_only", facts->mean_only);
 }
 
-/* What its log did not say is not known: no default stands for it. */
+/* Marks settings that an imported log did not give as unknown, instead of the default. */
 static void read_import(const struct json *tree, struct run_config *config, struct run_facts *facts)
 {
     const struct json *object = json_member(tree, "imported");

@@ -7,38 +7,41 @@
 #include "session/values/run_facts.h"
 #include "session/values/run_snapshot.h"
 
+/* Writes config.json. Returns false with an error. */
 bool run_files_write_config(const char *directory, const struct run_config *config,
                             const struct run_facts *facts, struct error *error);
 
-/* The event that says what was prepared. */
+/* Returns the event "start", which describes what was prepared; NULL if there is not enough memory.
+ */
 struct json *run_files_start_event(const struct run_facts *facts,
                                    const struct run_snapshot *snapshot);
 
-/* Writes summary.json. The run's journal must be synced: the summary says how long it is and which
- * CRC-32 it has. */
+/* Writes summary.json, which records length and CRC-32 of the journal; the journal must be synced.
+ * Returns false with an error. */
 bool run_files_write_summary(const char *directory, const struct journal *journal,
                              const struct run_snapshot *snapshot, struct error *error);
 
-/* {weights, gradients, solver, activations, workspace, total} as member `key` of `parent`. */
+/* Adds {weights, gradients, solver, activations, workspace, total} as member `key` of `parent`. */
 bool run_files_add_memory(struct json *parent, const char *key,
                           const struct memory_forecast *memory);
 
-/* Returns whether config.json and summary.json, where they are there, can be read and have the
- * checksum of their text. What only shows a run does without that. */
+/* Returns whether config.json and summary.json, if they exist, can be read and match their
+ * checksums. Code that only shows a run does not check that. */
 bool run_files_verify(const char *directory, struct error *error);
 
-/* Reads config.json into `config`, and into id, created, host and origin of `facts`. */
+/* Reads config.json into `config`, and into id, created, host and imported of `facts`. */
 bool run_files_read_config(struct run_config *config, struct run_facts *facts,
                            const char *directory, struct error *error);
 
-/* Reads a start event; false when the line is something else. */
+/* Reads a start event. Returns false if the line is another one. */
 bool run_files_read_start(const struct json *line, struct run_facts *facts,
                           struct run_snapshot *snapshot);
 
-/* Returns whether summary.json says how long the journal was at the run's end, and its CRC-32. */
+/* Reads the journal's length and CRC-32 from summary.json. Returns false if it does not have them.
+ */
 bool run_files_read_journal_sum(const char *directory, uint64_t *length, uint32_t *sum);
 
-/* Brings a snapshot up to date with summary.json; false when there is none (or it is damaged). */
+/* Updates a snapshot from summary.json. Returns false if there is none, or if it is damaged. */
 bool run_files_read_summary(const char *directory, struct run_snapshot *snapshot);
 
 #endif

@@ -14,8 +14,8 @@ static int open_directory(const char *directory)
     return open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* False: another process holds it. Somebody who only asks holds it for a moment; a folder that
- * cannot be locked is nobody's. */
+/* Locks the folder. Returns false if another process has locked it. Tries several times, because a
+ * check locks for a moment. A folder that cannot be locked counts as locked. */
 static bool lock_directory(int descriptor)
 {
     for (int tries = 0; tries < 5; tries++) {
@@ -46,7 +46,7 @@ bool run_hold_take(struct run_hold *hold, const char *directory, struct error *e
     return false;
 }
 
-/* Whether a descriptor is open on what has the status `there`. */
+/* Returns whether a descriptor refers to the file with this status. */
 static bool is_same(int descriptor, const struct stat *there)
 {
     struct stat status;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* NULL when it can be a name, else what is wrong with it. */
+/* Returns NULL if the text is a valid name, otherwise what is wrong with it. */
 static const char *objection(const char *name)
 {
     if (strlen(name) >= RUN_NAME_SIZE)
@@ -29,7 +29,7 @@ static const char *objection(const char *name)
     return NULL;
 }
 
-/* Without the spaces around it. */
+/* Copies the text without the spaces around it. */
 static void trim(const char *text, char *out, size_t size)
 {
     text += strspn(text, " \t\n");

@@ -1,5 +1,5 @@
-/* run_name.h: a name that the user gave to a run, kept as one line of the file name.txt in the
- * run's directory. It stands beside the ID, and commands take it for the run. */
+/* run_name.h: the name that the user gave to a run, stored in the file name.txt of the run's
+ * folder. Commands accept it in place of the ID. */
 #ifndef TINCA_SESSION_FILES_RUN_NAME_H
 #define TINCA_SESSION_FILES_RUN_NAME_H
 
@@ -7,14 +7,14 @@
 
 #include <stdbool.h>
 
-enum { RUN_NAME_SIZE = 64 }; /* bytes, the NUL counted */
+enum { RUN_NAME_SIZE = 64 }; /* bytes, with the NUL */
 
-/* The name of the run in `directory`, "" when it has none (or what lies there is no name). Returns
- * `name`, which holds RUN_NAME_SIZE bytes. */
+/* Reads the name of the run in `directory`, "" if it has none or the file has no valid name.
+ * Returns `name`, which has RUN_NAME_SIZE bytes. */
 char *run_name_read(const char *directory, char *name);
 
-/* Gives it a name, or takes it away (""). Spaces around it are left out. False when this cannot be
- * a name: too long, not UTF-8, with control characters or a slash, beginning with '-'. */
+/* Sets the name, or removes it (""). Spaces around it are stripped. Returns false with an error if
+ * it is too long, not UTF-8, has control characters or a slash, or begins with '-'. */
 bool run_name_write(const char *directory, const char *name, struct error *error);
 
 #endif

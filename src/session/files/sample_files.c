@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* "sample-0012.png" */
+/* Parses a name such as "sample-0012.png". */
 static bool parse_name(const char *name, size_t *epoch)
 {
     static const char prefix[] = "sample-", suffix[] = ".png";

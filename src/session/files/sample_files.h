@@ -1,5 +1,5 @@
-/* sample_files.h: the pictures that a run leaves in its directory (sample-EPOCH.png): a row an
- * example, in it the input, what the network makes of it, and the target. */
+/* sample_files.h: finds the pictures of a run (sample-EPOCH.png). Each has a row per example:
+ * input, output, target. */
 #ifndef TINCA_SESSION_FILES_SAMPLE_FILES_H
 #define TINCA_SESSION_FILES_SAMPLE_FILES_H
 
@@ -14,13 +14,13 @@ enum { SAMPLES = 4 }; /* examples at most */
 struct sample_file {
     char path[640];
     size_t epoch;
-    uint64_t stamp; /* when it was written, nanoseconds; a file written again has another one */
+    uint64_t stamp; /* time of modification, nanoseconds: it changes when the file is rewritten */
 };
 
-/* The newest one; false: there is none (yet). */
+/* Finds the newest picture. Returns false if there is none. */
 bool sample_file_newest(const char *run_directory, struct sample_file *file);
 
-/* How many examples the run's pictures show; 0: its network makes no pictures. */
+/* Returns how many examples the run's pictures show; 0 if its network makes no pictures. */
 size_t sample_examples(const struct run_facts *facts);
 
 #endif

@@ -1,6 +1,4 @@
-/* confusion.h: which class was taken for which, counted from outcomes (evaluate.h).
- *
- * The caller's thread only. Outcomes are added as they come in, each once. */
+/* confusion.h: a confusion matrix, counted from outcomes (evaluate.h). Not thread safe. */
 #ifndef TINCA_SESSION_MODEL_CONFUSION_H
 #define TINCA_SESSION_MODEL_CONFUSION_H
 
@@ -15,19 +13,22 @@ struct confusion {
     uint32_t *counts;  /* [true class][guess] */
     uint32_t *totals;  /* images by true class */
     uint32_t *guessed; /* how often each class was the guess */
-    uint32_t *none;    /* by true class: the output was no number */
+    uint32_t *none;    /* by true class: the output was NaN or infinite */
     size_t right;
 };
 
+/* Creates an empty matrix. Returns false with an error if there is not enough memory. */
 bool confusion_create(struct confusion *confusion, size_t classes, struct error *error);
 void confusion_free(struct confusion *confusion); /* leaves it {0} */
 
-/* Labels and guesses beyond the classes are not counted. */
+/* Counts an outcome, unless its label or guess is not one of the classes. */
 void confusion_add(struct confusion *confusion, const struct outcome *outcome);
 
+/* Returns how many images of class `label` were taken for class `guess`. */
 uint32_t confusion_count(const struct confusion *confusion, size_t label, size_t guess);
 
-/* Percent of the images of a class that were told right; NaN: there are none. */
+/* Returns the percentage of the images of a class that were classified correctly; NaN if there are
+ * none. */
 double confusion_accuracy(const struct confusion *confusion, size_t label);
 
 #endif

@@ -42,7 +42,7 @@ void model_free(struct model *model)
 
 /* --- a data set --- */
 
-/* Folders are numbered by their names: another set of folders would count as other classes. */
+/* Checks that the set has the model's classes: the names of folders number the classes. */
 static bool check_names(const struct model *model, const struct dataset *dataset,
                         struct error *error)
 {
@@ -181,7 +181,7 @@ bool model_read_image(const struct model *model, const char *path, float *values
     return fits;
 }
 
-/* The softmax of the logits, in double, without overflow. */
+/* Computes the softmax of the logits in double, without overflow. */
 void model_choose_top(const float *logits, size_t classes, size_t top,
                       struct prediction *predictions)
 {

@@ -34,7 +34,7 @@ size_t evaluator_batch(const struct network *network, size_t images)
     return most < images ? most : images;
 }
 
-/* The plan of the largest batch that leaves the images room: 100, or a half of it, and so on. */
+/* Builds the plan of the largest batch that leaves memory for the images: 100, 50, 25, ... */
 static bool make_plan(struct evaluator *evaluator, const struct evaluator_settings *settings,
                       struct error *error)
 {
@@ -116,7 +116,7 @@ struct tally {
     size_t pixels, right_pixels;
 };
 
-/* How many classes come before the right one; a value that is no number never counts as right. */
+/* Returns how many classes rank before the right one; NaN never counts as right. */
 static size_t rank_of(const float *values, size_t classes, size_t label)
 {
     size_t better = 0;
@@ -126,7 +126,7 @@ static size_t rank_of(const float *values, size_t classes, size_t label)
     return better;
 }
 
-/* A pixel is right when every channel is within the tolerance of its target. Returns the share. */
+/* Returns the share of correct pixels: every channel is within the tolerance of its target. */
 static double tally_pixels(const struct evaluator *evaluator, const float *output,
                            const float *target, struct tally *tally)
 {
@@ -145,8 +145,8 @@ static double tally_pixels(const struct evaluator *evaluator, const float *outpu
     return (double)(tally->right_pixels - before) / (double)area;
 }
 
-/* The class that has rank 0, and how sure the network is of it; OUTCOME_NONE when a value is no
- * number, since then no class has. */
+/* Returns the class of rank 0 and its probability; OUTCOME_NONE if a value is NaN, because no class
+ * has rank 0 then. */
 static void find_guess(const float *values, size_t classes, struct outcome *outcome)
 {
     double sum = 0;

@@ -13,7 +13,7 @@
 
 /* --- writing --- */
 
-/* The names of the classes as a JSON list; NULL when memory is out. */
+/* Returns the names of the classes as a JSON list; NULL if there is not enough memory. */
 static char *print_class_names(const struct model_facts *facts, struct error *error)
 {
     struct json *list = json_new_array();

@@ -1,11 +1,11 @@
-/* model_file.h: what a saved model says about itself. Internal to session/.
+/* model_file.h: the metadata of a saved model. Internal to session/.
  *
- * The metadata of the safetensors file holds all that eval and predict need besides the values, and
- * nothing that differs between two equal runs (no date, no ID, no number of threads):
+ * The metadata of the safetensors file has everything that eval and predict need besides the
+ * values, and nothing that differs between two equal runs (no date, no ID, no number of threads):
  *   tinca.network         the network's name         tinca.network_text   the text of its file
  *   tinca.technique       none, dsc, ...             tinca.classes        a number
  *   tinca.groups, tinca.width_rate, tinca.block_rate   of the technique; 0: none
- *   tinca.widths, tinca.activation   where the network leaves them open; else empty or absent
+ *   tinca.widths, tinca.activation   if the network does not fix them; else empty or absent
  *   tinca.normalisation   its name                   tinca.mean, tinca.deviation   three numbers
  *   tinca.stored          height and width of images before the crop
  *   tinca.class_names     a JSON list of texts
@@ -24,6 +24,7 @@ struct model_facts {
     struct normalisation normalisation;
 };
 
+/* Saves a model. Returns false with an error. */
 bool model_file_save(const struct model_facts *facts, const struct weights *weights,
                      const char *path, struct error *error);
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* A sample as it was before it was normalised. */
+/* Returns a value as it was before normalisation. */
 static uint8_t sample_of(const struct normalisation *normalisation, size_t channel, float value)
 {
     float sample = value * normalisation->deviation[channel] + normalisation->mean[channel];

@@ -1,4 +1,4 @@
-/* picture.h: what a network takes or makes, as a picture for people. Internal to session/. */
+/* picture.h: converts the input or output of a network to a picture. Internal to session/. */
 #ifndef TINCA_SESSION_MODEL_PICTURE_H
 #define TINCA_SESSION_MODEL_PICTURE_H
 
@@ -8,9 +8,8 @@
 
 #include <stddef.h>
 
-/* Lays an image of 1 or 3 channels, normalised values [C, H, W], into an RGB picture that has room
- * for it at (left, top). Samples are rounded; what is out of range becomes black or full, and what
- * is no number black. */
+/* Writes normalised values [C, H, W] of 1 or 3 channels into an RGB picture at (left, top), where
+ * they must fit. Values are rounded and clipped to 0..255; NaN becomes 0. */
 void picture_lay(struct image *picture, size_t left, size_t top,
                  const struct normalisation *normalisation, struct shape shape,
                  const float *values);

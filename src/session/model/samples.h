@@ -1,8 +1,8 @@
-/* samples.h: what a network that makes images makes of a few examples, as pictures. Internal to
- * session/.
+/* samples.h: translates a few examples with a network that makes images, and writes them as
+ * pictures. Internal to session/.
  *
- * The examples are the first of a paired set, read once. It has an inference plan of its own and
- * borrows weights and device. */
+ * The examples are the first of a paired set, read once. They have an inference plan; weights and
+ * device are borrowed. */
 #ifndef TINCA_SESSION_MODEL_SAMPLES_H
 #define TINCA_SESSION_MODEL_SAMPLES_H
 
@@ -23,14 +23,15 @@ struct samples {
     float *inputs, *targets; /* [count, C, H, W] */
 };
 
-/* Images have 1 or 3 channels: without a picture of the network's shapes, and for sets that are not
- * paired, there are no samples (count 0), and that is no error. */
+/* Reads the examples and builds the plan. If the set is not paired, or the network's images have
+ * not 1 or 3 channels, there are no samples (count 0), which is no error. Returns false with an
+ * error. */
 bool samples_create(struct samples *samples, const struct network *network, struct weights *weights,
                     struct device *device, const struct dataset *dataset,
                     const struct normalisation *normalisation, struct error *error);
 void samples_free(struct samples *samples); /* may be {0} */
 
-/* Writes a PNG, a row an example: input, what the network makes of it, target. */
+/* Writes a PNG with a row per example: input, output, target. Returns false with an error. */
 bool samples_write(const struct samples *samples, const char *path, struct error *error);
 
 #endif

@@ -54,7 +54,7 @@ static bool has_equal_parameters(const struct graph *a, const struct graph *b)
     return equal;
 }
 
-/* The padding can be cut away only from an output that is as large as the input. */
+/* Checks that the output is as large as the input, so that the padding can be cropped. */
 static bool is_size_kept(const struct network *network)
 {
     const struct shape output = output_shape(network);
@@ -73,8 +73,8 @@ static bool refuse_size(const struct model *model, const struct image *picture, 
                      model->network->name, picture->width, picture->height);
 }
 
-/* Returns the model's network with another input, which the caller frees; NULL where its layers do
- * not take it. */
+/* Returns the model's network with another input size, which the caller frees; NULL with an error
+ * if its layers do not accept that size. */
 static struct network *build_network(const struct model *model, size_t width, size_t height)
 {
     const struct network *network = model->network;
@@ -113,7 +113,7 @@ static bool check_memory(const struct model *model, const struct plan *plan,
                      text_bytes(room, room_text, sizeof room_text));
 }
 
-/* Makes the translator for pictures that are padded to width x height. */
+/* Returns the translator for pictures that are padded to width x height; NULL with an error. */
 static bool make_translator(struct model *model, const struct image *picture, size_t width,
                             size_t height, const char *path, struct error *error)
 {
@@ -144,7 +144,8 @@ static bool make_translator(struct model *model, const struct image *picture, si
     return false;
 }
 
-/* Returns the network for a padded size: the model's, where it is its own. NULL with an error. */
+/* Returns the network for a padded size, which is the model's if that is its size; NULL with an
+ * error. */
 static const struct network *choose_network(struct model *model, const struct image *picture,
                                             size_t width, size_t height, const char *path,
                                             struct error *error)
@@ -163,7 +164,7 @@ static const struct network *choose_network(struct model *model, const struct im
     return network;
 }
 
-/* Returns the output, borrowed until the next call; NULL with an error. */
+/* Returns the output, valid until the next call; NULL with an error. */
 static const float *infer(struct model *model, const struct network *network, const float *values,
                           struct error *error)
 {
@@ -184,7 +185,8 @@ static size_t next_multiple(size_t side, size_t of)
     return (side + of - 1) / of * of;
 }
 
-/* Returns the picture normalised as data sets are, freed by the caller; NULL when memory is out. */
+/* Returns the picture normalised as data sets are, which the caller frees; NULL if there is not
+ * enough memory. */
 static float *make_values(const struct model *model, const struct image *padded,
                           struct error *error)
 {
@@ -198,7 +200,7 @@ static float *make_values(const struct model *model, const struct image *padded,
     return values;
 }
 
-/* Computes the output of the padded picture, as a picture with the padding. */
+/* Computes the output for the padded picture; it still has the padding. */
 static bool run_network(struct model *model, const struct network *network,
                         const struct image *padded, struct image *whole, struct error *error)
 {
@@ -212,7 +214,7 @@ static bool run_network(struct model *model, const struct network *network,
     return made;
 }
 
-/* The padding is the same on opposite sides, but for an odd pixel on the right or below. */
+/* Pads opposite sides equally; an odd pixel goes to the right or the bottom. */
 static bool translate_padded(struct model *model, const struct network *network, size_t width,
                              size_t height, struct translation *translation, struct error *error)
 {

@@ -1,34 +1,35 @@
-/* translate.h: what a network that makes pictures (pix2pix) makes of one image file.
+/* translate.h: translates an image file with a network that makes pictures (pix2pix).
  *
- * The picture is translated at its own size. A network made for inputs of H x W takes every
- * multiple of these, as long as no layer depends on the size; other pictures are padded by
- * reflection to the next multiples, and what the network makes of them is cut back. A picture of
- * the network's own size gives the bits that an evaluation computes for it. */
+ * The output has the size of the input picture. A network for inputs of H x W accepts every
+ * multiple of these sizes if no layer depends on the size. Other pictures are padded by reflection
+ * to the next multiples, and the output is cropped. A picture of H x W gives the bits that an
+ * evaluation gives. */
 #ifndef TINCA_SESSION_MODEL_TRANSLATE_H
 #define TINCA_SESSION_MODEL_TRANSLATE_H
 
 #include "data/images/image.h"
 #include "session/model/evaluate.h"
 
-/* Both are RGB, owned by the caller, and empty after an error: `input`, the picture as the network
- * sees it without the padding, and `output`, what the network makes of it. */
+/* The picture as the network sees it, without padding, and the network's output. Both are RGB,
+ * belong to the caller, and are empty after an error. */
 struct translation {
     struct image input, output;
 };
 
-/* Translates one image file. Fails when the network makes no pictures, when the file cannot be
- * read, when the network takes no pictures of this size, and when there is no memory for them. Uses
- * the noise of the first image of a set. */
+/* Translates one image file with the noise of the first image of a set. Returns false with an error
+ * if the network makes no pictures, the file cannot be read, the network does not accept pictures
+ * of this size, or there is not enough memory. */
 bool model_translate(struct model *model, const char *path, struct translation *translation,
                      struct error *error);
 
-/* The same, with the output written as an RGB PNG. */
+/* Translates one image file and writes the output as an RGB PNG. Returns false with an error. */
 bool model_translate_file(struct model *model, const char *path, const char *output_path,
                           struct error *error);
 
-void translation_free(struct translation *translation); /* leaves it {0} */
+/* Frees both pictures and resets *translation to {0}. */
+void translation_free(struct translation *translation);
 
-/* The network for one size of pictures other than its own. It shares the model's weights. */
+/* The network rebuilt for pictures of another size. It shares the model's weights. */
 struct translator;
 void translator_free(struct translator *translator); /* may be NULL */
 

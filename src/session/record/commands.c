@@ -1,6 +1,6 @@
-/* Every command is idempotent, and of pause and go on only the last one counts: a word of bits is
- * the whole queue. It is never full, any thread or signal handler may send (one compare-and-swap
- * and sem_post, both async-signal-safe), and the worker looks with one exchange an iteration. */
+/* Every command is idempotent, and of COMMAND_PAUSE and COMMAND_GO_ON only the last one counts, so
+ * a word of bits is enough for a queue. It is never full. Sending is a compare-and-swap and a
+ * sem_post, both async-signal-safe. The worker polls with one exchange per iteration. */
 #include "session/record/commands.h"
 
 #include <errno.h>

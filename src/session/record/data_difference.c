@@ -1,5 +1,5 @@
-/* Lists of files, folders and parts are sorted by name and walked side by side, so that one that is
- * missing or new is told apart from one that has changed. */
+/* Lists of files, folders and parts are sorted by name and merged, which distinguishes an entry
+ * that is missing or new from one that has changed. */
 #include "session/record/data_difference.h"
 
 #include "base/language.h"
@@ -23,7 +23,7 @@ static void compare_member(const char *name, const char *key, const struct json 
                         differences_value(first, before), differences_value(second, after));
 }
 
-/* What follows the folder in a SPEC: of a generated set, it chooses the images. */
+/* Returns what follows the path in a SPEC. In a generated set it chooses the images. */
 static const char *options_of(const struct json *set)
 {
     const char *spec = json_string(json_member(set, "spec"));
@@ -70,7 +70,7 @@ static void compare_classes(const struct json *then, const struct json *now,
 
 /* --- lists --- */
 
-/* A row of a list: its name, and what follows it. */
+/* A row of a list: a name and its values. */
 struct row {
     const char *name;
     const struct json *fields[FIELDS];
@@ -107,7 +107,7 @@ static bool same_field(const struct row *a, const struct row *b, size_t field)
     return differences_same(a->fields[field], b->fields[field]);
 }
 
-/* How the rows of a list are compared and worded. */
+/* How the rows of a list are compared, and the messages about them. */
 struct kind {
     const char *key, *missing, *added, *moved; /* moved NULL: contents do not tell rows apart */
     void (*compare)(const struct row *then, const struct row *now, struct differences *differences);

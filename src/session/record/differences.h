@@ -1,5 +1,5 @@
-/* differences.h: the ways in which two descriptions differ, collected for one message. The first
- * few are worded, the rest is counted. Internal to session/. */
+/* differences.h: collects differences between two descriptions for one message, which has the text
+ * of the first few and the number of the others. Internal to session/. */
 #ifndef TINCA_SESSION_RECORD_DIFFERENCES_H
 #define TINCA_SESSION_RECORD_DIFFERENCES_H
 
@@ -16,7 +16,7 @@ struct differences {
     size_t count;   /* of all */
 };
 
-/* Adds one, in printf's way; `format` is translated here (mark it with N_). */
+/* Adds a difference, formatted as by printf; `format` is translated here (mark it with N_). */
 void differences_add(struct differences *differences, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,5 +1,5 @@
-/* Both trees list their layers in the order of execution. As long as they agree on the names, they
- * are compared side by side; a layer that stands elsewhere is searched for. */
+/* Both trees list their layers in the order of execution. Layers are
+ * compared in pairs as long as the names agree; after that they are searched by name. */
 #include "session/record/network_difference.h"
 
 #include "base/language.h"
@@ -61,8 +61,8 @@ static void compare_layer(const char *format, const struct json *then, const str
     compare_members(where, then, now, differences);
 }
 
-/* Returns how many layers at the beginning have the same names, compared; *then and *now become the
- * first that differ. */
+/* Compares the layers at the beginning whose names agree, and returns their number; *then and *now
+ * become the first layers whose names differ. */
 static void compare_beginning(const char *format, const struct json **then, const struct json **now,
                               struct differences *differences)
 {

@@ -1,4 +1,4 @@
-/* Asking, waiting and ending: the side of a run that belongs to its owner. */
+/* What the owner of a run calls: snapshots, commands, waiting, freeing. */
 #include "session/record/run_state.h"
 
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* --- a checkpoint's place --- */
+/* --- a checkpoint's position --- */
 
 static bool read_count(const struct safetensors *file, const char *key, uint64_t *value)
 {
@@ -18,7 +18,7 @@ static bool read_count(const struct safetensors *file, const char *key, uint64_t
     return text && text_to_uint64(text, value);
 }
 
-/* The iterations that the run is to have; UINT64_MAX when they are beyond counting. */
+/* Returns the configured iterations of the run, at most UINT64_MAX. */
 static uint64_t iterations_of(const struct run_config *config, uint64_t per_epoch)
 {
     uint64_t all;
@@ -61,7 +61,7 @@ static bool take_last(void *context, const struct json *line, struct error *erro
     return true;
 }
 
-/* Without a checksum: the first `length` bytes reach to `iteration`. */
+/* Checks a journal without a checksum: its first `length` bytes must reach `iteration`. */
 static bool check_reach(const char *path, uint64_t length, uint64_t iteration, struct error *error)
 {
     struct last_point last = {0};

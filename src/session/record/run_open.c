@@ -1,5 +1,5 @@
-/* A run rebuilt from its directory: config.json, then the journal from its first line to its last,
- * then the summary. Without a summary the lock tells whether the run is still alive. */
+/* Rebuilds a run from its folder: config.json, then the whole journal, then the summary. If there
+ * is no summary, the lock shows whether the run is still alive. */
 #include "session/record/run_open.h"
 #include "base/files/file.h"
 #include "base/memory.h"
@@ -41,7 +41,7 @@ bool run_state_read_journal(struct run *run, uint64_t limit, struct run_snapshot
     return read;
 }
 
-/* config.json, and what follows from it. */
+/* Reads config.json and sets what follows from it. */
 bool run_state_read_config(const char *directory, struct run_config *config,
                            struct run_facts *facts, struct error *error)
 {
@@ -64,7 +64,7 @@ static void read_end(const char *directory, struct run_snapshot *snapshot)
         run_files_read_summary(directory, snapshot);
 }
 
-/* A run that is over and whose curves are not what it recorded says so wherever it is shown. */
+/* Adds a finding if the curves of a finished run are not what the run recorded. */
 static void check_end(struct run *run, struct run_snapshot *snapshot)
 {
     if (!run_status_is_over(snapshot->status) || snapshot->status == RUN_INTERRUPTED ||

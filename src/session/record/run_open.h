@@ -1,21 +1,21 @@
-/* run_open.h: runs from their directories: one that is over is shown by the same code as one that
- * is on. */
+/* run_open.h: opens runs from their folders, so that the same code shows finished and live runs. */
 #ifndef TINCA_SESSION_RECORD_RUN_OPEN_H
 #define TINCA_SESSION_RECORD_RUN_OPEN_H
 
 #include "session/record/run.h"
 
-/* A run from its directory, finished or interrupted: only to be looked at. One that another process
- * has stays as it was found; follow.h goes along with it. */
+/* Opens a run for reading. A run of another process is shown as it is now; follow.h follows it.
+ * Returns NULL with an error if the folder has no readable run. */
 struct run *run_open(const char *directory, struct error *error);
 
-/* What a kept run's config.json and summary.json tell, without its journal: the end of the run, no
- * curves. `facts` hold what the configuration knows (no parameters). */
+/* The contents of a run's config.json and summary.json: the end of the run, without curves. `facts`
+ * has what the configuration knows, so no parameters. */
 struct run_outline {
     struct run_config config;
     struct run_facts facts;
     struct run_snapshot snapshot;
 };
+/* Reads an outline. Returns false with an error if config.json cannot be read. */
 bool run_peek(const char *directory, struct run_outline *outline, struct error *error);
 
 #endif

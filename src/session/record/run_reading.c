@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A resumed run may have become longer than it was when it started. */
+/* Grows the series: a resumed run may be longer than it was at its start. */
 static void lengthen(struct run_snapshot *now, const struct run_config *config)
 {
     const double per_epoch = now->epochs > 0 ? (double)now->iterations / now->epochs : 0;
@@ -39,7 +39,7 @@ static bool take_start(struct run_reading *reading, const struct json *line, str
     return reading->started;
 }
 
-/* No line says that a validation begins: it does at the end of each epoch, and of the run. */
+/* No line marks the start of a validation, which follows the end of each epoch and of the run. */
 static bool is_followed_by_validation(const struct run_reading *reading)
 {
     const struct run_snapshot *now = reading->snapshot;
@@ -129,7 +129,7 @@ bool run_reading_take(void *context, const struct json *line, struct error *erro
     return true;
 }
 
-/* As the trainer would say, but for the validations to come. */
+/* Estimates the remaining time like the trainer, but without future validations. */
 static double estimate_remaining(const struct run_reading *reading)
 {
     const struct run_snapshot *now = reading->snapshot;

@@ -1,5 +1,5 @@
-/* run_reading.h: a journal's lines becoming a run's series, findings and snapshot. Internal to
- * session/; for a run that is opened (run_open.c), resumed, or followed (follow.c). */
+/* run_reading.h: fills the series, findings and snapshot of a run from the lines of its journal,
+ * when the run is opened (run_open.c), resumed, or followed (follow.c). Internal to session/. */
 #ifndef TINCA_SESSION_RECORD_RUN_READING_H
 #define TINCA_SESSION_RECORD_RUN_READING_H
 
@@ -10,15 +10,15 @@ struct run_reading {
     struct run *run;
     struct run_snapshot *snapshot;
     struct tempo *tempo;
-    struct run_facts facts; /* the start event's */
-    bool started;           /* that event has come: there is a series */
-    enum run_status phase;  /* of a run that is on: running, paused or validating */
+    struct run_facts facts; /* of the start event */
+    bool started;           /* the start event was read, so there is a series */
+    enum run_status phase;  /* of a live run: running, paused or validating */
 };
 
-/* Takes a line in; a journal_visit whose context is a struct run_reading. */
+/* Adds a line; it is a journal_visit whose context is a struct run_reading. */
 bool run_reading_take(void *context, const struct json *line, struct error *error);
 
-/* What follows from all lines so far. */
+/* Updates the snapshot from all lines so far. */
 void run_reading_sum_up(struct run_reading *reading);
 
 /* Reads config.json, and sets what follows from it. */

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* run_wait's time does not jump when the clock is set. */
+/* Uses the monotonic clock, so that run_wait does not depend on changes of the time of day. */
 static void create_condition(struct run *run)
 {
     pthread_condattr_t attributes;
@@ -73,7 +73,7 @@ void run_state_read_inspection(struct run *run)
     atomic_store_explicit(&run->has_inspection_error, true, memory_order_release);
 }
 
-/* --- what readers ask for --- */
+/* --- for readers --- */
 
 const struct inspection *run_inspection(struct run *run, struct error *error)
 {

@@ -1,10 +1,10 @@
-/* run_state.h: what a struct run holds. Internal to session/.
+/* run_state.h: the members of struct run. Internal to session/.
  *
- * One thread, the worker, writes; readers see: the snapshot (snapshot.h); facts and series, each
- * published once through an atomic pointer; findings below their atomic count, which never change;
- * a look inside the run, which changes hands: the worker puts it down (and takes back an older one
- * that nobody has taken), a reader takes it up, each with one exchange of a pointer.
- * A run that was opened from its directory has no worker and is complete when run_open returns. */
+ * Only the worker writes. Readers see the snapshot (snapshot.h); facts and series, each published
+ * once through an atomic pointer; the findings below an atomic count, which never change; and the
+ * newest inspection, which the worker publishes and a reader takes by exchanging a pointer (the
+ * worker frees an older one that was not taken). A run that was opened from its folder has no
+ * worker and is complete when run_open returns. */
 #ifndef TINCA_SESSION_RECORD_RUN_STATE_H
 #define TINCA_SESSION_RECORD_RUN_STATE_H
 
@@ -24,10 +24,10 @@ struct run {
     atomic_size_t users; /* run_free counts them down */
     struct run_config config;
     char *directory, *save_path; /* save_path NULL: none */
-    struct run_hold hold;        /* while it is on here */
+    struct run_hold hold;        /* while this process trains it */
     struct journal journal;      /* the worker's */
-    bool resumes;                /* goes on with what its directory holds */
-    bool changed;                /* config.json is to be written again */
+    bool resumes;                /* continues from the files in its folder */
+    bool changed;                /* config.json must be written once more */
 
     struct snapshot_cell snapshot;
     struct run_facts early_facts, prepared_facts;
@@ -36,37 +36,38 @@ struct run {
     _Atomic(const struct series *) series; /* one of the two */
     struct finding findings[FINDINGS_MAX];
     atomic_size_t finding_count;
-    _Atomic(struct inspection *) inspection_new; /* put down, not taken up yet */
+    _Atomic(struct inspection *) inspection_new; /* published, not taken yet */
     struct inspection *inspection;               /* the reader's */
-    struct error notice;                         /* the worker's, until it is RUN_RUNNING */
-    struct error damage;                         /* of a run that was over: what its journal has */
-    struct error inspection_error;               /* why what is kept there cannot be read; */
-    atomic_bool has_inspection_error;            /* it is there, and does not change any more */
-    struct follower *follower;                   /* of another process's run; NULL: none */
+    struct error notice;              /* see run_notice; the worker writes it before RUN_RUNNING */
+    struct error damage;              /* see run_damage */
+    struct error inspection_error;    /* why the saved inspection cannot be read; */
+    atomic_bool has_inspection_error; /* it is set and does not change any more */
+    struct follower *follower;        /* of another process's run; NULL: none */
     void (*follower_free)(struct follower *follower);
 
     struct command_box commands;
     bool has_worker;
     pthread_t worker;
-    pthread_mutex_t lock_over; /* guards `over`, which only run_wait asks for */
+    pthread_mutex_t lock_over; /* guards `over`, which only run_wait reads */
     pthread_cond_t became_over;
     bool over;
 };
 
-/* A run without directory, worker or files; NULL when memory is out. */
+/* Returns a run without folder, worker or files; NULL with an error if there is not enough memory.
+ */
 struct run *run_state_create(const struct run_config *config, struct error *error);
 
-/* Publishes what is known once a run is prepared; `series` must be created before. */
+/* Publishes the facts of a prepared run and its series, which must have been created. */
 void run_state_publish(struct run *run, const struct run_facts *facts);
 
-/* Appends a finding; false when there is no room for more. */
+/* Appends a finding. Returns false if there are FINDINGS_MAX already. */
 bool run_state_add_finding(struct run *run, const struct finding *finding);
 
-/* Hands a look over to the readers. */
+/* Publishes an inspection, which the run then owns. */
 void run_state_put_inspection(struct run *run, struct inspection *inspection);
 
-/* Reads the look inside a run that is over from its directory, if it has kept one, and hands it
- * over; or the reason why it cannot be read. */
+/* Reads the saved inspection of a finished run, if there is one, and publishes it, or the reason
+ * why it cannot be read. */
 void run_state_read_inspection(struct run *run);
 
 #endif

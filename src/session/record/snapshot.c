@@ -1,8 +1,8 @@
 /* A sequence lock (Boehm, "Can seqlocks get along with programming language memory models?", 2012):
  * the writer makes the sequence odd, writes, makes it even; a reader that sees the same even number
- * before and after has a whole copy. The words are atomic, so that nothing here is a data race; the
- * release stores keep them behind the odd number, the acquire loads before the second look at it.
- * On x86 all of these are plain moves. */
+ * before and after has a consistent copy. The words are atomic, so that nothing here is a data
+ * race; the release stores keep them behind the odd number, the acquire loads before the second
+ * look at it. On x86 all of these are plain moves. */
 #include "session/record/snapshot.h"
 
 #include <sched.h>

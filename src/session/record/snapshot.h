@@ -14,10 +14,10 @@ struct snapshot_cell {
     _Atomic uint64_t words[SNAPSHOT_WORDS];
 };
 
-/* One writer; never waits. */
+/* Publishes a snapshot. Only one thread may call it; it never waits. */
 void snapshot_publish(struct snapshot_cell *cell, const struct run_snapshot *snapshot);
 
-/* Any thread; copies again when the writer came in between. */
+/* Copies the snapshot, once more if the writer changed it meanwhile. Any thread may call it. */
 void snapshot_read(const struct snapshot_cell *cell, struct run_snapshot *snapshot);
 
 #endif

@@ -1,9 +1,9 @@
-/* inspection.h: a look inside a run: where the time of its iterations went, what its matrix
- * products were, how the plan uses its memory, and what the weights look like.
+/* inspection.h: measurements inside a run: the time of each layer, the matrix products, the arena
+ * of the plan, and statistics of the weights.
  *
- * Made by the worker on demand (inspector.h) and never changed afterwards; plain values only, so
- * that it outlives the run that it was made of. The last one is kept in the run directory as
- * profile.json. Figures of time and work are sums over the iterations that were measured.
+ * The worker makes an inspection on demand (inspector.h) and never changes it afterwards. It has
+ * plain values only, so it outlives its run. The last one is saved in the run's folder as
+ * profile.json. Times and FLOPs are sums over the iterations that were measured.
  */
 #ifndef TINCA_SESSION_VALUES_INSPECTION_H
 #define TINCA_SESSION_VALUES_INSPECTION_H
@@ -22,13 +22,12 @@ enum { INSPECTION_NAME_SIZE = NODE_NAME_SIZE + 16, INSPECTION_BINS = 32, INSPECT
 
 struct inspection_layer {
     char name[NODE_NAME_SIZE], op[32], kernel[PLAN_KERNEL_NAME_SIZE];
-    char choice[PLAN_CHOICE_SIZE]; /* why this kernel, and why not the faster ones */
+    char choice[PLAN_CHOICE_SIZE]; /* why this kernel was chosen, and why faster ones refused */
     struct shape output;           /* of one image */
-    uint64_t memory_bytes; /* its values of a batch and what it saves for the backward pass; 0: it
+    uint64_t memory_bytes; /* its output for a batch and what it saves for the backward pass; 0: it
                               works in memory of another layer's */
     double forward_seconds, backward_seconds;
-    double forward_flops,
-        backward_flops; /* as graph_flops counts; 0: none that the studies count */
+    double forward_flops, backward_flops; /* as graph_flops counts them */
 };
 
 /* One array of weights, at the first measured iteration. */
@@ -43,7 +42,7 @@ struct inspection_tensor {
     double update_norm;                  /* of the step's change; NaN: not measured */
 };
 
-/* A stretch of the arena: see struct plan_array. */
+/* A block of the arena: see struct plan_array. */
 struct inspection_array {
     char name[NODE_NAME_SIZE];
     enum plan_array_kind kind;
@@ -52,10 +51,11 @@ struct inspection_array {
 
 /* The memory of one plan. */
 struct inspection_arena {
-    char name[32];             /* "network", "generator", "discriminator", "judging" */
-    uint64_t steps;            /* of the forward pass */
-    uint64_t times;            /* actions of an iteration: see struct plan_array */
-    uint64_t bytes, workspace; /* in all; its last part, which all steps share */
+    char name[32];  /* "network", "generator", "discriminator", "judging" */
+    uint64_t steps; /* of the forward pass */
+    uint64_t times; /* steps of the execution order: see struct plan_array */
+    uint64_t bytes,
+        workspace; /* of the arena; of its last part, the workspace that all steps share */
     struct inspection_array *arrays;
     size_t array_count;
 };
@@ -75,8 +75,8 @@ struct inspection {
     uint64_t iterations; /* how many were measured */
     uint64_t images;     /* in all of them */
     uint64_t threads;
-    double seconds; /* of the steps alone, waiting for data not counted */
-    double cost;    /* seconds that the run stood still for looking */
+    double seconds; /* of the training steps, without the wait for data */
+    double cost;    /* seconds that the inspection delayed the run */
     size_t network_count, arena_count;
     struct inspection_network networks[INSPECTION_NETWORKS];
     struct inspection_arena arenas[INSPECTION_NETWORKS + 1];
@@ -84,23 +84,23 @@ struct inspection {
 
 void inspection_free(struct inspection *inspection); /* may be NULL */
 
-/* Update norm / norm; NaN where one of them is not known or the norm is 0. */
+/* Returns update norm / norm; NaN if one of them is unknown or the norm is 0. */
 double inspection_update_ratio(const struct inspection_tensor *tensor);
 
-/* Multiply-adds x 2 a second, in 1e9; NaN: the layer does none, or took no time. */
+/* Returns the GFLOP/s of a layer; NaN if it has no FLOPs or took no time. */
 double inspection_gflops(const struct inspection_layer *layer);
 
 /* --- inspection_json.c --- */
 
-/* The whole as a tree; NULL when memory is out. */
+/* Returns the inspection as JSON; NULL if there is not enough memory. */
 struct json *inspection_to_json(const struct inspection *inspection);
 struct inspection *inspection_from_json(const struct json_document *document, struct error *error);
 
-/* The part that a session file has of it: layers and matrix products. */
+/* Adds the part that a session file has: layers and matrix products. */
 struct json *inspection_profile(const struct inspection *inspection);
 
-/* profile.json of a run directory. Reading gives NULL with error->kind ERROR_NONE where there is
- * none. */
+/* Write and read profile.json of a run's folder. Reading returns NULL with error->kind ERROR_NONE
+ * if there is none. */
 bool inspection_save(const struct inspection *inspection, const char *directory,
                      struct error *error);
 struct inspection *inspection_load(const char *directory, struct error *error);

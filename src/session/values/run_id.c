@@ -13,7 +13,7 @@
 
 enum { LEAST_STEM = 8 }; /* characters that a network's name keeps before its widths go */
 
-/* Makes a text fit for a file name: letters, digits and "._-". */
+/* Replaces characters that a file name should not have; letters, digits and "._-" stay. */
 static void clean(char *text)
 {
     for (; *text; text++) {
@@ -22,7 +22,7 @@ static void clean(char *text)
     }
 }
 
-/* "-dsc-0.35 (4 groups)" becomes "-dsc-0.35-4_groups". */
+/* Converts suffixes: "-dsc-0.35 (4 groups)" becomes "-dsc-0.35-4_groups". */
 static void copy_suffixes(const char *suffixes, char *out, size_t size)
 {
     const size_t length = strcspn(suffixes, " ");
@@ -48,7 +48,7 @@ static bool is_of_number(char c)
     return isdigit((unsigned char)c) || c == '.';
 }
 
-/* Cuts `text` to at most `room` characters: before a number that would be cut, not within it. */
+/* Cuts `text` to at most `room` characters, before a number and not within it. */
 static void cut(char *text, size_t room)
 {
     size_t length = strlen(text);

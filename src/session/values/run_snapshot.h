@@ -1,4 +1,4 @@
-/* run_snapshot.h: what a run has come to: plain values, which every reader copies. */
+/* run_snapshot.h: the present state of a run, as plain values that readers copy. */
 #ifndef TINCA_SESSION_VALUES_RUN_SNAPSHOT_H
 #define TINCA_SESSION_VALUES_RUN_SNAPSHOT_H
 
@@ -16,8 +16,8 @@ enum run_status {
     RUN_DONE,
     RUN_STOPPED, /* by the user; saved */
     RUN_FAILED,
-    RUN_REFUSED,     /* would not have worked: nothing was started */
-    RUN_INTERRUPTED, /* its process is gone without a word */
+    RUN_REFUSED,     /* the configuration cannot work: nothing was started */
+    RUN_INTERRUPTED, /* its process ended without saving */
 };
 
 const char *run_status_name(enum run_status status);
@@ -25,25 +25,25 @@ bool run_status_is_over(enum run_status status);
 
 struct run_snapshot {
     enum run_status status;
-    uint64_t iteration, iterations; /* done, of */
+    uint64_t iteration, iterations; /* done, of all */
     double epoch, epochs;           /* done (fraction), of */
     float loss, loss_caffe;
     double loss_mean;
     float loss_discriminator, loss_l1; /* NaN: there is no discriminator */
     double learning_rate;
     double ms_per_image_now, ms_per_image_median, images_per_second;
-    double elapsed_seconds, eta_seconds; /* eta < 0: not known */
-    double feed_wait_seconds;            /* the trainer waited for data, in all */
+    double elapsed_seconds, eta_seconds; /* eta < 0: unknown */
+    double feed_wait_seconds;            /* the sum of all waits for data */
     uint64_t memory_measured;            /* resident bytes of the process; 0: not measured */
-    uint64_t memory_highest;             /* the same, at its highest since the run began */
+    uint64_t memory_highest;             /* peak of the same since the run began */
     bool has_validation;
     double validation_loss, top1, top5, best_top1; /* percent */
-    double pixel_accuracy;                         /* percent; NaN: the network tells classes */
+    double pixel_accuracy;                         /* percent; NaN: the network predicts classes */
     uint64_t validation_done, validation_of;       /* images, while validating */
     uint64_t begun_at;             /* the iteration from which it was resumed; 0: from the start */
     uint64_t checkpoints;          /* written so far */
     uint64_t checkpoint_iteration; /* of the last one; 0: none yet */
-    double checkpoint_seconds;     /* spent on them, in all */
+    double checkpoint_seconds;     /* spent on all checkpoints */
     size_t finding_count;
     /* When failed or refused: why. While it runs: what cannot be kept now (a full disk) and is
      * tried again, or a save or look on command that failed. When done or stopped: what was lost.

@@ -1,5 +1,5 @@
-/* One writer fills point `count`, then publishes count + 1 with release order: a reader that saw
- * the count (acquire) sees the points below it whole. */
+/* The writer fills point `count`, then publishes count + 1 with release order: a reader that has
+ * loaded the count (acquire) sees complete points below it. */
 #include "session/values/series.h"
 
 #include "base/language.h"
@@ -29,7 +29,7 @@ bool series_create(struct series *series, uint64_t iterations, size_t epochs, st
 {
     *series = (struct series){.stride = stride_of(iterations)};
     series->capacity = points_of(iterations, series->stride);
-    /* one an epoch, and one at the end of a run that ends within an epoch */
+    /* one per epoch, and one at the end of a run that ends within an epoch */
     series->validation_capacity = epochs + 1;
     atomic_init(&series->count, 0);
     atomic_init(&series->validation_count, 0);

@@ -13,8 +13,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The 97.5 % quantile of Student's t: exact for 1 and 2 degrees of freedom, else the expansion of
- * Abramowitz & Stegun 26.7.5 (within 0.5 % from 3 on). */
+/* Returns the 97.5 % quantile of Student's t: exact for 1 and 2 degrees of freedom, else the
+ * expansion of Abramowitz & Stegun 26.7.5 (within 0.5 % from 3 on). */
 static double student_quantile(double freedom)
 {
     const double z = 1.959963984540054, z2 = z * z;

@@ -1,4 +1,4 @@
-/* statistics.h: what a list of times comes to. */
+/* statistics.h: mean, standard deviation and confidence interval of a list of times. */
 #ifndef TINCA_SESSION_VALUES_STATISTICS_H
 #define TINCA_SESSION_VALUES_STATISTICS_H
 
@@ -11,13 +11,13 @@ struct statistics {
     double ci95; /* half the width of the 95 % confidence interval of the mean (Student's t) */
 };
 
-/* All NaN for no values; sd and ci95 are NaN for one: a single value says nothing about them. */
+/* Returns the statistics of `count` values: all NaN for none, sd and ci95 NaN for one. */
 bool statistics_compute(const double *values, size_t count, struct statistics *statistics,
                         struct error *error);
 
-/* Writes sd or ci95, "-" where it is not known. Returns `text`. */
+/* Writes sd or ci95, or "-" for NaN. Returns `text`. */
 char *statistics_spread(double spread, char *text, size_t size);
-/* The same as an expression, for an argument of printf. */
+/* statistics_text with a buffer of its block, for an argument of printf. */
 #define STATISTICS_SPREAD(spread) statistics_spread(spread, (char[16]){0}, 16)
 
 #endif

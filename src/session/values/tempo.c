@@ -1,5 +1,5 @@
-/* The median of a run of any length is kept in a histogram of logarithms: 128 bins an octave, from
- * 2^-24 ms to 2^24 ms, each read at its geometric middle. */
+/* The median comes from a histogram of logarithms, whose size does not depend on the run's length:
+ * 128 bins per octave, from 2^-24 ms to 2^24 ms, each with its geometric middle as value. */
 #include "session/values/tempo.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* tempo.h: how fast a run is, kept up with every iteration. Internal to session/. */
+/* tempo.h: the speed of a run, updated with every iteration. Internal to session/. */
 #ifndef TINCA_SESSION_VALUES_TEMPO_H
 #define TINCA_SESSION_VALUES_TEMPO_H
 
@@ -7,7 +7,7 @@
 
 enum { TEMPO_RECENT = 16, TEMPO_OCTAVE = 128, TEMPO_OCTAVES = 48 };
 
-/* Starts as {0}. */
+/* Initialise it with {0}. */
 struct tempo {
     uint64_t count;
     double recent[TEMPO_RECENT];
@@ -17,7 +17,9 @@ struct tempo {
 
 void tempo_add(struct tempo *tempo, double ms_per_image);
 
-double tempo_now(const struct tempo *tempo);    /* mean of the last 16; 0: none yet */
-double tempo_median(const struct tempo *tempo); /* of all, within 0.3 %; 0: none yet */
+/* Return ms/image: the mean of the last 16 iterations, and the median of all, within 0.3 %; 0 if
+ * there is none yet. */
+double tempo_now(const struct tempo *tempo);
+double tempo_median(const struct tempo *tempo);
 
 #endif
