@@ -56,7 +56,7 @@ static bool make_training(struct info *info, const struct plan_settings *setting
         return false;
     info->main.training = info->gan_plan.generator;
     info->discriminator.graph = &network->discriminator;
-    info->discriminator.training = info->gan_plan.learner;
+    info->discriminator.training = info->gan_plan.discriminator_step;
     info->memory = &info->gan_plan.forecast;
     return true;
 }

@@ -332,8 +332,8 @@ static void test_pair(void)
         }
         tap_ok(plan.forecast.total <= settings.memory_limit &&
                    plan.forecast.unlimited == full.forecast.total &&
-                   count_clashes(plan.generator) + count_clashes(plan.learner) +
-                           count_clashes(plan.judge) ==
+                   count_clashes(plan.generator) + count_clashes(plan.discriminator_step) +
+                           count_clashes(plan.frozen_discriminator) ==
                        0,
                "two networks share a limit: %zu KiB of %zu, %.1f %% more work",
                (size_t)plan.forecast.total >> 10, (size_t)full.forecast.total >> 10,

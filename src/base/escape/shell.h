@@ -8,8 +8,8 @@
 void shell_word_append(struct text *text, const char *word);
 
 /* Writes `word`, quoted, as the last operand of a command. Puts "--" before a word that begins with
- * '-', so that it is not read as an option. Writes "RUN" if the word does not fit, because a part
- * of it would name something else. Returns `out`. */
+ * '-', so that it is not read as an option. If the quoted word does not fit into `out`, writes
+ * the placeholder RUN, since a truncated name could be that of another run. Returns `out`. */
 char *shell_operand(const char *word, char *out, size_t size);
 
 #endif

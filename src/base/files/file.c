@@ -229,7 +229,7 @@ bool file_write(const char *path, const void *bytes, size_t size, bool private_f
     return file_writer_commit(&writer, error);
 }
 
-/* Creates one folder, unless it exists, and brings its parent's new entry to the disk. */
+/* Creates one folder, unless it exists, and syncs its parent. */
 static bool make_directory(const char *path)
 {
     if (mkdir(path, 0700) == 0)

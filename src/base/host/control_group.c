@@ -38,7 +38,7 @@ static const struct hierarchy version_2 = {
     .swap_used = "memory.swap.current",
 };
 
-/* Version 1 writes the largest multiple of a page for "no limit". */
+/* Version 1 reports "no limit" as a value close to 2^63: from here on a value means no limit. */
 static const uint64_t NO_LIMIT = UINT64_C(1) << 62;
 
 static uint64_t less(uint64_t a, uint64_t b)

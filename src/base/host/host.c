@@ -103,7 +103,8 @@ void host_describe(struct host *host)
 
 /* --- available memory --- */
 
-/* Lowers *available to what `bound` leaves. */
+/* Lowers *available to the given amounts; if that lowers the amount without swap, `bound` becomes
+ * the tightest bound. */
 static void lower(struct available_memory *available, uint64_t without_swap, uint64_t with_swap,
                   enum memory_bound bound)
 {
@@ -186,7 +187,8 @@ static uint64_t absent_bytes(FILE *pagemap, uintptr_t begin, uintptr_t end, uint
     return absent;
 }
 
-/* Counts the read-only segments of the first object, the program itself, and ends the iteration. */
+/* Is called by dl_iterate_phdr. Adds the bytes of the program's read-only segments that are not in
+ * memory to *context. Returns 1, so that only the first object, the program, is visited. */
 static int count_program(struct dl_phdr_info *object, size_t size, void *context)
 {
     (void)size;

@@ -20,14 +20,14 @@ typedef bool background_job_work(void *subject, struct background_job *job, stru
 struct background_job *background_job_start(background_job_work *work, void *subject,
                                             struct error *error);
 
-/* Reports that `done` of `of` steps are done. The work calls this, directly or as the
- * evaluation_progress of an evaluation whose context is the job. Returns false with
- * ERROR_INTERRUPTED if the job was cancelled; the work should then return false. */
-bool background_job_progress(void *job, uint64_t done, uint64_t of, struct error *error);
+/* Reports that `done` of `total` steps are complete. Only the work function calls it. It has the
+ * type evaluation_progress, so an evaluation can call it with the job as context. Returns false
+ * with ERROR_INTERRUPTED if the job was cancelled; the work should then return false. */
+bool background_job_progress(void *job, uint64_t done, uint64_t total, struct error *error);
 
-/* Reads the progress (`of` is 0 while it is unknown). Returns whether the work is over. Never
+/* Reads the progress (`total` is 0 while it is unknown). Returns whether the work is over. Never
  * waits. */
-bool background_job_poll(struct background_job *job, uint64_t *done, uint64_t *of);
+bool background_job_poll(struct background_job *job, uint64_t *done, uint64_t *total);
 
 /* Asks the work to end when it next reports progress. */
 void background_job_cancel(struct background_job *job);

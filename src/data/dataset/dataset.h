@@ -23,17 +23,17 @@ struct dataset_request {
 };
 
 struct dataset_facts {
-    char spec[512];                 /* as given */
-    const char *kind;               /* "cifar10", "folder", "shapes", ... */
-    size_t images;                  /* after the options limit and only */
-    size_t classes;                 /* of the label space: option classes, else as the set has */
-    size_t channels, height, width; /* of one training example, after cropping */
+    char spec[512];   /* as given */
+    const char *kind; /* "cifar10", "folder", "shapes", ... */
+    size_t images;    /* after the options `limit` and `only` */
+    size_t classes;   /* of the label space: option `classes`, or as many as the set has */
+    size_t channels, height, width;     /* of one training example, after cropping */
     size_t stored_height, stored_width; /* of the image that crops are taken from */
     bool paired;                        /* every example has a target image instead of a label */
     bool reversed;                      /* direction=ba: the right half of a pair is the input */
     size_t skipped;                     /* unreadable files that were left out; folders only */
     size_t generator;      /* GENERATOR_VERSION of a generated set; 0: the set comes from files */
-    uint64_t decode_bytes; /* most bytes that a decode worker holds while it decodes an image */
+    uint64_t decode_bytes; /* peak memory in bytes of decoding an image */
 };
 
 /* Opens a set. `default_split` ("train" or "test") applies if SPEC names no split; `request` is
@@ -69,7 +69,7 @@ struct dataset_kind {
     const char *description;          /* one sentence */
     size_t classes;                   /* 0: depends on the files */
     size_t channels, height, width;   /* 0: as the network's input */
-    bool stored;                      /* the images are in memory, undecoded */
+    bool stored;                      /* all images are held in memory as raw bytes */
     const struct source_kind *source; /* its implementation, internal to data/ */
 };
 
@@ -83,7 +83,7 @@ const struct dataset_kind *dataset_kind_of(const char *spec);
  * generates each image on demand, or cannot be opened. */
 uint64_t dataset_bytes(const char *spec, const char *default_split);
 
-/* A map from 8-bit samples to numbers, per channel: (sample - mean) / deviation. */
+/* Converts 8-bit samples to float32, per channel: (sample - mean) / deviation. */
 struct normalisation {
     char name[16];               /* of a preset, or "measured" */
     float mean[3], deviation[3]; /* in units of 0..255; a grey image uses the first */

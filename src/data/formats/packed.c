@@ -1,4 +1,4 @@
-/* Reads through zlib's gzread, which passes uncompressed files through unchanged. Neither the
+/* Uses zlib's gzread, which passes uncompressed files through unchanged. Neither the
  * length that a file states nor its header is trusted: memory grows with the data that was really
  * read. */
 #include "data/formats/packed.h"

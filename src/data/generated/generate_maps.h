@@ -14,11 +14,13 @@ struct town {
     uint32_t seed;
     float cosine, sine; /* of the street grid */
     float origin_x, origin_y;
-    float block_x, block_y;    /* mean distance of streets */
-    float street, avenue;      /* half-widths */
-    float bend;                /* how far streets sway */
-    float lot;                 /* width of a lot along its street */
-    float built, green, leafy; /* shares of lots with a building, of park blocks, of tree sites */
+    float block_x, block_y; /* mean spacing of streets */
+    float street, avenue;   /* half-widths */
+    float bend;             /* how far streets sway */
+    float lot;              /* width of a lot along its street */
+    float built;            /* fraction of lots with a building */
+    float green;            /* fraction of blocks that are parks */
+    float leafy;            /* fraction of possible sites that have a tree */
     bool has_river, has_highway, has_park;
     float river_x, river_y, river_offset, river_width, river_sway;
     float highway_x, highway_y, highway_offset, highway_bend;

@@ -1,4 +1,4 @@
-/* image.h: a picture in memory, and the operations on it before it becomes numbers. */
+/* image.h: an 8-bit picture in memory, and its resizing, cropping and conversion. */
 #ifndef TINCA_DATA_IMAGES_IMAGE_H
 #define TINCA_DATA_IMAGES_IMAGE_H
 
@@ -43,7 +43,7 @@ bool image_scale(struct image *image, size_t width, size_t height, struct error 
 /* Converts the image to 1 or 3 channels. */
 bool image_convert(struct image *image, size_t channels, struct error *error);
 
-/* Keeps the `width` columns on the left; there must be so many. */
+/* Keeps the `width` columns on the left; the image must be at least that wide. */
 void image_keep_left(struct image *image, size_t width);
 
 /* --- into a new image `out` --- */

@@ -1,9 +1,9 @@
 /* source.h: the interface that each kind of data set implements for dataset.c. Internal to data/.
  *
  * A source numbers its images from 0 and delivers each of them as it is stored, with its label.
- * dataset.c does what all kinds have in common: the options only, limit and classes, and the fit to
- * the network's input. A source does not change after it was opened, so several threads may call
- * `read` at once.
+ * dataset.c does what all kinds have in common: the options `only`, `limit` and `classes`, and the
+ * fit to the network's input. A source does not change after it was opened, so several threads may
+ * call `read` at once.
  */
 #ifndef TINCA_DATA_IMAGES_SOURCE_H
 #define TINCA_DATA_IMAGES_SOURCE_H
@@ -18,7 +18,7 @@ enum source_fit {
     SOURCE_PAIR,  /* input and target image are both resized; training crops the same window */
 };
 
-/* What the caller needs of an image. The source may deliver a smaller image than the stored one, to
+/* The size that the caller needs. The source may deliver a smaller image than the stored one, to
  * save time, but its shorter side must have at least `shorter_side` pixels (0: as it is stored). */
 struct source_request {
     size_t channels, shorter_side;
@@ -38,7 +38,7 @@ struct source_operations {
                  struct image *image, struct image *target, struct error *error);
     /* Frees `state`. */
     void (*close)(struct source *source);
-    /* Returns the most bytes that `read` holds at once, for the most demanding image. NULL: no more
+    /* Returns the peak memory of `read` in bytes, for the most demanding image. NULL: no more
      * than the image itself. */
     uint64_t (*decode_bytes)(const struct source *source, const struct source_request *request);
 };
@@ -49,7 +49,7 @@ struct source {
     size_t images;
     size_t classes; /* of the label space */
     enum source_fit fit;
-    size_t channels, height, width; /* as stored; the default input size unless SOURCE_FIXED */
+    size_t channels, height, width; /* SOURCE_FIXED: of every image; else the default input size */
     bool flips;                     /* a mirror image is a valid example of its class */
     bool skips;                     /* an unreadable image is replaced by another, not an error */
     bool quick;                     /* reading an image only copies it */

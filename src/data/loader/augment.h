@@ -1,5 +1,4 @@
-/* augment.h: chooses the window of a stored image that becomes an example, and converts it to
- * numbers. */
+/* augment.h: crops and flips images for training and evaluation, and normalises them to float32. */
 #ifndef TINCA_DATA_LOADER_AUGMENT_H
 #define TINCA_DATA_LOADER_AUGMENT_H
 

@@ -212,9 +212,8 @@ static void release_batch(struct data_loader *loader)
     pthread_cond_broadcast(&loader->work);
 }
 
-/* Lets an evaluation's workers begin the next epoch if the consumer has reached it. With the lock
- * held.
- */
+/* Lets an evaluation's workers begin the next epoch once the consumer has reached it. The caller
+ * must hold the lock. */
 static void open_epoch(struct data_loader *loader)
 {
     if (loader->next != loader->limit)
@@ -223,7 +222,7 @@ static void open_epoch(struct data_loader *loader)
     pthread_cond_broadcast(&loader->work);
 }
 
-/* Waits until the next batch is ready; returns its slot. With the lock held. */
+/* Waits until the next batch is ready; returns its slot. The caller must hold the lock. */
 static struct slot *await_slot(struct data_loader *loader)
 {
     struct slot *slot = &loader->slot[loader->next % loader->slots];

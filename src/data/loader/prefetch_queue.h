@@ -1,7 +1,8 @@
 /* prefetch_queue.h: the ring of batches between the decode workers and the consumer. Internal to
  * data/loader/.
  *
- * Batches are numbered through all epochs, and batch n uses slot n % slots. A slot goes round
+ * Batches are numbered through all epochs, and batch n uses slot n % slots. A slot cycles through
+ * the states
  *
  *     FREE -> FILLING -> READY -> LENT -> FREE
  *
@@ -9,7 +10,8 @@
  * Workers then take these images in portions; the worker that completes the last one makes the slot
  * READY. As soon as all portions of one batch are taken, the next slot may open, so two batches can
  * be FILLING and a slow image in one does not hold up the other. Slots open in the order of the
- * batches and all other draws are counter-based, so which worker fills what does not matter.
+ * batches, so the permutation of an epoch does not depend on the workers, and crops and flips use
+ * counter-based random numbers: the result is the same whichever worker fills a portion.
  *
  * One mutex guards the slots' states and the counters. Workers write pixels without holding it,
  * into the places of the portion that they took. Condition variables: `work` wakes workers (a slot
@@ -56,7 +58,7 @@ struct data_loader {
     struct slot slot[MAX_SLOTS];
     bool closing, paused;
     size_t in_progress; /* portions that workers are filling now */
-    uint64_t limit;     /* slots open for batches below this number only */
+    uint64_t limit;     /* batches with this number or above must wait */
     uint64_t opened;    /* number of the next batch to open a slot for */
     uint64_t next;      /* number of the next batch that the consumer takes */
     uint32_t *order;    /* the permutation of epoch `order_epoch`, if order_valid */

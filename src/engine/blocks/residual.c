@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-/* The studies give the first pointwise convolution of a shuffle block no groups if the input has
+/* In the studies the first pointwise convolution of a shuffle block is not grouped if its input has
  * the 16 channels of the stem. */
 enum { STEM_CHANNELS = 16 };
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The part of `piece` between `before` and `after`, which are its beginning and its end. */
+/* Copies the part of `piece` between its beginning `before` and its end `after`. */
 static bool take_name(const char *piece, const char *before, const char *after, char *name,
                       size_t size)
 {
@@ -19,7 +19,7 @@ static bool take_name(const char *piece, const char *before, const char *after, 
 }
 
 /* Translates one piece of the explanation that device_choose_kernel or the plan wrote, and changes
- * `piece` meanwhile. Runs of older versions hold "read through by" and "done by". */
+ * `piece` meanwhile. Runs of older versions have "read through by" and "done by". */
 static void translate(char *piece, char *text, size_t size)
 {
     static const char refused[] = " refused: ";

@@ -1,15 +1,15 @@
-/* choice.h: why a kernel was chosen, in the user's language.
+/* choice.h: translates the explanation why a kernel was chosen.
  *
- * Plans say it in English, since files and JSON keep it; whoever shows it to people translates it
- * here, also what an older run has kept.
+ * A plan has the explanation in English, which files and JSON store. What is shown on a screen is
+ * translated here, including explanations that older versions stored.
  */
 #ifndef TINCA_ENGINE_DEVICES_CHOICE_H
 #define TINCA_ENGINE_DEVICES_CHOICE_H
 
 #include <stddef.h>
 
-/* Writes the translation of `choice` into text, cut where it does not fit, and returns text. What
- * is not known stays as it is. */
+/* Writes the translation of `choice` into text, cut where it does not fit, and returns text.
+ * Unknown text stays as it is. */
 char *choice_translate(const char *choice, char *text, size_t size);
 
 #endif

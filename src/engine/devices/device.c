@@ -17,18 +17,18 @@
 const struct device_driver *const device_drivers[] = {&device_reference, &device_cpu, &device_cuda,
                                                       NULL};
 
-enum { MAX_KERNELS = 16 }; /* that one device offers for one operator */
+enum { MAX_KERNELS = 16 }; /* of a device for one operator */
 
 /* --- names --- */
 
-/* A name that was taken apart. */
-struct named {
-    const struct device_driver *driver; /* NULL: it is no device's */
+/* A parsed device name, such as cuda:0,1. */
+struct parsed_name {
+    const struct device_driver *driver; /* NULL: no driver has this name */
     size_t numbers[DEVICE_MAX_RANKS], count;
 };
 
-/* "0,1" */
-static bool read_numbers(const char *list, struct named *named)
+/* Parses a list of numbers such as "0,1". */
+static bool read_numbers(const char *list, struct parsed_name *named)
 {
     do {
         const size_t digits = strspn(list, "0123456789");
@@ -40,11 +40,13 @@ static bool read_numbers(const char *list, struct named *named)
     return list[-1] == '\0';
 }
 
-/* True when `name` is the driver's, with numbers (`cuda:0,1`) where there can be several. */
-static bool names_driver(const char *name, const struct device_driver *driver, struct named *named)
+/* Parses `name` as a name of this driver, with numbers (cuda:0,1) if it can have several devices.
+ * Returns whether it is one. */
+static bool names_driver(const char *name, const struct device_driver *driver,
+                         struct parsed_name *named)
 {
     const size_t length = strlen(driver->name);
-    *named = (struct named){.driver = driver};
+    *named = (struct parsed_name){.driver = driver};
     if (strncmp(name, driver->name, length) != 0)
         return false;
     const char *rest = name + length;
@@ -54,18 +56,18 @@ static bool names_driver(const char *name, const struct device_driver *driver, s
     return *rest == '\0';
 }
 
-static struct named take_apart(const char *name)
+static struct parsed_name parse_name(const char *name)
 {
-    struct named named;
+    struct parsed_name named;
     for (const struct device_driver *const *driver = device_drivers; *driver; driver++)
         if (names_driver(name, *driver, &named))
             return named;
-    return (struct named){.count = 1};
+    return (struct parsed_name){.count = 1};
 }
 
 size_t device_ranks(const char *name)
 {
-    return take_apart(name).count;
+    return parse_name(name).count;
 }
 
 static bool refuse_number(const char *name, size_t count, struct error *error)
@@ -76,25 +78,25 @@ static bool refuse_number(const char *name, size_t count, struct error *error)
                      count);
 }
 
-static bool check_numbers(const char *name, const struct named *named, struct error *error)
+static bool check_numbers(const char *name, const struct parsed_name *named, struct error *error)
 {
-    const size_t there = named->driver->count ? named->driver->count() : 1;
+    const size_t available = named->driver->count ? named->driver->count() : 1;
     for (size_t i = 0; i < named->count; i++) {
         for (size_t k = 0; k < i; k++)
             if (named->numbers[k] == named->numbers[i])
                 return error_set(error, ERROR_USAGE, name, "name each GPU once, as in cuda:0,1",
                                  "it names the GPU %zu twice", named->numbers[i]);
-        if (named->numbers[i] >= there)
-            return refuse_number(name, there, error);
+        if (named->numbers[i] >= available)
+            return refuse_number(name, available, error);
     }
     return true;
 }
 
-/* driver NULL: it cannot be used. */
-static struct named find(const char *name, struct error *error)
+/* Parses a name and checks that its devices exist; `driver` is NULL, with an error, if not. */
+static struct parsed_name find(const char *name, struct error *error)
 {
     char reason[256] = "";
-    struct named named = take_apart(name);
+    struct parsed_name named = parse_name(name);
     if (!named.driver)
         error_set(error, ERROR_USAGE, name, "choose reference, cpu or cuda[:N[,N...]]",
                   "there is no such device");
@@ -109,7 +111,7 @@ static struct named find(const char *name, struct error *error)
 
 const struct device_driver *device_find(const char *name, size_t *number, struct error *error)
 {
-    const struct named named = find(name, error);
+    const struct parsed_name named = find(name, error);
     if (named.driver && number)
         *number = named.numbers[0];
     return named.driver;
@@ -117,7 +119,7 @@ const struct device_driver *device_find(const char *name, size_t *number, struct
 
 uint64_t device_memory_free(const char *name)
 {
-    const struct named named = find(name, NULL);
+    const struct parsed_name named = find(name, NULL);
     uint64_t least = 0;
     for (size_t i = 0; named.driver && named.driver->memory_free && i < named.count; i++) {
         const uint64_t bytes = named.driver->memory_free(named.numbers[i]);
@@ -130,7 +132,7 @@ uint64_t device_memory_free(const char *name)
 char *device_computes_with(const char *name, char *text, size_t size)
 {
     struct device_facts facts;
-    const struct named named = find(name, NULL);
+    const struct parsed_name named = find(name, NULL);
     if (!named.driver || !named.driver->describe ||
         !named.driver->describe(named.numbers[0], &facts))
         snprintf(text, size, "%s", instruction_set_name(host_instruction_set()));
@@ -165,8 +167,8 @@ static struct device *open_one(const struct device_driver *driver, const char *n
     return NULL;
 }
 
-/* Until all are there the first one has its own name, for errors. */
-static bool open_others(struct device *device, const struct named *named, struct error *error)
+/* Opens the other GPUs. Until all are open, the first has its single name, for errors. */
+static bool open_others(struct device *device, const struct parsed_name *named, struct error *error)
 {
     while (device->other_count + 1 < named->count) {
         char name[sizeof device->name];
@@ -183,7 +185,7 @@ static bool open_others(struct device *device, const struct named *named, struct
 struct device *device_open(const char *name, size_t threads, struct error *error)
 {
     char first[sizeof((struct device *)0)->name];
-    const struct named named = find(name, error);
+    const struct parsed_name named = find(name, error);
     if (!named.driver)
         return NULL;
     snprintf(first, sizeof first, "%s", name);

@@ -1,7 +1,7 @@
-/* device.h: the table that a device fills in.
+/* device.h: the interface of a device, and how devices are named, opened and checked.
  *
- * `reference` is plain C loops, one thread, the readable truth. `cpu` is SIMD kernels and BLAS on a
- * thread pool. An opened device belongs to one thread at a time.
+ * `reference` has plain C loops in one thread; all other devices are compared with it. `cpu` has
+ * SIMD kernels and BLAS on a thread pool. An open device may be used by one thread at a time.
  */
 #ifndef TINCA_ENGINE_DEVICES_DEVICE_H
 #define TINCA_ENGINE_DEVICES_DEVICE_H
@@ -16,21 +16,22 @@
 struct device;
 struct device_backend;
 
-/* What a device can do at the most, measured: all of its threads together. */
+/* The measured limits of a device, with all of its threads. */
 struct device_limits {
-    double flops;       /* float32 operations a second: the best that was reached */
-    double sgemm_flops; /* the part of them that matrix products of a library reach */
-    double bytes;       /* that move between memory and the processor in a second */
+    double flops;       /* float32 operations per second, at best */
+    double sgemm_flops; /* those that matrix products of a library reach */
+    double bytes;       /* per second between memory and processor */
 };
 
 /* One of several devices of a kind. */
 struct device_facts {
     char name[64];          /* "NVIDIA H200" */
-    unsigned capability[2]; /* major and minor number of what it can do */
+    unsigned capability[2]; /* major and minor number of the compute capability */
     uint64_t memory_bytes;
 };
 
-/* What factors are rounded to before they are multiplied. Sums and all that is kept are float32. */
+/* The format that factors are rounded to before they are multiplied. Sums and stored values are
+ * float32. */
 enum device_precision {
     PRECISION_FLOAT32,
     PRECISION_TF32,
@@ -44,109 +45,109 @@ extern const char *const device_precision_names[PRECISIONS + 1];
 struct device_driver {
     const char *name; /* "cpu" */
     const char *description;
-    /* False, with a printable reason in English (marked for gettext), when this machine or build
-     * cannot use it. */
+    /* Returns whether this machine and build can use it; if not, writes a reason in English, marked
+     * for gettext. */
     bool (*available)(char *reason, size_t size);
-    /* Fills device->pool and device->state. */
+    /* Fills device->pool and device->state. Returns false with an error. */
     bool (*open)(struct device *device, struct error *error);
     void (*close)(struct device *device);
-    /* The kernels for an operator, best first, into list[0..capacity); returns how many. */
+    /* Writes the kernels of an operator, best first, into list[0..capacity); returns how many. */
     size_t (*kernels)(const struct op *op, const struct kernel **list, size_t capacity);
     /* Applies one solver step to all learnable weights. */
     void (*update)(struct device *device, const struct solver_update *update);
-    /* Measures its limits, in about half a second. NULL: it has no such measurement. */
+    /* Measures its limits, in about half a second. NULL: it cannot. */
     bool (*limits)(struct device *device, struct device_limits *limits, struct error *error);
-    /* Device memory, aligned to MEMORY_ALIGNMENT. Host devices: plain memory. */
+    /* Allocate and release device memory, aligned to MEMORY_ALIGNMENT. NULL with an error. */
     void *(*allocate)(struct device *device, size_t bytes, const char *what, struct error *error);
     void (*release)(struct device *device, void *memory);
     bool computes_on_host; /* kernels read host pointers: no copies are needed */
-    /* --- NULL on a device of which there is one --- */
-    /* How many there are; `cuda:2` is called the third, `cuda` the first. */
+    /* --- NULL for a driver with one device --- */
+    /* Returns how many devices there are; cuda:2 is the third, cuda the first. */
     size_t (*count)(void);
     bool (*describe)(size_t number, struct device_facts *facts);
-    uint64_t (*memory_free)(size_t number); /* bytes, now; 0: not known */
-    /* --- NULL on devices that compute in the host's memory --- */
+    /* Returns the bytes that are free now; 0: unknown. */
+    uint64_t (*memory_free)(size_t number);
+    /* --- NULL for devices that compute in the host's memory --- */
     const struct device_backend *backend;
-    /* Chooses what products are multiplied with. NULL: only float32. */
+    /* Sets the precision of products. NULL: only float32. */
     bool (*set_precision)(struct device *device, enum device_precision precision,
                           struct error *error);
 };
 
-enum { DEVICE_MAX_RANKS = 16 }; /* that can be joined */
-enum { DEVICE_NAME_SIZE = 64 }; /* holds a name that lists them all */
+enum { DEVICE_MAX_RANKS = 16 }; /* GPUs of a process group */
+enum { DEVICE_NAME_SIZE = 64 }; /* enough for a name with all ranks */
 
-/* Several cards, `cuda:0,1`, are the first one with the others beside it: what is not spread over
- * all of them, as training is (execution.h), is done there. */
+/* An open device. With several GPUs, cuda:0,1, it is the first one, with the others in `others`.
+ * Training uses all of them (execution.h), everything else the first. */
 struct device {
     const struct device_driver *driver;
     char name[DEVICE_NAME_SIZE];
-    size_t number; /* of several of the same kind */
+    size_t number; /* among devices of this driver */
     size_t threads;
     struct pool *pool;
     void *state;
     struct device *others[DEVICE_MAX_RANKS - 1];
     size_t other_count;
-    bool strict; /* plans for it refuse nodes that it has no kernel for (plan_settings) */
+    bool strict; /* its plans refuse nodes without a kernel (plan_settings) */
 };
 
-/* Finds the driver of a name, `reference`, `cpu` or `cuda[:N[,N...]]`, and asks whether it can be
- * used. An unknown name, or one card twice, is ERROR_USAGE; what this machine lacks
- * ERROR_UNSUPPORTED with the reason. `number` (may be NULL) receives the first N, or 0. */
+/* Returns the driver of a name: reference, cpu or cuda[:N[,N...]]. NULL with ERROR_USAGE for an
+ * unknown name or a GPU that is named twice, with ERROR_UNSUPPORTED and the reason if this machine
+ * cannot use it. Sets *number (may be NULL) to the first N, or 0. */
 const struct device_driver *device_find(const char *name, size_t *number, struct error *error);
 
-/* How many cards a name lists, there or not; 1 for any other name. */
+/* Returns how many GPUs a name lists, whether or not they exist; 1 for any other name. */
 size_t device_ranks(const char *name);
 
-/* Opens by name, as device_find. threads 0: all cores. */
+/* Opens a device by name (see device_find); threads 0: all cores. Returns NULL with an error. */
 struct device *device_open(const char *name, size_t threads, struct error *error);
 void device_close(struct device *device); /* may be NULL */
 
-/* Measures what the device can do now, with its threads, while nothing else runs on it. False with
- * the reason where it cannot be measured: then *limits is not touched. */
+/* Measures the limits of the device, which must be idle. Returns false with an error, and leaves
+ * *limits unchanged, if it cannot be measured. */
 bool device_measure_limits(struct device *device, struct device_limits *limits,
                            struct error *error);
 
-/* What rounds: the instruction set of the kernels, or the card's name, with the number of cards
- * that are joined. Bits are the same only where it is. Returns `text`. */
+/* Writes what the bits of results depend on: the instruction set of the kernels, or the name of the
+ * GPU and the number of ranks. Returns `text`. */
 char *device_computes_with(const char *name, char *text, size_t size);
 
-/* Multiplies with this precision from now on. A device that knows only float32 refuses others. */
+/* Sets the precision of products. Returns false with an error if the device does not support it. */
 bool device_set_precision(struct device *device, enum device_precision precision,
                           struct error *error);
 
-/* Bytes that the device has allocated in its own memory; 0 where that is the host's. Of several
- * cards that which has allocated the most. */
+/* Returns the bytes allocated in the device's memory; 0 if that is the host's. With several GPUs,
+ * returns the largest number. */
 uint64_t device_memory_used(struct device *device);
 
-/* False with an error when anything that the device was asked for has failed; what it computed
- * since is worth nothing. Devices that compute in the host's memory do not fail. */
+/* Returns false with an error if any work on the device has failed; later results are invalid then.
+ * Devices that compute in the host's memory do not fail. */
 bool device_check(struct device *device, struct error *error);
 
-/* Zeroes; copies rows of `width` bytes that are `pitch` bytes apart, from one place in the device's
- * memory to another; copies what lies in the host's into it. */
+/* Set device memory to zero, copy rows of `width` bytes that are `pitch` bytes apart within it, and
+ * copy host memory into it. */
 void device_clear(struct device *device, void *memory, size_t bytes);
 void device_copy_rows(struct device *device, void *to, size_t to_pitch, const void *from,
                       size_t from_pitch, size_t width, size_t rows);
 void device_copy_in(struct device *device, void *to, const void *from, size_t bytes);
 
-/* Bytes that are free for a run on the device of this name, now; 0: not known, or it computes in
- * the host's memory. Of several cards where it is least. */
+/* Returns the bytes that are free now in the memory of the named device; 0 if unknown, or if it
+ * computes in the host's memory. With several GPUs, returns the smallest number. */
 uint64_t device_memory_free(const char *name);
 
-/* All drivers, NULL-terminated, for `tinca devices`; cuda is listed even where it cannot be used.
- */
+/* All drivers, NULL-terminated; cuda is listed even if it cannot be used. */
 extern const struct device_driver *const device_drivers[];
 
-/* The first kernel of the device that supports the site. NULL with an error that lists each
- * refusal. `why` (may be NULL) receives "NAME chosen; NAME refused: REASON; ...", in English, which
- * choice_translate() turns into the user's language. */
+/* Returns the first kernel of the device that supports the site, or NULL with an error that lists
+ * all refusals. `why` (may be NULL) receives "NAME chosen; NAME refused: REASON; ...", in English,
+ * which choice_translate() turns into the user's language. */
 const struct kernel *device_choose_kernel(const struct device_driver *driver,
                                           const struct kernel_site *site, char *why, size_t size,
                                           struct error *error);
 
-/* The reference kernel, for a site that device_choose_kernel refuses on this device; NULL if it
- * does not support the site either. `why` receives "NAME chosen; NAME refused: REASON; ...; device
- * DEVICE has no kernel that computes it", with a last piece if its arrays must be copied. */
+/* Returns the reference kernel for a site that device_choose_kernel refuses on this device; NULL if
+ * it does not support the site either. `why` receives "NAME chosen; NAME refused: REASON; ...;
+ * device DEVICE has no kernel that computes it", with a last piece if its arrays must be copied. */
 const struct kernel *device_reference_kernel(const struct device_driver *driver,
                                              const struct kernel_site *site, char *why,
                                              size_t size);

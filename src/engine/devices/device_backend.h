@@ -84,12 +84,12 @@ struct device_backend {
     void (*event_record)(struct device *device, struct device_event *event);
     void (*event_wait)(struct device *device, struct device_event *event); /* waits */
 
-    /* Writes the iteration's values for the kernels, and lets updates happen again if judge() has
-     * held them back. */
+    /* Writes the iteration's values for the kernels, and lets updates happen again if check_loss()
+     * has held them back. */
     void (*set_iteration_values)(struct device *device, const struct iteration_values *values);
     /* Computes the weighted sum of the losses' means, in the order of execution_loss. If it is NaN
      * or infinite, updates do nothing until set_iteration_values is called next. */
-    void (*judge)(struct device *device, const struct device_losses *losses);
+    void (*check_loss)(struct device *device, const struct device_losses *losses);
 
     /* Record the work that is enqueued between the two calls instead of doing it. record_end
      * returns NULL if the work cannot be recorded; then nothing was done and nothing has failed. */

@@ -25,8 +25,8 @@ struct execution {
     float *state[2];
     struct kernel_site *sites;    /* by step: the plan's, with the batch that is bound */
     struct kernel_call *calls;    /* by action of the plan; values, labels and iteration change */
-    float **values;               /* by node: what the forward pass has computed */
-    float **backward_values;      /* by node: its place in the backward pass */
+    float **values;               /* by node: its output in the forward pass */
+    float **backward_values;      /* by node: its output in the backward pass */
     struct execution_batch batch; /* in the device's memory */
     struct profile *profile;
     uint64_t action_start;          /* host: when the measured action began (clock_nanoseconds) */
@@ -37,14 +37,14 @@ struct execution {
 };
 
 struct execution_backend {
-    /* Takes the device memory that one block holds, before anything is taken from it. */
+    /* Allocates the block of device memory from which arena and gradients are taken. */
     bool (*reserve)(struct execution *execution, struct error *error);
-    /* Makes what the backend needs besides, once arena, gradients and calls are set up. */
+    /* Allocates the rest of the backend, once arena, gradients and calls are set up. */
     bool (*create)(struct execution *execution, uint64_t seed, struct error *error);
-    /* Frees what reserve and create have made, also after one of them failed. */
+    /* Frees what reserve and create have allocated, also after one of them failed. */
     void (*free)(struct execution *execution);
 
-    /* The functions of execution.h of the same name. */
+    /* These are the functions of execution.h with the same names. */
     void (*bind)(struct execution *execution, const struct execution_batch *batch);
     void (*forward)(struct execution *execution, uint64_t iteration);
     void (*backward)(struct execution *execution);
@@ -60,7 +60,7 @@ struct execution_backend {
 
     /* Returns the values of a loss for every image of the batch, of all ranks, in host memory. */
     const float *(*losses)(const struct execution *execution, size_t loss);
-    /* Returns whether values[0..count) of the device's memory are all finite. */
+    /* Returns whether values[0..count) in the device's memory are all finite. */
     bool (*all_finite)(const struct execution *execution, const float *values, size_t count);
     /* Returns the first step with a value, or with *in_weights a parameter, that is not finite;
      * PLAN_NONE: there is none. */

@@ -1,12 +1,12 @@
 /* The backend of one device with memory of its own, such as a GPU.
  *
  * Memory: one block on the device holds the arena, the gradients, the solver's state and the batch
- * that is bound. Weights have a copy there that all executions share. The losses of every image and
- * the output are copied back to the host, the losses into pinned memory.
+ * that is bound. Weights have a copy on the device that all executions share. The losses of every
+ * image and the output are copied back to the host, the losses into pinned memory.
  *
  * Time: the device works asynchronously. An iteration is enqueued as a whole, forward, backward and
- * update; the host waits only for the event behind the losses. A loss that is not finite must
- * change nothing, so the device judges it as well and holds the update back. From the second
+ * update; the host waits only for the event after the losses. A loss that is not finite must
+ * change nothing, so the device checks it as well and skips the update. From the second
  * iteration of a full batch on, the work is a recording (a CUDA graph) that is replayed: the same
  * batch size at the same address needs the same work, and what differs, the iteration's number and
  * the learning rate, lies in the device's memory. */
@@ -33,19 +33,19 @@ struct measured_action {
 
 struct backend_device {
     struct execution_batch bound;     /* where batches are sent to, on the device */
-    struct device_staging *staging;   /* the way there */
+    struct device_staging *staging;   /* transfers batches to the device */
     float *losses[DEVICE_LOSSES];     /* host: of the batch's images, of all ranks */
     float *gathered[DEVICE_LOSSES];   /* device: the same; NULL with one rank */
     float *output;                    /* host */
     float *gradients;                 /* host; NULL until they are asked for */
-    float *state[2];                  /* host: the solver's */
+    float *state[2];                  /* host: copies of the solver's state */
     struct device_buffer *buffers[2]; /* of the solver's state */
     struct device_event *losses_ready;
     struct device_recording *recording;
     struct execution_batch recorded; /* the batch that the recording works on */
     bool can_record;
     bool warm;                        /* one iteration has been run without a recording */
-    struct iteration_values values;   /* which a replayed recording reads */
+    struct iteration_values values;   /* that a replayed recording reads */
     struct measured_action *measured; /* with a profile: the actions of this pass */
     size_t measured_count;
 };
@@ -62,7 +62,7 @@ static size_t image_bytes(const struct plan *plan)
     return plan->batch * shape_count(plan->graph->nodes[0].output) * sizeof(float);
 }
 
-/* Returns the bytes of the second input, which targets are bound to; 0: there is none. */
+/* Returns the bytes of the second input, the targets; 0 if there is none. */
 static size_t target_bytes(const struct plan *plan)
 {
     for (size_t n = 1; n < plan->graph->node_count; n++)
@@ -87,7 +87,7 @@ static size_t batch_bytes(const struct plan *plan)
            memory_round_up(label_bytes(plan));
 }
 
-/* Returns the bytes of a loss of all ranks; 0: there is one rank. */
+/* Returns the bytes of the gathered losses of all ranks; 0 if there is one rank. */
 static size_t gathered_bytes(const struct plan *plan)
 {
     return plan->ranks > 1 ? plan->ranks * plan->batch * sizeof(float) : 0;
@@ -162,7 +162,7 @@ static bool make_batch(struct execution *execution, struct error *error)
     return own->staging;
 }
 
-/* Makes the host memory of the nodes that the device has no kernel for, if there are any. */
+/* Allocates the host memory of the nodes that fall back, if there are any. */
 static bool make_fallback(struct execution *execution, struct error *error)
 {
     if (fallback_host_bytes(execution->plan) == 0)
@@ -180,7 +180,7 @@ bool backend_device_create(struct execution *execution, uint64_t seed, struct er
     if (!own || !make_fallback(execution, error) || !make_batch(execution, error) ||
         !make_losses(execution, error) || !make_buffers(execution, error))
         return false;
-    own->can_record = !execution->fallback; /* a recording cannot wait for the host */
+    own->can_record = !execution->fallback; /* a captured graph cannot wait for the host */
     own->losses_ready = device_of(execution)->event_create(execution->device, error);
     if (!own->losses_ready)
         return false;
@@ -278,7 +278,7 @@ static void enqueue_forward(struct execution *execution)
     device_of(execution)->event_record(execution->device, own->losses_ready);
 }
 
-/* Each rank has the gradient of the mean of its own images' losses; their mean is the batch's. */
+/* Averages the gradients: each rank has that of the mean loss of its images. */
 static void enqueue_backward(struct execution *execution)
 {
     execution_run_backward(execution);
@@ -298,7 +298,7 @@ static void enqueue_iteration(struct execution *execution)
         losses.on_device[i] = device_losses_of(execution, i);
         losses.weights[i] = graph->nodes[graph->losses[i]].attributes.loss.weight;
     }
-    device_of(execution)->judge(execution->device, &losses);
+    device_of(execution)->check_loss(execution->device, &losses);
     enqueue_backward(execution);
     execution_run_update(execution, own->values.learning_rate, own->values.step);
 }
@@ -319,7 +319,8 @@ static void record(struct execution *execution, void (*enqueue)(struct execution
     own->can_record = own->recording;
 }
 
-/* The first iteration is not recorded: libraries prepare themselves in it. */
+/* Runs an iteration. The first one is not recorded, because libraries initialise themselves in it.
+ */
 static void enqueue_or_replay(struct execution *execution, void (*enqueue)(struct execution *))
 {
     struct backend_device *own = execution->on_device;
@@ -342,7 +343,8 @@ static void set_iteration_values(struct execution *execution)
     device_of(execution)->set_iteration_values(execution->device, &own->values);
 }
 
-/* Batch norm moves its running statistics in the forward pass of training. */
+/* Marks the weights as changed on the device, because batch norm updates its running statistics in
+ * a training forward pass. */
 static void begin(struct execution *execution)
 {
     struct device_buffer *weights = execution->weights->buffer;
@@ -390,7 +392,8 @@ void backend_device_update(struct execution *execution, float learning_rate)
         device_of(execution)->wait(execution->device);
 }
 
-/* With a profile the host waits for every pass and measures the update by itself. */
+/* Runs an iteration with a profile: the host waits for every pass and measures the update
+ * separately. */
 static void iterate_measured(struct execution *execution)
 {
     const struct backend_device *own = execution->on_device;
@@ -504,7 +507,7 @@ void backend_device_mix_gradients(struct execution *execution, const float *more
 
 /* --- profile --- */
 
-/* Entries 2i and 2i + 1 of the device's list of times are the beginning and the end of action i. */
+/* Stamps 2i and 2i + 1 of the device are the beginning and the end of action i. */
 void backend_device_begin_action(struct execution *execution)
 {
     device_of(execution)->stamp(execution->device, 2 * execution->on_device->measured_count);

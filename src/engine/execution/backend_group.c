@@ -1,19 +1,19 @@
 /* The backend of a process group: training on several devices at once, data parallel.
  *
  * The batch is cut into equal parts, in the order of its images. Each rank is one device with an
- * ordinary execution of the same plan for its part, with weights, solver's state and a recording of
- * its own, and a thread that enqueues its work; rank 0 is served by the caller's thread. Three
+ * ordinary execution of the same plan for its part, with its copy of weights and solver's state,
+ * its recording, and a thread that enqueues its work; for rank 0 that is the caller's thread. Three
  * things make them compute what one device would:
  *
  *   - batch norm gathers the statistics of all parts, so that they are the batch's (batch_norm.cu);
  *     dropout counts the batch's images (dropout.cu);
- *   - the losses of all images are gathered (all-gather), so that all ranks judge the same numbers;
+ *   - the losses of all images are gathered (all-gather), so that all ranks check the same loss;
  *   - the gradients are averaged (all-reduce) before the update, which is the same on every rank:
  *     the weights stay equal.
  *
  * The host's copies of weights and state belong to rank 0. They are sent to all ranks when they
- * were changed, and fetched from rank 0. An idle thread polls its device now and then, since others
- * could be waiting for it. */
+ * were changed, and fetched from rank 0. An idle thread polls its device now and then, because
+ * other ranks may wait for it. */
 
 #include "engine/execution/passes.h"
 
@@ -47,7 +47,7 @@ struct rank {
 struct backend_group {
     struct rank ranks[DEVICE_MAX_RANKS]; /* the execution of rank 0 is the caller's */
     size_t count, threads;               /* threads that were started */
-    uint64_t weights_seen;               /* changes of the host's weights that all ranks know of */
+    uint64_t weights_seen;               /* the version of the host's weights that all ranks have */
     float *output;                       /* host; NULL until it is asked for */
 
     /* The work that all ranks do; constant while they do it. */
@@ -65,7 +65,7 @@ struct backend_group {
 
 /* --- threads --- */
 
-/* Waits for a change, with the lock held; polls the device when none comes. */
+/* Waits for a change, with the lock held, and polls the device meanwhile. */
 static void wait_for_change(struct rank *rank)
 {
     struct backend_group *group = rank->group;
@@ -104,7 +104,7 @@ static void *serve_rank(void *context)
     return NULL;
 }
 
-/* Has every rank do some work; returns when all of it is enqueued. */
+/* Gives every rank the same work; returns when all of it is enqueued. */
 static void work_all(struct backend_group *group, void (*work)(struct rank *rank))
 {
     for (size_t i = 1; i < group->count; i++)
@@ -207,7 +207,7 @@ static void end_threads(struct backend_group *group)
     pthread_cond_destroy(&group->changed);
 }
 
-/* Recordings are freed before the group that they were recorded with. */
+/* Frees the recordings before the group that they belong to. */
 static void release(struct execution *first)
 {
     struct backend_group *group = first->group;
@@ -254,7 +254,7 @@ static void bind(struct execution *first, const struct execution_batch *batch)
 
 /* --- passes --- */
 
-/* The host's weights may have been changed by somebody who knows of no other ranks. */
+/* Sends the host's weights to all ranks if they have changed since. */
 static void share_weights(struct execution *first)
 {
     struct backend_group *group = first->group;
@@ -309,8 +309,8 @@ static void update(struct execution *first, float learning_rate)
     work_all(first->group, update_part);
 }
 
-/* A profile is the first rank's: it alone stops after each pass, and the others must not run ahead
- * into passes that it may not come to. */
+/* Runs an iteration with a profile. Only rank 0 is profiled and waits after each pass; the other
+ * ranks must not start a pass that rank 0 may not reach. */
 static float iterate_measured(struct execution *first, uint64_t iteration, float learning_rate)
 {
     forward(first, iteration);
@@ -352,7 +352,7 @@ static void output_part(struct rank *rank)
     rank->output = backend_device_output(rank->execution);
 }
 
-/* NULL: there is no memory for it. */
+/* Returns NULL if there is not enough memory. */
 static const float *output(const struct execution *first)
 {
     struct backend_group *group = first->group;
@@ -368,7 +368,7 @@ static const float *output(const struct execution *first)
     return group->output;
 }
 
-/* Each rank checks its own images, with their own statistics. */
+/* Lets each rank check its images, with their statistics. */
 static void find_part(struct rank *rank)
 {
     struct device *device = rank->execution->device;
@@ -390,7 +390,7 @@ static size_t find_not_finite(struct execution *first, uint64_t iteration, bool 
         if (group->ranks[i].not_finite < earliest->not_finite)
             earliest = &group->ranks[i];
     *in_weights = earliest->in_weights;
-    /* each has moved its running statistics by its own images */
+    /* each rank has updated its running statistics with its images only */
     weights_fetch(first->weights, NULL);
     for (size_t i = 1; i < group->count; i++)
         weights_mark_changed(&group->ranks[i].weights);

@@ -1,8 +1,9 @@
-/* Three executions over two sets of weights. The generator's runs forward once and backward once an
- * iteration; in between, the learner takes the discriminator's step (two backward passes, whose
- * gradients are added), and the judge, which shares its weights and never changes them, turns its
- * loss into the gradient of the fake image. That gradient, the image's part of the pair's, is where
- * the generator's backward pass begins. */
+/* Three executions over two sets of weights. An iteration runs the generator forward; trains the
+ * discriminator on the real and then on the fake pairs and adds both gradients
+ * (`discriminator_step`); and runs the discriminator once more with frozen weights
+ * (`frozen_discriminator`), which gives the gradient of the adversarial loss by the fake image. The
+ * generator's backward pass starts with that gradient. A pair is the input and an image,
+ * concatenated; only the image's channels of the pair's gradient are used. */
 #include "engine/execution/gan.h"
 
 #include "base/memory.h"
@@ -16,41 +17,44 @@ struct gan {
     const struct gan_plan *plan;
     struct device *device;
     struct weights discriminator;
-    struct execution *generator, *learner, *judge;
-    size_t input_values, image_values; /* of one image: the condition, what is judged */
+    struct execution *generator, *discriminator_step, *frozen_discriminator;
+    size_t input_values, image_values; /* of one example: the input, the image */
     size_t count;                      /* images of the batch that is bound */
     /* in the device's memory: */
-    float *pairs;     /* [batch, input + image] */
-    float *yes, *no;  /* what the answers should be */
-    float *gradients; /* of the real pairs, while the fakes run */
+    float *pairs;                       /* [batch, input + image] */
+    float *real_targets, *fake_targets; /* [batch, outputs of the discriminator] */
+    float *gradients;                   /* of the real pairs, while the fakes run */
 };
 
 /* --- plans --- */
 
+/* Returns how many outputs the discriminator has for a pair. */
 static size_t answers(const struct network *network)
 {
     const struct graph *graph = &network->discriminator;
     return shape_count(graph->nodes[graph->output].output);
 }
 
-/* What gan_create allocates besides the executions and the discriminator's weights, in floats. */
+/* Returns how many floats gan_create allocates besides the executions and the weights. */
 static size_t own_floats(const struct gan_plan *plan)
 {
     const struct graph *graph = &plan->network->discriminator;
-    return plan->learner->batch *
+    return plan->discriminator_step->batch *
                (shape_count(graph->nodes[0].output) + 2 * answers(plan->network)) +
            graph->learnable_floats;
 }
 
-/* The learner sees two batches an iteration, the judge one. */
+/* Adds up the three memory forecasts. The discriminator's training plan runs twice per iteration
+ * (real and fake), so its FLOPs and copies count twice. */
 static void add_forecasts(struct gan_plan *plan)
 {
     const struct memory_forecast *generator = &plan->generator->forecast;
-    const struct memory_forecast *learner = &plan->learner->forecast;
-    const struct memory_forecast *judge = &plan->judge->forecast;
+    const struct memory_forecast *learner = &plan->discriminator_step->forecast;
+    const struct memory_forecast *judge = &plan->frozen_discriminator->forecast;
     const uint64_t own = own_floats(plan) * sizeof(float);
     struct memory_forecast *sum = &plan->forecast;
-    sum->weights = generator->weights + learner->weights; /* the judge's are the learner's */
+    sum->weights =
+        generator->weights + learner->weights; /* both discriminators share the weights */
     sum->gradients = generator->gradients + learner->gradients;
     sum->solver = generator->solver + learner->solver;
     sum->activations = generator->activations + learner->activations + judge->activations + own;
@@ -66,7 +70,7 @@ static void add_forecasts(struct gan_plan *plan)
         generator->fallback_bytes + 2 * learner->fallback_bytes + judge->fallback_bytes;
 }
 
-/* `limits` of generator, learner and judge. */
+/* Builds the three plans within limits[] (generator, discriminator_step, frozen_discriminator). */
 static bool build_plans(struct gan_plan *plan, const struct network *network,
                         const struct device_driver *driver, const struct plan_settings *settings,
                         const uint64_t limits[3], struct error *error)
@@ -80,10 +84,10 @@ static bool build_plans(struct gan_plan *plan, const struct network *network,
     judge.frozen = judge.needs_input_gradient = true;
     plan->generator = plan_build(&network->graph, driver, &generator, error);
     if (plan->generator)
-        plan->learner = plan_build(&network->discriminator, driver, &learner, error);
-    if (plan->learner)
-        plan->judge = plan_build(&network->discriminator, driver, &judge, error);
-    if (!plan->judge) {
+        plan->discriminator_step = plan_build(&network->discriminator, driver, &learner, error);
+    if (plan->discriminator_step)
+        plan->frozen_discriminator = plan_build(&network->discriminator, driver, &judge, error);
+    if (!plan->frozen_discriminator) {
         gan_plan_free(plan);
         return false;
     }
@@ -110,10 +114,11 @@ static size_t largest_batch(const struct network *network, const struct device_d
     return fits;
 }
 
-/* What is there beyond the least is shared out by how much more each plan could use. */
+/* Divides the memory beyond the minimum in proportion to how much more each plan could use. */
 static void share_out(const struct gan_plan *least, uint64_t limit, uint64_t limits[3])
 {
-    const struct plan *plans[] = {least->generator, least->learner, least->judge};
+    const struct plan *plans[] = {least->generator, least->discriminator_step,
+                                  least->frozen_discriminator};
     const double more = (double)(limit - least->forecast.total) /
                         (double)(least->forecast.unlimited - least->forecast.total);
     for (size_t i = 0; i < 3; i++) {
@@ -131,7 +136,7 @@ static bool build_within(struct gan_plan *plan, const struct network *network,
     if (!build_plans(plan, network, driver, settings, limits, error) ||
         settings->memory_limit == PLAN_LEAST_MEMORY ||
         plan->forecast.total == settings->memory_limit)
-        return plan->judge;
+        return plan->frozen_discriminator;
     const uint64_t least = plan->forecast.total;
     const bool can = least < settings->memory_limit;
     if (can)
@@ -156,7 +161,7 @@ bool gan_plan_build(struct gan_plan *plan, const struct network *network,
     if (!build_plans(plan, network, driver, settings, none, error) || settings->memory_limit == 0 ||
         (settings->memory_limit != PLAN_LEAST_MEMORY &&
          plan->forecast.total <= settings->memory_limit))
-        return plan->judge;
+        return plan->frozen_discriminator;
     gan_plan_free(plan);
     return build_within(plan, network, driver, settings, error);
 }
@@ -164,8 +169,8 @@ bool gan_plan_build(struct gan_plan *plan, const struct network *network,
 void gan_plan_free(struct gan_plan *plan)
 {
     plan_free(plan->generator);
-    plan_free(plan->learner);
-    plan_free(plan->judge);
+    plan_free(plan->discriminator_step);
+    plan_free(plan->frozen_discriminator);
     *plan = (struct gan_plan){0};
 }
 
@@ -195,11 +200,11 @@ static bool make_answers(struct gan *gan, float **out, size_t count, float answe
 static bool make_buffers(struct gan *gan, struct error *error)
 {
     const struct graph *graph = &gan->plan->network->discriminator;
-    const size_t batch = gan->plan->learner->batch;
+    const size_t batch = gan->plan->discriminator_step->batch;
     const size_t count = batch * answers(gan->plan->network);
     return new_floats(gan, &gan->pairs, batch * (gan->input_values + gan->image_values), error) &&
-           make_answers(gan, &gan->yes, count, 1, error) &&
-           make_answers(gan, &gan->no, count, 0, error) &&
+           make_answers(gan, &gan->real_targets, count, 1, error) &&
+           make_answers(gan, &gan->fake_targets, count, 0, error) &&
            new_floats(gan, &gan->gradients, graph->learnable_floats, error);
 }
 
@@ -214,12 +219,12 @@ static bool make_executions(struct gan *gan, struct weights *generator,
     weights_initialise(&gan->discriminator, seed + 1, device->pool);
     gan->generator = execution_create(plan->generator, device, generator, solver, seed, error);
     if (gan->generator)
-        gan->learner =
-            execution_create(plan->learner, device, &gan->discriminator, solver, seed + 1, error);
-    if (gan->learner)
-        gan->judge =
-            execution_create(plan->judge, device, &gan->discriminator, NULL, seed + 1, error);
-    return gan->judge;
+        gan->discriminator_step = execution_create(plan->discriminator_step, device,
+                                                   &gan->discriminator, solver, seed + 1, error);
+    if (gan->discriminator_step)
+        gan->frozen_discriminator = execution_create(plan->frozen_discriminator, device,
+                                                     &gan->discriminator, NULL, seed + 1, error);
+    return gan->frozen_discriminator;
 }
 
 struct gan *gan_create(const struct gan_plan *plan, struct device *device,
@@ -245,12 +250,12 @@ void gan_free(struct gan *gan)
     if (!gan)
         return;
     execution_free(gan->generator);
-    execution_free(gan->learner);
-    execution_free(gan->judge);
+    execution_free(gan->discriminator_step);
+    execution_free(gan->frozen_discriminator);
     weights_free(&gan->discriminator);
     gan->device->driver->release(gan->device, gan->pairs);
-    gan->device->driver->release(gan->device, gan->yes);
-    gan->device->driver->release(gan->device, gan->no);
+    gan->device->driver->release(gan->device, gan->real_targets);
+    gan->device->driver->release(gan->device, gan->fake_targets);
     gan->device->driver->release(gan->device, gan->gradients);
     free(gan);
 }
@@ -293,18 +298,18 @@ static bool step_discriminator(struct gan *gan, const float *real, uint64_t iter
 {
     const size_t bytes = gan->plan->network->discriminator.learnable_floats * sizeof(float);
     pair_images(gan, real);
-    float of_real = judge_pairs(gan, gan->learner, gan->yes, iteration);
-    execution_backward(gan->learner);
-    device_copy_rows(gan->device, gan->gradients, bytes, execution_device_gradients(gan->learner),
-                     bytes, bytes, 1);
+    float of_real = judge_pairs(gan, gan->discriminator_step, gan->real_targets, iteration);
+    execution_backward(gan->discriminator_step);
+    device_copy_rows(gan->device, gan->gradients, bytes,
+                     execution_device_gradients(gan->discriminator_step), bytes, bytes, 1);
     pair_images(gan, execution_device_output(gan->generator));
-    float of_fake = judge_pairs(gan, gan->learner, gan->no, iteration);
+    float of_fake = judge_pairs(gan, gan->discriminator_step, gan->fake_targets, iteration);
     losses->discriminator = 0.5f * (of_real + of_fake);
     if (!isfinite(losses->discriminator))
         return false;
-    execution_backward(gan->learner);
-    execution_mix_gradients(gan->learner, gan->gradients, 0.5f);
-    execution_update(gan->learner, learning_rate);
+    execution_backward(gan->discriminator_step);
+    execution_mix_gradients(gan->discriminator_step, gan->gradients, 0.5f);
+    execution_update(gan->discriminator_step, learning_rate);
     return true;
 }
 
@@ -312,7 +317,7 @@ static bool step_discriminator(struct gan *gan, const float *real, uint64_t iter
 static void hand_gradient_over(struct gan *gan)
 {
     copy_parts(gan, execution_device_output_gradient(gan->generator), gan->image_values,
-               execution_device_input_gradient(gan->judge) + gan->input_values,
+               execution_device_input_gradient(gan->frozen_discriminator) + gan->input_values,
                gan->input_values + gan->image_values, gan->image_values);
 }
 
@@ -320,11 +325,11 @@ static void hand_gradient_over(struct gan *gan)
 static bool step_generator(struct gan *gan, uint64_t iteration, float learning_rate,
                            struct gan_losses *losses)
 {
-    losses->adversarial = judge_pairs(gan, gan->judge, gan->yes, iteration);
+    losses->adversarial = judge_pairs(gan, gan->frozen_discriminator, gan->real_targets, iteration);
     losses->generator = losses->adversarial + execution_loss(gan->generator);
     if (!isfinite(losses->generator))
         return false;
-    execution_backward(gan->judge);
+    execution_backward(gan->frozen_discriminator);
     hand_gradient_over(gan);
     execution_backward(gan->generator);
     execution_update(gan->generator, learning_rate);
@@ -359,14 +364,14 @@ struct execution *gan_generator_execution(struct gan *gan)
 
 struct execution *gan_discriminator_execution(struct gan *gan)
 {
-    return gan->learner;
+    return gan->discriminator_step;
 }
 
 void gan_set_profiles(struct gan *gan, struct profile *generator, struct profile *discriminator)
 {
     execution_set_profile(gan->generator, generator);
-    execution_set_profile(gan->learner, discriminator);
-    execution_set_profile(gan->judge, discriminator);
+    execution_set_profile(gan->discriminator_step, discriminator);
+    execution_set_profile(gan->frozen_discriminator, discriminator);
 }
 
 bool gan_find_first_bad_layer(struct gan *gan, uint64_t iteration, struct bad_layer *layer)
@@ -374,7 +379,7 @@ bool gan_find_first_bad_layer(struct gan *gan, uint64_t iteration, struct bad_la
     struct bad_layer inner;
     if (execution_find_first_bad_layer(gan->generator, iteration, layer))
         return true;
-    if (!execution_find_first_bad_layer(gan->learner, iteration, &inner))
+    if (!execution_find_first_bad_layer(gan->discriminator_step, iteration, &inner))
         return false;
     layer->in_weights = inner.in_weights;
     snprintf(layer->node, sizeof layer->node, "discriminator: %.48s", inner.node);

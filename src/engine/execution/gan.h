@@ -2,7 +2,7 @@
  * 2014), conditioned on an image as in Pix2Pix (Isola et al. 2017).
  *
  * The discriminator D sees pairs: the generator's input x and an image, concatenated. An iteration
- * makes a fake image G(x) and then takes two solver steps, each with a solver of its own:
+ * makes a fake image G(x) and then takes two solver steps, each with its own solver state:
  *   D   on (bce(D(x, y), 1) + bce(D(x, G(x)), 0)) / 2, the fake held constant
  *   G   on bce(D(x, G(x)), 1) + w * (main loss of G(x) against y), D held constant
  * with bce the mean over all of D's answers and w the weight of G's main loss. Batch statistics are
@@ -20,15 +20,15 @@
 
 /* The plans of the three executions, and the forecast of all together. */
 struct gan_plan {
-    const struct network *network; /* borrowed */
-    struct plan *generator;        /* its output's gradient is seeded by the judge */
-    struct plan *learner;          /* the discriminator, when it learns */
-    struct plan *judge;            /* the discriminator, when the generator learns from it */
-    struct memory_forecast forecast;
+    const struct network *network;     /* borrowed */
+    struct plan *generator;            /* its backward pass starts with a given gradient */
+    struct plan *discriminator_step;   /* the discriminator in its training step */
+    struct plan *frozen_discriminator; /* the discriminator with frozen weights */
+    struct memory_forecast forecast;   /* of all three */
 };
 
-/* Only mode training; the three flags of joined networks are set here. A memory limit is that of
- * all three together. */
+/* Builds the three plans for training; sets the flags of plan_settings that joined networks need. A
+ * memory limit is that of all three together. Returns false with an error. */
 bool gan_plan_build(struct gan_plan *plan, const struct network *network,
                     const struct device_driver *driver, const struct plan_settings *settings,
                     struct error *error);
@@ -36,35 +36,37 @@ void gan_plan_free(struct gan_plan *plan); /* may be {0} */
 
 struct gan;
 
-/* Borrows everything; the generator's weights are the caller's, the discriminator's are drawn here
- * from `seed`. */
+/* Creates the executions and draws the discriminator's weights from `seed`. Borrows plan, device
+ * and the generator's weights. Returns NULL with an error. */
 struct gan *gan_create(const struct gan_plan *plan, struct device *device,
                        struct weights *generator, const struct solver_settings *solver,
                        uint64_t seed, struct error *error);
 void gan_free(struct gan *gan); /* may be NULL */
 
 struct gan_losses {
-    float generator;     /* what its step minimises: adversarial + w * main */
-    float discriminator; /* what its step minimises: the mean over real and fake */
+    float generator;     /* its objective: adversarial + w * main */
+    float discriminator; /* its objective: the mean over real and fake */
     float adversarial;   /* bce of the fakes against 1, after the discriminator's step */
     float main;          /* without its weight */
 };
 
-/* One iteration with both steps. False when a loss is no number: the step that it belongs to, and
+/* Runs one iteration with both steps. Returns false if a loss is NaN or infinite: its step, and
  * those after it, were not taken. */
 bool gan_iterate(struct gan *gan, const struct execution_batch *batch, uint64_t iteration,
                  float learning_rate, struct gan_losses *losses);
 
+/* Return the discriminator's weights, and the executions that update generator and discriminator.
+ */
 struct weights *gan_discriminator(struct gan *gan);
 struct execution *gan_generator_execution(struct gan *gan);
 struct execution *gan_discriminator_execution(struct gan *gan);
 
-/* Attaches a profile for each network (NULL: none), by the numbers of its nodes; the
- * discriminator's holds all its passes. */
+/* Attaches a profile to each network (NULL: none). The discriminator's profile has all its passes.
+ */
 void gan_set_profiles(struct gan *gan, struct profile *generator, struct profile *discriminator);
 
-/* As execution_find_first_bad_layer, of both networks; the discriminator's nodes are called
- * "discriminator: NAME". */
+/* Does what execution_find_first_bad_layer does, for both networks. The discriminator's nodes are
+ * called "discriminator: NAME". */
 bool gan_find_first_bad_layer(struct gan *gan, uint64_t iteration, struct bad_layer *layer);
 
 #endif

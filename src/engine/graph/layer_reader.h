@@ -35,7 +35,7 @@ struct layer_reader layer_reader_at(const struct json_document *document, const 
 /* Returns whether the layer has this key. Afterwards layer_reader_finish accepts it. */
 bool layer_has(struct layer_reader *reader, const char *key);
 
-/* As the fallback of layer_count: the key is required. */
+/* Pass this as the fallback of layer_count if the key is required. */
 #define LAYER_REQUIRED ((size_t)-1)
 
 /* Returns the key's integer, which must lie in [low, high], or the number that the word "classes"
@@ -45,7 +45,7 @@ size_t layer_count(struct layer_reader *reader, const char *key, size_t fallback
                    size_t high);
 
 /* Returns whether the key's value is the word "classes". Such a layer computes the network's
- * output, so techniques and width factors leave it as it is. */
+ * output, so techniques (blocks/technique.h) and width rates do not change its size. */
 bool layer_value_is_classes(const struct layer_reader *reader, const char *key);
 
 /* Return the key's value, or `fallback` without the key: a number in [low, high], a boolean, a

@@ -1,5 +1,5 @@
-/* profile.h: where the time goes: nanoseconds a node and direction, those of the solver's steps,
- * and GEMM calls by kind and shape.
+/* profile.h: measures the time of each node and pass, of the solver's steps, and of GEMM calls by
+ * kind and shape.
  *
  * A kernel may report its GEMM calls from several threads at once: each thread has its own table,
  * merged when it is read. Without a profile (NULL) every function here returns at once.
@@ -28,28 +28,33 @@ struct profile_layer {
     double forward_seconds, backward_seconds;
 };
 
+/* Returns an empty profile for `nodes` nodes and `threads` threads; NULL with an error. */
 struct profile *profile_create(size_t nodes, size_t threads, struct error *error);
 void profile_free(struct profile *profile);
 
+/* Adds a forward or backward pass of a node. */
 void profile_add_node(struct profile *profile, size_t node, bool backward, uint64_t nanoseconds);
 
-/* A solver step; there is one for all layers. */
+/* Adds the time of a solver step, which updates all layers. */
 void profile_add_update(struct profile *profile, uint64_t nanoseconds);
 double profile_update_seconds(const struct profile *profile);
 
-/* A stamp for the beginning of a call; 0 without a profile. */
+/* Returns the time at the beginning of a GEMM call, for profile_add_gemm; 0 without a profile. */
 uint64_t profile_start(const struct profile *profile);
 void profile_add_gemm(struct profile *profile, size_t thread, enum gemm_kind kind, size_t m,
                       size_t n, size_t k, uint64_t start);
 
-/* The same of calls that were measured elsewhere, as by a GPU. */
+/* Adds calls that were measured elsewhere, for example on a GPU. */
 void profile_add_gemm_row(struct profile *profile, size_t thread, const struct gemm_row *done);
 
+/* Returns calls and times of a node. */
 struct profile_layer profile_node(const struct profile *profile, size_t node);
 
-/* The merged GEMM table, most seconds first; owned by the caller. */
+/* Returns the merged GEMM table, most seconds first, which the caller frees; NULL with an error. */
 struct gemm_row *profile_gemm_rows(const struct profile *profile, size_t *count,
                                    struct error *error);
-const char *gemm_kind_name(enum gemm_kind kind); /* "nn", "nt", "tn" */
+
+/* Returns "nn", "nt" or "tn". */
+const char *gemm_kind_name(enum gemm_kind kind);
 
 #endif

@@ -129,8 +129,8 @@ static bool build_plans(struct bench *bench, const struct plan_settings *setting
         return false;
     bench->main.plan = bench->gan_plan.generator;
     bench->discriminator.graph = &network->discriminator;
-    bench->discriminator.plan = bench->gan_plan.learner;
-    bench->discriminator.judge = bench->gan_plan.judge;
+    bench->discriminator.plan = bench->gan_plan.discriminator_step;
+    bench->discriminator.frozen_discriminator = bench->gan_plan.frozen_discriminator;
     bench->memory = bench->gan_plan.forecast;
     return true;
 }

@@ -1,6 +1,6 @@
 /* A profile counts the passes and their time; the plan gives the work of one pass. In an iteration,
  * the backward pass of a discriminator runs three times: twice in the plan in which it learns, for
- * real and for generated images, and once in the plan in which it judges for the generator. */
+ * real and for generated images, and once, with frozen weights, for the generator. */
 #include "session/measure/bench_pass.h"
 
 #include <math.h>
@@ -34,9 +34,11 @@ bool bench_backward(const struct bench *bench, const struct bench_part *part,
 {
     const struct profile_layer layer = profile_node(part->profile, step->node);
     struct roofline_work work = roofline_backward(part->plan, step);
-    if (part->judge) {
-        const struct plan_step *judged = &part->judge->steps[step - part->plan->steps];
-        work = roofline_add(roofline_scale(work, 2), roofline_backward(part->judge, judged));
+    if (part->frozen_discriminator) {
+        const struct plan_step *judged =
+            &part->frozen_discriminator->steps[step - part->plan->steps];
+        work = roofline_add(roofline_scale(work, 2),
+                            roofline_backward(part->frozen_discriminator, judged));
     }
     *pass = make_pass(bench, layer.backward_seconds, work);
     return step->kernel && layer.backward_seconds > 0;

@@ -1,5 +1,5 @@
 /* list_subjects lists the networks that are inspected: one network, or a generator and its
- * discriminator, whose two executions (one learns, one judges) share a profile. */
+ * discriminator, whose two executions (trained and frozen) share a profile. */
 #include "session/prepare/inspector.h"
 
 #include "base/clock.h"
@@ -19,7 +19,7 @@ static const double LOOK_SECONDS = 1;
 
 struct subject {
     const char *name;
-    const struct plan *plan, *judge; /* judge NULL: none */
+    const struct plan *plan, *frozen; /* frozen: second plan of a discriminator, or NULL */
     const struct weights *weights;
     const struct execution *execution;
 };
@@ -36,8 +36,9 @@ static size_t list_subjects(const struct preparation *prepared,
     }
     subjects[0] = (struct subject){"generator", plans->generator, NULL, &prepared->weights,
                                    gan_generator_execution(gan)};
-    subjects[1] = (struct subject){"discriminator", plans->learner, plans->judge,
-                                   gan_discriminator(gan), gan_discriminator_execution(gan)};
+    subjects[1] =
+        (struct subject){"discriminator", plans->discriminator_step, plans->frozen_discriminator,
+                         gan_discriminator(gan), gan_discriminator_execution(gan)};
     return 2;
 }
 
@@ -192,12 +193,13 @@ uint64_t inspector_after(struct inspector *inspector, struct preparation *prepar
 
 /* --- layers --- */
 
-/* The discriminator learns from real and from generated pairs, and judges once (gan.c). */
+/* The discriminator learns from real and from generated pairs, and runs once with frozen weights
+ * (gan.c). */
 static double backward_flops_of(const struct subject *subject, size_t step)
 {
     double once = roofline_backward_flops(subject->plan, &subject->plan->steps[step]);
-    return subject->judge
-               ? 2 * once + roofline_backward_flops(subject->judge, &subject->judge->steps[step])
+    return subject->frozen
+               ? 2 * once + roofline_backward_flops(subject->frozen, &subject->frozen->steps[step])
                : once;
 }
 
@@ -295,7 +297,7 @@ struct inspection *inspector_end(struct inspector *inspector, struct preparation
         described =
             describe_network(&made->networks[i], made, subject, inspector->profiles[i], error) &&
             describe_arena(made, subject->name, subject->plan, error) &&
-            (!subject->judge || describe_arena(made, "judging", subject->judge, error));
+            (!subject->frozen || describe_arena(made, "judging", subject->frozen, error));
     }
     if (described)
         inspector->made = NULL;

@@ -1,5 +1,6 @@
-/* Measures the limits of this machine with the threads of the run. Each limit is the best of a few
- * repeats, because a disturbance can only slow a repeat down.
+/* Measures the limits of the roofline of this machine (FLOP/s and bandwidth), with the threads of
+ * the run. Each limit is the best of a few repeats, because a disturbance can only slow a repeat
+ * down.
  *
  * Arithmetic: multiply-adds in registers, and OpenBLAS with one matrix product on each thread.
  * Memory: the faster of STREAM's triad and a pass that only reads, over arrays larger than every

@@ -1,10 +1,10 @@
 /* Fully connected layers: y = x W^T + b, with x [N, I], W [O, I], y [N, O].
  *
- * With several images these are matrix products, divided into blocks of columns or rows by shape
- * (with ' for gradients):
+ * With several images these are matrix products, split into blocks of columns or rows depending on
+ * the shape (x' is the gradient of x):
  *   y  = x W^T  (nt)    x' = y' W  (nn)    W' = y'^T x  (tn)
- * With one or a few images each weight is used so rarely that memory limits the speed. Then vectors
- * read the rows of W in order ("linear rows").
+ * With one or a few images the product is limited by memory bandwidth (GEMV). The kernel "linear
+ * rows" then computes dot products along the rows of W and reads W once.
  */
 #include "base/language.h"
 #include "engine/devices/cpu/gemm.h"

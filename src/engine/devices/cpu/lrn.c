@@ -1,9 +1,10 @@
 /* Local response normalisation (formulas in ops/lrn.c).
  *
  * An image [C, area] is treated as one row of values: the neighbour d channels away lies d * area
- * values away, and the values that have such a neighbour are a range. Every pass thus runs along
- * memory, whatever the area. A task is a piece of the row; for the gradient it first computes the
- * ratios g y / scale of its values and of half a window before and after them.
+ * values away, and the values that have such a neighbour form a contiguous range. So every pass
+ * reads contiguous memory, even if the area is small. A task is a piece of the row; for the
+ * gradient it first computes the ratios g y / scale of its values and of half a window before and
+ * after them.
  */
 #include "engine/devices/cpu/functions.h"
 #include "engine/devices/cpu/simd.h"
@@ -14,7 +15,7 @@ struct lrn {
     const struct kernel_call *call;
     size_t count, area, half; /* values of an image, of a plane; channels to each side */
     size_t piece, pieces;     /* values of a task, tasks of an image */
-    size_t ratios;            /* floats of scratch for each thread */
+    size_t ratio_floats;      /* of scratch per thread */
     float alpha, beta, k;     /* alpha already divided by the size */
 };
 
@@ -31,7 +32,7 @@ static struct lrn lrn_of(const struct kernel_site *site)
     lrn.piece =
         min_size(lrn.count, max_size(LEAST_PIECE, 8 * reach)); /* a quarter more ratios at most */
     lrn.pieces = divide_up(lrn.count, lrn.piece);
-    lrn.ratios = round_up(lrn.piece + 2 * reach, LANES);
+    lrn.ratio_floats = round_up(lrn.piece + 2 * reach, LANES);
     return lrn;
 }
 
@@ -43,7 +44,7 @@ static size_t saved_lrn(const struct kernel_site *site)
 static size_t workspace_lrn(const struct kernel_site *site)
 {
     const struct lrn lrn = lrn_of(site);
-    return site->training ? lrn.ratios * site->threads * sizeof(float) : 0;
+    return site->training ? lrn.ratio_floats * site->threads * sizeof(float) : 0;
 }
 
 /* Returns scale^-beta. */
@@ -181,7 +182,7 @@ static void backward_task(void *context, size_t task, size_t thread)
                  until = min_size(lrn->count, end + reach);
     const float *x = call->inputs[0] + image, *g = call->output_gradient + image;
     const float *scale = (const float *)call->saved + image;
-    float *ratio = (float *)call->workspace + thread * lrn->ratios;
+    float *ratio = (float *)call->workspace + thread * lrn->ratio_floats;
     compute_ratios(lrn, x + from, g + from, scale + from, until - from, ratio);
     for (size_t at = begin; at < end; at += STRIP)
         backward_strip(lrn, x + at, g + at, scale + at, ratio + (at - from), at,

@@ -12,8 +12,8 @@
 
 #include <math.h>
 
-enum { STRIP = 4 };    /* vectors of a strip */
-enum { NOWHERE = -1 }; /* the position of a maximum that no value has */
+enum { STRIP = 4 };       /* vectors of a strip */
+enum { NO_MAXIMUM = -1 }; /* the position while no value was greater than -infinity */
 
 static size_t saved_max_pool(const struct kernel_site *site)
 {
@@ -102,7 +102,7 @@ static inline __attribute__((always_inline)) void pool_vectors(const struct max_
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; v++) {
         largest[v] = (vector){0} - INFINITY;
-        place[v] = (vector_indices){0} + NOWHERE;
+        place[v] = (vector_indices){0} + NO_MAXIMUM;
     }
     for (size_t t = 0; t < m->taps; t++)
 #pragma GCC unroll 4
@@ -135,7 +135,7 @@ static bool pool_positions(const struct max_pooling *m, const float *source, flo
 #pragma omp simd reduction(min : lowest)
     for (size_t i = 0; i < m->p.out.height * m->layout.pitch; i++)
         lowest = distances[i] < lowest ? distances[i] : lowest;
-    return lowest == NOWHERE;
+    return lowest == NO_MAXIMUM;
 }
 
 /* Returns the position of the first window element in the image, at output (y, x). */
@@ -162,7 +162,7 @@ static void store_places(const struct pooling *p, const int32_t *distances, bool
     for (int32_t x = 0; x < (int32_t)count; x++)
         places[x] = first + x * stride + distances[x];
     for (size_t x = 0; nowhere && x < p->out.width; x++)
-        if (distances[x] == NOWHERE)
+        if (distances[x] == NO_MAXIMUM)
             places[x] = first_place(p, y, x);
 }
 

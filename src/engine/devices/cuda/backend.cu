@@ -1,9 +1,9 @@
-/* Memory of the card, copies, batches on their way, marks, recordings and stamps.
+/* Device memory, copies, batches, events, captured graphs and time stamps.
  *
- * All that computes is on one stream, in order. Batches travel on a second one, so that the next
- * one arrives while this one is computed: from pinned memory into a buffer of the card, and from
- * there, when the first stream comes to it, to where the kernels read. There are two of each, used
- * in turn; four events say when one is free again. */
+ * All kernels run on one stream. Batches are transferred on a second stream, so that the next batch
+ * arrives while the present one is computed: from pinned memory into a buffer on the device, and from
+ * there, on the first stream, to where the kernels read. There are two pinned and two device buffers,
+ * used in turn; four events mark when they are free. */
 #include "engine/devices/cuda/context.h"
 
 #include <stdlib.h>
@@ -106,7 +106,7 @@ static void copy_in(struct device *device, void *on_device, const void *host, si
     copy_and_wait(device, on_device, host, bytes, cudaMemcpyHostToDevice);
 }
 
-/* What failed is not copied out: the caller's memory stays as it was. */
+/* Copies nothing after a failure, so that the caller's memory stays as it was. */
 static void copy_out(struct device *device, void *host, const void *on_device, size_t bytes)
 {
     if (!context_of(device)->failure[0])
@@ -129,8 +129,8 @@ struct device_staging {
     bool ahead;
     unsigned turn;
     char *pinned[2], *on_device[2];
-    cudaEvent_t sent[2];  /* pinned[] may be written again */
-    cudaEvent_t taken[2]; /* there[] may be */
+    cudaEvent_t sent[2];  /* pinned[] is free */
+    cudaEvent_t taken[2]; /* on_device[] is free */
 };
 
 static void stage_free(struct device *device, struct device_staging *stage)
@@ -186,7 +186,7 @@ struct device_staging *cuda_staging_create(struct cuda_context *context, size_t 
     return NULL;
 }
 
-/* Where part i lies in a buffer; as the plan's arrays, at multiples of 64 bytes. */
+/* Returns the offset of part i in a buffer: a multiple of 64 bytes, like that of the plan's arrays. */
 static size_t place_of(const struct batch_part parts[BATCH_PARTS], unsigned i)
 {
     size_t at = 0;
@@ -238,7 +238,7 @@ static void send(struct device *device, struct device_staging *stage,
     cuda_note(context, "a batch", cudaEventRecord(stage->sent[turn], context->stream));
 }
 
-/* --- marks --- */
+/* --- events --- */
 
 struct device_event {
     cudaEvent_t event;
@@ -264,7 +264,7 @@ static void mark_free(struct device *device, struct device_event *mark)
     free(mark);
 }
 
-/* In a recording the event becomes a part of it, and is recorded by every replay. */
+/* Records an event. During a capture it becomes part of the graph, and every replay records it. */
 static void mark_set(struct device *device, struct device_event *mark)
 {
     struct cuda_context *context = context_of(device);
@@ -314,7 +314,7 @@ static struct device_recording *make_recording(cudaGraph_t graph)
     return NULL;
 }
 
-/* A capture that failed has done nothing, and what was noted about it is taken back. */
+/* Ends the capture. If it failed, nothing was computed, and its failure is removed from the context. */
 static struct device_recording *record_end(struct device *device)
 {
     struct cuda_context *context = context_of(device);
@@ -350,11 +350,11 @@ static void recording_free(struct device *device, struct device_recording *recor
     free(recording);
 }
 
-/* --- several cards --- */
+/* --- process groups --- */
 
 static void gather(struct device *device, void *all, const void *own, size_t bytes)
 {
-    cuda_all_gather(context_of(device), "the losses of all cards", all, own, bytes);
+    cuda_all_gather(context_of(device), "the losses of all GPUs", all, own, bytes);
 }
 
 static void average(struct device *device, float *values, size_t count)
@@ -427,7 +427,7 @@ void cuda_product_begin(struct cuda_context *context, enum gemm_kind kind, size_
 {
     struct cuda_product *product = context->measuring ? next_product(context) : NULL;
     if (!product) {
-        context->measuring = false; /* no memory for more: the layers alone are measured */
+        context->measuring = false; /* not enough memory: only layers are measured */
         return;
     }
     product->kind = kind;
@@ -481,7 +481,7 @@ void cuda_forget_measurements(struct cuda_context *context)
 }
 
 const struct device_backend cuda_backend_functions = {
-    .check = NULL, /* these need words: cuda.c */
+    .check = NULL, /* these return errors in words: see cuda.c */
     .wait = wait_for_all,
     .memory_used = memory_used,
     .clear = clear,
@@ -500,7 +500,7 @@ const struct device_backend cuda_backend_functions = {
     .event_record = mark_set,
     .event_wait = mark_wait,
     .set_iteration_values = cuda_set_iteration_values,
-    .judge = cuda_judge,
+    .check_loss = cuda_check_loss,
     .record_begin = record_begin,
     .record_end = record_end,
     .replay = replay,

@@ -79,10 +79,10 @@ static __device__ __forceinline__ uint32_t place_of_part(const struct norm *norm
                                                          uint32_t i, float *count)
 {
     uint32_t k;
-    const uint32_t card = divide_rest(i, norm->parts, &k);
+    const uint32_t rank = divide_rest(i, norm->parts, &k);
     const uint32_t begin = k * norm->part_values;
     *count = (float)(min(begin + norm->part_values, norm->values) - begin);
-    return (card * norm->channels.value + channel) * norm->parts.value + k;
+    return (rank * norm->channels.value + channel) * norm->parts.value + k;
 }
 
 static __device__ struct moments join_parts(const struct moments *parts, const struct norm *norm,
@@ -186,31 +186,30 @@ static __global__ void scale(const float *x, float *y, const float *weight, cons
 
 /* --- backward --- */
 
-/* The gradient of the normalised values: the output's gradient where the fused relu let the value
- * pass. That is known from the relu's output y or, if no summand was added, recomputed from the
+/* The gradient of the normalised values: the output's gradient masked by the fused ReLU. The mask is known from the ReLU's output y or, without a fused add, recomputed from the
  * input. */
 struct gradient {
     const float *g;
-    const float *y;             /* else NULL */
-    const float *weight, *bias; /* else NULL */
+    const float *y;             /* output of the fused ReLU if there is a fused add; else NULL */
+    const float *weight, *bias; /* to recompute y if there is a fused ReLU without an add; else NULL */
 };
 
-static __device__ __forceinline__ float gradient_at(const struct gradient *of, uint32_t at, float x,
+static __device__ __forceinline__ float gradient_at(const struct gradient *gradient, uint32_t at, float x,
                                                     uint32_t channel, float mean, float invstd)
 {
     float y = 1;
-    if (of->y)
-        y = of->y[at];
-    else if (of->bias)
-        y = normalised(x, mean, invstd, of->weight[channel], of->bias[channel]);
-    return y > 0 ? of->g[at] : 0;
+    if (gradient->y)
+        y = gradient->y[at];
+    else if (gradient->bias)
+        y = normalised(x, mean, invstd, gradient->weight[channel], gradient->bias[channel]);
+    return y > 0 ? gradient->g[at] : 0;
 }
 
 struct sums {
     float gradient, products; /* sum g, sum g xhat */
 };
 
-static __device__ struct sums sum_part(const float *x, const struct gradient *of,
+static __device__ struct sums sum_part(const float *x, const struct gradient *gradient,
                                        const float *saved, const struct norm *norm,
                                        const struct part *part)
 {
@@ -219,7 +218,7 @@ static __device__ struct sums sum_part(const float *x, const struct gradient *of
     float sums[2] = {0, 0};
     for (uint32_t i = part->begin + threadIdx.x; i < part->end; i += blockDim.x) {
         const uint32_t at = place(norm, part->channel, i);
-        const float g = gradient_at(of, at, x[at], part->channel, mean, invstd);
+        const float g = gradient_at(gradient, at, x[at], part->channel, mean, invstd);
         sums[0] += g;
         sums[1] += g * (x[at] - mean) * invstd;
     }
@@ -240,11 +239,11 @@ static __device__ struct sums add_parts(const struct sums *parts, const struct n
     return {sums[0], sums[1]};
 }
 
-static __global__ void sum_gradients(const float *x, struct gradient of, const float *saved,
+static __global__ void sum_gradients(const float *x, struct gradient gradient, const float *saved,
                                      struct sums *parts, struct norm norm)
 {
     const struct part part = part_of_block(&norm);
-    const struct sums s = sum_part(x, &of, saved, &norm, &part);
+    const struct sums s = sum_part(x, &gradient, saved, &norm, &part);
     if (threadIdx.x == 0)
         parts[blockIdx.x] = s;
 }
@@ -259,14 +258,14 @@ struct norm_gradients {
 /* The input's gradient may overwrite g, and the other summand's gradient g or y. Both gradients may
  * be the same array; then the other one is added. The gradients of the weights are averaged over
  * the GPUs afterwards; here every GPU has the same sum already. */
-static __global__ void normalise_back(const float *x, struct gradient of, const float *weight,
+static __global__ void normalise_back(const float *x, struct gradient gradient, const float *weight,
                                       const float *saved, const struct sums *parts,
                                       struct norm_gradients to, struct norm norm)
 {
     const struct part part = part_of_block(&norm);
     const uint32_t c = part.channel;
     const struct sums s =
-        parts ? add_parts(parts, &norm, c) : sum_part(x, &of, saved, &norm, &part);
+        parts ? add_parts(parts, &norm, c) : sum_part(x, &gradient, saved, &norm, &part);
     if (part.number == 0 && threadIdx.x == 0) {
         if (to.weight)
             to.weight[c] = s.products / norm.ranks;
@@ -281,7 +280,7 @@ static __global__ void normalise_back(const float *x, struct gradient of, const 
     for (uint32_t i = part.begin + threadIdx.x; i < part.end; i += blockDim.x) {
         const uint32_t at = place(&norm, c, i);
         const float xhat = (x[at] - mean) * invstd;
-        const float g = gradient_at(&of, at, x[at], c, mean, invstd);
+        const float g = gradient_at(&gradient, at, x[at], c, mean, invstd);
         if (to.input)
             gradient_store(&to.input[at], to.accumulate,
                            weight[c] * invstd * (g - mean_gradient - xhat * mean_product));
@@ -300,18 +299,18 @@ static size_t parts_of(size_t channels, size_t values)
     return parts < 1 ? 1 : parts > MAX_PARTS ? (size_t)MAX_PARTS : parts;
 }
 
-/* Sets the counts for `cards` GPUs that share the batch; `values` are those of a channel on this
+/* Sets the counts for `ranks` GPUs that share the batch; `values` are those of a channel on this
  * GPU. */
-static void set_counts(struct norm *norm, size_t values, size_t part_values, size_t cards)
+static void set_counts(struct norm *norm, size_t values, size_t part_values, size_t ranks)
 {
-    const size_t parts = (values + part_values - 1) / part_values, all = cards * values;
+    const size_t parts = (values + part_values - 1) / part_values, all = ranks * values;
     norm->parts = divisor_of(parts);
     norm->values = (uint32_t)values;
     norm->part_values = (uint32_t)part_values;
-    norm->all_parts = (uint32_t)(cards * parts);
+    norm->all_parts = (uint32_t)(ranks * parts);
     norm->all_values = (float)all;
     norm->all_but_one = all > 1 ? (float)(all - 1) : 1.0f;
-    norm->ranks = (float)cards;
+    norm->ranks = (float)ranks;
 }
 
 static struct norm norm_of(const struct kernel_call *call)
@@ -344,14 +343,14 @@ static struct ending ending_of(const struct kernel_call *call)
 
 static struct gradient gradient_of(const struct kernel_call *call)
 {
-    struct gradient of = {call->output_gradient, NULL, NULL, NULL};
+    struct gradient gradient = {call->output_gradient, NULL, NULL, NULL};
     if (call->site->fused_activation && call->site->fused_add) {
-        of.y = call->output;
+        gradient.y = call->output;
     } else if (call->site->fused_activation) {
-        of.weight = call->parameters[WEIGHT];
-        of.bias = call->parameters[BIAS];
+        gradient.weight = call->parameters[WEIGHT];
+        gradient.bias = call->parameters[BIAS];
     }
-    return of;
+    return gradient;
 }
 
 static bool takes_instances(const struct kernel_site *site)
@@ -367,9 +366,9 @@ static size_t saved_batch_norm(const struct kernel_site *site)
 static size_t workspace_batch_norm(const struct kernel_site *site)
 {
     const size_t channels = site->inputs[0].channels;
-    const size_t cards = site->ranks > 1 ? site->ranks + 1 : 1; /* this GPU's parts, then all */
+    const size_t sets = site->ranks > 1 ? site->ranks + 1 : 1; /* this GPU's parts, then all */
     return site->training
-               ? cards * channels * parts_of(channels, site->batch * shape_area(site->inputs[0])) *
+               ? sets * channels * parts_of(channels, site->batch * shape_area(site->inputs[0])) *
                      sizeof(struct moments)
                : 0;
 }
@@ -410,7 +409,7 @@ template <class Part> static const Part *gather_parts(const struct kernel_call *
     const size_t count = norm.channels.value * norm.parts.value;
     if (cuda_rank_count(context_of(call)) == 1)
         return own;
-    cuda_all_gather(context_of(call), "batch_norm of all cards", own + count, own, count * sizeof *own);
+    cuda_all_gather(context_of(call), "batch_norm of all GPUs", own + count, own, count * sizeof *own);
     return own + count;
 }
 

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of several cards each is used by a thread of its own, and all are asked by one. */
+/* With several GPUs each has a thread that uses it; one thread opens and closes all of them. */
 static pthread_mutex_t failures = PTHREAD_MUTEX_INITIALIZER;
 
-/* By number: not every toolkit has a name for each. */
+/* Uses numbers, because not every toolkit has all names. */
 enum cuda_trouble cuda_trouble_of(cudaError_t status)
 {
     switch ((int)status) {
@@ -26,17 +26,18 @@ enum cuda_trouble cuda_trouble_of(cudaError_t status)
     case 46:  /* devices unavailable */
     case 214: /* memory error that cannot be corrected */
     case 220: /* the same on NVLink */
-    case 721: /* contained: the card must be reset */
+    case 721: /* contained: the GPU must be reset */
     case 722: /* injected by the tensor unit */
     case 802: /* the system is not ready */
-    case 999: /* unknown: what a card that fell off the bus gives */
+    case 999: /* unknown: from a GPU that fell off the bus */
         return CUDA_LOST;
     default:
         return CUDA_BROKEN;
     }
 }
 
-/* A recording that fails is given up, and so may be a want of memory: nobody waits for that. */
+/* Returns whether a failure can be ignored: a capture that fails is discarded, and the caller handles a lack
+ * of memory. */
 void cuda_note_words(struct cuda_context *context, enum cuda_trouble trouble, const char *what,
                      const char *why)
 {

@@ -1,8 +1,8 @@
-/* The device `cuda`: finds the module that computes, and says in words what it reports.
+/* The device `cuda`: finds and loads the module, and turns its reports into messages.
  *
- * The module is looked for beside the program, as it lies in the build tree, and then where it is
- * installed. It is loaded at most once, when a CUDA device is first asked for or listed, and never
- * where there is no driver: its libraries are large. */
+ * The module is searched in the folder of the program, where the build puts it, and then where it
+ * is installed. It is loaded at most once, when a CUDA device is first opened or listed, and never
+ * without a driver, because its libraries are large. */
 #include "config.h"
 
 #include "engine/devices/cuda/cuda.h"
@@ -22,14 +22,13 @@
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct {
-    const struct cuda_module *module; /* NULL: there is none, and why: */
+    const struct cuda_module *module; /* NULL: it could not be loaded; `reason` says why */
     size_t ranks;
     char reason[256];
-    struct device_backend backend; /* the module's, with the errors put into words */
+    struct device_backend backend; /* that of the module, with errors in words */
 } cuda;
 
-/* In English; whoever shows a reason translates it, if it is a sentence without figures and paths.
- */
+/* Writes a reason in English and returns false. The caller that shows it translates it. */
 __attribute__((format(printf, 3, 4))) static const void *give(char *reason, size_t size,
                                                               const char *format, ...)
 {
@@ -67,7 +66,8 @@ const struct cuda_module *cuda_load_module(const char *path, char *reason, size_
         return give(reason, size, "the CUDA module cannot be loaded: %s", dlerror());
     cuda_module_function *function;
     void *symbol = dlsym(library, CUDA_MODULE_FUNCTION);
-    memcpy(&function, &symbol, sizeof function); /* ISO C converts no object to a function */
+    memcpy(&function, &symbol,
+           sizeof function); /* ISO C cannot convert an object pointer to a function */
     const struct cuda_module *module =
         symbol ? check_module(function(), path, reason, size)
                : give(reason, size, "%s is no CUDA module of tinca", path);
@@ -76,7 +76,7 @@ const struct cuda_module *cuda_load_module(const char *path, char *reason, size_
     return module;
 }
 
-/* Beside the program; libtool-like folders do not exist here. */
+/* Writes the path of the module in the folder of the program. */
 static bool beside_program(char *path, size_t size)
 {
     const ssize_t length = readlink("/proc/self/exe", path, size - 1);
@@ -90,7 +90,7 @@ static bool beside_program(char *path, size_t size)
     return access(path, F_OK) == 0;
 }
 
-/* Without a driver nothing can be done, and loading the module would only take time. */
+/* Checks that there is a driver; without one the module is not loaded. */
 static bool has_driver(void)
 {
     void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
@@ -146,9 +146,9 @@ static void word_absence(const struct cuda_report *report)
     }
 }
 
-/* --- words for what fails --- */
+/* --- messages --- */
 
-/* The card's own name, which is not the device's when that is the first of several. */
+/* Writes the name of one GPU, which differs from the device's name if that lists several. */
 static const char *name_of(const struct device *device, char *text, size_t size)
 {
     if (device->other_count == 0)
@@ -236,7 +236,7 @@ static void *cuda_allocate_pinned(struct device *device, size_t bytes, const cha
     struct cuda_report report;
     void *pinned = cuda.module->allocate_pinned(device->state, bytes, &report);
     if (!pinned && report.trouble == CUDA_NO_MEMORY)
-        error_set_memory(error, what, bytes); /* it is the host's */
+        error_set_memory(error, what, bytes); /* pinned memory is host memory */
     else if (!pinned)
         word_report(device, what, bytes, &report, error);
     return pinned;

@@ -1,12 +1,12 @@
-/* Several cards that do the work of one, joined by NVIDIA's library NCCL.
+/* Process groups: several GPUs that share every batch, with collectives of NVIDIA's library NCCL.
  *
- * The library is looked for when cards are first joined, so that the module needs none to be
- * loaded; its header says only what its functions are like. Each card's collectives go on its own
- * stream, asked for by a thread of its own, and become part of its recording.
+ * NCCL is loaded when the first group is made, so that the module can be loaded without it; only its
+ * header is needed to compile. Each rank has a thread, which enqueues its collectives on its stream, where
+ * they become part of its captured graph.
  *
- * A collective waits on the card for all others. So that a failure on one is not waited for by the
- * rest, a card that has failed says so, asks for no more, and gives its communicator up; and
- * whoever waits for a card of a group looks at that now and then, and does the same. */
+ * A collective waits for all ranks. If a rank fails, the others must not wait for it: it sets `failed`,
+ * enqueues nothing more, and aborts its communicator. Every thread that waits for a GPU of a group polls
+ * `failed` and does the same. */
 #include "config.h"
 
 #include "engine/devices/cuda/context.h"
@@ -29,20 +29,20 @@ enum { PATIENCE = 200, NAP_NANOSECONDS = 20000 };
 
 struct cuda_group {
     size_t count;
-    int deserted;                           /* a card has failed; read and written by all threads */
-    ncclComm_t communicators[DEVICE_MAX_RANKS]; /* NULL: given up */
+    int failed;                             /* a rank has failed; read and written by all threads */
+    ncclComm_t communicators[DEVICE_MAX_RANKS]; /* NULL: aborted */
     struct cuda_context *ranks[DEVICE_MAX_RANKS];
 };
 
 static bool is_deserted(const struct cuda_group *group)
 {
-    return __atomic_load_n(&group->deserted, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&group->failed, __ATOMIC_ACQUIRE);
 }
 
 void cuda_fail_group(struct cuda_context *context)
 {
     if (context->group)
-        __atomic_store_n(&context->group->deserted, 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&context->group->failed, 1, __ATOMIC_RELEASE);
 }
 
 bool cuda_group_is_sound(struct cuda_context *context)
@@ -77,7 +77,7 @@ static struct {
     decltype(&ncclAllReduce) reduce;
     decltype(&ncclGetErrorString) words;
     bool loaded;
-    char missing[256]; /* why not */
+    char missing[256]; /* why it could not be loaded */
 } nccl;
 
 static void note_missing(const char *name)
@@ -111,7 +111,7 @@ static void load_nccl(void)
     nccl.loaded = nccl.missing[0] == '\0';
 }
 
-/* Where it was missing it is looked for again: somebody may have installed it since. */
+/* Loads NCCL. If it was missing before, tries once more: it may have been installed since. */
 static bool has_nccl(void)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -123,14 +123,14 @@ static bool has_nccl(void)
     return loaded;
 }
 
-/* What fails because another card did is that one's to tell. */
+/* Records a failure of NCCL, unless another rank has failed: that rank reports the cause. */
 static void note_nccl(struct cuda_context *context, const char *what, ncclResult_t result)
 {
     if (result != ncclSuccess && result != ncclInProgress && !is_deserted(context->group))
         cuda_note_words(context, CUDA_BROKEN, what, nccl.words(result));
 }
 
-/* --- joining --- */
+/* --- creating a group --- */
 
 static bool report_trouble(struct cuda_report *report, enum cuda_trouble trouble, const char *text)
 {
@@ -169,7 +169,7 @@ bool cuda_join_group(void *const *states, size_t count, struct cuda_report *repo
     return report_trouble(report, CUDA_FINE, "");
 }
 
-/* Collectives that are under way come to an end with it. */
+/* Aborts the communicator, which also ends collectives that are running. */
 static void give_up(struct cuda_context *context)
 {
     ncclComm_t *own = &context->group->communicators[context->rank];
@@ -210,7 +210,7 @@ void cuda_all_gather(struct cuda_context *context, const char *what, void *all, 
 void cuda_all_reduce_mean(struct cuda_context *context, float *values, size_t count)
 {
     if (cuda_rank_count(context) > 1 && cuda_group_is_sound(context))
-        note_nccl(context, "the gradients of all cards",
+        note_nccl(context, "the gradients of all GPUs",
                   nccl.reduce(values, values, count, ncclFloat32, ncclAvg,
                               context->group->communicators[context->rank], context->stream));
 }
@@ -233,7 +233,7 @@ void cuda_poll(struct device *device)
     cuda_enter(context);
     const cudaError_t status = cudaStreamQuery(context->stream);
     if (status != cudaErrorNotReady)
-        cuda_note(context, "a card at work", status);
+        cuda_note(context, "waiting for a GPU", status);
     check_group(context);
 }
 
@@ -268,7 +268,7 @@ static void check_group(struct cuda_context *)
 
 #endif
 
-/* At first without sleeping: what is waited for is often nearly there. */
+/* Waits; at first without sleeping, because the work is often nearly done. */
 static void rest(size_t tries)
 {
     const struct timespec nap = {0, NAP_NANOSECONDS};

@@ -1,19 +1,20 @@
-/* What there is to do around the kernels of an iteration: it is told what is new, its loss is
- * judged, and the gradients of joined networks are added. */
+/* What surrounds the kernels of an iteration: its values are written to the device, its loss is checked,
+ * and the gradients of two networks that train together are added. */
 #include "engine/devices/cuda/context.h"
 
 #include <math.h>
 
 enum { THREADS = 256 };
 
-/* --- what is new --- */
+/* --- values of the iteration --- */
 
 static __global__ void write_moment(struct cuda_iteration *now, struct cuda_iteration moment)
 {
     *now = moment;
 }
 
-/* By an argument, which a launch keeps: nothing in the host's memory need stay as it is. */
+/* Writes the values from a kernel's argument, which the launch copies, so that the host's memory may
+ * change. */
 void cuda_set_iteration_values(struct device *device, const struct iteration_values *moment)
 {
     struct cuda_context *context = (struct cuda_context *)device->state;
@@ -34,8 +35,8 @@ void cuda_set_iteration_values(struct device *device, const struct iteration_val
 
 /* --- the loss --- */
 
-/* One block. Its threads fetch, the first one adds in the order of the images, as the host does: a
- * sum that overflows in one order must not be held for a number in another. */
+/* Checks the loss in one block. Its threads fetch values, and the first thread adds them in the order of
+ * the images, as the host does: a sum may overflow in one order and not in another. */
 static __global__ void judge_losses(struct device_losses losses, struct cuda_iteration *now)
 {
     __shared__ float fetched[THREADS];
@@ -57,7 +58,7 @@ static __global__ void judge_losses(struct device_losses losses, struct cuda_ite
         now->halted = !isfinite(total);
 }
 
-void cuda_judge(struct device *device, const struct device_losses *losses)
+void cuda_check_loss(struct device *device, const struct device_losses *losses)
 {
     struct cuda_context *context = (struct cuda_context *)device->state;
     struct device_losses copy = *losses;
@@ -67,7 +68,7 @@ void cuda_judge(struct device *device, const struct device_losses *losses)
         cudaLaunchKernel(judge_losses, dim3(1), dim3(THREADS), arguments, 0, context->stream));
 }
 
-/* --- joined networks --- */
+/* --- two networks that train together --- */
 
 static __global__ void mix_values(float *values, const float *more, float scale, size_t count)
 {

@@ -21,7 +21,7 @@ extern "C" {
 
 #define CUDA_MODULE_FILE     "tinca-cuda.so"
 #define CUDA_MODULE_FUNCTION "tinca_cuda_module"
-/* Increase it with every change of this header, remote.h, device.h, kernel.h or graph.h. */
+/* Increase it with every change of this header, device_backend.h, device.h, kernel.h or graph.h. */
 enum { CUDA_MODULE_ABI = 3 };
 
 enum cuda_trouble {
@@ -32,8 +32,8 @@ enum cuda_trouble {
     CUDA_NO_DRIVER,  /* there is no driver */
     CUDA_OLD_DRIVER, /* the driver supports an older CUDA than the module needs */
     CUDA_NO_GPU,
-    CUDA_NO_NCCL, /* the library that joins cards; the text says more, or is empty: the module was
-                     built without */
+    CUDA_NO_NCCL,    /* NCCL cannot be loaded; the text says why, or is empty: the module was
+                        built without */
     CUDA_NOT_JOINED, /* NCCL is there, but failed to join the GPUs */
     CUDA_BROKEN      /* anything else; most likely a bug of tinca */
 };
