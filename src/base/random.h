@@ -15,7 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the numbers are for. Never renumber these: that would change the results of every seed. */
+/* The purposes of random numbers. Never renumber these: that would change the results of every
+ * seed. */
 enum random_purpose {
     RANDOM_INITIALISE = 1, /* stream: parameter number; index: element / 4 */
     RANDOM_DROPOUT = 2,    /* stream: node number; index: iteration << 32 | element / 4 */

@@ -45,7 +45,7 @@ struct check_file_state {
     bool damaged;
 };
 
-/* What a checkpoint or the summary says about the journal. */
+/* The length and checksum of the journal that a checkpoint or the summary records. */
 struct check_mark {
     const char *file; /* NULL: there is no such file */
     uint64_t length;  /* bytes of the journal when it was written */

@@ -15,7 +15,7 @@
 
 enum { SIZE = sizeof((struct run_problem *)NULL)->remedy, WORD = 320 };
 
-/* What is still possible with the run. */
+/* The ways that are left to continue or use the run. */
 struct outlook {
     /* words of a command line: */
     char run[WORD];    /* operand for the run */
@@ -35,7 +35,7 @@ struct outlook {
 static const char *const checkpoints[] = {"checkpoint.safetensors",
                                           "checkpoint.previous.safetensors"};
 
-/* What `tinca resume` does with a checkpoint. */
+/* The state of a checkpoint, as `tinca resume` treats it. */
 enum fitness {
     MISSING,
     DAMAGED, /* incomplete: ignored */

@@ -20,7 +20,7 @@ static const char *nth_network(size_t n)
     return n < network_builtin_count ? network_builtins[n].name : NULL;
 }
 
-/* Of several GPUs the first is called `cuda`. */
+/* Returns the n-th device that can be chosen, or NULL. The first GPU is called `cuda`. */
 static const char *nth_device(size_t n)
 {
     static const char *const cards[] = {"cuda:1", "cuda:2", "cuda:3", "cuda:4",

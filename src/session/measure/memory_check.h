@@ -14,7 +14,7 @@ bool memory_check_plan(const struct network *network, const struct device_driver
                        const struct plan_settings *settings, struct memory_forecast *memory,
                        struct error *error);
 
-/* What the memory is needed for. */
+/* The run whose memory is to be checked. */
 struct memory_check_request {
     const struct network *network;
     const struct device_driver *driver;

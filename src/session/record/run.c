@@ -1,4 +1,4 @@
-/* What the owner of a run calls: snapshots, commands, waiting, freeing. */
+/* The functions that the owner of a run calls: snapshots, commands, waiting, freeing. */
 #include "session/record/run_state.h"
 
 #include <stdlib.h>

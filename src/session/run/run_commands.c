@@ -1,4 +1,5 @@
-/* What the user asks of a run (commands.h), between two iterations or within a validation. */
+/* Carries out the commands of the user (commands.h) between two iterations or within a validation.
+ */
 #include "session/run/run_commands.h"
 
 #include "base/clock.h"

@@ -1,5 +1,5 @@
-/* What the parts of a run share: its clock, its findings, what a view sees of it, and whether its
- * folder still belongs to it. */
+/* The state that all parts of a run share: its clock, its findings, the snapshot that views read,
+ * and whether its folder still belongs to it. */
 #include "session/run/trainer.h"
 
 #include "base/clock.h"
