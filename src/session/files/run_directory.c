@@ -237,7 +237,7 @@ char *run_directory_find_any(const char *id, struct error *error)
     if (is_path && holds_run(id))
         return memory_copy_text(id, error);
     char *home = run_directory_home(error), *directory = NULL;
-    if (home && !is_path && entry_is_run(home, id)) /* in full: no look at the others */
+    if (home && !is_path && entry_is_run(home, id)) /* a full name: the other runs are not read */
         directory = file_join(home, id);
     if (home && !directory)
         directory = find_among_all(home, id, error);

@@ -112,7 +112,8 @@ bool run_directory_is_alive(const char *directory)
 {
     if (is_held(directory))
         return true;
-    int descriptor = open_lock(directory, O_RDWR); /* over a network only then it tells */
+    /* A network file system reports the lock only to a descriptor that can write. */
+    int descriptor = open_lock(directory, O_RDWR);
     if (descriptor < 0)
         descriptor = open_lock(directory, O_RDONLY);
     if (descriptor < 0)

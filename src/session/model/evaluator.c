@@ -162,7 +162,7 @@ static void find_guess(const float *values, size_t classes, struct outcome *outc
     outcome->share = numbers ? (float)(1 / sum) : 0;
 }
 
-static void tell(const struct evaluator *evaluator, struct outcome outcome)
+static void report(const struct evaluator *evaluator, struct outcome outcome)
 {
     if (evaluator->watch)
         evaluator->watch(evaluator->watcher, &outcome);
@@ -181,7 +181,7 @@ static void tally_batch(const struct evaluator *evaluator, const struct data_bat
             const size_t values = shape_count(graph->nodes[graph->output].output);
             double share =
                 tally_pixels(evaluator, output + i * values, batch->targets + i * values, tally);
-            tell(evaluator, (struct outcome){batch->indices[i], 0, 0, (float)share});
+            report(evaluator, (struct outcome){batch->indices[i], 0, 0, (float)share});
             continue;
         }
         size_t rank = rank_of(output + i * classes, classes, (size_t)batch->labels[i]);
@@ -190,7 +190,7 @@ static void tally_batch(const struct evaluator *evaluator, const struct data_bat
         if (evaluator->watch) {
             struct outcome outcome = {batch->indices[i], (uint32_t)batch->labels[i], 0, 0};
             find_guess(output + i * classes, classes, &outcome);
-            tell(evaluator, outcome);
+            report(evaluator, outcome);
         }
     }
     tally->images += batch->count;
