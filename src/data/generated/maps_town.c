@@ -58,12 +58,12 @@ void town_choose(struct town *town, struct random_stream *draws)
 
 /* --- the grid --- */
 
-struct axis {
+struct street_axis {
     float mean;
     uint32_t seed;
 };
 
-static float street_position(const struct axis *axis, int32_t i)
+static float street_position(const struct street_axis *axis, int32_t i)
 {
     return axis->mean * ((float)i + between(noise_hash(i, 0, axis->seed), -0.28f, 0.28f));
 }
@@ -74,7 +74,7 @@ struct interval {
     float low, high;
 };
 
-static struct interval find_interval(const struct axis *axis, float x)
+static struct interval find_interval(const struct street_axis *axis, float x)
 {
     int32_t i = paint_floor(x / axis->mean);
     float low = street_position(axis, i);
@@ -100,7 +100,8 @@ static struct block find_block(const struct town *town, struct point p)
         wx = town->bend * (noise_smooth(p.x * 0.011f, p.y * 0.011f, town->seed + 1) - 0.5f);
         wy = town->bend * (noise_smooth(p.x * 0.011f, p.y * 0.011f, town->seed + 2) - 0.5f);
     }
-    struct axis across = {town->block_x, town->seed + 3}, down = {town->block_y, town->seed + 4};
+    struct street_axis across = {town->block_x, town->seed + 3},
+                       down = {town->block_y, town->seed + 4};
     struct block block;
     block.x = (p.x + wx) * town->cosine + (p.y + wy) * town->sine + town->origin_x;
     block.y = (p.y + wy) * town->cosine - (p.x + wx) * town->sine + town->origin_y;

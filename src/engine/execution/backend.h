@@ -24,12 +24,12 @@ struct execution {
     float *gradients; /* of the parameters, laid out as the learnable weights */
     float *state[2];
     struct kernel_site *sites;    /* by step: the plan's, with the batch that is bound */
-    struct kernel_call *calls;    /* by action of the plan; values, labels and iteration change */
+    struct kernel_call *calls;    /* in execution order; values, labels and iteration change */
     float **values;               /* by node: its output in the forward pass */
     float **backward_values;      /* by node: its output in the backward pass */
     struct execution_batch batch; /* in the device's memory */
     struct profile *profile;
-    uint64_t action_start;          /* host: when the measured action began (clock_nanoseconds) */
+    uint64_t call_start;            /* host: when the measured call began (clock_nanoseconds) */
     struct host_fallback *fallback; /* NULL: every node runs on the device */
     struct backend_device *on_device;
     struct backend_group *group;
@@ -66,9 +66,9 @@ struct execution_backend {
      * PLAN_NONE: there is none. */
     size_t (*find_not_finite)(struct execution *execution, uint64_t iteration, bool *in_weights);
 
-    /* With a profile: called around every action, and at the end of a pass. */
-    void (*begin_action)(struct execution *execution);
-    void (*end_action)(struct execution *execution, size_t node, bool backward);
+    /* With a profile: called around every kernel call, and at the end of a pass. */
+    void (*begin_call)(struct execution *execution);
+    void (*end_call)(struct execution *execution, size_t node, bool backward);
     void (*end_pass)(struct execution *execution);
 };
 
@@ -94,8 +94,8 @@ bool backend_device_fetch(struct execution *execution, struct error *error);
 void backend_device_mix_gradients(struct execution *execution, const float *more, float scale);
 bool backend_device_all_finite(const struct execution *execution, const float *values,
                                size_t count);
-void backend_device_begin_action(struct execution *execution);
-void backend_device_end_action(struct execution *execution, size_t node, bool backward);
+void backend_device_begin_call(struct execution *execution);
+void backend_device_end_call(struct execution *execution, size_t node, bool backward);
 void backend_device_end_pass(struct execution *execution);
 
 #endif

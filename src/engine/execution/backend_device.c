@@ -26,7 +26,7 @@
 
 enum { CHECKED_FLOATS = 1 << 18 }; /* copied to the host at once to see whether they are finite */
 
-struct measured_action {
+struct measured_call {
     size_t node;
     bool backward;
 };
@@ -44,9 +44,9 @@ struct backend_device {
     struct device_recording *recording;
     struct execution_batch recorded; /* the batch that the recording works on */
     bool can_record;
-    bool warm;                        /* one iteration has been run without a recording */
-    struct iteration_values values;   /* that a replayed recording reads */
-    struct measured_action *measured; /* with a profile: the actions of this pass */
+    bool warm;                      /* one iteration has been run without a recording */
+    struct iteration_values values; /* that a replayed recording reads */
+    struct measured_call *measured; /* with a profile: the calls of this pass */
     size_t measured_count;
 };
 
@@ -507,17 +507,17 @@ void backend_device_mix_gradients(struct execution *execution, const float *more
 
 /* --- profile --- */
 
-/* Stamps 2i and 2i + 1 of the device are the beginning and the end of action i. */
-void backend_device_begin_action(struct execution *execution)
+/* Stamps 2i and 2i + 1 of the device are the beginning and the end of call i. */
+void backend_device_begin_call(struct execution *execution)
 {
     device_of(execution)->stamp(execution->device, 2 * execution->on_device->measured_count);
 }
 
-void backend_device_end_action(struct execution *execution, size_t node, bool backward)
+void backend_device_end_call(struct execution *execution, size_t node, bool backward)
 {
     struct backend_device *own = execution->on_device;
     device_of(execution)->stamp(execution->device, 2 * own->measured_count + 1);
-    own->measured[own->measured_count++] = (struct measured_action){node, backward};
+    own->measured[own->measured_count++] = (struct measured_call){node, backward};
 }
 
 void backend_device_end_pass(struct execution *execution)
@@ -554,7 +554,7 @@ const struct execution_backend backend_device = {
     .losses = backend_device_losses,
     .all_finite = backend_device_all_finite,
     .find_not_finite = execution_run_until_not_finite,
-    .begin_action = backend_device_begin_action,
-    .end_action = backend_device_end_action,
+    .begin_call = backend_device_begin_call,
+    .end_call = backend_device_end_call,
     .end_pass = backend_device_end_pass,
 };

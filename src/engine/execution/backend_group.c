@@ -416,7 +416,7 @@ const struct execution_backend backend_group = {
     .losses = backend_device_losses,
     .all_finite = backend_device_all_finite,
     .find_not_finite = find_not_finite,
-    .begin_action = backend_device_begin_action,
-    .end_action = backend_device_end_action,
+    .begin_call = backend_device_begin_call,
+    .end_call = backend_device_end_call,
     .end_pass = backend_device_end_pass,
 };

@@ -99,15 +99,15 @@ static bool all_finite(const struct execution *execution, const float *values, s
     return true;
 }
 
-static void begin_action(struct execution *execution)
+static void begin_call(struct execution *execution)
 {
-    execution->action_start = profile_start(execution->profile);
+    execution->call_start = profile_start(execution->profile);
 }
 
-static void end_action(struct execution *execution, size_t node, bool backward)
+static void end_call(struct execution *execution, size_t node, bool backward)
 {
     profile_add_node(execution->profile, node, backward,
-                     clock_nanoseconds() - execution->action_start);
+                     clock_nanoseconds() - execution->call_start);
 }
 
 static void end_pass(struct execution *execution)
@@ -134,7 +134,7 @@ const struct execution_backend backend_host = {
     .losses = losses,
     .all_finite = all_finite,
     .find_not_finite = execution_run_until_not_finite,
-    .begin_action = begin_action,
-    .end_action = end_action,
+    .begin_call = begin_call,
+    .end_call = end_call,
     .end_pass = end_pass,
 };

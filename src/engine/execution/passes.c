@@ -1,5 +1,5 @@
-/* The passes of a plan: every action is one call of a kernel, whose arguments are set up once. What
- * changes with a batch are the values of inputs and their views, the labels and the counts. */
+/* The passes of a plan: the kernel calls in execution order, whose arguments are set up once. Only
+ * the pointers to inputs and their views, the labels and the counts change with a batch. */
 #include "engine/execution/passes.h"
 
 #include "base/memory.h"
@@ -30,13 +30,13 @@ static void set_parameters(struct execution *execution, float *weights, struct k
     }
 }
 
-static void set_call(struct execution *execution, float *weights, size_t action, uint64_t seed)
+static void set_call(struct execution *execution, float *weights, size_t index, uint64_t seed)
 {
     const struct plan *plan = execution->plan;
-    const enum plan_pass pass = plan->order[action].pass;
-    const size_t s = plan->order[action].step;
+    const enum plan_pass pass = plan->order[index].pass;
+    const size_t s = plan->order[index].step;
     const struct plan_step *step = &plan->steps[s];
-    struct kernel_call *call = &execution->calls[action];
+    struct kernel_call *call = &execution->calls[index];
     *call = (struct kernel_call){
         .site = &execution->sites[s],
         .output_gradient = at(execution, plan->gradients[step->node]),
@@ -204,30 +204,30 @@ bool execution_can_run(const struct execution *execution, const struct node *nod
     return true;
 }
 
-static void run_kernel(struct execution *execution, size_t action)
+static void run_kernel(struct execution *execution, size_t index)
 {
-    const struct plan_order_entry *entry = &execution->plan->order[action];
+    const struct plan_order_entry *entry = &execution->plan->order[index];
     const struct plan_step *step = &execution->plan->steps[entry->step];
     if (execution->fallback && fallback_leaves_device(execution->device->driver, step))
-        host_fallback_run(execution->fallback, entry, &execution->calls[action]);
+        host_fallback_run(execution->fallback, entry, &execution->calls[index]);
     else if (entry->pass == PLAN_BACKWARD)
-        step->kernel->backward(&execution->calls[action]);
+        step->kernel->backward(&execution->calls[index]);
     else
-        step->kernel->forward(&execution->calls[action]);
+        step->kernel->forward(&execution->calls[index]);
 }
 
-static void run_action(struct execution *execution, size_t action)
+static void run_call(struct execution *execution, size_t index)
 {
-    const struct plan_order_entry *what = &execution->plan->order[action];
+    const struct plan_order_entry *entry = &execution->plan->order[index];
     const struct execution_backend *backend = execution->backend;
     if (!execution->profile) {
-        run_kernel(execution, action);
+        run_kernel(execution, index);
         return;
     }
-    backend->begin_action(execution);
-    run_kernel(execution, action);
-    backend->end_action(execution, execution->plan->steps[what->step].node,
-                        what->pass == PLAN_BACKWARD);
+    backend->begin_call(execution);
+    run_kernel(execution, index);
+    backend->end_call(execution, execution->plan->steps[entry->step].node,
+                      entry->pass == PLAN_BACKWARD);
 }
 
 static void end_pass(struct execution *execution)
@@ -248,7 +248,7 @@ void execution_run_forward(struct execution *execution, uint64_t iteration)
     for (size_t s = 0; s < execution->plan->step_count; s++) {
         const struct plan_step *step = &execution->plan->steps[s];
         if (step->kernel && execution_can_run(execution, step->site.node))
-            run_action(execution, s);
+            run_call(execution, s);
     }
     end_pass(execution);
 }
@@ -259,7 +259,7 @@ void execution_run_backward(struct execution *execution)
     for (size_t a = plan->step_count; a < plan->order_count; a++) {
         const struct plan_step *step = &plan->steps[plan->order[a].step];
         if (step->kernel && (step->backward || plan->order[a].pass == PLAN_RECOMPUTE))
-            run_action(execution, a);
+            run_call(execution, a);
     }
     end_pass(execution);
 }

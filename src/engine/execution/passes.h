@@ -1,5 +1,5 @@
-/* passes.h: the passes of a plan as such, one action after the other, and what they need in memory.
- * The backends decide what surrounds them. Internal to engine/execution.
+/* passes.h: the passes of a plan as such, one kernel call after the other, and the memory that they
+ * need. The backends decide what surrounds them. Internal to engine/execution.
  */
 #ifndef TINCA_ENGINE_EXECUTION_PASSES_H
 #define TINCA_ENGINE_EXECUTION_PASSES_H

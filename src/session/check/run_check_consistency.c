@@ -178,7 +178,7 @@ static void require_models(struct check *check)
     if (record->validations > 0 && (saved || record->goes_on_after_validation) &&
         (!isnan(record->last_validation.loss) || !isnan(record->best_top1)))
         require(check, "best.safetensors", RUN_PROBLEM_ERROR, REMEDY_MODEL,
-                _("the journal tells of a validation"));
+                _("the journal has a validation"));
 }
 
 static void require_checkpoints(struct check *check)
@@ -208,7 +208,7 @@ void check_consistency(struct check *check)
         return;
     require_journal(check);
     require(check, "lock", RUN_PROBLEM_WARNING, REMEDY_RESUME,
-            _("it tells whether a process has the run"));
+            _("it shows whether a process has the run"));
     compare_summary(check);
     require_start(check);
     if (imported)

@@ -257,7 +257,7 @@ static bool check_runs(struct run *const *runs, size_t count, struct error *erro
 {
     if (count > CHART_MAX_RUNS)
         return error_set(error, ERROR_USAGE, subject, "choose fewer",
-                         "%zu runs cannot be told apart; %d can", count, CHART_MAX_RUNS);
+                         "%zu runs cannot be distinguished; at most %d can", count, CHART_MAX_RUNS);
     for (size_t i = 0; i < count; i++)
         if (series_count(run_series(runs[i])))
             return true;

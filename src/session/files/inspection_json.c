@@ -248,7 +248,7 @@ struct reader {
 static bool refuse(const struct reader *reader, const struct json *value)
 {
     return error_set(reader->error, ERROR_INPUT, reader->document->name,
-                     "delete the file; a look at a run makes it anew",
+                     "delete the file; the next inspection of the run writes it",
                      "line %zu is not what a profile says", json_line(reader->document, value));
 }
 

@@ -211,9 +211,9 @@ bool model_predict(struct model *model, const char *image_path, size_t top,
     size_t classes = model->network->classes;
     if (classes == 0)
         return error_set(error, ERROR_UNSUPPORTED, model->network->name, NULL,
-                         "this network makes pictures and tells no classes");
+                         "this network makes pictures and predicts no classes");
     if (top == 0 || top > classes)
-        return error_set(error, ERROR_USAGE, "--top", NULL, "the model tells 1 to %zu classes",
+        return error_set(error, ERROR_USAGE, "--top", NULL, "the model predicts 1 to %zu classes",
                          classes);
     float *input =
         memory_new_aligned(shape_count(model->network->input), sizeof *input, "an image", error);

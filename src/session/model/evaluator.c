@@ -18,13 +18,14 @@ static bool check_set(const struct network *network, const struct dataset *datas
                          "it holds no images");
     if (facts->paired != (network->classes == 0))
         return error_set(error, ERROR_INPUT, facts->spec, "choose another data set",
-                         facts->paired ? "its examples are pairs of pictures, but %s tells classes"
-                                       : "its examples have labels, but %s makes pictures",
+                         facts->paired
+                             ? "its examples are pairs of pictures, but %s predicts classes"
+                             : "its examples have labels, but %s makes pictures",
                          network->name);
     if (network->classes && facts->classes > network->classes)
         return error_set(error, ERROR_INPUT, facts->spec, "choose a set with the same classes",
-                         "it has %zu classes, but %s only tells %zu", facts->classes, network->name,
-                         network->classes);
+                         "it has %zu classes, but %s only predicts %zu", facts->classes,
+                         network->name, network->classes);
     return true;
 }
 

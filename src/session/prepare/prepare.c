@@ -35,7 +35,7 @@ static bool open_data(struct preparation *prepared, const struct run_config *con
     bool has_classes = prepared->network->classes > 0;
     if (facts->paired == has_classes)
         return error_set(error, ERROR_INPUT, facts->spec, "choose another network or data set",
-                         has_classes ? "its examples are pairs of pictures, but %s tells classes"
+                         has_classes ? "its examples are pairs of pictures, but %s predicts classes"
                                      : "its examples have labels, but %s makes pictures",
                          prepared->network->name);
     return true;
@@ -56,8 +56,9 @@ static bool fit_classes(struct preparation *prepared, const struct run_config *c
     if (fitted->classes >= classes)
         return true;
     return error_set(error, ERROR_INPUT, dataset_facts(prepared->data)->spec,
-                     "choose another network or data set", "it has %zu classes, but %s tells %zu",
-                     classes, fitted->name, fitted->classes);
+                     "choose another network or data set",
+                     "it has %zu classes, but %s predicts %zu", classes, fitted->name,
+                     fitted->classes);
 }
 
 /* Checks that both sets have the same classes: the names of folders number the classes. */

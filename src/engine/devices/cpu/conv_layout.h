@@ -20,7 +20,7 @@
 #include <string.h>
 
 /* One axis of a source and of its copy. */
-struct axis {
+struct conv_axis {
     size_t size;   /* of the source */
     size_t stride; /* source positions between two neighbours in a phase */
     size_t phases;
@@ -29,7 +29,7 @@ struct axis {
 };
 
 struct layout {
-    struct axis y, x;
+    struct conv_axis y, x;
     size_t pitch, plane; /* floats from row to row of a phase; from channel to channel */
     float fill;          /* value of the padding; 0 unless it is set */
 };
@@ -47,7 +47,7 @@ static inline size_t divide_by_stride(size_t a, size_t stride)
 
 /* Sets [*begin, *end) to the positions in `phase` that have a value, for a source that is moved by
  * `offset` within the image; values that leave the image are lost. */
-static inline void axis_content(const struct axis *axis, size_t phase, ptrdiff_t offset,
+static inline void axis_content(const struct conv_axis *axis, size_t phase, ptrdiff_t offset,
                                 size_t *begin, size_t *end)
 {
     const size_t first = axis->pad + (offset > 0); /* in padded positions, as `last` */
@@ -59,7 +59,7 @@ static inline void axis_content(const struct axis *axis, size_t phase, ptrdiff_t
 }
 
 /* Returns how many of a row's last zeros can be the first zeros of the next row. */
-static inline size_t axis_shared(const struct axis *axis)
+static inline size_t axis_shared(const struct conv_axis *axis)
 {
     size_t shared = axis->length;
     for (size_t phase = 0; phase < axis->phases; phase++) {
@@ -71,7 +71,7 @@ static inline size_t axis_shared(const struct axis *axis)
 }
 
 /* Returns the layout of two axes. The pitch is at least `width`, the width of the results. */
-static inline struct layout layout_make(struct axis y, struct axis x, size_t width)
+static inline struct layout layout_make(struct conv_axis y, struct conv_axis x, size_t width)
 {
     struct layout layout = {.y = y, .x = x};
     layout.pitch = max_size(x.length - axis_shared(&x), width);
@@ -129,7 +129,7 @@ static inline void layout_copy_phase(const struct layout *layout, size_t py, siz
                                      const struct channel_move *move, const float *from,
                                      const float *from_end, float *to, const float *to_end)
 {
-    const struct axis *y = &layout->y, *x = &layout->x;
+    const struct conv_axis *y = &layout->y, *x = &layout->x;
     size_t top, bottom, begin, end;
     axis_content(y, py, move->dy, &top, &bottom);
     axis_content(x, px, move->dx, &begin, &end);
@@ -148,7 +148,7 @@ static inline void layout_copy_phase(const struct layout *layout, size_t py, siz
  * stride 1. */
 static inline bool layout_is_whole(const struct layout *layout)
 {
-    const struct axis *y = &layout->y, *x = &layout->x;
+    const struct conv_axis *y = &layout->y, *x = &layout->x;
     return y->phases == 1 && x->phases == 1 && y->stride == 1 && x->stride == 1 && !y->pad &&
            !x->pad && y->length == y->size && x->length == x->size && layout->pitch == x->size;
 }

@@ -5,13 +5,14 @@
 #include "engine/devices/cpu/correlation.h"
 #include "engine/devices/cpu/tiles.h"
 
-static struct axis input_axis(size_t size, size_t pad, size_t stride, size_t kernel, size_t out)
+static struct conv_axis input_axis(size_t size, size_t pad, size_t stride, size_t kernel,
+                                   size_t out)
 {
-    return (struct axis){.size = size,
-                         .stride = stride,
-                         .phases = min_size(stride, kernel),
-                         .pad = pad,
-                         .length = out + (kernel - 1) / stride};
+    return (struct conv_axis){.size = size,
+                              .stride = stride,
+                              .phases = min_size(stride, kernel),
+                              .pad = pad,
+                              .length = out + (kernel - 1) / stride};
 }
 
 struct layout KERNEL(conv_input_layout)(const struct conv_sizes *s)
@@ -26,7 +27,7 @@ struct layout KERNEL(conv_input_layout)(const struct conv_sizes *s)
 void KERNEL(conv_input_offsets)(const struct conv_sizes *s, const struct layout *layout,
                                 size_t *offsets)
 {
-    const struct axis *y = &layout->y, *x = &layout->x;
+    const struct conv_axis *y = &layout->y, *x = &layout->x;
     for (size_t i = 0; i < s->inputs; i++)
         for (size_t ky = 0; ky < s->window.kernel_height; ky++)
             for (size_t kx = 0; kx < s->window.kernel_width; kx++) {
@@ -55,7 +56,7 @@ static struct residue residue_of(size_t residue, size_t size, size_t stride, siz
 
 /* Returns the axis of an output gradient with enough padding for all residues, and moves their
  * bases into it. */
-static struct axis gradient_axis(struct residue *residues, size_t count, size_t size)
+static struct conv_axis gradient_axis(struct residue *residues, size_t count, size_t size)
 {
     size_t zeros = 0, length = size;
     for (size_t i = 0; i < count; i++)
@@ -66,11 +67,11 @@ static struct axis gradient_axis(struct residue *residues, size_t count, size_t 
         if (residues[i].taps && residues[i].count)
             length = max_size(length, residues[i].base + residues[i].count);
     }
-    return (struct axis){.size = size,
-                         .stride = 1,
-                         .phases = 1,
-                         .pad = zeros,
-                         .length = max_size(length, zeros + size)};
+    return (struct conv_axis){.size = size,
+                              .stride = 1,
+                              .phases = 1,
+                              .pad = zeros,
+                              .length = max_size(length, zeros + size)};
 }
 
 static size_t most_positions(const struct residue *residues, size_t count)

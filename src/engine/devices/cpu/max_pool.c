@@ -20,13 +20,13 @@ static size_t saved_max_pool(const struct kernel_site *site)
     return site->training ? site->batch * shape_count(site->node->output) * sizeof(int32_t) : 0;
 }
 
-static struct axis axis_of(size_t size, size_t kernel, size_t stride, size_t pad, size_t out)
+static struct conv_axis axis_of(size_t size, size_t kernel, size_t stride, size_t pad, size_t out)
 {
-    return (struct axis){.size = size,
-                         .stride = stride,
-                         .phases = min_size(stride, kernel),
-                         .pad = pad,
-                         .length = out + (kernel - 1) / stride};
+    return (struct conv_axis){.size = size,
+                              .stride = stride,
+                              .phases = min_size(stride, kernel),
+                              .pad = pad,
+                              .length = out + (kernel - 1) / stride};
 }
 
 static struct layout layout_of(const struct kernel_site *site)

@@ -39,7 +39,8 @@ static const struct {
     {"<>", N_("the plot is zoomed (0 shows all again), or follows the newest points")},
     {"!", N_("a finding begins there: v shows it")},
     {N_("ms/image"), N_("milliseconds of an iteration divided by the batch; now, and the median")},
-    {"~2", N_("in a comparison: the times of this row and of row 2 cannot be told apart")},
+    {"~2", N_("in a comparison: the difference between the times of this row and of row 2 is not "
+              "significant")},
     {"?", N_("in a comparison: not measured; the selected row says which command would")},
     {N_("arena"),
      N_("the memory of a plan: where each layer's values and gradients lie, and when")},

@@ -204,7 +204,7 @@ static bool typing(const struct app *app)
 const struct screen log_screen = {
     .name = N_("Log"),
     .letter = 'l',
-    .purpose = N_("what was told: starts, ends, findings, errors"),
+    .purpose = N_("messages of this session: starts, ends, findings, errors"),
     .keys = &table,
     .state_size = sizeof(struct log_state),
     .open = open,
