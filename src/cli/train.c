@@ -135,7 +135,7 @@ static void print_summary(const struct train *train, const struct run *run,
         print_line(_("  loss %.6g, %.4g ms/image (median)\n"), (double)snapshot->loss,
                    snapshot->ms_per_image_median);
     print_checkpoints(print_line, snapshot);
-    print_line(_("  kept in %s\n"), facts->directory);
+    print_line(_("  stored in %s\n"), facts->directory);
     if (train->options.save_path)
         print_line(_("  weights in %s\n"), train->options.save_path);
     if (train->export_path)

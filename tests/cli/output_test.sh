@@ -113,7 +113,7 @@ else
     not_ok "the weights sent through a FIFO are those of the run" "$(ls -l "$T/got")"
 fi
 run_export session -
-if grep -q 'kept in' "$T/err" && ! grep -q 'kept in' "$T/out"; then
+if grep -q 'stored in' "$T/err" && ! grep -q 'stored in' "$T/out"; then
     ok "with a document on standard output the summary goes to standard error"
 else
     not_ok "with a document on standard output the summary goes to standard error" "$(told)"

@@ -89,7 +89,7 @@ small="--data digits,limit=200 --batch 20 --threads 1"
     fi
     succeeds "a run with a summary in a folder of the user" train lenet $small --iterations 3 \
         --run-dir "$T/mine"
-    shows '^ *kept in .*/mine' "  the folder is printed"
+    shows '^ *stored in .*/mine' "  the folder is printed"
     if [ -f "$T/mine/config.json" ]; then ok "  and contains the run"; else not_ok "  and contains the run"; fi
     refuses 2 "already holds a run" "a folder that already has a run" train lenet $small --iterations 3 \
         --run-dir "$T/mine"

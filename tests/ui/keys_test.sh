@@ -90,7 +90,7 @@ screen_keys v
 screen_keys ' '
 screen_shows 'paused|Paused' "space pauses"
 screen_keys ' '
-screen_shows 'It goes on' "and continues"
+screen_shows 'It continues' "and continues"
 screen_keys L
 screen_shows 'C-u clears' "L asks for a learning rate"
 screen_keys 0.5 Enter

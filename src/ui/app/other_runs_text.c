@@ -171,7 +171,7 @@ void others_report_changes(struct app *app, const struct run_entry *entry,
     else if (now->status == RUN_PAUSED)
         app_say(app, ROLE_STRONG, N_("The run was paused by %s."), owner);
     else if (before->status == RUN_PAUSED)
-        app_say(app, ROLE_STRONG, "It goes on.");
+        app_say(app, ROLE_STRONG, "It continues.");
 }
 
 /* --- commands to another process's run --- */

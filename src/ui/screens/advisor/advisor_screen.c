@@ -370,7 +370,7 @@ static void notice(struct app *app, enum screen_event event, struct run_entry *e
 const struct screen advisor_screen = {
     .name = N_("Advisor"),
     .letter = 'a',
-    .purpose = N_("which technique to use, read off one's own runs"),
+    .purpose = N_("which technique to use, from your runs"),
     .keys = &table,
     .state_size = sizeof(struct advisor_model),
     .open = open,

@@ -238,7 +238,7 @@ static void put_state(struct writer *writer)
     else if (model->answer_count == 0)
         put(writer, 0, ROLE_FAINT,
             _("There is no run to read the answer off. Train the network with validation (m s, "
-              "then r), then come back: the advisor says what else is to be measured."));
+              "then r), then come back: the advisor lists what else to measure."));
 }
 
 /* Draws the visible part of the answers and returns the number of all lines. */

@@ -17,7 +17,7 @@
 #include <string.h>
 
 static const char *const kind_names[] = {N_("values"), N_("gradients"), N_("saved"),
-                                         N_("values again")};
+                                         N_("recomputed")};
 /* Names of the plans in adversarial training. */
 static const char *const arena_names[] = {N_("generator"), N_("discriminator, learning"),
                                           N_("discriminator, judging")};

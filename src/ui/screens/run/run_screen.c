@@ -109,7 +109,7 @@ static void pause_or_go_on(struct app *app)
     struct run_entry *entry = app_entry(app);
     bool paused = entry && entry->pause_asked;
     if (send(app, paused ? COMMAND_GO_ON : COMMAND_PAUSE,
-             paused ? _("It goes on.") : _("Paused after this iteration; space goes on.")))
+             paused ? _("It continues.") : _("Paused after this iteration; space goes on.")))
         entry->pause_asked = !paused;
 }
 

@@ -345,8 +345,8 @@ char *run_text_progress(const struct run_display *display, int columns, char *te
     else if (columns < 50)
         snprintf(text, size, "%.0f %% %s", percent, known ? left : "");
     else if (known)
-        snprintf(text, size, _("%.0f %%  %s gone, %s to go"), percent, gone, left);
+        snprintf(text, size, _("%.0f %%  %s elapsed, %s left"), percent, gone, left);
     else
-        snprintf(text, size, _("%.0f %%  %s gone"), percent, gone);
+        snprintf(text, size, _("%.0f %%  %s elapsed"), percent, gone);
     return text;
 }

@@ -139,7 +139,7 @@ static void pause_or_go_on(struct app *app)
     if (sent)
         entry->pause_asked = job->paused;
     app_say(app, ROLE_GOOD, "%s",
-            !job->paused ? _("It goes on.")
+            !job->paused ? _("It continues.")
             : sent       ? _("Paused after this iteration; space goes on.")
                          : _("Paused before the next cell begins; space goes on."));
 }

@@ -98,7 +98,7 @@ char *sweep_set_text(const struct sweep_set *set, enum sweep_row row, char *text
         return list_text(&set->lists[row], text, size);
     if (row == SWEEP_ROW_GRID)
         snprintf(text, size, "%s",
-                 set->grid < preset_count() ? sweep_presets[set->grid].name : _("one's own"));
+                 set->grid < preset_count() ? sweep_presets[set->grid].name : _("custom"));
     else if (row == SWEEP_ROW_NAME)
         snprintf(text, size, "%s", set->name);
     else if (row == SWEEP_ROW_VARY)

@@ -418,7 +418,7 @@ static double busy(const struct app *app)
 const struct screen try_screen = {
     .name = N_("Try it"),
     .letter = 't',
-    .purpose = N_("what a model says of images; its confusion matrix"),
+    .purpose = N_("what a model predicts; its confusion matrix"),
     .keys = &table,
     .state_size = sizeof(struct try_model),
     .go = go,
