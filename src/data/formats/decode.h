@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-/* What the caller needs of a file. */
+/* The request to a decoder. */
 struct decode_request {
     const char *path;             /* for messages */
     size_t channels;              /* 1 or 3 */

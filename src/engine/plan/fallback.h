@@ -19,16 +19,16 @@
 bool fallback_choose_kernel(const struct device_driver *driver, struct plan_step *step,
                             struct error *error);
 
-/* Refuses nodes that may not fall back, once nodes are fused: any of them if `strict`, and those
- * that need the whole batch where several GPUs have parts of it. False with an error that names the
- * node, its operator and the device. */
+/* Checks the nodes that fall back, after fusion. Returns false with an error that names node,
+ * operator and device if `strict` is set and there is one, or if one needs the whole batch but
+ * several GPUs have parts of it. */
 bool fallback_check(const struct plan *plan, bool strict, struct error *error);
 
-/* Whether the step's kernel runs on the host although the plan's device has memory of its own. */
+/* Returns whether the step's kernel runs on the host although the device has memory of its own. */
 bool fallback_leaves_device(const struct device_driver *driver, const struct plan_step *step);
 
-/* What one pass of a node copies between the device and the host. `slot` and `index` say which
- * pointer of the kernel's call it is. */
+/* An array that a pass of a node copies between device and host. `slot` and `index` identify its
+ * pointer in the kernel's call. */
 enum fallback_slot {
     FALLBACK_INPUT,
     FALLBACK_OUTPUT,
@@ -52,11 +52,12 @@ size_t fallback_list_arrays(const struct plan *plan, const struct plan_step *ste
                             enum plan_pass pass, size_t batch,
                             struct fallback_array list[FALLBACK_MAX_ARRAYS]);
 
-/* Bytes of host memory that the largest of the passes needs that run on the host: its arrays and
- * its workspace. 0 when no node leaves the device. */
+/* Returns the bytes of host memory for arrays and workspace of the largest pass on the host; 0 if
+ * no node leaves the device. */
 size_t fallback_scratch_bytes(const struct plan *plan);
 
-/* Bytes of host memory that a node saves for its backward pass; 0 unless it leaves the device. */
+/* Returns the bytes of host memory that a node saves for its backward pass; 0 unless it leaves the
+ * device. */
 size_t fallback_saved_bytes(const struct plan *plan, const struct plan_step *step);
 
 /* The sum of both over the plan. */

@@ -7,7 +7,7 @@
 #include "engine/plan/plan.h"
 #include "engine/plan/step_order.h"
 
-/* No block. */
+/* The number of a block that does not exist. */
 #define LIVE_RANGES_NONE ((size_t)-1)
 
 struct live_ranges {

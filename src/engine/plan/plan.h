@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* No offset, node or position. */
+/* An offset, node or position that does not exist. */
 #define PLAN_NONE ((size_t)-1)
 
 enum plan_mode { PLAN_INFERENCE, PLAN_TRAINING };
@@ -103,7 +103,7 @@ struct plan {
     struct memory_forecast forecast;
 };
 
-/* As a memory limit, which plan_build always meets: recompute whatever reduces the memory. */
+/* The memory limit that asks plan_build for the smallest possible arena. */
 #define PLAN_LEAST_MEMORY UINT64_MAX
 
 struct plan_settings {

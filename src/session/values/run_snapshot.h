@@ -45,9 +45,8 @@ struct run_snapshot {
     uint64_t checkpoint_iteration; /* of the last one; 0: none yet */
     double checkpoint_seconds;     /* spent on all checkpoints */
     size_t finding_count;
-    /* When failed or refused: why. While it runs: what cannot be kept now (a full disk) and is
-     * tried again, or a save or look on command that failed. When done or stopped: what was lost.
-     */
+    /* The reason if the run failed or was refused. While it runs: what cannot be written at present
+     * (a full disk), or a command to save or inspect that failed. At the end: what was lost. */
     struct error error;
 };
 

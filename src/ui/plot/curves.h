@@ -16,7 +16,7 @@ enum curve_x { X_ITERATION, X_EPOCH, X_TIME, X_KINDS };
 /* Returns the translated name of the quantity. */
 const char *curve_x_name(enum curve_x x);
 
-/* What is to be shown. */
+/* The part of the curves to show. */
 struct curve_view {
     enum curve_x x;
     bool log_x;

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a plot could show in a frame. */
+/* The range that a plot can show in a frame. */
 struct plot_extent {
     struct axis all;    /* the axis without zoom */
     double first, last; /* x values of the first and the last point; first > last: no points */

@@ -19,7 +19,7 @@
 #define INSTRUCTION_SET(constant, name) extern const struct cpu_table cpu_table_##name;
 #include "base/host/instruction_sets.inc"
 
-/* NULL where this build has no kernels for the instruction set. */
+/* The kernels by instruction set; NULL: this build has none for it. */
 static const struct cpu_table *const tables[INSTRUCTION_SETS] = {
 #if !defined(HAVE_X86_KERNELS)
 #define X86_INSTRUCTION_SET(constant, name)

@@ -180,7 +180,7 @@ struct walk walk_forward(const struct conv_shape *conv, const struct node *fused
 struct walk walk_back(const struct conv_shape *conv, const struct node *fused_move, size_t first_y,
                       size_t first_x);
 
-/* Where the sums go. */
+/* The destination of the sums. */
 struct walk_result {
     const float *bias; /* NULL: none */
     float *at;

@@ -4,11 +4,12 @@
 
 #include "engine/devices/cuda/module.h"
 
-/* Loads the module at `path`, which stays loaded. NULL with a printable reason: there is no such
- * file, it is no module, or it is one of another version. */
+/* Loads the module at `path`, which stays loaded. Returns NULL with a reason if there is no such
+ * file, or it is not a module of this version. */
 const struct cuda_module *cuda_load_module(const char *path, char *reason, size_t size);
 
-/* For tests, before a CUDA device is asked for: this table is taken, no file is looked for. */
+/* Makes the program use this table instead of a file. Tests call it before they open a CUDA device.
+ */
 void cuda_use_module(const struct cuda_module *module);
 
 #endif
