@@ -48,8 +48,8 @@ static int status_of(const struct sweep_cell *cell)
     return EXIT_DONE;
 }
 
-/* Records in the cell why its run could not begin: there are no files of the run that would tell. A
- * cell that does not fit the memory has not failed. Returns the exit status. */
+/* Records in the cell why its run could not begin: there are no files of the run that would show
+ * it. A cell that does not fit the memory has not failed. Returns the exit status. */
 static int record_refusal(struct sweep *sweep, size_t index, const struct error *refusal)
 {
     struct error error;

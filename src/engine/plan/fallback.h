@@ -60,15 +60,16 @@ size_t fallback_scratch_bytes(const struct plan *plan);
  * device. */
 size_t fallback_saved_bytes(const struct plan *plan, const struct plan_step *step);
 
-/* The sum of both over the plan. */
+/* Returns the bytes of host memory for the whole plan: scratch and saved values. */
 size_t fallback_host_bytes(const struct plan *plan);
 
-/* The number of nodes that fall back, and the bytes that one iteration of the whole batch copies
- * between host and device because of them. */
+/* How many nodes fall back, and how many bytes an iteration of the whole batch copies for them. */
 struct fallback_cost {
     size_t nodes;
     uint64_t bytes;
 };
+
+/* Returns the cost of the plan's fallbacks. */
 struct fallback_cost fallback_cost(const struct plan *plan);
 
 #endif

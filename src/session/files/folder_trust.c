@@ -92,7 +92,7 @@ bool folder_trust_check(const char *path, struct error *error)
 {
     struct stat status;
     char name[NAME_SIZE], folder[160], advice[256];
-    if (stat(path, &status) != 0) /* whoever opens it says what is wrong */
+    if (stat(path, &status) != 0) /* opening it reports the error */
         return true;
     shell_operand(path, folder, sizeof folder);
     switch (folder_trust_of(&status)) {

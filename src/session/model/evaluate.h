@@ -44,7 +44,7 @@ struct outcome {
     float
         share; /* 0..1: probability of the guess; of networks that make pictures, correct pixels */
 };
-#define OUTCOME_NONE UINT32_MAX /* the network's output was no number */
+#define OUTCOME_NONE UINT32_MAX /* the network's output was NaN or infinite */
 typedef void outcome_watch(void *watcher, const struct outcome *outcome);
 
 /* Is called after each batch with the images that are done, and all images. Returning false, with a

@@ -7,7 +7,7 @@ static uint8_t sample_of(const struct normalisation *normalisation, size_t chann
 {
     float sample = value * normalisation->deviation[channel] + normalisation->mean[channel];
     if (!(sample > 0))
-        return 0; /* what is no number, too */
+        return 0; /* also for NaN */
     return sample < 255 ? (uint8_t)lrintf(sample) : 255;
 }
 

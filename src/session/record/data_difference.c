@@ -109,7 +109,7 @@ static bool same_field(const struct row *a, const struct row *b, size_t field)
 
 /* How the rows of a list are compared, and the messages about them. */
 struct kind {
-    const char *key, *missing, *added, *moved; /* moved NULL: contents do not tell rows apart */
+    const char *key, *missing, *added, *moved; /* moved NULL: contents do not distinguish rows */
     void (*compare)(const struct row *then, const struct row *now, struct differences *differences);
 };
 
