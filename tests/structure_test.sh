@@ -191,6 +191,14 @@ long_functions() { # long_functions ROOT
             }' {} + | sort
 }
 
+# A source file of more than 80 lines opens with a comment that gives its idea.
+silent_files() { # silent_files ROOT
+    find "$1" -type f \( -name '*.c' -o -name '*.cu' \) \
+        -exec awk '
+            FNR == 1 { silent = !/^\/\*/ }
+            FNR == 81 && silent { print FILENAME " does not open with a comment" }' {} + | sort
+}
+
 wrong_libraries() { # wrong_libraries ROOT
     matches "$1" 'include[[:space:]]*[<"](ncurses|curses|panel|menu|form)[a-z/]*\.h' |
         grep -v "^$1/ui/"
@@ -248,6 +256,7 @@ make_broken_tree() { # make_broken_tree ROOT
     echo '#include "ui/screens/runs/runs.h"' >"$1/ui/screens/run/parts/part.c"
     awk 'BEGIN { print "void g(void)\n{"; for (i = 0; i < 59; i++) print "    x++;"; print "}" }' \
         >"$1/base/long.c"
+    awk 'BEGIN { for (i = 0; i <= 80; i++) print "" }' >"$1/base/silent.c"
     i=0
     while [ $i -le $FOLDER_MAX ]; do
         : >"$1/session/sweep/file$i.c"
@@ -263,6 +272,8 @@ make_sound_tree() { # make_sound_tree ROOT
     echo '#include "ui/screens/run/run.h"' >"$1/ui/screens/run/parts/part.c"
     awk 'BEGIN { print "void g(void)\n{"; for (i = 0; i < 58; i++) print "    x++;"; print "}" }' \
         >"$1/engine/plan/long.c"
+    awk 'BEGIN { print "/* An idea. */"; for (i = 0; i <= 80; i++) print "" }' >"$1/engine/plan/idea.c"
+    awk 'BEGIN { for (i = 0; i < 80; i++) print "" }' >"$1/engine/plan/short.c"
     i=0
     while [ $i -le $FOLDER_MAX ]; do
         : >"$1/cli/file$i.c"
@@ -271,7 +282,7 @@ make_sound_tree() { # make_sound_tree ROOT
 }
 
 FOLDER_RULES='wrong_includes include_cycles screens_that_meet capabilities_that_meet full_folders
-    long_functions wrong_libraries noisy_folders unescaped unfinished'
+    long_functions silent_files wrong_libraries noisy_folders unescaped unfinished'
 
 # Prints the rules that miss a violation or report a sound tree.
 broken_rules() {
@@ -345,6 +356,7 @@ check_rule screens_that_meet "no screen includes another screen"
 check_rule capabilities_that_meet "compare, sweep, study, import and export do not include each other"
 check_rule full_folders "no folder has more than $FOLDER_MAX files"
 check_rule long_functions "no function has more than $FUNCTION_MAX lines"
+check_rule silent_files "source files of more than 80 lines open with their idea"
 check_rule wrong_libraries "ncurses only in ui/, cJSON only in base's json.c, CUDA only in its device"
 check_rule noisy_folders "nothing below cli/ and ui/ prints or exits"
 check_rule unescaped "text reaches the terminal through cli/output.c and ui/terminal/draw.c"

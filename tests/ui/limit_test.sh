@@ -30,13 +30,13 @@ screen_wait 'smoothed'
 screen_keys 3
 screen_shows 'Memory limit: .* instead of ' "the run's memory view shows the limit"
 screen_keys 4
-screen_shows 'values again' "the arena shows recomputed values"
+screen_shows 'recomputed' "the arena shows recomputed values"
 screen_shows 'forward .*[|] backward' "with a longer backward pass"
 screen_end
 screen_start 80x24 C "$TINCA" ui resnet20 --data shapes,limit=64 --batch 32 --threads 1 \
     --memory-limit 30M --iterations 1000 --start
 screen_wait 'smoothed'
 screen_keys 4
-screen_shows '[+][+] values again' "in ASCII, too"
+screen_shows '[+][+] recomputed' "in ASCII, too"
 screen_end
 done_testing

@@ -1,3 +1,5 @@
+/* Each thread has its own table of GEMM calls, so that kernels count without a lock; the tables are
+ * merged when the profile is read. */
 #include "engine/profile/profile.h"
 
 #include "base/clock.h"

@@ -1,3 +1,5 @@
+/* The cache of a folder is one text file, read at once into an array that is sorted by name. New
+ * entries are merged and the file is replaced when the cache is closed. */
 #include "session/files/checksum_cache.h"
 
 #include "base/files/file.h"

@@ -1,3 +1,5 @@
+/* Decides by owner, group and mode of a folder, and by the members of its group, whether another
+ * user could have written what lies in it. */
 #include "session/files/folder_trust.h"
 
 #include "base/escape/shell.h"

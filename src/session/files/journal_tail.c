@@ -1,3 +1,5 @@
+/* Reads the next piece from the remembered offset. Before that, the bytes ahead of the offset are
+ * compared with those remembered, which shows that the file was cut. */
 #include "session/files/journal_tail.h"
 
 #include "base/files/file.h"

@@ -1,3 +1,5 @@
+/* Tables name the members of config.json, of the start event and of summary.json, with their
+ * offsets in the structures; writing and reading use the same tables. */
 #include "session/files/run_files.h"
 
 #include "base/files/file.h"

@@ -1,3 +1,5 @@
+/* Locks the lock file and the folder of a run with flock, and compares device and inode later, to
+ * notice that either was removed or replaced. */
 #include "session/files/run_hold.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Checks, reads and writes the one line of name.txt. */
 #include "session/files/run_name.h"
 
 #include "base/character.h"

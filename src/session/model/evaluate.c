@@ -1,3 +1,5 @@
+/* Loads model files, evaluates them on data sets through the evaluator, and predicts single images
+ * with a plan for one image that is built when it is first needed. */
 #include "session/model/evaluate.h"
 
 #include "base/host/host.h"

@@ -1,3 +1,5 @@
+/* One pass over a data set: the data loader delivers batches in order, the plan computes them, and
+ * the results of each image are added in double. */
 #include "session/model/evaluator.h"
 
 #include "base/clock.h"

@@ -1,3 +1,5 @@
+/* A saved model carries the text of its network file and the variation, so that loading it rebuilds
+ * the same network; the metadata also has normalisation and class names. */
 #include "session/model/model_file.h"
 
 #include "base/json/json.h"

@@ -1,3 +1,5 @@
+/* Reads the first examples of a paired set once, and writes them with the network's output as one
+ * PNG. */
 #include "session/model/samples.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* Compares what checkpoint and summary recorded about the journal with the journal. */
 #include "session/record/run_integrity.h"
 
 #include "base/files/file.h"

@@ -1,3 +1,5 @@
+/* A journal is read line by line: the start event creates the series, iterations and validations
+ * fill it, findings are appended, and events change the status. */
 #include "session/record/run_reading.h"
 
 #include "base/number.h"

@@ -1,3 +1,4 @@
+/* Creates struct run, and publishes facts, curves, findings and inspections to readers. */
 #include "session/record/run_state.h"
 
 #include "base/memory.h"

@@ -1,3 +1,5 @@
+/* Writes network.json and data.json of a new run, and compares them with what a resumed run has
+ * prepared. */
 #include "session/run/experiment.h"
 
 #include "base/files/file.h"

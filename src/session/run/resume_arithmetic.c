@@ -1,3 +1,5 @@
+/* Compares the version, numerics, instruction set and BLAS that a checkpoint recorded with those of
+ * this process: another arithmetic is refused, the rest becomes findings. */
 #include "session/run/resume_arithmetic.h"
 
 #include "base/character.h"

@@ -1,3 +1,5 @@
+/* An ID is the time, the network's name and suffixes in characters that suit file names, and four
+ * random hexadecimal digits. A name that is too long is cut so that no number changes. */
 #include "session/values/run_id.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Failures of an open device: which kind of failure a status is, and the record of the first one. */
 #include "engine/devices/cuda/context.h"
 
 #include <pthread.h>
