@@ -339,7 +339,7 @@ check_format() {
     elif [ ! -f "$srcdir/.clang-format" ]; then
         skip "$name" "the tree has no .clang-format"
     else
-        found=$(find "$srcdir/src" "$srcdir/tests" -name '*.[ch]' -exec \
+        found=$(find "$srcdir/src" "$srcdir/tests" \( -name '*.[ch]' -o -name '*.cu' \) -exec \
             $formatter --style=file --dry-run {} + 2>&1 | grep 'warning:' | cut -d: -f1 | sort | uniq -c)
         [ -z "$found" ]
         report $? "$name" "$found"

@@ -21,7 +21,7 @@ void *memory_new_aligned(size_t count, size_t size, const char *what, struct err
 
 /* Enlarges an array to at least `needed` items of `size` bytes. `items` is the address of the
  * array's pointer; *capacity is its number of items. New items are zeroed. Returns false with an
- * error if memory is out; the array is then unchanged. */
+ * error if out of memory; the array is then unchanged. */
 bool memory_grow(void *items, size_t *capacity, size_t needed, size_t size, const char *what,
                  struct error *error);
 

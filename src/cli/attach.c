@@ -58,7 +58,7 @@ static char *newest_running(struct error *error)
 }
 
 /* Returns the path under which the workbench lists the run in the folder `whole`; the caller frees
- * it. NULL if `whole` is not in the folder of runs, or memory is short. */
+ * it. NULL if `whole` is not in the folder of runs, or out of memory. */
 static char *as_listed(const char *whole)
 {
     char other[PATH_MAX];

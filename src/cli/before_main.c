@@ -49,8 +49,8 @@ static void limit_blas_threads(char **argv, char **environment)
     execve(path, argv, changed);
 }
 
-/* Ends the program with a message if OpenBLAS could not map even one part, instead of retrying for
- * ever. */
+/* Ends the program with a message if not even one buffer of OpenBLAS can be mapped; OpenBLAS would
+ * retry for ever. */
 static void refuse_few_addresses(void)
 {
     static const char refusal[] =

@@ -1,5 +1,5 @@
 /* bench_roofline.h: prints the layers of `tinca bench --profile` against the device's limits. The
- * functions that add to JSON return false when memory is short. */
+ * functions that add to JSON return false if out of memory. */
 #ifndef TINCA_CLI_BENCH_ROOFLINE_H
 #define TINCA_CLI_BENCH_ROOFLINE_H
 

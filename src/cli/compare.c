@@ -25,7 +25,7 @@ struct compare_request {
     bool published, as_json;
 };
 
-/* Returns the output as text, which the caller frees; NULL with an error when memory is short. */
+/* Returns the output as text, which the caller frees; NULL with an error if out of memory. */
 static char *make_output(const struct comparison *comparison, const struct compare_request *request,
                          struct error *error)
 {

@@ -42,7 +42,7 @@ static void print_result(const struct import_result *result, const char *path)
             path, result->replaced);
 }
 
-/* Reports what was imported from one file, in `list` if there is one. False when memory is short.
+/* Reports what was imported from one file, in `list` if there is one. False if out of memory.
  */
 static bool report(struct json *list, const struct import_results *results, const char *path)
 {

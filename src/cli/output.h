@@ -42,10 +42,10 @@ void output_print_wrapped(const char *text, size_t indent, size_t column, size_t
 /* Prints a text whose newlines separate paragraphs, and a newline. Each paragraph is wrapped. */
 void output_print_paragraphs(const char *text, size_t width);
 
-/* Adds "key": [channels, height, width]. False when memory is short. */
+/* Adds "key": [channels, height, width]. False if out of memory. */
 bool output_add_shape(struct json *parent, const char *key, struct shape shape);
 
-/* Adds "key": {"median", "min", "mean", "sd", "ci95"}. False when memory is short. */
+/* Adds "key": {"median", "min", "mean", "sd", "ci95"}. False if out of memory. */
 bool output_add_statistics(struct json *parent, const char *key,
                            const struct statistics *statistics);
 

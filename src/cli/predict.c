@@ -81,7 +81,7 @@ static int stem_length(const char *name)
 }
 
 /* Returns the file to write for a picture: --output itself, or NAME.png in that folder. The caller
- * frees it; NULL when memory is short. */
+ * frees it; NULL if out of memory. */
 static char *target_for(const struct predict *predict, const char *path)
 {
     struct text target = {0};

@@ -14,10 +14,10 @@
 
 struct progress {
     bool quiet, terminal;
-    double last;          /* the clock at the last plain line, in seconds */
-    uint64_t printed;     /* iteration of the last plain line */
-    size_t findings;      /* printed so far */
-    bool begun;           /* the first iteration is known, and printed if it is not 1 */
+    double last;      /* the clock at the last plain line, in seconds */
+    uint64_t printed; /* iteration of the last plain line */
+    size_t findings;  /* printed so far */
+    bool begun; /* the line that says where a resumed run continues was printed, or is not needed */
     bool noticed;         /* run_notice has been shown */
     struct error trouble; /* the last error that was printed */
     bool line_open;       /* the terminal shows a line that will be rewritten */

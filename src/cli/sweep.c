@@ -61,8 +61,8 @@ static bool check_some(const struct sweep *sweep, bool elsewhere, struct error *
 
 /* --- computing --- */
 
-/* Returns whether a run of the cell was refused because memory was short. Whether the cell fits now
- * is known from the forecast of prepare_cells. */
+/* Returns whether a run of the cell was refused because of a lack of memory. Whether the cell fits
+ * now is known from the forecast of prepare_cells. */
 static bool was_refused(const struct sweep_cell *cell)
 {
     return cell->run[0] && (cell->state == SWEEP_WAITING || cell->state == SWEEP_CANNOT_FIT);

@@ -11,7 +11,7 @@
 struct train {
     struct run_config config;
     struct run_options options;
-    const char *export_path; /* the file of the session, written at the end; NULL: none */
+    const char *export_path; /* --export: the session file, written at the end; NULL: none */
     bool quiet;
 };
 
@@ -25,12 +25,13 @@ bool train_check_targets(const struct train *train, struct error *error);
 /* Shows a running run until it is over, writes its files and frees it. */
 int train_follow(const struct train *train, struct run *run);
 
-/* Prints the result of a run that is over and writes its session. With `interrupted` set, a stopped
- * run gives EXIT_INTERRUPTED. */
+/* Prints the result of a finished run and writes its session file. With `interrupted` set, a
+ * stopped run gives EXIT_INTERRUPTED. */
 int train_finish(const struct train *train, struct run *run, bool interrupted);
 
-/* Writes how a command names the run, quoted for the shell: its ID, or its folder if --run-dir put
- * it outside the folder of runs; "RUN" if that is too long. Returns `out`. */
+/* Writes the operand that selects the run on a command line, quoted for the shell: its ID, or its
+ * folder if --run-dir put it outside the folder of runs; "RUN" if that is too long. Returns `out`.
+ */
 char *train_operand(const struct run *run, char *out, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* markdown.h: escapes foreign text for a Markdown document. */
+/* markdown.h: escapes untrusted text for a Markdown document. */
 #ifndef TINCA_BASE_ESCAPE_MARKDOWN_H
 #define TINCA_BASE_ESCAPE_MARKDOWN_H
 

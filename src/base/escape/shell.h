@@ -1,4 +1,4 @@
-/* shell.h: quotes foreign text for a command line that the user may copy. Thread-safe. */
+/* shell.h: quotes untrusted text for a command line that the user may copy. Thread-safe. */
 #ifndef TINCA_BASE_ESCAPE_SHELL_H
 #define TINCA_BASE_ESCAPE_SHELL_H
 

@@ -47,7 +47,7 @@ bool file_writer_open(struct file_writer *writer, const char *path, bool private
 bool file_writer_open_mode(struct file_writer *writer, const char *path, mode_t mode,
                            struct error *error);
 
-/* Brings the file to the disk and renames it to its final name. Frees the writer in any case.
+/* Syncs the file (fsync) and renames it to its final name. Frees the writer in any case.
  * Returns false with an error if anything failed since it was opened. */
 bool file_writer_commit(struct file_writer *writer, struct error *error);
 
@@ -65,12 +65,12 @@ bool file_write(const char *path, const void *bytes, size_t size, bool private_f
 
 /* --- folders and paths --- */
 
-/* Brings the entries of the folder that contains `path` to the disk; only then does the new name of
- * a file survive a power failure. Returns false with errno. Returns true if the file system cannot
- * sync a folder, or if the folder may be written but not read: nothing more can be done. */
+/* Syncs the folder that contains `path` (fsync); only then does the new name of a file survive a
+ * power failure. Returns false with errno. Returns true if the file system cannot sync a folder, or
+ * if the folder may be written but not read: nothing more can be done. */
 bool file_sync_directory_of(const char *path);
 
-/* Brings the entries of the folder `path` to the disk, in the same way. */
+/* Syncs the folder `path` in the same way. */
 bool file_sync_directory(const char *path);
 
 /* Creates a folder and those above it, like mkdir -p; only the user may enter new ones (0700). */
@@ -79,7 +79,7 @@ bool file_make_directories(const char *path, struct error *error);
 bool file_exists(const char *path);
 bool file_is_directory(const char *path);
 
-/* Returns "directory/name", owned by the caller, or NULL if memory is out. */
+/* Returns "directory/name", owned by the caller, or NULL if out of memory. */
 char *file_join(const char *directory, const char *name);
 
 /* Returns the last component of a path, as a pointer into it. */

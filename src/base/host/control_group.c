@@ -104,7 +104,8 @@ static void count_group(const struct hierarchy *hierarchy, const char *folder,
     group->swap = less(group->swap, swap);
 }
 
-/* Counts the group at `path` below `mount`, and its ancestors. Shortens `path` on the way. */
+/* Lowers *group to the limits of the group at `path` below `mount` and of each ancestor. Overwrites
+ * `path`. */
 static void count_up(const struct hierarchy *hierarchy, const char *mount, char *path,
                      struct control_group *group)
 {

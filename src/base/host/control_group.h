@@ -1,7 +1,7 @@
 /* control_group.h: the memory that the control groups of this process leave it (cgroups(7)).
  *
  * Versions 1 and 2 of the interface are read. The limits of a group's ancestors apply, too; the
- * smallest of all counts.
+ * smallest limit is the effective one.
  */
 #ifndef TINCA_BASE_HOST_CONTROL_GROUP_H
 #define TINCA_BASE_HOST_CONTROL_GROUP_H

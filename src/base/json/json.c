@@ -339,7 +339,7 @@ static void append_escaped(struct text *out, uint32_t code_point)
 
 /* Returns the text with the hidden characters above 126 escaped; cJSON has escaped those below 32.
  * `valid`: bytes that are not UTF-8 become U+FFFD. The result is owned by the caller; NULL if
- * memory is out. */
+ * out of memory. */
 static char *escape_hidden(const char *text, bool valid)
 {
     struct text out = {0};

@@ -66,12 +66,12 @@ bool json_bool(const struct json *value, bool *out);
 
 /* --- building --- */
 
-struct json *json_new_object(void); /* NULL if memory is out, like json_new_array */
+struct json *json_new_object(void); /* NULL if out of memory, like json_new_array */
 struct json *json_new_array(void);
 void json_free(struct json *root);
 
 /* Add a value to `parent`. `key` is its name, or NULL if `parent` is an array. They return false or
- * NULL if memory is out or `parent` is NULL, so a chain of calls needs one check. NaN and infinity,
+ * NULL if out of memory or `parent` is NULL, so a chain of calls needs one check. NaN and infinity,
  * which JSON cannot represent, become null. */
 struct json *json_add_object(struct json *parent, const char *key);
 struct json *json_add_array(struct json *parent, const char *key);
@@ -85,7 +85,7 @@ bool json_add_null(struct json *parent, const char *key);
 /* Adds a tree that was built separately. Takes ownership of it, even on failure. */
 bool json_add_tree(struct json *parent, const char *key, struct json *tree);
 
-/* Returns a deep copy, or NULL if memory is out. */
+/* Returns a deep copy, or NULL if out of memory. */
 struct json *json_copy(const struct json *value);
 
 /* Returns the text of a tree, owned by the caller (free()), or NULL with an error. Hidden

@@ -11,7 +11,7 @@
 #include "base/json/json.h"
 
 /* Returns the text of a non-empty object with its checksum, owned by the caller (free()), or NULL
- * if memory is out. */
+ * if out of memory. */
 char *json_print_with_checksum(const struct json *root, struct error *error);
 
 /* Returns false if the document has a checksum that does not match its text. The error then says

@@ -28,7 +28,8 @@ struct file_checksum {
 bool dataset_file_checksum(const struct dataset *dataset, size_t index,
                            struct file_checksum *checksum, struct error *error);
 
-/* A part of a set in memory. Only images that the options limit and only selected count. */
+/* A part of a set in memory. Only the images selected by the options `limit` and `only`
+ * are counted. */
 struct dataset_part {
     const char *name; /* of the file, without its folder; belongs to the set */
     size_t images;

@@ -42,7 +42,7 @@ static const char *class_name(const struct source *source, size_t number)
     return folder->classes.count ? folder->classes.name[number] : folder->root_name;
 }
 
-/* Returns the path of a picture, owned by the caller, or NULL if memory is out. */
+/* Returns the path of a picture, owned by the caller, or NULL if out of memory. */
 static char *picture_path(const struct folder *folder, size_t class_number, const char *name)
 {
     if (!folder->classes.count)

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 /* Returns the path DIRECTORY/name or else DIRECTORY/name.gz, whichever exists; owned by the caller.
- * Returns NULL if neither exists, or, with an error, if there is not enough memory. */
+ * Returns NULL if neither exists, or, with an error, if out of memory. */
 char *packed_find(const char *directory, const char *name, struct error *error);
 
 /* Returns the uncompressed size of DIRECTORY/name or DIRECTORY/name.gz in bytes, as the file states

@@ -3,8 +3,8 @@
  * every convolution. Keys: the channels "1x1", "3x3_reduce", "3x3", "5x5_reduce", "5x5" and "pool";
  * "init" and "bias_init" of all convolutions.
  *
- * The studies did not vary this network, so the general rule of plain_conv.c applies to each of its
- * convolutions. */
+ * The studies define no techniques (dsc, shuffle, shift) for this network, so each convolution is
+ * replaced as in plain_conv.c to each of its convolutions. */
 #include "engine/blocks/block.h"
 
 #include "engine/ops/op.h"

@@ -5,7 +5,8 @@
 #include <stddef.h>
 
 /* Writes the library, its version and the processor that its kernels were chosen for, as in
- * "OpenBLAS 0.3.21 Haswell", into `text`. Another one rounds in other places. Returns `text`. */
+ * "OpenBLAS 0.3.21 Haswell", into `text`. Results can differ in the last bits with another library,
+ * version or processor. Returns `text`. */
 char *blas_name(char *text, size_t size);
 
 #endif

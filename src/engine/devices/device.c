@@ -1,4 +1,5 @@
-/* Which devices there are, how they are named, and how a device's kernel is chosen for a site. */
+/* Lists and parses names of devices, opens devices, and chooses a device's kernel for a step of a
+ * plan. */
 #include "engine/devices/device.h"
 
 #include "base/host/host.h"

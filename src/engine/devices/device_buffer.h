@@ -24,13 +24,13 @@ struct device_buffer {
 };
 
 /* Returns a buffer for host[0..count), which it borrows, with a new copy on a device that has
- * memory of its own. The host's copy counts as newer. NULL with an error when memory is out; `what`
+ * memory of its own. The host's copy counts as newer. NULL with an error if out of memory; `what`
  * names the array in it. */
 struct device_buffer *device_buffer_create(struct device *device, float *host, size_t count,
                                            const char *what, struct error *error);
 
-/* Returns a buffer that borrows both copies. Their values must be equal. NULL with an error when
- * memory is out. */
+/* Returns a buffer that borrows both copies. Their values must be equal. NULL with an error if
+ * out of memory. */
 struct device_buffer *device_buffer_borrow(struct device *device, float *host, float *on_device,
                                            size_t count, struct error *error);
 

@@ -352,7 +352,7 @@ static void output_part(struct rank *rank)
     rank->output = backend_device_output(rank->execution);
 }
 
-/* Returns NULL if there is not enough memory. */
+/* Returns NULL if out of memory. */
 static const float *output(const struct execution *first)
 {
     struct backend_group *group = first->group;

@@ -11,7 +11,7 @@
 struct host_fallback;
 
 /* Allocates the host memory for the nodes of the plan that fall back; borrows plan and device.
- * Returns NULL with an error if there is not enough memory. Create one only if
+ * Returns NULL with an error if out of memory. Create one only if
  * fallback_host_bytes(plan) > 0. */
 struct host_fallback *host_fallback_create(const struct plan *plan, struct device *device,
                                            struct error *error);

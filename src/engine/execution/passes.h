@@ -1,21 +1,21 @@
-/* passes.h: the passes of a plan as such, one kernel call after the other, and the memory that they
- * need. The backends decide what surrounds them. Internal to engine/execution.
- */
+/* passes.h: runs the passes of a plan, one kernel call after the other. The backends add transfers,
+ * synchronisation and collectives around them. Internal to engine/execution. */
 #ifndef TINCA_ENGINE_EXECUTION_PASSES_H
 #define TINCA_ENGINE_EXECUTION_PASSES_H
 
 #include "engine/execution/backend.h"
 
-/* Returns an execution on one device; `rank0` is that of a group's first rank, or NULL. Frees what
- * it has made when it fails. Errors: no memory; the device failed. */
+/* Returns an execution on one device; `rank0` is the execution of the group's rank 0, or NULL.
+ * Returns NULL with an error if out of memory or the device failed. */
 struct execution *execution_make(const struct execution_backend *backend, const struct plan *plan,
                                  struct device *device, struct weights *weights,
                                  const struct solver_settings *solver, uint64_t seed,
                                  struct execution *rank0, struct error *error);
-/* Frees an execution, with what its backend has made. */
+/* Frees an execution and its backend. */
 void execution_release(struct execution *execution);
 
-/* Returns memory of the device, taken from the block where there is one, or NULL. */
+/* Returns device memory, from execution->block if it exists, otherwise newly allocated; NULL with
+ * an error. */
 void *execution_take(struct execution *execution, size_t bytes, const char *what,
                      struct error *error);
 /* Binds a batch that lies in the device's memory. */

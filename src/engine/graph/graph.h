@@ -58,7 +58,7 @@ struct graph {
 };
 
 /* Creates a graph with its input node; graph_free releases it. Returns false with an error if the
- * shape is empty or too large, or when memory is out. */
+ * shape is empty or too large, or if out of memory. */
 bool graph_create(struct graph *graph, struct shape input, struct error *error);
 
 /* Frees the arrays and leaves the graph zeroed. */

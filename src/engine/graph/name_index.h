@@ -30,7 +30,7 @@ typedef const char *name_index_name(const void *owner, size_t number);
 bool name_index_find(const struct name_index *index, const void *owner, name_index_name *name_of,
                      const char *name, size_t *number);
 
-/* Adds a name that the index does not have. Returns false with an error when memory is out. */
+/* Adds a name that the index does not have. Returns false with an error if out of memory. */
 bool name_index_add(struct name_index *index, const char *name, size_t number, struct error *error);
 
 /* Frees the slots and leaves the index empty. */

@@ -17,7 +17,7 @@ struct arena_block {
 
 /* Sets the offset of each block so that no two blocks that are in use at the same time overlap, and
  * rounds their sizes up to the alignment. Returns the arena's bytes in *total. Returns false with
- * an error if memory is out or the arena does not fit the address space. */
+ * an error if out of memory or the arena does not fit the address space. */
 bool arena_pack(struct arena_block *blocks, size_t count, size_t *total, struct error *error);
 
 /* Returns the largest number of bytes that are in use at one position; no packing needs less. All

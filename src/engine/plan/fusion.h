@@ -7,7 +7,7 @@
 /* Fuses channel moves into the kernel that reads them and, if `epilogues` is set, additions and
  * activations into the kernel before them, wherever that kernel supports it. The steps of fused
  * nodes become views. Call it once kernels are chosen and before the order of execution is made.
- * Returns false with an error when memory is out. */
+ * Returns false with an error if out of memory. */
 bool fusion_apply(struct plan *plan, bool epilogues, struct error *error);
 
 /* Returns whether an addition or activation is fused into a kernel of this plan. */

@@ -27,7 +27,7 @@ struct live_ranges {
 };
 
 /* Allocates everything for a plan with an order; live_ranges_free releases it. Returns false with
- * an error when memory is out. */
+ * an error if out of memory. */
 bool live_ranges_create(struct live_ranges *ranges, struct plan *plan,
                         const struct step_order *order, const struct plan_settings *settings,
                         struct error *error);

@@ -19,7 +19,7 @@ struct placed_blocks {
 };
 
 /* Allocates room for `capacity` blocks; placed_blocks_free releases it. Returns false with an error
- * when memory is out. */
+ * if out of memory. */
 bool placed_blocks_create(struct placed_blocks *placed, size_t capacity, struct error *error);
 
 /* Frees everything and leaves `placed` empty. */

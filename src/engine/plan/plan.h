@@ -124,7 +124,7 @@ struct plan_settings {
 
 /* Builds a plan, which borrows graph and driver; plan_free releases it. Returns NULL with an error
  * if nothing can compute a node (with strict_device: if the device cannot), the ranks cannot share
- * the batch evenly, sizes overflow, memory is out, or the limit cannot be met even with
+ * the batch evenly, sizes overflow, out of memory, or the limit cannot be met even with
  * recomputation. */
 struct plan *plan_build(const struct graph *graph, const struct device_driver *driver,
                         const struct plan_settings *settings, struct error *error);

@@ -216,7 +216,7 @@ static void make_cuts(struct chooser *chooser, uint64_t length)
 
 /* --- filling --- */
 
-/* Sets keep[] to the cuts and the first `more` candidates by cost. */
+/* Sets keep[] to the cuts and the `more` candidates that cost most to recompute per byte. */
 static void fill(const struct chooser *chooser, size_t more, bool *keep)
 {
     memcpy(keep, chooser->cuts, chooser->nodes * sizeof *keep);

@@ -16,7 +16,7 @@ struct recompute_search {
 
 /* Sets keep[] (by node) to the values that stay in memory. Chooses the least recomputation that
  * fits the limit or, if none fits, the least memory. The result depends on the plan and the limit
- * only. Returns false with an error when memory is out. */
+ * only. Returns false with an error if out of memory. */
 bool recompute_choose(const struct recompute_search *search, bool *keep, struct error *error);
 
 #endif

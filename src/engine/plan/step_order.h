@@ -15,7 +15,7 @@ struct step_order {
 };
 
 /* Allocates `order` and plan->order; step_order_free releases the former. Returns false with an
- * error when memory is out. */
+ * error if out of memory. */
 bool step_order_create(struct step_order *order, struct plan *plan, struct error *error);
 
 /* Frees what step_order_create allocated, but not plan->order. */

@@ -6,7 +6,7 @@
 
 /* Writes plan->steps: one for each node that the output or a loss needs, with its kernel. The array
  * has room for all nodes. Returns false with an error if the network cannot be trained, the device
- * lacks an operator, a node is too large or memory is out. */
+ * lacks an operator, a node is too large or out of memory. */
 bool steps_build(struct plan *plan, const struct plan_settings *settings, struct error *error);
 
 /* Returns the bytes of the largest workspace that a step's kernel needs, rounded up. */

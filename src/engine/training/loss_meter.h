@@ -36,7 +36,7 @@ struct loss_meter {
 };
 
 /* Creates an empty meter with a window of `average_loss` losses (0 counts as 1); loss_meter_free
- * releases it. Returns false with an error when memory is out. */
+ * releases it. Returns false with an error if out of memory. */
 bool loss_meter_create(struct loss_meter *meter, size_t average_loss, struct error *error);
 
 /* Frees the window and leaves the meter zeroed. */

@@ -214,7 +214,7 @@ static bool describe_array(struct json *header, const struct safetensors_array *
 }
 
 /* Returns the header's text, padded with spaces to a multiple of 8 bytes, and its length in
- * *length. Returns NULL with an error when memory is out. */
+ * *length. Returns NULL with an error if out of memory. */
 static char *build_header(const struct safetensors_array *arrays, size_t count,
                           const char *const *metadata, size_t *length, struct error *error)
 {
@@ -293,7 +293,7 @@ static const char **with_checksum(const char *const *metadata, struct error *err
     return all;
 }
 
-/* Returns the header with its checksum; NULL with an error when memory is out. */
+/* Returns the header with its checksum; NULL with an error if out of memory. */
 static char *build_checked_header(const struct safetensors_array *arrays, size_t count,
                                   const char *const *metadata, size_t *length, struct error *error)
 {

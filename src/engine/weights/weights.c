@@ -1,6 +1,7 @@
 /* Initial values are drawn in blocks of fixed size, each from its position in the random stream of
- * its parameter, so they depend on the seed only and not on the number of threads. Files hold the
- * host's values; the copy of a device is fetched before and marked as outdated after. */
+ * its parameter, so they depend on the seed only and not on the number of threads. Files are
+ * written from and read into host memory: saving first copies the weights from the device, and
+ * loading marks the device's copy as outdated. */
 #include "engine/weights/weights.h"
 
 #include "base/language.h"

@@ -27,15 +27,15 @@ struct weights {
     struct device_buffer *buffer; /* the copy in the device's memory, or NULL */
 };
 
-/* Allocates the values, all zero; weights_free releases them. Returns false with an error when
- * memory is out. */
+/* Allocates the values, all zero; weights_free releases them. Returns false with an error if
+ * out of memory. */
 bool weights_create(struct weights *weights, const struct graph *graph, struct error *error);
 
 /* Frees the values and the device's copy. Call it before that device is closed. */
 void weights_free(struct weights *weights);
 
 /* Returns where the device's kernels find the values. Creates a copy if the device has separate
- * memory. Returns NULL with an error if memory is out or another such device has a copy. */
+ * memory. Returns NULL with an error if out of memory or another such device has a copy. */
 float *weights_on_device(struct weights *weights, struct device *device, struct error *error);
 
 /* Updates `values` from the device's copy. Returns false with an error if the device failed. */

@@ -37,7 +37,7 @@ struct run_check {
 bool run_check_list(char ***names, size_t *count, struct error *error);
 
 /* Checks the run in `directory` and fills *check; free it with run_check_free. `home`: the folder
- * is in the folder of all runs, so its name should be the run's ID. Returns false if memory is out.
+ * is in the folder of all runs, so its name should be the run's ID. Returns false if out of memory.
  */
 bool run_check(const char *directory, bool home, struct run_check *check, struct error *error);
 

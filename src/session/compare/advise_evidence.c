@@ -180,7 +180,8 @@ static enum advise_reply is_within_limit(struct advise_inquiry *inquiry, size_t 
     return within ? ADVISE_YES : ADVISE_NO;
 }
 
-/* Returns true if this row and the plain one have comparable times on the device; else adds a gap.
+/* Returns true if this row and the network without a technique have comparable times on the device;
+ * if not, adds the missing measurement.
  */
 static bool have_times(struct advise_inquiry *inquiry, size_t row)
 {

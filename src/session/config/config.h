@@ -110,7 +110,7 @@ uint64_t config_memory_limit(const struct run_config *config);
 bool config_check(const struct run_config *config, struct error *error);
 
 /* Add the fields to `object`: all of them, or only those that config_set has set. Return false if
- * memory is out. */
+ * out of memory. */
 bool config_to_json(const struct run_config *config, struct json *object);
 bool config_known_to_json(const struct run_config *config, struct json *object);
 

@@ -1,4 +1,5 @@
-/* presets.h: the protocols of the studies, as values of fields. Internal to session/. */
+/* presets.h: the hyperparameters of the published studies, as values of configuration fields.
+ * Internal to session/. */
 #ifndef TINCA_SESSION_CONFIG_PRESETS_H
 #define TINCA_SESSION_CONFIG_PRESETS_H
 
@@ -7,7 +8,7 @@
 /* Returns false with an error if there is no such preset. */
 bool presets_check(const char *name, struct error *error);
 
-/* Fills the values of config->preset into the fields that config_set has not set. */
+/* Sets every field that config_set has not set to the value of config->preset. */
 void presets_fill(struct run_config *config);
 
 /* Sets a field like config_set, but does not mark it as given and updates no other field. Defined

@@ -22,7 +22,7 @@ struct checksum_stamp {
 /* Fills *stamp from the file at `path`. Returns false if there is none. */
 bool checksum_stamp_read(struct checksum_stamp *stamp, const char *path);
 
-/* Returns the cache for the pictures below the folder `root`; NULL if there is not enough memory.
+/* Returns the cache for the pictures below the folder `root`; NULL if out of memory.
  */
 struct checksum_cache *checksum_cache_open(const char *root);
 

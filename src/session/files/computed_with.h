@@ -25,7 +25,7 @@ struct computed_with {
 /* Fills *here with the values of this process. */
 void computed_with_here(struct computed_with *here, const char *device);
 
-/* Adds the values of this process to an event of the journal. Returns false if there is not enough
+/* Adds the values of this process to an event of the journal. Returns false if out of
  * memory. */
 bool computed_with_add(struct json *event, const char *device);
 

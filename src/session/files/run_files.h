@@ -11,7 +11,7 @@
 bool run_files_write_config(const char *directory, const struct run_config *config,
                             const struct run_facts *facts, struct error *error);
 
-/* Returns the event "start", which describes what was prepared; NULL if there is not enough memory.
+/* Returns the event "start", which describes what was prepared; NULL if out of memory.
  */
 struct json *run_files_start_event(const struct run_facts *facts,
                                    const struct run_snapshot *snapshot);

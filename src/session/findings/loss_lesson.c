@@ -62,7 +62,8 @@ static void walk_one(struct loss_walk *walk)
     walk->done++;
 }
 
-/* Returns the mean of the window that ends with the walk's last point, summed in double precision.
+/* Returns the mean of the window that ends with the last point that was visited, summed in double
+ * precision.
  */
 static double exact_mean(const struct loss_walk *walk)
 {

@@ -81,7 +81,7 @@ size_t loss_lesson_lines(const struct loss_lesson *lesson,
 /* Writes the conclusion in sentences. Returns `text`. */
 char *loss_lesson_conclude(const struct loss_lesson *lesson, char *text, size_t size);
 
-/* Adds the lesson to `object`. Returns false if memory is out. */
+/* Adds the lesson to `object`. Returns false if out of memory. */
 bool loss_lesson_to_json(const struct loss_lesson *lesson, struct json *object);
 
 /* Returns whether Caffe's mean is negative or more than half of it is residue. */

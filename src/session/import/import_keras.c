@@ -101,7 +101,8 @@ static double read_unit(const char *text, const char *word)
     return NAN;
 }
 
-/* Reads the pairs " - KEY: VALUE". The accuracies of the validation are named after their metrics.
+/* Reads the pairs " - KEY: VALUE". Reads validation accuracies, which Keras names after their
+ * metrics: val_*top* is top-5, another val_*acc* top-1.
  */
 static void read_metrics(struct keras_epoch *epoch, const char *text)
 {

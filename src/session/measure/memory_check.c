@@ -6,7 +6,7 @@
  * plan and execution. Each term is computed from the sizes that will be allocated;
  * tests/cli/forecast_test.sh compares the sum with the measured peak.
  *
- * Validation uses smaller batches if memory is short. So whether a run fits is decided with its
+ * Validation uses smaller batches if out of memory. So whether a run fits is decided with its
  * smallest batch, and the reported size is that of the batch that it will use. */
 #include "session/measure/memory_check.h"
 

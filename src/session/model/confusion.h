@@ -17,7 +17,7 @@ struct confusion {
     size_t right;
 };
 
-/* Creates an empty matrix. Returns false with an error if there is not enough memory. */
+/* Creates an empty matrix. Returns false with an error if out of memory. */
 bool confusion_create(struct confusion *confusion, size_t classes, struct error *error);
 void confusion_free(struct confusion *confusion); /* leaves it {0} */
 

@@ -15,7 +15,7 @@
 
 /* --- writing --- */
 
-/* Returns the names of the classes as a JSON list; NULL if there is not enough memory. */
+/* Returns the names of the classes as a JSON list; NULL if out of memory. */
 static char *print_class_names(const struct model_facts *facts, struct error *error)
 {
     struct json *list = json_new_array();

@@ -185,8 +185,8 @@ static size_t next_multiple(size_t side, size_t of)
     return (side + of - 1) / of * of;
 }
 
-/* Returns the picture normalised as data sets are, which the caller frees; NULL if there is not
- * enough memory. */
+/* Returns the picture normalised as data sets are, which the caller frees; NULL if out of
+ * memory. */
 static float *make_values(const struct model *model, const struct image *padded,
                           struct error *error)
 {

@@ -75,7 +75,7 @@ static bool read_block(const struct fingerprint *fingerprint, struct block *bloc
     return true;
 }
 
-/* Is called for each file in turn; returns false if there is not enough memory. */
+/* Is called for each file in turn; returns false if out of memory. */
 typedef bool take_file(void *context, const char *name, size_t label,
                        const struct file_checksum *checksum);
 

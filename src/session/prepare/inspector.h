@@ -28,7 +28,7 @@ static inline bool inspector_is_on(const struct inspector *inspector)
     return inspector->made != NULL;
 }
 
-/* Begins an inspection, unless one is on. Returns false with an error if there is not enough
+/* Begins an inspection, unless one is on. Returns false with an error if out of
  * memory. */
 bool inspector_begin(struct inspector *inspector, struct preparation *prepared, uint64_t iteration,
                      struct error *error);
@@ -41,8 +41,8 @@ uint64_t inspector_after(struct inspector *inspector, struct preparation *prepar
 /* Returns whether enough was measured; set `last` if no iteration will follow. */
 bool inspector_is_complete(const struct inspector *inspector, bool last);
 
-/* Ends an inspection and returns its result, which the caller frees; NULL with an error if there is
- * not enough memory. */
+/* Ends an inspection and returns its result, which the caller frees; NULL with an error if out of
+ * memory. */
 struct inspection *inspector_end(struct inspector *inspector, struct preparation *prepared,
                                  struct error *error);
 

@@ -9,7 +9,7 @@
 
 /* Adds to *differences how the set `now` differs from `then` (SET of data_fingerprint.h): "picture
  * cats/3.png is missing", "images: 1024 then, 1000 now". The path of the set is not compared.
- * Returns false with an error if there is not enough memory. */
+ * Returns false with an error if out of memory. */
 bool data_difference(const struct json *then, const struct json *now,
                      struct differences *differences, struct error *error);
 

@@ -53,7 +53,7 @@ struct run {
     bool over;
 };
 
-/* Returns a run without folder, worker or files; NULL with an error if there is not enough memory.
+/* Returns a run without folder, worker or files; NULL with an error if out of memory.
  */
 struct run *run_state_create(const struct run_config *config, struct error *error);
 

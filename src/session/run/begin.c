@@ -1,5 +1,5 @@
-/* The first start of a run: the facts about it that are known once everything is prepared, and the
- * journal's start event. */
+/* Starts a new run: collects its facts (parameters, FLOPs, memory forecast) once network, data and
+ * device are ready, and writes the journal's start event. */
 #include "session/run/begin.h"
 
 #include "session/config/settings.h"

@@ -92,7 +92,7 @@ double inspection_gflops(const struct inspection_layer *layer);
 
 /* --- inspection_json.c --- */
 
-/* Returns the inspection as JSON; NULL if there is not enough memory. */
+/* Returns the inspection as JSON; NULL if out of memory. */
 struct json *inspection_to_json(const struct inspection *inspection);
 struct inspection *inspection_from_json(const struct json_document *document, struct error *error);
 

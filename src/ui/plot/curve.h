@@ -32,7 +32,8 @@ struct curve {
 /* The mark at the foot of a logarithmic plot for values at or below zero. */
 enum { CURVE_NONPOSITIVE = 'v' };
 
-/* Empties the curve (which starts as {0}) and gives it `width` columns. Fails without memory. */
+/* Empties the curve (which starts as {0}) and gives it `width` columns. Returns false with an error
+ * if out of memory. */
 bool curve_reset(struct curve *curve, size_t width, struct error *error);
 
 /* Frees the columns and leaves `*curve` {0}. */

@@ -42,7 +42,7 @@ struct curves { /* starts as {0} */
  * that it grows in steps. */
 struct axis curves_axis(const struct series *series, const struct curve_view *view);
 
-/* Adds the points that are new in `series`. Fails without memory. */
+/* Adds the points that are new in `series`. Returns false with an error if out of memory. */
 bool curves_update(struct curves *curves, const struct series *series,
                    const struct curve_view *view, struct error *error);
 

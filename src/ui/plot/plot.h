@@ -30,7 +30,8 @@ struct plot {
 /* The characters of a series in ASCII, where they alone distinguish it from others. */
 enum plot_style { PLOT_DOTTED, PLOT_SOLID };
 
-/* Empties the plot (which starts as {0}) and sets its size. Fails without memory. */
+/* Empties the plot (which starts as {0}) and sets its size. Returns false with an error if out of
+ * memory. */
 bool plot_reset(struct plot *plot, size_t rows, size_t columns, enum graph_symbols symbols,
                 struct error *error);
 

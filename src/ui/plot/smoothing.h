@@ -23,7 +23,7 @@ struct smoothing { /* starts as {0} */
     size_t capacity;
 };
 
-/* Includes the points up to `count`. Fails without memory. */
+/* Includes the points up to `count`. Returns false with an error if out of memory. */
 bool smoothing_extend(struct smoothing *smoothing, const struct series *series, size_t count,
                       struct error *error);
 

@@ -17,12 +17,12 @@ struct run_entry {
     struct run_options options;
     struct run *run;          /* NULL: waiting, refused, or saved and its curves are not read */
     bool refused;             /* it could not be started, or (saved) not be read; see `error` */
-    bool deletion_candidate;  /* the open question is whether to delete it */
+    bool deletion_candidate;  /* a dialog asks whether to delete this run */
     bool marked;              /* for a comparison, an export or deletion */
     char name[RUN_NAME_SIZE]; /* given by the user; "": none, or not read yet */
     bool pause_asked;         /* the user paused it; the snapshot shows that later */
     struct error error;
-    struct run_snapshot snapshot; /* as of the last step */
+    struct run_snapshot snapshot; /* as of the last run_list_step */
     char resumed_directory[512];  /* the directory of the run that it continues; "": a new run */
     bool models[RUN_SAVED_KINDS]; /* which models are on disk, as last read (run_reader.h) */
     char imported[16]; /* the framework whose log it was imported from; "": none, or not read */
@@ -44,12 +44,13 @@ struct run_list { /* starts as {0} */
 
 /* --- the runs of this session --- */
 
-/* Adds a run at the end; `options` NULL: the defaults. It starts at the next step at which no other
- * run is active. Fails without memory. */
+/* Adds a run at the end; `options` NULL: the defaults. It starts by run_list_step once no other run
+ * is active. Returns false with an error if out of memory. */
 bool run_list_add(struct run_list *list, const struct run_config *config,
                   const struct run_options *options, struct error *error);
 
-/* Adds a run that continues the run in `directory` (session/run/resume.h). Fails without memory. */
+/* Adds a run that continues the run in `directory` (session/run/resume.h). Returns false with an
+ * error if out of memory. */
 bool run_list_resume(struct run_list *list, const struct run_config *config, const char *directory,
                      struct error *error);
 
@@ -96,11 +97,12 @@ const char *run_entry_directory(const struct run_entry *entry);
 
 /* Adds the runs `ids` (sorted) of the folder `home`, without those that are in the list already or
  * belong to this session. Reads nothing of them. Marks runs that had not ended when they were last
- * read as outdated. Fails without memory. */
+ * read as outdated. Returns false with an error if out of memory. */
 bool run_list_add_saved_ids(struct run_list *saved, const struct run_list *session,
                             const char *home, char *const *ids, size_t count, struct error *error);
 
-/* Adds the run in `directory`. Fails without memory or if the path is too long. */
+/* Adds the run in `directory`. Returns false with an error if out of memory or if the path is too
+ * long. */
 bool run_list_add_saved(struct run_list *saved, const char *directory, struct error *error);
 
 /* Copies into a saved run what a reader has read. If the reader has read the curves, the entry

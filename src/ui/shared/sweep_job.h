@@ -32,8 +32,8 @@ struct sweep_job {                  /* starts as {0} */
 /* Frees the sweep. Its runs belong to the list and are not stopped. */
 void sweep_job_free(struct sweep_job *job);
 
-/* Makes the sweep of a grid, saves it and starts it. Fails if another sweep is on, without memory,
- * or if it cannot be saved. */
+/* Makes the sweep of a grid, saves it and starts it. Fails if another sweep is on, if out of
+ * memory, or if it cannot be saved. */
 bool sweep_job_start(struct sweep_job *job, struct sweep_grid *grid, struct error *error);
 
 /* Opens a saved sweep without starting it. Fails if a sweep is on or the saved one cannot be read.

@@ -59,7 +59,8 @@ bool graphics_choose(const struct graphics_facts *facts, const char *name, enum 
                      struct error *error);
 
 /* Appends the bytes that show an RGB picture in the middle of `area` (at least 1x1 cells), as large
- * as fits but at most three times its size in pixels. Fails without memory. */
+ * as fits but at most three times its size in pixels. Returns false with an error if out of memory.
+ */
 bool graphics_append_picture(struct text *out, enum graphics graphics,
                              const struct graphics_facts *facts, const struct image *image,
                              struct rect area, struct error *error);
@@ -70,7 +71,7 @@ const char *graphics_erase_sequence(enum graphics graphics);
 
 /* --- the encoders, each in a file of its own --- */
 
-/* Appends half blocks, centred in `area`. Fails without memory. */
+/* Appends half blocks, centred in `area`. Returns false with an error if out of memory. */
 bool graphics_write_cells(struct text *out, const struct image *image, struct rect area,
                           bool truecolor, struct error *error);
 
@@ -79,7 +80,7 @@ bool graphics_write_cells(struct text *out, const struct image *image, struct re
 void graphics_write_kitty(struct text *out, const struct image *image, int columns, int rows);
 
 /* Appends the RGB picture as sixel, pixel by pixel, in at most 256 colours chosen for it
- * (palette.h). Fails without memory. */
+ * (palette.h). Returns false with an error if out of memory. */
 bool graphics_write_sixel(struct text *out, const struct image *image, struct error *error);
 
 /* --- sending --- */

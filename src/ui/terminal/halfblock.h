@@ -23,7 +23,8 @@ struct halfblocks {
 };
 
 /* Scales the picture to the largest size that keeps its shape within rows x columns cells (at least
- * 1x1); a cell counts as twice as high as wide. Grey pictures become RGB. Fails without memory. */
+ * 1x1); a cell counts as twice as high as wide. Grey pictures become RGB. Returns false with an
+ * error if out of memory. */
 bool halfblocks_make(struct halfblocks *blocks, const struct image *image, size_t rows,
                      size_t columns, struct error *error);
 

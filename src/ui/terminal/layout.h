@@ -20,7 +20,8 @@ bool rect_is_empty(struct rect rect);
 struct frame_layout {
     struct rect title;   /* the top line */
     struct rect body;    /* the part that the screen draws itself */
-    struct rect message; /* messages and errors: above the hints, on small terminals over them */
+    struct rect message; /* messages and errors: the line above the key hints; on small terminals it
+                            replaces them */
     struct rect hints;   /* the bottom line */
 };
 

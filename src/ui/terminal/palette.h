@@ -18,7 +18,7 @@ struct palette {
     uint8_t of_bin[PALETTE_BINS]; /* the index of the colour that replaces a bin of the picture */
 };
 
-/* Chooses the colours for an RGB picture. Fails without memory. */
+/* Chooses the colours for an RGB picture. Returns false with an error if out of memory. */
 bool palette_make(struct palette *palette, const struct image *image, struct error *error);
 
 /* Returns the bin of a pixel. */

@@ -1,9 +1,9 @@
 /* Device memory, copies, batches, events, captured graphs and time stamps.
  *
  * All kernels run on one stream. Batches are transferred on a second stream, so that the next batch
- * arrives while the present one is computed: from pinned memory into a buffer on the device, and from
- * there, on the first stream, to where the kernels read. There are two pinned and two device buffers,
- * used in turn; four events mark when they are free. */
+ * arrives while the present one is computed: from pinned memory into a buffer on the device, and
+ * from there, on the first stream, to where the kernels read. There are two pinned and two device
+ * buffers, used in turn; four events mark when they are free. */
 #include "engine/devices/cuda/context.h"
 
 #include <stdlib.h>
@@ -186,7 +186,8 @@ struct device_staging *cuda_staging_create(struct cuda_context *context, size_t 
     return NULL;
 }
 
-/* Returns the offset of part i in a buffer: a multiple of 64 bytes, like that of the plan's arrays. */
+/* Returns the offset of part i in a buffer: a multiple of 64 bytes, like that of the plan's arrays.
+ */
 static size_t place_of(const struct batch_part parts[BATCH_PARTS], unsigned i)
 {
     size_t at = 0;
@@ -314,7 +315,8 @@ static struct device_recording *make_recording(cudaGraph_t graph)
     return NULL;
 }
 
-/* Ends the capture. If it failed, nothing was computed, and its failure is removed from the context. */
+/* Ends the capture. If it failed, nothing was computed, and its failure is removed from the
+ * context. */
 static struct device_recording *record_end(struct device *device)
 {
     struct cuda_context *context = context_of(device);

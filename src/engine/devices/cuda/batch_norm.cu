@@ -9,7 +9,8 @@
  * the cache, and parts are combined by Chan, Golub & LeVeque (1979), so that nothing cancels.
  *
  * A fused add and relu are applied when values are written, and in the backward pass when gradients
- * are read. The bits are those of separate kernels, for one pass over memory instead of three.
+ * are read. The result has the bits of separate kernels, with one pass over memory instead of
+ * three.
  *
  * If several GPUs share a batch, the parts of all GPUs are gathered between the two launches, in
  * the order of the ranks: every GPU has the statistics and sums of the whole batch.
@@ -186,16 +187,19 @@ static __global__ void scale(const float *x, float *y, const float *weight, cons
 
 /* --- backward --- */
 
-/* The gradient of the normalised values: the output's gradient masked by the fused ReLU. The mask is known from the ReLU's output y or, without a fused add, recomputed from the
- * input. */
+/* The gradient of batch norm's output (after weight and bias): the incoming gradient g, masked by
+ * the fused ReLU. The mask comes from the ReLU's output y or, without a fused add, from y
+ * recomputed from the input. */
 struct gradient {
     const float *g;
-    const float *y;             /* output of the fused ReLU if there is a fused add; else NULL */
-    const float *weight, *bias; /* to recompute y if there is a fused ReLU without an add; else NULL */
+    const float *y; /* output of the fused ReLU if there is a fused add; else NULL */
+    const float *weight,
+        *bias; /* to recompute y if there is a fused ReLU without an add; else NULL */
 };
 
-static __device__ __forceinline__ float gradient_at(const struct gradient *gradient, uint32_t at, float x,
-                                                    uint32_t channel, float mean, float invstd)
+static __device__ __forceinline__ float gradient_at(const struct gradient *gradient, uint32_t at,
+                                                    float x, uint32_t channel, float mean,
+                                                    float invstd)
 {
     float y = 1;
     if (gradient->y)
@@ -409,7 +413,8 @@ template <class Part> static const Part *gather_parts(const struct kernel_call *
     const size_t count = norm.channels.value * norm.parts.value;
     if (cuda_rank_count(context_of(call)) == 1)
         return own;
-    cuda_all_gather(context_of(call), "batch_norm of all GPUs", own + count, own, count * sizeof *own);
+    cuda_all_gather(context_of(call), "batch_norm of all GPUs", own + count, own,
+                    count * sizeof *own);
     return own + count;
 }
 

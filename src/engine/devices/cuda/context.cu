@@ -1,4 +1,5 @@
-/* Failures of an open device: which kind of failure a status is, and the record of the first one. */
+/* Failures of an open device: which kind of failure a status is, and the record of the first one.
+ */
 #include "engine/devices/cuda/context.h"
 
 #include <pthread.h>
@@ -37,8 +38,8 @@ enum cuda_trouble cuda_trouble_of(cudaError_t status)
     }
 }
 
-/* Returns whether a failure can be ignored: a capture that fails is discarded, and the caller handles a lack
- * of memory. */
+/* Returns whether a failure can be ignored: a capture that fails is discarded, and the caller
+ * handles a lack of memory. */
 void cuda_note_words(struct cuda_context *context, enum cuda_trouble trouble, const char *what,
                      const char *why)
 {

@@ -1,12 +1,13 @@
-/* conv_tile.h: a block's tile of a matrix product. Only the convolution kernels use it.
+/* conv_tile.h: the tile of a matrix product that a block computes. Only the convolution kernels use
+ * it.
  *
- * A block computes ROWS x COLUMNS of the product, from TERMS terms at a time in shared memory. The
- * kernels that use a tile fill the memory; one of two types multiplies:
+ * A block computes ROWS x COLUMNS of the product and stages K indices of the sum at a time in
+ * shared memory. The kernels that use a tile fill the memory; one of two classes multiplies and
+ * adds:
  *
- *   plain_products    in float32: a thread has SIDE x SIDE of the tile, in squares of four so that
- *                     it reads shared memory 16 bytes at a time
- *   tensor_products   on the tensor cores, from values rounded to `E` and added in float32: a warp
- *                     has 16 x 16 of the tile at a time
+ *   plain_products    in float32: a thread accumulates SIDE x SIDE of the tile, in squares of four
+ * so that it reads shared memory 16 bytes at a time tensor_products   on the tensor cores, from
+ * values rounded to `E` and added in float32: a warp computes 16 x 16 of the tile at a time
  *
  * Both have the same members: the shared memory, a thread's sums, and the functions that begin, add
  * to and store the sums.
@@ -20,25 +21,27 @@
 #include <cuda_fp16.h>
 #include <mma.h>
 
-template <int ROWS_, int COLUMNS_, int TERMS_, int SIDE_> struct tile {
+template <int ROWS_, int COLUMNS_, int K_, int SIDE_> struct tile {
     enum {
         ROWS = ROWS_,
         COLUMNS = COLUMNS_,
-        TERMS = TERMS_,
+        K = K_,
         SIDE = SIDE_,
         THREADS = ROWS * COLUMNS / (SIDE * SIDE),
-        OF_A_TERM = THREADS / TERMS, /* threads that load values of the same term */
-        WEIGHTS = ROWS / OF_A_TERM,  /* values of the left side that a thread loads in each step */
-        VALUES = COLUMNS / OF_A_TERM,
+        THREADS_PER_K = THREADS / K, /* threads that load values of the same k */
+        WEIGHTS =
+            ROWS / THREADS_PER_K, /* values of the left side that a thread loads in each step */
+        VALUES = COLUMNS / THREADS_PER_K,
     };
-    static_assert(ROWS % OF_A_TERM == 0 && COLUMNS % OF_A_TERM == 0, "a thread brings all or none");
+    static_assert(ROWS % THREADS_PER_K == 0 && COLUMNS % THREADS_PER_K == 0,
+                  "every thread loads the same number of values");
 };
 
 /* Shared memory, with two buffers for each side: one is multiplied while the other is filled. PAD
  * puts successive terms into different banks. */
 template <class T, class E, int PAD> struct tile_memory {
-    E left[2][T::TERMS][T::ROWS + PAD];
-    E right[2][T::TERMS][T::COLUMNS + PAD];
+    E left[2][T::K][T::ROWS + PAD];
+    E right[2][T::K][T::COLUMNS + PAD];
 };
 
 /* --- in float32 --- */
@@ -81,12 +84,12 @@ template <class T_> struct plain_products {
         }
     }
 
-    /* Adds left * right to the sums, over the TERMS in `buffer`. */
+    /* Adds left * right to the sums, over the K in `buffer`. */
     static __device__ __forceinline__ void add(struct sums *sums, const struct memory *memory,
                                                int buffer)
     {
 #pragma unroll
-        for (int t = 0; t < T::TERMS; t++) {
+        for (int t = 0; t < T::K; t++) {
             float a[T::SIDE], b[T::SIDE];
             take<T::ROWS>(memory->left[buffer][t], (int)threadIdx.x / ACROSS, a);
             take<T::COLUMNS>(memory->right[buffer][t], (int)threadIdx.x % ACROSS, b);
@@ -121,7 +124,7 @@ template <class E> struct tensor_type;
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 template <> struct tensor_type<float> {
     typedef nvcuda::wmma::precision::tf32 type;
-    enum { TERMS = 8 };
+    enum { K = 8 };
     static __device__ __forceinline__ float convert(float value)
     {
         return nvcuda::wmma::__float_to_tf32(value);
@@ -129,7 +132,7 @@ template <> struct tensor_type<float> {
 };
 template <> struct tensor_type<__nv_bfloat16> {
     typedef __nv_bfloat16 type;
-    enum { TERMS = 16 };
+    enum { K = 16 };
     static __device__ __forceinline__ __nv_bfloat16 convert(float value)
     {
         return __float2bfloat16(value);
@@ -137,7 +140,7 @@ template <> struct tensor_type<__nv_bfloat16> {
 };
 template <> struct tensor_type<__half> {
     typedef __half type;
-    enum { TERMS = 16 };
+    enum { K = 16 };
     static __device__ __forceinline__ __half convert(float value)
     {
         return __float2half(value);
@@ -156,7 +159,7 @@ template <class T_, class E> struct tensor_products {
         alignas(32) float results[WARPS][SQUARE * SQUARE];
     };
     struct sums {
-        nvcuda::wmma::fragment<nvcuda::wmma::accumulator, SQUARE, SQUARE, type::TERMS, float>
+        nvcuda::wmma::fragment<nvcuda::wmma::accumulator, SQUARE, SQUARE, type::K, float>
             of[SQUARES_DOWN][SQUARES_ACROSS];
     };
 
@@ -187,11 +190,11 @@ template <class T_, class E> struct tensor_products {
                                                int buffer)
     {
         using namespace nvcuda::wmma;
-        fragment<matrix_a, SQUARE, SQUARE, type::TERMS, typename type::type, col_major> left;
-        fragment<matrix_b, SQUARE, SQUARE, type::TERMS, typename type::type, row_major>
+        fragment<matrix_a, SQUARE, SQUARE, type::K, typename type::type, col_major> left;
+        fragment<matrix_b, SQUARE, SQUARE, type::K, typename type::type, row_major>
             right[SQUARES_ACROSS];
 #pragma unroll
-        for (int t = 0; t < T::TERMS; t += type::TERMS) {
+        for (int t = 0; t < T::K; t += type::K) {
 #pragma unroll
             for (int j = 0; j < SQUARES_ACROSS; j++)
                 load_matrix_sync(right[j], &memory->right[buffer][t][first_column() + SQUARE * j],

@@ -123,7 +123,7 @@ static __device__ __forceinline__ void store(const struct walk *w, const struct 
 
 /* --- tiled --- */
 
-/* The values of tile T that a thread loads: the weights of one term for several rows, and the
+/* The values of tile T that a thread loads: the weights of one k index for several rows, and the
  * source values of another term for several columns. */
 template <class T> struct walk_load {
     int weight_term, weight_row, value_term, value_column;
@@ -137,13 +137,13 @@ static __device__ __forceinline__ void load_begin(struct walk_load<T> *load, con
                                                   uint32_t first_column)
 {
     const int thread = (int)threadIdx.x;
-    load->weight_term = thread % T::TERMS;
-    load->weight_row = thread / T::TERMS;
-    load->value_term = thread / T::OF_A_TERM;
-    load->value_column = thread % T::OF_A_TERM;
+    load->weight_term = thread % T::K;
+    load->weight_row = thread / T::K;
+    load->value_term = thread / T::THREADS_PER_K;
+    load->value_column = thread % T::THREADS_PER_K;
 #pragma unroll
     for (int v = 0; v < T::VALUES; v++) {
-        const uint32_t column = first_column + load->value_column + v * T::OF_A_TERM;
+        const uint32_t column = first_column + load->value_column + v * T::THREADS_PER_K;
         load->columns[v] =
             walk_column_of(w, block, column < block->columns ? column : first_column);
     }
@@ -160,7 +160,7 @@ bring_weights(struct walk_load<T> *load, const struct walk *w, const struct walk
     const float *at = weight + (size_t)block->group * w->by_group + term.weight;
 #pragma unroll
     for (int k = 0; k < T::WEIGHTS; k++) {
-        const uint32_t row = first_row + load->weight_row + k * T::OF_A_TERM;
+        const uint32_t row = first_row + load->weight_row + k * T::THREADS_PER_K;
         load->weights[k] = inside && row < w->rows ? __ldg(&at[row * w->by_row]) : 0.0f;
     }
 }
@@ -191,11 +191,11 @@ static __device__ __forceinline__ void store_to_shared(const struct walk_load<ty
     typedef typename A::T T;
 #pragma unroll
     for (int k = 0; k < T::WEIGHTS; k++)
-        memory->left[buffer][load->weight_term][load->weight_row + k * T::OF_A_TERM] =
+        memory->left[buffer][load->weight_term][load->weight_row + k * T::THREADS_PER_K] =
             A::convert(load->weights[k]);
 #pragma unroll
     for (int v = 0; v < T::VALUES; v++)
-        memory->right[buffer][load->value_term][load->value_column + v * T::OF_A_TERM] =
+        memory->right[buffer][load->value_term][load->value_column + v * T::THREADS_PER_K] =
             A::convert(load->values[v]);
 }
 
@@ -220,7 +220,7 @@ static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
     store_to_shared<A>(&load, &memory, 0);
     __syncthreads();
     int buffer = 0;
-    for (uint32_t next = T::TERMS; next < block.terms + T::TERMS; next += T::TERMS) {
+    for (uint32_t next = T::K; next < block.terms + T::K; next += T::K) {
         if (next < block.terms) {
             bring_weights<T>(&load, &w, &block, weight, first_row, next);
             bring_values<T, MOVED>(&load, &w, &block, source, next);

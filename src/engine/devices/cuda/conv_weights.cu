@@ -40,11 +40,11 @@ static __device__ __forceinline__ void
 load_begin(struct weights_load<T> *load, const struct walk *w, const struct walk_block *block,
            uint32_t first_term)
 {
-    load->position = (int)threadIdx.x % T::TERMS;
-    load->first = (int)threadIdx.x / T::TERMS;
+    load->position = (int)threadIdx.x % T::K;
+    load->first = (int)threadIdx.x / T::K;
 #pragma unroll
     for (int v = 0; v < T::VALUES; v++) {
-        const uint32_t term = first_term + load->first + v * T::OF_A_TERM;
+        const uint32_t term = first_term + load->first + v * T::THREADS_PER_K;
         load->terms[v] = walk_term_of(w, block, term < block->terms ? term : 0);
     }
 }
@@ -65,12 +65,12 @@ load_values(struct weights_load<T> *load, const struct walk *w, const struct wal
                                      (uint32_t)(w->down.source_size * w->across.source_size);
 #pragma unroll
     for (int k = 0; k < T::WEIGHTS; k++) {
-        const uint32_t row = first_row + load->first + k * T::OF_A_TERM;
+        const uint32_t row = first_row + load->first + k * T::THREADS_PER_K;
         load->rows[k] = inside && row < w->rows ? __ldg(&rows[row * area]) : 0.0f;
     }
 #pragma unroll
     for (int v = 0; v < T::VALUES; v++) {
-        const uint32_t term = first_term + load->first + v * T::OF_A_TERM;
+        const uint32_t term = first_term + load->first + v * T::THREADS_PER_K;
         const int at = walk_source<MOVED>(w, block, &column, &load->terms[v]);
         const bool there = inside && at >= 0 && term < block->terms;
         load->values[v] = there ? __ldg(&image[at]) : term == block->terms ? 1.0f : 0.0f;
@@ -85,11 +85,11 @@ store_to_shared(const struct weights_load<typename A::T> *load, typename A::memo
     typedef typename A::T T;
 #pragma unroll
     for (int k = 0; k < T::WEIGHTS; k++)
-        memory->left[buffer][load->position][load->first + k * T::OF_A_TERM] =
+        memory->left[buffer][load->position][load->first + k * T::THREADS_PER_K] =
             A::convert(load->rows[k]);
 #pragma unroll
     for (int v = 0; v < T::VALUES; v++)
-        memory->right[buffer][load->position][load->first + v * T::OF_A_TERM] =
+        memory->right[buffer][load->position][load->first + v * T::THREADS_PER_K] =
             A::convert(load->values[v]);
 }
 
@@ -125,7 +125,7 @@ static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
     store_to_shared<A>(&load, &memory, 0);
     __syncthreads();
     int buffer = 0;
-    for (uint32_t next = begin + T::TERMS; next < end + T::TERMS; next += T::TERMS) {
+    for (uint32_t next = begin + T::K; next < end + T::K; next += T::K) {
         if (next < end)
             load_values<T, MOVED>(&load, &w, &block, small, large, first_row, first_term, next,
                                   end);

@@ -1,12 +1,12 @@
 /* Process groups: several GPUs that share every batch, with collectives of NVIDIA's library NCCL.
  *
- * NCCL is loaded when the first group is made, so that the module can be loaded without it; only its
- * header is needed to compile. Each rank has a thread, which enqueues its collectives on its stream, where
- * they become part of its captured graph.
+ * NCCL is loaded when the first group is made, so that the module can be loaded without it; only
+ * its header is needed to compile. Each rank has a thread, which enqueues its collectives on its
+ * stream, where they become part of its captured graph.
  *
- * A collective waits for all ranks. If a rank fails, the others must not wait for it: it sets `failed`,
- * enqueues nothing more, and aborts its communicator. Every thread that waits for a GPU of a group polls
- * `failed` and does the same. */
+ * A collective waits for all ranks. If a rank fails, the others must not wait for it: it sets
+ * `failed`, enqueues nothing more, and aborts its communicator. Every thread that waits for a GPU
+ * of a group polls `failed` and does the same. */
 #include "config.h"
 
 #include "engine/devices/cuda/context.h"
@@ -29,7 +29,7 @@ enum { PATIENCE = 200, NAP_NANOSECONDS = 20000 };
 
 struct cuda_group {
     size_t count;
-    int failed;                             /* a rank has failed; read and written by all threads */
+    int failed; /* a rank has failed; read and written by all threads */
     ncclComm_t communicators[DEVICE_MAX_RANKS]; /* NULL: aborted */
     struct cuda_context *ranks[DEVICE_MAX_RANKS];
 };
@@ -199,12 +199,12 @@ void cuda_leave_group(struct device *device)
 /* --- collectives --- */
 
 void cuda_all_gather(struct cuda_context *context, const char *what, void *all, const void *own,
-                 size_t bytes)
+                     size_t bytes)
 {
     if (cuda_rank_count(context) > 1 && cuda_group_is_sound(context))
         note_nccl(context, what,
                   nccl.all_gather(own, all, bytes, ncclUint8,
-                              context->group->communicators[context->rank], context->stream));
+                                  context->group->communicators[context->rank], context->stream));
 }
 
 void cuda_all_reduce_mean(struct cuda_context *context, float *values, size_t count)

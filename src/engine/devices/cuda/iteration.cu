@@ -1,5 +1,5 @@
-/* What surrounds the kernels of an iteration: its values are written to the device, its loss is checked,
- * and the gradients of two networks that train together are added. */
+/* What surrounds the kernels of an iteration: its values are written to the device, its loss is
+ * checked, and the gradients of two networks that train together are added. */
 #include "engine/devices/cuda/context.h"
 
 #include <math.h>
@@ -13,8 +13,8 @@ static __global__ void write_moment(struct cuda_iteration *now, struct cuda_iter
     *now = moment;
 }
 
-/* Writes the values from a kernel's argument, which the launch copies, so that the host's memory may
- * change. */
+/* Writes the values from a kernel's argument, which the launch copies, so that the host's memory
+ * may change. */
 void cuda_set_iteration_values(struct device *device, const struct iteration_values *moment)
 {
     struct cuda_context *context = (struct cuda_context *)device->state;
@@ -35,8 +35,8 @@ void cuda_set_iteration_values(struct device *device, const struct iteration_val
 
 /* --- the loss --- */
 
-/* Checks the loss in one block. Its threads fetch values, and the first thread adds them in the order of
- * the images, as the host does: a sum may overflow in one order and not in another. */
+/* Checks the loss in one block. Its threads fetch values, and the first thread adds them in the
+ * order of the images, as the host does: a sum may overflow in one order and not in another. */
 static __global__ void judge_losses(struct device_losses losses, struct cuda_iteration *now)
 {
     __shared__ float fetched[THREADS];

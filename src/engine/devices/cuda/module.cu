@@ -203,7 +203,7 @@ static void release_pinned(void *state, void *here)
 }
 
 static struct device_staging *stage_create(void *state, size_t bytes, bool ahead,
-                                         struct cuda_report *report)
+                                           struct cuda_report *report)
 {
     struct cuda_context *context = (struct cuda_context *)state;
     struct device_staging *stage = cuda_staging_create(context, bytes, ahead);

@@ -1,4 +1,4 @@
-/* advisor_view.h: drawing of the screen Advisor: the form and the answers. */
+/* advisor_view.h: draws the screen Advisor: the form and the answers. */
 #ifndef TINCA_UI_SCREENS_ADVISOR_ADVISOR_VIEW_H
 #define TINCA_UI_SCREENS_ADVISOR_ADVISOR_VIEW_H
 

@@ -51,11 +51,11 @@ struct insight_row {
 
 /* Selection, scrolling and sort order of a table. Starts as {0}. */
 struct insight_table_view {
-    size_t selected, top;      /* positions in sorted order */
-    size_t sort;               /* column */
-    int turn;                  /* steps by which the next frame changes the sort column */
-    bool details;              /* shows the selected row's details where both do not fit */
-    int page;                  /* rows that the last frame showed */
+    size_t selected, top; /* positions in sorted order */
+    size_t sort;          /* column */
+    int turn;             /* steps by which the next frame changes the sort column */
+    bool details; /* shows the details of the selected row if table and details do not both fit */
+    int page;     /* rows that the last frame showed */
     struct insight_row *order; /* rows in sorted order */
     size_t capacity;           /* elements of `order` */
 };
