@@ -1,7 +1,6 @@
 /* Reads a command line with getopt_long. Its array of options is made of the configuration's
- * fields, then the command's rows, then --language, --help and --version. The value of an option is
- * FIRST_VALUE
- * + its index, which differs from every letter. */
+ * fields, then the command's rows, then --language, --help and --version. The value of
+ * an option is FIRST_VALUE plus its index, which differs from every letter. */
 #include "config.h"
 
 #include "cli/options.h"

@@ -13,9 +13,8 @@
 #include <stddef.h>
 
 /* output_print prints on standard output and output_note on standard error, as printf does. Each
- * string
- * (%s) is escaped (base/escape/visible.h), so that no name from a file can control the terminal.
- * Subcommands print with these functions only. */
+ * string (%s) is escaped (base/escape/visible.h), so that no name from a file can control the
+ * terminal. Subcommands print with these functions only. */
 typedef void output_printer(const char *format, ...) __attribute__((format(printf, 1, 2)));
 output_printer output_print, output_note;
 

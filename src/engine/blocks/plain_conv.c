@@ -6,7 +6,7 @@
  *            convolution in g groups and a channel shuffle
  *   shift    channel shift, pw i->o (s). If the padding is less than half of the kernel, the image
  *            must shrink by K - 1 - 2p: an average pooling of (K - 2p) x (K - 2p) before the pw
- * does that, and has the stride. A depthwise convolution becomes the shift (and that pooling)
+ *            does that, and has the stride. A depthwise convolution becomes the shift (and pooling)
  *            without pw, because networks of this kind have a 1x1 convolution behind it that mixes
  *            the channels (Wu et al. 2018)
  *

@@ -2,9 +2,9 @@
  * two nodes:
  *
  *   fused gather     a channel move is fused into the kernel after it, which then loads each
- * channel from where it was before the move (KERNEL_FUSES_CHANNEL_MOVES) fused epilogue   an add,
- * then a relu, is fused into the kernel before it, which then writes the sum or the activation
- * instead of its own result (KERNEL_FUSES_EPILOGUE)
+ *                    channel from its place before the move (KERNEL_FUSES_CHANNEL_MOVES)
+ *   fused epilogue   an add, then a relu, is fused into the kernel before it, which then writes
+ *                    the sum or the activation (KERNEL_FUSES_EPILOGUE)
  *
  * A fused move becomes a view of its input. A fused add or relu becomes a view of the step that
  * computes it: all of them share one value array and one gradient array. */

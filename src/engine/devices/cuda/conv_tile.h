@@ -6,8 +6,9 @@
  * adds:
  *
  *   plain_products    in float32: a thread accumulates SIDE x SIDE of the tile, in squares of four
- * so that it reads shared memory 16 bytes at a time tensor_products   on the tensor cores, from
- * values rounded to `E` and added in float32: a warp computes 16 x 16 of the tile at a time
+ *                     so that it reads shared memory 16 bytes at a time
+ *   tensor_products   on the tensor cores, from values rounded to `E` and added in float32: a warp
+ *                     computes 16 x 16 of the tile at a time
  *
  * Both have the same members: the shared memory, a thread's sums, and the functions that begin, add
  * to and store the sums.
