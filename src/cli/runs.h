@@ -6,7 +6,7 @@
 #include "session/record/run.h"
 
 /* Opens a run by its ID, the beginning of its ID, its name, or its folder. The caller frees it with
- * run_free. NULL with an error when it cannot be found or read. */
+ * run_free. Returns NULL with an error if it cannot be found or read. */
 struct run *runs_open(const char *id, struct error *error);
 
 #endif

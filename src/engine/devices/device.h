@@ -57,7 +57,8 @@ struct device_driver {
     void (*update)(struct device *device, const struct solver_update *update);
     /* Measures its limits, in about half a second. NULL: it cannot. */
     bool (*limits)(struct device *device, struct device_limits *limits, struct error *error);
-    /* Allocate and release device memory, aligned to MEMORY_ALIGNMENT. NULL with an error. */
+    /* Allocate and release device memory, aligned to MEMORY_ALIGNMENT. Returns NULL with an error.
+     */
     void *(*allocate)(struct device *device, size_t bytes, const char *what, struct error *error);
     void (*release)(struct device *device, void *memory);
     bool computes_on_host; /* kernels read host pointers: no copies are needed */

@@ -24,8 +24,8 @@ struct device_buffer {
 };
 
 /* Returns a buffer for host[0..count), which it borrows, with a new copy on a device that has
- * memory of its own. The host's copy counts as newer. NULL with an error if out of memory; `what`
- * names the array in it. */
+ * memory of its own. The host's copy counts as newer. Returns NULL with an error if out of memory;
+ * `what` names the array in it. */
 struct device_buffer *device_buffer_create(struct device *device, float *host, size_t count,
                                            const char *what, struct error *error);
 

@@ -15,7 +15,8 @@
 #include <stdint.h>
 
 /* Chooses the kernel of step->site: the device's, else the operator's reference kernel. Sets
- * kernel, falls_back and choice of the step. False with an error when neither supports the site. */
+ * kernel, falls_back and choice of the step. Returns false with an error if neither supports the
+ * site. */
 bool fallback_choose_kernel(const struct device_driver *driver, struct plan_step *step,
                             struct error *error);
 

@@ -1,5 +1,5 @@
-/* sweep.h: a grid of runs that is computed cell by cell, and can be continued after any
- * interruption.
+/* sweep.h: a grid of configurations, its cells, each of which is computed by a run. It can be
+ * continued after any interruption.
  *
  * $XDG_STATE_HOME/tinca/sweeps/NAME/ contains
  *   grid.json         the grid (sweep_grid.h), replaced when it is changed

@@ -4,8 +4,8 @@
  *   target[n, row, ty, tx] = sum over channels c and taps (jy, jx) of
  *       weight[row, c, jy, jx] * source[n, c, y(ty, jy), x(tx, jx)]
  *
- * The weights are a matrix of rows and terms (c, jy, jx); the source is a matrix of terms and
- * columns, which are the positions (ty, tx) in all images. Along an axis
+ * The weights are a matrix of rows and terms (c, jy, jx), the k index of a GEMM; the source is a
+ * matrix of terms and columns, which are the positions (ty, tx) in all images. Along an axis
  *
  *   source = t * source_step + source_first + j * source_tap
  *   target = t * target_step + target_first

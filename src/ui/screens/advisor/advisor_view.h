@@ -5,7 +5,8 @@
 #include "ui/screens/advisor/advisor_model.h"
 #include "ui/terminal/draw.h"
 
-/* Draws form and answers. Adjusts model->scroll so that the focused gap is visible. */
+/* Draws form and answers. Adjusts model->scroll so that the focused missing run or
+ * measurement is visible. */
 void advisor_draw(struct advisor_model *model, struct canvas *canvas, struct rect body);
 
 #endif
