@@ -21,7 +21,7 @@ struct trace {
     enum trace_value value;
     struct canvas_colour colour;
     double width; /* points */
-    size_t dash;  /* trace_dashes */
+    size_t dash;  /* index of the dash pattern; 0: solid */
     char label[256];
 };
 

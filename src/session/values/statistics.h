@@ -11,13 +11,14 @@ struct statistics {
     double ci95; /* half the width of the 95 % confidence interval of the mean (Student's t) */
 };
 
-/* Returns the statistics of `count` values: all NaN for none, sd and ci95 NaN for one. */
+/* Computes the statistics of `count` values: all NaN for none, sd and ci95 NaN for one. Returns
+ * false with an error if out of memory. */
 bool statistics_compute(const double *values, size_t count, struct statistics *statistics,
                         struct error *error);
 
 /* Writes sd or ci95, or "-" for NaN. Returns `text`. */
 char *statistics_spread(double spread, char *text, size_t size);
-/* statistics_text with a buffer of its block, for an argument of printf. */
+/* Calls statistics_spread with a buffer that lives to the end of the enclosing block. */
 #define STATISTICS_SPREAD(spread) statistics_spread(spread, (char[16]){0}, 16)
 
 #endif

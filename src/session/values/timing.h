@@ -5,7 +5,8 @@
 #include "session/values/series.h"
 #include "session/values/statistics.h"
 
-/* Returns statistics of ms/image over the stored points; all zero if there are none. */
+/* Computes statistics of ms/image over the stored points whose time is known; all NaN if there are
+ * none. Returns false with an error if out of memory. */
 bool timing_of_series(const struct series *series, struct statistics *statistics,
                       struct error *error);
 
