@@ -1,5 +1,5 @@
-/* The device `reference`: every operator's plain-C kernel, on the calling thread. What it computes
- * is what the other devices are compared with. */
+/* The device `reference` runs every operator's plain C kernel on the calling thread. Its results
+ * are those that all other devices are compared with. */
 #include "base/language.h"
 #include "base/threads/pool.h"
 #include "engine/devices/drivers.h"
