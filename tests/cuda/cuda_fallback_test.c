@@ -247,7 +247,7 @@ static void test_breakdown(void)
 
 int main(void)
 {
-    emulator_set_cards(2);
+    emulator_set_gpus(2);
     cuda_use_module(tinca_cuda_module());
     test_all(0);
     test_all(PLAN_LEAST_MEMORY);

@@ -366,7 +366,7 @@ static bool is_told(size_t n, int card, int status)
     snprintf(name, sizeof name, "cuda:%d", card);
     if (!lab_open(&lab, &odds, "cuda:0,1,2", &sgd))
         return false;
-    emulator_fail_card(card);
+    emulator_fail_gpu(card);
     emulator_fail_launch(n, status);
     for (size_t i = 0; i < 5 && device_check(lab.device, NULL); i++)
         lab_iterate(&lab, i, BATCH);
@@ -375,7 +375,7 @@ static bool is_told(size_t n, int card, int status)
                       strcmp(error.what, name) == 0 && !execution_fetch(lab.execution, NULL);
     lab_close(&lab);
     emulator_fail_launch(0, 0);
-    emulator_fail_card(-1);
+    emulator_fail_gpu(-1);
     return told && emulator_communicators() == 0;
 }
 
@@ -391,7 +391,7 @@ static void test_breakdowns(int card, int status)
 
 int main(void)
 {
-    emulator_set_cards(4);
+    emulator_set_gpus(4);
     cuda_use_module(tinca_cuda_module());
     test_refusals();
     test_library();

@@ -251,12 +251,12 @@ static void test_breakdown(const char *device, int card)
                                     "checkpoint-share=100", NULL};
     struct run *whole = begin("tiny.json", settings, device, NULL, NULL);
     const bool well = ends_well(whole);
-    emulator_fail_card(card);
+    emulator_fail_gpu(card);
     emulator_fail_launch(45, 214);
     struct run *run = begin("tiny.json", settings, device, NULL, NULL);
     const struct run_snapshot snapshot = finish(run);
     emulator_fail_launch(0, 0);
-    emulator_fail_card(-1);
+    emulator_fail_gpu(-1);
     tap_ok(well && snapshot.status == RUN_FAILED && strstr(snapshot.error.why, "lost") &&
                strstr(snapshot.error.advice, "resume"),
            "a lost GPU ends the run in iteration %llu: %s: %s",
@@ -396,7 +396,7 @@ static void test_fallback(const char *network, const char *const *settings, cons
 
 int main(void)
 {
-    emulator_set_cards(2);
+    emulator_set_gpus(2);
     cuda_use_module(lacking_module());
     if (!tap_ok(make_home(), "a state home"))
         return tap_done();

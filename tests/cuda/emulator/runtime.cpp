@@ -14,12 +14,12 @@ static size_t fail_allocation, fail_launch, free_memory = (size_t)1 << 33;
 static cudaError_t fail_with;
 static int cards = 1, fail_card = -1;
 
-extern "C" void emulator_set_cards(int count)
+extern "C" void emulator_set_gpus(int count)
 {
     cards = count;
 }
 
-int emulator_card(void)
+int emulator_gpu(void)
 {
     return card;
 }
@@ -29,7 +29,7 @@ static bool may_fail(void)
     return fail_card < 0 || fail_card == card;
 }
 
-extern "C" void emulator_fail_card(int number)
+extern "C" void emulator_fail_gpu(int number)
 {
     emulator_guard guard(emulator_lock);
     fail_card = number;
@@ -54,7 +54,7 @@ extern "C" void emulator_set_free(size_t bytes)
     free_memory = bytes;
 }
 
-cudaError_t emulator_broken_card(int number)
+cudaError_t emulator_broken_gpu(int number)
 {
     return broken[number];
 }
