@@ -11,7 +11,7 @@ const struct cuda_module *tinca_cuda_module(void);
 void emulator_set_order(uint64_t seed);
 void emulator_fail_allocation(size_t n);
 void emulator_fail_launch(size_t n, int error);
-void emulator_fail_gpu(int card);
+void emulator_fail_gpu(int gpu);
 void emulator_set_gpus(int count);
 void emulator_hide_nccl(bool hide);
 void emulator_fail_join(bool fail);

@@ -41,7 +41,7 @@ static void reference_update(struct device *device, const struct solver_update *
 
 const struct device_driver device_reference = {
     .name = "reference",
-    .description = N_("plain C loops on one thread: the readable truth"),
+    .description = N_("plain C loops on one thread, to test other devices"),
     .available = reference_available,
     .open = reference_open,
     .close = reference_close,

@@ -226,7 +226,7 @@ int emulator_gpu(void);
  * every call on a device fails, or cudaSuccess. */
 cudaError_t emulator_note(cudaError_t error);
 cudaError_t emulator_broken(void); /* the thread's current GPU */
-cudaError_t emulator_broken_gpu(int card);
+cudaError_t emulator_broken_gpu(int gpu);
 
 /* Does `work` now or later, or records it if the stream is being captured. */
 cudaError_t emulator_submit(cudaStream_t stream, std::function<void()> work);
@@ -249,7 +249,7 @@ extern "C" void emulator_set_order(uint64_t seed);
  * again. On one GPU only, if that is chosen (-1: any). */
 extern "C" void emulator_fail_allocation(size_t n);
 extern "C" void emulator_fail_launch(size_t n, int error);
-extern "C" void emulator_fail_gpu(int card);
+extern "C" void emulator_fail_gpu(int gpu);
 /* Sets the free memory that cudaMemGetInfo reports. */
 extern "C" void emulator_set_free(size_t bytes);
 /* Returns how many graphs were launched since the program began. */

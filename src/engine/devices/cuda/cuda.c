@@ -43,7 +43,8 @@ static const struct cuda_module *check_module(const struct cuda_module *module, 
                                               char *reason, size_t size)
 {
     if (!module)
-        return set_reason(reason, size, "%s offers nothing: build and install tinca again", path);
+        return set_reason(reason, size,
+                          "%s has no table of functions: build and install tinca again", path);
     if (module->abi != CUDA_MODULE_ABI)
         return set_reason(
             reason, size,
@@ -257,7 +258,7 @@ static struct device_staging *cuda_staging_create(struct device *device, size_t 
     struct device_staging *stage =
         cuda.module->staging_create(device->state, bytes, ahead, &report);
     if (!stage)
-        set_report_error(device, "the batches on their way", 2 * bytes, &report, error);
+        set_report_error(device, "the staging buffers of batches", 2 * bytes, &report, error);
     return stage;
 }
 
