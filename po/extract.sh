@@ -23,7 +23,7 @@ pass -j -kerror_set:4 -kerror_set_errno:3
 pass -j -klayer_fail:3 --flag=layer_fail:3:c-format -kfail_at:3,3t -kfail_at:4,4t -kwrong:4,4t \
     -krefuse:3,4t -krefuse_member:4 -kmemory_new:3 -kmemory_new_aligned:3 -kmemory_grow:5 \
     -kallocate:3,4t -knew_floats:3 -kexecution_take:3,4t -kallocate_pinned:3,4t -kdevice_buffer_create:4 -kbuilder_fail:3 \
-    -kword_report:2,5t
+    -kset_report_error:2,5t
 pass -j -kerror_set:5 --flag=error_set:5:c-format -kerror_set_errno:4
 
 # The networks' titles stand in their files; strings are written there as in C.

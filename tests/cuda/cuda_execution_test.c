@@ -251,7 +251,7 @@ static void test_delays(bool hurry)
 
 /* --- losses that are NaN or infinite --- */
 
-/* The last layer's bias: no later layer can turn a NaN into a number. */
+/* Returns the last layer's bias; no later layer can hide a NaN in it. */
 static float *last_bias(struct lab *lab)
 {
     const struct graph *graph = &lab->network->graph;
@@ -351,7 +351,7 @@ static void test_allocations(void)
 
 /* Computes three iterations on a GPU that fails at the n-th launch. Returns whether an error
  * reported it. */
-static bool is_told(size_t n, int status, enum error_kind kind, const char *word)
+static bool is_reported(size_t n, int status, enum error_kind kind, const char *word)
 {
     struct lab lab;
     struct error error = {0};
@@ -361,25 +361,26 @@ static bool is_told(size_t n, int status, enum error_kind kind, const char *word
     for (size_t i = 0; i < 3 && device_check(lab.device, NULL); i++)
         lab_iterate(&lab, i, BATCH);
     execution_wait(lab.execution);
-    const bool told = !device_check(lab.device, &error) && error.kind == kind &&
-                      strstr(error.why, word) && error.advice[0] &&
-                      !execution_fetch(lab.execution, NULL);
+    const bool reported = !device_check(lab.device, &error) && error.kind == kind &&
+                          strstr(error.why, word) && error.advice[0] &&
+                          !execution_fetch(lab.execution, NULL);
     lab_close(&lab);
     emulator_fail_launch(0, 0);
-    return told;
+    return reported;
 }
 
-/* n is beyond the number of launches: none fails. */
+/* Lets every fifth launch fail, each in a separate training, until n is beyond the number of
+ * launches and none fails. */
 static void test_breakdowns(int status, enum error_kind kind, const char *word)
 {
-    size_t told = 0, after = 0;
+    size_t reported = 0, after = 0;
     const size_t step = 5;
-    while (told < 100 && is_told(1 + told * step, status, kind, word))
-        told++;
+    while (reported < 100 && is_reported(1 + reported * step, status, kind, word))
+        reported++;
     for (size_t more = 1; more <= 3; more++)
-        after += is_told(1 + (told + more) * step, status, kind, word);
-    tap_ok(told >= 6 && told < 100 && after == 0,
-           "error %d: each of %zu failed launches was reported", status, told);
+        after += is_reported(1 + (reported + more) * step, status, kind, word);
+    tap_ok(reported >= 6 && reported < 100 && after == 0,
+           "error %d: each of %zu failed launches was reported", status, reported);
 }
 
 static void test_opening(void)

@@ -1,6 +1,6 @@
-/* Nodes that the device cuda, emulated, has no kernel for: the reference kernel computes them on
- * the host with the reference's bits; the plan says so and forecasts the bytes that are copied;
- * with strict_device the network is refused. */
+/* Tests nodes that the emulated device cuda has no kernel for: the reference kernel computes them
+ * on the host with the reference's bits; the plan reports them and forecasts the bytes that are
+ * copied; with strict_device the network is refused. */
 #include "cuda/emulated_module.h"
 #include "cuda/lab.h"
 #include "cuda/lacking.h"
@@ -62,7 +62,7 @@ static struct plan_settings training(const char *device, uint64_t memory_limit, 
                                   .strict_device = strict};
 }
 
-/* `lacks` NULL: the device with all of its kernels. */
+/* `lacks` names the operator that the device has no kernel for; NULL: it has all kernels. */
 static bool lab_open(struct lab *lab, const char *device, const char *lacks, uint64_t memory_limit)
 {
     struct error error = {0};
@@ -85,7 +85,7 @@ static bool same_floats(const float *a, const float *b, size_t count)
     return a && b && memcmp(a, b, count * sizeof *a) == 0;
 }
 
-/* Both forward and backward on the same batch, with the same weights. */
+/* Runs both executions forward and backward on the same batch, with the same weights. */
 static bool same_passes(struct lab *a, struct lab *b, size_t iteration, size_t count)
 {
     const struct graph *graph = &a->network->graph;
@@ -103,7 +103,8 @@ static bool same_passes(struct lab *a, struct lab *b, size_t iteration, size_t c
                        execution_parameter_gradients(b->execution), graph->learnable_floats);
 }
 
-/* Every node on the host: the bits of the device reference, batch norm's statistics included. */
+/* With every node on the host, the bits are those of the device reference, also those of batch
+ * norm's statistics. */
 static void test_all(uint64_t memory_limit)
 {
     struct lab gpu, plain;
@@ -131,7 +132,7 @@ static const struct plan_step *step_of(const struct lab *lab, const char *op)
     return NULL;
 }
 
-/* One operator on the host, the others on the device. */
+/* Runs one operator on the host, the others on the device. */
 static void test_operator(const char *op)
 {
     struct lab gpu, whole;
@@ -158,8 +159,8 @@ static void test_operator(const char *op)
 
 /* --- the forecast --- */
 
-/* After the first iteration nothing else is copied: weights stay there, losses come by themselves.
- */
+/* Counts the blocking copies of the second iteration, which are those of the fallback: the weights
+ * stay in device memory, and the losses arrive by an asynchronous copy. */
 static void test_bytes(const char *op)
 {
     struct lab gpu;
@@ -247,7 +248,7 @@ static void test_breakdown(void)
 
 int main(void)
 {
-    emulator_set_cards(2);
+    emulator_set_gpus(2);
     cuda_use_module(tinca_cuda_module());
     test_all(0);
     test_all(PLAN_LEAST_MEMORY);

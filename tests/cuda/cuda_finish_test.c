@@ -383,7 +383,7 @@ static void check_limits(const struct finish_case *c)
            c->name, same, runs, again);
 }
 
-/* Both could have the same wrong bits: compares with the reference, too. */
+/* Compares with the reference, because both devices could have the same wrong bits. */
 static void check_reference(const struct finish_case *c)
 {
     const struct plan_settings settings = {
@@ -404,7 +404,7 @@ static void check_reference(const struct finish_case *c)
     lab_close(&wanted);
 }
 
-/* --- networks that are joined --- */
+/* --- a frozen network --- */
 
 /* Weights are frozen; the gradient of the input is requested, and the caller provides that of the
  * output. */

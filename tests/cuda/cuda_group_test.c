@@ -1,7 +1,7 @@
 /* Data-parallel training on several emulated GPUs: the losses equal those of one GPU within
  * rounding, and repeated, replayed, delayed, profiled or resumed runs give the same bits; a loss
  * that is NaN or infinite changes no weight of any GPU; unsupported requests are refused; if memory
- * or a GPU fails, no GPU waits for ever. */
+ * or a GPU fails, no GPU waits for ever, and an error names the GPU. */
 #include "cuda/emulated_module.h"
 #include "cuda/lab.h"
 
@@ -61,12 +61,12 @@ static bool lab_open(struct lab *lab, const struct subject *subject, const char 
 
 /* --- the losses of one GPU --- */
 
-static void test_like_one(const struct subject *subject, const char *cards,
+static void test_like_one(const struct subject *subject, const char *gpus,
                           const struct solver_settings *solver, double tolerance)
 {
     struct lab group, one;
     double worst = 0;
-    if (!lab_open(&group, subject, cards, solver))
+    if (!lab_open(&group, subject, gpus, solver))
         return;
     if (!lab_open(&one, subject, "cuda:0", solver)) {
         lab_close(&group);
@@ -81,7 +81,7 @@ static void test_like_one(const struct subject *subject, const char *cards,
            "%s%s%s, batch %zu, %s on %s: the same as on one GPU (%.1e)", subject->network,
            subject->technique ? "-" : "",
            subject->technique ? technique_name(subject->technique) : "", subject->batch,
-           solver_names[solver->kind], cards, worst);
+           solver_names[solver->kind], gpus, worst);
     const bool fetched =
         execution_fetch(group.execution, NULL) && execution_fetch(one.execution, NULL);
     const double apart = distance(group.weights.values, one.weights.values, floats_of(&one));
@@ -107,7 +107,7 @@ static void test_networks(void)
 #endif
 }
 
-/* Other results of an execution: all are those of the whole batch. */
+/* Checks that the other results of an execution are those of the whole batch. */
 static void test_results(void)
 {
     struct lab group, one;
@@ -150,14 +150,14 @@ static void test_replay(void)
         const float loss = lab_iterate(&replayed, i, count);
         same = same && loss == lab_step(&asked, i, count);
     }
-    tap_ok(emulator_graphs_run() == graphs + 2 * 5, "each card replays full batches but the first");
+    tap_ok(emulator_graphs_run() == graphs + 2 * 5, "each GPU replays full batches but the first");
     tap_ok(same && same_weights(&replayed, &asked) && is_well(&replayed),
            "  with the bits of separate passes on the other GPUs");
     lab_close(&replayed);
     lab_close(&asked);
 }
 
-/* Delayed GPUs, in any order that their streams allow. */
+/* Delays the GPUs; their streams advance in any order that events allow. */
 static void test_delays(void)
 {
     enum { TRIES = 5, LATE_ITERATIONS = 6 };
@@ -181,7 +181,7 @@ static void test_delays(void)
         lab_close(&late);
     }
     lab_close(&prompt);
-    tap_ok(same == TRIES, "cards that lag behind compute the same, in %zu of %d orders", same,
+    tap_ok(same == TRIES, "GPUs that lag behind compute the same, in %zu of %d orders", same,
            TRIES);
 }
 
@@ -198,14 +198,14 @@ static void test_profile(void)
         lab_iterate(&plain, i, BATCH);
     }
     tap_ok(profile_node(profile, 1).calls == 2 && profile_update_seconds(profile) > 0,
-           "a profile is the first card's");
+           "a profile is that of rank 0");
     tap_ok(same_weights(&measured, &plain), "  and changes no bit");
     profile_free(profile);
     lab_close(&measured);
     lab_close(&plain);
 }
 
-/* Does what a checkpoint does. */
+/* Fetches all values and writes them into another execution, as a checkpoint does. */
 static void test_going_on(void)
 {
     struct lab whole, first, second;
@@ -261,7 +261,7 @@ static void test_divergence(void)
     execution_fetch(lab.execution, NULL);
     tap_ok(!isfinite(loss) && execution_solver_step(lab.execution) == 3 &&
                memcmp(before, lab.weights.values, count * sizeof *before) == 0,
-           "a loss of the last card that is no number changes no weight");
+           "a NaN loss on the last GPU changes no weight");
     tap_ok(execution_find_first_bad_layer(lab.execution, 3, &layer) && !layer.in_weights &&
                strcmp(layer.node, lab.network->graph.nodes[1].name) == 0,
            "  and the layer is found (%s)", layer.node);
@@ -358,40 +358,40 @@ static void test_allocations(void)
 
 /* Computes five iterations on GPUs of which one fails at its n-th launch. Returns whether an error
  * names that GPU. */
-static bool is_told(size_t n, int card, int status)
+static bool is_reported(size_t n, int gpu, int status)
 {
     struct lab lab;
     struct error error = {0};
     char name[16];
-    snprintf(name, sizeof name, "cuda:%d", card);
+    snprintf(name, sizeof name, "cuda:%d", gpu);
     if (!lab_open(&lab, &odds, "cuda:0,1,2", &sgd))
         return false;
-    emulator_fail_card(card);
+    emulator_fail_gpu(gpu);
     emulator_fail_launch(n, status);
     for (size_t i = 0; i < 5 && device_check(lab.device, NULL); i++)
         lab_iterate(&lab, i, BATCH);
     execution_wait(lab.execution);
-    const bool told = !device_check(lab.device, &error) && error.kind == ERROR_SYSTEM &&
-                      strcmp(error.what, name) == 0 && !execution_fetch(lab.execution, NULL);
+    const bool reported = !device_check(lab.device, &error) && error.kind == ERROR_SYSTEM &&
+                          strcmp(error.what, name) == 0 && !execution_fetch(lab.execution, NULL);
     lab_close(&lab);
     emulator_fail_launch(0, 0);
-    emulator_fail_card(-1);
-    return told && emulator_communicators() == 0;
+    emulator_fail_gpu(-1);
+    return reported && emulator_communicators() == 0;
 }
 
-static void test_breakdowns(int card, int status)
+static void test_breakdowns(int gpu, int status)
 {
-    size_t told = 0;
+    size_t reported = 0;
     const size_t step = 7;
-    while (told < 60 && is_told(1 + told * step, card, status))
-        told++;
-    tap_ok(told >= 5 && told < 60 && !is_told(1 + (told + 1) * step, card, status),
-           "GPU %d, error %d: each of %zu failed launches was reported", card, status, told);
+    while (reported < 60 && is_reported(1 + reported * step, gpu, status))
+        reported++;
+    tap_ok(reported >= 5 && reported < 60 && !is_reported(1 + (reported + 1) * step, gpu, status),
+           "GPU %d, error %d: each of %zu failed launches was reported", gpu, status, reported);
 }
 
 int main(void)
 {
-    emulator_set_cards(4);
+    emulator_set_gpus(4);
     cuda_use_module(tinca_cuda_module());
     test_refusals();
     test_library();

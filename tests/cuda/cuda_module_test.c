@@ -48,7 +48,7 @@ int main(void)
     refuses("./damaged_module.so", "cannot be loaded");
     refuses("./fake_module_old.so", "another version");
     refuses("./fake_module_version.so", "0.0.7");
-    refuses("./fake_module_nothing.so", "offers nothing");
+    refuses("./fake_module_nothing.so", "has no table of functions");
     refuses("./fake_module_other.so", "is no CUDA module");
     unlink(damaged);
     test_real();

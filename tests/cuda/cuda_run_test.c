@@ -152,7 +152,7 @@ static void test_curves(const char *network, const char *const *settings)
     struct run_snapshot snapshot = finish(gpu);
     tap_ok(snapshot.memory_measured >= run_facts(gpu)->forecast.total &&
                snapshot.memory_measured < run_facts(gpu)->forecast.total + (40u << 20),
-           "%s: the memory measured is the card's (%llu bytes)", network,
+           "%s: the memory measured is that of the GPU (%llu bytes)", network,
            (unsigned long long)snapshot.memory_measured);
     run_free(gpu);
     run_free(plain);
@@ -235,7 +235,7 @@ static void test_memory(void)
     const struct run_snapshot snapshot = finish(run);
     tap_ok(snapshot.status == RUN_REFUSED && snapshot.error.kind == ERROR_MEMORY &&
                strstr(snapshot.error.advice, "would fit"),
-           "a batch that does not fit the card is refused: %s: %s", snapshot.error.why,
+           "a batch that does not fit the GPU is refused: %s: %s", snapshot.error.why,
            snapshot.error.advice);
     run_free(run);
     emulator_set_free((size_t)1 << 33);
@@ -243,7 +243,7 @@ static void test_memory(void)
 
 /* --- a GPU that fails --- */
 
-static void test_breakdown(const char *device, int card)
+static void test_breakdown(const char *device, int gpu)
 {
     struct error error;
     char directory[512];
@@ -251,12 +251,12 @@ static void test_breakdown(const char *device, int card)
                                     "checkpoint-share=100", NULL};
     struct run *whole = begin("tiny.json", settings, device, NULL, NULL);
     const bool well = ends_well(whole);
-    emulator_fail_card(card);
+    emulator_fail_gpu(gpu);
     emulator_fail_launch(45, 214);
     struct run *run = begin("tiny.json", settings, device, NULL, NULL);
     const struct run_snapshot snapshot = finish(run);
     emulator_fail_launch(0, 0);
-    emulator_fail_card(-1);
+    emulator_fail_gpu(-1);
     tap_ok(well && snapshot.status == RUN_FAILED && strstr(snapshot.error.why, "lost") &&
                strstr(snapshot.error.advice, "resume"),
            "a lost GPU ends the run in iteration %llu: %s: %s",
@@ -396,7 +396,7 @@ static void test_fallback(const char *network, const char *const *settings, cons
 
 int main(void)
 {
-    emulator_set_cards(2);
+    emulator_set_gpus(2);
     cuda_use_module(lacking_module());
     if (!tap_ok(make_home(), "a state home"))
         return tap_done();

@@ -1,6 +1,6 @@
-/* Executions: memory that is shared must not change numbers, training and inference agree, short
- * batches work, divergence names its layer, and the thread count changes no bit. The device cpu
- * with the kernels of each instruction set. */
+/* Tests executions: shared memory changes no result, training and inference agree, short batches
+ * work, the first bad layer is found after a divergence, and the thread count changes no bit. The
+ * device cpu runs with the kernels of each instruction set. */
 #include "base/memory.h"
 #include "base/random.h"
 #include "engine/execution/execution.h"

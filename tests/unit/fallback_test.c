@@ -1,6 +1,6 @@
-/* Nodes that the device cpu has no kernel for: the reference kernel computes them in place, with
- * the reference's bits; the plan says which and why; strict_device refuses them; a batch that is
- * too large for a kernel of the device is not offered. */
+/* Tests nodes that the device cpu has no kernel for: the reference kernel computes them in the
+ * arena, with the reference's bits; the plan reports which and why; strict_device refuses them; a
+ * batch that is too large for a kernel of the device is not offered. */
 #include "cuda/lab.h"
 #include "cuda/lacking.h"
 
@@ -82,7 +82,8 @@ static void test_words(void)
     forecast_fallback_text(&copied, words, sizeof words);
     tap_ok(strstr(words, "2 layers") && strstr(words, "3.00 MiB"), "%s", words);
     copied.fallback_nodes = 0;
-    tap_ok(!forecast_fallback_text(&copied, words, sizeof words)[0], "else there are no words");
+    tap_ok(!forecast_fallback_text(&copied, words, sizeof words)[0],
+           "and the text is empty without a fallback");
     lab_close(&cpu);
 }
 

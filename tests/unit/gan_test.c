@@ -122,7 +122,8 @@ static void test_input_gradient(const char *device)
         tap_ok(!execution_parameter_gradients(stand.execution) &&
                    stand.plan->forecast.gradients == 0 && stand.plan->forecast.solver == 0,
                "frozen weights have no gradients and no solver");
-        tap_ok(!execution_device_output_gradient(stand.execution), "nor is there a seed");
+        tap_ok(!execution_device_output_gradient(stand.execution),
+               "nor memory for a given output gradient");
         stand_free(&stand);
     }
     network_free(network);

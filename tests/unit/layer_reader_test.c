@@ -53,7 +53,7 @@ static void test_window(void)
     tap_ok(w.kernel_height == 3 && w.kernel_width == 5 && w.stride_height == 1 &&
                w.stride_width == 1 && w.pad_height == 2 && w.pad_width == 2,
            "a window of pairs, numbers and defaults");
-    tap_ok(layer_reader_finish(&reader), "the window's keys count as asked for");
+    tap_ok(layer_reader_finish(&reader), "layer_window reads all of the window's keys");
 
     reader = read_text("{}");
     layer_window(&reader, &w, true);
@@ -113,7 +113,7 @@ static void test_mistakes(void)
 
     reader = read_text("{\"a\": 1, \"a\": 2}");
     layer_count(&reader, "a", 5, 1, 9);
-    refuses(&reader, "\"a\" is given twice", "a key that is there twice");
+    refuses(&reader, "\"a\" is given twice", "a duplicate key");
 
     reader = read_text("{}");
     layer_count(&reader, "output", LAYER_REQUIRED, 1, 9);
@@ -126,7 +126,7 @@ static void test_mistakes(void)
     reader = read_text("{\"a\": \"classes\"}");
     reader.classes = 0;
     layer_count(&reader, "a", 1, 1, 9);
-    refuses(&reader, "has none", "classes where there are none");
+    refuses(&reader, "has none", "\"classes\" in a network without classes");
 
     reader = read_text("{\"a\": 2}");
     layer_number(&reader, "a", 1, 0, 1);

@@ -19,7 +19,7 @@ static bool overlap(const struct arena_block *a, const struct arena_block *b)
     return in_time && in_space;
 }
 
-/* The largest sum of what lives at one moment: no arena can be smaller. */
+/* Returns the largest sum of blocks that live at the same time; no arena can be smaller. */
 static size_t lower_bound(const struct arena_block *blocks, size_t count, size_t times)
 {
     size_t most = 0;
@@ -63,7 +63,7 @@ static void test_random_packing(void)
     tap_ok(tight, "the arena is at most a quarter above the lower bound");
 }
 
-/* The best gap as its definition says: by looking at all blocks, lowest first. */
+/* Returns the best gap by a plain search over all blocks, lowest first. */
 static size_t plain_gap(const struct arena_block *block, struct arena_block *const *sorted,
                         size_t count)
 {
@@ -264,7 +264,7 @@ static bool arrays_clash(const struct plan_array *a, const struct plan_array *b)
            b->offset < a->offset + a->bytes;
 }
 
-/* The map of the arena that a view draws. */
+/* Tests the map of the arena that a view draws. */
 static void test_arrays(void)
 {
     struct network *network;

@@ -1,6 +1,6 @@
-/* Channel shift and shuffle that are fused into the next convolution: the same bits, forward and
- * backward, as with the tensor in between, and no memory for it. A max_pool of one value prevents
- * the fusion: it changes no value. */
+/* Tests channel shift and shuffle that are fused into the next convolution: they give the same
+ * bits, forward and backward, as separate kernels, and need no memory for the tensor in between. To
+ * prevent the fusion, networks have a max_pool of one value, which changes no value. */
 #include "base/memory.h"
 #include "base/random.h"
 #include "engine/execution/execution.h"
@@ -241,7 +241,8 @@ static void test_memory(enum plan_mode mode, const char *what)
     tap_ok(!move->kernel && move->fused_into == step_named(plan, "c")->node &&
                strstr(move->choice, "fused into c"),
            "%s: a shift before a convolution: %s", what, move->choice);
-    tap_ok(step_named(plan, "c")->site.fused_move == move->site.node, "which is told of it");
+    tap_ok(step_named(plan, "c")->site.fused_move == move->site.node,
+           "whose kernel site has the fused move");
     tap_ok(plan->values[move->node] == plan->values[before->node] &&
                plan->gradients[move->node] == plan->gradients[before->node],
            "value and gradient are those before the shift");

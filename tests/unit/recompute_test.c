@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum { ITERATIONS = 3, SHARES = 4 };
-/* Shares of the memory between the least and the whole; above 0, so that limits differ from the
+/* Fractions of the memory between minimum and maximum; above 0, so that limits differ from the
  * least. */
 static const double shares[SHARES] = {0, 0.2, 0.5, 0.8};
 

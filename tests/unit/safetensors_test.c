@@ -1,4 +1,4 @@
-/* Weights to files and back, and damaged files. */
+/* Writes weights to files and reads them back, and reads damaged files. */
 #include "base/files/file.h"
 #include "engine/network/network.h"
 #include "engine/weights/safetensors.h"

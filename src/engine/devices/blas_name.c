@@ -6,7 +6,7 @@
 
 char *blas_name(char *text, size_t size)
 {
-    /* "OpenBLAS 0.3.21 NO_AFFINITY ...": the options that follow the version do not round */
+    /* "OpenBLAS 0.3.21 NO_AFFINITY ...": the build options after the version change no result */
     const char *config = openblas_get_config(), *version = strchr(config, ' ');
     const size_t length =
         version ? (size_t)(version - config) + 1 + strcspn(version + 1, " ") : strlen(config);

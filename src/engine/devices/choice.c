@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Copies the part of `piece` between its beginning `before` and its end `after`. */
+/* Copies what lies between `before` and `after` in `piece` to `name`. Returns false if `piece` does
+ * not begin and end with them. */
 static bool take_name(const char *piece, const char *before, const char *after, char *name,
                       size_t size)
 {
@@ -18,8 +19,9 @@ static bool take_name(const char *piece, const char *before, const char *after, 
     return true;
 }
 
-/* Translates one piece of the explanation that device_choose_kernel or the plan wrote, and changes
- * `piece` meanwhile. Runs of older versions have "read through by" and "done by". */
+/* Writes the translation of one part of an explanation to `text` and overwrites `piece`. The parts
+ * come from device_choose_kernel and the plan; runs of older versions have "read through by" and
+ * "done by" instead of "fused into". */
 static void translate(char *piece, char *text, size_t size)
 {
     static const char refused[] = " refused: ";

@@ -18,7 +18,7 @@
 const struct device_driver *const device_drivers[] = {&device_reference, &device_cpu, &device_cuda,
                                                       NULL};
 
-enum { MAX_KERNELS = 16 }; /* of a device for one operator */
+enum { MAX_KERNELS = 16 }; /* that a device has for one operator */
 
 /* --- names --- */
 
@@ -168,7 +168,8 @@ static struct device *open_one(const struct device_driver *driver, const char *n
     return NULL;
 }
 
-/* Opens the other GPUs. Until all are open, the first has its single name, for errors. */
+/* Opens the GPUs after the first one. Until all are open, device->name names the first one only, so
+ * that an error names the right GPU. */
 static bool open_others(struct device *device, const struct parsed_name *named, struct error *error)
 {
     while (device->other_count + 1 < named->count) {
@@ -237,7 +238,7 @@ bool device_set_precision(struct device *device, enum device_precision precision
                      "the device %s computes in float32 only", device->driver->name);
 }
 
-/* --- memory that may not be the host's --- */
+/* --- device memory --- */
 
 bool device_check(struct device *device, struct error *error)
 {
@@ -289,7 +290,7 @@ void device_copy_in(struct device *device, void *to, const void *from, size_t by
 
 /* --- choosing a kernel --- */
 
-/* Appends to `refusals`, a text of at most `size` bytes, which is cut where it no longer fits. */
+/* Appends "; KERNEL refused: REASON" to `refusals`, a buffer of `size` bytes, and cuts it there. */
 static void add_refusal(char *refusals, size_t size, const char *kernel, const char *reason)
 {
     const size_t used = strlen(refusals);

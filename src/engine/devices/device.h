@@ -18,9 +18,9 @@ struct device_backend;
 
 /* The measured limits of a device, with all of its threads. */
 struct device_limits {
-    double flops;       /* float32 operations per second, at best */
-    double sgemm_flops; /* those that matrix products of a library reach */
-    double bytes;       /* per second between memory and processor */
+    double flops;       /* peak float32 operations per second */
+    double sgemm_flops; /* float32 operations per second in a matrix product of the BLAS library */
+    double bytes;       /* memory bandwidth, bytes per second */
 };
 
 /* One of several devices of a kind. */
@@ -30,8 +30,8 @@ struct device_facts {
     uint64_t memory_bytes;
 };
 
-/* The format that factors are rounded to before they are multiplied. Sums and stored values are
- * float32. */
+/* The format to which the operands of matrix products and convolutions are rounded. Accumulators
+ * and stored values are float32. */
 enum device_precision {
     PRECISION_FLOAT32,
     PRECISION_TF32,
@@ -55,7 +55,7 @@ struct device_driver {
     size_t (*kernels)(const struct op *op, const struct kernel **list, size_t capacity);
     /* Applies one solver step to all learnable weights. */
     void (*update)(struct device *device, const struct solver_update *update);
-    /* Measures its limits, in about half a second. NULL: it cannot. */
+    /* Measures the device's limits, which takes about half a second. NULL: not supported. */
     bool (*limits)(struct device *device, struct device_limits *limits, struct error *error);
     /* Allocate and release device memory, aligned to MEMORY_ALIGNMENT. Returns NULL with an error.
      */
@@ -70,7 +70,7 @@ struct device_driver {
     uint64_t (*memory_free)(size_t number);
     /* --- NULL for devices that compute in the host's memory --- */
     const struct device_backend *backend;
-    /* Sets the precision of products. NULL: only float32. */
+    /* Sets the precision of matrix products and convolutions. NULL: only float32. */
     bool (*set_precision)(struct device *device, enum device_precision precision,
                           struct error *error);
 };
@@ -78,8 +78,8 @@ struct device_driver {
 enum { DEVICE_MAX_RANKS = 16 }; /* GPUs of a process group */
 enum { DEVICE_NAME_SIZE = 64 }; /* enough for a name with all ranks */
 
-/* An open device. With several GPUs, cuda:0,1, it is the first one, with the others in `others`.
- * Training uses all of them (execution.h), everything else the first. */
+/* An open device. If the name lists several GPUs, such as cuda:0,1, this is rank 0, and `others`
+ * holds the other ranks. Training uses all ranks (execution.h), everything else only rank 0. */
 struct device {
     const struct device_driver *driver;
     char name[DEVICE_NAME_SIZE];
@@ -113,7 +113,8 @@ bool device_measure_limits(struct device *device, struct device_limits *limits,
  * GPU and the number of ranks. Returns `text`. */
 char *device_computes_with(const char *name, char *text, size_t size);
 
-/* Sets the precision of products. Returns false with an error if the device does not support it. */
+/* Sets the precision of matrix products and convolutions. Returns false with an error if the device
+ * does not support it. */
 bool device_set_precision(struct device *device, enum device_precision precision,
                           struct error *error);
 

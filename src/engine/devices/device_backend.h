@@ -1,9 +1,9 @@
-/* device_backend.h: the functions of a device that has memory of its own.
+/* device_backend.h: the functions of a device with separate memory, such as a GPU.
  *
- * `on_device` marks pointers into the device's memory; all other pointers are to host memory. A
- * device does its work in the order in which it is enqueued. Functions return before the work is
- * done, unless their comment says "waits". An error is kept until check() reports it; work that is
- * enqueued after it has undefined results but does no harm.
+ * A pointer named `on_device` points into device memory; a comment says where others do. A device
+ * does its work in the order in which it is enqueued. Functions return before the work is done,
+ * unless their comment says "waits". The first failure is recorded, and check() reports it; work
+ * that is enqueued after it has undefined results but is safe.
  */
 #ifndef TINCA_ENGINE_DEVICES_DEVICE_BACKEND_H
 #define TINCA_ENGINE_DEVICES_DEVICE_BACKEND_H
@@ -19,7 +19,7 @@ struct iteration_values {
     double beta1, beta2; /* adam */
 };
 
-/* One array of a batch and where it is sent to. */
+/* An array of a batch in host memory, and the device memory that send() copies it to. */
 struct batch_part {
     void *on_device;
     const void *host;
@@ -27,7 +27,7 @@ struct batch_part {
 };
 enum { BATCH_PARTS = 3 };
 
-/* The losses of each image, [count] values for each of `losses` losses, and their weights. */
+/* The values of `losses` loss nodes for each of `count` images, and the weights of the nodes. */
 enum { DEVICE_LOSSES = 8 };
 struct device_losses {
     const float *on_device[DEVICE_LOSSES];
@@ -56,11 +56,11 @@ struct device_backend {
      * `from_pitch` bytes apart. */
     void (*copy_rows)(struct device *device, void *to, size_t to_pitch, const void *from,
                       size_t from_pitch, size_t width, size_t rows);
-    /* Sets values = (values + more) * scale, on the device. */
+    /* Sets values = (values + more) * scale for arrays in device memory. */
     void (*mix)(struct device *device, float *values, const float *more, float scale, size_t count);
 
-    /* Allocate and release pinned host memory, which the device copies from and to directly. NULL
-     * with an error when there is none. */
+    /* Allocate and release pinned host memory, which the device copies from and to directly.
+     * allocate_pinned returns NULL with an error if it fails. */
     void *(*allocate_pinned)(struct device *device, size_t bytes, const char *what,
                              struct error *error);
     void (*release_pinned)(struct device *device, void *pinned);
@@ -71,8 +71,8 @@ struct device_backend {
     struct device_staging *(*staging_create)(struct device *device, size_t bytes, bool ahead,
                                              struct error *error);
     void (*staging_free)(struct device *device, struct device_staging *staging); /* may be NULL */
-    /* Sends a batch. The host's arrays may be changed when it returns. Waits only until the last
-     * batch but one has been copied. */
+    /* Copies a batch to the device. The caller may change the host's arrays once it returns. Waits
+     * only if the batch before the previous one is still being copied. */
     void (*send)(struct device *device, struct device_staging *staging,
                  const struct batch_part parts[BATCH_PARTS]);
 
@@ -84,31 +84,33 @@ struct device_backend {
     void (*event_record)(struct device *device, struct device_event *event);
     void (*event_wait)(struct device *device, struct device_event *event); /* waits */
 
-    /* Writes the iteration's values for the kernels, and lets updates happen again if check_loss()
-     * has held them back. */
+    /* Writes the iteration's values to where kernels read them, and enables updates if check_loss()
+     * has disabled them. */
     void (*set_iteration_values)(struct device *device, const struct iteration_values *values);
     /* Computes the weighted sum of the losses' means, in the order of execution_loss. If it is NaN
-     * or infinite, updates do nothing until set_iteration_values is called next. */
+     * or infinite, disables updates until the next set_iteration_values. */
     void (*check_loss)(struct device *device, const struct device_losses *losses);
 
-    /* Record the work that is enqueued between the two calls instead of doing it. record_end
-     * returns NULL if the work cannot be recorded; then nothing was done and nothing has failed. */
+    /* Record the work that is enqueued between the two calls instead of doing it, as the capture of
+     * a CUDA graph does. record_end returns NULL if the work cannot be recorded; it was then not
+     * done, and check() does not report it. */
     void (*record_begin)(struct device *device);
     struct device_recording *(*record_end)(struct device *device);
     void (*replay)(struct device *device, struct device_recording *recording);
     void (*recording_free)(struct device *device, struct device_recording *recording);
 
-    /* A process group: several GPUs of this machine, the ranks, that share every batch. Each is
-     * used by a thread of its own. join() makes a group of `device` and its others, part() ends it;
-     * both are called with the same device. join() returns false with an error if a library is
-     * missing or refuses. Meanwhile all ranks must call all_gather and all_reduce_mean in the same
-     * order; each call ends when all ranks have made it. If a rank fails, no other rank waits for
-     * it any longer, and its check() reports the failure. */
+    /* A process group: several GPUs of this machine, the ranks, that share every batch. One thread
+     * per rank uses it. join() makes a group of `device` and device->others; part(), called with
+     * the same device, dissolves it. join() returns false with an error if NCCL is missing or
+     * fails. In a group all ranks must call the collectives all_gather and all_reduce_mean in the
+     * same order; a collective ends once all ranks have called it. If a rank fails, the other ranks
+     * stop waiting for it, and the check() of the failed rank reports the failure. */
     bool (*join)(struct device *device, struct error *error);
     void (*part)(struct device *device);
-    /* Sets all[0..ranks * bytes) to the own[0..bytes) of every rank, in the order of the ranks. */
-    void (*all_gather)(struct device *device, void *all, const void *own, size_t bytes);
-    /* Replaces values[0..count) by their mean over the ranks. */
+    /* Concatenates local[0..bytes) of all ranks, in their order, in all[0..ranks * bytes). Both are
+     * in device memory. */
+    void (*all_gather)(struct device *device, void *all, const void *local, size_t bytes);
+    /* Replaces values[0..count) in device memory by their mean over the ranks. */
     void (*all_reduce_mean)(struct device *device, float *values, size_t count);
     /* While `standalone` is set, kernels on this rank do not communicate with other ranks. */
     void (*set_standalone)(struct device *device, bool standalone);
@@ -120,8 +122,8 @@ struct device_backend {
      * products of libraries are measured as well. */
     void (*stamp)(struct device *device, size_t i);
     double (*stamp_seconds)(struct device *device, size_t from, size_t to);
-    /* Fills *product with a measured product and forgets it, the last one first. Returns false when
-     * there are no more. */
+    /* Removes the measured matrix product that was added last and returns it in *product. Returns
+     * false if none is left. */
     bool (*take_product)(struct device *device, struct gemm_row *product);
 };
 

@@ -24,8 +24,8 @@ struct device_buffer {
 };
 
 /* Returns a buffer for host[0..count), which it borrows, with a new copy on a device that has
- * memory of its own. The host's copy counts as newer. Returns NULL with an error if out of memory;
- * `what` names the array in it. */
+ * separate memory. The host's copy counts as newer. Returns NULL with an error, which names the
+ * array by `what`, if out of memory. */
 struct device_buffer *device_buffer_create(struct device *device, float *host, size_t count,
                                            const char *what, struct error *error);
 
@@ -36,10 +36,10 @@ struct device_buffer *device_buffer_borrow(struct device *device, float *host, f
 
 void device_buffer_free(struct device_buffer *buffer); /* may be NULL */
 
-/* Marks the host's copy as newer, after a change. */
+/* Marks the host's copy as newer. Call it after a change of host[]. */
 void device_buffer_touch_host(struct device_buffer *buffer);
 
-/* Marks the device's copy as newer, when a kernel that changes it is enqueued. */
+/* Marks the device's copy as newer. Call it when a kernel that changes it is enqueued. */
 void device_buffer_touch_device(struct device_buffer *buffer);
 
 /* Copies the host's floats to the device if they are newer. */

@@ -1,5 +1,5 @@
-/* The device `reference`: every operator's plain-C kernel, on the calling thread. What it computes
- * is what the other devices are compared with. */
+/* The device `reference` runs every operator's plain C kernel on the calling thread. Its results
+ * are those that all other devices are compared with. */
 #include "base/language.h"
 #include "base/threads/pool.h"
 #include "engine/devices/drivers.h"
@@ -41,7 +41,7 @@ static void reference_update(struct device *device, const struct solver_update *
 
 const struct device_driver device_reference = {
     .name = "reference",
-    .description = N_("plain C loops on one thread: the readable truth"),
+    .description = N_("plain C loops on one thread, to test other devices"),
     .available = reference_available,
     .open = reference_open,
     .close = reference_close,

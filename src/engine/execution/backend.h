@@ -1,5 +1,5 @@
-/* backend.h: where an execution computes: in the host's memory, on a device with memory of its own,
- * or on a process group of several such devices. Internal to engine/execution.
+/* backend.h: the backends of an execution: devices that compute in host memory, one device with
+ * separate memory such as a GPU, and a process group of several. Internal to engine/execution.
  *
  * execution.c dispatches through one table; the backends share the passes (passes.h).
  */
@@ -18,22 +18,23 @@ struct execution {
     struct weights *weights;
     struct solver_settings solver;
     uint64_t solver_step;
-    char *block; /* on a device with memory of its own: one piece that holds all that follows */
+    char *block; /* one allocation for the device arrays that follow; NULL in host memory */
     size_t block_used;
     char *arena;
     float *gradients; /* of the parameters, laid out as the learnable weights */
     float *state[2];
-    struct kernel_site *sites;    /* by step: the plan's, with the batch that is bound */
+    struct kernel_site *sites;    /* by step: the plan's, with the size of the bound batch */
     struct kernel_call *calls;    /* in execution order; values, labels and iteration change */
     float **values;               /* by node: its output in the forward pass */
     float **backward_values;      /* by node: its output in the backward pass */
-    struct execution_batch batch; /* in the device's memory */
+    struct execution_batch batch; /* the bound batch, in device memory */
     struct profile *profile;
     uint64_t call_start;            /* host: when the measured call began (clock_nanoseconds) */
     struct host_fallback *fallback; /* NULL: every node runs on the device */
     struct backend_device *on_device;
     struct backend_group *group;
-    struct execution *rank0; /* of another rank of a group: the execution of rank 0, else NULL */
+    struct execution
+        *rank0; /* for ranks 1, 2, ... of a group: the execution of rank 0, else NULL */
 };
 
 struct execution_backend {
@@ -41,7 +42,7 @@ struct execution_backend {
     bool (*reserve)(struct execution *execution, struct error *error);
     /* Allocates the rest of the backend, once arena, gradients and calls are set up. */
     bool (*create)(struct execution *execution, uint64_t seed, struct error *error);
-    /* Frees what reserve and create have allocated, also after one of them failed. */
+    /* Frees what reserve and create have allocated, also if one of them has failed. */
     void (*free)(struct execution *execution);
 
     /* These are the functions of execution.h with the same names. */
@@ -58,15 +59,16 @@ struct execution_backend {
     void (*touch)(struct execution *execution);
     void (*mix_gradients)(struct execution *execution, const float *more, float scale);
 
-    /* Returns the values of a loss for every image of the batch, of all ranks, in host memory. */
+    /* Returns the values of a loss for every image of the batch, across all ranks, in host memory.
+     */
     const float *(*losses)(const struct execution *execution, size_t loss);
-    /* Returns whether values[0..count) in the device's memory are all finite. */
+    /* Returns whether values[0..count) in device memory are all finite. */
     bool (*all_finite)(const struct execution *execution, const float *values, size_t count);
     /* Returns the first step with a value, or with *in_weights a parameter, that is not finite;
-     * PLAN_NONE: there is none. */
+     * PLAN_NONE if all are finite. */
     size_t (*find_not_finite)(struct execution *execution, uint64_t iteration, bool *in_weights);
 
-    /* With a profile: called around every kernel call, and at the end of a pass. */
+    /* With a profile: measure every kernel call, and add the measurements at the end of a pass. */
     void (*begin_call)(struct execution *execution);
     void (*end_call)(struct execution *execution, size_t node, bool backward);
     void (*end_pass)(struct execution *execution);

@@ -1,15 +1,15 @@
-/* The backend of one device with memory of its own, such as a GPU.
+/* The backend of one device with separate memory, such as a GPU.
  *
- * Memory: one block on the device holds the arena, the gradients, the solver's state and the batch
- * that is bound. Weights have a copy on the device that all executions share. The losses of every
+ * Memory: one block on the device holds the arena, the gradients, the solver's state and the bound
+ * batch. Weights have a copy on the device that all executions share. The losses of every
  * image and the output are copied back to the host, the losses into pinned memory.
  *
  * Time: the device works asynchronously. An iteration is enqueued as a whole, forward, backward and
- * update; the host waits only for the event after the losses. A loss that is not finite must
- * change nothing, so the device checks it as well and skips the update. From the second
- * iteration of a full batch on, the work is a recording (a CUDA graph) that is replayed: the same
- * batch size at the same address needs the same work, and what differs, the iteration's number and
- * the learning rate, lies in the device's memory. */
+ * update; the host waits only for the event after the losses. After a loss that is NaN or infinite
+ * the weights must not change, so the device checks it as well and skips the update. From the
+ * second iteration of a full batch on, the work is a recording (a CUDA graph) that is replayed: the
+ * same batch size at the same address needs the same work, and what differs, the iteration's number
+ * and the learning rate, lies in the device's memory. */
 #include "base/clock.h"
 #include "base/memory.h"
 #include "engine/devices/device_backend.h"
@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHECKED_FLOATS = 1 << 18 }; /* copied to the host at once to see whether they are finite */
+enum { CHECKED_FLOATS = 1 << 18 }; /* values per copy to the host, which checks them for NaN */
 
 struct measured_call {
     size_t node;
@@ -32,12 +32,12 @@ struct measured_call {
 };
 
 struct backend_device {
-    struct execution_batch bound;     /* where batches are sent to, on the device */
+    struct execution_batch bound;     /* device: the arrays that batches are copied to */
     struct device_staging *staging;   /* transfers batches to the device */
-    float *losses[DEVICE_LOSSES];     /* host: of the batch's images, of all ranks */
+    float *losses[DEVICE_LOSSES];     /* host: of the batch's images, across all ranks */
     float *gathered[DEVICE_LOSSES];   /* device: the same; NULL with one rank */
     float *output;                    /* host */
-    float *gradients;                 /* host; NULL until they are asked for */
+    float *gradients;                 /* host; allocated on first use */
     float *state[2];                  /* host: copies of the solver's state */
     struct device_buffer *buffers[2]; /* of the solver's state */
     struct device_event *losses_ready;
@@ -45,7 +45,7 @@ struct backend_device {
     struct execution_batch recorded; /* the batch that the recording works on */
     bool can_record;
     bool warm;                      /* one iteration has been run without a recording */
-    struct iteration_values values; /* that a replayed recording reads */
+    struct iteration_values values; /* the host's copy of what kernels read on the device */
     struct measured_call *measured; /* with a profile: the calls of this pass */
     size_t measured_count;
 };
@@ -119,15 +119,16 @@ bool backend_device_reserve(struct execution *execution, struct error *error)
 static bool make_losses(struct execution *execution, struct error *error)
 {
     const struct plan *plan = execution->plan;
-    struct backend_device *own = execution->on_device;
+    struct backend_device *self = execution->on_device;
     assert(plan->graph->loss_count <= DEVICE_LOSSES);
     for (size_t i = 0; i < plan->graph->loss_count; i++) {
-        own->losses[i] = device_of(execution)->allocate_pinned(
+        self->losses[i] = device_of(execution)->allocate_pinned(
             execution->device, plan->ranks * plan->batch * sizeof(float), "the losses", error);
-        if (!own->losses[i])
+        if (!self->losses[i])
             return false;
         if (plan->ranks > 1)
-            own->gathered[i] = execution_take(execution, gathered_bytes(plan), "the losses", error);
+            self->gathered[i] =
+                execution_take(execution, gathered_bytes(plan), "the losses", error);
     }
     return true;
 }
@@ -135,16 +136,16 @@ static bool make_losses(struct execution *execution, struct error *error)
 static bool make_buffers(struct execution *execution, struct error *error)
 {
     const size_t count = execution->plan->graph->learnable_floats;
-    struct backend_device *own = execution->on_device;
+    struct backend_device *self = execution->on_device;
     for (size_t i = 0; i < 2 && execution->state[i]; i++) {
-        own->state[i] = execution->rank0
-                            ? execution->rank0->on_device->state[i]
-                            : memory_new(count, sizeof(float), "the solver's state", error);
-        if (!own->state[i])
+        self->state[i] = execution->rank0
+                             ? execution->rank0->on_device->state[i]
+                             : memory_new(count, sizeof(float), "the solver's state", error);
+        if (!self->state[i])
             return false;
-        own->buffers[i] = device_buffer_borrow(execution->device, own->state[i],
-                                               execution->state[i], count, error);
-        if (!own->buffers[i])
+        self->buffers[i] = device_buffer_borrow(execution->device, self->state[i],
+                                                execution->state[i], count, error);
+        if (!self->buffers[i])
             return false;
     }
     return true;
@@ -153,13 +154,13 @@ static bool make_buffers(struct execution *execution, struct error *error)
 static bool make_batch(struct execution *execution, struct error *error)
 {
     const struct plan *plan = execution->plan;
-    struct backend_device *own = execution->on_device;
-    own->bound.images = execution_take(execution, image_bytes(plan), "the batch", error);
-    own->bound.targets = execution_take(execution, target_bytes(plan), "the batch", error);
-    own->bound.labels = execution_take(execution, label_bytes(plan), "the batch", error);
-    own->staging = device_of(execution)->staging_create(execution->device, batch_bytes(plan),
-                                                        plan->mode == PLAN_TRAINING, error);
-    return own->staging;
+    struct backend_device *self = execution->on_device;
+    self->bound.images = execution_take(execution, image_bytes(plan), "the batch", error);
+    self->bound.targets = execution_take(execution, target_bytes(plan), "the batch", error);
+    self->bound.labels = execution_take(execution, label_bytes(plan), "the batch", error);
+    self->staging = device_of(execution)->staging_create(execution->device, batch_bytes(plan),
+                                                         plan->mode == PLAN_TRAINING, error);
+    return self->staging;
 }
 
 /* Allocates the host memory of the nodes that fall back, if there are any. */
@@ -175,42 +176,42 @@ bool backend_device_create(struct execution *execution, uint64_t seed, struct er
 {
     (void)seed;
     const struct plan *plan = execution->plan;
-    struct backend_device *own = memory_new(1, sizeof *own, "the execution", error);
-    execution->on_device = own;
-    if (!own || !make_fallback(execution, error) || !make_batch(execution, error) ||
+    struct backend_device *self = memory_new(1, sizeof *self, "the execution", error);
+    execution->on_device = self;
+    if (!self || !make_fallback(execution, error) || !make_batch(execution, error) ||
         !make_losses(execution, error) || !make_buffers(execution, error))
         return false;
-    own->can_record = !execution->fallback; /* a captured graph cannot wait for the host */
-    own->losses_ready = device_of(execution)->event_create(execution->device, error);
-    if (!own->losses_ready)
+    self->can_record = !execution->fallback; /* a captured graph cannot wait for the host */
+    self->losses_ready = device_of(execution)->event_create(execution->device, error);
+    if (!self->losses_ready)
         return false;
-    own->output =
+    self->output =
         memory_new_aligned(output_floats(plan), sizeof(float), "the network's output", error);
-    own->measured = memory_new(plan->order_count, sizeof *own->measured, "the execution", error);
-    return own->output && own->measured && device_check(execution->device, error);
+    self->measured = memory_new(plan->order_count, sizeof *self->measured, "the execution", error);
+    return self->output && self->measured && device_check(execution->device, error);
 }
 
 void backend_device_free(struct execution *execution)
 {
     struct device *device = execution->device;
-    struct backend_device *own = execution->on_device;
-    const struct device_backend *does = device_of(execution);
-    does->wait(device);
-    for (size_t i = 0; own && i < DEVICE_LOSSES; i++)
-        does->release_pinned(device, own->losses[i]);
-    for (size_t i = 0; own && i < 2; i++) {
-        device_buffer_free(own->buffers[i]);
+    struct backend_device *self = execution->on_device;
+    const struct device_backend *backend = device_of(execution);
+    backend->wait(device);
+    for (size_t i = 0; self && i < DEVICE_LOSSES; i++)
+        backend->release_pinned(device, self->losses[i]);
+    for (size_t i = 0; self && i < 2; i++) {
+        device_buffer_free(self->buffers[i]);
         if (!execution->rank0)
-            free(own->state[i]);
+            free(self->state[i]);
     }
-    if (own) {
-        does->recording_free(device, own->recording);
-        does->event_free(device, own->losses_ready);
-        does->staging_free(device, own->staging);
-        free(own->gradients);
-        free(own->output);
-        free(own->measured);
-        free(own);
+    if (self) {
+        backend->recording_free(device, self->recording);
+        backend->event_free(device, self->losses_ready);
+        backend->staging_free(device, self->staging);
+        free(self->gradients);
+        free(self->output);
+        free(self->measured);
+        free(self);
     }
     host_fallback_free(execution->fallback);
     device->driver->release(device, execution->block);
@@ -222,21 +223,21 @@ void backend_device_bind(struct execution *execution, const struct execution_bat
 {
     const struct plan *plan = execution->plan;
     const struct execution_batch *bound = &execution->on_device->bound;
-    struct execution_batch there = {.images = bound->images, .count = batch->count};
+    struct execution_batch on_device = {.images = bound->images, .count = batch->count};
     struct batch_part parts[BATCH_PARTS] = {
         {(void *)bound->images, batch->images, image_bytes(plan) / plan->batch * batch->count}};
     if (batch->targets && target_bytes(plan)) {
-        there.targets = bound->targets;
+        on_device.targets = bound->targets;
         parts[1] = (struct batch_part){(void *)bound->targets, batch->targets,
                                        target_bytes(plan) / plan->batch * batch->count};
     }
     if (batch->labels) {
-        there.labels = bound->labels;
+        on_device.labels = bound->labels;
         parts[2] = (struct batch_part){(void *)bound->labels, batch->labels,
                                        batch->count * sizeof *batch->labels};
     }
     device_of(execution)->send(execution->device, execution->on_device->staging, parts);
-    execution_set_batch(execution, &there);
+    execution_set_batch(execution, &on_device);
 }
 
 /* --- the passes --- */
@@ -248,7 +249,7 @@ static bool loss_is_computed(const struct execution *execution, size_t loss)
            execution_can_run(execution, &execution->plan->graph->nodes[node]);
 }
 
-/* Returns where on the device the losses of all images lie once they are gathered. */
+/* Returns the device array that holds the losses of all images once they are gathered. */
 static const float *device_losses_of(const struct execution *execution, size_t loss)
 {
     const float *gathered = execution->on_device->gathered[loss];
@@ -258,27 +259,28 @@ static const float *device_losses_of(const struct execution *execution, size_t l
 static void enqueue_loss(struct execution *execution, size_t loss)
 {
     const size_t bytes = execution->batch.count * sizeof(float);
-    struct backend_device *own = execution->on_device;
+    struct backend_device *self = execution->on_device;
     struct device *device = execution->device;
-    if (own->gathered[loss])
-        device_of(execution)->all_gather(device, own->gathered[loss],
+    if (self->gathered[loss])
+        device_of(execution)->all_gather(device, self->gathered[loss],
                                          execution->values[execution->plan->graph->losses[loss]],
                                          bytes);
-    device_of(execution)->read_later(device, own->losses[loss], device_losses_of(execution, loss),
+    device_of(execution)->read_later(device, self->losses[loss], device_losses_of(execution, loss),
                                      execution->plan->ranks * bytes);
 }
 
 static void enqueue_forward(struct execution *execution)
 {
-    struct backend_device *own = execution->on_device;
-    execution_run_forward(execution, own->values.iteration);
+    struct backend_device *self = execution->on_device;
+    execution_run_forward(execution, self->values.iteration);
     for (size_t i = 0; i < execution->plan->graph->loss_count; i++)
         if (loss_is_computed(execution, i))
             enqueue_loss(execution, i);
-    device_of(execution)->event_record(execution->device, own->losses_ready);
+    device_of(execution)->event_record(execution->device, self->losses_ready);
 }
 
-/* Averages the gradients: each rank has that of the mean loss of its images. */
+/* Enqueues the backward pass, and the average of the gradients over the ranks: each rank computes
+ * the gradient of the mean loss of its images. */
 static void enqueue_backward(struct execution *execution)
 {
     execution_run_backward(execution);
@@ -290,7 +292,7 @@ static void enqueue_backward(struct execution *execution)
 static void enqueue_iteration(struct execution *execution)
 {
     const struct graph *graph = execution->plan->graph;
-    const struct backend_device *own = execution->on_device;
+    const struct backend_device *self = execution->on_device;
     struct device_losses losses = {.losses = graph->loss_count,
                                    .count = execution->batch.count * execution->plan->ranks};
     enqueue_forward(execution);
@@ -300,7 +302,7 @@ static void enqueue_iteration(struct execution *execution)
     }
     device_of(execution)->check_loss(execution->device, &losses);
     enqueue_backward(execution);
-    execution_run_update(execution, own->values.learning_rate, own->values.step);
+    execution_run_update(execution, self->values.learning_rate, self->values.step);
 }
 
 static bool same_batch(const struct execution_batch *a, const struct execution_batch *b)
@@ -311,40 +313,41 @@ static bool same_batch(const struct execution_batch *a, const struct execution_b
 
 static void record(struct execution *execution, void (*enqueue)(struct execution *))
 {
-    struct backend_device *own = execution->on_device;
+    struct backend_device *self = execution->on_device;
     device_of(execution)->record_begin(execution->device);
     enqueue(execution);
-    own->recording = device_of(execution)->record_end(execution->device);
-    own->recorded = execution->batch;
-    own->can_record = own->recording;
+    self->recording = device_of(execution)->record_end(execution->device);
+    self->recorded = execution->batch;
+    self->can_record = self->recording;
 }
 
-/* Runs an iteration. The first one is not recorded, because libraries initialise themselves in it.
- */
+/* Enqueues an iteration, or replays its recording. The first iteration is not recorded, because
+ * libraries initialise themselves in it. */
 static void enqueue_or_replay(struct execution *execution, void (*enqueue)(struct execution *))
 {
-    struct backend_device *own = execution->on_device;
+    struct backend_device *self = execution->on_device;
     const bool full = execution->batch.count == execution->plan->batch &&
-                      execution->batch.images == own->bound.images && !execution->profile;
-    if (full && own->warm && own->can_record && !own->recording)
+                      execution->batch.images == self->bound.images && !execution->profile;
+    if (full && self->warm && self->can_record && !self->recording)
         record(execution, enqueue);
-    if (full && own->recording && same_batch(&execution->batch, &own->recorded))
-        device_of(execution)->replay(execution->device, own->recording);
+    if (full && self->recording && same_batch(&execution->batch, &self->recorded))
+        device_of(execution)->replay(execution->device, self->recording);
     else
         enqueue(execution);
-    own->warm = true;
+    self->warm = true;
 }
 
 static void set_iteration_values(struct execution *execution)
 {
-    struct backend_device *own = execution->on_device;
-    own->values.beta1 = (double)execution->solver.momentum;
-    own->values.beta2 = (double)execution->solver.beta2;
-    device_of(execution)->set_iteration_values(execution->device, &own->values);
+    struct backend_device *self = execution->on_device;
+    self->values.beta1 = (double)execution->solver.momentum;
+    self->values.beta2 = (double)execution->solver.beta2;
+    device_of(execution)->set_iteration_values(execution->device, &self->values);
 }
 
-/* Marks the weights as changed on the device, because batch norm updates its running statistics in
- * a training forward pass. */
+/* Sends weights and state to the device if the host has changed them. In training, marks the
+ * weights as changed on the device, because batch norm updates its running statistics in a forward
+ * pass. */
 static void begin(struct execution *execution)
 {
     struct device_buffer *weights = execution->weights->buffer;
@@ -382,9 +385,9 @@ void backend_device_backward(struct execution *execution)
 
 void backend_device_update(struct execution *execution, float learning_rate)
 {
-    struct backend_device *own = execution->on_device;
-    own->values.learning_rate = learning_rate;
-    own->values.step = execution->solver_step;
+    struct backend_device *self = execution->on_device;
+    self->values.learning_rate = learning_rate;
+    self->values.step = execution->solver_step;
     set_iteration_values(execution);
     execution_run_update(execution, learning_rate, execution->solver_step);
     note_update(execution);
@@ -396,25 +399,25 @@ void backend_device_update(struct execution *execution, float learning_rate)
  * separately. */
 static void iterate_measured(struct execution *execution)
 {
-    const struct backend_device *own = execution->on_device;
+    const struct backend_device *self = execution->on_device;
     enqueue_forward(execution);
     const float loss = execution_loss(execution);
     if (!isfinite(loss))
         return;
     execution_run_backward(execution);
     const uint64_t start = clock_nanoseconds();
-    execution_run_update(execution, own->values.learning_rate, own->values.step);
+    execution_run_update(execution, self->values.learning_rate, self->values.step);
     backend_device_wait(execution);
     profile_add_update(execution->profile, clock_nanoseconds() - start);
 }
 
 float backend_device_iterate(struct execution *execution, uint64_t iteration, float learning_rate)
 {
-    struct backend_device *own = execution->on_device;
+    struct backend_device *self = execution->on_device;
     begin(execution);
-    own->values.iteration = iteration;
-    own->values.learning_rate = learning_rate;
-    own->values.step = execution->solver_step + 1;
+    self->values.iteration = iteration;
+    self->values.learning_rate = learning_rate;
+    self->values.step = execution->solver_step + 1;
     set_iteration_values(execution);
     if (execution->profile)
         iterate_measured(execution);
@@ -435,9 +438,9 @@ void backend_device_wait(struct execution *execution)
 
 const float *backend_device_losses(const struct execution *execution, size_t loss)
 {
-    const struct backend_device *own = execution->on_device;
-    device_of(execution)->event_wait(execution->device, own->losses_ready);
-    return own->losses[loss];
+    const struct backend_device *self = execution->on_device;
+    device_of(execution)->event_wait(execution->device, self->losses_ready);
+    return self->losses[loss];
 }
 
 const float *backend_device_output(const struct execution *execution)
@@ -451,16 +454,16 @@ const float *backend_device_output(const struct execution *execution)
 
 const float *backend_device_gradients(const struct execution *execution)
 {
-    struct backend_device *own = execution->on_device;
+    struct backend_device *self = execution->on_device;
     const size_t count = execution->plan->graph->learnable_floats;
     if (!execution->gradients)
         return NULL;
-    if (!own->gradients)
-        own->gradients = memory_new_aligned(count, sizeof(float), "the gradients", NULL);
-    if (own->gradients)
-        device_of(execution)->copy_out(execution->device, own->gradients, execution->gradients,
+    if (!self->gradients)
+        self->gradients = memory_new_aligned(count, sizeof(float), "the gradients", NULL);
+    if (self->gradients)
+        device_of(execution)->copy_out(execution->device, self->gradients, execution->gradients,
                                        count * sizeof(float));
-    return own->gradients;
+    return self->gradients;
 }
 
 float *backend_device_solver_state(struct execution *execution, size_t which)
@@ -507,7 +510,7 @@ void backend_device_mix_gradients(struct execution *execution, const float *more
 
 /* --- profile --- */
 
-/* Stamps 2i and 2i + 1 of the device are the beginning and the end of call i. */
+/* Call i begins at the device's time stamp 2i and ends at 2i + 1. */
 void backend_device_begin_call(struct execution *execution)
 {
     device_of(execution)->stamp(execution->device, 2 * execution->on_device->measured_count);
@@ -515,21 +518,21 @@ void backend_device_begin_call(struct execution *execution)
 
 void backend_device_end_call(struct execution *execution, size_t node, bool backward)
 {
-    struct backend_device *own = execution->on_device;
-    device_of(execution)->stamp(execution->device, 2 * own->measured_count + 1);
-    own->measured[own->measured_count++] = (struct measured_call){node, backward};
+    struct backend_device *self = execution->on_device;
+    device_of(execution)->stamp(execution->device, 2 * self->measured_count + 1);
+    self->measured[self->measured_count++] = (struct measured_call){node, backward};
 }
 
 void backend_device_end_pass(struct execution *execution)
 {
-    struct backend_device *own = execution->on_device;
-    for (size_t i = 0; i < own->measured_count; i++) {
+    struct backend_device *self = execution->on_device;
+    for (size_t i = 0; i < self->measured_count; i++) {
         const double seconds =
             device_of(execution)->stamp_seconds(execution->device, 2 * i, 2 * i + 1);
-        profile_add_node(execution->profile, own->measured[i].node, own->measured[i].backward,
+        profile_add_node(execution->profile, self->measured[i].node, self->measured[i].backward,
                          (uint64_t)(seconds * 1e9));
     }
-    own->measured_count = 0;
+    self->measured_count = 0;
     struct gemm_row product;
     while (device_of(execution)->take_product(execution->device, &product))
         profile_add_gemm_row(execution->profile, 0, &product);

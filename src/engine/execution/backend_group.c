@@ -1,19 +1,19 @@
-/* The backend of a process group: training on several devices at once, data parallel.
+/* The backend of a process group: data-parallel training on several devices.
  *
  * The batch is cut into equal parts, in the order of its images. Each rank is one device with an
- * ordinary execution of the same plan for its part, with its copy of weights and solver's state,
- * its recording, and a thread that enqueues its work; for rank 0 that is the caller's thread. Three
- * things make them compute what one device would:
+ * ordinary execution of the same plan for its part: with a copy of the weights and the solver's
+ * state, a recording, and a thread that enqueues its work (rank 0: the caller's thread). Three
+ * things make the ranks compute what one device would:
  *
- *   - batch norm gathers the statistics of all parts, so that they are the batch's (batch_norm.cu);
- *     dropout counts the batch's images (dropout.cu);
+ *   - batch norm gathers the statistics of all parts, so it uses those of the whole batch
+ *     (batch_norm.cu), and dropout numbers images by their place in the whole batch (dropout.cu);
  *   - the losses of all images are gathered (all-gather), so that all ranks check the same loss;
- *   - the gradients are averaged (all-reduce) before the update, which is the same on every rank:
- *     the weights stay equal.
+ *   - the gradients are averaged (all-reduce) before the update, so every rank makes the same
+ *     update, and the weights stay equal.
  *
- * The host's copies of weights and state belong to rank 0. They are sent to all ranks when they
- * were changed, and fetched from rank 0. An idle thread polls its device now and then, because
- * other ranks may wait for it. */
+ * The host has one copy of weights and state. When the host changes it, it is sent to all ranks; it
+ * is fetched from rank 0. An idle thread polls its device every 50 ms, so that it notices when a
+ * rank has failed and aborts its communicator. */
 
 #include "engine/execution/passes.h"
 
@@ -35,8 +35,9 @@ enum { POLL_NANOSECONDS = 50000000 };
 struct rank {
     struct backend_group *group;
     struct execution *execution;
-    size_t number;          /* of its part of the batch */
-    struct weights weights; /* other ranks: rank 0's values, with a device buffer of their own */
+    size_t number; /* 0, 1, ...: also which part of the batch */
+    struct weights
+        weights; /* not rank 0: borrows rank 0's host values, has another device buffer */
     pthread_t thread;
     float loss;
     const float *output;
@@ -48,9 +49,9 @@ struct backend_group {
     struct rank ranks[DEVICE_MAX_RANKS]; /* the execution of rank 0 is the caller's */
     size_t count, threads;               /* threads that were started */
     uint64_t weights_seen;               /* the version of the host's weights that all ranks have */
-    float *output;                       /* host; NULL until it is asked for */
+    float *output;                       /* host; allocated on first use */
 
-    /* The work that all ranks do; constant while they do it. */
+    /* The work that all ranks do; it does not change while they do it. */
     void (*work)(struct rank *rank);
     struct execution_batch batch;
     uint64_t iteration;
@@ -58,14 +59,15 @@ struct backend_group {
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
-    uint64_t requests; /* how often work was given out */
-    size_t busy;       /* other ranks that have not done it yet */
+    uint64_t requests; /* number of calls of work_all so far */
+    size_t busy;       /* ranks, except rank 0, that have not finished the present work */
     bool ending;
 };
 
 /* --- threads --- */
 
-/* Waits for a change, with the lock held, and polls the device meanwhile. */
+/* Waits for `changed`, with the lock held. After POLL_NANOSECONDS without it, polls the device and
+ * returns. */
 static void wait_for_change(struct rank *rank)
 {
     struct backend_group *group = rank->group;
@@ -104,7 +106,7 @@ static void *serve_rank(void *context)
     return NULL;
 }
 
-/* Gives every rank the same work; returns when all of it is enqueued. */
+/* Calls work() for every rank, in the rank's thread; returns when all calls have returned. */
 static void work_all(struct backend_group *group, void (*work)(struct rank *rank))
 {
     for (size_t i = 1; i < group->count; i++)
@@ -254,7 +256,7 @@ static void bind(struct execution *first, const struct execution_batch *batch)
 
 /* --- passes --- */
 
-/* Sends the host's weights to all ranks if they have changed since. */
+/* Marks the weights of all ranks as outdated if the host's have changed since the last call. */
 static void share_weights(struct execution *first)
 {
     struct backend_group *group = first->group;
@@ -352,7 +354,7 @@ static void output_part(struct rank *rank)
     rank->output = backend_device_output(rank->execution);
 }
 
-/* Returns NULL if out of memory. */
+/* Returns the outputs of all ranks, concatenated; NULL if out of memory. */
 static const float *output(const struct execution *first)
 {
     struct backend_group *group = first->group;
@@ -368,16 +370,17 @@ static const float *output(const struct execution *first)
     return group->output;
 }
 
-/* Lets each rank check its images, with their statistics. */
+/* Runs a rank's forward pass on its part of the batch, without collectives: batch norm uses the
+ * statistics of the part. */
 static void find_part(struct rank *rank)
 {
     struct device *device = rank->execution->device;
-    const struct device_backend *remote = device->driver->backend;
-    remote->set_standalone(device, true);
+    const struct device_backend *backend = device->driver->backend;
+    backend->set_standalone(device, true);
     rank->not_finite =
         execution_run_until_not_finite(rank->execution, rank->group->iteration, &rank->in_weights);
-    remote->wait(device);
-    remote->set_standalone(device, false);
+    backend->wait(device);
+    backend->set_standalone(device, false);
 }
 
 static size_t find_not_finite(struct execution *first, uint64_t iteration, bool *in_weights)

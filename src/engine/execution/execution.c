@@ -1,5 +1,5 @@
-/* An execution: a plan with memory behind it. Where it computes is the backend's concern; here are
- * the functions of execution.h, and the sums of the losses, which are the same everywhere. */
+/* The functions of execution.h. They choose a backend, call its functions, and compute what does
+ * not depend on the backend: the sums of the losses. */
 #include "engine/execution/execution.h"
 
 #include "base/clock.h"
@@ -148,7 +148,7 @@ void execution_set_solver_step(struct execution *execution, uint64_t step)
     execution->solver_step = step;
 }
 
-/* --- in the device's memory --- */
+/* --- device memory --- */
 
 static float *at(const struct execution *execution, size_t offset)
 {

@@ -1,12 +1,12 @@
-/* execution.h: a plan with memory behind it: forward, backward and update.
+/* execution.h: runs a plan: allocates its memory, and computes forward, backward and update.
  *
  * An execution owns the arena, the gradients and the solver's state; it borrows plan, device and
  * weights. A training and an inference execution may share weights and device if one thread uses
  * both.
  *
- * A device with memory of its own works asynchronously: these functions return before it has
+ * A device with separate memory works asynchronously: these functions return before it has
  * finished, except those that return a value. device_check reports its failures; call it before you
- * use a result. Functions with "device" in their name return pointers into the device's memory.
+ * use a result. Functions with "device" in their name return pointers into device memory.
  *
  * A plan for several ranks is executed by all GPUs of a process group (backend_group.c), each with
  * an equal part of the batch, so the batch size is a multiple of the number of ranks. Losses,
@@ -26,8 +26,8 @@
 
 struct execution;
 
-/* Allocates the memory of the plan on the device. `seed` is that of dropout. Returns NULL with an
- * error. */
+/* Allocates the plan's memory on the device. `seed` selects the random numbers of dropout. Returns
+ * NULL with an error. */
 struct execution *execution_create(const struct plan *plan, struct device *device,
                                    struct weights *weights, const struct solver_settings *solver,
                                    uint64_t seed, struct error *error);
@@ -40,10 +40,10 @@ struct execution_batch {
     const float *targets;  /* second input of a paired network, or NULL */
     size_t count;
 };
-/* Sets the batch, which lies in host memory. */
+/* Sets the batch, which is in host memory, and copies it to a device with separate memory. */
 void execution_bind(struct execution *execution, const struct execution_batch *batch);
 
-/* Sets a batch that lies in the device's memory; returns the present batch there. */
+/* Set a batch that is already in device memory; return the bound batch, in device memory. */
 void execution_bind_device(struct execution *execution, const struct execution_batch *batch);
 const struct execution_batch *execution_device_batch(const struct execution *execution);
 
@@ -75,8 +75,8 @@ float execution_iterate(struct execution *execution, uint64_t iteration, float l
 /* Waits until the device has finished. */
 void execution_wait(struct execution *execution);
 
-/* Returns the gradients of all parameters, laid out as the weights; NULL if there are none, or not
- * enough memory for a copy. */
+/* Returns the gradients of the learnable parameters, laid out as the weights; NULL if the plan has
+ * none, or if there is not enough memory for a copy. */
 const float *execution_parameter_gradients(const struct execution *execution);
 
 /* --- for two networks that train together (gan.h) --- */
@@ -84,16 +84,16 @@ const float *execution_parameter_gradients(const struct execution *execution);
 /* Sets gradients = (gradients + more) * scale for the learnable weights. */
 void execution_mix_gradients(struct execution *execution, const float *more, float scale);
 
-/* Return the gradients and the output [count, C, H, W] in the device's memory. */
+/* Return the gradients and the output [count, C, H, W], in device memory. */
 const float *execution_device_gradients(const struct execution *execution);
 const float *execution_device_output(const struct execution *execution);
 
 /* Returns the gradient of the input [count, C, H, W] after a backward pass; NULL unless the plan
- * keeps it. */
+ * has needs_input_gradient. */
 const float *execution_device_input_gradient(const struct execution *execution);
 
-/* Returns the gradient of the output, to be filled between the forward and the backward pass; NULL
- * unless the plan has seeds_output_gradient. */
+/* Returns the gradient of the output, which the caller fills between the forward and the backward
+ * pass; NULL unless the plan has seeds_output_gradient. */
 float *execution_device_output_gradient(struct execution *execution);
 
 /* --- the solver's state --- */
@@ -120,7 +120,7 @@ void execution_set_profile(struct execution *execution, struct profile *profile)
 /* The first layer whose output, or whose parameters, are NaN or infinite. */
 struct bad_layer {
     char node[NODE_NAME_SIZE];
-    bool in_weights; /* its parameters, not its output */
+    bool in_weights; /* the parameters are not finite; else the output */
 };
 
 /* Finds the bad layer after a loss that is NaN or infinite, by running the forward pass once more,

@@ -1,9 +1,9 @@
-/* Three executions over two sets of weights. An iteration runs the generator forward; trains the
- * discriminator on the real and then on the fake pairs and adds both gradients
+/* Trains with three executions over two sets of weights. An iteration runs the generator forward;
+ * trains the discriminator on the real and then on the fake pairs and adds both gradients
  * (`discriminator_step`); and runs the discriminator once more with frozen weights
- * (`frozen_discriminator`), which gives the gradient of the adversarial loss by the fake image. The
- * generator's backward pass starts with that gradient. A pair is the input and an image,
- * concatenated; only the image's channels of the pair's gradient are used. */
+ * (`frozen_discriminator`), which gives the gradient of the adversarial loss with respect to the
+ * fake image. The generator's backward pass starts with that gradient. A pair is the input and an
+ * image, concatenated; only the image's channels of the pair's gradient are used. */
 #include "engine/execution/gan.h"
 
 #include "base/memory.h"
@@ -19,8 +19,8 @@ struct gan {
     struct weights discriminator;
     struct execution *generator, *discriminator_step, *frozen_discriminator;
     size_t input_values, image_values; /* of one example: the input, the image */
-    size_t count;                      /* images of the batch that is bound */
-    /* in the device's memory: */
+    size_t count;                      /* images of the bound batch */
+    /* in device memory: */
     float *pairs;                       /* [batch, input + image] */
     float *real_targets, *fake_targets; /* [batch, outputs of the discriminator] */
     float *gradients;                   /* of the real pairs, while the fakes run */
@@ -29,18 +29,18 @@ struct gan {
 /* --- plans --- */
 
 /* Returns how many outputs the discriminator has for a pair. */
-static size_t answers(const struct network *network)
+static size_t output_count(const struct network *network)
 {
     const struct graph *graph = &network->discriminator;
     return shape_count(graph->nodes[graph->output].output);
 }
 
 /* Returns how many floats gan_create allocates besides the executions and the weights. */
-static size_t own_floats(const struct gan_plan *plan)
+static size_t extra_floats(const struct gan_plan *plan)
 {
     const struct graph *graph = &plan->network->discriminator;
     return plan->discriminator_step->batch *
-               (shape_count(graph->nodes[0].output) + 2 * answers(plan->network)) +
+               (shape_count(graph->nodes[0].output) + 2 * output_count(plan->network)) +
            graph->learnable_floats;
 }
 
@@ -49,25 +49,24 @@ static size_t own_floats(const struct gan_plan *plan)
 static void add_forecasts(struct gan_plan *plan)
 {
     const struct memory_forecast *generator = &plan->generator->forecast;
-    const struct memory_forecast *learner = &plan->discriminator_step->forecast;
-    const struct memory_forecast *judge = &plan->frozen_discriminator->forecast;
-    const uint64_t own = own_floats(plan) * sizeof(float);
+    const struct memory_forecast *step = &plan->discriminator_step->forecast;
+    const struct memory_forecast *frozen = &plan->frozen_discriminator->forecast;
+    const uint64_t extra = extra_floats(plan) * sizeof(float);
     struct memory_forecast *sum = &plan->forecast;
-    sum->weights =
-        generator->weights + learner->weights; /* both discriminators share the weights */
-    sum->gradients = generator->gradients + learner->gradients;
-    sum->solver = generator->solver + learner->solver;
-    sum->activations = generator->activations + learner->activations + judge->activations + own;
-    sum->workspace = generator->workspace + learner->workspace + judge->workspace;
+    sum->weights = generator->weights + step->weights; /* both discriminators share the weights */
+    sum->gradients = generator->gradients + step->gradients;
+    sum->solver = generator->solver + step->solver;
+    sum->activations = generator->activations + step->activations + frozen->activations + extra;
+    sum->workspace = generator->workspace + step->workspace + frozen->workspace;
     sum->total = sum->weights + sum->gradients + sum->solver + sum->activations + sum->workspace;
     sum->unlimited =
-        generator->unlimited + learner->unlimited + judge->unlimited - judge->weights + own;
-    sum->tables = generator->tables + learner->tables + judge->tables;
-    sum->flops = generator->flops + 2 * learner->flops + judge->flops;
-    sum->flops_again = generator->flops_again + 2 * learner->flops_again + judge->flops_again;
-    sum->fallback_nodes = generator->fallback_nodes + learner->fallback_nodes;
+        generator->unlimited + step->unlimited + frozen->unlimited - frozen->weights + extra;
+    sum->tables = generator->tables + step->tables + frozen->tables;
+    sum->flops = generator->flops + 2 * step->flops + frozen->flops;
+    sum->flops_again = generator->flops_again + 2 * step->flops_again + frozen->flops_again;
+    sum->fallback_nodes = generator->fallback_nodes + step->fallback_nodes;
     sum->fallback_bytes =
-        generator->fallback_bytes + 2 * learner->fallback_bytes + judge->fallback_bytes;
+        generator->fallback_bytes + 2 * step->fallback_bytes + frozen->fallback_bytes;
 }
 
 /* Builds the three plans within limits[] (generator, discriminator_step, frozen_discriminator). */
@@ -75,18 +74,18 @@ static bool build_plans(struct gan_plan *plan, const struct network *network,
                         const struct device_driver *driver, const struct plan_settings *settings,
                         const uint64_t limits[3], struct error *error)
 {
-    struct plan_settings generator = *settings, learner = *settings, judge = *settings;
+    struct plan_settings generator = *settings, step = *settings, frozen = *settings;
     *plan = (struct gan_plan){.network = network};
     generator.memory_limit = limits[0];
-    learner.memory_limit = limits[1];
-    judge.memory_limit = limits[2];
+    step.memory_limit = limits[1];
+    frozen.memory_limit = limits[2];
     generator.seeds_output_gradient = true;
-    judge.frozen = judge.needs_input_gradient = true;
+    frozen.frozen = frozen.needs_input_gradient = true;
     plan->generator = plan_build(&network->graph, driver, &generator, error);
     if (plan->generator)
-        plan->discriminator_step = plan_build(&network->discriminator, driver, &learner, error);
+        plan->discriminator_step = plan_build(&network->discriminator, driver, &step, error);
     if (plan->discriminator_step)
-        plan->frozen_discriminator = plan_build(&network->discriminator, driver, &judge, error);
+        plan->frozen_discriminator = plan_build(&network->discriminator, driver, &frozen, error);
     if (!plan->frozen_discriminator) {
         gan_plan_free(plan);
         return false;
@@ -95,7 +94,9 @@ static bool build_plans(struct gan_plan *plan, const struct network *network,
     return true;
 }
 
-/* --- a limit to the memory of all three --- */
+/* --- a limit to the memory of the three plans --- */
+
+/* Returns the largest batch size that fits settings->memory_limit; 0 if none does. */
 
 static size_t largest_batch(const struct network *network, const struct device_driver *driver,
                             const struct plan_settings *settings)
@@ -115,7 +116,7 @@ static size_t largest_batch(const struct network *network, const struct device_d
 }
 
 /* Divides the memory beyond the minimum in proportion to how much more each plan could use. */
-static void share_out(const struct gan_plan *least, uint64_t limit, uint64_t limits[3])
+static void divide_memory(const struct gan_plan *least, uint64_t limit, uint64_t limits[3])
 {
     const struct plan *plans[] = {least->generator, least->discriminator_step,
                                   least->frozen_discriminator};
@@ -140,7 +141,7 @@ static bool build_within(struct gan_plan *plan, const struct network *network,
     const uint64_t least = plan->forecast.total;
     const bool can = least < settings->memory_limit;
     if (can)
-        share_out(plan, settings->memory_limit, limits);
+        divide_memory(plan, settings->memory_limit, limits);
     gan_plan_free(plan);
     if (can)
         return build_plans(plan, network, driver, settings, limits, error);
@@ -183,17 +184,18 @@ static bool new_floats(struct gan *gan, float **out, size_t count, struct error 
     return *out;
 }
 
-/* [count] answers there, all the same. */
-static bool make_answers(struct gan *gan, float **out, size_t count, float answer,
+/* Allocates out[0..count) in device memory and sets all its values to `value`. Returns false with
+ * an error. */
+static bool make_targets(struct gan *gan, float **out, size_t count, float value,
                          struct error *error)
 {
-    float *here = memory_new_aligned(count, sizeof *here, "the discriminator's pairs", error);
-    const bool made = here && new_floats(gan, out, count, error);
+    float *values = memory_new_aligned(count, sizeof *values, "the discriminator's pairs", error);
+    const bool made = values && new_floats(gan, out, count, error);
     for (size_t i = 0; made && i < count; i++)
-        here[i] = answer;
+        values[i] = value;
     if (made)
-        device_copy_in(gan->device, *out, here, count * sizeof *here);
-    free(here);
+        device_copy_in(gan->device, *out, values, count * sizeof *values);
+    free(values);
     return made;
 }
 
@@ -201,10 +203,10 @@ static bool make_buffers(struct gan *gan, struct error *error)
 {
     const struct graph *graph = &gan->plan->network->discriminator;
     const size_t batch = gan->plan->discriminator_step->batch;
-    const size_t count = batch * answers(gan->plan->network);
+    const size_t count = batch * output_count(gan->plan->network);
     return new_floats(gan, &gan->pairs, batch * (gan->input_values + gan->image_values), error) &&
-           make_answers(gan, &gan->real_targets, count, 1, error) &&
-           make_answers(gan, &gan->fake_targets, count, 0, error) &&
+           make_targets(gan, &gan->real_targets, count, 1, error) &&
+           make_targets(gan, &gan->fake_targets, count, 0, error) &&
            new_floats(gan, &gan->gradients, graph->learnable_floats, error);
 }
 
@@ -262,7 +264,8 @@ void gan_free(struct gan *gan)
 
 /* --- an iteration --- */
 
-/* All of what follows lies in the device's memory. Copies a part of each image's values. */
+/* Copies `values` floats of each of the batch's images within device memory; the images are
+ * to_values and from_values floats apart. */
 static void copy_parts(const struct gan *gan, float *to, size_t to_values, const float *from,
                        size_t from_values, size_t values)
 {
@@ -282,29 +285,32 @@ static void pair_images(struct gan *gan, const float *images)
                gan->image_values, gan->image_values);
 }
 
-/* The loss of the pairs against the answer that they should get. */
-static float judge_pairs(const struct gan *gan, struct execution *execution, const float *wanted,
-                         uint64_t iteration)
+/* Runs the discriminator forward on the pairs. Returns its loss against the targets `targets`. */
+static float discriminator_loss(const struct gan *gan, struct execution *execution,
+                                const float *targets, uint64_t iteration)
 {
-    struct execution_batch batch = {.images = gan->pairs, .targets = wanted, .count = gan->count};
+    struct execution_batch batch = {.images = gan->pairs, .targets = targets, .count = gan->count};
     execution_bind_device(execution, &batch);
     execution_forward(execution, iteration);
     return execution_loss(execution);
 }
 
-/* Real and fake pairs in two passes, one step. */
+/* Trains the discriminator on the real and the fake pairs, in two passes and one solver step.
+ * Returns false without a step if the loss is not finite. Leaves the fake pairs in gan->pairs. */
 static bool step_discriminator(struct gan *gan, const float *real, uint64_t iteration,
                                float learning_rate, struct gan_losses *losses)
 {
     const size_t bytes = gan->plan->network->discriminator.learnable_floats * sizeof(float);
     pair_images(gan, real);
-    float of_real = judge_pairs(gan, gan->discriminator_step, gan->real_targets, iteration);
+    float real_loss =
+        discriminator_loss(gan, gan->discriminator_step, gan->real_targets, iteration);
     execution_backward(gan->discriminator_step);
     device_copy_rows(gan->device, gan->gradients, bytes,
                      execution_device_gradients(gan->discriminator_step), bytes, bytes, 1);
     pair_images(gan, execution_device_output(gan->generator));
-    float of_fake = judge_pairs(gan, gan->discriminator_step, gan->fake_targets, iteration);
-    losses->discriminator = 0.5f * (of_real + of_fake);
+    float fake_loss =
+        discriminator_loss(gan, gan->discriminator_step, gan->fake_targets, iteration);
+    losses->discriminator = 0.5f * (real_loss + fake_loss);
     if (!isfinite(losses->discriminator))
         return false;
     execution_backward(gan->discriminator_step);
@@ -313,24 +319,26 @@ static bool step_discriminator(struct gan *gan, const float *real, uint64_t iter
     return true;
 }
 
-/* The image's part of the pairs' gradient becomes the output's. */
-static void hand_gradient_over(struct gan *gan)
+/* Copies the image's channels of the pairs' gradient to the gradient of the generator's output. */
+static void copy_image_gradient(struct gan *gan)
 {
     copy_parts(gan, execution_device_output_gradient(gan->generator), gan->image_values,
                execution_device_input_gradient(gan->frozen_discriminator) + gan->input_values,
                gan->input_values + gan->image_values, gan->image_values);
 }
 
-/* The fakes are still in the pairs. */
+/* Takes the generator's solver step. gan->pairs must hold the fake pairs. Returns false without a
+ * step if the loss is not finite. */
 static bool step_generator(struct gan *gan, uint64_t iteration, float learning_rate,
                            struct gan_losses *losses)
 {
-    losses->adversarial = judge_pairs(gan, gan->frozen_discriminator, gan->real_targets, iteration);
+    losses->adversarial =
+        discriminator_loss(gan, gan->frozen_discriminator, gan->real_targets, iteration);
     losses->generator = losses->adversarial + execution_loss(gan->generator);
     if (!isfinite(losses->generator))
         return false;
     execution_backward(gan->frozen_discriminator);
-    hand_gradient_over(gan);
+    copy_image_gradient(gan);
     execution_backward(gan->generator);
     execution_update(gan->generator, learning_rate);
     return true;
@@ -341,16 +349,16 @@ bool gan_iterate(struct gan *gan, const struct execution_batch *batch, uint64_t 
 {
     gan->count = batch->count;
     execution_bind(gan->generator, batch);
-    const struct execution_batch *there = execution_device_batch(gan->generator);
+    const struct execution_batch *on_device = execution_device_batch(gan->generator);
     execution_forward(gan->generator, iteration);
     const float main = execution_main_loss(gan->generator);
     *losses = (struct gan_losses){.generator = NAN, .adversarial = NAN, .main = main};
-    pair_inputs(gan, there->images);
-    return step_discriminator(gan, there->targets, iteration, learning_rate, losses) &&
+    pair_inputs(gan, on_device->images);
+    return step_discriminator(gan, on_device->targets, iteration, learning_rate, losses) &&
            step_generator(gan, iteration, learning_rate, losses);
 }
 
-/* --- what can be seen --- */
+/* --- access to the parts --- */
 
 struct weights *gan_discriminator(struct gan *gan)
 {

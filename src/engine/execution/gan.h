@@ -21,14 +21,14 @@
 /* The plans of the three executions, and the forecast of all together. */
 struct gan_plan {
     const struct network *network;     /* borrowed */
-    struct plan *generator;            /* its backward pass starts with a given gradient */
-    struct plan *discriminator_step;   /* the discriminator in its training step */
+    struct plan *generator;            /* its backward pass starts from the output's gradient */
+    struct plan *discriminator_step;   /* the discriminator while it is trained */
     struct plan *frozen_discriminator; /* the discriminator with frozen weights */
     struct memory_forecast forecast;   /* of all three */
 };
 
-/* Builds the three plans for training; sets the flags of plan_settings that joined networks need. A
- * memory limit is that of all three together. Returns false with an error. */
+/* Builds the three plans for training, and sets the flags in plan_settings that each needs. A
+ * memory limit applies to the sum of the three. Returns false with an error. */
 bool gan_plan_build(struct gan_plan *plan, const struct network *network,
                     const struct device_driver *driver, const struct plan_settings *settings,
                     struct error *error);

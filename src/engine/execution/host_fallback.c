@@ -1,10 +1,10 @@
-/* One piece of host memory holds the arrays of whichever node runs, one after the other, then its
- * workspace. It is as large as the largest pass needs, so that an iteration allocates nothing. What
- * a node saves for its backward pass lies behind it, each node's at its own place: the forward pass
- * writes it, also when it is recomputed, and the backward pass reads it.
+/* One allocation of host memory has two parts. The first holds the arrays and the workspace of the
+ * node that runs now, and is as large as the largest pass needs, so that an iteration allocates
+ * nothing. The second has a separate place for what each node saves for its backward pass: the
+ * forward pass and its recomputation write it, and the backward pass reads it.
  *
- * Arrays that share memory on the device share it here as well. So kernels that work in place, and
- * sums of gradients that arrive through two inputs, give the same bits. */
+ * Arrays that share device memory also share host memory. So kernels that work in place, and sums
+ * of gradients that arrive through two inputs, give the same bits. */
 #include "engine/execution/host_fallback.h"
 
 #include "base/language.h"
@@ -18,7 +18,7 @@ struct host_fallback {
     const struct plan *plan;
     struct device *device;
     char *memory;
-    size_t *saved; /* by step: offset into memory; of steps that leave the device */
+    size_t *saved; /* by step: offset of its saved values in `memory`, if it runs on the host */
 };
 
 struct host_fallback *host_fallback_create(const struct plan *plan, struct device *device,
@@ -55,7 +55,7 @@ void host_fallback_free(struct host_fallback *fallback)
 
 /* --- a call --- */
 
-/* An array of a call, in both memories. */
+/* An array of a call, in device and host memory. */
 struct copied {
     struct fallback_array array;
     void *device_memory, *host_memory;
@@ -111,8 +111,8 @@ static void set_host_memory(struct kernel_call *call, const struct copied *copie
     }
 }
 
-/* Gives list[i] its host memory: that of the array before it that it shares memory with, else the
- * next free bytes. */
+/* Sets the host memory of list[i]: if an earlier entry has the same device memory, the host memory
+ * of that entry, else the next free bytes. */
 static void place(struct copied *list, size_t i, char *memory, size_t *used)
 {
     for (size_t k = 0; k < i; k++)
@@ -134,17 +134,17 @@ static size_t list_copied(const struct host_fallback *fallback,
     struct fallback_array arrays[FALLBACK_MAX_ARRAYS];
     const size_t count = fallback_list_arrays(fallback->plan, &fallback->plan->steps[entry->step],
                                               entry->pass, call->site->batch, arrays);
-    size_t kept = 0;
+    size_t listed = 0;
     for (size_t i = 0; i < count; i++) {
-        list[kept] = (struct copied){.array = arrays[i],
-                                     .device_memory = device_memory_of(call, &arrays[i])};
-        if (list[kept].device_memory)
-            place(list, kept++, fallback->memory, used);
+        list[listed] = (struct copied){.array = arrays[i],
+                                       .device_memory = device_memory_of(call, &arrays[i])};
+        if (list[listed].device_memory)
+            place(list, listed++, fallback->memory, used);
     }
-    return kept;
+    return listed;
 }
 
-/* The call with pointers into the host's memory; NULL for arrays that the pass does not use. */
+/* Returns the call with pointers into host memory; NULL for arrays that the pass does not use. */
 static struct kernel_call host_call(const struct host_fallback *fallback,
                                     const struct plan_order_entry *entry,
                                     const struct kernel_call *call, const struct copied *list,

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* Version 1 read zeros behind the last row of such a plane instead of padding. */
+/* Returns whether the device cpu computed this graph wrongly in version 1: max pooling with stride
+ * 1 and padding read zeros behind the last row of a plane instead of padding. */
 static bool has_padded_max_pool(const struct graph *graph, const char *device)
 {
     for (size_t i = 0; strcmp(device, "cpu") == 0 && i < graph->node_count; i++) {

@@ -1,5 +1,5 @@
-/* The passes of a plan: the kernel calls in execution order, whose arguments are set up once. Only
- * the pointers to inputs and their views, the labels and the counts change with a batch. */
+/* Runs the passes of a plan. The arguments of all kernel calls are set up once, in execution order;
+ * a new batch changes only the pointers to inputs and their views, the labels and the counts. */
 #include "engine/execution/passes.h"
 
 #include "base/memory.h"
@@ -54,7 +54,8 @@ static void set_call(struct execution *execution, float *weights, size_t index, 
     set_parameters(execution, weights, call);
 }
 
-/* Finds where every node's values lie. Inputs, and views of inputs, lie in the bound batch. */
+/* Sets values[] (by node) to the address of each node's output. Inputs, and views of inputs, are in
+ * the bound batch. */
 static void find_values(struct execution *execution, const size_t *offsets, float **values)
 {
     const struct plan *plan = execution->plan;
@@ -64,8 +65,8 @@ static void find_values(struct execution *execution, const size_t *offsets, floa
             values[n] = (float *)(n == 0 ? execution->batch.images : execution->batch.targets);
     for (size_t s = 0; s < plan->step_count; s++) {
         const struct plan_step *step = &plan->steps[s];
-        float *own = at(execution, offsets[step->node]);
-        values[step->node] = own ? own : values[step->inputs[0]];
+        float *output = at(execution, offsets[step->node]);
+        values[step->node] = output ? output : values[step->inputs[0]];
     }
 }
 

@@ -18,7 +18,7 @@ void execution_release(struct execution *execution);
  * an error. */
 void *execution_take(struct execution *execution, size_t bytes, const char *what,
                      struct error *error);
-/* Binds a batch that lies in the device's memory. */
+/* Binds a batch that is in device memory. */
 void execution_set_batch(struct execution *execution, const struct execution_batch *batch);
 /* Returns whether a node can be computed: a prediction has no labels or targets for its losses. */
 bool execution_can_run(const struct execution *execution, const struct node *node);
@@ -29,7 +29,7 @@ void execution_run_backward(struct execution *execution);
 void execution_run_update(struct execution *execution, float learning_rate, uint64_t step);
 
 /* Runs the forward pass step by step. Returns the first step whose values, or with *in_weights
- * whose parameters, are not finite, among this device's images; PLAN_NONE: there is none. */
+ * whose parameters, are not finite, for the images on this device; PLAN_NONE if all are finite. */
 size_t execution_run_until_not_finite(struct execution *execution, uint64_t iteration,
                                       bool *in_weights);
 

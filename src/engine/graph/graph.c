@@ -1,7 +1,6 @@
-/* Nodes are appended one by one and checked as they come, so a graph is always valid: the
- * operator's shape rule computes the output's shape and declares parameters, which at first have no
- * place. graph_finish lays them out in one array, the learnable ones first, so that a solver
- * updates a single range. */
+/* graph_add checks each node before it appends it, so a graph is always valid: the operator's shape
+ * rule computes the output's shape and declares parameters. graph_finish assigns the parameters'
+ * offsets in one array, the learnable ones first, so that a solver updates a single range. */
 #include "engine/graph/graph.h"
 
 #include "base/memory.h"

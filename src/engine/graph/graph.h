@@ -103,7 +103,7 @@ bool graph_find(const struct graph *graph, const char *name, size_t *number);
  */
 void graph_mark_ancestors(const struct graph *graph, size_t node, bool *needed);
 
-/* Also sets needed[] for all nodes that the marked nodes depend on. */
+/* Sets needed[] to true for all nodes that the nodes with needed[] depend on. */
 void graph_complete_ancestors(const struct graph *graph, bool *needed);
 
 /* Writes the shapes of the node's inputs into shapes[0..input_count). */

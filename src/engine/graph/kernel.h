@@ -1,7 +1,7 @@
 /* kernel.h: one implementation of one operator, and how it is called.
  *
  * A device offers an ordered list of kernels per operator, best first. The plan takes the first one
- * whose supports() agrees. Pointers in a call are into the device's memory.
+ * that supports the site. Pointers in a call point into device memory.
  */
 #ifndef TINCA_ENGINE_GRAPH_KERNEL_H
 #define TINCA_ENGINE_GRAPH_KERNEL_H
@@ -15,7 +15,8 @@
 struct pool;
 struct profile;
 
-/* Everything about a kernel's use that is known when the plan is built. */
+/* A place in a plan where a kernel is used: everything about it that is known when the plan is
+ * built. */
 struct kernel_site {
     const struct node *node;
     struct shape inputs[NODE_MAX_INPUTS];
@@ -50,8 +51,8 @@ struct kernel_call {
     const int32_t *labels;    /* [N], for losses over classes */
     uint64_t seed, iteration; /* of dropout's random numbers (random.h) */
     size_t node_number;       /* the stream of this node's random numbers */
-    /* A second forward call in this iteration, because the output was not kept in memory. It gives
-     * the same bits as the first one and writes no parameters. */
+    /* This forward call recomputes an output that was freed after the forward pass of this
+     * iteration. It gives the same bits as the first one and writes no parameters. */
     bool recomputing;
     struct pool *pool;
     void *context;           /* the device's state: device->state */

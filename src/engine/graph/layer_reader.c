@@ -1,6 +1,6 @@
-/* Every key that a call reads is remembered, whether the layer has it or not; the keys that are
- * left over at the end are spelling mistakes. After the first error look_up() finds no key any
- * more, so that all later calls return their fallbacks. */
+/* The reader records every key that a call reads, whether the layer has it or not. Keys of the
+ * layer that no call has read are reported at the end as spelling mistakes. After the first error
+ * look_up() returns NULL for every key, so that all later calls return their fallbacks. */
 #include "engine/graph/layer_reader.h"
 
 #include "base/language.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Larger windows are mistakes, and sums of a few numbers up to this stay far below SIZE_MAX. */
+/* A larger window is a mistake in the file, and sums of a few sizes cannot overflow below it. */
 enum { WINDOW_LIMIT = 1 << 16 };
 
 static void fail_at(struct layer_reader *reader, const struct json *value, const char *key,

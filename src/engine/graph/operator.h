@@ -15,8 +15,8 @@ enum op_traits {
     OP_IDENTITY_IN_INFERENCE = 1 << 2, /* a view outside training, such as dropout */
     OP_READS_LABELS = 1 << 3,          /* reads the class labels of the batch */
     OP_MOVES_CHANNELS = 1 << 4,    /* only moves values, so it can be fused into the next node */
-    OP_READS_WHOLE_BATCH = 1 << 5, /* in training an image's output depends on the images beside it,
-                                      or on its place in the batch */
+    OP_READS_WHOLE_BATCH = 1 << 5, /* in training an image's output depends on the other images of
+                                      the batch, or on its place in the batch */
 };
 
 struct op {

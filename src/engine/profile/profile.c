@@ -85,8 +85,8 @@ static bool same_shape(const struct gemm_row *a, const struct gemm_row *b)
     return a->kind == b->kind && a->m == b->m && a->n == b->n && a->k == b->k;
 }
 
-/* Returns the table's row for this kind and shape; NULL if out of memory, and the call
- * is not counted. */
+/* Returns the table's row for this kind and shape, and adds one if needed. Returns NULL if out of
+ * memory; the call is then not counted. */
 static struct gemm_row *find_row(struct gemm_table *table, const struct gemm_row *wanted)
 {
     for (size_t i = 0; i < table->count; i++) {

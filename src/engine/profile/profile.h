@@ -2,7 +2,7 @@
  * kind and shape.
  *
  * A kernel may report its GEMM calls from several threads at once: each thread has its own table,
- * merged when it is read. Without a profile (NULL) every function here returns at once.
+ * merged when it is read. profile_start and profile_add_gemm do nothing if the profile is NULL.
  */
 #ifndef TINCA_ENGINE_PROFILE_PROFILE_H
 #define TINCA_ENGINE_PROFILE_PROFILE_H

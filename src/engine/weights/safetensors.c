@@ -31,7 +31,7 @@ static const struct {
 
 /* --- reading --- */
 
-/* Sets the error that `entry` (empty: the file) is wrong, and returns false. */
+/* Sets an error with the reason `why` about `entry` (empty: about the file) and returns false. */
 static bool wrong(const struct safetensors *file, struct error *error, const char *entry,
                   const char *why)
 {

@@ -32,7 +32,7 @@ void weights_free(struct weights *weights)
     *weights = (struct weights){0};
 }
 
-/* --- the copy of a device --- */
+/* --- the device's copy --- */
 
 float *weights_on_device(struct weights *weights, struct device *device, struct error *error)
 {

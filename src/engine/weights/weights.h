@@ -18,7 +18,7 @@ struct device;
 struct device_buffer;
 struct pool;
 
-/* The values are in the host's memory. A device with separate memory works on a copy, which is
+/* The values are in host memory. A device with separate memory works on a copy, which is
  * created when the first execution needs it. Call weights_fetch before reading `values` and
  * weights_mark_changed after writing them. */
 struct weights {

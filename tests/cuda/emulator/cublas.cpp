@@ -1,5 +1,5 @@
-/* cuBLAS's matrix products, computed by OpenBLAS, both in column-major order. With beta 0 both do
- * not read C. */
+/* Computes cuBLAS's matrix products with OpenBLAS. Both use column-major order, and with beta 0
+ * neither reads C. */
 #include "cublas_v2.h"
 
 #include <cblas.h>

@@ -7,7 +7,7 @@
  * random order (emulator_set_order) reveals results that depend on the order. Work is done on the
  * calling thread when it is enqueued, or later (emulator_set_delay), unless its stream is being
  * captured: then it is recorded in the graph. Several threads may call; one call runs at a time.
- * There can be several GPUs (emulator_set_cards), which share the host's memory; using a stream of
+ * There can be several GPUs (emulator_set_gpus), which share the host's memory; using a stream of
  * one GPU while another one is the thread's current device fails, as in CUDA. Errors that a GPU
  * would not survive end the program with a message: a barrier that not all threads reach, a shuffle
  * with lanes missing, a launch outside of the limits.
@@ -219,14 +219,14 @@ typedef std::lock_guard<std::recursive_mutex> emulator_guard;
 
 /* Sets the number of GPUs, 1 at first; the second function returns the current GPU of the thread.
  */
-extern "C" void emulator_set_cards(int count);
-int emulator_card(void);
+extern "C" void emulator_set_gpus(int count);
+int emulator_gpu(void);
 
 /* Records an error for cudaGetLastError and returns it. The others return the error with which
  * every call on a device fails, or cudaSuccess. */
 cudaError_t emulator_note(cudaError_t error);
 cudaError_t emulator_broken(void); /* the thread's current GPU */
-cudaError_t emulator_broken_card(int card);
+cudaError_t emulator_broken_gpu(int gpu);
 
 /* Does `work` now or later, or records it if the stream is being captured. */
 cudaError_t emulator_submit(cudaStream_t stream, std::function<void()> work);
@@ -249,7 +249,7 @@ extern "C" void emulator_set_order(uint64_t seed);
  * again. On one GPU only, if that is chosen (-1: any). */
 extern "C" void emulator_fail_allocation(size_t n);
 extern "C" void emulator_fail_launch(size_t n, int error);
-extern "C" void emulator_fail_card(int card);
+extern "C" void emulator_fail_gpu(int gpu);
 /* Sets the free memory that cudaMemGetInfo reports. */
 extern "C" void emulator_set_free(size_t bytes);
 /* Returns how many graphs were launched since the program began. */

@@ -74,14 +74,14 @@ const char *ncclGetErrorString(ncclResult_t result)
 
 /* --- communicators --- */
 
-ncclResult_t ncclCommInitAll(ncclComm_t *communicators, int count, const int *cards)
+ncclResult_t ncclCommInitAll(ncclComm_t *communicators, int count, const int *gpus)
 {
     emulator_guard guard(emulator_lock);
     if (join_fails)
         return ncclUnhandledCudaError;
     for (int i = 0; i < count; i++)
         for (int k = 0; k < i; k++)
-            if (cards[i] == cards[k])
+            if (gpus[i] == gpus[k])
                 return ncclInvalidArgument;
     emulated_group *group = new emulated_group();
     for (int i = 0; i < count; i++) {
@@ -95,7 +95,7 @@ ncclResult_t ncclCommInitAll(ncclComm_t *communicators, int count, const int *ca
     return ncclSuccess;
 }
 
-/* Enqueued work may still use it: it is freed with its last member. */
+/* The group is freed with its last member, because enqueued work may still use it. */
 static void give_back(emulated_communicator *communicator)
 {
     emulated_group *group = communicator->group;
@@ -155,12 +155,12 @@ static void average(const std::vector<emulated_communicator *> &members)
     }
 }
 
-static void do_it(emulated_group *group)
+static void run_collective(emulated_group *group)
 {
     const collective &first = group->members[0]->what;
     for (const emulated_communicator *member : group->members)
         if (member->what.kind != first.kind || member->what.bytes != first.bytes) {
-            fprintf(stderr, "emulator: cards ask for different collectives\n");
+            fprintf(stderr, "emulator: the GPUs enqueue different collectives\n");
             abort();
         }
     if (first.kind == GATHER)
@@ -180,7 +180,7 @@ static bool take_part(emulated_communicator *communicator, const collective &wha
         communicator->has_come = true;
         communicator->what = what;
         if (++group->come == group->members.size())
-            do_it(group);
+            run_collective(group);
     }
     if (communicator->rounds == group->rounds)
         return false;
@@ -189,7 +189,8 @@ static bool take_part(emulated_communicator *communicator, const collective &wha
     return true;
 }
 
-static ncclResult_t ask(ncclComm_t communicator, const collective &what, cudaStream_t stream)
+static ncclResult_t enqueue_collective(ncclComm_t communicator, const collective &what,
+                                       cudaStream_t stream)
 {
     const cudaError_t status =
         emulator_broken() != cudaSuccess
@@ -198,14 +199,14 @@ static ncclResult_t ask(ncclComm_t communicator, const collective &what, cudaStr
     return status == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
 }
 
-ncclResult_t ncclAllGather(const void *own, void *all, size_t count, ncclDataType_t,
+ncclResult_t ncclAllGather(const void *local, void *all, size_t count, ncclDataType_t,
                            ncclComm_t communicator, cudaStream_t stream)
 {
-    return ask(communicator, {GATHER, own, all, count}, stream);
+    return enqueue_collective(communicator, {GATHER, local, all, count}, stream);
 }
 
 ncclResult_t ncclAllReduce(const void *from, void *to, size_t count, ncclDataType_t, ncclRedOp_t,
                            ncclComm_t communicator, cudaStream_t stream)
 {
-    return ask(communicator, {AVERAGE, from, to, count * sizeof(float)}, stream);
+    return enqueue_collective(communicator, {AVERAGE, from, to, count * sizeof(float)}, stream);
 }

@@ -17,11 +17,11 @@ typedef enum ncclDataType_t { ncclUint8 = 1, ncclFloat32 = 7 } ncclDataType_t;
 typedef enum ncclRedOp_t { ncclAvg = 4 } ncclRedOp_t;
 
 extern "C" {
-ncclResult_t ncclCommInitAll(ncclComm_t *communicators, int count, const int *cards);
+ncclResult_t ncclCommInitAll(ncclComm_t *communicators, int count, const int *gpus);
 ncclResult_t ncclCommDestroy(ncclComm_t communicator);
 ncclResult_t ncclCommAbort(ncclComm_t communicator);
 ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t *error);
-ncclResult_t ncclAllGather(const void *own, void *all, size_t count, ncclDataType_t type,
+ncclResult_t ncclAllGather(const void *local, void *all, size_t count, ncclDataType_t type,
                            ncclComm_t communicator, cudaStream_t stream);
 ncclResult_t ncclAllReduce(const void *from, void *to, size_t count, ncclDataType_t type,
                            ncclRedOp_t operation, ncclComm_t communicator, cudaStream_t stream);

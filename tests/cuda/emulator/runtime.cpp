@@ -4,35 +4,35 @@
 
 #include <cstdio>
 
-enum { MAX_CARDS = 16 };
+enum { MAX_GPUS = 16 };
 
 std::recursive_mutex emulator_lock;
 static thread_local cudaError_t last_error = cudaSuccess;
-static thread_local int card;         /* the thread's current device */
-static cudaError_t broken[MAX_CARDS]; /* the error that every call returns from now on */
+static thread_local int gpu;         /* the thread's current device */
+static cudaError_t broken[MAX_GPUS]; /* the error that every call returns from now on */
 static size_t fail_allocation, fail_launch, free_memory = (size_t)1 << 33;
 static cudaError_t fail_with;
-static int cards = 1, fail_card = -1;
+static int gpus = 1, fail_gpu = -1;
 
-extern "C" void emulator_set_cards(int count)
+extern "C" void emulator_set_gpus(int count)
 {
-    cards = count;
+    gpus = count;
 }
 
-int emulator_card(void)
+int emulator_gpu(void)
 {
-    return card;
+    return gpu;
 }
 
 static bool may_fail(void)
 {
-    return fail_card < 0 || fail_card == card;
+    return fail_gpu < 0 || fail_gpu == gpu;
 }
 
-extern "C" void emulator_fail_card(int number)
+extern "C" void emulator_fail_gpu(int number)
 {
     emulator_guard guard(emulator_lock);
-    fail_card = number;
+    fail_gpu = number;
 }
 
 extern "C" void emulator_fail_allocation(size_t n)
@@ -46,7 +46,7 @@ extern "C" void emulator_fail_launch(size_t n, int error)
     emulator_guard guard(emulator_lock);
     fail_launch = n;
     fail_with = (cudaError_t)error;
-    std::fill(broken, broken + MAX_CARDS, cudaSuccess);
+    std::fill(broken, broken + MAX_GPUS, cudaSuccess);
 }
 
 extern "C" void emulator_set_free(size_t bytes)
@@ -54,21 +54,21 @@ extern "C" void emulator_set_free(size_t bytes)
     free_memory = bytes;
 }
 
-cudaError_t emulator_broken_card(int number)
+cudaError_t emulator_broken_gpu(int number)
 {
     return broken[number];
 }
 
 cudaError_t emulator_broken(void)
 {
-    return broken[card];
+    return broken[gpu];
 }
 
 cudaError_t emulator_refuse_launch(void)
 {
     if (fail_launch > 0 && may_fail() && --fail_launch == 0)
-        broken[card] = fail_with;
-    return broken[card];
+        broken[gpu] = fail_with;
+    return broken[gpu];
 }
 
 cudaError_t emulator_note(cudaError_t error)
@@ -115,21 +115,21 @@ cudaError_t cudaGetLastError(void)
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
-    *count = cards;
+    *count = gpus;
     return cudaSuccess;
 }
 
 cudaError_t cudaGetDevice(int *device)
 {
-    *device = card;
+    *device = gpu;
     return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int device)
 {
-    if (device < 0 || device >= cards)
+    if (device < 0 || device >= gpus)
         return emulator_note(cudaErrorInvalidDevice);
-    card = device;
+    gpu = device;
     return cudaSuccess;
 }
 

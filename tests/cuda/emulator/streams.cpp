@@ -29,7 +29,7 @@ struct emulated_graph {
     std::vector<task> tasks;
 };
 struct emulated_stream {
-    int card;
+    int gpu;
     emulated_graph *capturing;
     std::deque<task> tasks;
 };
@@ -59,7 +59,7 @@ static bool step(emulated_stream *stream)
     if (stream->tasks.empty() || is_blocked(stream))
         return false;
     const task first = stream->tasks.front();
-    if (first.tries && emulator_broken_card(stream->card) == cudaSuccess && !first.tries())
+    if (first.tries && emulator_broken_gpu(stream->gpu) == cudaSuccess && !first.tries())
         return false;
     stream->tasks.pop_front();
     if (first.happens) {
@@ -98,7 +98,7 @@ static bool is_done(const std::function<bool(const emulated_stream *)> &wanted)
     return done;
 }
 
-/* Called without the lock, since other threads may have to enqueue work first. */
+/* Must be called without the lock, because other threads may have to enqueue work first. */
 static void finish(const std::function<bool(const emulated_stream *)> &wanted)
 {
     for (size_t tries = 0; !is_done(wanted); tries++) {
@@ -117,7 +117,7 @@ static void finish_stream(const emulated_stream *wanted)
 
 void emulator_finish_all(void)
 {
-    finish([](const emulated_stream *stream) { return stream->card == emulator_card(); });
+    finish([](const emulated_stream *stream) { return stream->gpu == emulator_gpu(); });
 }
 
 static uint64_t draw(uint64_t below)
@@ -160,7 +160,7 @@ static cudaError_t submit(cudaStream_t stream, const task &added)
 {
     emulator_guard guard(emulator_lock);
     emulated_stream *at = stream_of(stream);
-    if (stream && at->card != emulator_card())
+    if (stream && at->gpu != emulator_gpu())
         return emulator_note(cudaErrorInvalidResourceHandle);
     if (at->capturing)
         at->capturing->tasks.push_back(added);
@@ -185,7 +185,7 @@ cudaError_t cudaStreamCreate(cudaStream_t *stream)
 {
     emulator_guard guard(emulator_lock);
     *stream = new emulated_stream();
-    (*stream)->card = emulator_card();
+    (*stream)->gpu = emulator_gpu();
     streams.push_back(*stream);
     return cudaSuccess;
 }
@@ -263,7 +263,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
 {
     emulator_guard guard(emulator_lock);
     emulated_stream *at = stream_of(stream);
-    if (stream && at->card != emulator_card())
+    if (stream && at->gpu != emulator_gpu())
         return emulator_note(cudaErrorInvalidResourceHandle);
     if ((flags == cudaEventRecordExternal) != (at->capturing != nullptr))
         return emulator_note(cudaErrorInvalidValue);

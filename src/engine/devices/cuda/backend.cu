@@ -1,9 +1,9 @@
-/* Device memory, copies, batches, events, captured graphs and time stamps.
+/* Device memory, copies, batches, events, captured graphs and profiling.
  *
  * All kernels run on one stream. Batches are transferred on a second stream, so that the next batch
  * arrives while the present one is computed: from pinned memory into a buffer on the device, and
  * from there, on the first stream, to where the kernels read. There are two pinned and two device
- * buffers, used in turn; four events mark when they are free. */
+ * buffers, used in turn; an event for each signals that the buffer is free. */
 #include "engine/devices/cuda/context.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static struct cuda_context *context_of(struct device *device)
 
 /* --- memory --- */
 
-static bool make_room_for_piece(struct cuda_context *context)
+static bool reserve_piece(struct cuda_context *context)
 {
     if (context->piece_count < context->piece_capacity)
         return true;
@@ -34,8 +34,8 @@ void *cuda_allocate_device(struct cuda_context *context, size_t bytes)
     void *on_device = NULL;
     cuda_enter(context);
     cuda_note(context, "cudaMalloc",
-              make_room_for_piece(context) ? cudaMalloc(&on_device, bytes ? bytes : 1)
-                                           : cudaErrorMemoryAllocation);
+              reserve_piece(context) ? cudaMalloc(&on_device, bytes ? bytes : 1)
+                                     : cudaErrorMemoryAllocation);
     if (on_device)
         context->pieces[context->piece_count++] = {on_device, bytes};
     return on_device;
@@ -188,7 +188,7 @@ struct device_staging *cuda_staging_create(struct cuda_context *context, size_t 
 
 /* Returns the offset of part i in a buffer: a multiple of 64 bytes, like that of the plan's arrays.
  */
-static size_t place_of(const struct batch_part parts[BATCH_PARTS], unsigned i)
+static size_t part_offset(const struct batch_part parts[BATCH_PARTS], unsigned i)
 {
     size_t at = 0;
     for (unsigned k = 0; k < i; k++)
@@ -202,14 +202,14 @@ static void copy_parts(struct cuda_context *context, const struct batch_part par
     for (unsigned i = 0; i < BATCH_PARTS; i++)
         if (parts[i].bytes)
             cuda_note(context, "a batch",
-                      cudaMemcpyAsync(parts[i].on_device, from + place_of(parts, i), parts[i].bytes,
-                                      kind, context->stream));
+                      cudaMemcpyAsync(parts[i].on_device, from + part_offset(parts, i),
+                                      parts[i].bytes, kind, context->stream));
 }
 
 static void send_ahead(struct cuda_context *context, struct device_staging *stage, unsigned turn,
                        const struct batch_part parts[BATCH_PARTS])
 {
-    const size_t bytes = place_of(parts, BATCH_PARTS);
+    const size_t bytes = part_offset(parts, BATCH_PARTS);
     cuda_note(context, "a batch", cudaStreamWaitEvent(context->sending, stage->taken[turn], 0));
     cuda_note(context, "a batch",
               cudaMemcpyAsync(stage->on_device[turn], stage->pinned[turn], bytes,
@@ -230,7 +230,7 @@ static void send(struct device *device, struct device_staging *stage,
     cuda_note(context, "a batch", cuda_wait_event(context, stage->sent[turn]));
     for (unsigned i = 0; i < BATCH_PARTS; i++)
         if (parts[i].bytes)
-            memcpy(stage->pinned[turn] + place_of(parts, i), parts[i].host, parts[i].bytes);
+            memcpy(stage->pinned[turn] + part_offset(parts, i), parts[i].host, parts[i].bytes);
     if (stage->ahead) {
         send_ahead(context, stage, turn, parts);
         return;
@@ -247,39 +247,39 @@ struct device_event {
 
 struct device_event *cuda_event_create(struct cuda_context *context)
 {
-    struct device_event *mark = (struct device_event *)calloc(1, sizeof *mark);
+    struct device_event *event = (struct device_event *)calloc(1, sizeof *event);
     cuda_enter(context);
-    if (mark && new_event(context, &mark->event))
-        return mark;
-    if (!mark)
+    if (event && new_event(context, &event->event))
+        return event;
+    if (!event)
         cuda_note(context, "malloc", cudaErrorMemoryAllocation);
-    free(mark);
+    free(event);
     return NULL;
 }
 
-static void mark_free(struct device *device, struct device_event *mark)
+static void event_free(struct device *device, struct device_event *event)
 {
     cuda_enter(context_of(device));
-    if (mark)
-        cudaEventDestroy(mark->event);
-    free(mark);
+    if (event)
+        cudaEventDestroy(event->event);
+    free(event);
 }
 
 /* Records an event. During a capture it becomes part of the graph, and every replay records it. */
-static void mark_set(struct device *device, struct device_event *mark)
+static void event_record(struct device *device, struct device_event *event)
 {
     struct cuda_context *context = context_of(device);
     cuda_note(context, "cudaEventRecord",
               context->recording
-                  ? cudaEventRecordWithFlags(mark->event, context->stream, cudaEventRecordExternal)
-                  : cudaEventRecord(mark->event, context->stream));
+                  ? cudaEventRecordWithFlags(event->event, context->stream, cudaEventRecordExternal)
+                  : cudaEventRecord(event->event, context->stream));
 }
 
-static void mark_wait(struct device *device, struct device_event *mark)
+static void event_wait(struct device *device, struct device_event *event)
 {
     struct cuda_context *context = context_of(device);
     cuda_enter(context);
-    cuda_note(context, "cudaEventSynchronize", cuda_wait_event(context, mark->event));
+    cuda_note(context, "cudaEventSynchronize", cuda_wait_event(context, event->event));
 }
 
 static void read_later(struct device *device, void *pinned, const void *on_device, size_t bytes)
@@ -306,7 +306,7 @@ static void record_begin(struct device *device)
               cudaStreamBeginCapture(context->stream, cudaStreamCaptureModeThreadLocal));
 }
 
-static struct device_recording *make_recording(cudaGraph_t graph)
+static struct device_recording *instantiate(cudaGraph_t graph)
 {
     struct device_recording *recording = (struct device_recording *)calloc(1, sizeof *recording);
     if (recording && cudaGraphInstantiate(&recording->graph, graph, 0) == cudaSuccess)
@@ -324,7 +324,7 @@ static struct device_recording *record_end(struct device *device)
     const cudaError_t status = cudaStreamEndCapture(context->stream, &graph);
     const bool failed =
         status != cudaSuccess || !graph || (context->failure[0] && !context->failure_before[0]);
-    struct device_recording *recording = failed ? NULL : make_recording(graph);
+    struct device_recording *recording = failed ? NULL : instantiate(graph);
     context->recording = false;
     if (graph)
         cudaGraphDestroy(graph);
@@ -354,12 +354,12 @@ static void recording_free(struct device *device, struct device_recording *recor
 
 /* --- process groups --- */
 
-static void gather(struct device *device, void *all, const void *own, size_t bytes)
+static void all_gather(struct device *device, void *all, const void *local, size_t bytes)
 {
-    cuda_all_gather(context_of(device), "the losses of all GPUs", all, own, bytes);
+    cuda_all_gather(context_of(device), "the losses of all GPUs", all, local, bytes);
 }
 
-static void average(struct device *device, float *values, size_t count)
+static void all_reduce_mean(struct device *device, float *values, size_t count)
 {
     cuda_all_reduce_mean(context_of(device), values, count);
 }
@@ -429,7 +429,7 @@ void cuda_product_begin(struct cuda_context *context, enum gemm_kind kind, size_
 {
     struct cuda_product *product = context->measuring ? next_product(context) : NULL;
     if (!product) {
-        context->measuring = false; /* not enough memory: only layers are measured */
+        context->measuring = false; /* out of memory: only layers are measured */
         return;
     }
     product->kind = kind;
@@ -483,7 +483,7 @@ void cuda_forget_measurements(struct cuda_context *context)
 }
 
 const struct device_backend cuda_backend_functions = {
-    .check = NULL, /* these return errors in words: see cuda.c */
+    .check = NULL, /* cuda.c fills the members that are NULL, which set an error */
     .wait = wait_for_all,
     .memory_used = memory_used,
     .clear = clear,
@@ -498,9 +498,9 @@ const struct device_backend cuda_backend_functions = {
     .send = send,
     .read_later = read_later,
     .event_create = NULL,
-    .event_free = mark_free,
-    .event_record = mark_set,
-    .event_wait = mark_wait,
+    .event_free = event_free,
+    .event_record = event_record,
+    .event_wait = event_wait,
     .set_iteration_values = cuda_set_iteration_values,
     .check_loss = cuda_check_loss,
     .record_begin = record_begin,
@@ -509,8 +509,8 @@ const struct device_backend cuda_backend_functions = {
     .recording_free = recording_free,
     .join = NULL,
     .part = cuda_leave_group,
-    .all_gather = gather,
-    .all_reduce_mean = average,
+    .all_gather = all_gather,
+    .all_reduce_mean = all_reduce_mean,
     .set_standalone = cuda_set_standalone,
     .poll = cuda_poll,
     .stamp = stamp,

@@ -1,15 +1,16 @@
-/* Failures of an open device: which kind of failure a status is, and the record of the first one.
- */
+/* Classifies the statuses that CUDA and cuBLAS return, and records the first failure of an open
+ * device. */
 #include "engine/devices/cuda/context.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-/* With several GPUs each has a thread that uses it; one thread opens and closes all of them. */
+/* Guards `failure` and `trouble` of all contexts: each rank's thread writes those of its GPU, and
+ * other threads may read them. */
 static pthread_mutex_t failures = PTHREAD_MUTEX_INITIALIZER;
 
-/* Uses numbers, because not every toolkit has all names. */
+/* The cases are numbers, because older toolkits lack some of the names. */
 enum cuda_trouble cuda_trouble_of(cudaError_t status)
 {
     switch ((int)status) {
@@ -38,8 +39,8 @@ enum cuda_trouble cuda_trouble_of(cudaError_t status)
     }
 }
 
-/* Returns whether a failure can be ignored: a capture that fails is discarded, and the caller
- * handles a lack of memory. */
+/* Leaves the group intact after two kinds of failure: a capture that fails is discarded, and the
+ * caller handles a lack of memory. */
 void cuda_note_words(struct cuda_context *context, enum cuda_trouble trouble, const char *what,
                      const char *why)
 {

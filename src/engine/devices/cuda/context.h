@@ -14,8 +14,8 @@
 
 #include <stdint.h>
 
-/* The precision of factors of matrix products and convolutions; sums and stored values are float32.
- */
+/* The precision of the operands of matrix products and convolutions. Accumulators and stored values
+ * are float32. */
 enum cuda_precision { CUDA_FLOAT32, CUDA_TF32, CUDA_BF16, CUDA_FP16 };
 
 struct cuda_iteration {
@@ -34,6 +34,7 @@ struct cuda_product {
     cudaEvent_t begin, end;
 };
 
+/* An allocation of device memory. */
 struct cuda_piece {
     void *on_device;
     size_t bytes;
@@ -58,14 +59,14 @@ struct cuda_context {
     enum cuda_trouble trouble_before;
     cudaEvent_t *stamps; /* of a profile */
     size_t stamp_count;
-    bool measuring; /* a layer is being measured, and its products with it */
+    bool measuring; /* a layer and the matrix products inside it are being measured */
     struct cuda_product *products;
-    size_t product_count, product_capacity; /* those beyond the count have their events, or none */
+    size_t product_count, product_capacity; /* entries beyond the count may have events to reuse */
     struct cuda_piece *pieces;              /* allocated device memory */
     size_t piece_count, piece_capacity;
     struct cuda_group *group; /* NULL: no process group */
     size_t rank;              /* in the group */
-    bool alone;               /* collectives are switched off for a while */
+    bool alone;               /* set_standalone has disabled collectives */
 };
 
 /* conv_cudnn.cu: create and destroy `dnn`, if the module was built with cuDNN and it works. */
@@ -78,9 +79,10 @@ enum cuda_trouble cuda_trouble_of(cudaError_t status);
 /* Selects the GPU for this thread (cudaSetDevice). */
 void cuda_enter(struct cuda_context *context);
 
-/* backend.cu and iteration.cu: the functions of device_backend.h that report no error in words. */
+/* backend.cu and iteration.cu: the functions of device_backend.h. Those that set an error are NULL
+ * in this table; cuda.c adds them. */
 extern const struct device_backend cuda_backend_functions;
-void cuda_set_iteration_values(struct device *device, const struct iteration_values *moment);
+void cuda_set_iteration_values(struct device *device, const struct iteration_values *values);
 void cuda_check_loss(struct device *device, const struct device_losses *losses);
 void cuda_mix(struct device *device, float *values, const float *more, float scale, size_t count);
 struct device_staging *cuda_staging_create(struct cuda_context *context, size_t bytes, bool ahead);
@@ -92,8 +94,8 @@ void *cuda_allocate_host(struct cuda_context *context, size_t bytes);
 void cuda_release_device(struct cuda_context *context, void *on_device);
 void cuda_release_host(struct cuda_context *context, void *pinned);
 
-/* Measure a product of a library, or `count` of them at once, for a profile; without one they do
- * nothing. */
+/* Measure a library's matrix product, or a batch of `count` products, for a profile. Without a
+ * profile they do nothing. */
 void cuda_product_begin(struct cuda_context *context, enum gemm_kind kind, size_t m, size_t n,
                         size_t k, size_t count);
 void cuda_product_end(struct cuda_context *context);
@@ -105,8 +107,9 @@ void cuda_set_standalone(struct device *device, bool alone);
 void cuda_poll(struct device *device);
 /* Returns the number of ranks; 1 without a group, and while collectives are switched off. */
 size_t cuda_rank_count(const struct cuda_context *context);
-/* Sets all[0..ranks * bytes) to own[0..bytes) of every rank. Does nothing with one rank. */
-void cuda_all_gather(struct cuda_context *context, const char *what, void *all, const void *own,
+/* Concatenates local[0..bytes) of all ranks in all[0..ranks * bytes). Does nothing with one rank.
+ * `what` names the arrays in an error. */
+void cuda_all_gather(struct cuda_context *context, const char *what, void *all, const void *local,
                      size_t bytes);
 void cuda_all_reduce_mean(struct cuda_context *context, float *values, size_t count);
 /* Returns false if a rank has failed; then no collective may be enqueued. */

@@ -28,9 +28,9 @@ static struct {
     struct device_backend backend; /* that of the module, with errors in words */
 } cuda;
 
-/* Writes a reason in English and returns false. The caller that shows it translates it. */
-__attribute__((format(printf, 3, 4))) static const void *give(char *reason, size_t size,
-                                                              const char *format, ...)
+/* Writes a reason in English and returns NULL. The function that shows it translates it. */
+__attribute__((format(printf, 3, 4))) static const void *set_reason(char *reason, size_t size,
+                                                                    const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -43,34 +43,36 @@ static const struct cuda_module *check_module(const struct cuda_module *module, 
                                               char *reason, size_t size)
 {
     if (!module)
-        return give(reason, size, "%s offers nothing: build and install tinca again", path);
+        return set_reason(reason, size,
+                          "%s has no table of functions: build and install tinca again", path);
     if (module->abi != CUDA_MODULE_ABI)
-        return give(reason, size,
-                    "%s was built for another version of tinca (its interface is number %u, this "
-                    "one needs %u)",
-                    path, (unsigned)module->abi, (unsigned)CUDA_MODULE_ABI);
+        return set_reason(
+            reason, size,
+            "%s was built for another version of tinca (its interface is number %u, this "
+            "one needs %u)",
+            path, (unsigned)module->abi, (unsigned)CUDA_MODULE_ABI);
     if (module->bytes != sizeof *module)
-        return give(reason, size, "%s was built from other sources than this tinca", path);
+        return set_reason(reason, size, "%s was built from other sources than this tinca", path);
     if (strcmp(module->version, PACKAGE_VERSION) != 0)
-        return give(reason, size, "%s was built for tinca %s, but this is %s", path,
-                    module->version, PACKAGE_VERSION);
+        return set_reason(reason, size, "%s was built for tinca %s, but this is %s", path,
+                          module->version, PACKAGE_VERSION);
     return module;
 }
 
 const struct cuda_module *cuda_load_module(const char *path, char *reason, size_t size)
 {
     if (access(path, F_OK) != 0)
-        return give(reason, size, "there is no %s; was it installed?", path);
+        return set_reason(reason, size, "there is no %s; was it installed?", path);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
-        return give(reason, size, "the CUDA module cannot be loaded: %s", dlerror());
+        return set_reason(reason, size, "the CUDA module cannot be loaded: %s", dlerror());
     cuda_module_function *function;
     void *symbol = dlsym(library, CUDA_MODULE_FUNCTION);
     memcpy(&function, &symbol,
            sizeof function); /* ISO C cannot convert an object pointer to a function */
     const struct cuda_module *module =
         symbol ? check_module(function(), path, reason, size)
-               : give(reason, size, "%s is no CUDA module of tinca", path);
+               : set_reason(reason, size, "%s is no CUDA module of tinca", path);
     if (!module)
         dlclose(library);
     return module;
@@ -90,7 +92,7 @@ static bool beside_program(char *path, size_t size)
     return access(path, F_OK) == 0;
 }
 
-/* Checks that there is a driver; without one the module is not loaded. */
+/* Returns whether the NVIDIA driver is installed; without it the module is not loaded. */
 static bool has_driver(void)
 {
     void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
@@ -103,15 +105,16 @@ static const struct cuda_module *find_module(void)
 {
     char path[4096];
     if (!CUDA_TOOLKIT_VERSION[0])
-        return give(cuda.reason, sizeof cuda.reason,
-                    N_("this build has no CUDA device (no CUDA toolkit was found)"));
+        return set_reason(cuda.reason, sizeof cuda.reason,
+                          N_("this build has no CUDA device (no CUDA toolkit was found)"));
     if (!beside_program(path, sizeof path))
         snprintf(path, sizeof path, "%s/%s", PKGLIBDIR, CUDA_MODULE_FILE);
     if (access(path, F_OK) != 0)
-        return give(cuda.reason, sizeof cuda.reason, "there is no %s; was it installed?", path);
+        return set_reason(cuda.reason, sizeof cuda.reason, "there is no %s; was it installed?",
+                          path);
     if (!has_driver())
-        return give(cuda.reason, sizeof cuda.reason,
-                    N_("there is no NVIDIA driver on this machine (libcuda.so.1)"));
+        return set_reason(cuda.reason, sizeof cuda.reason,
+                          N_("there is no NVIDIA driver on this machine (libcuda.so.1)"));
     return cuda_load_module(path, cuda.reason, sizeof cuda.reason);
 }
 
@@ -125,24 +128,25 @@ static unsigned minor_of(unsigned version)
     return version % 1000 / 10;
 }
 
-static void word_absence(const struct cuda_report *report)
+static void set_absence_reason(const struct cuda_report *report)
 {
     switch (report->trouble) {
     case CUDA_NO_DRIVER:
-        give(cuda.reason, sizeof cuda.reason, N_("there is no NVIDIA driver on this machine"));
+        set_reason(cuda.reason, sizeof cuda.reason,
+                   N_("there is no NVIDIA driver on this machine"));
         break;
     case CUDA_OLD_DRIVER:
-        give(cuda.reason, sizeof cuda.reason,
-             "the NVIDIA driver is too old: it has CUDA %u.%u, and %u.%u is needed",
-             major_of(report->driver_version), minor_of(report->driver_version),
-             major_of(report->needed_version), minor_of(report->needed_version));
+        set_reason(cuda.reason, sizeof cuda.reason,
+                   "the NVIDIA driver is too old: it has CUDA %u.%u, and %u.%u is needed",
+                   major_of(report->driver_version), minor_of(report->driver_version),
+                   major_of(report->needed_version), minor_of(report->needed_version));
         break;
     case CUDA_NO_GPU:
-        give(cuda.reason, sizeof cuda.reason,
-             N_("there is an NVIDIA driver, but no GPU that it lets this process see"));
+        set_reason(cuda.reason, sizeof cuda.reason,
+                   N_("there is an NVIDIA driver, but no GPU that it lets this process see"));
         break;
     default:
-        give(cuda.reason, sizeof cuda.reason, "the NVIDIA driver said: %s", report->text);
+        set_reason(cuda.reason, sizeof cuda.reason, "the NVIDIA driver said: %s", report->text);
     }
 }
 
@@ -157,8 +161,8 @@ static const char *name_of(const struct device *device, char *text, size_t size)
     return text;
 }
 
-static bool word_missing_nccl(const struct device *device, const struct cuda_report *report,
-                              struct error *error)
+static bool set_nccl_error(const struct device *device, const struct cuda_report *report,
+                           struct error *error)
 {
     if (report->text[0])
         return error_set(error, ERROR_UNSUPPORTED, device->name,
@@ -172,8 +176,8 @@ static bool word_missing_nccl(const struct device *device, const struct cuda_rep
         "(there was no nccl.h)");
 }
 
-static bool word_report(struct device *device, const char *what, size_t bytes,
-                        const struct cuda_report *report, struct error *error)
+static bool set_report_error(struct device *device, const char *what, size_t bytes,
+                             const struct cuda_report *report, struct error *error)
 {
     char size[32], text[32];
     const char *name = name_of(device, text, sizeof text);
@@ -193,7 +197,7 @@ static bool word_report(struct device *device, const char *what, size_t bytes,
                          "GPU",
                          cuda.module->architectures);
     case CUDA_NO_NCCL:
-        return word_missing_nccl(device, report, error);
+        return set_nccl_error(device, report, error);
     case CUDA_NOT_JOINED:
         return error_set(error, ERROR_SYSTEM, device->name,
                          "NCCL_DEBUG=WARN makes it say more; or choose one GPU, as in cuda:0",
@@ -212,7 +216,7 @@ static bool cuda_check(struct device *device, struct error *error)
     if (cuda.module->check(device->state, &report))
         return true;
     char name[32];
-    return word_report(device, name_of(device, name, sizeof name), 0, &report, error);
+    return set_report_error(device, name_of(device, name, sizeof name), 0, &report, error);
 }
 
 static void *cuda_allocate(struct device *device, size_t bytes, const char *what,
@@ -221,7 +225,7 @@ static void *cuda_allocate(struct device *device, size_t bytes, const char *what
     struct cuda_report report;
     void *memory = cuda.module->allocate(device->state, bytes, &report);
     if (!memory)
-        word_report(device, what, bytes, &report, error);
+        set_report_error(device, what, bytes, &report, error);
     return memory;
 }
 
@@ -238,7 +242,7 @@ static void *cuda_allocate_pinned(struct device *device, size_t bytes, const cha
     if (!pinned && report.trouble == CUDA_NO_MEMORY)
         error_set_memory(error, what, bytes); /* pinned memory is host memory */
     else if (!pinned)
-        word_report(device, what, bytes, &report, error);
+        set_report_error(device, what, bytes, &report, error);
     return pinned;
 }
 
@@ -254,17 +258,17 @@ static struct device_staging *cuda_staging_create(struct device *device, size_t 
     struct device_staging *stage =
         cuda.module->staging_create(device->state, bytes, ahead, &report);
     if (!stage)
-        word_report(device, "the batches on their way", 2 * bytes, &report, error);
+        set_report_error(device, "the staging buffers of batches", 2 * bytes, &report, error);
     return stage;
 }
 
 static struct device_event *cuda_event_create(struct device *device, struct error *error)
 {
     struct cuda_report report;
-    struct device_event *mark = cuda.module->event_create(device->state, &report);
-    if (!mark)
-        word_report(device, "an event", 0, &report, error);
-    return mark;
+    struct device_event *event = cuda.module->event_create(device->state, &report);
+    if (!event)
+        set_report_error(device, "an event", 0, &report, error);
+    return event;
 }
 
 static bool cuda_join_ranks(struct device *device, struct error *error)
@@ -274,12 +278,12 @@ static bool cuda_join_ranks(struct device *device, struct error *error)
     for (size_t i = 0; i < device->other_count; i++)
         states[i + 1] = device->others[i]->state;
     return cuda.module->join(states, device->other_count + 1, &report) ||
-           word_report(device, device->name, 0, &report, error);
+           set_report_error(device, device->name, 0, &report, error);
 }
 
 /* --- the driver's table --- */
 
-static void take_module(const struct cuda_module *module)
+static void use_module(const struct cuda_module *module)
 {
     struct cuda_report report;
     cuda.module = module;
@@ -292,14 +296,14 @@ static void take_module(const struct cuda_module *module)
     cuda.backend.join = cuda_join_ranks;
     cuda.ranks = module->count(&report);
     if (cuda.ranks == 0)
-        word_absence(&report);
+        set_absence_reason(&report);
 }
 
-static void look_for_module(void)
+static void initialise_module(void)
 {
     const struct cuda_module *module = cuda.module ? cuda.module : find_module();
     if (module)
-        take_module(module);
+        use_module(module);
 }
 
 void cuda_use_module(const struct cuda_module *module)
@@ -309,14 +313,14 @@ void cuda_use_module(const struct cuda_module *module)
 
 static bool cuda_available(char *reason, size_t size)
 {
-    pthread_once(&once, look_for_module);
+    pthread_once(&once, initialise_module);
     snprintf(reason, size, "%s", cuda.reason);
     return cuda.ranks > 0;
 }
 
 static size_t cuda_count(void)
 {
-    pthread_once(&once, look_for_module);
+    pthread_once(&once, initialise_module);
     return cuda.ranks;
 }
 
@@ -334,7 +338,7 @@ static bool cuda_open(struct device *device, struct error *error)
 {
     struct cuda_report report;
     device->state = cuda.module->open(device->number, &report);
-    return device->state || word_report(device, device->name, 0, &report, error);
+    return device->state || set_report_error(device, device->name, 0, &report, error);
 }
 
 static void cuda_close(struct device *device)

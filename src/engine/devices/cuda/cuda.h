@@ -1,4 +1,4 @@
-/* cuda.h: the module, as the tests see it. */
+/* cuda.h: loads or replaces the CUDA module; for tests. */
 #ifndef TINCA_ENGINE_DEVICES_CUDA_CUDA_H
 #define TINCA_ENGINE_DEVICES_CUDA_CUDA_H
 

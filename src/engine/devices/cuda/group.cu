@@ -1,12 +1,12 @@
 /* Process groups: several GPUs that share every batch, with collectives of NVIDIA's library NCCL.
  *
- * NCCL is loaded when the first group is made, so that the module can be loaded without it; only
- * its header is needed to compile. Each rank has a thread, which enqueues its collectives on its
- * stream, where they become part of its captured graph.
+ * NCCL is loaded when the first group is made, so that the module works without it; only its header
+ * is needed to compile. Each rank has a thread, which enqueues collectives on the rank's stream. In
+ * a capture they become part of the rank's CUDA graph.
  *
- * A collective waits for all ranks. If a rank fails, the others must not wait for it: it sets
- * `failed`, enqueues nothing more, and aborts its communicator. Every thread that waits for a GPU
- * of a group polls `failed` and does the same. */
+ * A collective waits for all ranks. If a rank fails, the others must not wait for it: the failed
+ * rank sets `failed`, enqueues no more collectives, and aborts its communicator. A thread that
+ * waits for a GPU of the group polls `failed`, and then does the same. */
 #include "config.h"
 
 #include "engine/devices/cuda/context.h"
@@ -25,7 +25,7 @@
 typedef struct ncclComm *ncclComm_t;
 #endif
 
-enum { PATIENCE = 200, NAP_NANOSECONDS = 20000 };
+enum { SPIN_POLLS = 200, SLEEP_NANOSECONDS = 20000 };
 
 struct cuda_group {
     size_t count;
@@ -34,7 +34,7 @@ struct cuda_group {
     struct cuda_context *ranks[DEVICE_MAX_RANKS];
 };
 
-static bool is_deserted(const struct cuda_group *group)
+static bool has_failed(const struct cuda_group *group)
 {
     return __atomic_load_n(&group->failed, __ATOMIC_ACQUIRE);
 }
@@ -51,7 +51,7 @@ bool cuda_group_is_sound(struct cuda_context *context)
         return true;
     if (context->failure[0] && !context->recording)
         cuda_fail_group(context);
-    return !is_deserted(context->group);
+    return !has_failed(context->group);
 }
 
 size_t cuda_rank_count(const struct cuda_context *context)
@@ -75,7 +75,7 @@ static struct {
     decltype(&ncclCommGetAsyncError) error;
     decltype(&ncclAllGather) all_gather;
     decltype(&ncclAllReduce) reduce;
-    decltype(&ncclGetErrorString) words;
+    decltype(&ncclGetErrorString) error_text;
     bool loaded;
     char missing[256]; /* why it could not be loaded */
 } nccl;
@@ -107,11 +107,12 @@ static void load_nccl(void)
     find_function(library, "ncclCommGetAsyncError", &nccl.error);
     find_function(library, "ncclAllGather", &nccl.all_gather);
     find_function(library, "ncclAllReduce", &nccl.reduce);
-    find_function(library, "ncclGetErrorString", &nccl.words);
+    find_function(library, "ncclGetErrorString", &nccl.error_text);
     nccl.loaded = nccl.missing[0] == '\0';
 }
 
-/* Loads NCCL. If it was missing before, tries once more: it may have been installed since. */
+/* Loads NCCL and returns whether that worked. Tries at every call until it works, because NCCL may
+ * be installed meanwhile. */
 static bool has_nccl(void)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -123,11 +124,11 @@ static bool has_nccl(void)
     return loaded;
 }
 
-/* Records a failure of NCCL, unless another rank has failed: that rank reports the cause. */
+/* Records a failure of NCCL, unless a rank has failed before: that rank reports the cause. */
 static void note_nccl(struct cuda_context *context, const char *what, ncclResult_t result)
 {
-    if (result != ncclSuccess && result != ncclInProgress && !is_deserted(context->group))
-        cuda_note_words(context, CUDA_BROKEN, what, nccl.words(result));
+    if (result != ncclSuccess && result != ncclInProgress && !has_failed(context->group))
+        cuda_note_words(context, CUDA_BROKEN, what, nccl.error_text(result));
 }
 
 /* --- creating a group --- */
@@ -140,7 +141,7 @@ static bool report_trouble(struct cuda_report *report, enum cuda_trouble trouble
     return trouble == CUDA_FINE;
 }
 
-static void take_places(struct cuda_group *group, void *const *states)
+static void assign_ranks(struct cuda_group *group, void *const *states)
 {
     for (size_t i = 0; i < group->count; i++) {
         group->ranks[i] = (struct cuda_context *)states[i];
@@ -163,19 +164,19 @@ bool cuda_join_group(void *const *states, size_t count, struct cuda_report *repo
     const ncclResult_t result = nccl.init(group->communicators, (int)count, ordinals);
     if (result != ncclSuccess) {
         free(group);
-        return report_trouble(report, CUDA_NOT_JOINED, nccl.words(result));
+        return report_trouble(report, CUDA_NOT_JOINED, nccl.error_text(result));
     }
-    take_places(group, states);
+    assign_ranks(group, states);
     return report_trouble(report, CUDA_FINE, "");
 }
 
-/* Aborts the communicator, which also ends collectives that are running. */
-static void give_up(struct cuda_context *context)
+/* Aborts this rank's communicator, which also ends collectives that are running. */
+static void abort_communicator(struct cuda_context *context)
 {
-    ncclComm_t *own = &context->group->communicators[context->rank];
-    if (*own)
-        nccl.abort(*own);
-    *own = NULL;
+    ncclComm_t *communicator = &context->group->communicators[context->rank];
+    if (*communicator)
+        nccl.abort(*communicator);
+    *communicator = NULL;
 }
 
 void cuda_leave_group(struct device *device)
@@ -184,8 +185,8 @@ void cuda_leave_group(struct device *device)
     for (size_t i = 0; i < group->count; i++) {
         struct cuda_context *context = group->ranks[i];
         cuda_enter(context);
-        if (is_deserted(group))
-            give_up(context);
+        if (has_failed(group))
+            abort_communicator(context);
         else
             nccl.destroy(group->communicators[i]);
     }
@@ -198,12 +199,12 @@ void cuda_leave_group(struct device *device)
 
 /* --- collectives --- */
 
-void cuda_all_gather(struct cuda_context *context, const char *what, void *all, const void *own,
+void cuda_all_gather(struct cuda_context *context, const char *what, void *all, const void *local,
                      size_t bytes)
 {
     if (cuda_rank_count(context) > 1 && cuda_group_is_sound(context))
         note_nccl(context, what,
-                  nccl.all_gather(own, all, bytes, ncclUint8,
+                  nccl.all_gather(local, all, bytes, ncclUint8,
                                   context->group->communicators[context->rank], context->stream));
 }
 
@@ -219,12 +220,12 @@ void cuda_all_reduce_mean(struct cuda_context *context, float *values, size_t co
 
 static void check_group(struct cuda_context *context)
 {
-    ncclComm_t own = context->group->communicators[context->rank];
+    ncclComm_t communicator = context->group->communicators[context->rank];
     ncclResult_t result = ncclSuccess;
-    if (own && nccl.error(own, &result) == ncclSuccess)
+    if (communicator && nccl.error(communicator, &result) == ncclSuccess)
         note_nccl(context, "NCCL", result);
     if (!cuda_group_is_sound(context))
-        give_up(context);
+        abort_communicator(context);
 }
 
 void cuda_poll(struct device *device)
@@ -268,14 +269,15 @@ static void check_group(struct cuda_context *)
 
 #endif
 
-/* Waits; at first without sleeping, because the work is often nearly done. */
-static void rest(size_t tries)
+/* Waits between two polls; the first times without sleeping, because the work is often nearly done.
+ */
+static void pause_between_polls(size_t tries)
 {
-    const struct timespec nap = {0, NAP_NANOSECONDS};
-    if (tries < PATIENCE)
+    const struct timespec duration = {0, SLEEP_NANOSECONDS};
+    if (tries < SPIN_POLLS)
         sched_yield();
     else
-        nanosleep(&nap, NULL);
+        nanosleep(&duration, NULL);
 }
 
 template <class Handle>
@@ -285,7 +287,7 @@ static cudaError_t wait_for(struct cuda_context *context, cudaError_t (*query)(H
     cudaError_t status = query(handle);
     for (size_t tries = 0; status == cudaErrorNotReady; tries++) {
         check_group(context);
-        rest(tries);
+        pause_between_polls(tries);
         status = query(handle);
     }
     return status;

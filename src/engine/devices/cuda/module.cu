@@ -1,4 +1,4 @@
-/* The module's table, and how a GPU is opened and closed. */
+/* Exports the module's table of functions, and opens, describes and closes GPUs. */
 #include "config.h"
 
 #include "engine/devices/cuda/context.h"
@@ -27,7 +27,7 @@ static void report_status(struct cuda_report *report, cudaError_t status)
     snprintf(report->text, sizeof report->text, "%s", cudaGetErrorString(status));
 }
 
-static size_t count_cards(struct cuda_report *report)
+static size_t count_gpus(struct cuda_report *report)
 {
     int count = 0;
     cudaError_t status = cudaGetDeviceCount(&count);
@@ -38,7 +38,7 @@ static size_t count_cards(struct cuda_report *report)
     return status == cudaSuccess ? (size_t)count : 0;
 }
 
-static bool describe_card(size_t number, struct device_facts *facts)
+static bool describe_gpu(size_t number, struct device_facts *facts)
 {
     struct cudaDeviceProp properties;
     *facts = {};
@@ -51,7 +51,7 @@ static bool describe_card(size_t number, struct device_facts *facts)
     return true;
 }
 
-static uint64_t memory_free_on(size_t number)
+static uint64_t memory_free(size_t number)
 {
     size_t available = 0, total = 0;
     if (cudaSetDevice((int)number) != cudaSuccess ||
@@ -84,17 +84,17 @@ static void open_blas(struct cuda_context *context, const struct cudaDeviceProp 
                        cublasSetWorkspace(context->blas, context->workspace, bytes));
 }
 
-/* Launches a kernel: it fails if the module has no code for this GPU. */
-static void try_code(struct cuda_context *context)
+/* Launches a kernel, which fails if the module has no code for this GPU. */
+static void launch_first_kernel(struct cuda_context *context)
 {
     struct device device = {};
-    const struct iteration_values moment = {};
+    const struct iteration_values values = {};
     device.state = context;
-    cuda_set_iteration_values(&device, &moment);
+    cuda_set_iteration_values(&device, &values);
     cuda_note(context, "the first kernel", cudaStreamSynchronize(context->stream));
 }
 
-static void open_card(struct cuda_context *context)
+static void open_gpu(struct cuda_context *context)
 {
     struct cudaDeviceProp properties;
     cuda_enter(context);
@@ -113,10 +113,10 @@ static void open_card(struct cuda_context *context)
     if (!context->failure[0])
         cuda_dnn_open(context);
     if (!context->failure[0])
-        try_code(context);
+        launch_first_kernel(context);
 }
 
-static void close_card(void *state)
+static void close_gpu(void *state)
 {
     struct cuda_context *context = (struct cuda_context *)state;
     cuda_enter(context);
@@ -134,7 +134,7 @@ static void close_card(void *state)
     free(context);
 }
 
-static void *open_number(size_t number, struct cuda_report *report)
+static void *open_context(size_t number, struct cuda_report *report)
 {
     struct cuda_context *context = (struct cuda_context *)calloc(1, sizeof *context);
     if (!context) {
@@ -142,32 +142,34 @@ static void *open_number(size_t number, struct cuda_report *report)
         return NULL;
     }
     context->ordinal = (int)number;
-    open_card(context);
+    open_gpu(context);
     if (cuda_report_failure(context, report))
         return context;
-    close_card(context);
+    close_gpu(context);
     return NULL;
 }
 
-static bool check_card(void *state, struct cuda_report *report)
+static bool check_gpu(void *state, struct cuda_report *report)
 {
     return cuda_report_failure((const struct cuda_context *)state, report);
 }
 
 static void set_precision(void *state, enum device_precision precision)
 {
-    static const enum cuda_precision ours[] = {CUDA_FLOAT32, CUDA_TF32, CUDA_BF16, CUDA_FP16};
+    static const enum cuda_precision precisions[] = {CUDA_FLOAT32, CUDA_TF32, CUDA_BF16, CUDA_FP16};
     struct cuda_context *context = (struct cuda_context *)state;
-    context->precision = ours[precision];
+    context->precision = precisions[precision];
     cuda_note_blas(context, "cublasSetMathMode",
                    cublasSetMathMode(context->blas, precision == PRECISION_TF32
                                                         ? CUBLAS_TF32_TENSOR_OP_MATH
                                                         : CUBLAS_DEFAULT_MATH));
 }
 
-/* --- calls that may fail for lack of memory: such a failure ends no run and is not recorded --- */
+/* --- calls that may run out of memory --- */
 
-static void *hand_over(struct cuda_context *context, void *made, struct cuda_report *report)
+/* Returns `made`, or NULL with a report. A failure for lack of memory is removed from the context,
+ * because the caller can go on without the memory. */
+static void *result_of(struct cuda_context *context, void *made, struct cuda_report *report)
 {
     if (made || !report)
         return made;
@@ -183,23 +185,23 @@ static void *hand_over(struct cuda_context *context, void *made, struct cuda_rep
 static void *allocate(void *state, size_t bytes, struct cuda_report *report)
 {
     struct cuda_context *context = (struct cuda_context *)state;
-    return hand_over(context, cuda_allocate_device(context, bytes), report);
+    return result_of(context, cuda_allocate_device(context, bytes), report);
 }
 
-static void release(void *state, void *there)
+static void release(void *state, void *on_device)
 {
-    cuda_release_device((struct cuda_context *)state, there);
+    cuda_release_device((struct cuda_context *)state, on_device);
 }
 
 static void *allocate_pinned(void *state, size_t bytes, struct cuda_report *report)
 {
     struct cuda_context *context = (struct cuda_context *)state;
-    return hand_over(context, cuda_allocate_host(context, bytes), report);
+    return result_of(context, cuda_allocate_host(context, bytes), report);
 }
 
-static void release_pinned(void *state, void *here)
+static void release_pinned(void *state, void *pinned)
 {
-    cuda_release_host((struct cuda_context *)state, here);
+    cuda_release_host((struct cuda_context *)state, pinned);
 }
 
 static struct device_staging *stage_create(void *state, size_t bytes, bool ahead,
@@ -207,13 +209,13 @@ static struct device_staging *stage_create(void *state, size_t bytes, bool ahead
 {
     struct cuda_context *context = (struct cuda_context *)state;
     struct device_staging *stage = cuda_staging_create(context, bytes, ahead);
-    return (struct device_staging *)hand_over(context, stage, report);
+    return (struct device_staging *)result_of(context, stage, report);
 }
 
-static struct device_event *mark_create(void *state, struct cuda_report *report)
+static struct device_event *event_create(void *state, struct cuda_report *report)
 {
     struct cuda_context *context = (struct cuda_context *)state;
-    return (struct device_event *)hand_over(context, cuda_event_create(context), report);
+    return (struct device_event *)result_of(context, cuda_event_create(context), report);
 }
 
 static const char *toolkit(void)
@@ -231,13 +233,13 @@ extern "C" __attribute__((visibility("default"))) const struct cuda_module *tinc
     module.version = PACKAGE_VERSION;
     module.toolkit = toolkit();
     module.architectures = CUDA_ARCHITECTURES;
-    module.count = count_cards;
-    module.describe = describe_card;
-    module.memory_free = memory_free_on;
-    module.open = open_number;
-    module.close = close_card;
+    module.count = count_gpus;
+    module.describe = describe_gpu;
+    module.memory_free = memory_free;
+    module.open = open_context;
+    module.close = close_gpu;
     module.set_precision = set_precision;
-    module.check = check_card;
+    module.check = check_gpu;
     module.kernels = cuda_kernels;
     module.update = cuda_update;
     module.allocate = allocate;
@@ -245,7 +247,7 @@ extern "C" __attribute__((visibility("default"))) const struct cuda_module *tinc
     module.allocate_pinned = allocate_pinned;
     module.release_pinned = release_pinned;
     module.staging_create = stage_create;
-    module.event_create = mark_create;
+    module.event_create = event_create;
     module.join = cuda_join_group;
     module.backend = cuda_backend_functions;
     return &module;

@@ -32,9 +32,9 @@ enum cuda_trouble {
     CUDA_NO_DRIVER,  /* there is no driver */
     CUDA_OLD_DRIVER, /* the driver supports an older CUDA than the module needs */
     CUDA_NO_GPU,
-    CUDA_NO_NCCL,    /* NCCL cannot be loaded; the text says why, or is empty: the module was
-                        built without */
-    CUDA_NOT_JOINED, /* NCCL is there, but failed to join the GPUs */
+    CUDA_NO_NCCL,    /* NCCL cannot be loaded, and the text says why; an empty text: the module was
+                        built without NCCL */
+    CUDA_NOT_JOINED, /* NCCL was loaded, but cannot create the communicators */
     CUDA_BROKEN      /* anything else; most likely a bug of tinca */
 };
 
@@ -76,11 +76,11 @@ struct cuda_module {
                                              struct cuda_report *report);
     struct device_event *(*event_create)(void *state, struct cuda_report *report);
 
-    /* Joins opened GPUs into one process group, until backend.part of the first one. Returns false
+    /* Makes a process group of open GPUs; backend.part of the first one dissolves it. Returns false
      * with a report. */
     bool (*join)(void *const *states, size_t count, struct cuda_report *report);
 
-    /* The calls that return no report. */
+    /* The functions that return no report. */
     struct device_backend backend;
 };
 

@@ -1,4 +1,4 @@
-/* The table of this device's kernels and the limit on sizes that all of them share. */
+/* Lists the kernels of this device, and checks the limit on sizes that all of them share. */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/launch.h"
 
@@ -30,7 +30,7 @@ extern "C" size_t cuda_kernels(const struct op *op, const struct kernel **list, 
     for (struct cuda_kernel *k : kernels) {
         if (count == capacity || strcmp(k->op, op->name) != 0)
             continue;
-        /* two threads may store it at once, and store the same value */
+        /* atomic, because two threads may store the same value at once */
         __atomic_store_n(&k->kernel.op, op, __ATOMIC_RELAXED);
         list[count++] = &k->kernel;
     }

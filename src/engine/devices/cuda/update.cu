@@ -1,5 +1,5 @@
-/* The solver's step: reads and writes every weight with its gradient and state once. The rules are
- * those of solver.h, computed in the order of solver_update_range(). */
+/* The solver's step, which reads and writes each weight with its gradient and state once. The rules
+ * are those of solver.h, with the order of operations of solver_update_range(). */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/launch.h"
 
@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* The rule of a step for one weight. */
+/* The solver's constants. */
 struct rule {
     float momentum, beta2, epsilon, decay;
     bool nesterov;
@@ -56,8 +56,8 @@ static __global__ void step_adam(float *weights, const float *gradients, float *
     }
 }
 
-/* Updates a part of the weights: indices have 32 bits, so more weights than that take several
- * launches. */
+/* Updates weights[first..first + count). Kernels have 32-bit indices, so large networks take
+ * several launches. */
 static void update_part(struct cuda_context *context, const struct solver_update *u, size_t first,
                         uint32_t count)
 {
