@@ -92,7 +92,7 @@ static void print_verdict(const struct advice *advice)
     static const char *const words[] = {
         [ADVISE_KEEP] = N_("%s on %s: leave it as it is\n"),
         [ADVISE_USE] = N_("%s on %s: use %s\n"),
-        [ADVISE_TRY] = N_("%s on %s: try %s, which is not known well enough yet\n"),
+        [ADVISE_TRY] = N_("%s on %s: try %s; measurements of it are still missing\n"),
         [ADVISE_MEASURE] = N_("%s on %s: measure it first\n"),
         [ADVISE_ELSEWHERE] = N_("%s on %s: no technique helps here\n")};
     const char *format = gettext(words[advice->verdict]);

@@ -86,7 +86,7 @@ diverging --csv steep --json
 is "  two of four cells diverge" states.diverged 2
 is "  and two are done" states.done 2
 is "  with the layer" cells.2.state diverged
-"$JSON_LOOK" "$T/out" cells.2.reason | grep -q 'at iteration [0-9]* the loss stopped being a number' &&
+"$JSON_LOOK" "$T/out" cells.2.reason | grep -q 'at iteration [0-9]* the loss became NaN or infinite' &&
     ok "  and the iteration" || not_ok "  and the iteration" "$(cat "$T/out")"
 is "  a loss that is NaN is null" cells.2.result.loss null
 has "  its time was measured" cells.2.result.ms_per_image
@@ -199,7 +199,7 @@ refuses 2 "no setting of this name" "an unknown setting" sweep --networks mlp --
 refuses 2 "which setting" "a list without a key" sweep --networks mlp --data digits --vary 1,2
 refuses 2 "no such cell" "an unknown cell" sweep --name small --cell 99
 refuses 2 "no sweep of this name" "an unknown sweep" sweep --name nosuch
-refuses 2 "no name for a sweep" "a path as a name" sweep small.json --name ../x
+refuses 2 "cannot be the name of a sweep" "a path as a name" sweep small.json --name ../x
 refuses 2 "makes no difference to cells 1 and 2" "an axis without effect" sweep --networks mlp \
     --data digits --iterations 2 --vary epochs=1,2
 refuses 2 "numbers from 1 to" "a range beyond the setting" sweep --networks mlp --data digits \

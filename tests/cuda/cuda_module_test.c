@@ -49,7 +49,7 @@ int main(void)
     refuses("./fake_module_old.so", "another version");
     refuses("./fake_module_version.so", "0.0.7");
     refuses("./fake_module_nothing.so", "has no table of functions");
-    refuses("./fake_module_other.so", "is no CUDA module");
+    refuses("./fake_module_other.so", "is not a CUDA module");
     unlink(damaged);
     test_real();
     return tap_done();

@@ -63,9 +63,9 @@ screen_keys 4
 screen_shows '< generator >' "the generator's arena"
 screen_shows '[.]conv2[.][.][.][.]' "shaded and named in ASCII"
 screen_keys Right
-screen_shows 'discriminator, learning' "Right: the discriminator's arena"
+screen_shows 'discriminator, trained' "Right: the discriminator's arena"
 screen_keys Left Left
-screen_shows 'discriminator, judging' "Left: the generator's other plan"
+screen_shows 'discriminator, frozen' "Left: the generator's other plan"
 screen_end
 
 # --- stored runs ---

@@ -58,7 +58,7 @@ screen_shows 'Iterations +6' "a valid number is accepted"
 # --- computing the cells ---
 screen_keys r
 screen_shows '\[Cells\]' "r starts it"
-screen_shows 'Over: 4 of 4 done' "all cells are computed"
+screen_shows 'Finished: 4 of 4 done' "all cells are computed"
 screen_shows 'ms/image \(median\)' "the table shows ms/image"
 screen_shows 'batch +2 +4' "by batch"
 screen_shows 'lenet +[^ ]+ *[0-9.]+ [^ ]+ *[0-9.]+' "as numbers with a shade"
@@ -104,7 +104,7 @@ open_sweep 80x24 C.UTF-8
 screen_keys v v
 screen_shows '> broken' "a sweep with a failure is opened"
 screen_keys Enter
-screen_shows 'Over: 1 of 2 done' "the failed cell is not done"
+screen_shows 'Finished: 1 of 2 done' "the failed cell is not done"
 screen_shows '2 cells, 1 diverged, 1 failed' "the diverged cell is done"
 screen_keys r
 screen_shows 'Nothing is left to run' "r does not repeat the failed cell"
@@ -115,7 +115,7 @@ screen_keys Up t
 screen_shows 'It waits again; r goes on' "t puts the failed cell back into the queue"
 screen_shows '2 cells, 1 waiting, 1 diverged' "it waits"
 screen_keys r
-screen_shows 'Over: 1 of 2 done' "r computes it"
+screen_shows 'Finished: 1 of 2 done' "r computes it"
 screen_shows '2 cells, 1 diverged, 1 failed' "and it fails once more"
 screen_end
 
@@ -134,13 +134,13 @@ screen_shows ' tiny' "all of its cells are shown"
 screen_keys Down
 screen_keys Enter
 screen_shows 'Sweep lasting' "Enter opens a sweep"
-screen_shows '(is on|> [0-9]+ %) +waits' "a cell of another process is running"
+screen_shows '(running|> [0-9]+ %) +waiting' "a cell of another process is running"
 kill -INT $cell
 wait $cell
 screen_keys v v v
-screen_shows 'partly +waits' "and is then interrupted"
+screen_shows 'partial +waiting' "and is then interrupted"
 screen_keys r
-screen_shows '> [0-9]+ % +waits' "the interrupted cell continues"
+screen_shows '> [0-9]+ % +waiting' "the interrupted cell continues"
 screen_keys Space
 screen_shows 'Paused: 0 of 2 done' "space pauses"
 screen_shows 'Sweep lasting +paused' "also the run"
@@ -152,13 +152,13 @@ screen_keys c m w
 screen_keys s
 screen_shows 'Stop the sweep' "s asks how to stop"
 screen_keys n
-screen_shows 'Not on: 0 of 2 done' "the cell is stopped at once"
-screen_shows 'partly +waits' "and can be continued"
+screen_shows 'Not running: 0 of 2 done' "the cell is stopped at once"
+screen_shows 'partial +waiting' "and can be continued"
 screen_resize 40x12
 screen_shows 'batch +4 +8' "a small terminal shows the table"
 screen_resize 10x4
 screen_resize 200x60
-screen_shows 'Not on: 0 of 2 done' "and so does a large one, after a tiny one"
+screen_shows 'Not running: 0 of 2 done' "and so does a large one, after a tiny one"
 screen_end
 
 # --- without colours, in ASCII ---

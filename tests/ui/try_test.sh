@@ -59,7 +59,7 @@ screen_keys Escape
 
 # --- keys before the first result ---
 screen_keys u s s
-screen_shows 'most often taken for' "the classes can be opened before an image was shown"
+screen_shows 'most often predicted as' "the classes can be opened before an image was shown"
 screen_keys v
 screen_shows 'image 7 of 120' "and the image is still shown"
 
@@ -67,20 +67,20 @@ screen_shows 'image 7 of 120' "and the image is still shown"
 wrong=$(awk -v top1="$("$JSON_LOOK" out top1)" 'BEGIN { printf "%.0f", 120 - 1.2 * top1 }')
 screen_keys f
 screen_shows "of the $wrong misclassified" "f: their number agrees with the accuracy"
-screen_shows 'Wrong: it is [0-9], taken for' "and this image is one of them"
+screen_shows 'Wrong: it is [0-9], predicted as' "and this image is one of them"
 screen_keys f
 screen_shows 'step through all images' "f once more: all images"
 
 # --- matrix and classes ---
 screen_keys v
 screen_shows '^ +0 0 .* 12 +[0-9.]+%$' "the matrix: images and accuracy of each class"
-screen_shows '(0 classified correctly: [0-9]+ images?; Enter|0 taken for 0: never)' "the selected cell in words"
+screen_shows '(0 classified correctly: [0-9]+ images?; Enter|0 predicted as 0: never)' "the selected cell in words"
 counts=$(screen_text | grep -aE '^ +[0-9] [0-9] .*%$' | awk '{ for (i = 3; i < NF - 1; i++) if ($i != ".") s += $i } END { print s }')
 if [ "$counts" = 120 ]; then ok "the sum of its cells is the number of images"; else not_ok "the sum of its cells is the number of images" "$counts: $(screen_text)"; fi
 diagonal=$(screen_text | grep -aE '^ +[0-9] [0-9] .*%$' | awk '{ if ($(NR + 2) != ".") s += $(NR + 2) } END { print s }')
 if [ "$diagonal" = $((120 - wrong)) ]; then ok "its diagonal gives eval's top-1"; else not_ok "its diagonal gives eval's top-1" "$diagonal, wrong $wrong"; fi
 screen_keys v
-screen_shows 'most often taken for' "v: the classes"
+screen_shows 'most often predicted as' "v: the classes"
 screen_keys s
 worst_is_first() {
     settled || return 1

@@ -202,7 +202,7 @@ static void test_cifar10(void)
     uint8_t odd[5000] = {0};
     files_write(files_path("c10/data_batch_1.bin"), odd, sizeof odd);
     refused(spec, &cifar_wish, ERROR_INPUT,
-            "data_batch_1.bin: 5000 bytes, which is no whole number of 3073-byte records",
+            "data_batch_1.bin: 5000 bytes, which is not a whole number of 3073-byte records",
             "a cut CIFAR file");
     files_write(files_path("c10/data_batch_1.bin"), odd, 0);
     refused(spec, &cifar_wish, ERROR_INPUT, "0 bytes", "an empty CIFAR file");

@@ -94,8 +94,8 @@ static bool set_size_error(const char *path, size_t size, size_t record, struct 
     return error_set(error, ERROR_INPUT, path,
                      "the file is cut off or not of this kind: fetch it "
                      "again",
-                     "%zu bytes, which is no whole number of %zu-byte records: expected a multiple "
-                     "of %zu (the original files have 10,000 records a batch)",
+                     "%zu bytes, which is not a whole number of %zu-byte records: expected a "
+                     "multiple of %zu (the original files have 10,000 records per batch)",
                      size, record, record);
 }
 

@@ -37,7 +37,7 @@ static bool infer_binary_cross_entropy(struct graph *graph, struct node *node,
                          "binary_cross_entropy: it has %s", loss->has_target ? "both" : "neither");
     if (loss->has_target && !(loss->target >= 0 && loss->target <= 1))
         return error_set(error, ERROR_INPUT, node->name, "choose a \"target\" of 0 to 1",
-                         "binary_cross_entropy: a target of %g is no probability", loss->target);
+                         "binary_cross_entropy: a target of %g is not a probability", loss->target);
     return (loss->has_target || rule_equal_inputs(node, inputs, error)) && rule_loss(node, error);
 }
 

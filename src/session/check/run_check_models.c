@@ -202,8 +202,8 @@ void check_checkpoint_mark(struct check *check, const char *file)
     if (!safetensors_check(&opened, &error))
         check_damage_by(check, file, REMEDY_CHECKPOINT, &error);
     else if (missing)
-        check_damage(check, file, REMEDY_CHECKPOINT,
-                     _("its \"tinca.%s\" is missing or is not what belongs there"), missing);
+        check_damage(check, file, REMEDY_CHECKPOINT, _("its \"tinca.%s\" is missing or invalid"),
+                     missing);
     else if (checkpoint_place(&opened, &iteration, &length, NULL)) {
         *mark = (struct check_mark){
             .file = file, .length = length, .has_iteration = true, .iteration = iteration};

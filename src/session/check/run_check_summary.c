@@ -69,8 +69,7 @@ static void inspect_members(struct check *check, const char *file, const struct 
         const struct json *value = json_member(tree, members[i].key);
         if (value ? !is_of_kind(value, members[i].kind) : members[i].required)
             check_damage(check, file, REMEDY_SUMMARY,
-                         value ? _("its \"%s\" is not what belongs there")
-                               : _("its \"%s\" is missing"),
+                         value ? _("its \"%s\" has the wrong type") : _("its \"%s\" is missing"),
                          members[i].key);
     }
     for (const struct json *m = json_first(tree); m; m = json_next(m)) {
@@ -100,8 +99,7 @@ static void inspect_tree(struct check *check, const char *file, const struct jso
     if (!json_bool(json_member(tree, "has_validation"), &flag) ||
         (!json_is_null(error) && !json_string(json_member(error, "why"))))
         check_damage(check, file, REMEDY_SUMMARY,
-                     _("its \"error\" or \"has_validation\" is not "
-                       "what belongs there"));
+                     _("its \"error\" or \"has_validation\" is missing or has the wrong type"));
     if (!bytes || !crc32 || !json_count(bytes, &length) || !json_count(crc32, &sum))
         return;
     *mark = (struct check_mark){

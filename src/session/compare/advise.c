@@ -97,7 +97,7 @@ static void try_techniques(struct advise_inquiry *inquiry, bool latency, bool si
     static const char *const order[] = {"shift", "dsc", "shuffle"};
     size_t count = latency ? 1 : sizeof order / sizeof *order;
     if (latency && size)
-        advise_note(inquiry, N_("Latency matters as well: only shift comes into question."));
+        advise_note(inquiry, N_("Latency matters as well, so only shift is considered."));
     for (size_t i = 0; i < count; i++) {
         size_t row = advise_find_row(inquiry, order[i]);
         enum advise_reply answer =
@@ -111,7 +111,7 @@ static void try_techniques(struct advise_inquiry *inquiry, bool latency, bool si
             conclude(inquiry, answer == ADVISE_YES ? ADVISE_USE : ADVISE_TRY, order[i]);
             return;
         }
-        advise_note(inquiry, N_("So %s does not do."), order[i]);
+        advise_note(inquiry, N_("So %s does not meet the requirements."), order[i]);
     }
     advise_note(inquiry, N_("Look elsewhere: a smaller network, width rates, precision, pruning."));
     conclude(inquiry, ADVISE_ELSEWHERE, "none");

@@ -133,8 +133,8 @@ const struct config_field config_fields[] = {
     {.key = "memory-limit",
      .label = N_("Memory limit"),
      .argument = "SIZE",
-     .help = N_("Keeps training within so many bytes (as 600M, 1.5G) by recomputing values; empty: "
-                "no limit."),
+     .help = N_("Keeps training within this many bytes (such as 600M or 1.5G) by recomputing "
+                "values; empty: no limit."),
      .kind = CONFIG_TEXT,
      MEMBER(memory_limit)},
     {.key = "epochs",
@@ -173,7 +173,7 @@ const struct config_field config_fields[] = {
     {.key = "momentum",
      .label = N_("Momentum"),
      .argument = "M",
-     .help = N_("How much of the last step is kept; adam's beta1."),
+     .help = N_("The part of the last update that is added to the next one; adam's beta1."),
      .kind = CONFIG_NUMBER,
      MEMBER(momentum),
      .low = 0,

@@ -26,8 +26,8 @@ char *user_settings_path(struct error *error)
     if (length >= 0 && (size_t)length < sizeof path)
         return memory_copy_text(path, error);
     error_set(error, ERROR_SYSTEM, _("the configuration file"),
-              _("set XDG_CONFIG_HOME, or HOME, to a folder of a short path"), "%s",
-              _("its place is not known"));
+              _("set XDG_CONFIG_HOME or HOME to a folder with a short path"), "%s",
+              _("its folder is not known"));
     return NULL;
 }
 

@@ -183,7 +183,7 @@ bool run_files_read_config(struct run_config *config, struct run_facts *facts,
     read_text(document.root, "created", facts->created, sizeof facts->created);
     read_text(document.root, "host", facts->host, sizeof facts->host);
     if (!format || strcmp(format, "tinca-run") != 0)
-        read = error_set(error, ERROR_INPUT, document.name, NULL, "this is no run of tinca");
+        read = error_set(error, ERROR_INPUT, document.name, NULL, "this is not a run of tinca");
     else
         read = config_from_json(config, &document, json_member(document.root, "config"), error);
     if (read)

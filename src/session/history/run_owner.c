@@ -82,13 +82,13 @@ bool run_owner_stop(const char *directory, struct error *error)
 {
     struct run_owner owner;
     if (!run_owner_find(directory, &owner))
-        return error_set(error, ERROR_USAGE, directory, "nothing is left to stop",
-                         "no process has this run any more");
+        return error_set(error, ERROR_USAGE, directory, "there is nothing to stop",
+                         "no process computes this run any more");
     if (!owner.here)
         return error_set(error, ERROR_USAGE, directory, "stop it there, or as that user",
-                         "its process is another machine's or another user's");
+                         "its process runs on another machine or belongs to another user");
     if (kill((pid_t)owner.process, SIGTERM) == 0)
         return true;
     return error_set_errno(error, directory, "stop it where it was begun",
-                           "its process cannot be told to stop");
+                           "its process cannot be sent a signal");
 }

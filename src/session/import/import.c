@@ -138,7 +138,7 @@ static bool find_in_mean(const struct series_point *point, struct watcher *watch
                                 .iteration = point->iteration,
                                 .epoch = (double)point->epoch};
     snprintf(finding->text, sizeof finding->text,
-             _("Caffe printed %.6g at iteration %llu. That is no loss but its running mean in "
+             _("Caffe printed %.6g at iteration %llu. That is not the loss but its running mean in "
                "float32, which only adds differences: rounding against early losses leaves a "
                "residue of either sign (BVLC/caffe issue 3029)."),
              (double)point->loss_caffe, (unsigned long long)point->iteration);

@@ -110,7 +110,7 @@ static bool refuse_mixture(const struct import_request *request, const struct im
 {
     const struct imported_log *one = &logs->logs[0], *other = &logs->logs[1];
     return error_set(error, ERROR_INPUT, request->path,
-                     "say with --framework whose lines are meant, or part the file",
+                     "name the framework whose lines are meant (--framework), or split the file",
                      "it has lines of %s (%zu) and of %s (%zu)", one->framework, one->count,
                      other->framework, other->count);
 }

@@ -101,7 +101,8 @@ struct gpu_meter *gpu_meter_open(const char *library, struct error *error)
     meter->library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     bool opened = meter->library;
     if (!opened)
-        error_set(error, ERROR_UNSUPPORTED, name, "with a card of NVIDIA, install its driver",
+        error_set(error, ERROR_UNSUPPORTED, name,
+                  "if this machine has an NVIDIA GPU, install its driver",
                   "there is no NVIDIA driver here: its library cannot be opened");
     if (opened && find_all(meter, name, error) && begin(meter, name, error))
         return meter;

@@ -132,7 +132,7 @@ static bool read_list(struct measurements *measurements, const struct json_docum
     const char *format = json_string(json_member(document->root, "format"));
     if (!format || strcmp(format, "tinca-measurements") != 0)
         return error_set(error, ERROR_INPUT, document->name, measure_again,
-                         "these are no measurements of tinca");
+                         "this is not a file of measurements of tinca");
     const struct json *item = json_first(json_member(document->root, "devices"));
     for (; item; item = json_next(item)) {
         if (!memory_grow(&measurements->entries, &measurements->capacity, measurements->count + 1,

@@ -106,14 +106,14 @@ static bool read_variation(const struct safetensors *file, struct network_reques
     if (!technique || !technique_parse(technique, &request->technique))
         return refuse(file, "tinca.technique", "names no technique", error);
     if (!groups || !text_to_size(groups, &request->groups))
-        return refuse(file, "tinca.groups", "is no number", error);
+        return refuse(file, "tinca.groups", "is not a number", error);
     if (!width_rate || !text_to_double(width_rate, &request->width_rate))
-        return refuse(file, "tinca.width_rate", "is no number", error);
+        return refuse(file, "tinca.width_rate", "is not a number", error);
     if (!block_rate || !text_to_double(block_rate, &request->block_rate))
-        return refuse(file, "tinca.block_rate", "is no number", error);
+        return refuse(file, "tinca.block_rate", "is not a number", error);
     const char *widths = safetensors_metadata(file, "tinca.widths");
     if (widths && *widths && !network_widths_parse(widths, ',', &request->widths))
-        return refuse(file, "tinca.widths", "are not widths", error);
+        return refuse(file, "tinca.widths", "is not a list of widths", error);
     request->activation = safetensors_metadata(file, "tinca.activation");
     return true;
 }
@@ -127,7 +127,7 @@ static bool read_network(struct model *model, const struct safetensors *file, st
         return refuse(file, "tinca.network", "is missing: it does not say which network it is",
                       error);
     if (!classes || !text_to_size(classes, &request.classes))
-        return refuse(file, "tinca.classes", "is no number", error);
+        return refuse(file, "tinca.classes", "is not a number", error);
     if (!read_variation(file, &request, error))
         return false;
     model->network = network_build(&request, error);
@@ -176,7 +176,7 @@ static bool read_class_names(struct model *model, const struct safetensors *file
     json_document_free(&document);
     if (!model->class_names)
         return false;
-    return i == count || refuse(file, "tinca.class_names", "has not a name for every class", error);
+    return i == count || refuse(file, "tinca.class_names", "does not name every class", error);
 }
 
 bool model_file_describe(struct model *model, const char *path, struct error *error)

@@ -96,7 +96,7 @@ static void compare_layers(const char *format, const struct json *layers_then,
     }
     snprintf(where, sizeof where, language_text(format), name_of(then));
     if (reordered && differences->count == before)
-        differences_add(differences, N_("%s stands elsewhere"), where);
+        differences_add(differences, N_("%s is at another position"), where);
 }
 
 /* --- the whole --- */

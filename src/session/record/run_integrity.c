@@ -42,7 +42,7 @@ bool run_integrity_check_place(const struct safetensors *checkpoint,
         seen <= iteration && fabs(epoch * (double)per_epoch - (double)iteration) < 0.5)
         return true;
     return error_set(error, ERROR_INPUT, checkpoint->path, "bring back a copy of it",
-                     "the checkpoint is damaged: iteration %llu is none of this run's",
+                     "the checkpoint is damaged: this run has no iteration %llu",
                      (unsigned long long)iteration);
 }
 

@@ -123,7 +123,7 @@ static bool diverge(struct trainer *trainer, const struct gan_losses *losses, do
     trainer_publish(trainer);
     return error_set(trainer->error, ERROR_DIVERGED, found ? layer.node : "the loss",
                      "try a smaller learning rate",
-                     "at iteration %llu the loss stopped being a number%s",
+                     "at iteration %llu the loss became NaN or infinite%s",
                      (unsigned long long)trainer->moment.iteration,
                      !found             ? ""
                      : layer.in_weights ? "; this layer's weights were the first to break"

@@ -15,7 +15,7 @@ bool resume_allows(const struct run_snapshot *snapshot, const char *id, struct e
     case RUN_FAILED:
         if (snapshot->error.kind == ERROR_DIVERGED)
             return error_set(error, ERROR_USAGE, id, "train again with a smaller learning rate",
-                             "its loss stopped being a number, and would do so again");
+                             "its loss became NaN or infinite, and would again");
         return true;
     case RUN_STOPPED:
     case RUN_REFUSED:

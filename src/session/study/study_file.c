@@ -43,7 +43,7 @@ static void read_text(struct reader *reader, const struct json *object, const ch
 {
     const char *text = json_string(json_member(object, key));
     if (!text || strlen(text) >= size)
-        refuse_member(reader, object, key, "a text, not as long");
+        refuse_member(reader, object, key, "a shorter text");
     else
         snprintf(out, size, "%s", text);
 }
@@ -78,7 +78,7 @@ static const struct json *read_list(struct reader *reader, const struct json *ob
     const struct json *list = json_member(object, key);
     if (json_is_array(list) && json_length(list) <= most)
         return list;
-    refuse_member(reader, object, key, "a list, not as long");
+    refuse_member(reader, object, key, "a shorter list");
     return NULL;
 }
 

@@ -199,7 +199,7 @@ static bool add_range(struct sweep_grid *grid, const struct config_field *field,
     *done = text_to_size(low_text, &low) && text_to_size(dots + 2, &high) && low > 0 && low <= high;
     if (!*done) {
         error_set(error, ERROR_USAGE, value, _("give the lower number first, as in 1..512"),
-                  _("this is no range of numbers from 1 on"));
+                  _("this is not a range of numbers from 1 up"));
         return true;
     }
     if ((double)low < field->low || (double)high > field->high)
@@ -370,7 +370,7 @@ static bool check_name(struct sweep_grid *grid, struct error *error)
     clean(cleaned);
     return (strcmp(cleaned, grid->name) == 0 && grid->name[0] != '.') ||
            error_set(error, ERROR_USAGE, grid->name, _("use letters, digits, '.', '_' and '-'"),
-                     _("this is no name for a sweep"));
+                     _("this cannot be the name of a sweep"));
 }
 
 bool sweep_grid_settle(struct sweep_grid *grid, struct error *error)

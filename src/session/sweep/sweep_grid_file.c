@@ -56,7 +56,7 @@ static bool read_grid_member(struct sweep_grid *grid, const struct json_document
     if (strcmp(key, "name") == 0)
         snprintf(grid->name, sizeof grid->name, "%s", text);
     else if (strcmp(key, "format") == 0 && strcmp(text, "tinca-sweep") != 0)
-        return fail_at(document, member, key, _("this is no grid of tinca"), error);
+        return fail_at(document, member, key, _("this is not a grid of tinca"), error);
     return true;
 }
 

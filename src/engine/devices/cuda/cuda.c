@@ -72,7 +72,7 @@ const struct cuda_module *cuda_load_module(const char *path, char *reason, size_
            sizeof function); /* ISO C cannot convert an object pointer to a function */
     const struct cuda_module *module =
         symbol ? check_module(function(), path, reason, size)
-               : set_reason(reason, size, "%s is no CUDA module of tinca", path);
+               : set_reason(reason, size, "%s is not a CUDA module of tinca", path);
     if (!module)
         dlclose(library);
     return module;

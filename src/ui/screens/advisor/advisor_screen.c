@@ -15,7 +15,7 @@
 
 static const struct key_binding bindings[] = {
     {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("change, do"),
-     N_("the next choice, or type a number; on a gap: train or measure")},
+     N_("the next choice, or type a number; on a missing value: train or measure")},
     {UI_UP, UI_BACK_TAB, ACTION_UP, N_("Up"), NULL, N_("the line above")},
     {UI_DOWN, UI_TAB, ACTION_DOWN, N_("Down"), NULL, N_("the line below (Tab too)")},
     {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL, N_("the choice before")},

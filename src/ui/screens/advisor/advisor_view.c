@@ -106,7 +106,7 @@ static void put_verdict(struct writer *writer, const struct advice *advice)
     static const char *const words[] = {
         [ADVISE_KEEP] = N_("%s on %s: leave it as it is."),
         [ADVISE_USE] = N_("%s on %s: use %s."),
-        [ADVISE_TRY] = N_("%s on %s: try %s, which is not known well enough yet."),
+        [ADVISE_TRY] = N_("%s on %s: try %s; measurements of it are still missing."),
         [ADVISE_MEASURE] = N_("%s on %s: measure it first."),
         [ADVISE_ELSEWHERE] = N_("%s on %s: no technique helps here."),
     };
@@ -133,7 +133,7 @@ static void put_path(struct writer *writer, const struct advice *advice)
         const struct advise_decision *fork = &advice->path[i];
         char question[160], text[256];
         if (fork->question == ADVISE_SUFFICES)
-            snprintf(question, sizeof question, _("Does %s do?"), fork->technique);
+            snprintf(question, sizeof question, _("Does %s meet them?"), fork->technique);
         else
             snprintf(question, sizeof question, "%s", gettext(questions[fork->question]));
         snprintf(text, sizeof text, fork->assumed ? _("%zu. %s %s (assumed)") : _("%zu. %s %s"),

@@ -19,8 +19,8 @@
 static const char *const kind_names[] = {N_("values"), N_("gradients"), N_("saved"),
                                          N_("recomputed")};
 /* Names of the plans in adversarial training. */
-static const char *const arena_names[] = {N_("generator"), N_("discriminator, learning"),
-                                          N_("discriminator, judging")};
+static const char *const arena_names[] = {N_("generator"), N_("discriminator, trained"),
+                                          N_("discriminator, frozen")};
 /* Colours by kind of array; shades show the same without colour. */
 static const enum role kind_roles[] = {ROLE_SERIES, ROLE_SERIES + 1, ROLE_SERIES + 2,
                                        ROLE_SERIES + 3};

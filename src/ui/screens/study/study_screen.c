@@ -177,7 +177,7 @@ static void start_session(struct app *app)
         save_vote(app, &vote);
     else if (error.kind == ERROR_INTERRUPTED)
         app_say(app, ROLE_WARNING, "%s",
-                _("The session was left: a study that is not finished leaves no vote."));
+                _("You left the session: a study that is not finished saves no vote."));
     else
         app_say_error(app, &error);
     free(vote.answers);

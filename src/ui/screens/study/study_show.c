@@ -98,8 +98,8 @@ static void draw_intro(struct study_show *show)
         count, show->study->seconds);
     int row = draw_wrapped(canvas, area, 0, ROLE_TEXT, text) + 1;
     snprintf(text, sizeof text,
-             _("The first %zu are practice, and you are told whether you were right. The other %zu "
-               "count; of them you are told nothing."),
+             _("The first %zu are practice: you are told whether you were right. The other %zu "
+               "count: for them you are not told."),
              practice, count - practice);
     row = draw_wrapped(canvas, area, row, ROLE_TEXT, text) + 1;
     draw_format(canvas, area, row++, 0, ROLE_FAINT, _("Participant: %s"), show->participant);

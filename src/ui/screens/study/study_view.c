@@ -131,8 +131,8 @@ static void put_notes(struct page *page)
     }
     if (study->training_known && study->seen_in_training) {
         snprintf(text, sizeof text,
-                 _("The network was trained on %zu of the %zu generated pictures' pairs: the "
-                   "result flatters it."),
+                 _("The network was trained on the pairs of %zu of the %zu generated pictures: the "
+                   "result is too favourable."),
                  study->seen_in_training, study->count / 2);
         put(page, ROLE_WARNING, text);
     }
@@ -242,9 +242,10 @@ static void put_results(struct page *page)
         put_result(page, &model->file.studies[i]);
     put_published(page);
     put(page, ROLE_FAINT,
-        _("A generated picture counts as fooled when more than half of the votes call it real; the "
-          "error is the share of those, without the practice pictures, and 95 % its interval over "
-          "the pictures. Real as real: the share of votes on real pictures that say so."));
+        _("A generated picture has fooled the voters when more than half of the votes call it "
+          "real; the error is the share of generated pictures that did so, without practice, and "
+          "95 % its interval over the pictures. Real as real: the share of votes on real pictures "
+          "that call them real."));
 }
 
 /* --- the page --- */

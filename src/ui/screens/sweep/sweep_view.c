@@ -228,13 +228,13 @@ size_t sweep_shade(const struct sweep *sweep, enum sweep_measure measure, double
 /* Returns the translated state of a cell; in English it has at most CELL_COLUMNS - 1 columns. */
 static const char *state_word(const struct sweep_cell *cell)
 {
-    static const char *const words[SWEEP_STATES] = {[SWEEP_WAITING] = N_("waits"),
-                                                    [SWEEP_RUNNING] = N_("is on"),
+    static const char *const words[SWEEP_STATES] = {[SWEEP_WAITING] = N_("waiting"),
+                                                    [SWEEP_RUNNING] = N_("running"),
                                                     [SWEEP_DONE] = "-",
                                                     [SWEEP_DIVERGED] = N_("diverged"),
-                                                    [SWEEP_INTERRUPTED] = N_("partly"),
+                                                    [SWEEP_INTERRUPTED] = N_("partial"),
                                                     [SWEEP_FAILED] = N_("failed"),
-                                                    [SWEEP_CANNOT_FIT] = N_("no room"),
+                                                    [SWEEP_CANNOT_FIT] = N_("too large"),
                                                     [SWEEP_SKIPPED] = N_("skipped")};
     return gettext(words[cell->state]);
 }
@@ -386,14 +386,14 @@ static void describe_sweep(const struct sweep_job *job, char *text, size_t size)
     if (job->paused)
         snprintf(text, size, _("Paused: %zu of %zu done; space goes on."), done, all);
     else if (job->on && time.known > 0)
-        snprintf(text, size, _("On: %zu of %zu done; left (estimate): %s."), done, all,
+        snprintf(text, size, _("Running: %zu of %zu done; left (estimate): %s."), done, all,
                  sweep_time_text(&time, 1, left, sizeof left));
     else if (job->on)
-        snprintf(text, size, _("On: %zu of %zu done."), done, all);
+        snprintf(text, size, _("Running: %zu of %zu done."), done, all);
     else if (time.known + time.unknown > 0)
-        snprintf(text, size, _("Not on: %zu of %zu done; r goes on."), done, all);
+        snprintf(text, size, _("Not running: %zu of %zu done; r goes on."), done, all);
     else
-        snprintf(text, size, _("Over: %zu of %zu done."), done, all);
+        snprintf(text, size, _("Finished: %zu of %zu done."), done, all);
 }
 
 /* Draws the state of the sweep and, if it fits, how many cells are in each state. */

@@ -92,8 +92,8 @@ void try_ask_threads(struct app *app)
     char text[32];
     snprintf(text, sizeof text, "%zu", try_model(app)->request.threads);
     ask(app, _("Threads"),
-        _("How many threads may compute; 0: one a core. A training beside it keeps its speed with "
-          "one thread less than there are cores."),
+        _("How many threads may compute; 0: one per core. With one thread less than there are "
+          "cores, a run in progress keeps its speed."),
         text, answer_threads)
         ->edited = clear_note;
 }

@@ -122,8 +122,8 @@ static void draw_heads(const struct try_model *model, struct canvas *canvas,
     const struct rect *area = &grid->area;
     struct rect cell = {area->row, area->column + grid->name + 1, 1, grid->width};
     struct rect name = {area->row, area->column, 1, grid->name};
-    if ((int)columns_of(_("is, taken for")) <= name.columns)
-        draw_text(canvas, name, 0, 0, ROLE_FAINT, _("is, taken for"));
+    if ((int)columns_of(_("true, predicted")) <= name.columns)
+        draw_text(canvas, name, 0, 0, ROLE_FAINT, _("true, predicted"));
     for (size_t i = 0; i < grid->columns; i++, cell.column += grid->width) {
         char text[16];
         snprintf(text, sizeof text, "%zu", model->left + i);
@@ -140,7 +140,7 @@ static void draw_cell_words(const struct try_model *model, struct canvas *canvas
     const uint32_t count = confusion_count(&model->confusion, model->row, model->column);
     char text[256];
     if (count == 0)
-        snprintf(text, sizeof text, _("%s taken for %s: never"),
+        snprintf(text, sizeof text, _("%s predicted as %s: never"),
                  try_model_class_name(model, model->row),
                  try_model_class_name(model, model->column));
     else if (model->row == model->column)
@@ -150,8 +150,8 @@ static void draw_cell_words(const struct try_model *model, struct canvas *canvas
                  try_model_class_name(model, model->row), (unsigned)count);
     else
         snprintf(text, sizeof text,
-                 ngettext("%s taken for %s: %u image; Enter shows it",
-                          "%s taken for %s: %u images; Enter shows them", count),
+                 ngettext("%s predicted as %s: %u image; Enter shows it",
+                          "%s predicted as %s: %u images; Enter shows them", count),
                  try_model_class_name(model, model->row),
                  try_model_class_name(model, model->column), (unsigned)count);
     draw_text(canvas, line, 0, 0, ROLE_STRONG, text);
@@ -198,7 +198,7 @@ static const struct table_column columns[COLUMNS] = {
     [IMAGES] = {N_("images"), 6, 2, true, false},
     [RIGHT] = {N_("right"), 8, 0, true, false},
     [BAR] = {"", 12, 3, false, false},
-    [MISTAKEN] = {N_("most often taken for"), 20, 1, false, true},
+    [MISTAKEN] = {N_("most often predicted as"), 20, 1, false, true},
 };
 
 static void class_text(const struct try_model *model, size_t label, int column, char *text,

@@ -115,7 +115,7 @@ static int draw_truth(const struct try_model *model, struct canvas *canvas, stru
         snprintf(text, sizeof text, _("Right: it is %s."),
                  try_model_class_name(model, answer->label));
     else
-        snprintf(text, sizeof text, _("Wrong: it is %s, taken for %s."),
+        snprintf(text, sizeof text, _("Wrong: it is %s, predicted as %s."),
                  try_model_class_name(model, answer->label),
                  try_model_class_name(model, answer->top[0].label));
     return draw_wrapped(canvas, area, row, right ? ROLE_GOOD : ROLE_BAD, text);
@@ -130,7 +130,7 @@ static void write_place(const struct try_model *model, char *text, size_t size)
     else if (model->walk == WALK_WRONG)
         snprintf(text, size, _("%zu of the %zu misclassified"), place, count);
     else if (model->walk == WALK_CELL)
-        snprintf(text, size, _("%zu of the %zu of %s taken for %s"), place, count, truth,
+        snprintf(text, size, _("%zu of the %zu of %s predicted as %s"), place, count, truth,
                  try_model_class_name(model, model->guess));
     else if (model->walk == WALK_CLASS)
         snprintf(text, size, _("%zu of the %zu of %s misclassified"), place, count, truth);
