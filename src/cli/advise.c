@@ -156,7 +156,7 @@ static bool open_named(struct runs *runs, const struct operands *operands, struc
             return false;
         runs->count++;
         const struct run_facts *facts = run_facts(runs->list[i]);
-        if (!run_is_own(facts->imported, facts->id, error))
+        if (!run_trained_by_tinca(facts->imported, facts->id, error))
             return false;
     }
     return runs->list;

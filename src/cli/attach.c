@@ -150,7 +150,7 @@ static int show_workbench(const char *directory, struct workbench *workbench)
 {
     struct error error;
     struct ui_options options = {.attach = directory, .remember = true};
-    if (!workbench_take(workbench, &options, &error))
+    if (!workbench_read_options(workbench, &options, &error))
         return output_error(&error);
     if (!last_form_read(&options.config, &options.skipped))
         config_defaults(&options.config);

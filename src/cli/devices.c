@@ -83,8 +83,8 @@ static bool build_gpus(struct json *root)
 struct device_row {
     const struct device_driver *driver;
     char name[32], reason[256];
-    bool available, is_card;
-    struct device_facts card; /* valid if is_card */
+    bool available, is_gpu;
+    struct device_facts gpu; /* valid if is_gpu */
 };
 
 /* Returns the number of rows of a driver: one even if it has no usable device. */
@@ -97,18 +97,18 @@ static struct device_row describe(const struct device_driver *driver, size_t num
 {
     struct device_row row = {.driver = driver};
     row.available = driver->available(row.reason, sizeof row.reason);
-    row.is_card = row.available && driver->describe && driver->describe(number, &row.card);
-    snprintf(row.name, sizeof row.name, row.is_card ? "%s:%zu" : "%s", driver->name, number);
+    row.is_gpu = row.available && driver->describe && driver->describe(number, &row.gpu);
+    snprintf(row.name, sizeof row.name, row.is_gpu ? "%s:%zu" : "%s", driver->name, number);
     return row;
 }
 
-static bool build_card(struct json *object, const struct device_facts *card)
+static bool build_gpu_facts(struct json *object, const struct device_facts *gpu)
 {
     char capability[24];
-    snprintf(capability, sizeof capability, "%u.%u", card->capability[0], card->capability[1]);
-    return json_add_string(object, "card", card->name) &&
+    snprintf(capability, sizeof capability, "%u.%u", gpu->capability[0], gpu->capability[1]);
+    return json_add_string(object, "card", gpu->name) &&
            json_add_string(object, "compute_capability", capability) &&
-           json_add_count(object, "memory_bytes", card->memory_bytes);
+           json_add_count(object, "memory_bytes", gpu->memory_bytes);
 }
 
 static bool build_device(struct json *list, const struct device_row *row)
@@ -119,7 +119,7 @@ static bool build_device(struct json *list, const struct device_row *row)
            json_add_bool(object, "available", row->available) &&
            (row->available ? json_add_null(object, "reason")
                            : json_add_string(object, "reason", row->reason)) &&
-           (!row->is_card || build_card(object, &row->card));
+           (!row->is_gpu || build_gpu_facts(object, &row->gpu));
 }
 
 static bool build_devices(struct json *root)
@@ -165,10 +165,10 @@ static void print_device(struct table *table, const struct device_row *row)
     char bytes[32];
     table_cell(table, "%s", row->name);
     table_cell(table, "%s", row->available ? _("yes") : _("no"));
-    if (row->is_card)
-        table_cell(table, _("%s, compute capability %u.%u, %s"), row->card.name,
-                   row->card.capability[0], row->card.capability[1],
-                   text_bytes(row->card.memory_bytes, bytes, sizeof bytes));
+    if (row->is_gpu)
+        table_cell(table, _("%s, compute capability %u.%u, %s"), row->gpu.name,
+                   row->gpu.capability[0], row->gpu.capability[1],
+                   text_bytes(row->gpu.memory_bytes, bytes, sizeof bytes));
     else
         table_cell(table, "%s",
                    row->available ? gettext(row->driver->description) : language_text(row->reason));

@@ -79,7 +79,7 @@ static char *find_model(const char *id, struct run_config *config, struct error 
 {
     struct run *run = runs_open(id, error);
     const bool computed_here =
-        run && run_is_own(run_facts(run)->imported, run_facts(run)->id, error);
+        run && run_trained_by_tinca(run_facts(run)->imported, run_facts(run)->id, error);
     char *path =
         computed_here ? measurement_model_path(run_facts(run)->directory, NULL, error) : NULL;
     const char *validate = run ? run_config(run)->validate : "";

@@ -69,7 +69,7 @@ static struct run *start_cell(const struct sweep *sweep, size_t index, bool *res
     char threads[24];
     struct run_config changes;
     const struct run_config *config = &sweep->cells[index].config;
-    char *directory = sweep_unfinished(sweep, index);
+    char *directory = sweep_interrupted_run(sweep, index);
     *resumed = directory;
     if (!directory)
         return run_start(config, NULL, error);

@@ -93,7 +93,7 @@ static int ui_command_run(const struct command *command, int argc, char **argv)
     config_defaults(&start.options.config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    if (!workbench_take(&start.workbench, &start.options, &error))
+    if (!workbench_read_options(&start.workbench, &start.options, &error))
         return output_error(&error);
     if (start.options.run.save_path &&
         !output_file_check(start.options.run.save_path, OUTPUT_BINARY, &error))

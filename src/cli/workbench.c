@@ -35,7 +35,8 @@ void workbench_rows(struct workbench *workbench, struct option_row *rows)
     *rows = (struct option_row){0};
 }
 
-bool workbench_take(struct workbench *workbench, struct ui_options *options, struct error *error)
+bool workbench_read_options(struct workbench *workbench, struct ui_options *options,
+                            struct error *error)
 {
     preferences_read(&workbench->saved, &options->broken);
     workbench->preferences = workbench->saved;

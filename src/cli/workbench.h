@@ -22,6 +22,7 @@ void workbench_rows(struct workbench *workbench, struct option_row *rows);
 
 /* Reads the configuration file, puts the options of the command line over it and stores the result
  * in `options`. Returns false with an error if an option is wrong. */
-bool workbench_take(struct workbench *workbench, struct ui_options *options, struct error *error);
+bool workbench_read_options(struct workbench *workbench, struct ui_options *options,
+                            struct error *error);
 
 #endif

@@ -73,7 +73,7 @@ static void look_at_the_rest(const char *input)
     if (study_file_read(&study, input, true, &error))
         study_file_free(&study);
     sweep_grid_begin(&grid);
-    if (sweep_grid_read(&grid, input, &error) && sweep_grid_settle(&grid, &error))
+    if (sweep_grid_read(&grid, input, &error) && sweep_grid_complete(&grid, &error))
         sweep_grid_cells(&grid);
     sweep_grid_free(&grid);
     inspection_free(inspection_load(scratch_path("all"), &error));

@@ -28,7 +28,7 @@ static void note(const char *root, const char *const *names, size_t count)
         struct checksum_stamp stamp;
         snprintf(path, sizeof path, "%s/%s", root, names[i]);
         if (checksum_stamp_read(&stamp, path))
-            checksum_cache_note(cache, names[i], &stamp, (uint32_t)(7 + i));
+            checksum_cache_add(cache, names[i], &stamp, (uint32_t)(7 + i));
     }
     checksum_cache_close(cache);
 }

@@ -186,7 +186,7 @@ static void test_refusals(void)
         snprintf(seeds + strlen(seeds), sizeof seeds - strlen(seeds), ",%d", i);
     sweep_grid_vary(&grid, "seed", seeds, NULL);
     sweep_grid_vary(&grid, "batch", "1..512", NULL);
-    tap_ok(!sweep_grid_settle(&grid, &error) && strstr(error.why, "cells"),
+    tap_ok(!sweep_grid_complete(&grid, &error) && strstr(error.why, "cells"),
            "so are too many cells");
     sweep_grid_free(&grid);
 }

@@ -30,7 +30,7 @@ static void inspect_owner(struct check *check, const char *file, const struct st
     const enum run_problem_severity severity =
         strcmp(file, ".") == 0 ? RUN_PROBLEM_ERROR : RUN_PROBLEM_WARNING;
     const enum folder_trust trust = folder_trust_of(status);
-    if (trust == FOLDER_OF_ANOTHER)
+    if (trust == FOLDER_OF_ANOTHER_USER)
         check_report(check, file, severity, REMEDY_OWNER, _("it belongs to user %lu"),
                      (unsigned long)status->st_uid);
     else if (trust != FOLDER_TRUSTED)

@@ -190,7 +190,8 @@ static bool parse_value(const struct config_field *field, const char *value, voi
     }
 }
 
-bool config_fill(struct run_config *config, const char *key, const char *value, struct error *error)
+bool config_set_default(struct run_config *config, const char *key, const char *value,
+                        struct error *error)
 {
     const struct config_field *field = config_find(key);
     if (!field)
@@ -220,7 +221,7 @@ bool config_set(struct run_config *config, const char *key, const char *value, s
         config->given &= ~bit_of(key);
         return true;
     }
-    if (!config_fill(config, key, value, error))
+    if (!config_set_default(config, key, value, error))
         return false;
     config->given |= bit_of(key);
     if (strcmp(key, "iterations") == 0)

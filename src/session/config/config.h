@@ -112,7 +112,7 @@ bool config_check(const struct run_config *config, struct error *error);
 /* Add the fields to `object`: all of them, or only those that config_set has set. Return false if
  * out of memory. */
 bool config_to_json(const struct run_config *config, struct json *object);
-bool config_known_to_json(const struct run_config *config, struct json *object);
+bool config_given_to_json(const struct run_config *config, struct json *object);
 
 /* Reads a configuration; missing members get their defaults. Returns false with an error that names
  * the line. */

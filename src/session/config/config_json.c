@@ -43,7 +43,7 @@ bool config_to_json(const struct run_config *config, struct json *object)
     return object;
 }
 
-bool config_known_to_json(const struct run_config *config, struct json *object)
+bool config_given_to_json(const struct run_config *config, struct json *object)
 {
     for (size_t i = 0; i < config_field_count; i++)
         if (config_is_given(config, config_fields[i].key) &&

@@ -23,8 +23,8 @@ static const char *nth_network(size_t n)
 /* Returns the n-th device that can be chosen, or NULL. The first GPU is called `cuda`. */
 static const char *nth_device(size_t n)
 {
-    static const char *const cards[] = {"cuda:1", "cuda:2", "cuda:3", "cuda:4",
-                                        "cuda:5", "cuda:6", "cuda:7", NULL};
+    static const char *const gpus[] = {"cuda:1", "cuda:2", "cuda:3", "cuda:4",
+                                       "cuda:5", "cuda:6", "cuda:7", NULL};
     char reason[256];
     for (size_t i = 0; device_drivers[i]; i++) {
         const struct device_driver *driver = device_drivers[i];
@@ -33,8 +33,8 @@ static const char *nth_device(size_t n)
         if (n == 0)
             return driver->name;
         const size_t more = driver->count ? driver->count() - 1 : 0;
-        if (n <= more && n < sizeof cards / sizeof *cards)
-            return cards[n - 1];
+        if (n <= more && n < sizeof gpus / sizeof *gpus)
+            return gpus[n - 1];
         n -= 1 + more;
     }
     return NULL;

@@ -105,9 +105,9 @@ static void fill_companions(struct run_config *config)
         if (strcmp(companions[i].preset, config->preset) != 0)
             continue;
         if (is_unchosen(config, "network", config->network))
-            config_fill(config, "network", companions[i].network, NULL);
+            config_set_default(config, "network", companions[i].network, NULL);
         if (is_unchosen(config, "data", config->data))
-            config_fill(config, "data", companions[i].data, NULL);
+            config_set_default(config, "data", companions[i].data, NULL);
     }
 }
 
@@ -128,7 +128,8 @@ static void reset_network_values(struct run_config *config)
         if (rows[i].preset[0] || row_applies(&rows[i], config) || config_is_given(config, key))
             continue;
         if (strcmp(config_get(config, key, value, sizeof value), rows[i].value) == 0)
-            config_fill(config, key, config_get(&defaults, key, fallback, sizeof fallback), NULL);
+            config_set_default(config, key, config_get(&defaults, key, fallback, sizeof fallback),
+                               NULL);
     }
 }
 
@@ -142,6 +143,6 @@ void presets_fill(struct run_config *config)
         /* the run's length is given in iterations */
         if (strcmp(rows[i].key, "epochs") == 0 && config->has_iterations)
             continue;
-        config_fill(config, rows[i].key, rows[i].value, NULL);
+        config_set_default(config, rows[i].key, rows[i].value, NULL);
     }
 }

@@ -13,7 +13,7 @@ void presets_fill(struct run_config *config);
 
 /* Sets a field like config_set, but does not mark it as given and updates no other field. Defined
  * in config.c. */
-bool config_fill(struct run_config *config, const char *key, const char *value,
-                 struct error *error);
+bool config_set_default(struct run_config *config, const char *key, const char *value,
+                        struct error *error);
 
 #endif

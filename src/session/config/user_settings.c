@@ -1,4 +1,4 @@
-/* Reads the file each time; the value that user_settings_share_runs sets is process-wide. */
+/* Reads the file each time; the value that user_settings_set_shared_runs sets is process-wide. */
 #include "session/config/user_settings.h"
 
 #include "base/files/file.h"
@@ -12,7 +12,7 @@
 
 enum { FILE_LIMIT = 1 << 20, UNKNOWN = -1 };
 
-static atomic_int shared_override = UNKNOWN; /* of user_settings_share_runs */
+static atomic_int shared_override = UNKNOWN; /* of user_settings_set_shared_runs */
 
 char *user_settings_path(struct error *error)
 {
@@ -31,7 +31,7 @@ char *user_settings_path(struct error *error)
     return NULL;
 }
 
-bool user_settings_shared_runs(void)
+bool user_settings_runs_are_shared(void)
 {
     const int override = atomic_load(&shared_override);
     if (override != UNKNOWN)
@@ -49,7 +49,7 @@ bool user_settings_shared_runs(void)
     return shared;
 }
 
-void user_settings_share_runs(bool shared)
+void user_settings_set_shared_runs(bool shared)
 {
     atomic_store(&shared_override, shared);
 }

@@ -12,11 +12,11 @@
  * XDG_CONFIG_HOME is set. */
 char *user_settings_path(struct error *error);
 
-/* Returns whether runs are shared with a group: the value of user_settings_share_runs, or else the
- * file's member "shared-runs". False if the file lacks it or cannot be read. */
-bool user_settings_shared_runs(void);
+/* Returns whether runs are shared with a group: the value of user_settings_set_shared_runs, or else
+ * the file's member "shared-runs". False if the file lacks it or cannot be read. */
+bool user_settings_runs_are_shared(void);
 
 /* Sets, for this process, whether runs are shared. Overrides the file. */
-void user_settings_share_runs(bool shared);
+void user_settings_set_shared_runs(bool shared);
 
 #endif

@@ -28,7 +28,7 @@ struct page {
     struct sheet sheet;
     const struct chart_settings *settings;
     double scale; /* pixels per point */
-    struct traces losses, accuracies;
+    struct chart_traces losses, accuracies;
     struct text title, details; /* UTF-8 */
     struct text document;       /* the file's content */
 };
@@ -51,12 +51,12 @@ static bool is_drawable(double value, bool log)
 }
 
 /* Widens the ranges to hold every point that can be drawn. */
-static void add_range(const struct trace *trace, const struct chart_settings *settings, bool log_y,
-                      double *x_range, double *y_range)
+static void add_range(const struct chart_trace *trace, const struct chart_settings *settings,
+                      bool log_y, double *x_range, double *y_range)
 {
-    struct trace_position at = {.smoothed = NAN};
-    for (size_t i = 0, count = trace_point_count(trace); i < count; i++) {
-        trace_read_point(trace, settings->x, i, &at);
+    struct chart_trace_position at = {.smoothed = NAN};
+    for (size_t i = 0, count = chart_trace_point_count(trace); i < count; i++) {
+        chart_trace_read_point(trace, settings->x, i, &at);
         if (!is_drawable(at.x, settings->log_x) || !is_drawable(at.y, log_y))
             continue;
         x_range[0] = fmin(x_range[0], at.x);
@@ -67,8 +67,8 @@ static void add_range(const struct trace *trace, const struct chart_settings *se
 }
 
 /* Returns the y axis of some traces, and widens *x_range to hold them as well. */
-static struct axis choose_y(const struct traces *traces, const struct chart_settings *settings,
-                            bool log_y, double *x_range)
+static struct axis choose_y(const struct chart_traces *traces,
+                            const struct chart_settings *settings, bool log_y, double *x_range)
 {
     double y_range[2] = {INFINITY, -INFINITY};
     for (size_t t = 0; t < traces->count; t++)
@@ -97,7 +97,7 @@ static void write_heading(struct page *page, struct run *const *runs, size_t cou
         snprintf(details, sizeof details, _("batch %zu, %s, learning rate %g, seed %llu   %s"),
                  config->batch, config->device, config->learning_rate,
                  (unsigned long long)config->seed, facts->id);
-    } else if (traces_are_smoothed_alike(runs, count))
+    } else if (chart_traces_are_smoothed_alike(runs, count))
         snprintf(details, sizeof details, _("smoothed: %s"),
                  series_smoothing_words(run_series(runs[0]), words, sizeof words));
     else
@@ -114,18 +114,18 @@ static double draw_heading(const struct page *page)
     const struct canvas_font bold = {.colour = sheet_ink, .size = SHEET_TEXT + 2, .bold = true};
     const double width = page->sheet.width - LEFT - RIGHT;
     sheet_text(&page->sheet, LEFT, EDGE + 8, 0, width, page->title.data, &bold);
-    sheet_text(&page->sheet, LEFT, EDGE + 20, 0, width, page->details.data, &sheet_quiet_label);
+    sheet_text(&page->sheet, LEFT, EDGE + 20, 0, width, page->details.data, &sheet_secondary_label);
     return EDGE + 26;
 }
 
 /* Draws a sample of each curve with its name, in as many rows as needed. Returns the y below. */
-static double draw_legend(const struct page *page, const struct traces *traces, double y)
+static double draw_legend(const struct page *page, const struct chart_traces *traces, double y)
 {
     const struct sheet *sheet = &page->sheet;
     const double right = sheet->width - RIGHT;
     double x = LEFT;
     for (size_t t = 0; t < traces->count; t++) {
-        const struct trace *trace = &traces->trace[t];
+        const struct chart_trace *trace = &traces->trace[t];
         const double wide = SAMPLE + 5 + sheet_text_width(sheet, trace->label, &sheet_label);
         if (x > LEFT && x + wide > right) {
             x = LEFT;
@@ -191,7 +191,7 @@ static bool draw_page(struct page *page, struct run *const *runs, size_t count, 
 {
     const char *reason = "";
     write_heading(page, runs, count);
-    traces_choose(&page->losses, &page->accuracies, runs, count);
+    chart_traces_choose(&page->losses, &page->accuracies, runs, count);
     if (page->title.failed || page->details.failed)
         return error_set_memory(error, "the chart", 0);
     const struct canvas_page canvas = {.format = page->settings->format,

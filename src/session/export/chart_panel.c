@@ -153,14 +153,14 @@ static void tracer_break(struct tracer *tracer)
     tracer->count = 0;
 }
 
-static void draw_trace(const struct panel *panel, const struct trace *trace)
+static void draw_trace(const struct panel *panel, const struct chart_trace *trace)
 {
     struct tracer tracer = {.panel = panel,
                             .pen = {.colour = trace->colour, .width = trace->width}};
-    struct trace_position at = {.smoothed = NAN};
-    trace_set_dashes(trace, &tracer.pen);
-    for (size_t i = 0, count = trace_point_count(trace); i < count; i++) {
-        trace_read_point(trace, panel->kind, i, &at);
+    struct chart_trace_position at = {.smoothed = NAN};
+    chart_trace_set_dashes(trace, &tracer.pen);
+    for (size_t i = 0, count = chart_trace_point_count(trace); i < count; i++) {
+        chart_trace_read_point(trace, panel->kind, i, &at);
         const double x = panel_x(panel, at.x), y = panel_y(panel, at.y);
         if (isfinite(x) && isfinite(y))
             tracer_add(&tracer, x, y);
@@ -173,13 +173,13 @@ static void draw_trace(const struct panel *panel, const struct trace *trace)
 /* More discs than this would hide their curve. */
 enum { MAX_DISCS = 60 };
 
-static void draw_marks(const struct panel *panel, const struct trace *trace)
+static void draw_marks(const struct panel *panel, const struct chart_trace *trace)
 {
     const struct sheet *sheet = panel->sheet;
-    const size_t best = series_best(run_series(trace->run)), count = trace_point_count(trace);
-    struct trace_position at = {.smoothed = NAN};
+    const size_t best = series_best(run_series(trace->run)), count = chart_trace_point_count(trace);
+    struct chart_trace_position at = {.smoothed = NAN};
     for (size_t i = 0; i < count; i++) {
-        trace_read_point(trace, panel->kind, i, &at);
+        chart_trace_read_point(trace, panel->kind, i, &at);
         const double x = panel_x(panel, at.x), y = panel_y(panel, at.y);
         if (!isfinite(x) || !isfinite(y))
             continue;
@@ -192,7 +192,7 @@ static void draw_marks(const struct panel *panel, const struct trace *trace)
     }
 }
 
-void panel_draw_traces(const struct panel *panel, const struct traces *traces)
+void panel_draw_traces(const struct panel *panel, const struct chart_traces *traces)
 {
     const struct sheet *sheet = panel->sheet;
     sheet->draw->clip(sheet->canvas, panel->left, panel->top - 5, panel->right + 5,
@@ -200,19 +200,19 @@ void panel_draw_traces(const struct panel *panel, const struct traces *traces)
     for (size_t t = 0; t < traces->count; t++)
         draw_trace(panel, &traces->trace[t]);
     for (size_t t = 0; t < traces->count; t++)
-        if (trace_is_validation(&traces->trace[t]))
+        if (chart_trace_is_validation(&traces->trace[t]))
             draw_marks(panel, &traces->trace[t]);
     sheet->draw->unclip(sheet->canvas);
 }
 
-void panel_draw_sample(const struct sheet *sheet, const struct trace *trace, double x, double y,
-                       double length)
+void panel_draw_sample(const struct sheet *sheet, const struct chart_trace *trace, double x,
+                       double y, double length)
 {
     const struct canvas_point points[2] = {{x, y}, {x + length, y}};
     struct canvas_pen pen = {.colour = trace->colour, .width = trace->width};
-    trace_set_dashes(trace, &pen);
+    chart_trace_set_dashes(trace, &pen);
     sheet->draw->line(sheet->canvas, points, 2, &pen);
-    if (trace_is_validation(trace))
+    if (chart_trace_is_validation(trace))
         sheet->draw->disc(sheet->canvas, x + length / 2, y, 1.7, trace->colour);
 }
 
@@ -236,12 +236,13 @@ void panel_draw_findings(const struct panel *panel, const struct run *run)
         const size_t at = finding_point(series, &finding);
         if (at == SIZE_MAX)
             continue;
-        const double x = panel_x(panel, trace_x(panel->kind, (double)finding.iteration,
-                                                finding.epoch, (double)series->points[at].seconds));
+        const double x =
+            panel_x(panel, chart_trace_x(panel->kind, (double)finding.iteration, finding.epoch,
+                                         (double)series->points[at].seconds));
         if (!isfinite(x))
             continue;
         draw_line(panel, x, panel->top, x, panel->bottom, 0.7, sheet_grey);
         sheet_text_upwards(panel->sheet, x - 2.5, panel->top + 2, 1, panel->bottom - panel->top - 4,
-                           gettext(finding_kind_words(finding.kind)), &sheet_quiet_label);
+                           gettext(finding_kind_words(finding.kind)), &sheet_secondary_label);
     }
 }

@@ -18,13 +18,13 @@ struct panel {
 void panel_draw_axes(const struct panel *panel, const char *x_title, const char *y_title);
 
 /* Draws the curves, with a disc at each validation and a ring around the best one. */
-void panel_draw_traces(const struct panel *panel, const struct traces *traces);
+void panel_draw_traces(const struct panel *panel, const struct chart_traces *traces);
 
 /* Draws a vertical line where each finding of the run begins, with its name. */
 void panel_draw_findings(const struct panel *panel, const struct run *run);
 
 /* Draws the sample of a curve that a legend shows, centred on (x, y). */
-void panel_draw_sample(const struct sheet *sheet, const struct trace *trace, double x, double y,
-                       double length);
+void panel_draw_sample(const struct sheet *sheet, const struct chart_trace *trace, double x,
+                       double y, double length);
 
 #endif

@@ -12,7 +12,7 @@
 
 const struct canvas_colour sheet_ink = {32, 36, 42}, sheet_grey = {96, 102, 110};
 const struct canvas_font sheet_label = {.colour = {32, 36, 42}, .size = SHEET_TEXT},
-                         sheet_quiet_label = {.colour = {96, 102, 110}, .size = SHEET_TEXT};
+                         sheet_secondary_label = {.colour = {96, 102, 110}, .size = SHEET_TEXT};
 
 /* --- UTF-8 --- */
 

@@ -38,6 +38,6 @@ void sheet_line(const struct sheet *sheet, struct canvas_point from, struct canv
 
 extern const struct canvas_colour sheet_ink, sheet_grey;
 /* The fonts of labels and of secondary text such as tick values. */
-extern const struct canvas_font sheet_label, sheet_quiet_label;
+extern const struct canvas_font sheet_label, sheet_secondary_label;
 
 #endif

@@ -26,7 +26,7 @@ static const double patterns[PATTERNS][4] = {
 enum { THIN, MEDIUM, THICK };
 static const double widths[] = {[THIN] = 0.5, [MEDIUM] = 1, [THICK] = 1.4}; /* points */
 
-void trace_set_dashes(const struct trace *trace, struct canvas_pen *pen)
+void chart_trace_set_dashes(const struct chart_trace *trace, struct canvas_pen *pen)
 {
     pen->dashes = trace->dash == SOLID ? NULL : patterns[trace->dash];
     pen->dash_count = 4;
@@ -34,57 +34,60 @@ void trace_set_dashes(const struct trace *trace, struct canvas_pen *pen)
 
 /* --- points --- */
 
-bool trace_is_validation(const struct trace *trace)
+bool chart_trace_is_validation(const struct chart_trace *trace)
 {
-    return trace->value >= TRACE_VALIDATION;
+    return trace->value >= CHART_TRACE_VALIDATION;
 }
 
-size_t trace_point_count(const struct trace *trace)
+size_t chart_trace_point_count(const struct chart_trace *trace)
 {
     const struct series *series = run_series(trace->run);
-    return trace_is_validation(trace) ? series_validation_count(series) : series_count(series);
+    return chart_trace_is_validation(trace) ? series_validation_count(series)
+                                            : series_count(series);
 }
 
-double trace_x(enum chart_x kind, double iteration, double epoch, double seconds)
+double chart_trace_x(enum chart_x kind, double iteration, double epoch, double seconds)
 {
     return kind == CHART_ITERATION ? iteration : kind == CHART_EPOCH ? epoch : seconds;
 }
 
-static double validation_value(const struct series_validation *at, enum trace_value value)
+static double validation_value(const struct series_validation *at, enum chart_trace_value value)
 {
-    return value == TRACE_VALIDATION ? (double)at->loss
-           : value == TRACE_TOP1     ? (double)at->top1
-           : value == TRACE_TOP5     ? (double)at->top5
-                                     : (double)at->pixel_accuracy;
+    return value == CHART_TRACE_VALIDATION ? (double)at->loss
+           : value == CHART_TRACE_TOP1     ? (double)at->top1
+           : value == CHART_TRACE_TOP5     ? (double)at->top5
+                                           : (double)at->pixel_accuracy;
 }
 
-void trace_read_point(const struct trace *trace, enum chart_x kind, size_t i,
-                      struct trace_position *position)
+void chart_trace_read_point(const struct chart_trace *trace, enum chart_x kind, size_t i,
+                            struct chart_trace_position *position)
 {
     const struct series *series = run_series(trace->run);
-    if (trace_is_validation(trace)) {
+    if (chart_trace_is_validation(trace)) {
         const struct series_validation *at = &series->validations[i];
-        position->x = trace_x(kind, (double)at->iteration, (double)at->epoch, (double)at->seconds);
+        position->x =
+            chart_trace_x(kind, (double)at->iteration, (double)at->epoch, (double)at->seconds);
         position->y = validation_value(at, trace->value);
         return;
     }
     const struct series_point *at = &series->points[i];
-    position->x = trace_x(kind, (double)at->iteration, (double)at->epoch, (double)at->seconds);
+    position->x =
+        chart_trace_x(kind, (double)at->iteration, (double)at->epoch, (double)at->seconds);
     position->smoothed = series_smoothed(series, position->smoothed, i);
-    position->y = trace->value == TRACE_LOSS       ? (double)at->loss
-                  : trace->value == TRACE_SMOOTHED ? position->smoothed
-                  : trace->value == TRACE_CAFFE    ? (double)at->loss_caffe
-                                                   : (double)at->loss_discriminator;
+    position->y = trace->value == CHART_TRACE_LOSS       ? (double)at->loss
+                  : trace->value == CHART_TRACE_SMOOTHED ? position->smoothed
+                  : trace->value == CHART_TRACE_CAFFE    ? (double)at->loss_caffe
+                                                         : (double)at->loss_discriminator;
 }
 
 /* --- which curves --- */
 
-static void add_trace(struct traces *traces, struct trace trace, const char *label)
+static void add_trace(struct chart_traces *traces, struct chart_trace trace, const char *label)
 {
-    struct trace *added = &traces->trace[traces->count];
+    struct chart_trace *added = &traces->trace[traces->count];
     *added = trace;
     snprintf(added->label, sizeof added->label, "%s", label);
-    if (trace_point_count(added))
+    if (chart_trace_point_count(added))
         traces->count++;
 }
 
@@ -101,50 +104,58 @@ static bool has_wrong_mean(const struct run *run)
     return false;
 }
 
-static void add_losses(const struct run *run, bool adversarial, struct traces *losses)
+static void add_losses(const struct run *run, bool adversarial, struct chart_traces *losses)
 {
     char words[96], smoothed[128];
     snprintf(smoothed, sizeof smoothed,
              adversarial ? _("generator, smoothed: %s") : _("smoothed: %s"),
              series_smoothing_words(run_series(run), words, sizeof words));
-    add_trace(losses, (struct trace){run, TRACE_LOSS, pale_blue, widths[THIN], SOLID, ""},
+    add_trace(losses,
+              (struct chart_trace){run, CHART_TRACE_LOSS, pale_blue, widths[THIN], SOLID, ""},
               adversarial ? _("generator, raw") : _("loss, raw"));
     if (run_config(run)->average_loss > 1 || has_wrong_mean(run))
         add_trace(losses,
-                  (struct trace){run, TRACE_CAFFE, palette[PURPLE], widths[MEDIUM], DOTTED, ""},
+                  (struct chart_trace){run, CHART_TRACE_CAFFE, palette[PURPLE], widths[MEDIUM],
+                                       DOTTED, ""},
                   _("Caffe's running mean"));
-    add_trace(losses, (struct trace){run, TRACE_SMOOTHED, palette[BLUE], widths[THICK], SOLID, ""},
-              smoothed);
+    add_trace(
+        losses,
+        (struct chart_trace){run, CHART_TRACE_SMOOTHED, palette[BLUE], widths[THICK], SOLID, ""},
+        smoothed);
     if (adversarial)
         add_trace(losses,
-                  (struct trace){run, TRACE_DISCRIMINATOR, palette[VERMILION], widths[MEDIUM],
-                                 DASHED, ""},
+                  (struct chart_trace){run, CHART_TRACE_DISCRIMINATOR, palette[VERMILION],
+                                       widths[MEDIUM], DASHED, ""},
                   _("discriminator"));
     else
-        add_trace(
-            losses,
-            (struct trace){run, TRACE_VALIDATION, palette[VERMILION], widths[THICK], DASHED, ""},
-            _("validation"));
+        add_trace(losses,
+                  (struct chart_trace){run, CHART_TRACE_VALIDATION, palette[VERMILION],
+                                       widths[THICK], DASHED, ""},
+                  _("validation"));
 }
 
-static void choose_for_one(const struct run *run, struct traces *losses, struct traces *accuracies)
+static void choose_for_one(const struct run *run, struct chart_traces *losses,
+                           struct chart_traces *accuracies)
 {
     const bool adversarial = run_facts(run)->discriminator_parameters > 0;
     add_losses(run, adversarial, losses);
     if (adversarial || !run_facts(run)->classes) {
-        add_trace(accuracies,
-                  (struct trace){run, TRACE_PIXELS, palette[BLUE], widths[THICK], SOLID, ""},
-                  _("pixel accuracy"));
+        add_trace(
+            accuracies,
+            (struct chart_trace){run, CHART_TRACE_PIXELS, palette[BLUE], widths[THICK], SOLID, ""},
+            _("pixel accuracy"));
         return;
     }
-    add_trace(accuracies, (struct trace){run, TRACE_TOP1, palette[BLUE], widths[THICK], SOLID, ""},
-              _("top-1"));
     add_trace(accuracies,
-              (struct trace){run, TRACE_TOP5, palette[ORANGE], widths[MEDIUM], DASHED, ""},
-              _("top-5"));
+              (struct chart_trace){run, CHART_TRACE_TOP1, palette[BLUE], widths[THICK], SOLID, ""},
+              _("top-1"));
+    add_trace(
+        accuracies,
+        (struct chart_trace){run, CHART_TRACE_TOP5, palette[ORANGE], widths[MEDIUM], DASHED, ""},
+        _("top-5"));
 }
 
-bool traces_are_smoothed_alike(struct run *const *runs, size_t count)
+bool chart_traces_are_smoothed_alike(struct run *const *runs, size_t count)
 {
     for (size_t i = 1; i < count; i++)
         if (run_series(runs[i])->window != run_series(runs[0])->window)
@@ -154,7 +165,7 @@ bool traces_are_smoothed_alike(struct run *const *runs, size_t count)
 
 /* With `alike`, the chart's heading describes the smoothed loss; else each label does. */
 static void choose_for_several(const struct run *run, size_t number, bool alike,
-                               struct traces *losses, struct traces *accuracies)
+                               struct chart_traces *losses, struct chart_traces *accuracies)
 {
     char label[256];
     const struct run_config *config = run_config(run);
@@ -164,21 +175,21 @@ static void choose_for_several(const struct run *run, size_t number, bool alike,
     if (!alike && window)
         snprintf(label + strlen(label), sizeof label - strlen(label), _(" (mean of %zu)"), window);
     /* (number % 6, dash) differs for 24 runs, and neighbours differ in both */
-    const struct trace look = {.run = run,
-                               .value = TRACE_SMOOTHED,
-                               .colour = palette[number % COLOURS],
-                               .width = widths[THICK],
-                               .dash = (number + number / COLOURS) % PATTERNS};
-    struct trace accuracy = look;
-    accuracy.value = run_facts(run)->classes ? TRACE_TOP1 : TRACE_PIXELS;
+    const struct chart_trace look = {.run = run,
+                                     .value = CHART_TRACE_SMOOTHED,
+                                     .colour = palette[number % COLOURS],
+                                     .width = widths[THICK],
+                                     .dash = (number + number / COLOURS) % PATTERNS};
+    struct chart_trace accuracy = look;
+    accuracy.value = run_facts(run)->classes ? CHART_TRACE_TOP1 : CHART_TRACE_PIXELS;
     add_trace(losses, look, label);
     add_trace(accuracies, accuracy, label);
 }
 
-void traces_choose(struct traces *losses, struct traces *accuracies, struct run *const *runs,
-                   size_t count)
+void chart_traces_choose(struct chart_traces *losses, struct chart_traces *accuracies,
+                         struct run *const *runs, size_t count)
 {
-    const bool alike = traces_are_smoothed_alike(runs, count);
+    const bool alike = chart_traces_are_smoothed_alike(runs, count);
     losses->count = accuracies->count = 0;
     for (size_t i = 0; i < count; i++)
         if (count == 1)

@@ -181,7 +181,7 @@ static bool put_config(FILE *stream, const struct run *run, struct error *error)
     struct json *tree = json_new_object();
     const bool imported = run_facts(run)->imported[0];
     return put_tree(stream, "config", tree,
-                    imported ? config_known_to_json(run_config(run), tree)
+                    imported ? config_given_to_json(run_config(run), tree)
                              : config_to_json(run_config(run), tree),
                     error) &&
            (!imported || put_import(stream, run_facts(run), error));

@@ -175,8 +175,8 @@ static void append_line(struct text *text, const char *name, const struct checks
                 stamp->bytes, stamp->modified, stamp->changed, stamp->inode, crc32, name);
 }
 
-void checksum_cache_note(struct checksum_cache *cache, const char *name,
-                         const struct checksum_stamp *stamp, uint32_t crc32)
+void checksum_cache_add(struct checksum_cache *cache, const char *name,
+                        const struct checksum_stamp *stamp, uint32_t crc32)
 {
     struct timespec now;
     struct entry *entry = cache ? find(cache, name) : NULL;

@@ -33,8 +33,8 @@ bool checksum_cache_find(const struct checksum_cache *cache, const char *name,
 
 /* Adds a file, whether it was found or read. A file that changed within the last seconds is left
  * out, because it could change once more within the resolution of its times. */
-void checksum_cache_note(struct checksum_cache *cache, const char *name,
-                         const struct checksum_stamp *stamp, uint32_t crc32);
+void checksum_cache_add(struct checksum_cache *cache, const char *name,
+                        const struct checksum_stamp *stamp, uint32_t crc32);
 
 /* Writes the cache if a file is new in it, and frees it. `cache` may be NULL. */
 void checksum_cache_close(struct checksum_cache *cache);

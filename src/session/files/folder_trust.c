@@ -80,12 +80,13 @@ static bool is_own_group(gid_t group)
 
 enum folder_trust folder_trust_of(const struct stat *status)
 {
-    if (!is_own(status->st_uid) && !(user_settings_shared_runs() && is_own_group(status->st_gid)))
-        return FOLDER_OF_ANOTHER;
+    if (!is_own(status->st_uid) &&
+        !(user_settings_runs_are_shared() && is_own_group(status->st_gid)))
+        return FOLDER_OF_ANOTHER_USER;
     if (status->st_mode & S_IWOTH)
         return FOLDER_OPEN_TO_ALL;
     if (status->st_mode & S_IWGRP && !is_private_group(status->st_gid, status->st_uid) &&
-        !user_settings_shared_runs())
+        !user_settings_runs_are_shared())
         return FOLDER_OPEN_TO_GROUP;
     return FOLDER_TRUSTED;
 }
@@ -100,7 +101,7 @@ bool folder_trust_check(const char *path, struct error *error)
     switch (folder_trust_of(&status)) {
     case FOLDER_TRUSTED:
         return true;
-    case FOLDER_OF_ANOTHER:
+    case FOLDER_OF_ANOTHER_USER:
         name_user(status.st_uid, name);
         return error_set(error, ERROR_INPUT, path,
                          _("take it over with chown; or, if your group shares it, set "

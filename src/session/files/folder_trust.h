@@ -13,7 +13,12 @@
 
 #include <sys/stat.h>
 
-enum folder_trust { FOLDER_TRUSTED, FOLDER_OF_ANOTHER, FOLDER_OPEN_TO_GROUP, FOLDER_OPEN_TO_ALL };
+enum folder_trust {
+    FOLDER_TRUSTED,
+    FOLDER_OF_ANOTHER_USER,
+    FOLDER_OPEN_TO_GROUP,
+    FOLDER_OPEN_TO_ALL
+};
 
 /* Returns what owner, group and mode of a folder, or of a file in it, allow. */
 enum folder_trust folder_trust_of(const struct stat *status);

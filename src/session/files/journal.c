@@ -52,9 +52,9 @@ static uint64_t end_of_lines(int descriptor, uint64_t size)
         uint64_t length = size < BLOCK ? size : BLOCK;
         if (pread(descriptor, block, length, (off_t)(size - length)) != (ssize_t)length)
             return size;
-        const char *feed = memrchr(block, '\n', length);
-        if (feed)
-            return size - length + (uint64_t)(feed - block) + 1;
+        const char *newline = memrchr(block, '\n', length);
+        if (newline)
+            return size - length + (uint64_t)(newline - block) + 1;
         size -= length;
     }
     return 0;
@@ -247,8 +247,8 @@ static uint64_t cut_torn_line(const struct journal *journal)
 {
     const size_t unsynced = (size_t)(journal->written - journal->synced);
     const char *text = journal->pending.data;
-    const char *feed = unsynced ? memrchr(text, '\n', unsynced) : NULL;
-    const uint64_t whole = journal->synced + (feed ? (uint64_t)(feed - text) + 1 : 0);
+    const char *newline = unsynced ? memrchr(text, '\n', unsynced) : NULL;
+    const uint64_t whole = journal->synced + (newline ? (uint64_t)(newline - text) + 1 : 0);
     if (journal->descriptor < 0 || whole == journal->written)
         return whole;
     /* if this fails nothing can be done; readers skip a torn line */

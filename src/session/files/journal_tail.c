@@ -41,8 +41,8 @@ static bool take_lines(const char *piece, size_t length, const char *path, journ
     bool good = true;
     for (size_t from = 0; good && from < length;) {
         struct json_document document;
-        const char *feed = memchr(piece + from, '\n', length - from);
-        const size_t end = feed ? (size_t)(feed - piece) + 1 : length;
+        const char *newline = memchr(piece + from, '\n', length - from);
+        const size_t end = newline ? (size_t)(newline - piece) + 1 : length;
         if (json_parse(&document, piece + from, end - from, path, NULL)) {
             good = visit(context, document.root, error);
             json_document_free(&document);
@@ -60,20 +60,20 @@ static void move_on(struct journal_tail *tail, const char *piece, size_t length)
     tail->offset += length;
 }
 
-static enum journal_news take_piece(struct journal_tail *tail, int descriptor, uint64_t size,
-                                    const char *path, journal_visit *visit, void *context,
-                                    struct error *error)
+static enum journal_tail_result take_piece(struct journal_tail *tail, int descriptor, uint64_t size,
+                                           const char *path, journal_visit *visit, void *context,
+                                           struct error *error)
 {
     const uint64_t rest = size - tail->offset;
     const size_t length = rest < JOURNAL_PIECE ? (size_t)rest : JOURNAL_PIECE;
     char *piece = memory_new(length, 1, "the journal", error);
-    enum journal_news news = JOURNAL_FAILED;
+    enum journal_tail_result news = JOURNAL_FAILED;
     if (piece && !read_bytes(descriptor, piece, length, tail->offset))
         error_set_errno(error, path, NULL, "cannot be read");
     else if (piece) {
-        const char *feed = memrchr(piece, '\n', length);
+        const char *newline = memrchr(piece, '\n', length);
         /* no valid line is as long as a piece, so these bytes are skipped */
-        const size_t whole = feed                      ? (size_t)(feed - piece) + 1
+        const size_t whole = newline                   ? (size_t)(newline - piece) + 1
                              : length == JOURNAL_PIECE ? length
                                                        : 0;
         news = whole == 0 ? JOURNAL_SAME : rest > length ? JOURNAL_MORE : JOURNAL_READ;
@@ -86,8 +86,8 @@ static enum journal_news take_piece(struct journal_tail *tail, int descriptor, u
     return news;
 }
 
-enum journal_news journal_tail_read(struct journal_tail *tail, const char *path,
-                                    journal_visit *visit, void *context, struct error *error)
+enum journal_tail_result journal_tail_read(struct journal_tail *tail, const char *path,
+                                           journal_visit *visit, void *context, struct error *error)
 {
     struct stat status;
     const int descriptor = file_open_if_regular(path, O_RDONLY | O_NOFOLLOW, &status);
@@ -103,7 +103,7 @@ enum journal_news journal_tail_read(struct journal_tail *tail, const char *path,
     }
     const uint64_t size = (uint64_t)status.st_size;
     tail->written = (double)status.st_mtim.tv_sec + 1e-9 * (double)status.st_mtim.tv_nsec;
-    enum journal_news news = JOURNAL_SAME;
+    enum journal_tail_result news = JOURNAL_SAME;
     if (!is_the_same(tail, descriptor, size))
         news = JOURNAL_CUT;
     else if (size > tail->offset)

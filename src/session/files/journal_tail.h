@@ -21,7 +21,7 @@ struct journal_tail { /* initialise it with {0} */
     double written; /* time of modification, in seconds since 1970; 0: not read yet */
 };
 
-enum journal_news {
+enum journal_tail_result {
     JOURNAL_FAILED,
     JOURNAL_SAME, /* nothing new, or no journal yet */
     JOURNAL_READ,
@@ -31,7 +31,8 @@ enum journal_news {
 
 /* Calls `visit` for the whole lines of the next piece, like journal_read. Opens the file each time,
  * which shows its newest state on a network file system. */
-enum journal_news journal_tail_read(struct journal_tail *tail, const char *path,
-                                    journal_visit *visit, void *context, struct error *error);
+enum journal_tail_result journal_tail_read(struct journal_tail *tail, const char *path,
+                                           journal_visit *visit, void *context,
+                                           struct error *error);
 
 #endif

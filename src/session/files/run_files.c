@@ -162,7 +162,7 @@ bool run_files_write_config(const char *directory, const struct run_config *conf
         json_add_string(tree, "host", facts->host) &&
         json_add_string(tree, "tinca", PACKAGE_VERSION) &&
         (facts->imported[0] ? add_import(tree, facts) &&
-                                  config_known_to_json(config, json_add_object(tree, "config"))
+                                  config_given_to_json(config, json_add_object(tree, "config"))
                             : config_to_json(config, json_add_object(tree, "config")));
     return run_json_write(directory, "config.json", tree, complete, error);
 }
@@ -263,7 +263,7 @@ bool run_files_write_summary(const char *directory, const struct journal *journa
     return run_json_write(directory, "summary.json", tree, complete, error);
 }
 
-bool run_files_read_journal_sum(const char *directory, uint64_t *length, uint32_t *sum)
+bool run_files_read_journal_crc32(const char *directory, uint64_t *length, uint32_t *sum)
 {
     struct json_document document;
     size_t bytes, crc32;

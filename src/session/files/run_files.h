@@ -39,7 +39,7 @@ bool run_files_read_start(const struct json *line, struct run_facts *facts,
 
 /* Reads the journal's length and CRC-32 from summary.json. Returns false if it does not have them.
  */
-bool run_files_read_journal_sum(const char *directory, uint64_t *length, uint32_t *sum);
+bool run_files_read_journal_crc32(const char *directory, uint64_t *length, uint32_t *sum);
 
 /* Updates a snapshot from summary.json. Returns false if there is none, or if it is damaged. */
 bool run_files_read_summary(const char *directory, struct run_snapshot *snapshot);

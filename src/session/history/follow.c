@@ -75,7 +75,7 @@ static void read_end(struct run *run, struct run_snapshot *snapshot)
     run_state_read_inspection(run); /* written at the end of a run */
 }
 
-static void set_status(struct run *run, bool alive, enum journal_news news)
+static void set_status(struct run *run, bool alive, enum journal_tail_result news)
 {
     struct follower *follower = run->follower;
     if (!alive && news != JOURNAL_MORE)
@@ -104,8 +104,8 @@ enum follow_result follow_step(struct run *run)
     const bool alive = run_directory_is_alive(run->directory);
     const enum run_status before = now->status;
     struct error error = {0};
-    const enum journal_news news = journal_tail_read(&follower->tail, follower->path,
-                                                     run_reading_take, &follower->reading, &error);
+    const enum journal_tail_result news = journal_tail_read(
+        &follower->tail, follower->path, run_reading_take, &follower->reading, &error);
     if (news == JOURNAL_CUT)
         return FOLLOW_REOPEN;
     atomic_store(&follower->written, follower->tail.written);

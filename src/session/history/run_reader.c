@@ -102,7 +102,7 @@ static void read_one(const struct run_reader *reader, struct run_read *result)
         if (result->run && reader->depth == RUN_DEPTH_COMPARED)
             compare_read_files(&result->files, run_facts(result->run), &result->files_error);
         break;
-    case RUN_DEPTH_NEWS:
+    case RUN_DEPTH_UPDATE:
         read_news(reader, result);
         break;
     }

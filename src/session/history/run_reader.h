@@ -18,7 +18,7 @@ enum run_depth {
     RUN_DEPTH_OUTLINE,  /* its settings, its name, its end and its saved files */
     RUN_DEPTH_WHOLE,    /* also the curves */
     RUN_DEPTH_COMPARED, /* also what a comparison shows */
-    RUN_DEPTH_NEWS,     /* for an open run: its process, and what is new in its journal */
+    RUN_DEPTH_UPDATE,   /* for an open run: its process, and what is new in its journal */
 };
 
 enum { RUN_SAVED_BEST, RUN_SAVED_LAST, RUN_SAVED_KINDS };
@@ -34,8 +34,8 @@ struct run_read {
     struct run *run; /* from RUN_DEPTH_WHOLE on; NULL with `error`. To take it, set it to NULL */
     struct compare_files files; /* RUN_DEPTH_COMPARED; if incomplete, `files_error` says why */
     struct error files_error;
-    bool opened;            /* RUN_DEPTH_NEWS: `run` was opened again, it is not the given one */
-    struct run_owner owner; /* RUN_DEPTH_NEWS */
+    bool opened;            /* RUN_DEPTH_UPDATE: `run` was opened again, it is not the given one */
+    struct run_owner owner; /* RUN_DEPTH_UPDATE */
     struct error error;
 };
 
@@ -47,7 +47,7 @@ struct run_reader *run_reader_start(enum run_depth depth, const char *const *dir
                                     size_t count, struct error *error);
 
 /* Begins to read runs of which some are open: runs[i] is the open run of directory i, or NULL. Open
- * runs are shared instead of read a second time. At RUN_DEPTH_NEWS the reader brings them up to
+ * runs are shared instead of read a second time. At RUN_DEPTH_UPDATE the reader brings them up to
  * date (follow.h; one reader at a time), and opens them again if they were resumed. */
 struct run_reader *run_reader_start_open(enum run_depth depth, const char *const *directories,
                                          struct run *const *runs, size_t count,

@@ -124,7 +124,7 @@ static bool add_picture(const struct probe *probe, struct probe_answer *answer, 
         return true;
     if (!image_create(picture, shape.width, shape.height, 3, &answer->error))
         return false;
-    picture_lay(picture, 0, 0, &probe->model.normalisation, shape, values);
+    picture_paste(picture, 0, 0, &probe->model.normalisation, shape, values);
     answer->picture_count++;
     return true;
 }

@@ -107,7 +107,7 @@ bool measure_run(const struct run *run, const struct measure_request *request,
 {
     const char *directory = run_facts(run)->directory;
     *measurement = (struct measurement){0};
-    if (!run_is_own(run_facts(run)->imported, run_facts(run)->id, error))
+    if (!run_trained_by_tinca(run_facts(run)->imported, run_facts(run)->id, error))
         return false;
     char *path = measurement_model_path(directory, NULL, error);
     bool measured = path && measure_model(path, run_config(run), request, measurement, error) &&

@@ -11,8 +11,9 @@ static uint8_t sample_of(const struct normalisation *normalisation, size_t chann
     return sample < 255 ? (uint8_t)lrintf(sample) : 255;
 }
 
-void picture_lay(struct image *picture, size_t left, size_t top,
-                 const struct normalisation *normalisation, struct shape shape, const float *values)
+void picture_paste(struct image *picture, size_t left, size_t top,
+                   const struct normalisation *normalisation, struct shape shape,
+                   const float *values)
 {
     for (size_t y = 0; y < shape.height; y++)
         for (size_t x = 0; x < shape.width; x++)

@@ -10,8 +10,8 @@
 
 /* Writes normalised values [C, H, W] of 1 or 3 channels into an RGB picture at (left, top), where
  * they must fit. Values are rounded and clipped to 0..255; NaN becomes 0. */
-void picture_lay(struct image *picture, size_t left, size_t top,
-                 const struct normalisation *normalisation, struct shape shape,
-                 const float *values);
+void picture_paste(struct image *picture, size_t left, size_t top,
+                   const struct normalisation *normalisation, struct shape shape,
+                   const float *values);
 
 #endif

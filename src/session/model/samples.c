@@ -104,10 +104,10 @@ static void lay_row(struct image *picture, const struct samples *samples, size_t
     execution_bind(samples->execution, &batch);
     execution_forward(samples->execution, row);
     const struct normalisation *normalisation = &samples->normalisation;
-    picture_lay(picture, 0, top, normalisation, in, input);
-    picture_lay(picture, in.width, top, normalisation, out, execution_output(samples->execution));
-    picture_lay(picture, 2 * in.width, top, normalisation, out,
-                samples->targets + row * shape_count(out));
+    picture_paste(picture, 0, top, normalisation, in, input);
+    picture_paste(picture, in.width, top, normalisation, out, execution_output(samples->execution));
+    picture_paste(picture, 2 * in.width, top, normalisation, out,
+                  samples->targets + row * shape_count(out));
 }
 
 bool samples_write(const struct samples *samples, const char *path, struct error *error)

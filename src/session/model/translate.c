@@ -209,7 +209,7 @@ static bool run_network(struct model *model, const struct network *network,
     const float *output = values ? infer(model, network, values, error) : NULL;
     bool made = output && image_create(whole, shape.width, shape.height, 3, error);
     if (made)
-        picture_lay(whole, 0, 0, &model->normalisation, shape, output);
+        picture_paste(whole, 0, 0, &model->normalisation, shape, output);
     free(values);
     return made;
 }

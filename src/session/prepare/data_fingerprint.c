@@ -86,7 +86,7 @@ static bool take_block(const struct fingerprint *fingerprint, struct block *bloc
     for (size_t i = 0; i < count; i++) {
         const size_t index = block->first + i;
         dataset_file_name(block->dataset, index, name, sizeof name);
-        checksum_cache_note(block->cache, name, &block->stamps[i], block->checksums[i].crc32);
+        checksum_cache_add(block->cache, name, &block->stamps[i], block->checksums[i].crc32);
         if (!take(context, name, dataset_label(block->dataset, index), &block->checksums[i]))
             return error_set_memory(fingerprint->error, "the data's checksums", 0);
     }

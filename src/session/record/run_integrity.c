@@ -124,7 +124,7 @@ bool run_integrity_check_end(const char *directory, struct error *error)
     if (!path)
         return error_set_memory(error, "a path", 0);
     bool good = true;
-    if (run_files_read_journal_sum(directory, &length, &expected))
+    if (run_files_read_journal_crc32(directory, &length, &expected))
         good = check_length(path, length, error) && check_sum(path, length, expected, error);
     else if (run_files_read_summary(directory, &end) && end.iteration > 0)
         good = check_reach(path, UINT64_MAX, end.iteration, error);

@@ -142,7 +142,8 @@ static bool read_kept(struct run *run, const struct run_config *changes, struct 
     run_files_read_summary(run->directory, &end);
     if (end.status == RUN_DONE && !run_integrity_check_end(run->directory, &run->damage))
         end.status = RUN_INTERRUPTED; /* its curves can be computed again */
-    return run_is_own(facts->imported, facts->id, error) && resume_allows(&end, facts->id, error) &&
+    return run_trained_by_tinca(facts->imported, facts->id, error) &&
+           resume_allows(&end, facts->id, error) &&
            (!changes || resume_change(&run->config, changes, &run->changed, error));
 }
 

@@ -44,7 +44,7 @@ static bool load_model(struct maker *maker, struct error *error)
 {
     const char *directory = run_facts(maker->run)->directory;
     const char *device = maker->request->device;
-    if (!run_is_own(run_facts(maker->run)->imported, run_facts(maker->run)->id, error))
+    if (!run_trained_by_tinca(run_facts(maker->run)->imported, run_facts(maker->run)->id, error))
         return false;
     char *path = file_join(directory, "weights.safetensors");
     bool loaded = path || error_set_memory(error, "a path", 0);
@@ -142,7 +142,7 @@ static bool make_picture(struct maker *maker, size_t index, const struct data_ba
                               : batch->targets;
     if (!values || !image_create(picture, shape.width, shape.height, 3, error))
         return false;
-    picture_lay(picture, 0, 0, &maker->model.normalisation, shape, values);
+    picture_paste(picture, 0, 0, &maker->model.normalisation, shape, values);
     return true;
 }
 

@@ -54,7 +54,7 @@ static bool refuse_same(const struct sweep_grid *grid, size_t one, size_t other,
 {
     size_t axis = 0;
     while (axis + 1 < grid->axis_count &&
-           sweep_grid_place(grid, one, axis) == sweep_grid_place(grid, other, axis))
+           sweep_grid_value_index(grid, one, axis) == sweep_grid_value_index(grid, other, axis))
         axis++;
     return error_set(error, ERROR_USAGE, grid->axes[axis].field->key,
                      _("give it one value, or make two sweeps of it"),
@@ -82,7 +82,7 @@ static bool check_ids(const struct sweep_grid *grid, const struct sweep_cell *ce
 
 static bool make_cells(struct sweep *sweep, struct sweep_grid *grid, struct error *error)
 {
-    if (!sweep_grid_settle(grid, error))
+    if (!sweep_grid_complete(grid, error))
         return false;
     size_t count = sweep_grid_cells(grid);
     struct sweep_cell *cells = memory_new(count, sizeof *cells, "a sweep", error);
@@ -384,7 +384,7 @@ static bool is_same_work(const struct run_config *cell, const struct run_config 
     return same;
 }
 
-char *sweep_unfinished(const struct sweep *sweep, size_t index)
+char *sweep_interrupted_run(const struct sweep *sweep, size_t index)
 {
     struct run_outline outline;
     const struct sweep_cell *cell = &sweep->cells[index];

@@ -27,7 +27,7 @@ enum sweep_state {
     SWEEP_RUNNING,     /* in this or another process */
     SWEEP_DONE,        /* is not computed again */
     SWEEP_DIVERGED,    /* the loss became NaN or infinite; this result is final */
-    SWEEP_INTERRUPTED, /* will be resumed (sweep_unfinished) */
+    SWEEP_INTERRUPTED, /* will be resumed (sweep_interrupted_run) */
     SWEEP_FAILED,      /* is tried again only on request (sweep_reset_cell) */
     SWEEP_CANNOT_FIT,  /* the memory forecast exceeds the free memory */
     SWEEP_SKIPPED,     /* the configuration is impossible, such as shift in an mlp */
@@ -117,7 +117,7 @@ size_t sweep_cell_find(const struct sweep *sweep, const char *id);
 
 /* Returns the folder of the interrupted run that the cell can continue (run_resume), owned by the
  * caller, or NULL if there is none or its settings differ. */
-char *sweep_unfinished(const struct sweep *sweep, size_t index);
+char *sweep_interrupted_run(const struct sweep *sweep, size_t index);
 
 /* Locks a cell. Returns a descriptor, which the caller closes when the run is over, or -1 with an
  * error. The error is of kind ERROR_NONE if another process computes the cell. */

@@ -373,7 +373,7 @@ static bool check_name(struct sweep_grid *grid, struct error *error)
                      _("this cannot be the name of a sweep"));
 }
 
-bool sweep_grid_settle(struct sweep_grid *grid, struct error *error)
+bool sweep_grid_complete(struct sweep_grid *grid, struct error *error)
 {
     static const char *const always[] = {"network", "technique", "device", "batch"};
     char value[512];
@@ -400,7 +400,7 @@ size_t sweep_grid_cells(const struct sweep_grid *grid)
     return cells;
 }
 
-size_t sweep_grid_place(const struct sweep_grid *grid, size_t index, size_t axis)
+size_t sweep_grid_value_index(const struct sweep_grid *grid, size_t index, size_t axis)
 {
     for (size_t i = grid->axis_count; --i > axis;)
         index /= grid->axes[i].count;
@@ -462,7 +462,7 @@ bool sweep_grid_cell(const struct sweep_grid *grid, size_t index, struct run_con
     *config = grid->base;
     for (size_t a = 0; a < grid->axis_count; a++) {
         const struct sweep_axis *axis = &grid->axes[a];
-        const char *value = axis->values[sweep_grid_place(grid, index, a)];
+        const char *value = axis->values[sweep_grid_value_index(grid, index, a)];
         if (!config_set(config, axis->field->key, value, error))
             return false;
     }
@@ -486,7 +486,8 @@ char *sweep_grid_row_label(const struct sweep_grid *grid, size_t row, bool with_
     size_t cell = row * sweep_grid_columns(grid), used = 0;
     for (size_t a = 0; a + 1 < grid->axis_count && used < size; a++) {
         const struct sweep_axis *axis = &grid->axes[a];
-        const char *value = axis->values[sweep_grid_place(grid, cell, a)], *key = axis->field->key;
+        const char *value = axis->values[sweep_grid_value_index(grid, cell, a)],
+                   *key = axis->field->key;
         bool device = strcmp(key, "device") == 0;
         if (a == 0)
             used += write_network(value, text, size);

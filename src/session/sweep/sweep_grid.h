@@ -28,7 +28,7 @@ struct sweep_axis {
 };
 
 struct sweep_grid {
-    char name[SWEEP_NAME]; /* "": sweep_grid_settle chooses one */
+    char name[SWEEP_NAME]; /* "": sweep_grid_complete chooses one */
     struct run_config base;
     struct sweep_axis axes[SWEEP_AXES];
     size_t axis_count;
@@ -70,7 +70,7 @@ bool sweep_grid_make_absolute(struct sweep_grid *grid, struct error *error);
 
 /* Completes the grid with the four fixed axes and a name. Fails for too many cells, an unknown
  * network, or a name that cannot be a file name. */
-bool sweep_grid_settle(struct sweep_grid *grid, struct error *error);
+bool sweep_grid_complete(struct sweep_grid *grid, struct error *error);
 
 /* --- cells of a settled grid --- */
 
@@ -80,7 +80,7 @@ size_t sweep_grid_cells(const struct sweep_grid *grid);
 bool sweep_grid_cell(const struct sweep_grid *grid, size_t index, struct run_config *config,
                      char *id, struct error *error);
 /* Returns the index of the axis value that a cell has. */
-size_t sweep_grid_place(const struct sweep_grid *grid, size_t index, size_t axis);
+size_t sweep_grid_value_index(const struct sweep_grid *grid, size_t index, size_t axis);
 
 /* Returns the number of columns of the cells' table, which are the batches: row = index / columns.
  */

@@ -11,7 +11,7 @@ static bool add_settings(struct json *object, const struct sweep *sweep, size_t 
     for (size_t a = 0; added && a < grid->axis_count; a++) {
         const struct sweep_axis *axis = &grid->axes[a];
         added = sweep_grid_add_value(object, axis->field->key, axis->field,
-                                     axis->values[sweep_grid_place(grid, index, a)]);
+                                     axis->values[sweep_grid_value_index(grid, index, a)]);
     }
     return added;
 }

@@ -1,6 +1,6 @@
 #include "session/values/run_facts.h"
 
-bool run_is_own(const char *imported, const char *id, struct error *error)
+bool run_trained_by_tinca(const char *imported, const char *id, struct error *error)
 {
     return !imported[0] ||
            error_set(error, ERROR_USAGE, id, "train the network here: tinca train",

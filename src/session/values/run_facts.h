@@ -32,6 +32,6 @@ struct run_facts {
 
 /* Returns whether tinca trained the run. If `imported` (of its facts) names a framework, returns
  * false with an error: there are curves, but no model. */
-bool run_is_own(const char *imported, const char *id, struct error *error);
+bool run_trained_by_tinca(const char *imported, const char *id, struct error *error);
 
 #endif

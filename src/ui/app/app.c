@@ -157,7 +157,7 @@ void app_apply_preferences(struct app *app)
         glyphs_parse_symbols(preferences->symbols, &app->symbols); /* "auto" changes nothing */
     app->canvas.glyphs = glyphs_for(app->unicode && app->symbols != SYMBOLS_ASCII);
     terminal_enable_mouse(preferences->mouse);
-    user_settings_share_runs(preferences->shared_runs);
+    user_settings_set_shared_runs(preferences->shared_runs);
     theme_load(&app->theme, preferences->colours);
     app->canvas.theme = &app->theme;
 }

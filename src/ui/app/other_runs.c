@@ -129,7 +129,8 @@ static void read_updates(struct app *app, const struct run_entry *only)
         runs[live++] = entry->reopen_due ? NULL : entry->run;
     }
     if (live > 0) /* if no thread can be started, the next poll tries again */
-        app->others->updates = run_reader_start_open(RUN_DEPTH_NEWS, directories, runs, live, NULL);
+        app->others->updates =
+            run_reader_start_open(RUN_DEPTH_UPDATE, directories, runs, live, NULL);
     free(directories);
     free(runs);
 }

@@ -181,7 +181,7 @@ static bool may_resume(const struct run_entry *entry, struct error *error)
     struct run_snapshot end = entry->snapshot;
     if (end.status == RUN_DONE && entry->run && run_damage(entry->run)->kind != ERROR_NONE)
         end.status = RUN_INTERRUPTED; /* resuming computes the damaged curves again */
-    return run_is_own(entry->imported, runs_id(entry), error) &&
+    return run_trained_by_tinca(entry->imported, runs_id(entry), error) &&
            resume_allows(&end, runs_id(entry), error);
 }
 

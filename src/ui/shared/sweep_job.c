@@ -155,7 +155,7 @@ static bool add_cell(const struct sweep_job *job, struct run_list *runs, size_t 
                      struct error *error)
 {
     const struct run_config *config = &job->sweep.cells[index].config;
-    char *directory = sweep_unfinished(&job->sweep, index);
+    char *directory = sweep_interrupted_run(&job->sweep, index);
     bool added = directory ? run_list_resume(runs, config, directory, error)
                            : run_list_add(runs, config, NULL, error);
     free(directory);
