@@ -145,7 +145,7 @@ screen_keys Space
 screen_shows 'Paused: 0 of 2 done' "space pauses"
 screen_shows 'Sweep lasting +paused' "also the run"
 screen_keys Space
-screen_shows 'On: 0 of 2 done' "and continues"
+screen_shows 'Running: 0 of 2 done' "and continues"
 screen_keys q q
 screen_shows 'A sweep is on, and 1 of its cells' "quitting asks"
 screen_keys c m w

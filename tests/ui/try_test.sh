@@ -198,7 +198,7 @@ screen_keys Home Enter C-u
 screen_keys eva Enter r
 screen_wait 'Enter to begin' && screen_keys q
 screen_wait 'Leave the study' && screen_keys y
-screen_shows 'not finished leaves no vote' "a session that is left leaves no vote"
+screen_shows 'not finished saves no vote' "a session that is left leaves no vote"
 screen_keys m s
 screen_shows 'What it takes' "and the workbench is shown"
 screen_end
