@@ -114,10 +114,10 @@ static int print_text(const struct comparison *comparison, const struct advice *
         output_print(_("\nRuns read, of %s:\n"), advice->data);
     for (size_t i = 0; i < advice->row_count; i++)
         print_row(comparison, advice->rows[i], advice->device);
-    if (advice->gap_count > 0)
+    if (advice->missing_count > 0)
         output_print("\n%s\n", _("Not known yet:"));
-    for (size_t i = 0; i < advice->gap_count; i++)
-        output_print("  %s\n    %s\n", advice->gaps[i].what, advice->gaps[i].command);
+    for (size_t i = 0; i < advice->missing_count; i++)
+        output_print("  %s\n    %s\n", advice->missing[i].what, advice->missing[i].command);
     return EXIT_DONE;
 }
 

@@ -107,7 +107,7 @@ static bool is_path(const struct advise_decision *forks, size_t count)
 }
 
 /* A missing measurement comes with the command for it. */
-static void test_gaps(void)
+static void test_missing(void)
 {
     static const struct made_run *const alone[] = {&plain, NULL};
     struct made_run unmeasured = shift;
@@ -117,8 +117,9 @@ static void test_gaps(void)
     if (!have(alone))
         return;
     check(&request, ADVISE_TRY, "shift", "shift is next");
-    tap_ok(advice.gap_count == 1 && advice.gaps[0].training &&
-               strcmp(advice.gaps[0].technique, "shift") == 0 && advice.gaps[0].run == runs[0],
+    tap_ok(advice.missing_count == 1 && advice.missing[0].training &&
+               strcmp(advice.missing[0].technique, "shift") == 0 &&
+               advice.missing[0].run == runs[0],
            "it must be trained like the plain run");
     tap_ok(is_path((struct advise_decision[]){{ADVISE_MEETS, NULL, ADVISE_NO, false},
                                               {ADVISE_NEEDS_SPEED, NULL, ADVISE_YES, false},
@@ -129,8 +130,9 @@ static void test_gaps(void)
     if (!have(both))
         return;
     check(&request, ADVISE_TRY, "shift", "shift is trained, but not measured");
-    tap_ok(advice.gap_count == 1 && !advice.gaps[0].training && advice.gaps[0].run == runs[1] &&
-               advice.gaps[0].threads == compare_threads(&table, "cpu"),
+    tap_ok(advice.missing_count == 1 && !advice.missing[0].training &&
+               advice.missing[0].run == runs[1] &&
+               advice.missing[0].threads == compare_threads(&table, "cpu"),
            "it must be measured, like the other one");
 }
 
@@ -142,7 +144,7 @@ static void test_known(void)
         return;
     request = want(ADVISE_FASTER, 2.5, NAN, "cpu");
     check(&request, ADVISE_KEEP, "none", "the plain network is fast enough");
-    tap_ok(advice.row_count == 1 && advice.rows[0] == 0 && advice.gap_count == 0,
+    tap_ok(advice.row_count == 1 && advice.rows[0] == 0 && advice.missing_count == 0,
            "one row was used, nothing is missing");
     tap_ok(is_path((struct advise_decision[]){{ADVISE_MEETS, NULL, ADVISE_YES, false}}, 1),
            "the first question decides");
@@ -184,8 +186,8 @@ static void test_known(void)
            "but being smaller may be asked for alone");
     request = want(ADVISE_FASTER, 1, NAN, "powerful");
     check(&request, ADVISE_MEASURE, "none", "unless the plain network may meet the limit");
-    tap_ok(advice.gap_count == 1 &&
-               strcmp(advice.gaps[0].command,
+    tap_ok(advice.missing_count == 1 &&
+               strcmp(advice.missing[0].command,
                       "tinca measure 20260101-000000-resnet20-0001 --device cuda") == 0,
            "which is to be measured");
 }
@@ -205,11 +207,11 @@ static void test_unknown(void)
     if (have(alone)) {
         check(&request, ADVISE_TRY, "shift", "shift was not trained: try it");
         tap_ok(advice.assumed, "the answer assumes that it is faster");
-        tap_ok(advice.gap_count == 1 &&
-                   strcmp(advice.gaps[0].command,
+        tap_ok(advice.missing_count == 1 &&
+                   strcmp(advice.missing[0].command,
                           "tinca train resnet20-shift --data cifar10:/data/cifar --validate "
                           "cifar10:/data/cifar,split=test --batch 32 --epochs 3") == 0,
-               "as the plain network was trained: %s", advice.gaps[0].command);
+               "as the plain network was trained: %s", advice.missing[0].command);
         request.device = "cuda";
         check(&request, ADVISE_ELSEWHERE, "none", "on cuda the studies are assumed");
         tap_ok(advice.assumed, "and says so");
@@ -217,21 +219,22 @@ static void test_unknown(void)
     }
     if (have(unmeasured)) {
         check(&request, ADVISE_TRY, "shift", "shift was not measured: try it");
-        tap_ok(advice.gap_count == 1 &&
-                   strcmp(advice.gaps[0].command, "tinca measure 20260102-000000-resnet20-0002 "
-                                                  "--device cpu --threads 2") == 0,
-               "with the threads of the plain run: %s", advice.gaps[0].command);
+        tap_ok(advice.missing_count == 1 &&
+                   strcmp(advice.missing[0].command, "tinca measure 20260102-000000-resnet20-0002 "
+                                                     "--device cpu --threads 2") == 0,
+               "with the threads of the plain run: %s", advice.missing[0].command);
     }
     if (have(other_data)) {
         check(&request, ADVISE_TRY, "shift", "a run on other data is not used");
-        tap_ok(advice.gap_count == 1 && strstr(advice.gaps[0].command, "tinca train"),
+        tap_ok(advice.missing_count == 1 && strstr(advice.missing[0].command, "tinca train"),
                "it must be trained on this data");
     }
     if (have(no_model))
         check(&request, ADVISE_TRY, "shift", "nor is a run that saved no model");
     if (have(no_plain)) {
         check(&request, ADVISE_TRY, "shift", "without a plain run nothing is certain");
-        tap_ok(advice.gap_count > 0 && strstr(advice.gaps[0].command, "tinca train resnet20 "),
+        tap_ok(advice.missing_count > 0 &&
+                   strstr(advice.missing[0].command, "tinca train resnet20 "),
                "it must be trained");
     }
     struct error error;
@@ -243,7 +246,7 @@ static void test_unknown(void)
                error.why);
         request.network = "resnet56";
         check(&request, ADVISE_TRY, "shift", "no runs of the network: the flowchart alone");
-        tap_ok(advice.gap_count == 2 && advice.row_count == 0, "both must be measured");
+        tap_ok(advice.missing_count == 2 && advice.row_count == 0, "both must be measured");
     }
 }
 
@@ -276,7 +279,7 @@ static void test_devices(void)
         request.network = "lenet";
         check(&request, ADVISE_TRY, "shift", "the named network is used");
         tap_ok(strcmp(advice.network, "lenet") == 0 &&
-                   strstr(advice.gaps[0].command, "train lenet-shift"),
+                   strstr(advice.missing[0].command, "train lenet-shift"),
                "and no other network");
         struct json *root = advise_to_json(&table, &request, &advice);
         const char *technique = json_string(json_member(root, "technique"));
@@ -292,7 +295,7 @@ int main(void)
     if (!tap_ok(make_home(), "a home for the tests"))
         return tap_done();
     test_known();
-    test_gaps();
+    test_missing();
     test_unknown();
     test_devices();
     clear();

@@ -72,22 +72,22 @@ static void test_relations(void)
 static bool gap_is(const struct comparison *table, size_t row, const char *what,
                    const char *command)
 {
-    struct compare_gap gap;
-    bool is = compare_gap(table, row, 0, &gap) && strcmp(gap.what, what) == 0 &&
-              strcmp(gap.command, command) == 0;
+    struct compare_missing missing;
+    bool is = compare_missing(table, row, 0, &missing) && strcmp(missing.what, what) == 0 &&
+              strcmp(missing.command, command) == 0;
     if (!is)
-        tap_note("%s: %s", gap.what, gap.command);
+        tap_note("%s: %s", missing.what, missing.command);
     return is;
 }
 
-static void test_gaps(void)
+static void test_missing(void)
 {
     struct comparison table;
-    struct compare_gap gap;
+    struct compare_missing missing;
     struct text text = {0};
     if (!tap_ok(fill(&table, RUNS, true), "a table with published rows"))
         return;
-    tap_ok(!compare_gap(&table, 0, 0, &gap), "a measured time is not missing");
+    tap_ok(!compare_missing(&table, 0, 0, &missing), "a measured time is not missing");
     tap_ok(gap_is(&table, 3, "accuracy and ms on cpu",
                   "tinca measure 20260104-000000-lenet-0004 --device cpu --threads 2"),
            "a model must be measured, with the threads of the others");
@@ -97,8 +97,9 @@ static void test_gaps(void)
            "without a model a run must be started");
     bool none = true;
     for (size_t row = 0; row < table.count; row++)
-        none = none && !compare_gap(&table, row, 1, &gap);
-    tap_ok(none && !compare_gap(&table, RUNS, 0, &gap), "published figures are never missing");
+        none = none && !compare_missing(&table, row, 1, &missing);
+    tap_ok(none && !compare_missing(&table, RUNS, 0, &missing),
+           "published figures are never missing");
     static const char *const settings[] = {"network=resnet20", "technique=shuffle", "groups=4",
                                            "data=shapes", NULL};
     struct run_config config = configure(settings);
@@ -231,7 +232,7 @@ int main(void)
     if (tap_ok(written, "runs to compare")) {
         test_rows();
         test_relations();
-        test_gaps();
+        test_missing();
         test_order();
         test_published();
         test_formats();

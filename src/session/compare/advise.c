@@ -249,17 +249,17 @@ static bool add_lists(const struct comparison *comparison, const struct advice *
                       struct json *root)
 {
     struct json *steps = json_add_array(root, "steps"), *rows = json_add_array(root, "rows_read");
-    struct json *gaps = json_add_array(root, "not_known");
-    bool added = steps && rows && gaps;
+    struct json *unknown = json_add_array(root, "not_known");
+    bool added = steps && rows && unknown;
     for (size_t i = 0; i < advice->step_count; i++)
         added = added && json_add_string(steps, NULL, advice->steps[i]);
     for (size_t i = 0; i < advice->row_count; i++)
         added =
             added && compare_row_to_json(comparison, advice->rows[i], json_add_object(rows, NULL));
-    for (size_t i = 0; i < advice->gap_count; i++) {
-        struct json *gap = json_add_object(gaps, NULL);
-        added = added && json_add_string(gap, "what", advice->gaps[i].what) &&
-                json_add_string(gap, "command", advice->gaps[i].command);
+    for (size_t i = 0; i < advice->missing_count; i++) {
+        struct json *item = json_add_object(unknown, NULL);
+        added = added && json_add_string(item, "what", advice->missing[i].what) &&
+                json_add_string(item, "command", advice->missing[i].command);
     }
     return added;
 }

@@ -43,7 +43,7 @@ enum advise_verdict {
 /* Returns the verdict's name in JSON: "keep", "use", ... */
 const char *advise_verdict_name(enum advise_verdict verdict);
 
-enum { ADVISE_ROWS = 4, ADVISE_STEPS = 16, ADVISE_GAPS = 8, ADVISE_PATH = 8 };
+enum { ADVISE_ROWS = 4, ADVISE_STEPS = 16, ADVISE_MISSING = 8, ADVISE_PATH = 8 };
 
 /* The questions of the flowchart, and the answer to one of them. */
 enum advise_question {
@@ -61,7 +61,7 @@ struct advise_decision {
 };
 
 /* A missing measurement, and the command that makes it. */
-struct advise_gap {
+struct advise_missing {
     char what[160], command[1024];
     bool training;         /* train `technique`; false: measure `run` */
     const char *technique; /* with `training`: what to train */
@@ -77,8 +77,8 @@ struct advice {
     size_t rows[ADVISE_ROWS], row_count; /* rows of the comparison that the advice is based on */
     char steps[ADVISE_STEPS][320];       /* the reasons, one sentence each, in order */
     size_t step_count;
-    struct advise_gap gaps[ADVISE_GAPS];
-    size_t gap_count;
+    struct advise_missing missing[ADVISE_MISSING];
+    size_t missing_count;
     struct advise_decision path[ADVISE_PATH]; /* the questions answered, in order */
     size_t path_count;
 };

@@ -1,6 +1,7 @@
-/* Reads the rows of the comparison for the advice. An unknown answer adds a gap: the missing
- * measurement and the command that makes it. Every row that decides something also adds a sentence
- * with its figures, so that the user can check the advice against the table. */
+/* Reads the rows of the comparison for the advice. An unknown answer adds an item to
+ * advice->missing: the missing measurement and the command that makes it. Every row that decides
+ * something also adds a sentence with its figures, so that the user can check the advice against
+ * the table. */
 #include "session/compare/advise_evidence.h"
 
 #include "base/escape/shell.h"
@@ -32,24 +33,24 @@ void advise_note(struct advise_inquiry *inquiry, const char *format, ...)
     advice->step_count++;
 }
 
-/* Adds a gap, which the caller completes. Returns NULL if the gap is already there or the list is
+/* Adds a missing item, which the caller completes. Returns NULL if the item is there or the list is
  * full. */
-static struct advise_gap *note_gap(struct advise_inquiry *inquiry, const char *what,
-                                   const char *command)
+static struct advise_missing *add_missing(struct advise_inquiry *inquiry, const char *what,
+                                          const char *command)
 {
     struct advice *advice = inquiry->advice;
-    for (size_t i = 0; i < advice->gap_count; i++)
-        if (strcmp(advice->gaps[i].command, command) == 0)
+    for (size_t i = 0; i < advice->missing_count; i++)
+        if (strcmp(advice->missing[i].command, command) == 0)
             return NULL;
-    if (advice->gap_count == ADVISE_GAPS)
+    if (advice->missing_count == ADVISE_MISSING)
         return NULL;
-    struct advise_gap *gap = &advice->gaps[advice->gap_count++];
-    *gap = (struct advise_gap){.technique = "none"};
-    snprintf(gap->what, sizeof gap->what, "%s", what);
+    struct advise_missing *missing = &advice->missing[advice->missing_count++];
+    *missing = (struct advise_missing){.technique = "none"};
+    snprintf(missing->what, sizeof missing->what, "%s", what);
     /* a truncated command would do something else */
-    snprintf(gap->command, sizeof gap->command, "%s",
-             strlen(command) < sizeof gap->command ? command : "");
-    return gap;
+    snprintf(missing->command, sizeof missing->command, "%s",
+             strlen(command) < sizeof missing->command ? command : "");
+    return missing;
 }
 
 void advise_note_question(struct advise_inquiry *inquiry, enum advise_question question,
@@ -102,7 +103,7 @@ const struct measurement *advise_time(const struct advise_inquiry *inquiry, size
     return measurements_find(&advise_row(inquiry, row)->ms, inquiry->advice->device);
 }
 
-/* --- gaps --- */
+/* --- what is missing --- */
 
 void advise_note_untrained(struct advise_inquiry *inquiry, const char *technique)
 {
@@ -129,11 +130,11 @@ void advise_note_untrained(struct advise_inquiry *inquiry, const char *technique
     }
     snprintf(what, sizeof what, _("%.64s%s%s is not trained (then: tinca measure RUN --device %s)"),
              advice->network, plain ? "" : "-", plain ? "" : technique, advice->device);
-    struct advise_gap *gap = note_gap(inquiry, what, command.data ? command.data : "");
-    if (gap) {
-        gap->training = true;
-        gap->technique = technique;
-        gap->run = like;
+    struct advise_missing *missing = add_missing(inquiry, what, command.data ? command.data : "");
+    if (missing) {
+        missing->training = true;
+        missing->technique = technique;
+        missing->run = like;
     }
     text_free(&command);
 }
@@ -151,10 +152,10 @@ static void note_unmeasured(struct advise_inquiry *inquiry, size_t row, enum fig
     compare_measure_command(inquiry->table, row, inquiry->advice->device, command, sizeof command);
     snprintf(text, sizeof text, gettext(figures[figure]), advise_row(inquiry, row)->network,
              inquiry->advice->device);
-    struct advise_gap *gap = note_gap(inquiry, text, command);
-    if (gap) {
-        gap->run = advise_row(inquiry, row)->run;
-        gap->threads = compare_threads(inquiry->table, inquiry->advice->device);
+    struct advise_missing *missing = add_missing(inquiry, text, command);
+    if (missing) {
+        missing->run = advise_row(inquiry, row)->run;
+        missing->threads = compare_threads(inquiry->table, inquiry->advice->device);
     }
 }
 

@@ -24,8 +24,8 @@ void advise_note(struct advise_inquiry *inquiry, const char *format, ...)
 void advise_note_question(struct advise_inquiry *inquiry, enum advise_question question,
                           const char *technique, enum advise_reply answer);
 
-/* Adds a gap with the command that trains the network with `technique`, and otherwise with the
- * settings of an existing run. */
+/* Adds to advice->missing a run of the network with `technique`, and the command that trains it
+ * with the other settings of an existing run. */
 void advise_note_untrained(struct advise_inquiry *inquiry, const char *technique);
 
 /* Returns a row of the comparison. */
@@ -40,9 +40,9 @@ size_t advise_find_row(const struct advise_inquiry *inquiry, const char *techniq
 /* Returns the row's time on advice->device, or NULL. */
 const struct measurement *advise_time(const struct advise_inquiry *inquiry, size_t row);
 
-/* Each returns whether the run of a row meets a requirement; an unknown answer adds a gap.
- * advise_is_faster compares with the network without a technique; advise_is_fast does so unless
- * there is a limit in ms. */
+/* Each returns whether the run of a row meets a requirement. An unknown answer adds an item to
+ * advice->missing. advise_is_faster compares with the network without a technique; advise_is_fast
+ * does so unless there is a limit in ms. */
 enum advise_reply advise_is_faster(struct advise_inquiry *inquiry, size_t row);
 enum advise_reply advise_is_fast(struct advise_inquiry *inquiry, size_t row);
 enum advise_reply advise_is_small(struct advise_inquiry *inquiry, size_t row);

@@ -2,8 +2,8 @@
  *
  * Each run is a row: accuracy, parameters, E_P (accuracy per parameter), FLOPs, size of the saved
  * model, memory, and the time of one image on each device that any of the runs was measured on. A
- * value that was not measured is unknown, never zero; compare_gap gives the command that measures
- * it. The published figures (Gondim Santos 2019) can be added as marked rows.
+ * value that was not measured is unknown, never zero; compare_missing gives the command that
+ * measures it. The published figures (Gondim Santos 2019) can be added as marked rows.
  *
  * Not thread-safe. Rows borrow their runs.
  */
@@ -94,7 +94,7 @@ enum compare_relation compare_rows(const struct comparison *comparison, size_t d
                                    size_t b);
 
 /* A time that is missing from a row, and the command that measures it. */
-struct compare_gap {
+struct compare_missing {
     size_t row;
     bool stale; /* measured before the model changed */
     char what[96];
@@ -102,9 +102,9 @@ struct compare_gap {
 };
 
 /* Finds out whether the time of a row on a device is missing. Returns false if it is known or
- * cannot be measured; else fills `gap`. */
-bool compare_gap(const struct comparison *comparison, size_t row, size_t device,
-                 struct compare_gap *gap);
+ * cannot be measured; else fills `missing`. */
+bool compare_missing(const struct comparison *comparison, size_t row, size_t device,
+                     struct compare_missing *missing);
 
 /* Writes the command that measures a row on a device, with the number of threads of the other rows.
  * Writes "" if it does not fit. */

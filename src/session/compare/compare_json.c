@@ -79,19 +79,19 @@ bool compare_row_to_json(const struct comparison *comparison, size_t number, str
     return added && times && add_speed_ups(comparison, number, json_add_array(object, "speed_up"));
 }
 
-static bool add_gaps(const struct comparison *comparison, struct json *list)
+static bool add_missing(const struct comparison *comparison, struct json *list)
 {
-    struct compare_gap gap;
+    struct compare_missing missing;
     bool added = list;
     for (size_t row = 0; row < comparison->count; row++)
         for (size_t d = 0; d < comparison->device_count; d++) {
-            if (!compare_gap(comparison, row, d, &gap))
+            if (!compare_missing(comparison, row, d, &missing))
                 continue;
             struct json *object = json_add_object(list, NULL);
             added = added && json_add_string(object, "run", comparison->rows[row].name) &&
-                    json_add_bool(object, "stale", gap.stale) &&
-                    json_add_string(object, "what", gap.what) &&
-                    json_add_string(object, "command", gap.command);
+                    json_add_bool(object, "stale", missing.stale) &&
+                    json_add_string(object, "what", missing.what) &&
+                    json_add_string(object, "command", missing.command);
         }
     return added;
 }
@@ -106,7 +106,7 @@ struct json *compare_to_json(const struct comparison *comparison)
     struct json *runs = json_add_array(root, "runs");
     for (size_t i = 0; i < comparison->count; i++)
         complete = complete && compare_row_to_json(comparison, i, json_add_object(runs, NULL));
-    complete = complete && runs && add_gaps(comparison, json_add_array(root, "not_measured"));
+    complete = complete && runs && add_missing(comparison, json_add_array(root, "not_measured"));
     if (complete)
         return root;
     json_free(root);

@@ -245,13 +245,13 @@ static void write_notes(const struct comparison *comparison, const struct style 
             _("%spublished: Gondim Santos 2019, CIFAR-10, one image, without intervals\n"),
             style->bullet);
     write_speed_ups(comparison, style, text);
-    struct compare_gap gap;
+    struct compare_missing missing;
     for (size_t row = 0; row < comparison->count; row++)
         for (size_t d = 0; d < comparison->device_count; d++)
-            if (compare_gap(comparison, row, d, &gap))
+            if (compare_missing(comparison, row, d, &missing))
                 put(text, style, "%s%s: %zu, %s: %s\n", style->bullet,
-                    gap.stale ? _("stale, the model has changed since") : gettext(unknown), row + 1,
-                    gap.what, gap.command);
+                    missing.stale ? _("stale, the model has changed since") : gettext(unknown),
+                    row + 1, missing.what, missing.command);
 }
 
 static void write_run(const struct compare_row *row, size_t number, const struct style *style,

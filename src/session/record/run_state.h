@@ -40,8 +40,8 @@ struct run {
     struct inspection *inspection;               /* the reader's */
     struct error notice;              /* see run_notice; the worker writes it before RUN_RUNNING */
     struct error damage;              /* see run_damage */
-    struct error inspection_error;    /* why the saved inspection cannot be read; */
-    atomic_bool has_inspection_error; /* it is set and does not change any more */
+    struct error inspection_error;    /* why the saved inspection cannot be read */
+    atomic_bool has_inspection_error; /* inspection_error is set, and does not change any more */
     struct follower *follower;        /* of another process's run; NULL: none */
     void (*follower_free)(struct follower *follower);
 

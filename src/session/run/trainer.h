@@ -100,7 +100,8 @@ void trainer_record_lost(struct trainer *trainer, const struct error *error);
 /* Makes the snapshot's error agree with what cannot be written at present. */
 void trainer_report_unsaved(struct trainer *trainer);
 
-/* Publishes the result of an inspection once it is complete; if `last` is true, as it is. */
+/* Publishes the result of an inspection if it is complete; if `last` is true, even if it has fewer
+ * iterations than were asked for. */
 void trainer_finish_inspection(struct trainer *trainer, bool last);
 
 /* Publishes the error of an inspection; the run goes on. */

@@ -1,5 +1,5 @@
-/* sweep.h: a grid of configurations, its cells, each of which is computed by a run. It can be
- * continued after any interruption.
+/* sweep.h: a sweep trains every configuration of a grid. Each configuration is a cell, which one
+ * run computes. A sweep can be continued after any interruption.
  *
  * $XDG_STATE_HOME/tinca/sweeps/NAME/ contains
  *   grid.json         the grid (sweep_grid.h), replaced when it is changed
@@ -72,7 +72,7 @@ char *sweep_home(struct error *error);
 /* Lists the names of the saved sweeps, sorted. The caller frees each name and the array. */
 bool sweep_list(char ***names, size_t *count, struct error *error);
 
-/* Creates a sweep from a grid: settles the grid, makes its paths absolute and expands it into
+/* Creates a sweep from a grid: completes the grid, makes its paths absolute and expands it into
  * waiting cells. On success the sweep owns the grid's axes. Writes nothing. Refuses a grid in which
  * two cells are equal. */
 bool sweep_create(struct sweep *sweep, struct sweep_grid *grid, struct error *error);

@@ -72,14 +72,14 @@ bool sweep_grid_make_absolute(struct sweep_grid *grid, struct error *error);
  * network, or a name that cannot be a file name. */
 bool sweep_grid_complete(struct sweep_grid *grid, struct error *error);
 
-/* --- cells of a settled grid --- */
+/* --- cells of a complete grid --- */
 
 /* Returns the number of cells, or any number above SWEEP_MAX_CELLS if there are too many. */
 size_t sweep_grid_cells(const struct sweep_grid *grid);
 /* Sets the configuration and the id of a cell; `id` has SWEEP_ID bytes. */
 bool sweep_grid_cell(const struct sweep_grid *grid, size_t index, struct run_config *config,
                      char *id, struct error *error);
-/* Returns the index of the axis value that a cell has. */
+/* Returns which value of an axis the cell has, as an index into axis->values. */
 size_t sweep_grid_value_index(const struct sweep_grid *grid, size_t index, size_t axis);
 
 /* Returns the number of columns of the cells' table, which are the batches: row = index / columns.

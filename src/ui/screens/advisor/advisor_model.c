@@ -146,30 +146,30 @@ void advisor_model_answer(struct advisor_model *model)
         if ((!wanted[0] || strcmp(wanted, networks[i]) == 0) && !add_answer(model, &request))
             break;
     }
-    const size_t last = ADVISOR_FIELDS + advisor_model_gap_count(model) - 1;
+    const size_t last = ADVISOR_FIELDS + advisor_model_missing_count(model) - 1;
     if (model->focus > last)
         model->focus = last;
 }
 
-size_t advisor_model_gap_count(const struct advisor_model *model)
+size_t advisor_model_missing_count(const struct advisor_model *model)
 {
     size_t count = 0;
     for (size_t i = 0; i < model->answer_count; i++)
-        count += model->answers[i].gap_count;
+        count += model->answers[i].missing_count;
     return count;
 }
 
-const struct advise_gap *advisor_model_gap(const struct advisor_model *model,
-                                           const struct advice **answer)
+const struct advise_missing *advisor_model_missing(const struct advisor_model *model,
+                                                   const struct advice **answer)
 {
-    size_t gap = model->focus - ADVISOR_FIELDS;
+    size_t missing = model->focus - ADVISOR_FIELDS;
     if (model->focus < ADVISOR_FIELDS)
         return NULL;
     for (size_t i = 0; i < model->answer_count; i++) {
         *answer = &model->answers[i];
-        if (gap < model->answers[i].gap_count)
-            return &model->answers[i].gaps[gap];
-        gap -= model->answers[i].gap_count;
+        if (missing < model->answers[i].missing_count)
+            return &model->answers[i].missing[missing];
+        missing -= model->answers[i].missing_count;
     }
     return NULL;
 }

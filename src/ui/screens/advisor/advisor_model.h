@@ -26,8 +26,8 @@ struct advisor_model {
     /* the question */
     bool begun;                      /* the fields hold their first values */
     char values[ADVISOR_FIELDS][64]; /* "": none; ADVISOR_NETWORK: all networks */
-    size_t focus;                    /* a field; from ADVISOR_FIELDS on a gap of the answers */
-    bool editing;                    /* the focused field is being typed */
+    size_t focus; /* a field; from ADVISOR_FIELDS on a missing item of the answers */
+    bool editing; /* the focused field is being typed */
     struct line_edit edit;
 
     /* the runs, read one after the other; saved runs are loaded for the advisor alone */
@@ -43,7 +43,7 @@ struct advisor_model {
     size_t answer_count;
     struct error error; /* why there is no answer; kind ERROR_NONE: there are answers */
     int scroll;         /* first line of the answers shown */
-    bool follow;        /* the scrolling follows the focused gap */
+    bool follow;        /* the scrolling follows the focused missing item */
 
     /* the measurement in the background */
     struct background_job *background_job; /* NULL: none */
@@ -73,11 +73,11 @@ bool advisor_model_set(struct advisor_model *model, const char *text);
 /* Computes the answers from the runs read so far. */
 void advisor_model_answer(struct advisor_model *model);
 
-/* Returns the number of gaps (missing runs or measurements) in all answers. */
-size_t advisor_model_gap_count(const struct advisor_model *model);
-/* Returns the focused gap and writes the answer to which it belongs, or returns NULL if the focus
- * is on a field. */
-const struct advise_gap *advisor_model_gap(const struct advisor_model *model,
-                                           const struct advice **answer);
+/* Returns the number of missing runs and measurements in all answers. */
+size_t advisor_model_missing_count(const struct advisor_model *model);
+/* Returns the focused missing item and writes the answer to which it belongs, or returns NULL if
+ * the focus is on a field. */
+const struct advise_missing *advisor_model_missing(const struct advisor_model *model,
+                                                   const struct advice **answer);
 
 #endif

@@ -1,6 +1,6 @@
 /* The screen Advisor: the user describes the wish (faster, smaller, ...) in a form, and the answers
  * beside or below it come from the user's runs. Runs are read one after the other in the
- * background. An answer lists the gaps, trainings or measurements that are missing; Enter starts
+ * background. An answer lists the missing, trainings or measurements that are missing; Enter starts
  * one. */
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
@@ -127,20 +127,21 @@ static bool read_runs(struct app *app)
     return model->gathering;
 }
 
-/* --- filling gaps --- */
+/* --- training or measuring what is missing --- */
 
-static void train(struct app *app, const struct advise_gap *gap, const struct advice *answer)
+static void train(struct app *app, const struct advise_missing *missing,
+                  const struct advice *answer)
 {
     struct run_config config;
     struct error error;
-    if (gap->run)
-        config = *run_config(gap->run);
+    if (missing->run)
+        config = *run_config(missing->run);
     else
         config_defaults(&config);
     /* a network given as a file stays that file; a name is replaced by the one without suffix */
     const bool path = strchr(config.network, '/') || strstr(config.network, ".json");
     if ((!path && !config_set(&config, "network", answer->network, &error)) ||
-        !config_set(&config, "technique", gap->technique, &error)) {
+        !config_set(&config, "technique", missing->technique, &error)) {
         app_say_error(app, &error);
         return;
     }
@@ -164,7 +165,8 @@ static void answer_measure(struct app *app, size_t choice)
         app_say_error(app, &error);
 }
 
-static void ask_measure(struct app *app, const struct advise_gap *gap, const struct advice *answer)
+static void ask_measure(struct app *app, const struct advise_missing *missing,
+                        const struct advice *answer)
 {
     struct advisor_model *model = advisor_model(app);
     struct dialog *dialog = &app->dialog;
@@ -173,11 +175,11 @@ static void ask_measure(struct app *app, const struct advise_gap *gap, const str
         app_say(app, ROLE_WARNING, "%s", _("A measurement is running; s cancels it."));
         return;
     }
-    model->job = (struct measure_job){.threads = gap->threads};
+    model->job = (struct measure_job){.threads = missing->threads};
     snprintf(model->job.directory, sizeof model->job.directory, "%s",
-             run_facts(gap->run)->directory);
+             run_facts(missing->run)->directory);
     snprintf(model->job.device, sizeof model->job.device, "%s", answer->device);
-    snprintf(model->measuring, sizeof model->measuring, "%s", run_facts(gap->run)->network);
+    snprintf(model->measuring, sizeof model->measuring, "%s", run_facts(missing->run)->network);
     *dialog = (struct dialog){.open = true, .answer = answer_measure};
     snprintf(dialog->title, sizeof dialog->title, "%s", _("Measure it?"));
     snprintf(dialog->text, sizeof dialog->text,
@@ -265,11 +267,11 @@ static void open_focused(struct app *app)
 {
     struct advisor_model *model = advisor_model(app);
     const struct advice *answer;
-    const struct advise_gap *gap = advisor_model_gap(model, &answer);
-    if (gap && gap->training)
-        train(app, gap, answer);
-    else if (gap && gap->run)
-        ask_measure(app, gap, answer);
+    const struct advise_missing *missing = advisor_model_missing(model, &answer);
+    if (missing && missing->training)
+        train(app, missing, answer);
+    else if (missing && missing->run)
+        ask_measure(app, missing, answer);
     else if (is_number(model->focus))
         edit(model, 0);
     else
@@ -278,7 +280,7 @@ static void open_focused(struct app *app)
 
 static void move(struct advisor_model *model, int steps)
 {
-    const long last = (long)(ADVISOR_FIELDS + advisor_model_gap_count(model)) - 1;
+    const long last = (long)(ADVISOR_FIELDS + advisor_model_missing_count(model)) - 1;
     const long to = (long)model->focus + steps;
     model->focus = (size_t)(to < 0 ? 0 : to > last ? last : to);
     model->follow = true;

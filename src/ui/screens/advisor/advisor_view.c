@@ -85,8 +85,8 @@ struct writer {
     struct advisor_model *model;
     struct canvas *canvas;
     struct rect area;
-    int line;             /* next line, counted from the first one of the answers */
-    int gap_from, gap_to; /* lines of the focused gap; -1: none is focused */
+    int line;                     /* next line, counted from the first one of the answers */
+    int missing_from, missing_to; /* lines of the focused missing item; -1: none is focused */
 };
 
 static void put(struct writer *writer, int indent, enum role role, const char *text)
@@ -161,8 +161,8 @@ static void put_row(struct writer *writer, const struct comparison *comparison, 
     put(writer, 2, ROLE_TEXT, text);
 }
 
-/* Makes the visible lines of a gap a click target. */
-static void add_gap_target(struct writer *writer, int from, size_t focus)
+/* Makes the visible lines of a missing item a click target. */
+static void add_missing_target(struct writer *writer, int from, size_t focus)
 {
     const struct rect *area = &writer->area;
     int top = from - writer->model->scroll, bottom = writer->line - writer->model->scroll;
@@ -174,7 +174,7 @@ static void add_gap_target(struct writer *writer, int from, size_t focus)
                         focus, writer->model->focus);
 }
 
-static void put_gap(struct writer *writer, const struct advise_gap *gap, size_t focus)
+static void put_missing(struct writer *writer, const struct advise_missing *missing, size_t focus)
 {
     const bool focused = writer->model->focus == focus;
     const int from = writer->line;
@@ -186,19 +186,19 @@ static void put_gap(struct writer *writer, const struct advise_gap *gap, size_t 
             draw_cursor(writer->canvas, mark, 0, 0);
         }
     }
-    put(writer, 2, focused ? ROLE_FOCUS : ROLE_WARNING, gap->what);
-    put(writer, 4, ROLE_FAINT, gap->command);
+    put(writer, 2, focused ? ROLE_FOCUS : ROLE_WARNING, missing->what);
+    put(writer, 4, ROLE_FAINT, missing->command);
     if (focused) {
         put(writer, 4, ROLE_KEY,
-            gap->training ? _("Enter puts this training into the form.")
-                          : _("Enter measures it in the background."));
-        writer->gap_from = from;
-        writer->gap_to = writer->line;
+            missing->training ? _("Enter puts this training into the form.")
+                              : _("Enter measures it in the background."));
+        writer->missing_from = from;
+        writer->missing_to = writer->line;
     }
-    add_gap_target(writer, from, focus);
+    add_missing_target(writer, from, focus);
 }
 
-static void put_answer(struct writer *writer, size_t number, size_t *gap)
+static void put_answer(struct writer *writer, size_t number, size_t *missing)
 {
     const struct advisor_model *model = writer->model;
     const struct advice *advice = &model->answers[number];
@@ -211,10 +211,10 @@ static void put_answer(struct writer *writer, size_t number, size_t *gap)
         put(writer, 0, ROLE_HEADING, _("Runs read"));
     for (size_t i = 0; i < advice->row_count; i++)
         put_row(writer, &model->comparison, advice->rows[i], advice->device);
-    if (advice->gap_count > 0)
+    if (advice->missing_count > 0)
         put(writer, 0, ROLE_HEADING, _("Not known yet"));
-    for (size_t i = 0; i < advice->gap_count; i++, ++*gap)
-        put_gap(writer, &advice->gaps[i], ADVISOR_FIELDS + *gap);
+    for (size_t i = 0; i < advice->missing_count; i++, ++*missing)
+        put_missing(writer, &advice->missing[i], ADVISOR_FIELDS + *missing);
     writer->line++;
 }
 
@@ -245,11 +245,11 @@ static void put_state(struct writer *writer)
 static int write_all(struct advisor_model *model, struct canvas *canvas, struct rect area,
                      struct writer *writer)
 {
-    size_t gap = 0;
+    size_t missing = 0;
     *writer = (struct writer){model, canvas, area, 0, -1, -1};
     put_state(writer);
     for (size_t i = 0; !model->gathering && i < model->answer_count; i++)
-        put_answer(writer, i, &gap);
+        put_answer(writer, i, &missing);
     return writer->line;
 }
 
@@ -259,10 +259,10 @@ static int scroll_for(const struct advisor_model *model, const struct writer *wr
     int scroll = model->scroll;
     if (model->follow && model->focus < ADVISOR_FIELDS)
         scroll = 0;
-    if (model->follow && writer->gap_from >= 0 && writer->gap_to > scroll + rows)
-        scroll = writer->gap_to - rows;
-    if (model->follow && writer->gap_from >= 0 && writer->gap_from < scroll)
-        scroll = writer->gap_from;
+    if (model->follow && writer->missing_from >= 0 && writer->missing_to > scroll + rows)
+        scroll = writer->missing_to - rows;
+    if (model->follow && writer->missing_from >= 0 && writer->missing_from < scroll)
+        scroll = writer->missing_from;
     return scroll < 0 ? 0 : scroll > furthest ? furthest : scroll;
 }
 
@@ -289,16 +289,16 @@ static void draw_answers(struct advisor_model *model, struct canvas *canvas, str
 void advisor_draw(struct advisor_model *model, struct canvas *canvas, struct rect body)
 {
     const bool wide = body.columns >= MIN_WIDE;
-    const int gap = body.rows >= 20;
+    const int margin = body.rows >= 20;
     int rows = ADVISOR_FIELDS;
     if (!wide && rows > body.rows / 2)
         rows = body.rows / 2;
-    struct rect form = {body.row + gap, body.column + 1, rows,
+    struct rect form = {body.row + margin, body.column + 1, rows,
                         wide ? FORM_COLUMNS : body.columns - 2};
-    struct rect answers = {form.row + rows + gap, body.column + 1, body.rows - rows - 2 * gap,
+    struct rect answers = {form.row + rows + margin, body.column + 1, body.rows - rows - 2 * margin,
                            body.columns - 2};
     if (wide)
-        answers = (struct rect){form.row, form.column + FORM_COLUMNS + 2, body.rows - gap,
+        answers = (struct rect){form.row, form.column + FORM_COLUMNS + 2, body.rows - margin,
                                 body.columns - FORM_COLUMNS - 4};
     draw_form(model, canvas, form);
     draw_answers(model, canvas, answers);

@@ -167,7 +167,7 @@ static void draw_notes(struct app *app, struct rect area)
     const struct compare_model *model = compare_model(app);
     const struct comparison *table = &model->table;
     const struct compare_row *row = &table->rows[model->selected];
-    struct compare_gap gap;
+    struct compare_missing missing;
     char text[1400];
     int line = 0;
     if (!row->run)
@@ -183,8 +183,8 @@ static void draw_notes(struct app *app, struct rect area)
                               "overlap)"));
     line = draw_speed_ups(app, area, line);
     for (size_t d = 0; d < table->device_count; d++)
-        if (compare_gap(table, model->selected, d, &gap)) {
-            snprintf(text, sizeof text, "? %s: %s", gap.what, gap.command);
+        if (compare_missing(table, model->selected, d, &missing)) {
+            snprintf(text, sizeof text, "? %s: %s", missing.what, missing.command);
             line = draw_wrapped(&app->canvas, area, line, ROLE_FAINT, text);
         }
 }

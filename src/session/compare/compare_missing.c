@@ -41,8 +41,8 @@ void compare_measure_command(const struct comparison *comparison, size_t number,
     text_free(&text);
 }
 
-bool compare_gap(const struct comparison *comparison, size_t number, size_t device,
-                 struct compare_gap *gap)
+bool compare_missing(const struct comparison *comparison, size_t number, size_t device,
+                     struct compare_missing *missing)
 {
     const struct compare_row *row = &comparison->rows[number];
     const char *name = comparison->devices[device];
@@ -51,14 +51,14 @@ bool compare_gap(const struct comparison *comparison, size_t number, size_t devi
         compare_time(comparison, number, device))
         return false;
     bool accuracy = isnan(row->top1) && run_facts(row->run)->classes > 0;
-    *gap =
-        (struct compare_gap){.row = number, .stale = compare_is_stale(comparison, number, device)};
+    *missing = (struct compare_missing){.row = number,
+                                        .stale = compare_is_stale(comparison, number, device)};
     if (row->model_bytes == 0)
-        snprintf(gap->what, sizeof gap->what, _("model size and ms on %s (no weights are saved)"),
-                 name);
+        snprintf(missing->what, sizeof missing->what,
+                 _("model size and ms on %s (no weights are saved)"), name);
     else
-        snprintf(gap->what, sizeof gap->what, accuracy ? _("accuracy and ms on %s") : _("ms on %s"),
-                 name);
-    compare_measure_command(comparison, number, name, gap->command, sizeof gap->command);
+        snprintf(missing->what, sizeof missing->what,
+                 accuracy ? _("accuracy and ms on %s") : _("ms on %s"), name);
+    compare_measure_command(comparison, number, name, missing->command, sizeof missing->command);
     return true;
 }
