@@ -35,7 +35,7 @@ static struct {
     char *begin;
     size_t bytes, count;
     size_t ends[PIECES]; /* the part of the block that is in use */
-    bool given[PIECES];  /* freed; its memory is reused once all later pieces are freed */
+    bool given[PIECES];  /* freed; its memory is reused once all later allocations are freed */
 } pinned;
 
 static size_t pinned_used(void)

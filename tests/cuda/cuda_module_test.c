@@ -30,10 +30,10 @@ static void test_real(void)
     tap_note("toolkit %s, architectures %s", module->toolkit, module->architectures);
     const size_t count = module->count(&report);
     if (count > 0)
-        tap_ok(report.trouble == CUDA_FINE, "it finds %zu GPUs", count);
+        tap_ok(report.failure_kind == CUDA_FINE, "it finds %zu GPUs", count);
     else
-        tap_ok(report.trouble != CUDA_FINE && report.text[0],
-               "it reports why there is no GPU (%d: %s)", (int)report.trouble, report.text);
+        tap_ok(report.failure_kind != CUDA_FINE && report.text[0],
+               "it reports why there is no GPU (%d: %s)", (int)report.failure_kind, report.text);
 }
 
 int main(void)

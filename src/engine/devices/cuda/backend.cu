@@ -16,16 +16,16 @@ static struct cuda_context *context_of(struct device *device)
 
 /* --- memory --- */
 
-static bool reserve_piece(struct cuda_context *context)
+static bool reserve_allocation(struct cuda_context *context)
 {
-    if (context->piece_count < context->piece_capacity)
+    if (context->allocation_count < context->allocation_capacity)
         return true;
-    const size_t capacity = 2 * context->piece_capacity + 16;
-    void *pieces = realloc(context->pieces, capacity * sizeof *context->pieces);
-    if (!pieces)
+    const size_t capacity = 2 * context->allocation_capacity + 16;
+    void *allocations = realloc(context->allocations, capacity * sizeof *context->allocations);
+    if (!allocations)
         return false;
-    context->pieces = (struct cuda_piece *)pieces;
-    context->piece_capacity = capacity;
+    context->allocations = (struct cuda_allocation *)allocations;
+    context->allocation_capacity = capacity;
     return true;
 }
 
@@ -34,10 +34,10 @@ void *cuda_allocate_device(struct cuda_context *context, size_t bytes)
     void *on_device = NULL;
     cuda_enter(context);
     cuda_note(context, "cudaMalloc",
-              reserve_piece(context) ? cudaMalloc(&on_device, bytes ? bytes : 1)
-                                     : cudaErrorMemoryAllocation);
+              reserve_allocation(context) ? cudaMalloc(&on_device, bytes ? bytes : 1)
+                                          : cudaErrorMemoryAllocation);
     if (on_device)
-        context->pieces[context->piece_count++] = {on_device, bytes};
+        context->allocations[context->allocation_count++] = {on_device, bytes};
     return on_device;
 }
 
@@ -48,18 +48,18 @@ void cuda_release_device(struct cuda_context *context, void *on_device)
     if (!on_device)
         return;
     cuda_note(context, "cudaFree", cudaFree(on_device));
-    while (i < context->piece_count && context->pieces[i].on_device != on_device)
+    while (i < context->allocation_count && context->allocations[i].on_device != on_device)
         i++;
-    if (i < context->piece_count)
-        context->pieces[i] = context->pieces[--context->piece_count];
+    if (i < context->allocation_count)
+        context->allocations[i] = context->allocations[--context->allocation_count];
 }
 
 static uint64_t memory_used(struct device *device)
 {
     const struct cuda_context *context = context_of(device);
     uint64_t bytes = 0;
-    for (size_t i = 0; i < context->piece_count; i++)
-        bytes += context->pieces[i].bytes;
+    for (size_t i = 0; i < context->allocation_count; i++)
+        bytes += context->allocations[i].bytes;
     return bytes;
 }
 
@@ -299,7 +299,7 @@ static void record_begin(struct device *device)
 {
     struct cuda_context *context = context_of(device);
     cuda_enter(context);
-    context->trouble_before = context->trouble;
+    context->failure_kind_before = context->failure_kind;
     memcpy(context->failure_before, context->failure, sizeof context->failure);
     context->recording = true;
     cuda_note(context, "cudaStreamBeginCapture",
@@ -331,7 +331,7 @@ static struct device_recording *record_end(struct device *device)
     if (recording)
         return recording;
     cudaGetLastError();
-    context->trouble = context->trouble_before;
+    context->failure_kind = context->failure_kind_before;
     memcpy(context->failure, context->failure_before, sizeof context->failure);
     return NULL;
 }

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Guards `failure` and `trouble` of all contexts: each rank's thread writes those of its GPU, and
- * other threads may read them. */
+/* Guards `failure` and `failure_kind` of all contexts: each rank's thread writes those of its GPU,
+ * and other threads may read them. */
 static pthread_mutex_t failures = PTHREAD_MUTEX_INITIALIZER;
 
 /* The cases are numbers, because older toolkits lack some of the names. */
-enum cuda_trouble cuda_trouble_of(cudaError_t status)
+enum cuda_failure_kind cuda_failure_kind_of(cudaError_t status)
 {
     switch ((int)status) {
     case 0:
@@ -41,16 +41,16 @@ enum cuda_trouble cuda_trouble_of(cudaError_t status)
 
 /* Leaves the group intact after two kinds of failure: a capture that fails is discarded, and the
  * caller handles a lack of memory. */
-void cuda_note_words(struct cuda_context *context, enum cuda_trouble trouble, const char *what,
-                     const char *why)
+void cuda_note_words(struct cuda_context *context, enum cuda_failure_kind failure_kind,
+                     const char *what, const char *why)
 {
     if (context->failure[0])
         return;
     pthread_mutex_lock(&failures);
-    context->trouble = trouble;
+    context->failure_kind = failure_kind;
     snprintf(context->failure, sizeof context->failure, "%s: %s", what, why);
     pthread_mutex_unlock(&failures);
-    if (!context->recording && trouble != CUDA_NO_MEMORY)
+    if (!context->recording && failure_kind != CUDA_NO_MEMORY)
         cuda_fail_group(context);
 }
 
@@ -58,7 +58,7 @@ bool cuda_report_failure(const struct cuda_context *context, struct cuda_report 
 {
     *report = {};
     pthread_mutex_lock(&failures);
-    report->trouble = context->trouble;
+    report->failure_kind = context->failure_kind;
     memcpy(report->text, context->failure, sizeof report->text);
     pthread_mutex_unlock(&failures);
     return report->text[0] == '\0';
@@ -67,7 +67,7 @@ bool cuda_report_failure(const struct cuda_context *context, struct cuda_report 
 void cuda_note(struct cuda_context *context, const char *what, cudaError_t status)
 {
     if (status != cudaSuccess)
-        cuda_note_words(context, cuda_trouble_of(status), what, cudaGetErrorString(status));
+        cuda_note_words(context, cuda_failure_kind_of(status), what, cudaGetErrorString(status));
 }
 
 void cuda_note_blas(struct cuda_context *context, const char *what, cublasStatus_t status)

@@ -35,7 +35,7 @@ struct cuda_product {
 };
 
 /* An allocation of device memory. */
-struct cuda_piece {
+struct cuda_allocation {
     void *on_device;
     size_t bytes;
 };
@@ -48,22 +48,22 @@ struct cuda_context {
     cudaStream_t stream;
     cublasHandle_t blas;
     enum cuda_precision precision;
-    char failure[256];          /* the first failure; empty: none */
-    struct cuda_iteration *now; /* device memory */
-    void *dnn;                  /* cuDNN's handle; NULL: cuDNN is not used */
-    enum cuda_trouble trouble;  /* kind of the failure */
-    cudaStream_t sending;       /* transfers batches while `stream` computes */
-    void *workspace;            /* of cuBLAS */
-    bool recording;             /* `stream` is being captured: nothing may wait for it */
-    char failure_before[256];   /* the failure before the capture */
-    enum cuda_trouble trouble_before;
+    char failure[256];                   /* the first failure; empty: none */
+    struct cuda_iteration *now;          /* device memory */
+    void *dnn;                           /* cuDNN's handle; NULL: cuDNN is not used */
+    enum cuda_failure_kind failure_kind; /* kind of the failure */
+    cudaStream_t sending;                /* transfers batches while `stream` computes */
+    void *workspace;                     /* of cuBLAS */
+    bool recording;                      /* `stream` is being captured: nothing may wait for it */
+    char failure_before[256];            /* the failure before the capture */
+    enum cuda_failure_kind failure_kind_before;
     cudaEvent_t *stamps; /* of a profile */
     size_t stamp_count;
     bool measuring; /* a layer and the matrix products inside it are being measured */
     struct cuda_product *products;
     size_t product_count, product_capacity; /* entries beyond the count may have events to reuse */
-    struct cuda_piece *pieces;              /* allocated device memory */
-    size_t piece_count, piece_capacity;
+    struct cuda_allocation *allocations;    /* allocated device memory */
+    size_t allocation_count, allocation_capacity;
     struct cuda_group *group; /* NULL: no process group */
     size_t rank;              /* in the group */
     bool alone;               /* set_standalone has disabled collectives */
@@ -74,7 +74,7 @@ void cuda_dnn_open(struct cuda_context *context);
 void cuda_dnn_close(struct cuda_context *context);
 
 /* Returns what kind of failure a status is. */
-enum cuda_trouble cuda_trouble_of(cudaError_t status);
+enum cuda_failure_kind cuda_failure_kind_of(cudaError_t status);
 
 /* Selects the GPU for this thread (cudaSetDevice). */
 void cuda_enter(struct cuda_context *context);
@@ -127,7 +127,7 @@ bool cuda_report_failure(const struct cuda_context *context, struct cuda_report 
 /* Record the first failure: "conv forward: an illegal memory access was encountered". */
 void cuda_note(struct cuda_context *context, const char *what, cudaError_t status);
 void cuda_note_blas(struct cuda_context *context, const char *what, cublasStatus_t status);
-void cuda_note_words(struct cuda_context *context, enum cuda_trouble trouble, const char *what,
-                     const char *why);
+void cuda_note_words(struct cuda_context *context, enum cuda_failure_kind failure_kind,
+                     const char *what, const char *why);
 
 #endif

@@ -1,7 +1,7 @@
-/* Convolution. The forward pass and the input's gradient are walks (conv_walk.h); the weights'
- * gradient has its own kernels (conv_weights.cu). A large 1x1 convolution with stride 1 is one
- * matrix product for each image, which cuBLAS computes. A channel_shift or channel_shuffle can be
- * fused into either. */
+/* Convolution. The forward pass and the input's gradient are implicit GEMMs (implicit_gemm.h); the
+ * weights' gradient has its own kernels (conv_weights.cu). A large 1x1 convolution with stride 1 is
+ * one matrix product for each image, which cuBLAS computes. A channel_shift or channel_shuffle can
+ * be fused into either. */
 #include "engine/devices/cuda/conv.h"
 #include "engine/devices/cuda/gemm.h"
 #include "engine/devices/cuda/kernels.h"
@@ -17,7 +17,7 @@ static struct conv_shape shape_of(const struct kernel_site *site)
 /* The depth of a kernel's grid is at most 65535. */
 bool conv_supports(const struct kernel_site *site, const char **reason)
 {
-    if (site->node->attributes.conv.groups * WALK_PHASES * WALK_PHASES > 65535) {
+    if (site->node->attributes.conv.groups * GEMM_PHASES * GEMM_PHASES > 65535) {
         *reason = N_("more than 4095 groups");
         return false;
     }
@@ -38,21 +38,22 @@ static const float *bias_of(const struct kernel_call *call)
 void conv_forward(const struct kernel_call *call)
 {
     const struct conv_shape conv = shape_of(call->site);
-    const struct walk walk = walk_forward(&conv, call->site->fused_move);
-    const struct walk_result result = {bias_of(call), call->output, false};
-    walk_run(context_of(call), "conv forward", &walk, call->parameters[0], call->inputs[0],
-             &result);
+    const struct implicit_gemm gemm = implicit_gemm_forward(&conv, call->site->fused_move);
+    const struct gemm_result result = {bias_of(call), call->output, false};
+    implicit_gemm_run(context_of(call), "conv forward", &gemm, call->parameters[0], call->inputs[0],
+                      &result);
 }
 
 void conv_backward_input(const struct kernel_call *call)
 {
     const struct conv_shape conv = shape_of(call->site);
-    const struct walk_result result = {NULL, call->input_gradients[0], call->accumulate[0]};
-    for (size_t y = 0; result.at && y < conv.window.stride_height; y += WALK_PHASES)
-        for (size_t x = 0; x < conv.window.stride_width; x += WALK_PHASES) {
-            const struct walk walk = walk_back(&conv, call->site->fused_move, y, x);
-            walk_run(context_of(call), "conv backward, input", &walk, call->parameters[0],
-                     call->output_gradient, &result);
+    const struct gemm_result result = {NULL, call->input_gradients[0], call->accumulate[0]};
+    for (size_t y = 0; result.at && y < conv.window.stride_height; y += GEMM_PHASES)
+        for (size_t x = 0; x < conv.window.stride_width; x += GEMM_PHASES) {
+            const struct implicit_gemm gemm =
+                implicit_gemm_backward(&conv, call->site->fused_move, y, x);
+            implicit_gemm_run(context_of(call), "conv backward, input", &gemm, call->parameters[0],
+                              call->output_gradient, &result);
         }
 }
 

@@ -4,7 +4,7 @@
 #ifndef TINCA_ENGINE_DEVICES_CUDA_CONV_H
 #define TINCA_ENGINE_DEVICES_CUDA_CONV_H
 
-#include "engine/devices/cuda/conv_walk.h"
+#include "engine/devices/cuda/implicit_gemm.h"
 
 /* Returns whether the general kernel supports the site; if not, sets *reason. */
 bool conv_supports(const struct kernel_site *site, const char **reason);

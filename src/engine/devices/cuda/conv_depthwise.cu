@@ -2,7 +2,7 @@
  * too little arithmetic for matrix products. One thread sums one window, most of which its
  * neighbours in the warp have brought into the cache. For the weights' gradients a block takes one
  * output channel, a part of all positions, and nine window elements (taps) at a time. */
-#include "engine/devices/cuda/conv_walk.h"
+#include "engine/devices/cuda/implicit_gemm.h"
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/reduce.h"
 

@@ -1,6 +1,6 @@
-/* Transposed convolution is the input's gradient of a convolution: it uses that convolution's walks
- * in the opposite direction. */
-#include "engine/devices/cuda/conv_walk.h"
+/* Transposed convolution is the input's gradient of a convolution: it uses the implicit
+ * GEMMs of that convolution, each for the opposite pass. */
+#include "engine/devices/cuda/implicit_gemm.h"
 #include "engine/devices/cuda/kernels.h"
 
 #include "base/language.h"
@@ -14,7 +14,7 @@ static struct conv_shape shape_of(const struct kernel_site *site)
 
 static bool supports_transpose(const struct kernel_site *site, const char **reason)
 {
-    if (site->node->attributes.conv.groups * WALK_PHASES * WALK_PHASES > 65535) {
+    if (site->node->attributes.conv.groups * GEMM_PHASES * GEMM_PHASES > 65535) {
         *reason = N_("more than 4095 groups");
         return false;
     }
@@ -31,25 +31,25 @@ static void forward_transpose(const struct kernel_call *call)
 {
     const struct conv_shape conv = shape_of(call->site);
     const float *bias = call->site->node->attributes.conv.bias ? call->parameters[1] : NULL;
-    const struct walk_result result = {bias, call->output, false};
-    for (size_t y = 0; y < conv.window.stride_height; y += WALK_PHASES)
-        for (size_t x = 0; x < conv.window.stride_width; x += WALK_PHASES) {
-            const struct walk walk = walk_back(&conv, NULL, y, x);
-            walk_run(context_of(call), "conv_transpose forward", &walk, call->parameters[0],
-                     call->inputs[0], &result);
+    const struct gemm_result result = {bias, call->output, false};
+    for (size_t y = 0; y < conv.window.stride_height; y += GEMM_PHASES)
+        for (size_t x = 0; x < conv.window.stride_width; x += GEMM_PHASES) {
+            const struct implicit_gemm gemm = implicit_gemm_backward(&conv, NULL, y, x);
+            implicit_gemm_run(context_of(call), "conv_transpose forward", &gemm,
+                              call->parameters[0], call->inputs[0], &result);
         }
 }
 
 static void backward_transpose(const struct kernel_call *call)
 {
     const struct conv_shape conv = shape_of(call->site);
-    const struct walk walk = walk_forward(&conv, NULL);
-    const struct walk_result result = {NULL, call->input_gradients[0], call->accumulate[0]};
+    const struct implicit_gemm gemm = implicit_gemm_forward(&conv, NULL);
+    const struct gemm_result result = {NULL, call->input_gradients[0], call->accumulate[0]};
     const struct weight_gradients gradients = {call->inputs[0], call->output_gradient,
                                                call->parameter_gradients[0], NULL, NULL};
     if (result.at)
-        walk_run(context_of(call), "conv_transpose backward, input", &walk, call->parameters[0],
-                 call->output_gradient, &result);
+        implicit_gemm_run(context_of(call), "conv_transpose backward, input", &gemm,
+                          call->parameters[0], call->output_gradient, &result);
     if (gradients.weights)
         weight_gradients_run(context_of(call), "conv_transpose backward, weights", &conv,
                              &gradients, (float *)call->workspace);

@@ -1,14 +1,15 @@
-/* The gradients of a convolution's weights: the walk of its forward pass, summed over positions
- * instead of terms,
+/* The gradients of a convolution's weights, as an implicit GEMM with the operands of the forward
+ * pass (implicit_gemm.h), but summed over positions:
  *
- *   weights[row, term] = sum over columns p of small[row, p] * large[term under p]
+ *   weights[row, term] = sum over positions p of small[row, p] * large[value that term reads at p]
  *
- * in tiles of rows x terms. There are few tiles and many positions, so the sum is divided into
- * parts with a block for each, and a second launch adds the parts in order. One more term, which is
- * always 1, gives the gradient of the bias.
+ * A row is an output channel, and a term is an input channel and a tap of the window. A block
+ * computes a tile of rows x terms. There are few tiles and many positions, so the sum is divided
+ * into parts (split K) with a block for each, and a second launch adds the parts in order. One more
+ * term, whose value is always 1, gives the gradient of the bias.
  */
 #include "engine/devices/cuda/conv_tile.h"
-#include "engine/devices/cuda/conv_walk.h"
+#include "engine/devices/cuda/implicit_gemm.h"
 #include "engine/devices/cuda/reduce.h"
 
 enum { MAX_PARTS = 64, LEAST_OF_A_PART = 128 };
@@ -31,33 +32,33 @@ struct weights_job {
 
 template <class T> struct weights_load {
     int position, first; /* of a step; of the rows and of the terms that this thread loads */
-    struct walk_term terms[T::VALUES];
+    struct gemm_term terms[T::VALUES];
     float rows[T::WEIGHTS], values[T::VALUES];
 };
 
 template <class T>
 static __device__ __forceinline__ void
-load_begin(struct weights_load<T> *load, const struct walk *w, const struct walk_block *block,
-           uint32_t first_term)
+load_begin(struct weights_load<T> *load, const struct implicit_gemm *w,
+           const struct gemm_block *block, uint32_t first_term)
 {
     load->position = (int)threadIdx.x % T::K;
     load->first = (int)threadIdx.x / T::K;
 #pragma unroll
     for (int v = 0; v < T::VALUES; v++) {
         const uint32_t term = first_term + load->first + v * T::THREADS_PER_K;
-        load->terms[v] = walk_term_of(w, block, term < block->terms ? term : 0);
+        load->terms[v] = gemm_term_of(w, block, term < block->terms ? term : 0);
     }
 }
 
 template <class T, bool MOVED>
 static __device__ __forceinline__ void
-load_values(struct weights_load<T> *load, const struct walk *w, const struct walk_block *block,
-            const float *small, const float *large, uint32_t first_row, uint32_t first_term,
-            uint32_t first_position, uint32_t end)
+load_values(struct weights_load<T> *load, const struct implicit_gemm *w,
+            const struct gemm_block *block, const float *small, const float *large,
+            uint32_t first_row, uint32_t first_term, uint32_t first_position, uint32_t end)
 {
     const uint32_t position = first_position + load->position;
     const bool inside = position < end;
-    const struct walk_column column = walk_column_of(w, block, inside ? position : 0);
+    const struct gemm_column column = gemm_column_of(w, block, inside ? position : 0);
     const uint32_t area = (uint32_t)(w->down.target_size * w->across.target_size);
     const float *rows = small + (size_t)(column.image * w->groups + block->group) * w->rows * area +
                         (uint32_t)(column.ty * w->across.target_size + column.tx);
@@ -71,7 +72,7 @@ load_values(struct weights_load<T> *load, const struct walk *w, const struct wal
 #pragma unroll
     for (int v = 0; v < T::VALUES; v++) {
         const uint32_t term = first_term + load->first + v * T::THREADS_PER_K;
-        const int at = walk_source<MOVED>(w, block, &column, &load->terms[v]);
+        const int at = gemm_source_index<MOVED>(w, block, &column, &load->terms[v]);
         const bool there = inside && at >= 0 && term < block->terms;
         load->values[v] = there ? __ldg(&image[at]) : term == block->terms ? 1.0f : 0.0f;
     }
@@ -107,13 +108,13 @@ static __device__ __forceinline__ void store(const struct weights_job *job, uint
 
 template <class A, bool MOVED>
 static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
-    add_weights(const __grid_constant__ struct walk w, const float *small, const float *large,
-                const struct weights_job job)
+    add_weights(const __grid_constant__ struct implicit_gemm w, const float *small,
+                const float *large, const struct weights_job job)
 {
     typedef typename A::T T;
     __shared__ typename A::memory memory;
     const uint32_t part = blockIdx.z % job.parts;
-    const struct walk_block block = walk_block_of(&w, blockIdx.z / job.parts);
+    const struct gemm_block block = gemm_block_of(&w, blockIdx.z / job.parts);
     const uint32_t first_row = blockIdx.y * T::ROWS, first_term = blockIdx.x * T::COLUMNS;
     const uint32_t begin = part * job.part_positions;
     const uint32_t end = min(begin + job.part_positions, job.positions);
@@ -196,7 +197,7 @@ void sum_channels(struct cuda_context *context, const char *what, const float *v
 
 /* --- the choice --- */
 
-typedef void weights_kernel(const struct walk, const float *, const float *,
+typedef void weights_kernel(const struct implicit_gemm, const float *, const float *,
                             const struct weights_job);
 
 struct weights_choice {
@@ -289,8 +290,8 @@ void weight_gradients_run(struct cuda_context *context, const char *what,
     const size_t positions = conv->batch * shape_area(conv->out), parts = parts_of(conv);
     const size_t part_positions = (positions + parts - 1) / parts;
     const size_t terms = terms_of(conv);
-    const struct walk walk = walk_forward(conv, gradients->fused_move);
-    const bool moves = walk.source_moves.shuffles || walk.source_moves.shifts;
+    const struct implicit_gemm gemm = implicit_gemm_forward(conv, gradients->fused_move);
+    const bool moves = gemm.source_moves.shuffles || gemm.source_moves.shifts;
     const struct weights_job job = {(uint32_t)positions,
                                     (uint32_t)part_positions,
                                     (uint32_t)parts,
@@ -301,7 +302,7 @@ void weight_gradients_run(struct cuda_context *context, const char *what,
     dim3 grid = grid_of(conv, choice);
     grid.z *= (unsigned)parts;
     launch(context, what, (moves ? choice->moved : choice->still)[conv_precision(context)], grid,
-           choice->threads, 0, walk, gradients->small, gradients->large, job);
+           choice->threads, 0, gemm, gradients->small, gradients->large, job);
     if (parts > 1)
         sum_parts(context, what, workspace, parts, conv->out.channels, terms, gradients->weights,
                   gradients->bias);

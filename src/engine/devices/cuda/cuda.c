@@ -130,7 +130,7 @@ static unsigned minor_of(unsigned version)
 
 static void set_absence_reason(const struct cuda_report *report)
 {
-    switch (report->trouble) {
+    switch (report->failure_kind) {
     case CUDA_NO_DRIVER:
         set_reason(cuda.reason, sizeof cuda.reason,
                    N_("there is no NVIDIA driver on this machine"));
@@ -181,7 +181,7 @@ static bool set_report_error(struct device *device, const char *what, size_t byt
 {
     char size[32], text[32];
     const char *name = name_of(device, text, sizeof text);
-    switch (report->trouble) {
+    switch (report->failure_kind) {
     case CUDA_NO_MEMORY:
         return error_set(error, ERROR_MEMORY, what,
                          "choose a smaller batch, or end what else uses the GPU",
@@ -239,7 +239,7 @@ static void *cuda_allocate_pinned(struct device *device, size_t bytes, const cha
 {
     struct cuda_report report;
     void *pinned = cuda.module->allocate_pinned(device->state, bytes, &report);
-    if (!pinned && report.trouble == CUDA_NO_MEMORY)
+    if (!pinned && report.failure_kind == CUDA_NO_MEMORY)
         error_set_memory(error, what, bytes); /* pinned memory is host memory */
     else if (!pinned)
         set_report_error(device, what, bytes, &report, error);

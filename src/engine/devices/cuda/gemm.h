@@ -5,15 +5,15 @@
 #include "engine/devices/cuda/launch.h"
 
 /* C[m, n] = A B + beta C in float32. If transposed, A is stored as [k, m] or B as [n, k]. There are
- * `count` products, whose matrices lie a_step, b_step and c_step floats apart; with a step of 0 all
- * products use the same matrix. */
+ * `count` products, whose matrices lie a_stride, b_stride and c_stride floats apart; with a stride
+ * of 0 all products use the same matrix. */
 struct product {
     size_t m, n, k;
     const float *a, *b;
     float *c;
     bool a_transposed, b_transposed;
     float beta;
-    size_t count, a_apart, b_apart, c_apart;
+    size_t count, a_stride, b_stride, c_stride;
 };
 
 static inline cublasComputeType_t compute_type(enum cuda_precision precision)
@@ -45,9 +45,9 @@ static inline void multiply(struct cuda_context *context, const char *what, cons
                        context->blas, p->b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
                        p->a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, (int)p->n, (int)p->m, (int)p->k,
                        &one, p->b, CUDA_R_32F, (int)(p->b_transposed ? p->k : p->n),
-                       (long long)p->b_apart, p->a, CUDA_R_32F,
-                       (int)(p->a_transposed ? p->m : p->k), (long long)p->a_apart, &p->beta, p->c,
-                       CUDA_R_32F, (int)p->n, (long long)p->c_apart, (int)p->count,
+                       (long long)p->b_stride, p->a, CUDA_R_32F,
+                       (int)(p->a_transposed ? p->m : p->k), (long long)p->a_stride, &p->beta, p->c,
+                       CUDA_R_32F, (int)p->n, (long long)p->c_stride, (int)p->count,
                        compute_type(context->precision), CUBLAS_GEMM_DEFAULT));
     cuda_product_end(context);
 }

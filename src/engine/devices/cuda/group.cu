@@ -133,12 +133,13 @@ static void note_nccl(struct cuda_context *context, const char *what, ncclResult
 
 /* --- creating a group --- */
 
-static bool report_trouble(struct cuda_report *report, enum cuda_trouble trouble, const char *text)
+static bool report_kind(struct cuda_report *report, enum cuda_failure_kind failure_kind,
+                        const char *text)
 {
     *report = {};
-    report->trouble = trouble;
+    report->failure_kind = failure_kind;
     snprintf(report->text, sizeof report->text, "%s", text);
-    return trouble == CUDA_FINE;
+    return failure_kind == CUDA_FINE;
 }
 
 static void assign_ranks(struct cuda_group *group, void *const *states)
@@ -154,20 +155,20 @@ bool cuda_join_group(void *const *states, size_t count, struct cuda_report *repo
 {
     int ordinals[DEVICE_MAX_RANKS];
     if (!has_nccl())
-        return report_trouble(report, CUDA_NO_NCCL, nccl.missing);
+        return report_kind(report, CUDA_NO_NCCL, nccl.missing);
     struct cuda_group *group = (struct cuda_group *)calloc(1, sizeof *group);
     if (!group)
-        return report_trouble(report, CUDA_NOT_JOINED, "no memory is left");
+        return report_kind(report, CUDA_NOT_JOINED, "no memory is left");
     group->count = count;
     for (size_t i = 0; i < count; i++)
         ordinals[i] = ((const struct cuda_context *)states[i])->ordinal;
     const ncclResult_t result = nccl.init(group->communicators, (int)count, ordinals);
     if (result != ncclSuccess) {
         free(group);
-        return report_trouble(report, CUDA_NOT_JOINED, nccl.error_text(result));
+        return report_kind(report, CUDA_NOT_JOINED, nccl.error_text(result));
     }
     assign_ranks(group, states);
-    return report_trouble(report, CUDA_FINE, "");
+    return report_kind(report, CUDA_FINE, "");
 }
 
 /* Aborts this rank's communicator, which also ends collectives that are running. */
@@ -243,7 +244,7 @@ void cuda_poll(struct device *device)
 bool cuda_join_group(void *const *, size_t, struct cuda_report *report)
 {
     *report = {};
-    report->trouble = CUDA_NO_NCCL;
+    report->failure_kind = CUDA_NO_NCCL;
     return false;
 }
 

@@ -42,10 +42,10 @@ static inline struct cuda_context *context_of(const struct kernel_call *call)
     return (struct cuda_context *)call->context;
 }
 
-/* Returns the number of blocks for `items`, with `of_a_block` items in each. */
-static inline unsigned blocks_for(size_t items, size_t of_a_block)
+/* Returns the number of blocks for `items`, with `per_block` items in each. */
+static inline unsigned blocks_for(size_t items, size_t per_block)
 {
-    return (unsigned)((items + of_a_block - 1) / of_a_block);
+    return (unsigned)((items + per_block - 1) / per_block);
 }
 
 /* Returns the threads of a block that has `items` items: whole warps, at most BLOCK. */

@@ -19,9 +19,9 @@ static void report_status(struct cuda_report *report, cudaError_t status)
     int driver = 0;
     cudaDriverGetVersion(&driver);
     *report = {};
-    report->trouble = cuda_trouble_of(status);
-    if (report->trouble == CUDA_OLD_DRIVER && driver == 0)
-        report->trouble = CUDA_NO_DRIVER;
+    report->failure_kind = cuda_failure_kind_of(status);
+    if (report->failure_kind == CUDA_OLD_DRIVER && driver == 0)
+        report->failure_kind = CUDA_NO_DRIVER;
     report->driver_version = (unsigned)driver;
     report->needed_version = CUDART_VERSION;
     snprintf(report->text, sizeof report->text, "%s", cudaGetErrorString(status));
@@ -130,7 +130,7 @@ static void close_gpu(void *state)
         cudaStreamDestroy(context->stream);
     if (context->sending)
         cudaStreamDestroy(context->sending);
-    free(context->pieces);
+    free(context->allocations);
     free(context);
 }
 
@@ -175,8 +175,8 @@ static void *result_of(struct cuda_context *context, void *made, struct cuda_rep
         return made;
     cuda_report_failure(context, report);
     cudaGetLastError();
-    if (context->trouble == CUDA_NO_MEMORY) {
-        context->trouble = CUDA_FINE;
+    if (context->failure_kind == CUDA_NO_MEMORY) {
+        context->failure_kind = CUDA_FINE;
         context->failure[0] = '\0';
     }
     return NULL;

@@ -24,7 +24,7 @@ extern "C" {
 /* Increase it with every change of this header, device_backend.h, device.h, kernel.h or graph.h. */
 enum { CUDA_MODULE_ABI = 3 };
 
-enum cuda_trouble {
+enum cuda_failure_kind {
     CUDA_FINE,
     CUDA_NO_MEMORY,  /* the GPU is out of memory */
     CUDA_LOST,       /* the GPU no longer answers, or its memory is faulty */
@@ -39,7 +39,7 @@ enum cuda_trouble {
 };
 
 struct cuda_report {
-    enum cuda_trouble trouble;
+    enum cuda_failure_kind failure_kind;
     unsigned driver_version, needed_version; /* 12020 is CUDA 12.2; 0: not known */
     char text[256];                          /* CUDA's message, and in which call */
 };

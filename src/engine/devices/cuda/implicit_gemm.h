@@ -1,49 +1,49 @@
-/* conv_walk.h: convolution as one matrix product (implicit GEMM) whose right side is never stored.
- * Only the convolution kernels use it. A walk is:
+/* implicit_gemm.h: convolution as one matrix product whose right side is never stored (implicit
+ * GEMM). Only the convolution kernels use it.
  *
  *   target[n, row, ty, tx] = sum over channels c and taps (jy, jx) of
  *       weight[row, c, jy, jx] * source[n, c, y(ty, jy), x(tx, jx)]
  *
- * The weights are a matrix of rows and terms (c, jy, jx), the k index of a GEMM; the source is a
- * matrix of terms and columns, which are the positions (ty, tx) in all images. Along an axis
+ * In the terms of a GEMM, M counts the rows (output channels), N the columns (positions (ty, tx) in
+ * all images), and K the terms of the sum (channels and taps). Along an axis
  *
  *   source = t * source_step + source_first + j * source_tap
  *   target = t * target_step + target_first
  *   tap of the window = weight_first + j * weight_step
  *
- * The forward pass of a convolution is one walk, in which each t is an output position. The
- * gradient of its input is a walk for each remainder (phase) of the input position, counted from
- * the padding, by the stride: positions with the same remainder see the same taps, every stride-th
- * of the window, so that no term is multiplied in vain. For a transposed convolution the same two
- * walks are the gradient and the forward pass.
+ * The forward pass of a convolution is one such product, in which each t is an output position. The
+ * gradient of its input is one product for each phase: the remainder of the input position, counted
+ * from the padding, by the stride. All positions of a phase see the same taps, every stride-th of
+ * the window, so that no zero is multiplied. A transposed convolution uses the first product for
+ * its gradient and the second for its forward pass.
  */
-#ifndef TINCA_ENGINE_DEVICES_CUDA_CONV_WALK_H
-#define TINCA_ENGINE_DEVICES_CUDA_CONV_WALK_H
+#ifndef TINCA_ENGINE_DEVICES_CUDA_IMPLICIT_GEMM_H
+#define TINCA_ENGINE_DEVICES_CUDA_IMPLICIT_GEMM_H
 
 #include "engine/devices/cuda/launch.h"
 #include "engine/devices/cuda/moves.h"
 
-/* Phases of an axis that one launch takes; wider strides need several launches. */
-enum { WALK_PHASES = 4 };
+/* The phases of an axis that one launch computes; wider strides need several launches. */
+enum { GEMM_PHASES = 4 };
 
-struct walk_phase {
-    struct divisor columns, taps; /* 1 if there are none */
-    bool empty;                   /* there are no columns */
+struct gemm_phase {
+    struct divisor columns, taps; /* numbers of positions and taps; 1 if there are none */
+    bool empty;                   /* there are no positions */
     bool untapped;                /* there are no taps: the target is zero */
     int source_first, target_first, weight_first;
 };
 
-struct walk_axis {
-    struct walk_phase phases[WALK_PHASES];
+struct gemm_axis {
+    struct gemm_phase phases[GEMM_PHASES];
     int phase_count;
     int source_step, source_tap, target_step, weight_step;
     int source_size, target_size;
 };
 
-struct walk {
-    struct walk_axis down, across;
+struct implicit_gemm {
+    struct gemm_axis down, across;
     uint32_t images, groups;
-    uint32_t rows, channels; /* of one group: of the target, of the source */
+    uint32_t rows, channels; /* channels of one group: of the target, of the source */
     /* weight[group * by_group + row * by_row + channel * by_channel + tap], where tap counts the
      * window's elements row by row; a row has window_width of them */
     uint32_t by_group, by_row, by_channel, window_width;
@@ -51,15 +51,15 @@ struct walk {
 };
 
 /* The phase and group of a block, with the counts that its kernel uses often. */
-struct walk_block {
-    struct walk_phase down, across;
+struct gemm_block {
+    struct gemm_phase down, across;
     uint32_t group, columns, terms;
 };
 
-static __host__ __device__ __forceinline__ struct walk_block walk_block_of(const struct walk *w,
-                                                                           uint32_t z)
+static __host__ __device__ __forceinline__ struct gemm_block
+gemm_block_of(const struct implicit_gemm *w, uint32_t z)
 {
-    struct walk_block block;
+    struct gemm_block block;
     const uint32_t phases = (uint32_t)(w->down.phase_count * w->across.phase_count);
     const uint32_t phase = z % phases;
     block.group = z / phases;
@@ -75,17 +75,17 @@ static __host__ __device__ __forceinline__ struct walk_block walk_block_of(const
 }
 
 /* A column: its image, its position, and where its window begins in the source. */
-struct walk_column {
+struct gemm_column {
     uint32_t image;
     int y, x; /* source position of tap (0, 0) */
     int ty, tx;
 };
 
-static __host__ __device__ __forceinline__ struct walk_column
-walk_column_of(const struct walk *w, const struct walk_block *block, uint32_t column)
+static __host__ __device__ __forceinline__ struct gemm_column
+gemm_column_of(const struct implicit_gemm *w, const struct gemm_block *block, uint32_t column)
 {
     uint32_t ty, tx;
-    struct walk_column at;
+    struct gemm_column at;
     at.image =
         divide_rest(divide_rest(column, block->across.columns, &tx), block->down.columns, &ty);
     at.ty = (int)ty;
@@ -96,16 +96,16 @@ walk_column_of(const struct walk *w, const struct walk_block *block, uint32_t co
 }
 
 /* A term: a channel of the group, and its tap as an offset in the source and in the weights. */
-struct walk_term {
+struct gemm_term {
     uint32_t channel, weight;
     int y, x;
 };
 
-static __host__ __device__ __forceinline__ struct walk_term
-walk_term_of(const struct walk *w, const struct walk_block *block, uint32_t term)
+static __host__ __device__ __forceinline__ struct gemm_term
+gemm_term_of(const struct implicit_gemm *w, const struct gemm_block *block, uint32_t term)
 {
     uint32_t jy, jx;
-    struct walk_term at;
+    struct gemm_term at;
     at.channel = divide_rest(divide_rest(term, block->across.taps, &jx), block->down.taps, &jy);
     at.y = (int)jy * w->down.source_tap;
     at.x = (int)jx * w->across.source_tap;
@@ -119,8 +119,8 @@ walk_term_of(const struct walk *w, const struct walk_block *block, uint32_t term
  * padding and at the edge that a shift left free. MOVED means that a channel move is fused. */
 template <bool MOVED>
 static __host__ __device__ __forceinline__ int
-walk_source(const struct walk *w, const struct walk_block *block, const struct walk_column *column,
-            const struct walk_term *term)
+gemm_source_index(const struct implicit_gemm *w, const struct gemm_block *block,
+                  const struct gemm_column *column, const struct gemm_term *term)
 {
     const int height = w->down.source_size, width = w->across.source_size;
     int y = column->y + term->y, x = column->x + term->x;
@@ -141,10 +141,9 @@ walk_source(const struct walk *w, const struct walk_block *block, const struct w
 /* Returns the index of the sum of a row and a column in the target. If *outside is set, a shift
  * moved that value out of the image, and the returned element gets 0. */
 template <bool MOVED>
-static __host__ __device__ __forceinline__ uint32_t walk_target(const struct walk *w,
-                                                                const struct walk_block *block,
-                                                                const struct walk_column *column,
-                                                                uint32_t row, bool *outside)
+static __host__ __device__ __forceinline__ uint32_t
+gemm_target_index(const struct implicit_gemm *w, const struct gemm_block *block,
+                  const struct gemm_column *column, uint32_t row, bool *outside)
 {
     const uint32_t height = (uint32_t)w->down.target_size, width = (uint32_t)w->across.target_size;
     const uint32_t channels = w->groups * w->rows;
@@ -163,8 +162,7 @@ static __host__ __device__ __forceinline__ uint32_t walk_target(const struct wal
     return ((column->image * channels + channel) * height + y) * width + x;
 }
 
-/* --- the walks of a convolution from `in` to `out`; a transposed one leads from `out` to `in` ---
- */
+/* --- the products of a convolution from `in` to `out` --- */
 
 struct conv_shape {
     struct shape in, out;
@@ -172,24 +170,27 @@ struct conv_shape {
     size_t groups, batch;
 };
 
-/* Returns the walk from `in` to `out`. The weights are [out, in / groups, window]. */
-struct walk walk_forward(const struct conv_shape *conv, const struct node *fused_move);
+/* Returns the product that computes `out` from `in`. The weights are [out, in / groups, window]. */
+struct implicit_gemm implicit_gemm_forward(const struct conv_shape *conv,
+                                           const struct node *fused_move);
 
-/* Returns the walk from `out` to `in` for the remainders [first_y, first_y + WALK_PHASES) of the
- * rows and [first_x, first_x + WALK_PHASES) of the columns. */
-struct walk walk_back(const struct conv_shape *conv, const struct node *fused_move, size_t first_y,
-                      size_t first_x);
+/* Returns the product that computes the gradient of `in` from that of `out`, for the phases
+ * [first_y, first_y + GEMM_PHASES) down and [first_x, first_x + GEMM_PHASES) across. */
+struct implicit_gemm implicit_gemm_backward(const struct conv_shape *conv,
+                                            const struct node *fused_move, size_t first_y,
+                                            size_t first_x);
 
 /* The destination of the sums. */
-struct walk_result {
+struct gemm_result {
     const float *bias; /* NULL: none */
     float *at;
     bool accumulate;
 };
 
-/* Queues a walk over all of `source`. */
-void walk_run(struct cuda_context *context, const char *what, const struct walk *walk,
-              const float *weight, const float *source, const struct walk_result *result);
+/* Queues the product. */
+void implicit_gemm_run(struct cuda_context *context, const char *what,
+                       const struct implicit_gemm *gemm, const float *weight, const float *source,
+                       const struct gemm_result *result);
 
 /* --- gradients of the weights: conv_weights.cu --- */
 

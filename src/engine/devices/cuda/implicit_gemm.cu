@@ -1,19 +1,19 @@
-/* The kernels of a walk (conv_walk.h).
+/* The kernels of an implicit GEMM (implicit_gemm.h).
  *
- * Tiled: a block computes a tile of rows x columns. Step by step it loads the weights and the
- * source values of a few terms into shared memory. While these are multiplied, the next ones are
- * loaded into registers. Every thread sums a small square of the tile.
+ * Tiled: a block computes a tile of rows x columns. In each step it loads the weights and
+ * the source values of a few terms (indices of K) into shared memory. While these are multiplied,
+ * the next ones are loaded into registers. Every thread sums a small square of the tile.
  *
- * Sliced: if there are too few tiles to keep the GPU busy, as for single images, a tile is smaller,
- * and each of the block's eight warps sums every eighth step of the terms. At the end the sums of
- * the warps are added in order. It is still one launch.
+ * Sliced along K: if there are too few tiles to keep the GPU busy, as for single images, a tile is
+ * smaller, and each of the block's eight warps sums every eighth step of the terms. At the end the
+ * sums of the warps are added in order. It is still one launch.
  */
 #include "engine/devices/cuda/conv_tile.h"
-#include "engine/devices/cuda/conv_walk.h"
+#include "engine/devices/cuda/implicit_gemm.h"
 
 /* --- geometry --- */
 
-static struct walk_phase phase_of(size_t columns, size_t taps, int source_first, int target_first,
+static struct gemm_phase phase_of(size_t columns, size_t taps, int source_first, int target_first,
                                   int weight_first)
 {
     return {divisor_of(columns ? columns : 1),
@@ -25,10 +25,10 @@ static struct walk_phase phase_of(size_t columns, size_t taps, int source_first,
             weight_first};
 }
 
-static struct walk_axis axis_forward(size_t in, size_t out, size_t kernel, size_t stride,
+static struct gemm_axis axis_forward(size_t in, size_t out, size_t kernel, size_t stride,
                                      size_t pad)
 {
-    struct walk_axis axis = {};
+    struct gemm_axis axis = {};
     axis.phases[0] = phase_of(out, kernel, -(int)pad, 0, 0);
     axis.phase_count = 1;
     axis.source_step = (int)stride;
@@ -38,14 +38,15 @@ static struct walk_axis axis_forward(size_t in, size_t out, size_t kernel, size_
     return axis;
 }
 
-/* Position q of `in` is under tap k of window (q + pad - k) / stride of `out`. The positions of
- * remainder r are q = first, first + stride, ...; their taps are r, r + stride, ... */
-static struct walk_axis axis_back(size_t in, size_t out, size_t kernel, size_t stride, size_t pad,
+/* Position q of `in` lies under tap k of the window at position (q + pad - k) / stride of `out`, if
+ * that is an integer. The positions of phase r are q = first, first + stride, ...; their taps are
+ * k = r, r + stride, ... */
+static struct gemm_axis axis_back(size_t in, size_t out, size_t kernel, size_t stride, size_t pad,
                                   size_t remainder)
 {
-    struct walk_axis axis = {};
+    struct gemm_axis axis = {};
     const size_t left = stride - remainder;
-    axis.phase_count = (int)(left < WALK_PHASES ? left : (size_t)WALK_PHASES);
+    axis.phase_count = (int)(left < GEMM_PHASES ? left : (size_t)GEMM_PHASES);
     for (int p = 0; p < axis.phase_count; p++) {
         const size_t r = remainder + (size_t)p;
         const size_t first = (r + stride - pad % stride) % stride;
@@ -62,60 +63,62 @@ static struct walk_axis axis_back(size_t in, size_t out, size_t kernel, size_t s
     return axis;
 }
 
-struct walk walk_forward(const struct conv_shape *conv, const struct node *fused_move)
+struct implicit_gemm implicit_gemm_forward(const struct conv_shape *conv,
+                                           const struct node *fused_move)
 {
     const struct window *w = &conv->window;
     const size_t area = w->kernel_height * w->kernel_width;
-    struct walk walk = {};
-    walk.down = axis_forward(conv->in.height, conv->out.height, w->kernel_height, w->stride_height,
+    struct implicit_gemm gemm = {};
+    gemm.down = axis_forward(conv->in.height, conv->out.height, w->kernel_height, w->stride_height,
                              w->pad_height);
-    walk.across = axis_forward(conv->in.width, conv->out.width, w->kernel_width, w->stride_width,
+    gemm.across = axis_forward(conv->in.width, conv->out.width, w->kernel_width, w->stride_width,
                                w->pad_width);
-    walk.images = (uint32_t)conv->batch;
-    walk.groups = (uint32_t)conv->groups;
-    walk.rows = (uint32_t)(conv->out.channels / conv->groups);
-    walk.channels = (uint32_t)(conv->in.channels / conv->groups);
-    walk.by_row = (uint32_t)(walk.channels * area);
-    walk.by_group = walk.rows * walk.by_row;
-    walk.by_channel = (uint32_t)area;
-    walk.window_width = (uint32_t)w->kernel_width;
-    walk.source_moves = moves_of(fused_move, conv->in.channels);
-    walk.target_moves = moves_of(NULL, conv->out.channels);
-    return walk;
+    gemm.images = (uint32_t)conv->batch;
+    gemm.groups = (uint32_t)conv->groups;
+    gemm.rows = (uint32_t)(conv->out.channels / conv->groups);
+    gemm.channels = (uint32_t)(conv->in.channels / conv->groups);
+    gemm.by_row = (uint32_t)(gemm.channels * area);
+    gemm.by_group = gemm.rows * gemm.by_row;
+    gemm.by_channel = (uint32_t)area;
+    gemm.window_width = (uint32_t)w->kernel_width;
+    gemm.source_moves = moves_of(fused_move, conv->in.channels);
+    gemm.target_moves = moves_of(NULL, conv->out.channels);
+    return gemm;
 }
 
-struct walk walk_back(const struct conv_shape *conv, const struct node *fused_move, size_t first_y,
-                      size_t first_x)
+struct implicit_gemm implicit_gemm_backward(const struct conv_shape *conv,
+                                            const struct node *fused_move, size_t first_y,
+                                            size_t first_x)
 {
     const struct window *w = &conv->window;
     const size_t area = w->kernel_height * w->kernel_width;
-    struct walk walk = {};
-    walk.down = axis_back(conv->in.height, conv->out.height, w->kernel_height, w->stride_height,
+    struct implicit_gemm gemm = {};
+    gemm.down = axis_back(conv->in.height, conv->out.height, w->kernel_height, w->stride_height,
                           w->pad_height, first_y);
-    walk.across = axis_back(conv->in.width, conv->out.width, w->kernel_width, w->stride_width,
+    gemm.across = axis_back(conv->in.width, conv->out.width, w->kernel_width, w->stride_width,
                             w->pad_width, first_x);
-    walk.images = (uint32_t)conv->batch;
-    walk.groups = (uint32_t)conv->groups;
-    walk.rows = (uint32_t)(conv->in.channels / conv->groups);
-    walk.channels = (uint32_t)(conv->out.channels / conv->groups);
-    walk.by_row = (uint32_t)area;
-    walk.by_channel = (uint32_t)(walk.rows * area);
-    walk.by_group = walk.channels * walk.by_channel;
-    walk.window_width = (uint32_t)w->kernel_width;
-    walk.source_moves = moves_of(NULL, conv->out.channels);
-    walk.target_moves = moves_of(fused_move, conv->in.channels);
-    return walk;
+    gemm.images = (uint32_t)conv->batch;
+    gemm.groups = (uint32_t)conv->groups;
+    gemm.rows = (uint32_t)(conv->in.channels / conv->groups);
+    gemm.channels = (uint32_t)(conv->out.channels / conv->groups);
+    gemm.by_row = (uint32_t)area;
+    gemm.by_channel = (uint32_t)(gemm.rows * area);
+    gemm.by_group = gemm.channels * gemm.by_channel;
+    gemm.window_width = (uint32_t)w->kernel_width;
+    gemm.source_moves = moves_of(NULL, conv->out.channels);
+    gemm.target_moves = moves_of(fused_move, conv->in.channels);
+    return gemm;
 }
 
 /* --- storing --- */
 
 template <bool MOVED>
-static __device__ __forceinline__ void store(const struct walk *w, const struct walk_block *block,
-                                             const struct walk_column *column, uint32_t row,
-                                             float sum, const struct walk_result *result)
+static __device__ __forceinline__ void
+store(const struct implicit_gemm *w, const struct gemm_block *block,
+      const struct gemm_column *column, uint32_t row, float sum, const struct gemm_result *result)
 {
     bool outside;
-    const uint32_t at = walk_target<MOVED>(w, block, column, row, &outside);
+    const uint32_t at = gemm_target_index<MOVED>(w, block, column, row, &outside);
     if (result->bias)
         sum += result->bias[block->group * w->rows + row];
     gradient_store(&result->at[at], result->accumulate, outside ? 0.0f : sum);
@@ -123,18 +126,18 @@ static __device__ __forceinline__ void store(const struct walk *w, const struct 
 
 /* --- tiled --- */
 
-/* The values of tile T that a thread loads: the weights of one k index for several rows, and the
- * source values of another term for several columns. */
-template <class T> struct walk_load {
+/* The values of tile T that a thread loads: the weights of one term for several rows, and the
+ * source values of one term, which may be another one, for several columns. */
+template <class T> struct gemm_load {
     int weight_term, weight_row, value_term, value_column;
-    struct walk_column columns[T::VALUES];
+    struct gemm_column columns[T::VALUES];
     float weights[T::WEIGHTS], values[T::VALUES];
 };
 
 template <class T>
-static __device__ __forceinline__ void load_begin(struct walk_load<T> *load, const struct walk *w,
-                                                  const struct walk_block *block,
-                                                  uint32_t first_column)
+static __device__ __forceinline__ void
+load_begin(struct gemm_load<T> *load, const struct implicit_gemm *w, const struct gemm_block *block,
+           uint32_t first_column)
 {
     const int thread = (int)threadIdx.x;
     load->weight_term = thread % T::K;
@@ -145,18 +148,19 @@ static __device__ __forceinline__ void load_begin(struct walk_load<T> *load, con
     for (int v = 0; v < T::VALUES; v++) {
         const uint32_t column = first_column + load->value_column + v * T::THREADS_PER_K;
         load->columns[v] =
-            walk_column_of(w, block, column < block->columns ? column : first_column);
+            gemm_column_of(w, block, column < block->columns ? column : first_column);
     }
 }
 
 template <class T>
 static __device__ __forceinline__ void
-bring_weights(struct walk_load<T> *load, const struct walk *w, const struct walk_block *block,
-              const float *weight, uint32_t first_row, uint32_t first_term)
+bring_weights(struct gemm_load<T> *load, const struct implicit_gemm *w,
+              const struct gemm_block *block, const float *weight, uint32_t first_row,
+              uint32_t first_term)
 {
     const uint32_t number = first_term + load->weight_term;
     const bool inside = number < block->terms;
-    const struct walk_term term = walk_term_of(w, block, inside ? number : 0);
+    const struct gemm_term term = gemm_term_of(w, block, inside ? number : 0);
     const float *at = weight + (size_t)block->group * w->by_group + term.weight;
 #pragma unroll
     for (int k = 0; k < T::WEIGHTS; k++) {
@@ -166,18 +170,18 @@ bring_weights(struct walk_load<T> *load, const struct walk *w, const struct walk
 }
 
 template <class T, bool MOVED>
-static __device__ __forceinline__ void bring_values(struct walk_load<T> *load, const struct walk *w,
-                                                    const struct walk_block *block,
-                                                    const float *source, uint32_t first_term)
+static __device__ __forceinline__ void
+bring_values(struct gemm_load<T> *load, const struct implicit_gemm *w,
+             const struct gemm_block *block, const float *source, uint32_t first_term)
 {
     const uint32_t number = first_term + load->value_term;
     const bool inside = number < block->terms;
-    const struct walk_term term = walk_term_of(w, block, inside ? number : 0);
+    const struct gemm_term term = gemm_term_of(w, block, inside ? number : 0);
     const uint32_t image =
         w->groups * w->channels * (uint32_t)(w->down.source_size * w->across.source_size);
 #pragma unroll
     for (int v = 0; v < T::VALUES; v++) {
-        const int at = walk_source<MOVED>(w, block, &load->columns[v], &term);
+        const int at = gemm_source_index<MOVED>(w, block, &load->columns[v], &term);
         load->values[v] = inside && at >= 0
                               ? __ldg(&source[load->columns[v].image * image + (uint32_t)at])
                               : 0.0f;
@@ -185,7 +189,7 @@ static __device__ __forceinline__ void bring_values(struct walk_load<T> *load, c
 }
 
 template <class A>
-static __device__ __forceinline__ void store_to_shared(const struct walk_load<typename A::T> *load,
+static __device__ __forceinline__ void store_to_shared(const struct gemm_load<typename A::T> *load,
                                                        typename A::memory *memory, int buffer)
 {
     typedef typename A::T T;
@@ -202,17 +206,17 @@ static __device__ __forceinline__ void store_to_shared(const struct walk_load<ty
 /* A is plain_products or tensor_products of a tile. */
 template <class A, bool MOVED>
 static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
-    walk_tiled(const __grid_constant__ struct walk w, const float *weight, const float *source,
-               const struct walk_result result)
+    gemm_tiled(const __grid_constant__ struct implicit_gemm w, const float *weight,
+               const float *source, const struct gemm_result result)
 {
     typedef typename A::T T;
     __shared__ typename A::memory memory;
-    const struct walk_block block = walk_block_of(&w, blockIdx.z);
+    const struct gemm_block block = gemm_block_of(&w, blockIdx.z);
     const uint32_t first_column = blockIdx.x * T::COLUMNS, first_row = blockIdx.y * T::ROWS;
     if (first_column >= block.columns) /* another phase has more columns */
         return;
     typename A::sums sums;
-    struct walk_load<T> load;
+    struct gemm_load<T> load;
     A::begin(&sums);
     load_begin<T>(&load, &w, &block, first_column);
     bring_weights<T>(&load, &w, &block, weight, first_row, 0);
@@ -234,7 +238,7 @@ static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
     A::end(&sums, &memory, [&](int row, int column, float sum) {
         if (first_row + row >= w.rows || first_column + column >= block.columns)
             return;
-        const struct walk_column at = walk_column_of(&w, &block, first_column + column);
+        const struct gemm_column at = gemm_column_of(&w, &block, first_column + column);
         store<MOVED>(&w, &block, &at, first_row + row, sum, &result);
     });
 }
@@ -258,12 +262,12 @@ union slices_memory {
  * of one term in every fourth row. */
 template <bool MOVED>
 static __device__ __forceinline__ void
-bring_slice(const struct walk *w, const struct walk_block *block, const struct walk_column *column,
-            bool column_inside, const float *weight, const float *source, uint32_t first_row,
-            uint32_t first, float *weights, float *values)
+bring_slice(const struct implicit_gemm *w, const struct gemm_block *block,
+            const struct gemm_column *column, bool column_inside, const float *weight,
+            const float *source, uint32_t first_row, uint32_t first, float *weights, float *values)
 {
     const uint32_t lane = threadIdx.x % WARP, mine = first + lane % SLICE_TERMS;
-    const struct walk_term own = walk_term_of(w, block, mine < block->terms ? mine : 0);
+    const struct gemm_term own = gemm_term_of(w, block, mine < block->terms ? mine : 0);
 #pragma unroll
     for (uint32_t k = 0; k < SLICE_TERMS; k++) {
         const uint32_t row = first_row + lane / SLICE_TERMS + k * (WARP / SLICE_TERMS);
@@ -271,8 +275,8 @@ bring_slice(const struct walk *w, const struct walk_block *block, const struct w
                          ? __ldg(&weight[row * w->by_row + own.weight])
                          : 0.0f;
         const uint32_t number = first + k;
-        const struct walk_term term = walk_term_of(w, block, number < block->terms ? number : 0);
-        const int at = walk_source<MOVED>(w, block, column, &term);
+        const struct gemm_term term = gemm_term_of(w, block, number < block->terms ? number : 0);
+        const int at = gemm_source_index<MOVED>(w, block, column, &term);
         values[k] = column_inside && at >= 0 && number < block->terms ? __ldg(&source[at]) : 0.0f;
     }
 }
@@ -319,14 +323,14 @@ static __device__ __forceinline__ void add_slice(const struct slice_memory *memo
 /* Adds the sums of the warps in order and stores them; a thread takes every 256th sum. */
 template <bool MOVED>
 static __device__ __forceinline__ void
-store_slices(const struct walk *w, const struct walk_block *block,
+store_slices(const struct implicit_gemm *w, const struct gemm_block *block,
              const float sums[SLICES][SLICE * SLICE], uint32_t first_row, uint32_t first_column,
-             const struct walk_result *result)
+             const struct gemm_result *result)
 {
     const uint32_t column = first_column + threadIdx.x % SLICE;
     if (column >= block->columns)
         return;
-    const struct walk_column at = walk_column_of(w, block, column);
+    const struct gemm_column at = gemm_column_of(w, block, column);
     for (uint32_t i = threadIdx.x; i < SLICE * SLICE; i += BLOCK) {
         const uint32_t row = first_row + i / SLICE;
         float sum = 0;
@@ -340,18 +344,18 @@ store_slices(const struct walk *w, const struct walk_block *block,
 
 template <bool MOVED>
 static __global__ void __launch_bounds__(BLOCK)
-    walk_sliced(const __grid_constant__ struct walk w, const float *weight, const float *source,
-                const struct walk_result result)
+    gemm_sliced(const __grid_constant__ struct implicit_gemm w, const float *weight,
+                const float *source, const struct gemm_result result)
 {
     __shared__ union slices_memory memory;
-    const struct walk_block block = walk_block_of(&w, blockIdx.z);
+    const struct gemm_block block = gemm_block_of(&w, blockIdx.z);
     const uint32_t first_column = blockIdx.x * SLICE, first_row = blockIdx.y * SLICE;
     if (first_column >= block.columns)
         return;
     const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const bool inside = first_column + lane < block.columns;
-    const struct walk_column column =
-        walk_column_of(&w, &block, inside ? first_column + lane : first_column);
+    const struct gemm_column column =
+        gemm_column_of(&w, &block, inside ? first_column + lane : first_column);
     const float *weights_of_group = weight + (size_t)block.group * w.by_group;
     const float *image = source + (size_t)column.image * w.groups * w.channels *
                                       (uint32_t)(w.down.source_size * w.across.source_size);
@@ -379,12 +383,13 @@ static __global__ void __launch_bounds__(BLOCK)
 
 /* --- the choice --- */
 
-typedef void walk_kernel(const struct walk, const float *, const float *, const struct walk_result);
+typedef void gemm_kernel(const struct implicit_gemm, const float *, const float *,
+                         const struct gemm_result);
 
-struct walk_choice {
+struct gemm_choice {
     size_t rows, columns;
     unsigned threads;
-    walk_kernel *still[4], *moved[4]; /* by precision */
+    gemm_kernel *still[4], *moved[4]; /* by precision */
 };
 
 typedef tile<128, 128, 8, 8> large_tile;
@@ -395,10 +400,10 @@ typedef tile<16, 128, 8, 4> lowest_tile;
 
 #define KERNELS(moved, tile, tensor_tile)                                                          \
     {                                                                                              \
-        walk_tiled<plain_products<tile>, moved>,                                                   \
-            walk_tiled<tensor_products<tensor_tile, float>, moved>,                                \
-            walk_tiled<tensor_products<tensor_tile, __nv_bfloat16>, moved>,                        \
-            walk_tiled<tensor_products<tensor_tile, __half>, moved>                                \
+        gemm_tiled<plain_products<tile>, moved>,                                                   \
+            gemm_tiled<tensor_products<tensor_tile, float>, moved>,                                \
+            gemm_tiled<tensor_products<tensor_tile, __nv_bfloat16>, moved>,                        \
+            gemm_tiled<tensor_products<tensor_tile, __half>, moved>                                \
     }
 /* For tiles that are too low or too small to gain from tensor cores: one kernel for all precisions.
  */
@@ -406,8 +411,8 @@ typedef tile<16, 128, 8, 4> lowest_tile;
     {                                                                                              \
         kernel, kernel, kernel, kernel                                                             \
     }
-#define TILED(tile, moved) (walk_tiled<plain_products<tile>, moved>)
-static const struct walk_choice choices[] = {
+#define TILED(tile, moved) (gemm_tiled<plain_products<tile>, moved>)
+static const struct gemm_choice choices[] = {
     {128, 128, large_tile::THREADS, KERNELS(false, large_tile, large_tensor_tile),
      KERNELS(true, large_tile, large_tensor_tile)},
     {64, 64, small_tile::THREADS, KERNELS(false, small_tile, small_tile),
@@ -416,11 +421,11 @@ static const struct walk_choice choices[] = {
     {16, 128, lowest_tile::THREADS, ALWAYS(TILED(lowest_tile, false)),
      ALWAYS(TILED(lowest_tile, true))},
 };
-static const struct walk_choice sliced = {SLICE, SLICE, BLOCK, ALWAYS(walk_sliced<false>),
-                                          ALWAYS(walk_sliced<true>)};
+static const struct gemm_choice sliced = {SLICE, SLICE, BLOCK, ALWAYS(gemm_sliced<false>),
+                                          ALWAYS(gemm_sliced<true>)};
 
 /* Returns the largest number of columns among the phases. */
-static size_t most_columns(const struct walk *w)
+static size_t most_columns(const struct implicit_gemm *w)
 {
     size_t down = 0, across = 0;
     for (int p = 0; p < w->down.phase_count; p++)
@@ -432,14 +437,14 @@ static size_t most_columns(const struct walk *w)
     return w->images * down * across;
 }
 
-static dim3 grid_of(const struct walk *w, const struct walk_choice *choice)
+static dim3 grid_of(const struct implicit_gemm *w, const struct gemm_choice *choice)
 {
     return dim3(blocks_for(most_columns(w), choice->columns), blocks_for(w->rows, choice->rows),
                 w->groups * (unsigned)(w->down.phase_count * w->across.phase_count));
 }
 
 /* Returns the tallest tile that the rows fill, if it gives enough blocks. */
-static const struct walk_choice *choose(const struct walk *w)
+static const struct gemm_choice *choose(const struct implicit_gemm *w)
 {
     const size_t count = sizeof choices / sizeof *choices;
     for (size_t i = 0; i < count; i++) {
@@ -451,14 +456,15 @@ static const struct walk_choice *choose(const struct walk *w)
     return &sliced;
 }
 
-void walk_run(struct cuda_context *context, const char *what, const struct walk *walk,
-              const float *weight, const float *source, const struct walk_result *result)
+void implicit_gemm_run(struct cuda_context *context, const char *what,
+                       const struct implicit_gemm *gemm, const float *weight, const float *source,
+                       const struct gemm_result *result)
 {
-    const struct walk_choice *choice = choose(walk);
-    const dim3 grid = grid_of(walk, choice);
-    const bool moves = walk->source_moves.shuffles || walk->source_moves.shifts ||
-                       walk->target_moves.shuffles || walk->target_moves.shifts;
+    const struct gemm_choice *choice = choose(gemm);
+    const dim3 grid = grid_of(gemm, choice);
+    const bool moves = gemm->source_moves.shuffles || gemm->source_moves.shifts ||
+                       gemm->target_moves.shuffles || gemm->target_moves.shifts;
     if (grid.x > 0)
         launch(context, what, (moves ? choice->moved : choice->still)[conv_precision(context)],
-               grid, choice->threads, 0, *walk, weight, source, *result);
+               grid, choice->threads, 0, *gemm, weight, source, *result);
 }
