@@ -218,7 +218,7 @@ fi
 damage complete config.json structure error 'empty|JSON|expected' ': >config.json'
 damage complete config.json structure error 'JSON|line|expected' '"$D" cut config.json 200'
 damage complete config.json structure error 'JSON|line|expected' '"$D" zero config.json 40 16'
-damage complete config.json structure error 'no run' 'sed -i s/tinca-run/tinca-ran/ config.json'
+damage complete config.json structure error 'not a run of tinca' 'sed -i s/tinca-run/tinca-ran/ config.json'
 damage complete config.json structure error 'version' "sed -i 's/version\":.*1/version\": 7/' config.json"
 damage complete config.json structure error '"id"' "sed -i '/\"id\"/d' config.json"
 damage complete config.json structure error 'not a time' "sed -i 's/\(created.*\)Z/\1/' config.json"
@@ -262,7 +262,7 @@ damage complete summary.json structure error 'not a summary' 'sed -i s/tinca-sum
 damage complete summary.json structure error '"status"' "sed -i 's/\"done\"/\"dome\"/' summary.json"
 damage complete summary.json structure error '"status"' "sed -i 's/\"done\"/\"running\"/' summary.json"
 damage complete summary.json structure error '"iteration"' "sed -i '/\"iteration\"/d' summary.json"
-damage complete summary.json structure error 'belongs' "sed -i 's/\(\"loss\":\).*/\1 \"x\",/' summary.json"
+damage complete summary.json structure error 'wrong type' "sed -i 's/\(\"loss\":\).*/\1 \"x\",/' summary.json"
 damage complete summary.json structure error 'iteration is 5' "sed -i 's/\(\"iteration\":.*\)6/\15/' summary.json"
 damage complete summary.json structure error 'loss is' "sed -i 's/\(\"loss\":\).*/\1 0.5,/' summary.json"
 damage complete summary.json structure error 'best_top1' "sed -i 's/\(\"best_top1\":\).*/\1 99.5,/' summary.json"
