@@ -44,7 +44,7 @@ struct op_harness {
     const struct op_case *op_case;
     enum guarded_side side;
     struct graph graph;
-    const struct node *node; /* of the graph */
+    const struct node *node; /* node of the graph */
     size_t input_count, parameter_count;
     size_t input_values[NODE_MAX_INPUTS], parameter_values[NODE_MAX_PARAMETERS];
     size_t output_values; /* all of the whole batch, like input_values */

@@ -32,10 +32,10 @@ struct part {
 struct info {
     struct network *network;
     struct device *device;
-    struct plan *plan;        /* of a network without a discriminator */
-    struct gan_plan gan_plan; /* of one with a discriminator */
+    struct plan *plan;        /* the plan of a network without a discriminator */
+    struct gan_plan gan_plan; /* the plans of a network with a discriminator */
     struct part main, discriminator;
-    const struct memory_forecast *memory; /* of training both parts */
+    const struct memory_forecast *memory; /* the memory to train all parts */
     size_t batch;
 };
 

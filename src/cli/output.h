@@ -61,7 +61,7 @@ struct table {
     size_t columns;
     const char *align; /* one letter for each column: 'l' or 'r' */
     char **cells;
-    size_t count, capacity; /* of cells */
+    size_t count, capacity; /* number of cells */
     bool failed;            /* memory was short */
 };
 

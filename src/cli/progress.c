@@ -50,9 +50,8 @@ static void describe(const struct run_snapshot *snapshot, char *line, size_t siz
         snprintf(line, size, _("preparing"));
         return;
     }
-    if (snapshot->status == RUN_VALIDATING &&
-        snapshot->validation_of == 0) { /* another process: unknown */
-        snprintf(line, size, _("validating"));
+    if (snapshot->status == RUN_VALIDATING && snapshot->validation_of == 0) {
+        snprintf(line, size, _("validating")); /* another process, which reports no progress */
         return;
     }
     if (snapshot->status == RUN_VALIDATING) {

@@ -19,7 +19,7 @@
 struct source {
     const char *bytes;
     size_t size;
-    int descriptor; /* of the file to copy, from its beginning; -1: the bytes are in memory */
+    int descriptor; /* the file to copy, open at its beginning; -1: the bytes are in memory */
 };
 
 /* --- writing to a descriptor --- */

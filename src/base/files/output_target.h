@@ -24,7 +24,7 @@ enum output_kind {
 
 struct output_target {
     enum output_kind kind;
-    int descriptor;  /* of OUTPUT_DESCRIPTOR */
+    int descriptor;  /* the descriptor, if OUTPUT_DESCRIPTOR */
     char *path;      /* the file after all symbolic links, or else the name as given */
     struct stat old; /* status of the existing file */
 };

@@ -12,7 +12,7 @@
 
 /* The names that the two versions of the interface give to the same things. */
 struct hierarchy {
-    const char *type, *option; /* of the mount: its file system, and a required mount option */
+    const char *type, *option; /* the mount's file system, and an option it must have */
     const char *limit, *used, *idle;
     const char *swap_limit, *swap_used;
     bool swap_counts_memory; /* the two files of swap count memory and swap together */

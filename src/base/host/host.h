@@ -40,7 +40,7 @@ enum memory_bound { BOUND_UNKNOWN, BOUND_MACHINE, BOUND_CONTROL_GROUP, BOUND_ULI
 struct available_memory {
     uint64_t without_swap;
     uint64_t with_swap;      /* swap does not help against RLIMIT_AS and RLIMIT_DATA */
-    enum memory_bound bound; /* of `without_swap`; BOUND_UNKNOWN: nothing is known */
+    enum memory_bound bound; /* what limits `without_swap`; BOUND_UNKNOWN: nothing is known */
 };
 
 /* Fills *available. */

@@ -44,11 +44,11 @@ size_t host_parse_ticks(const char *text, struct host_ticks *whole, struct host_
 
 struct host_load {
     double seconds;             /* time since the previous sample; 0: this is the first */
-    size_t cores;               /* of the machine */
+    size_t cores;               /* cores of the machine */
     float busy[HOST_MAX_CORES]; /* share of time that each core was busy, 0..1; NaN: unknown, off */
     double whole;               /* the same of all cores together */
     double process;             /* cores that this process kept busy, such as 1.5; NaN: unknown */
-    double temperature;         /* of the processor, in degrees Celsius; NaN: unknown */
+    double temperature;         /* the processor's temperature in degrees Celsius; NaN: unknown */
     uint64_t memory_total, memory_available, memory_process; /* bytes; 0: unknown */
 };
 

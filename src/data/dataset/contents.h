@@ -31,7 +31,7 @@ bool dataset_file_checksum(const struct dataset *dataset, size_t index,
 /* A part of a set in memory. Only the images selected by the options `limit` and `only`
  * are counted. */
 struct dataset_part {
-    const char *name; /* of the file, without its folder; belongs to the set */
+    const char *name; /* the file's name without its folder; belongs to the set */
     size_t images;
     uint32_t pixels_crc32, labels_crc32;
 };

@@ -26,9 +26,9 @@ struct dataset_facts {
     char spec[512];   /* as given */
     const char *kind; /* "cifar10", "folder", "shapes", ... */
     size_t images;    /* after the options `limit` and `only` */
-    size_t classes;   /* of the label space: option `classes`, or as many as the set has */
-    size_t channels, height, width;     /* of one training example, after cropping */
-    size_t stored_height, stored_width; /* of the image that crops are taken from */
+    size_t classes;   /* size of the label space: option `classes`, or as many as the set has */
+    size_t channels, height, width;     /* shape of one training example, after cropping */
+    size_t stored_height, stored_width; /* size of the image that crops are taken from */
     bool paired;                        /* every example has a target image instead of a label */
     bool reversed;                      /* direction=ba: the right half of a pair is the input */
     size_t skipped;                     /* unreadable files that were left out; folders only */
@@ -85,7 +85,7 @@ uint64_t dataset_bytes(const char *spec, const char *default_split);
 
 /* Converts 8-bit samples to float32, per channel: (sample - mean) / deviation. */
 struct normalisation {
-    char name[16];               /* of a preset, or "measured" */
+    char name[16];               /* a preset's name, or "measured" */
     float mean[3], deviation[3]; /* in units of 0..255; a grey image uses the first */
 };
 

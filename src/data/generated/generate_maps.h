@@ -12,7 +12,7 @@
 
 struct town {
     uint32_t seed;
-    float cosine, sine; /* of the street grid */
+    float cosine, sine; /* direction of the street grid */
     float origin_x, origin_y;
     float block_x, block_y; /* mean spacing of streets */
     float street, avenue;   /* half-widths */
@@ -39,7 +39,7 @@ struct town_place {
     float across, along;     /* position on the nearest road: from its middle, along its length */
     bool wide;               /* that road is an avenue */
     float building;          /* distance */
-    uint32_t number;         /* of the lot, which decides its colours */
+    uint32_t number;         /* the lot's number, which decides its colours */
     float ridge;             /* position across the building's roof, -1 to 1 */
 };
 

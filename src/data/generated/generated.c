@@ -19,7 +19,7 @@ struct generated {
     size_t train, test; /* images */
     size_t side, channels;
     enum source_fit fit;
-    size_t default_side; /* of an example, unless the network's input says otherwise */
+    size_t default_side; /* size of an example, unless the network's input says otherwise */
     bool flips;
     generate_image *generate;
 };

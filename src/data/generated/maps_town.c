@@ -70,7 +70,7 @@ static float street_position(const struct street_axis *axis, int32_t i)
 
 /* The positions of the streets before and after a coordinate. */
 struct interval {
-    int32_t index; /* of the first */
+    int32_t index; /* index of the street at `low` */
     float low, high;
 };
 

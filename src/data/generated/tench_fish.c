@@ -20,7 +20,7 @@ static const struct {
 
 struct fin {
     struct fish_place base;
-    float cosine, sine;      /* of its direction: 0 is backwards, positive towards the belly */
+    float cosine, sine;      /* its direction: 0 is backwards, positive towards the belly */
     float length, root, end; /* length and half-widths at both ends, in lengths of the fish */
     float rounding;          /* shape of the end: positive is rounded, negative is forked */
 };

@@ -48,7 +48,7 @@ static void replace(struct image *image, struct image *by)
 /* The two input positions that an output position lies between. */
 struct tap {
     size_t low, high;
-    float weight; /* of `high` */
+    float weight; /* weight of `high`; that of `low` is 1 - weight */
 };
 
 static void place_taps(struct tap *taps, size_t count, size_t in)

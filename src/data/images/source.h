@@ -47,7 +47,7 @@ struct source {
     const struct source_operations *operations;
     void *state;
     size_t images;
-    size_t classes; /* of the label space */
+    size_t classes; /* size of the label space */
     enum source_fit fit;
     size_t channels, height, width; /* SOURCE_FIXED: of every image; else the default input size */
     bool flips;                     /* a mirror image is a valid example of its class */

@@ -130,7 +130,7 @@ static void finish_portion(struct data_loader *loader, const struct portion *por
                            const struct error *error)
 {
     struct slot *slot = portion->slot;
-    /* of several failures, report the first in the batch's order, not the first in time */
+    /* several failures: report the first in the batch's order, not the first in time */
     if (!filled && (!slot->failed || portion->begin < slot->failed_at)) {
         slot->failed = true;
         slot->failed_at = portion->begin;

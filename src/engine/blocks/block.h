@@ -18,7 +18,7 @@
 /* The difference between the network and its file. */
 struct variation {
     enum technique technique;
-    size_t groups;         /* of the technique shuffle */
+    size_t groups;         /* groups of the technique shuffle */
     double width_rate;     /* every width becomes int(width / rate); 0: widths stay */
     size_t width_multiple; /* changed widths are rounded down to a multiple of this */
     double block_rate;     /* residual blocks become bottlenecks of width / rate; 0: they do not */
@@ -30,7 +30,7 @@ struct variation {
 struct block_site {
     struct graph *graph;
     const struct variation *variation;
-    const char *name; /* of the block; its nodes are NAME.something */
+    const char *name; /* the block's name; its nodes are NAME.something */
     size_t input;     /* number of the node that the block reads */
     struct error *error;
     bool failed;

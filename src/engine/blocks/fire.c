@@ -15,7 +15,7 @@
 
 struct fire {
     size_t squeeze, expand;
-    size_t groups; /* of the 1x1 convolutions */
+    size_t groups; /* groups of the 1x1 convolutions */
 };
 
 static size_t build_plain(struct block_site *site, const struct fire *fire, size_t input)

@@ -27,9 +27,9 @@
 
 struct plain {
     struct conv_attributes conv;
-    const char *suffix; /* of its nodes */
+    const char *suffix; /* suffix of its nodes' names */
     size_t input;       /* node */
-    size_t channels;    /* of the input */
+    size_t channels;    /* channels of the input */
 };
 
 static bool is_pointwise(const struct plain *plain)

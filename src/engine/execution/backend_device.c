@@ -39,7 +39,7 @@ struct backend_device {
     float *output;                    /* host */
     float *gradients;                 /* host; allocated on first use */
     float *state[2];                  /* host: copies of the solver's state */
-    struct device_buffer *buffers[2]; /* of the solver's state */
+    struct device_buffer *buffers[2]; /* the solver's state */
     struct device_event *losses_ready;
     struct device_recording *recording;
     struct execution_batch recorded; /* the batch that the recording works on */

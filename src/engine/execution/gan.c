@@ -18,12 +18,12 @@ struct gan {
     struct device *device;
     struct weights discriminator;
     struct execution *generator, *discriminator_step, *frozen_discriminator;
-    size_t input_values, image_values; /* of one example: the input, the image */
+    size_t input_values, image_values; /* values in one example: its input, its image */
     size_t count;                      /* images of the bound batch */
     /* in device memory: */
     float *pairs;                       /* [batch, input + image] */
     float *real_targets, *fake_targets; /* [batch, outputs of the discriminator] */
-    float *gradients;                   /* of the real pairs, while the fakes run */
+    float *gradients; /* gradients from the real pairs, while the fakes are computed */
 };
 
 /* --- plans --- */

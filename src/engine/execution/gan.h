@@ -24,7 +24,7 @@ struct gan_plan {
     struct plan *generator;            /* its backward pass starts from the output's gradient */
     struct plan *discriminator_step;   /* the discriminator while it is trained */
     struct plan *frozen_discriminator; /* the discriminator with frozen weights */
-    struct memory_forecast forecast;   /* of all three */
+    struct memory_forecast forecast;   /* memory of all three */
 };
 
 /* Builds the three plans for training, and sets the flags in plan_settings that each needs. A

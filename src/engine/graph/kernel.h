@@ -49,7 +49,7 @@ struct kernel_call {
     void *saved;              /* written by forward in training, read by backward */
     void *workspace;          /* scratch, undefined at entry */
     const int32_t *labels;    /* [N], for losses over classes */
-    uint64_t seed, iteration; /* of dropout's random numbers (random.h) */
+    uint64_t seed, iteration; /* seed dropout's random numbers (random.h) */
     size_t node_number;       /* the stream of this node's random numbers */
     /* This forward call recomputes an output that was freed after the forward pass of this
      * iteration. It gives the same bits as the first one and writes no parameters. */

@@ -44,7 +44,7 @@ struct network_request {
     const char *text;             /* the file's text (of a saved model), or NULL: read the file */
     enum technique technique;     /* none: the one of the name */
     size_t classes;               /* 0: those of the file */
-    size_t groups;                /* of shuffle; 0: those of the file, else NETWORK_GROUPS */
+    size_t groups;                /* groups of shuffle; 0: as in the file, else NETWORK_GROUPS */
     double width_rate;            /* divides every width; 0: none */
     double block_rate;            /* residual blocks become bottlenecks of width / rate; 0: none */
     struct network_widths widths; /* for files that have "widths"; count 0: those of the file */
@@ -59,9 +59,9 @@ enum { NETWORK_GROUPS = 2, NETWORK_MAX_GROUPS = 4096 };
 struct network {
     char name[64]; /* as printed: "resnet20" */
     char title[128];
-    char normalisation[16]; /* of the input; see data/dataset/dataset.h */
+    char normalisation[16]; /* normalisation of the input; see data/dataset/dataset.h */
     enum technique technique;
-    size_t groups;                         /* of shuffle; 0 with the other techniques */
+    size_t groups;                         /* groups of shuffle; 0 with the other techniques */
     size_t usual_groups;                   /* the file's groups for shuffle, or NETWORK_GROUPS */
     double width_rate, block_rate;         /* 0: none */
     struct network_widths widths;          /* count 0: the file has no "widths" */

@@ -22,7 +22,7 @@ static bool infer_concat(struct graph *graph, struct node *node, const struct sh
 static void forward_concat(const struct kernel_call *call)
 {
     const size_t output_count = shape_count(call->site->node->output);
-    size_t offset = 0; /* of input k within an output image */
+    size_t offset = 0; /* where input k begins in an output image */
     for (size_t k = 0; k < call->site->node->input_count; k++) {
         const size_t count = shape_count(call->site->inputs[k]);
         for (size_t n = 0; n < call->site->batch; n++)

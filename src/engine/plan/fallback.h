@@ -41,7 +41,7 @@ enum fallback_slot {
 };
 struct fallback_array {
     enum fallback_slot slot;
-    size_t index; /* of the input or parameter */
+    size_t index; /* index of the input or parameter */
     size_t bytes;
     bool fetched; /* from the device, before the kernel runs */
     bool stored;  /* to the device, afterwards */

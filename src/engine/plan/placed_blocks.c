@@ -25,7 +25,7 @@ enum {
 };
 
 struct placed_node {
-    size_t offset, end, first, last; /* of the block */
+    size_t offset, end, first, last; /* the block's bytes and lifetime */
     size_t left, right;              /* children, NO_NODE if there is none */
     uint32_t priority;
     struct {               /* summary of the blocks in this subtree */

@@ -29,7 +29,7 @@ enum {
 
 struct candidate {
     size_t node;
-    uint64_t bytes; /* of a batch: the value, and what its step saves with it */
+    uint64_t bytes; /* for a batch: the value, and what its step saves with it */
     double cost;    /* FLOPs to recompute it from values that the backward pass reads anyway */
 };
 
@@ -40,7 +40,7 @@ struct chooser {
     struct candidate *candidates; /* in the order of execution */
     struct candidate **by_cost;   /* the same, highest cost per byte first */
     size_t count;
-    uint64_t bytes;     /* of all candidates */
+    uint64_t bytes;     /* sum over all candidates */
     uint64_t *crossing; /* by step: bytes of the values that are read after it */
     size_t *last_read;  /* by node: the last step that reads it in the forward pass */
     double *cost;       /* by node */

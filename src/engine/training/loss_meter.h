@@ -29,7 +29,7 @@ struct loss_step {
 
 struct loss_meter {
     float *window;
-    size_t size;   /* of the window; Caffe's solver calls it average_loss */
+    size_t size;   /* size of the window; Caffe's solver calls it average_loss */
     uint64_t seen; /* losses so far */
     float caffe;   /* the mean as Caffe prints it */
     double exact;  /* the mean of the same window, summed anew at each step */

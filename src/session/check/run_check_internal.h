@@ -50,8 +50,8 @@ struct check_mark {
     const char *file; /* NULL: there is no such file */
     uint64_t length;  /* bytes of the journal when it was written */
     bool has_crc32, has_iteration;
-    uint32_t crc32;     /* of these bytes */
-    uint64_t iteration; /* of the checkpoint */
+    uint32_t crc32;     /* checksum of these bytes */
+    uint64_t iteration; /* the checkpoint's iteration */
     /* what the journal really has at this length: */
     bool reached, whole_lines; /* it is so long; a line ends there */
     uint32_t found_crc32;
@@ -62,8 +62,8 @@ enum { MARK_CHECKPOINT, MARK_PREVIOUS, MARK_SUMMARY, MARKS };
 /* The readable part of the journal. */
 struct check_record {
     bool read, started, ended, torn;
-    struct run_facts facts;       /* of the start event */
-    struct run_snapshot snapshot; /* of the start event */
+    struct run_facts facts;       /* the facts in the start event */
+    struct run_snapshot snapshot; /* the state in the start event */
     uint64_t points, validations, checkpoints, size;
     struct series_point last;
     struct series_validation last_validation;

@@ -21,7 +21,7 @@ struct reading {
     struct check_line line;
     struct text text;    /* the part of the line that was read */
     bool too_long;       /* the line is longer than LINE_LIMIT */
-    uint64_t number;     /* of the line, from 1 */
+    uint64_t number;     /* the line's number, from 1 */
     uint64_t begins;     /* offset of the line */
     uint64_t offset;     /* bytes read */
     uint64_t faults;     /* wrong lines */

@@ -25,7 +25,7 @@ struct outlook {
 
     bool resumable;       /* the run's status allows resuming it */
     const char *from;     /* sound checkpoint from which it resumes; NULL: none */
-    uint64_t iteration;   /* of that checkpoint */
+    uint64_t iteration;   /* that checkpoint's iteration */
     const char *unfit;    /* checkpoint at which resuming would fail; NULL: none */
     bool has_checkpoints; /* there are checkpoint files, sound or not */
     bool begins;          /* resuming starts from the first iteration, as the journal has changed */

@@ -27,8 +27,8 @@ struct advise_request {
     const char *network; /* without technique; NULL: the only one in the table */
     const char *device;  /* "weak", "powerful", or a device's name */
     enum advise_need need;
-    double limit_ms;    /* for one image; NaN: any speed-up is enough */
-    double limit_mb;    /* of the saved model, 10^6 bytes; NaN: any reduction is enough */
+    double limit_ms; /* for one image; NaN: any speed-up is enough */
+    double limit_mb; /* largest size of the saved model, 10^6 bytes; NaN: any reduction is enough */
     double accept_loss; /* tolerated loss of top-1 accuracy, percentage points */
 };
 #define ADVISE_ACCEPT_LOSS 5.0

@@ -19,7 +19,7 @@
 struct run_config {
     char network[512];             /* name with suffixes, or path of a file */
     size_t technique;              /* enum technique */
-    size_t groups;                 /* of the technique shuffle; 0: as in the studies */
+    size_t groups;                 /* groups of the technique shuffle; 0: as in the studies */
     double width_rate, block_rate; /* 0: none */
     char widths[128];              /* "512,256"; empty: as in the network file */
     char activation[16];           /* empty: as in the network file */
@@ -30,7 +30,7 @@ struct run_config {
     size_t threads;        /* 0: all cores */
     size_t precision;      /* enum device_precision */
     bool strict_device;    /* refuse a network that the device lacks a kernel for */
-    char memory_limit[32]; /* of the plan's forecast: "600MiB"; empty: none */
+    char memory_limit[32]; /* limit for the plan's forecast: "600MiB"; empty: none */
     size_t epochs;
     size_t iterations; /* the run's length instead of `epochs`, if has_iterations */
     bool has_iterations;
@@ -60,7 +60,7 @@ struct config_field {
     const char *help;     /* one sentence */
     enum config_kind kind;
     size_t offset, size;        /* in struct run_config */
-    double low, high;           /* of counts and numbers */
+    double low, high;           /* range of counts and numbers */
     const char *const *choices; /* NULL-terminated; CONFIG_CHOICE: the names by value; CONFIG_TEXT:
                                    the accepted values, or NULL if any text is accepted */
     bool in_form;               /* the form always shows it; if false, see config_applies */

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 struct lr_preview {
-    uint64_t iterations; /* of the run; 0: unknown until the data set is open */
+    uint64_t iterations; /* iterations of the run; 0: unknown until the data set is open */
     double epochs;       /* 0: unknown */
     double first, last;  /* rates */
     bool by_loss; /* plateau: depends on the loss; the preview assumes that it always falls */

@@ -12,7 +12,7 @@
 
 enum { FILE_LIMIT = 1 << 20, UNKNOWN = -1 };
 
-static atomic_int shared_override = UNKNOWN; /* of user_settings_set_shared_runs */
+static atomic_int shared_override = UNKNOWN; /* the value given to user_settings_set_shared_runs */
 
 char *user_settings_path(struct error *error)
 {

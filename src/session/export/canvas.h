@@ -42,7 +42,7 @@ struct canvas_pen {
 
 struct canvas_font {
     struct canvas_colour colour;
-    double size; /* of the em square */
+    double size; /* size of the em square */
     bool bold;
 };
 

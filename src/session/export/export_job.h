@@ -27,7 +27,7 @@ enum export_format {
 
 struct export_item {
     struct run *run;     /* NULL: open the directory */
-    char directory[512]; /* of a finished run */
+    char directory[512]; /* folder of a finished run */
 };
 
 /* Writes a report of the runs to `path`; `chart` is the path of their chart, or NULL. */

@@ -197,7 +197,7 @@ void checksum_cache_close(struct checksum_cache *cache)
     if (!cache)
         return;
     for (size_t i = 0; cache->changed && i < cache->count; i++)
-        if (!cache->entries[i].noted) /* of another part of the same folder */
+        if (!cache->entries[i].noted) /* an entry for another part of the same folder */
             append_line(&cache->noted, cache->entries[i].name, &cache->entries[i].stamp,
                         cache->entries[i].crc32);
     if (cache->changed && cache->path && !cache->noted.failed) {

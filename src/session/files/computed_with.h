@@ -1,4 +1,5 @@
-/* computed_with.h: the software and instruction set that compute a run. Internal to session/.
+/* computed_with.h: the software and the instruction set or GPU with which a run was computed.
+ * Internal to session/.
  *
  * A checkpoint's metadata and the journal's events "start" and "resume" record the version of tinca
  * ("version"), that of its arithmetic ("numerics"), the instruction set or GPU ("kernels") and, on

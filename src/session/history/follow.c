@@ -15,7 +15,7 @@
 #include <time.h>
 
 struct follower {
-    char *path; /* of the journal */
+    char *path; /* path of the journal */
     struct journal_tail tail;
     struct run_reading reading;
     struct run_snapshot snapshot;

@@ -29,7 +29,7 @@ bool run_listing_wait(const struct run_listing *listing, double seconds);
 /* Returns the result of a complete listing; it lives as long as the listing. */
 const struct run_ids *run_listing_result(const struct run_listing *listing);
 
-/* Gives up the listing. Never waits. NULL is allowed. */
+/* Cancels the listing and frees its result. Never waits. NULL is allowed. */
 void run_listing_drop(struct run_listing *listing);
 
 #endif

@@ -65,7 +65,7 @@ bool run_reader_done(const struct run_reader *reader);
 /* Returns result `index` (below run_reader_ready), which lives as long as the reader. */
 struct run_read *run_reader_result(struct run_reader *reader, size_t index);
 
-/* Gives up the reader and the runs that were not taken. Never waits. NULL is allowed. */
+/* Cancels the reading and frees the runs that were not taken. Never waits. NULL is allowed. */
 void run_reader_drop(struct run_reader *reader);
 
 #endif

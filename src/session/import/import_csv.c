@@ -35,7 +35,7 @@ struct row {
     char network[64], mode[8], variant[128]; /* variant: the text of the further columns */
     size_t batch;
     uint64_t step;
-    double loss, seconds; /* of one iteration */
+    double loss, seconds; /* values of one iteration */
 };
 
 bool import_csv_is(const char *text)
@@ -147,7 +147,7 @@ static bool add_row(struct table *table, const struct row *row)
         return false;
     struct series_point *point = import_last_point(log);
     point->learning_rate = NAN;
-    point->ms_per_image = (float)(1e3 * row->seconds); /* of one iteration, see import_log.h */
+    point->ms_per_image = (float)(1e3 * row->seconds); /* time of one iteration, see import_log.h */
     point->seconds = (float)(before + row->seconds);
     return true;
 }

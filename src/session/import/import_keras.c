@@ -26,7 +26,7 @@ struct keras_epoch {
     uint64_t number, done, total;    /* total 0: unknown to Keras */
     double loss, seconds;            /* NaN: not in the log */
     double unit_seconds;             /* for an image or a step; NaN: not in the log */
-    double val_loss, accuracy, top5; /* of the validation; NaN: none */
+    double val_loss, accuracy, top5; /* validation results; NaN: none */
 };
 
 /* --- lines --- */

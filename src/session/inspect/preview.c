@@ -31,7 +31,7 @@ struct preview {
     size_t ready_count, taken;
 
     struct dataset *dataset;
-    uint32_t *order; /* of the epoch and seed below */
+    uint32_t *order; /* order for the epoch and seed below */
     uint64_t order_epoch, order_seed;
     bool ordered;
 };

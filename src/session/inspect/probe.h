@@ -37,7 +37,7 @@ struct probe_status {
     const char *network; /* name with suffixes */
     size_t classes;      /* 0: the network generates images */
     const char (*class_names)[64];
-    size_t images; /* of the data set; 0: none */
+    size_t images; /* images in the data set; 0: there is none */
     const struct outcome *outcomes;
     size_t outcome_count; /* in the order of the set; all of them when READY */
     bool evaluated;       /* `evaluation` is valid */
@@ -61,13 +61,13 @@ enum { PROBE_TOP = 5, PROBE_PICTURES = 3 };
 /* The answer to a question about one image. */
 struct probe_answer {
     unsigned ticket;
-    char path[1024]; /* of a file; "": image `index` of the data set */
+    char path[1024]; /* path of a file; "": image `index` of the data set */
     size_t index;
     char origin[256];   /* where the image comes from */
     struct error error; /* kind ERROR_NONE: the rest is valid */
     bool labelled;      /* `label` is known */
     size_t label;
-    struct prediction top[PROBE_TOP]; /* of a classifier: the most probable classes first */
+    struct prediction top[PROBE_TOP]; /* classifier: the most probable classes, best first */
     size_t top_count;
     /* the network's input; if it generates images also its output and, for the data set, the
      * target. Empty if these do not have one or three channels */

@@ -21,13 +21,13 @@ static const float alone_rate = 0.001f, gan_rate = 0.0002f, gan_main_weight = 10
 
 struct workload {
     struct weights weights;
-    struct execution *execution; /* of a network alone */
+    struct execution *execution; /* for a network without a discriminator */
     struct gan *gan;             /* or of a network with its discriminator */
     float *images, *targets;
     int32_t *labels;
     struct execution_batch batch;
     uint64_t iteration;
-    float loss; /* of the last training iteration of a network alone */
+    float loss; /* loss of the last training iteration, without a discriminator */
 };
 
 /* --- the batch --- */

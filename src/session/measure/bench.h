@@ -30,7 +30,7 @@ struct bench_settings {
     size_t iterations;
     uint64_t seed;
     bool strict_device;    /* see plan.h */
-    uint64_t memory_limit; /* of training, see plan.h; 0: none */
+    uint64_t memory_limit; /* limit for training, see plan.h; 0: none */
     enum device_precision precision;
     bool profile; /* afterwards repeat the iterations with a profile attached, which costs a little
                      time, and measure the limits of the device */
@@ -48,8 +48,8 @@ struct bench_part {
 struct bench {
     struct network *network;
     struct device *device;
-    struct plan *plan;        /* of a network alone, or NULL */
-    struct gan_plan gan_plan; /* of a network with its discriminator, or {0} */
+    struct plan *plan;        /* plan of a network without a discriminator, or NULL */
+    struct gan_plan gan_plan; /* plans of a network with a discriminator, or {0} */
     struct bench_part main, discriminator;
     enum plan_mode mode;
     enum device_precision precision;
@@ -57,8 +57,8 @@ struct bench {
     struct statistics ms_per_image;
     double images_per_second;
     struct memory_forecast memory;
-    uint64_t peak_memory_bytes; /* of the process, without profile; 0: unknown */
-    double profiled_seconds;    /* of an iteration with the profile attached */
+    uint64_t peak_memory_bytes; /* peak of the process, without profile; 0: unknown */
+    double profiled_seconds;    /* duration of an iteration with the profile attached */
     bool limits_measured;       /* with a profile only; if false, limits_error says why */
     struct device_limits limits;
     struct error limits_error;

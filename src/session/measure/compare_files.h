@@ -7,7 +7,7 @@
 #include "session/values/run_facts.h"
 
 struct compare_files {
-    char name[520];            /* of the run, as a command's operand */
+    char name[520];            /* the run's name, as a command's operand */
     char given[RUN_NAME_SIZE]; /* the name that the user gave it, or "" */
     uint64_t model_bytes;
     struct measurements ms;

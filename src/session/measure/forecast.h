@@ -13,13 +13,13 @@
 /* Sizes in bytes. */
 struct forecast {
     size_t parameters;
-    uint64_t flops; /* of one image's forward pass */
+    uint64_t flops; /* FLOPs of one image's forward pass */
     size_t classes;
     char network[64];   /* name without suffixes: "resnet20" */
     char suffixes[192]; /* the rest of the full name: "-dsc-0.35", or "" */
     struct shape input;
-    struct memory_forecast memory;  /* of the plan */
-    uint64_t loader_bytes;          /* of the data loader's prefetch queue */
+    struct memory_forecast memory;  /* the plan's memory */
+    uint64_t loader_bytes;          /* the data loader's prefetch queue */
     uint64_t other_bytes;           /* everything else that a run holds, see memory_check.c */
     uint64_t program_bytes;         /* held by the process now, and its code not loaded yet */
     uint64_t validation_available;  /* left for validation; UINT64_MAX: unknown */

@@ -22,7 +22,7 @@
 
 struct measurement {
     char device[DEVICE_NAME_SIZE];
-    char host[128], cpu[128]; /* of the machine */
+    char host[128], cpu[128]; /* the machine and its processor */
     size_t threads;
     char created[24]; /* RFC 3339 */
     char data[512];   /* SPEC */

@@ -24,10 +24,10 @@ struct memory_check_request {
     bool stored;            /* the training images are in memory (dataset_kind.stored) */
     bool validation_stored; /* the validation images are */
     bool samples;           /* the run writes sample pictures (samples.h) */
-    uint64_t data_bytes;    /* of data sets that are not open yet */
-    uint64_t curve_bytes;   /* of the recorded curves */
-    uint64_t decode_bytes;  /* of a decode worker of training (dataset_facts); 0: unknown */
-    uint64_t validation_decode_bytes; /* of a decode worker of validation */
+    uint64_t data_bytes;    /* data sets that are not open yet */
+    uint64_t curve_bytes;   /* recorded curves */
+    uint64_t decode_bytes;  /* a decode worker of training (dataset_facts); 0: unknown */
+    uint64_t validation_decode_bytes; /* a decode worker of validation */
     size_t files;                     /* images that are separate files, listed in data.json */
     const struct available_memory
         *available;           /* for tests; NULL: what the machine has available now */

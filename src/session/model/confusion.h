@@ -10,11 +10,11 @@
 
 struct confusion {
     size_t classes, images;
-    uint32_t *counts;  /* [true class][guess] */
+    uint32_t *counts;  /* [true class][predicted class] */
     uint32_t *totals;  /* images by true class */
-    uint32_t *guessed; /* how often each class was the guess */
-    uint32_t *none;    /* by true class: the output was NaN or infinite */
-    size_t right;
+    uint32_t *guessed; /* images by predicted class */
+    uint32_t *none;    /* by true class: images whose output was NaN or infinite */
+    size_t right;      /* images that were classified correctly */
 };
 
 /* Creates an empty matrix. Returns false with an error if out of memory. */
@@ -24,7 +24,7 @@ void confusion_free(struct confusion *confusion); /* leaves it {0} */
 /* Counts an outcome, unless its label or guess is not one of the classes. */
 void confusion_add(struct confusion *confusion, const struct outcome *outcome);
 
-/* Returns how many images of class `label` were taken for class `guess`. */
+/* Returns how many images of class `label` were predicted as class `guess`. */
 uint32_t confusion_count(const struct confusion *confusion, size_t label, size_t guess);
 
 /* Returns the percentage of the images of a class that were classified correctly; NaN if there are

@@ -21,7 +21,7 @@ struct model {
     struct plan *plan; /* for one image; model_predict makes it when first called */
     struct execution *execution;
     struct translator *translator; /* for pictures of another size (translate.h); NULL: none yet */
-    double tolerance; /* of a correct pixel, of 255; initially that of the configuration */
+    double tolerance; /* largest error of a correct pixel, in 255ths; from the configuration */
 };
 
 /* Loads a model file and opens the device. Returns false with an error. */
@@ -33,9 +33,9 @@ struct evaluation {
     size_t images;
     double loss, top1, top5;                           /* mean loss; percent (NaN: no classes) */
     double pixel_accuracy;                             /* percent (NaN: classes) */
-    double ms_mean, ms_sd, ms_ci95, ms_median, ms_min; /* of an image, by batch, after a warm-up */
+    double ms_mean, ms_sd, ms_ci95, ms_median, ms_min; /* ms/image of the batches after a warm-up */
     size_t batch;
-    uint64_t memory_bytes; /* of the plan: weights, activations, ... */
+    uint64_t memory_bytes; /* the plan's memory: weights, activations, ... */
 };
 
 /* The result for one image of a set. */
@@ -59,7 +59,7 @@ struct evaluation_request {
     size_t readers;                /* decode workers; 0: chosen by the number of cores */
     evaluation_progress *progress; /* may be NULL */
     outcome_watch *watch;          /* called for every image, in order; may be NULL */
-    void *context;                 /* of both */
+    void *context;                 /* passed to both */
 };
 
 /* Evaluates the model on an opened set, which must have the shape of the network's input. Returns

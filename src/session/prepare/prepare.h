@@ -24,7 +24,7 @@ struct preparation {
     struct evaluator evaluator; /* with validation only; shares weights and device */
     struct normalisation normalisation;
     struct forecast forecast;
-    uint64_t per_epoch, iterations; /* of an epoch, of the run */
+    uint64_t per_epoch, iterations; /* iterations of an epoch and of the run */
     uint64_t memory_expected;       /* resident bytes, with everything that was forecast */
 };
 

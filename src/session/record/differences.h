@@ -13,7 +13,7 @@ enum { DIFFERENCES_WORDED = 3, DIFFERENCES_VALUE = 96 };
 /* Starts as {0}. */
 struct differences {
     char text[400]; /* the first ones, joined by "; " */
-    size_t count;   /* of all */
+    size_t count;   /* number of all differences */
 };
 
 /* Adds a difference, formatted as by printf; `format` is translated here (mark it with N_). */

@@ -60,7 +60,7 @@ static void read_end(const char *directory, struct run_snapshot *snapshot)
 {
     snapshot->status = run_directory_is_alive(directory) ? RUN_RUNNING : RUN_INTERRUPTED;
     if (snapshot->status ==
-        RUN_INTERRUPTED) /* one that is being resumed still has its old summary */
+        RUN_INTERRUPTED) /* a run that is being resumed still has its old summary */
         run_files_read_summary(directory, snapshot);
 }
 

@@ -10,9 +10,9 @@ struct run_reading {
     struct run *run;
     struct run_snapshot *snapshot;
     struct tempo *tempo;
-    struct run_facts facts; /* of the start event */
+    struct run_facts facts; /* the facts in the start event */
     bool started;           /* the start event was read, so there is a series */
-    enum run_status phase;  /* of a live run: running, paused or validating */
+    enum run_status phase;  /* state of a live run: running, paused or validating */
 };
 
 /* Adds a line; it is a journal_visit whose context is a struct run_reading. */

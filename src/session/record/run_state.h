@@ -42,7 +42,7 @@ struct run {
     struct error damage;              /* see run_damage */
     struct error inspection_error;    /* why the saved inspection cannot be read */
     atomic_bool has_inspection_error; /* inspection_error is set, and does not change any more */
-    struct follower *follower;        /* of another process's run; NULL: none */
+    struct follower *follower;        /* follows another process's run; NULL: none */
     void (*follower_free)(struct follower *follower);
 
     struct command_box commands;

@@ -154,7 +154,9 @@ bool saving_checkpoint(struct trainer *trainer)
 
 /* --- the end of the run --- */
 
-enum { LAST_TRIES = 3 }; /* a failed sync may be about pages that were dropped meanwhile */
+/* How often the end of a run syncs the journal: fsync reports each write error of the kernel once,
+ * so the next call can succeed. */
+enum { LAST_TRIES = 3 };
 
 bool saving_finish(struct trainer *trainer)
 {

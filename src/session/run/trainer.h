@@ -53,7 +53,7 @@ struct trainer {
     uint64_t start_time, paused; /* nanoseconds: clock at the start; length of all pauses */
     uint64_t iteration_start;    /* nanoseconds */
     uint64_t measured_at;        /* nanoseconds: the last iteration_measure */
-    double validation_seconds;   /* of all validations */
+    double validation_seconds;   /* spent on all validations */
     size_t validations;
     uint64_t sample_iteration; /* the iteration of the last samples */
     bool stop, stop_at_epoch;  /* the user has asked for it */

@@ -45,7 +45,7 @@ struct study_vote {
 struct study {
     char network[STUDY_NAME_SIZE];  /* the network that generated the pictures */
     char real[512], generated[600]; /* the sources of the pictures, in words */
-    char fingerprint[17];           /* of the pictures; different pictures are a different study */
+    char fingerprint[17]; /* hash of the pictures: different pictures make a different study */
     uint64_t seed;
     double seconds;          /* for which each picture is shown */
     bool training_known;     /* the training data could be read, so seen_in_training is valid */
@@ -65,7 +65,7 @@ void study_free(struct study *study);
 /* The candidates. A scene is what a picture shows: the real and the generated picture of one pair
  * have the same scene. */
 struct study_pool {
-    const uint32_t *real_scenes, *generated_scenes; /* of each candidate */
+    const uint32_t *real_scenes, *generated_scenes; /* scene of each candidate */
     size_t real, generated;                         /* number of candidates */
 };
 
@@ -97,7 +97,7 @@ bool study_add_vote(struct study *study, const struct study_vote *vote, struct e
 struct study_result {
     size_t voters;
     size_t images;          /* generated images that count */
-    size_t fooled;          /* those that more than half of the votes call real */
+    size_t fooled;          /* images that more than half of the votes call real */
     double error_rate;      /* fooled / images, the perceptual error rate; NaN without votes */
     double low, high;       /* its 95 % interval over the images (Wilson 1927) */
     double called_real;     /* share of the votes on these images that say real */

@@ -57,7 +57,7 @@ struct sweep_cell {
     struct sweep_result result;
     bool forecast_known;
     uint64_t memory_needed, memory_free, flops; /* from the forecast; flops of one image */
-    uint64_t iteration, iterations;             /* of a running cell, when last read */
+    uint64_t iteration, iterations;             /* progress of a running cell, when last read */
 };
 
 struct sweep {

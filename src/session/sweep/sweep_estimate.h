@@ -14,7 +14,7 @@
 struct sweep_measured {
     char network[64], device[DEVICE_NAME_SIZE], data[128];
     size_t technique, batch, threads; /* threads: 0 means all cores */
-    bool plain;                       /* of standard width */
+    bool plain;                       /* the network has standard width */
     double flops;                     /* for one image; 0: unknown */
     double seconds_per_image;
     double images; /* in an epoch of its data; 0: unknown */

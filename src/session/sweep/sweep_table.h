@@ -13,7 +13,7 @@
 enum sweep_measure {
     SWEEP_MS_PER_IMAGE,
     SWEEP_MEMORY,         /* highest measured; the forecast is SWEEP_FORECAST */
-    SWEEP_LOSS,           /* of the last iteration */
+    SWEEP_LOSS,           /* loss of the last iteration */
     SWEEP_FIRST_NEGATIVE, /* first iteration with a negative Caffe mean */
     SWEEP_TOP1,
     SWEEP_FORECAST, /* memory forecast, known before the run */

@@ -7,15 +7,15 @@
 
 enum finding_kind {
     FINDING_NEGATIVE_LOSS, /* Caffe's running mean fell below zero */
-    FINDING_RESIDUE,       /* Caffe's running mean is above zero, and mostly residue */
-    FINDING_OVERFITTING,   /* validation loss rises while training loss falls */
-    FINDING_DIVERGENCE,    /* a value is NaN or infinite; the run stops */
-    FINDING_PLATEAU,       /* the learning-rate schedule lowered the rate */
-    FINDING_MEMORY,        /* measured memory differs from the forecast */
-    FINDING_DATA,          /* images that could not be read were left out */
-    FINDING_RESUME,        /* the run was resumed with another version, processor or library */
-    FINDING_JOURNAL,       /* the journal is not what the run wrote: the curves have gaps */
-    FINDING_FALLBACK,      /* the reference kernel computes layers that the device cannot */
+    FINDING_RESIDUE,     /* Caffe's running mean is above zero, mostly accumulated rounding error */
+    FINDING_OVERFITTING, /* validation loss rises while training loss falls */
+    FINDING_DIVERGENCE,  /* a value is NaN or infinite; the run stops */
+    FINDING_PLATEAU,     /* the learning-rate schedule lowered the rate */
+    FINDING_MEMORY,      /* measured memory differs from the forecast */
+    FINDING_DATA,        /* images that could not be read were left out */
+    FINDING_RESUME,      /* the run was resumed with another version, processor or library */
+    FINDING_JOURNAL,     /* the journal is not what the run wrote: the curves have gaps */
+    FINDING_FALLBACK,    /* the reference kernel computes layers that the device cannot */
 };
 
 struct finding {

@@ -23,9 +23,9 @@ enum { INSPECTION_NAME_SIZE = NODE_NAME_SIZE + 16, INSPECTION_BINS = 32, INSPECT
 struct inspection_layer {
     char name[NODE_NAME_SIZE], op[32], kernel[PLAN_KERNEL_NAME_SIZE];
     char choice[PLAN_CHOICE_SIZE]; /* why this kernel was chosen, and why faster ones refused */
-    struct shape output;           /* of one image */
+    struct shape output;           /* shape for one image */
     uint64_t memory_bytes; /* its output for a batch and what it saves for the backward pass; 0: it
-                              works in memory of another layer's */
+                              works in place, in another layer's output */
     double forward_seconds, backward_seconds;
     double forward_flops, backward_flops; /* as graph_flops counts them */
 };
@@ -35,11 +35,11 @@ struct inspection_tensor {
     char name[INSPECTION_NAME_SIZE]; /* "conv1.weight" */
     uint64_t count, rank;
     bool learnable;                      /* false: a running statistic */
-    double mean, deviation, low, high;   /* of the finite values */
+    double mean, deviation, low, high;   /* statistics of the finite values */
     uint64_t histogram[INSPECTION_BINS]; /* low..high in equal steps */
     double norm;                         /* L2, before the step */
     double gradient_norm;                /* NaN: it has no gradient */
-    double update_norm;                  /* of the step's change; NaN: not measured */
+    double update_norm;                  /* norm of the step's change; NaN: not measured */
 };
 
 /* A block of the arena: see struct plan_array. */
@@ -51,11 +51,11 @@ struct inspection_array {
 
 /* The memory of one plan. */
 struct inspection_arena {
-    char name[32];  /* "network", "generator", "discriminator", "judging" */
-    uint64_t steps; /* of the forward pass */
+    char name[32];  /* "network", "generator", "discriminator", or "judging": the same, frozen */
+    uint64_t steps; /* steps of the forward pass */
     uint64_t times; /* steps of the execution order: see struct plan_array */
-    uint64_t bytes,
-        workspace; /* of the arena; of its last part, the workspace that all steps share */
+    uint64_t bytes;
+    uint64_t workspace; /* bytes of its last part, which all steps share */
     struct inspection_array *arrays;
     size_t array_count;
 };
@@ -75,7 +75,7 @@ struct inspection {
     uint64_t iterations; /* how many were measured */
     uint64_t images;     /* in all of them */
     uint64_t threads;
-    double seconds; /* of the training steps, without the wait for data */
+    double seconds; /* duration of the training steps, without the wait for data */
     double cost;    /* seconds that the inspection delayed the run */
     size_t network_count, arena_count;
     struct inspection_network networks[INSPECTION_NETWORKS];

@@ -25,8 +25,8 @@ bool run_status_is_over(enum run_status status);
 
 struct run_snapshot {
     enum run_status status;
-    uint64_t iteration, iterations; /* done, of all */
-    double epoch, epochs;           /* done (fraction), of */
+    uint64_t iteration, iterations; /* iterations done, and in the whole run */
+    double epoch, epochs;           /* epochs done, with a fraction, and in the whole run */
     float loss, loss_caffe;
     double loss_mean;
     float loss_discriminator, loss_l1; /* NaN: there is no discriminator */
@@ -39,10 +39,10 @@ struct run_snapshot {
     bool has_validation;
     double validation_loss, top1, top5, best_top1; /* percent */
     double pixel_accuracy;                         /* percent; NaN: the network predicts classes */
-    uint64_t validation_done, validation_of;       /* images, while validating */
+    uint64_t validation_done, validation_of;       /* images done, and in all, while validating */
     uint64_t begun_at;             /* the iteration from which it was resumed; 0: from the start */
     uint64_t checkpoints;          /* written so far */
-    uint64_t checkpoint_iteration; /* of the last one; 0: none yet */
+    uint64_t checkpoint_iteration; /* iteration of the last one; 0: none yet */
     double checkpoint_seconds;     /* spent on all checkpoints */
     size_t finding_count;
     /* The reason if the run failed or was refused. While it runs: what cannot be written at present

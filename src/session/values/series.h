@@ -63,13 +63,13 @@ size_t series_best(const struct series *series);
 
 /* Sets how the loss is smoothed: if `average_loss` is above 1, by the mean of so many iterations,
  * which each point has as loss_mean; otherwise, and if that mean is unknown (adversarial networks,
- * imported logs), by an exponential mean. Call it once, after series_create and before readers see
- * the series. */
+ * imported logs), by an exponential moving average. Call it once, after series_create and before
+ * readers see the series. */
 void series_set_smoothing(struct series *series, size_t average_loss, bool mean_known);
 
-/* Returns the exponential mean over the last fiftieth of the run so far, at least ten iterations,
- * so that a curve looks alike at every length and zoom. `n` counts from 1; `before` is NaN at
- * first. */
+/* Returns the exponential moving average after the next loss. Its time constant is
+ * 10 iterations plus a fiftieth of the `n` done, so that a curve is equally smooth at every length.
+ * `smoothed` is the average before it; NaN at first. */
 double series_smooth(double smoothed, float loss, uint64_t n);
 
 /* Returns the smoothed loss at point `index`, computed from that of the point before (NaN: none).

@@ -1,4 +1,4 @@
-/* tempo.h: the speed of a run, updated with every iteration. Internal to session/. */
+/* tempo.h: the speed of a run in ms/image, now and over all iterations. Internal to session/. */
 #ifndef TINCA_SESSION_VALUES_TEMPO_H
 #define TINCA_SESSION_VALUES_TEMPO_H
 
@@ -10,9 +10,9 @@ enum { TEMPO_RECENT = 16, TEMPO_OCTAVE = 128, TEMPO_OCTAVES = 48 };
 /* Initialise it with {0}. */
 struct tempo {
     uint64_t count;
-    double recent[TEMPO_RECENT];
-    uint32_t bins[TEMPO_OCTAVE * TEMPO_OCTAVES];
-    size_t lowest, highest; /* bins in use */
+    double recent[TEMPO_RECENT];                 /* a ring buffer */
+    uint32_t bins[TEMPO_OCTAVE * TEMPO_OCTAVES]; /* a histogram with logarithmic bins */
+    size_t lowest, highest;                      /* bins in use */
 };
 
 void tempo_add(struct tempo *tempo, double ms_per_image);

@@ -12,7 +12,7 @@ bool timing_of_series(const struct series *series, struct statistics *statistics
     double *times = memory_new(count, sizeof *times, "the times of a run", error);
     if (!times)
         return false;
-    size_t known = 0; /* of imported runs some, or all, are not */
+    size_t known = 0; /* imported runs have iterations without a time */
     for (size_t i = 0; i < count; i++)
         if (isfinite(series->points[i].ms_per_image))
             times[known++] = (double)series->points[i].ms_per_image;

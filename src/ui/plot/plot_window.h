@@ -26,7 +26,7 @@ struct plot_window { /* starts as {0} */
     double low, high; /* the visible part, if zoomed */
     double cursor;    /* its x value, if cursor_on */
     unsigned frames_since_shift; /* frames since the window last moved to follow new points */
-    struct plot_extent extent;   /* of the last frame */
+    struct plot_extent extent;   /* extent of the last frame */
     struct axis shown;           /* the axis of the last frame */
 };
 

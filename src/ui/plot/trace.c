@@ -17,7 +17,7 @@ static const struct {
     enum trace_kind kind;
     enum role role;
     enum run_kind runs;
-    size_t offset; /* of the value in struct series_point or struct series_validation */
+    size_t offset; /* offset of the value in struct series_point or struct series_validation */
 } traces[TRACES] = {
     [TRACE_SMOOTHED] = {N_("smoothed loss"), N_("smoothed"), N_("generator loss"), N_("generator"),
                         'S', 'G', UNIT_LOSS, TRACE_IS_LINE, ROLE_SMOOTHED, ANY,

@@ -14,7 +14,7 @@ struct log_line {
     time_t when;
     enum role role;
     char text[480];
-    char directory[512]; /* of the run that the line is about; "": none */
+    char directory[512]; /* folder of the run that the line is about; "": none */
 };
 
 struct log { /* starts as {0} */

@@ -19,7 +19,7 @@ struct preferences {
     bool slow;                  /* send little, for a slow connection */
     char language[16];          /* "auto" (from LANG) or one of language_names */
     char export_directory[400]; /* the folder proposed for exports; "": the current one */
-    char export_format[12];     /* of comparisons: "markdown", "csv", "json" */
+    char export_format[12];     /* format of comparisons: "markdown", "csv", "json" */
     char x_axis[12];            /* last choice for curves: "iteration", "epoch", "time" */
     bool log_x, log_y;          /* last choice for curves: logarithmic axes */
     bool shared_runs; /* accept folders of runs that are shared with a group (folder_trust.h) */
@@ -33,7 +33,7 @@ struct preference {
     const char *argument; /* in the help of the option: "yes|no" */
     const char *help;
     enum preference_kind kind;
-    size_t offset, size;        /* of the member of struct preferences, in bytes */
+    size_t offset, size;        /* place of the member in struct preferences, in bytes */
     const char *const *choices; /* the valid names, NULL-terminated; else NULL */
 };
 

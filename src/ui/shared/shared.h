@@ -29,7 +29,7 @@ struct shared {
     struct form form;
     uint64_t forecast_at; /* when a stale forecast is made again (clock_nanoseconds) */
 
-    struct run_list runs;         /* of this session */
+    struct run_list runs;         /* the runs of this session */
     struct run_list saved_runs;   /* saved by earlier sessions or by other processes */
     bool shown_is_saved;          /* the run screen shows one of `saved_runs`, not of `runs` */
     size_t shown;                 /* the index of its run in that list; SIZE_MAX: none */

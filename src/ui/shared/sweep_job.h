@@ -16,17 +16,17 @@
 
 struct sweep_job {                  /* starts as {0} */
     struct sweep sweep;             /* count 0: none is open */
-    struct sweep_estimate estimate; /* of times, from saved runs and from the cells */
+    struct sweep_estimate estimate; /* estimate of times, from saved runs and from the cells */
     bool has_saved_times;           /* the estimate includes the saved runs */
     size_t read;                    /* how many cells' states and results have been read */
     bool on;                        /* cells are started */
     bool paused;                    /* the current cell is paused, and no other is started */
     bool stop_after;                /* the sweep stops after the current cell */
     bool *tried;                    /* [cells]: started or refused already, so not started again */
-    const struct run *run;          /* of the current cell; NULL: none. It belongs to the list */
-    size_t cell;                    /* the current cell */
-    int lock;                       /* the file descriptor that locks it */
-    uint64_t polled;                /* when the cells of other processes were last read */
+    const struct run *run; /* run of the current cell; NULL: none. It belongs to the list */
+    size_t cell;           /* the current cell */
+    int lock;              /* the file descriptor that locks it */
+    uint64_t polled;       /* when the cells of other processes were last read */
 };
 
 /* Frees the sweep. Its runs belong to the list and are not stopped. */

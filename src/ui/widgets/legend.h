@@ -12,7 +12,7 @@ enum { LEGEND_ITEMS = 24 };
 struct legend { /* starts as {0} */
     char title[64];
     struct legend_item {
-        enum role role;  /* of the sample */
+        enum role role;  /* role of the sample */
         char sample[24]; /* "": only the text */
         char text[96];
     } items[LEGEND_ITEMS];

@@ -15,7 +15,7 @@ enum {
     FULL_ROWS = 16,    /* shows a picture of 32x32 pixels in full */
     LEAST_ROWS = 3,    /* smaller pictures are not recognisable */
     LEAST_COLUMNS = 6, /* the width of a label */
-    LARGE_AREA = 40    /* from so many rows on, large pictures are shown larger */
+    LARGE_AREA = 40    /* an area with at least so many rows shows large pictures larger */
 };
 
 static int least(int a, int b)

@@ -10,7 +10,7 @@
 /* How many pictures fit into an area, and the size of each in cells. */
 struct grid_fit {
     size_t across, down; /* 0: not even one fits */
-    int rows, columns;   /* of one picture, without the label below it */
+    int rows, columns;   /* size of one picture, without the label below it */
 };
 
 /* Returns how pictures of height x width pixels fill an area: as many as can be shown in full, but

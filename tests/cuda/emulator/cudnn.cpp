@@ -9,7 +9,7 @@ struct emulated_dnn {
     cudaStream_t stream;
 };
 struct emulated_sizes {
-    int n, c, h, w; /* of a filter: outputs, channels of a group, window */
+    int n, c, h, w; /* filter: outputs, channels of a group, window */
 };
 struct emulated_conv {
     int pad_h, pad_w, stride_h, stride_w, groups;

@@ -17,7 +17,7 @@
  * for none. */
 struct channel_moves {
     const struct node *fused_move;
-    size_t channels; /* of an image, over all groups */
+    size_t channels; /* channels of an image, over all groups */
 };
 
 /* Value (y, x) of the moved channel is value (y - dy, x - dx) of channel `channel`, or 0 if that

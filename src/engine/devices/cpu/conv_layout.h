@@ -21,11 +21,11 @@
 
 /* One axis of a source and of its copy. */
 struct conv_axis {
-    size_t size;   /* of the source */
+    size_t size;   /* size of the source */
     size_t stride; /* source positions between two neighbours in a phase */
     size_t phases;
     size_t pad;    /* zeros before the first value, counted in source positions */
-    size_t length; /* of one phase, in positions that are read */
+    size_t length; /* length of one phase, in positions that are read */
 };
 
 struct layout {

@@ -17,7 +17,7 @@
 
 enum {
     MAX_PARTIALS = 16,
-    PARTIAL_FLOATS = 1 << 22, /* of all partial results together, unless one is larger */
+    PARTIAL_FLOATS = 1 << 22, /* limit for all partial results together, unless one is larger */
     WANTED_TASKS = 32,
     WANTED_POSITIONS = 256, /* images are taken together until they have so many */
     MAX_TOGETHER = 8,
@@ -41,7 +41,7 @@ struct weights_job {
     bool shared;                           /* all blocks share the transposed gradient */
     size_t round;                          /* shared: counts `together` images of each partial */
     float *gradients;                      /* shared: [partial][group][image] */
-    size_t gradient_floats, source_floats; /* of one image in scratch */
+    size_t gradient_floats, source_floats; /* sizes of one image in scratch */
     size_t *offsets;
     float *results; /* [partial][group][term][column] */
     char *scratch;
@@ -213,7 +213,7 @@ static void prepare_few(const struct weights_job *job, const float *gradient, fl
 /* The sums of one task: images [first, last) for some input channels of a group. */
 struct share {
     size_t partial, group, first, last;
-    size_t channel, channels; /* of the group */
+    size_t channel, channels; /* input channels of the group: the first, and how many */
     float *out;
 };
 

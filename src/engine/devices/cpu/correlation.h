@@ -15,7 +15,7 @@ enum {
     FEW_IMAGES = 16,
     WANTED_TASKS = 32,
     MAX_STRIDE = 16,
-    PANEL_FLOATS = 1 << 16,                     /* of results: a quarter of a small level-2 cache */
+    PANEL_FLOATS = 1 << 16, /* results in a panel: a quarter of a small level-2 cache */
     PANEL_POSITIONS = 2 * TILE_VECTORS * LANES, /* fewer would leave vectors half empty */
     BLOCK_SOURCE = 4096,     /* floats of the source that a step reads: they fit a level-1 cache */
     BLOCK_WEIGHTS = 3 << 15, /* floats of weights that all tiles read: they fit the level 2 */
@@ -37,7 +37,7 @@ struct correlation {
     struct shape destination;
     struct residue y[MAX_STRIDE], x[MAX_STRIDE];
     size_t residues_y, residues_x;
-    size_t *offsets; /* of the terms of all residues, y-major */
+    size_t *offsets; /* source offsets of the terms of all residues, y-major */
     float *weights;  /* packed: [group][residue][tile][term][row] */
     float *shared;   /* few images: the copies of all sources */
     char *scratch;   /* per thread: a copy of a source (many images), then a panel of results */
@@ -46,7 +46,7 @@ struct correlation {
     size_t block_terms; /* terms summed before the next ones begin, a multiple of TERM_BLOCK */
     size_t bands, bands_rows, tile_blocks; /* few images: how results are divided into tasks */
     size_t task_rows;                      /* most rows of a task */
-    /* of the call: */
+    /* set for each call: */
     const struct kernel_call *call;
     const float *from, *bias;
     float *to;
@@ -58,7 +58,7 @@ struct panel {
     size_t image, group, begin, end;
     const struct residue *y, *x;
     size_t first_row, rows;
-    const float *source, *weights; /* of row 0; of tile 0 */
+    const float *source, *weights; /* the source of row 0; the weights of tile 0 */
     const size_t *offsets;
     size_t terms;
     float *results; /* scratch: [channel][position] */

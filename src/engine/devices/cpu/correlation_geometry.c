@@ -131,7 +131,8 @@ static void set_blocking(struct correlation *c)
     const size_t least_rows = divide_up(PANEL_POSITIONS, c->layout.pitch);
     const size_t panel = PANEL_FLOATS / (c->task_rows * c->layout.pitch);
     const size_t panels = divide_up(c->bands_rows, max_size(least_rows, panel));
-    const size_t reach = s->window.kernel_height * (TILE_VECTORS + 1) * LANES; /* of a channel */
+    /* floats of one channel that a step reads */
+    const size_t reach = s->window.kernel_height * (TILE_VECTORS + 1) * LANES;
     const size_t source = BLOCK_SOURCE * s->taps / reach, weights = BLOCK_WEIGHTS / c->task_rows;
     c->panel_rows = divide_up(c->bands_rows, panels);
     c->block_terms = max_size(1, min_size(source, weights) / TERM_BLOCK) * TERM_BLOCK;

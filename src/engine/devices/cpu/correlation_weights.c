@@ -33,7 +33,7 @@ static void pack_backward(const struct correlation *c, size_t group, size_t firs
 float *KERNEL(correlation_packed)(const struct correlation *c, size_t group, size_t ry, size_t rx,
                                   size_t tile)
 {
-    size_t terms = 0; /* of the residues before this one */
+    size_t terms = 0; /* terms in the residues before this one */
     for (size_t i = 0; i < ry * c->residues_x + rx; i++)
         terms += residue_terms(c, i / c->residues_x, i % c->residues_x);
     return c->weights + group * c->rows * c->source_channels * c->sizes.taps + terms * c->rows +

@@ -15,7 +15,7 @@ struct lrn {
     const struct kernel_call *call;
     size_t count, area, half; /* values of an image, of a plane; channels to each side */
     size_t piece, pieces;     /* values of a task, tasks of an image */
-    size_t ratio_floats;      /* of scratch per thread */
+    size_t ratio_floats;      /* scratch per thread, in floats */
     float alpha, beta, k;     /* alpha already divided by the size */
 };
 

@@ -25,8 +25,9 @@ enum { MAX_PARTS = 64, LEAST_OF_A_PART = 2048 };
 
 struct norm {
     struct divisor area, channels, parts;
-    uint32_t values, part_values; /* of a channel; of each of its parts except the last */
-    uint32_t all_parts;           /* of a channel, on all GPUs */
+    uint32_t values;      /* values per channel */
+    uint32_t part_values; /* values in each part of a channel except the last */
+    uint32_t all_parts;   /* parts per channel, on all GPUs */
     float all_values, all_but_one, ranks;
     float epsilon, momentum;
 };
@@ -255,7 +256,7 @@ static __global__ void sum_gradients(const float *x, struct gradient gradient, c
 struct norm_gradients {
     float *input, *weight, *bias; /* NULL: not needed */
     bool accumulate;
-    float *other; /* of the other summand; NULL: not needed */
+    float *other; /* gradient of the other summand; NULL: not needed */
     bool accumulate_other;
 };
 

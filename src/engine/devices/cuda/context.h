@@ -20,7 +20,7 @@ enum cuda_precision { CUDA_FLOAT32, CUDA_TF32, CUDA_BF16, CUDA_FP16 };
 
 struct cuda_iteration {
     uint64_t iteration; /* dropout: selects its random numbers */
-    uint64_t step;      /* of the solver, from 1 */
+    uint64_t step;      /* the solver's step, from 1 */
     float learning_rate;
     float correction1; /* adam: 1 / (1 - momentum^step) */
     float correction2; /* adam: 1 / sqrt(1 - beta2^step) */
@@ -53,11 +53,11 @@ struct cuda_context {
     void *dnn;                           /* cuDNN's handle; NULL: cuDNN is not used */
     enum cuda_failure_kind failure_kind; /* kind of the failure */
     cudaStream_t sending;                /* transfers batches while `stream` computes */
-    void *workspace;                     /* of cuBLAS */
+    void *workspace;                     /* workspace for cuBLAS */
     bool recording;                      /* `stream` is being captured: nothing may wait for it */
     char failure_before[256];            /* the failure before the capture */
     enum cuda_failure_kind failure_kind_before;
-    cudaEvent_t *stamps; /* of a profile */
+    cudaEvent_t *stamps; /* events that a profile records */
     size_t stamp_count;
     bool measuring; /* a layer and the matrix products inside it are being measured */
     struct cuda_product *products;

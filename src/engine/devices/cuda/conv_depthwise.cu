@@ -121,7 +121,7 @@ static __global__ void gather_windows(const float *g, const float *weight, float
 /* --- the weights' gradient --- */
 
 struct depthwise_weights {
-    uint32_t positions, part_positions; /* of an output channel, over all images */
+    uint32_t positions, part_positions; /* positions of an output channel, over all images */
     uint32_t parts;
     /* with one part, the gradients; with more, `weights` is [part][channel][window + 1] */
     float *weights, *bias;

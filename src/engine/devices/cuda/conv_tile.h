@@ -153,7 +153,7 @@ template <class T_, class E> struct tensor_products {
     typedef T_ T;
     typedef tensor_type<E> type;
     enum { SQUARE = 16, ACROSS = 2, WARPS = 8, BLOCKS = 1 };
-    enum { ROWS = T::ROWS / (WARPS / ACROSS), COLUMNS = T::COLUMNS / ACROSS }; /* of a warp */
+    enum { ROWS = T::ROWS / (WARPS / ACROSS), COLUMNS = T::COLUMNS / ACROSS }; /* per warp */
     enum { SQUARES_DOWN = ROWS / SQUARE, SQUARES_ACROSS = COLUMNS / SQUARE };
     enum { PAD = 32 / sizeof(E) }; /* every line begins at a multiple of 32 bytes */
     struct alignas(32) memory : tile_memory<T, E, PAD> {

@@ -31,7 +31,7 @@ struct weights_job {
 };
 
 template <class T> struct weights_load {
-    int position, first; /* of a step; of the rows and of the terms that this thread loads */
+    int position, first; /* position within a step; first row and term that this thread loads */
     struct gemm_term terms[T::VALUES];
     float rows[T::WEIGHTS], values[T::VALUES];
 };

@@ -13,7 +13,7 @@ static float loss_scale(const struct kernel_call *call)
 /* --- softmax_cross_entropy: a warp for each image --- */
 
 struct logits {
-    float largest, sum; /* of exp(x - largest) */
+    float largest, sum; /* the largest logit; the sum of exp(x - largest) */
 };
 
 static __device__ __forceinline__ struct logits look_at(const float *x, uint32_t classes,

@@ -47,7 +47,7 @@ struct cuda_report {
 struct cuda_module {
     uint32_t abi; /* this member and the next one come first in every version */
     uint32_t bytes;
-    const char *version;       /* of tinca */
+    const char *version;       /* tinca's version */
     const char *toolkit;       /* "13.0" */
     const char *architectures; /* "75 80 90" */
 

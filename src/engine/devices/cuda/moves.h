@@ -16,7 +16,7 @@
 struct moves {
     bool shuffles, shifts;    /* if both are false, nothing moves */
     struct divisor groups;    /* shuffle: its groups; shift: channels with the same move */
-    uint32_t channels;        /* of an image */
+    uint32_t channels;        /* channels of an image */
     uint32_t groups_channels; /* shuffle: channels of one group; shift: channels that move */
 };
 

@@ -24,7 +24,7 @@ struct arena_model {
 
 /* The explanation of Caffe's negative loss. Starts as {0}. */
 struct loss_model {
-    const struct series *series; /* of the run that is shown */
+    const struct series *series; /* curves of the run that is shown */
     struct loss_walk walk;
     double cursor;      /* x of the curves' cursor that the view has followed; NaN: none */
     uint64_t iteration; /* chosen by the user; 0: none */

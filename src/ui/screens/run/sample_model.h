@@ -13,7 +13,7 @@ struct sample_check;
 
 struct sample_model {
     size_t example;                   /* first example shown */
-    char directory[512];              /* of the run whose samples are shown */
+    char directory[512];              /* folder of the run whose samples are shown */
     struct detached_task *background; /* thread that checks the directory; NULL: none */
     struct sample_check *check;       /* that thread's data */
     uint64_t checked_at;              /* time of the last check (clock_nanoseconds); 0: never */

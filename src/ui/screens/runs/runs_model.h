@@ -16,7 +16,7 @@ struct app;
 
 struct runs_model {
     size_t *order;          /* shown runs by row, as indices of app_run_at */
-    size_t count, capacity; /* of `order` */
+    size_t count, capacity; /* size of `order` */
     size_t known;           /* number of all runs when `order` was made */
     size_t selected, top;   /* rows: the selected one, the first one shown */
     bool moved;             /* the user has selected a run: the selection follows it */

@@ -30,7 +30,7 @@ struct setup_model {
     struct plot plot;         /* learning rate over the run */
     struct run_config before; /* the form before setup_toggle_defaults */
     bool replaced;            /* the form holds the defaults; `before` is valid */
-    struct chooser chooser;   /* of values for a field of the form */
+    struct chooser chooser;   /* a menu of values for a field of the form */
     bool facts_in_sight;      /* the screen Pictures shows the panel instead */
 };
 

@@ -20,7 +20,7 @@ struct study_show {
     const struct image *images;
     const char *participant;
     struct study_vote *vote;
-    uint32_t *order; /* of the pictures, shuffled */
+    uint32_t *order; /* the pictures' order, shuffled */
     struct theme theme;
     struct canvas canvas;
     struct text bytes; /* escape sequence of the present picture */

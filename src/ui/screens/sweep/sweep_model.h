@@ -26,7 +26,7 @@ struct sweep_model {
     enum sweep_measure measure; /* the value that the cells show */
     size_t selected, top, left; /* selected cell; first row and column shown */
 
-    char **names; /* of the saved sweeps */
+    char **names; /* names of the saved sweeps */
     size_t name_count, name_selected, name_top;
 };
 

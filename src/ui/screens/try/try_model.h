@@ -42,15 +42,15 @@ struct try_class {
 struct try_model {
     struct probe *probe; /* NULL until a model is chosen */
     struct probe_request request;
-    char name[256];             /* of the model, as shown to the user */
+    char name[256];             /* the model's name, as shown to the user */
     struct probe_status status; /* what the probe has published */
-    struct confusion confusion; /* of the first `counted` outcomes */
+    struct confusion confusion; /* counts the first `counted` outcomes */
     size_t counted;
-    struct error error; /* of the confusion matrix or of the pictures */
+    struct error error; /* why the confusion matrix or the pictures failed */
 
     enum try_kind kind;
     enum try_walk walk;
-    size_t label, guess; /* of the walk */
+    size_t label, guess; /* the class and the guess that the walk shows */
 
     size_t image;    /* number of the test image that is or will be shown */
     char path[1024]; /* image file that is shown instead; "": none */
@@ -60,11 +60,12 @@ struct try_model {
     struct halfblocks cells[PROBE_PICTURES]; /* pictures as cells, each of size `room` */
     struct rect room;
 
-    size_t row, column, top, left; /* of the matrix; `row` and `top` also of the classes */
-    bool worst_first;              /* sort order of the classes */
-    struct try_class *order;       /* the classes, sorted; NULL: nothing was evaluated yet */
+    size_t row, column;      /* selected cell of the matrix; `row` is also the selected class */
+    size_t top, left;        /* first cell shown; `top` is also the first class shown */
+    bool worst_first;        /* sort order of the classes */
+    struct try_class *order; /* the classes, sorted; NULL: nothing was evaluated yet */
 
-    struct chooser chooser; /* of weights */
+    struct chooser chooser; /* a menu of weights */
     struct try_source *sources;
     size_t source_count;
 };
