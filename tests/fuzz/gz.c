@@ -1,5 +1,5 @@
 /* Reads a compressed file, whole and in part, with a limit that stops a compressed bomb. */
-#include "data/formats/packed.h"
+#include "data/formats/gzip_file.h"
 
 #include "fuzz.h"
 
@@ -12,10 +12,10 @@ void fuzz_gz(const uint8_t *data, size_t size)
     struct error error;
     size_t got;
     const char *path = scratch_write("file.gz", data, size);
-    free(packed_read(path, LIMIT, &got, &error));
+    free(gzip_file_read(path, LIMIT, &got, &error));
     uint8_t header[16];
-    struct packed *file = packed_open(path, &error);
-    if (file && packed_next(file, header, sizeof header, &got, &error))
-        packed_check_end(file, &error);
-    packed_close(file);
+    struct gzip_file *file = gzip_file_open(path, &error);
+    if (file && gzip_file_next(file, header, sizeof header, &got, &error))
+        gzip_file_check_end(file, &error);
+    gzip_file_close(file);
 }

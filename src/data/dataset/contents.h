@@ -2,7 +2,7 @@
  * Checksums are CRC-32 (zlib).
  *
  * - A set of files (folder, pairs) has one file for each image.
- * - A set in memory (cifar, idx) has parts, each of which was unpacked from one file.
+ * - A set in memory (cifar, idx) has parts, each of which was read from one file.
  * - A generated set has neither; dataset_facts.generator is the version of the code that draws it.
  */
 #ifndef TINCA_DATA_DATASET_CONTENTS_H

@@ -9,7 +9,7 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "data/formats/packed.h"
+#include "data/formats/gzip_file.h"
 #include "data/formats/stored.h"
 
 #include <stdio.h>
@@ -57,7 +57,7 @@ static const struct layout cifar100 = {
 
 static bool is_there(const char *directory, const char *name)
 {
-    char *path = packed_find(directory, name, NULL);
+    char *path = gzip_file_find(directory, name, NULL);
     free(path);
     return path != NULL;
 }
@@ -141,18 +141,18 @@ static bool take_record(const struct layout *layout, struct source *source, cons
 
 /* Reads all records of a file. Each goes directly to its final place, so that the file is never in
  * memory as a whole in addition. */
-static bool read_records(const struct layout *layout, struct source *source, struct packed *file,
+static bool read_records(const struct layout *layout, struct source *source, struct gzip_file *file,
                          const char *path, struct error *error)
 {
     const size_t record = layout->label_bytes + PIXELS, first = source->images;
-    const uint64_t expected = packed_size_of(path) / record; /* a hint, to allocate once */
+    const uint64_t expected = gzip_file_size_of(path) / record; /* a hint, to allocate once */
     uint8_t bytes[2 + PIXELS];
     size_t capacity = first, got;
     if (expected <= MAX_RECORDS &&
         !reserve(source->state, first + (size_t)expected, &capacity, error))
         return false;
     for (size_t i = 0; i < MAX_RECORDS; i++) {
-        if (!packed_next(file, bytes, record, &got, error))
+        if (!gzip_file_next(file, bytes, record, &got, error))
             return false;
         if (got < record)
             return (got == 0 && i > 0) || set_size_error(path, i * record + got, record, error);
@@ -161,15 +161,15 @@ static bool read_records(const struct layout *layout, struct source *source, str
             !take_record(layout, source, path, bytes, i, error))
             return false;
     }
-    return packed_check_end(file, error);
+    return gzip_file_check_end(file, error);
 }
 
 static bool take_file(const struct layout *layout, struct source *source, const char *path,
                       struct error *error)
 {
-    struct packed *file = packed_open(path, error);
+    struct gzip_file *file = gzip_file_open(path, error);
     bool taken = file && read_records(layout, source, file, path, error);
-    packed_close(file);
+    gzip_file_close(file);
     return taken;
 }
 
@@ -179,7 +179,7 @@ static bool take_files(const struct layout *layout, struct source *source, const
     struct stored *stored = source->state;
     for (; *names; names++) {
         struct error memory = {0};
-        char *path = packed_find(directory, *names, &memory);
+        char *path = gzip_file_find(directory, *names, &memory);
         if (!path && memory.kind != ERROR_NONE) {
             if (error)
                 *error = memory;
@@ -242,7 +242,7 @@ static uint64_t layout_bytes(const struct layout *layout, const struct spec *spe
     char *directory = choose_directory(layout, spec->directory, names[0], NULL);
     uint64_t bytes = 0;
     for (; directory && *names; names++)
-        bytes += packed_size(directory, *names);
+        bytes += gzip_file_size(directory, *names);
     free(directory);
     return bytes;
 }

@@ -8,7 +8,7 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "data/formats/packed.h"
+#include "data/formats/gzip_file.h"
 #include "data/formats/stored.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ static const char *const digit_names[] = {"0", "1", "2", "3", "4", "5", "6", "7"
 static char *find_file(const char *directory, const char *const *names, struct error *error)
 {
     for (size_t i = 0; names[i]; i++) {
-        char *path = packed_find(directory, names[i], NULL);
+        char *path = gzip_file_find(directory, names[i], NULL);
         if (path)
             return path;
     }
@@ -52,7 +52,7 @@ static uint64_t size_of(const char *directory, const char *const *names)
 {
     uint64_t bytes = 0;
     for (; *names && bytes == 0; names++)
-        bytes = packed_size(directory, *names);
+        bytes = gzip_file_size(directory, *names);
     return bytes;
 }
 
@@ -83,7 +83,7 @@ static bool check_header(const char *path, const uint8_t *header, size_t got, si
 
 /* Reads `size` bytes, or fewer if the file ends, into *bytes. Allocates at most twice the bytes
  * that were really read, because a header may announce any size. */
-static bool read_growing(struct packed *file, const char *path, size_t size, uint8_t **bytes,
+static bool read_growing(struct gzip_file *file, const char *path, size_t size, uint8_t **bytes,
                          size_t *got, struct error *error)
 {
     size_t capacity = 0, piece = 0;
@@ -94,7 +94,7 @@ static bool read_growing(struct packed *file, const char *path, size_t size, uin
         if (!grown)
             return error_set_memory(error, path, capacity);
         *bytes = grown;
-        if (!packed_next(file, grown + *got, capacity - *got, &piece, error))
+        if (!gzip_file_next(file, grown + *got, capacity - *got, &piece, error))
             return false;
     }
     return true;
@@ -102,7 +102,7 @@ static bool read_growing(struct packed *file, const char *path, size_t size, uin
 
 /* Returns the `size` bytes that the header announced, owned by the caller, or NULL with an error if
  * the file has fewer or more. `contents` describes them in the error. */
-static uint8_t *read_announced(struct packed *file, const char *path, size_t header, size_t size,
+static uint8_t *read_announced(struct gzip_file *file, const char *path, size_t header, size_t size,
                                const char *contents, struct error *error)
 {
     size_t got = 0;
@@ -112,7 +112,7 @@ static uint8_t *read_announced(struct packed *file, const char *path, size_t hea
         (got == size || error_set(error, ERROR_INPUT, path, "the file is cut off: fetch it again",
                                   "%zu bytes: its header announces %s, which makes %zu bytes",
                                   header + got, contents, header + size)) &&
-        packed_check_end(file, error);
+        gzip_file_check_end(file, error);
     if (read)
         return bytes;
     free(bytes);
@@ -132,14 +132,14 @@ static bool check_dimensions(const char *path, const uint8_t *header, struct err
                      count, rows, columns);
 }
 
-static bool read_images(struct source *source, struct packed *file, const char *path,
+static bool read_images(struct source *source, struct gzip_file *file, const char *path,
                         struct error *error)
 {
     struct stored *stored = source->state;
     uint8_t header[IMAGE_HEADER];
     char contents[96];
     size_t got;
-    if (!packed_next(file, header, sizeof header, &got, error) ||
+    if (!gzip_file_next(file, header, sizeof header, &got, error) ||
         !check_header(path, header, got, sizeof header, IMAGE_MAGIC, error) ||
         !check_dimensions(path, header, error))
         return false;
@@ -156,20 +156,20 @@ static bool read_images(struct source *source, struct packed *file, const char *
 
 static bool take_images(struct source *source, const char *path, struct error *error)
 {
-    struct packed *file = packed_open(path, error);
+    struct gzip_file *file = gzip_file_open(path, error);
     bool taken = file && read_images(source, file, path, error);
-    packed_close(file);
+    gzip_file_close(file);
     return taken;
 }
 
-static bool read_labels(struct source *source, struct packed *file, const char *path,
+static bool read_labels(struct source *source, struct gzip_file *file, const char *path,
                         const char *image_path, struct error *error)
 {
     struct stored *stored = source->state;
     uint8_t header[LABEL_HEADER];
     char contents[48];
     size_t got;
-    if (!packed_next(file, header, sizeof header, &got, error) ||
+    if (!gzip_file_next(file, header, sizeof header, &got, error) ||
         !check_header(path, header, got, sizeof header, LABEL_MAGIC, error))
         return false;
     const size_t count = big_endian(header + 4);
@@ -185,9 +185,9 @@ static bool read_labels(struct source *source, struct packed *file, const char *
 static bool take_labels(struct source *source, const char *path, const char *image_path,
                         struct error *error)
 {
-    struct packed *file = packed_open(path, error);
+    struct gzip_file *file = gzip_file_open(path, error);
     bool taken = file && read_labels(source, file, path, image_path, error);
-    packed_close(file);
+    gzip_file_close(file);
     return taken;
 }
 

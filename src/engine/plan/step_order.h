@@ -8,10 +8,10 @@
 /* Facts about the values of a plan whose steps are complete. */
 struct step_order {
     struct plan *plan; /* borrowed; step_order_make writes its order and its steps' positions */
-    size_t *root;      /* by node: the node that owns its value, for views another than itself */
-    size_t *writer;    /* by node: its step; PLAN_NONE for inputs */
-    bool *read_late;   /* by node: its value is read after the forward pass */
-    bool *pending;     /* by node: scratch, to be recomputed before the next backward pass */
+    size_t *root;    /* by node: the node whose memory has its value: itself, or a view's source */
+    size_t *writer;  /* by node: its step; PLAN_NONE for inputs */
+    bool *read_late; /* by node: its value is read after the forward pass */
+    bool *pending;   /* by node: scratch, to be recomputed before the next backward pass */
 };
 
 /* Allocates `order` and plan->order; step_order_free releases the former. Returns false with an

@@ -31,7 +31,7 @@ struct reading {
 
 /* --- lines --- */
 
-/* Reports a wrong line; after SHOWN of them only counts. */
+/* Reports a damaged line. Reports only the first SHOWN and counts the others. */
 static void fault(struct reading *reading, const char *why, const char *detail)
 {
     if (reading->faults++ >= SHOWN)

@@ -26,8 +26,8 @@ static int open_lock(const char *directory, int flags)
     return descriptor;
 }
 
-/* Tries several times, because a process that checks whether the run is alive locks for a moment.
- */
+/* Tries several times, because a process that checks whether the run is alive holds the lock
+ * for a moment. */
 static bool take_lock(int descriptor)
 {
     for (int tries = 0; tries < 5; tries++) {

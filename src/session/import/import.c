@@ -7,7 +7,7 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "data/formats/packed.h"
+#include "data/formats/gzip_file.h"
 #include "engine/training/loss_meter.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
@@ -30,7 +30,7 @@ static bool read_file(const struct import_request *request, struct imported_logs
                       struct error *error)
 {
     size_t size;
-    uint8_t *bytes = packed_read(request->path, LOG_LIMIT, &size, error);
+    uint8_t *bytes = gzip_file_read(request->path, LOG_LIMIT, &size, error);
     char *text = bytes ? memory_new(size + 1, 1, "the log", error) : NULL;
     for (size_t i = 0; text && i < size; i++)
         text[i] = bytes[i] ? (char)bytes[i] : ' ';

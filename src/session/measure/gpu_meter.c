@@ -139,8 +139,7 @@ static void read_memory(const struct gpu_meter *meter, nvml_device device,
     put(reading, GPU_MEMORY_TOTAL, (double)memory.total);
 }
 
-static void read_card(const struct gpu_meter *meter, nvml_device device,
-                      struct gpu_reading *reading)
+static void read_gpu(const struct gpu_meter *meter, nvml_device device, struct gpu_reading *reading)
 {
     struct nvml_utilisation utilisation;
     unsigned value;
@@ -173,7 +172,7 @@ bool gpu_meter_read(struct gpu_meter *meter, struct gpu_reading *readings, size_
     for (unsigned i = 0; i < count && *read < GPU_MAX; i++) {
         nvml_device device;
         if (meter->handle(i, &device) == NVML_SUCCESS)
-            read_card(meter, device, &readings[(*read)++]);
+            read_gpu(meter, device, &readings[(*read)++]);
     }
     return true;
 }

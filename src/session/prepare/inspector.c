@@ -83,7 +83,7 @@ bool inspector_begin(struct inspector *inspector, struct preparation *prepared, 
                      struct error *error)
 {
     struct subject subjects[INSPECTION_NETWORKS];
-    if (inspector_is_on(inspector))
+    if (inspector_is_active(inspector))
         return true;
     struct inspection *made = memory_new(1, sizeof *made, "a profile", error);
     if (!made)

@@ -3,7 +3,7 @@
  *
  * An inspection lasts 16 iterations or one second, whichever is shorter, but at least one
  * iteration. It attaches profiles to the executions, which changes no result, and measures the
- * weights of the first iteration. Otherwise an iteration only calls inspector_is_on.
+ * weights of the first iteration. Otherwise an iteration only calls inspector_is_active.
  */
 #ifndef TINCA_SESSION_PREPARE_INSPECTOR_H
 #define TINCA_SESSION_PREPARE_INSPECTOR_H
@@ -16,19 +16,19 @@
 #include <stdint.h>
 
 struct inspector {
-    struct inspection *made; /* not complete yet; NULL: no inspection is on */
+    struct inspection *made; /* the inspection in progress; NULL: none */
     struct profile *profiles[INSPECTION_NETWORKS];
     float *before[INSPECTION_NETWORKS]; /* the weights before the first step; NULL: not enough
                                            memory */
-    uint64_t began, step_began;         /* clock_nanoseconds; 0: not yet */
+    uint64_t began, step_began;         /* clock_nanoseconds; 0: not begun */
 };
 
-static inline bool inspector_is_on(const struct inspector *inspector)
+static inline bool inspector_is_active(const struct inspector *inspector)
 {
     return inspector->made != NULL;
 }
 
-/* Begins an inspection, unless one is on. Returns false with an error if out of
+/* Begins an inspection, unless one is in progress. Returns false with an error if out of
  * memory. */
 bool inspector_begin(struct inspector *inspector, struct preparation *prepared, uint64_t iteration,
                      struct error *error);

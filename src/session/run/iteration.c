@@ -156,7 +156,7 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
                                     .count = batch.count};
     uint64_t iteration = trainer->moment.iteration;
     double rate = lr_schedule_rate(&trainer->schedule, &trainer->lr_schedule_state, iteration);
-    const bool looking = inspector_is_on(&trainer->inspector);
+    const bool looking = inspector_is_active(&trainer->inspector);
     if (looking)
         trainer->iteration_start += inspector_before(&trainer->inspector, prepared);
     bool stepped = prepared->gan

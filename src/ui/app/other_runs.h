@@ -13,12 +13,12 @@
 
 struct app;
 
-struct other_runs {                /* starts as {0} */
-    uint64_t due;                  /* time of the next poll (clock_nanoseconds) */
-    size_t probe;                  /* saved run that was last checked for a new owner */
-    struct run_reader *updates;    /* reads new records of live runs; NULL: not now */
-    struct run_reader *probes;     /* checks whether ended runs are active again; NULL: not now */
-    struct run_reader *announcing; /* counts live runs at the start; NULL: not now */
+struct other_runs {             /* starts as {0} */
+    uint64_t due;               /* time of the next poll (clock_nanoseconds) */
+    size_t probe;               /* saved run that was last checked for a new owner */
+    struct run_reader *updates; /* reads new records of live runs; NULL: not reading */
+    struct run_reader *probes;  /* checks whether ended runs are active again; NULL: not checking */
+    struct run_reader *announcing; /* counts live runs at the start; NULL: not counting */
     bool announces;                /* that count starts when the runs have been listed */
 };
 

@@ -44,7 +44,7 @@ struct screen {
 
     /* Sets the initial values of the state. NULL: all bytes stay zero. */
     void (*begin)(struct app *app);
-    /* Does what the screen's letter in the menu does. NULL: the screen comes to the front. */
+    /* Runs when the screen is chosen in the menu. NULL: the screen comes to the front. */
     void (*go)(struct app *app);
     /* Prepares the screen each time app_show brings it to the front. NULL: nothing to prepare. */
     void (*open)(struct app *app);

@@ -29,8 +29,8 @@ static struct lrn lrn_of(const struct kernel_site *site)
                       .beta = a->beta,
                       .k = a->k};
     const size_t reach = lrn.half * lrn.area;
-    lrn.piece =
-        min_size(lrn.count, max_size(LEAST_PIECE, 8 * reach)); /* a quarter more ratios at most */
+    /* a task also computes the ratios of `reach` values on each side: a quarter more at most */
+    lrn.piece = min_size(lrn.count, max_size(LEAST_PIECE, 8 * reach));
     lrn.pieces = divide_up(lrn.count, lrn.piece);
     lrn.ratio_floats = round_up(lrn.piece + 2 * reach, LANES);
     return lrn;

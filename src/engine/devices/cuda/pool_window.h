@@ -7,7 +7,7 @@
 struct pool_window {
     int kernel_height, kernel_width, stride_height, stride_width, pad_height, pad_width;
     int in_height, in_width, out_height, out_width;
-    struct divisor across_in, down_in, across_out, down_out; /* widths and heights */
+    struct divisor across_in, down_in, across_out, down_out; /* the same sizes as divisors */
 };
 
 static inline struct pool_window pool_window_of(const struct kernel_call *call)
