@@ -19,8 +19,8 @@ struct sweep_jobs {
     bool quiet;
 };
 
-/* Computes the cells that are due. Returns the exit status: EXIT_INTERRUPTED if a signal asked to
- * stop, after the running cells have saved; EXIT_DONE also if cells failed. */
+/* Computes the cells that are waiting or interrupted. Returns the exit status: EXIT_INTERRUPTED if
+ * a signal asked to stop, after the running cells have saved; EXIT_DONE also if cells failed. */
 int sweep_jobs_run(struct sweep *sweep, struct sweep_estimate *estimate,
                    const struct sweep_jobs *jobs);
 

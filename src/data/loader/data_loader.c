@@ -200,7 +200,7 @@ void data_loader_free(struct data_loader *loader)
 
 /* --- the consumer --- */
 
-/* Frees the slot of the batch that the consumer has. With the lock held. */
+/* Frees the slot of the batch that the consumer has. The caller holds the lock. */
 static void release_batch(struct data_loader *loader)
 {
     if (loader->next == 0)

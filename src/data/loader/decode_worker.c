@@ -5,7 +5,7 @@
 
 /* --- what is in a batch --- */
 
-/* Writes the numbers of the slot's images. With the lock held. */
+/* Writes the numbers of the slot's images. The caller holds the lock. */
 static void set_indices(struct data_loader *loader, struct slot *slot)
 {
     size_t first = (size_t)slot->number * loader->settings.batch;
@@ -21,7 +21,7 @@ static void set_indices(struct data_loader *loader, struct slot *slot)
 }
 
 /* Returns the next batch's slot, opened, or NULL if it is in use or its batch is not wanted yet.
- * With the lock held. */
+ * The caller holds the lock. */
 static struct slot *open_slot(struct data_loader *loader)
 {
     struct slot *slot = &loader->slot[loader->opened % loader->slots];
@@ -103,7 +103,7 @@ struct portion {
     size_t begin, end;
 };
 
-/* Takes the next portion; returns false if there is no work now. With the lock held. */
+/* Takes the next portion; returns false if there is no work now. The caller holds the lock. */
 static bool take_portion(struct data_loader *loader, struct portion *portion)
 {
     struct slot *slot = NULL;
@@ -125,7 +125,7 @@ static bool take_portion(struct data_loader *loader, struct portion *portion)
     return true;
 }
 
-/* Records that a portion is complete or has failed. With the lock held. */
+/* Records that a portion is complete or has failed. The caller holds the lock. */
 static void finish_portion(struct data_loader *loader, const struct portion *portion, bool filled,
                            const struct error *error)
 {

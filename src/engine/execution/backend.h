@@ -33,8 +33,7 @@ struct execution {
     struct host_fallback *fallback; /* NULL: every node runs on the device */
     struct backend_device *on_device;
     struct backend_group *group;
-    struct execution
-        *rank0; /* for ranks 1, 2, ... of a group: the execution of rank 0, else NULL */
+    struct execution *rank0; /* ranks 1, 2, ... of a group: the execution of rank 0; else NULL */
 };
 
 struct execution_backend {

@@ -1,5 +1,5 @@
 /* user_settings.h: the settings of the user's configuration file
- * ($XDG_CONFIG_HOME/tinca/config.json) that commands need, too. ui/model/preferences.h reads and
+ * ($XDG_CONFIG_HOME/tinca/config.json) that commands need, too. ui/shared/preferences.h reads and
  * writes the whole file. */
 #ifndef TINCA_SESSION_CONFIG_USER_SETTINGS_H
 #define TINCA_SESSION_CONFIG_USER_SETTINGS_H

@@ -163,7 +163,8 @@ static bool has_work(const struct preview *preview)
     return preview->facts.images > 0 && preview->read < preview->request.count;
 }
 
-/* Reads the next picture. Called with the lock held; releases it while it reads. */
+/* Reads the next picture. The caller holds the lock, which is released while the picture is read.
+ */
 static void read_next(struct preview *preview)
 {
     struct preview_picture picture;

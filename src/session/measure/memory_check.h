@@ -29,10 +29,9 @@ struct memory_check_request {
     uint64_t decode_bytes;  /* a decode worker of training (dataset_facts); 0: unknown */
     uint64_t validation_decode_bytes; /* a decode worker of validation */
     size_t files;                     /* images that are separate files, listed in data.json */
-    const struct available_memory
-        *available;           /* for tests; NULL: what the machine has available now */
-    size_t validation_images; /* 0: unknown */
-    size_t validation;        /* images in the largest batch of validation; 0: none */
+    const struct available_memory *available; /* for tests; NULL: the machine's present memory */
+    size_t validation_images;                 /* 0: unknown */
+    size_t validation; /* images in the largest batch of validation; 0: none */
 };
 
 /* Fills the memory members of a forecast whose `memory`, `input` and `classes` are filled already.

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Grows the series: a resumed run may be longer than it was at its start. */
-static void lengthen(struct run_snapshot *now, const struct run_config *config)
+/* Raises the length of the run: when it was resumed, it may have been given more iterations. */
+static void update_length(struct run_snapshot *now, const struct run_config *config)
 {
     const double per_epoch = now->epochs > 0 ? (double)now->iterations / now->epochs : 0;
     const double asked = config->has_iterations ? (double)config->iterations
@@ -25,7 +25,7 @@ static bool take_start(struct run_reading *reading, const struct json *line, str
     struct run *run = reading->run;
     reading->facts = run->early_facts;
     run_files_read_start(line, &reading->facts, reading->snapshot);
-    lengthen(reading->snapshot, &run->config);
+    update_length(reading->snapshot, &run->config);
     size_t tests;
     double epochs = ceil(reading->snapshot->epochs);
     const struct json *validations = json_member(line, "validations"); /* an imported run's */

@@ -16,7 +16,7 @@
 
 struct plot_cell {
     uint8_t series; /* 0: empty */
-    uint8_t dots;   /* bit row * dots_across + column */
+    uint8_t dots;   /* a set of bits: row * columns of dots + column */
     char mark;      /* a character that replaces the dots, or 0 */
 };
 

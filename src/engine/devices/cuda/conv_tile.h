@@ -258,7 +258,7 @@ template <class T_, class E> struct tensor_products {
 #endif
 
 /* Returns the precision in which convolutions multiply: that of the device, or float32 below
- * compute capability 8.0. It is the index into the four kernels of a choice. */
+ * compute capability 8.0. It is an index into the tables of kernels. */
 static inline enum cuda_precision conv_precision(const struct cuda_context *context)
 {
     int major = 0;

@@ -35,7 +35,7 @@ static const struct {
 /* The state of the open dialog. */
 struct export_state {
     enum export_format format;        /* matches the name's extension */
-    enum export_scope scopes[SCOPES]; /* by choice in the row "What" */
+    enum export_scope scopes[SCOPES]; /* what each choice in the row "What" exports */
 };
 
 static struct export_state *export_state(const struct app *app)

@@ -26,7 +26,7 @@ static void act(struct app *app, enum action action)
 {
     struct setup_model *model = setup_model(app);
     if (action == ACTION_VIEW)
-        model->facts_in_sight = !model->facts_in_sight;
+        model->facts_shown = !model->facts_shown;
     else if (action == ACTION_AS_TRAINED)
         model->as_trained = !model->as_trained;
     else if (action == ACTION_NEXT || action == ACTION_PREVIOUS)
@@ -40,7 +40,7 @@ static void draw(struct app *app, struct rect body)
     struct rect inside = {body.row, body.column + 1, body.rows, body.columns - 2};
     if (rect_is_empty(inside))
         return;
-    if (setup_model(app)->facts_in_sight)
+    if (setup_model(app)->facts_shown)
         form_panel_draw(app, inside, false);
     else
         setup_draw_pictures(setup_model(app), &app->shared.form, &app->canvas, inside);

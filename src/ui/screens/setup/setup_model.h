@@ -31,7 +31,7 @@ struct setup_model {
     struct run_config before; /* the form before setup_toggle_defaults */
     bool replaced;            /* the form holds the defaults; `before` is valid */
     struct chooser chooser;   /* a menu of values for a field of the form */
-    bool facts_in_sight;      /* the screen Pictures shows the panel instead */
+    bool facts_shown;         /* the screen Pictures shows the forecast instead of pictures */
 };
 
 /* Returns the state of the screen Set up, which the screen Pictures shares. */
