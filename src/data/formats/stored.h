@@ -17,8 +17,7 @@ struct stored {
     struct stored_part part[8];
     size_t parts;
     const char *const *names; /* built-in class names; NULL: the classes have numbers only */
-    char *
-        file_names; /* names from a file, [classes,STORED_NAME_SIZE]; NULL: there is no such file */
+    char *file_names; /* class names from a file, [classes,STORED_NAME_SIZE]; NULL: no such file */
 };
 
 enum { STORED_NAME_SIZE = 64 };

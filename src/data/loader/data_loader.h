@@ -30,9 +30,8 @@ struct data_loader_settings {
     size_t pad; /* black pixels added on every side before the random crop: 4 for CIFAR, else 0 */
     uint64_t seed;
     struct normalisation normalisation;
-    size_t threads; /* decode workers; 0: as many as suit the data set */
-    uint64_t first_epoch,
-        first_batch; /* where to begin, to resume a run: this batch of this epoch */
+    size_t threads;                    /* decode workers; 0: as many as suit the data set */
+    uint64_t first_epoch, first_batch; /* where to begin: not 0 when a run is resumed */
 };
 
 /* A batch that the consumer may read until its next call of data_loader_next. */

@@ -100,13 +100,13 @@ struct device_backend {
     void (*recording_free)(struct device *device, struct device_recording *recording);
 
     /* A process group: several GPUs of this machine, the ranks, that share every batch. One thread
-     * per rank uses it. join() makes a group of `device` and device->others; part(), called with
+     * per rank uses it. join() makes a group of `device` and device->others; leave(), called with
      * the same device, dissolves it. join() returns false with an error if NCCL is missing or
      * fails. In a group all ranks must call the collectives all_gather and all_reduce_mean in the
      * same order; a collective ends once all ranks have called it. If a rank fails, the other ranks
      * stop waiting for it, and the check() of the failed rank reports the failure. */
     bool (*join)(struct device *device, struct error *error);
-    void (*part)(struct device *device);
+    void (*leave)(struct device *device);
     /* Concatenates local[0..bytes) of all ranks, in their order, in all[0..ranks * bytes). Both are
      * in device memory. */
     void (*all_gather)(struct device *device, void *all, const void *local, size_t bytes);

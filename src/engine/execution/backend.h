@@ -63,8 +63,8 @@ struct execution_backend {
     const float *(*losses)(const struct execution *execution, size_t loss);
     /* Returns whether values[0..count) in device memory are all finite. */
     bool (*all_finite)(const struct execution *execution, const float *values, size_t count);
-    /* Returns the first step with a value, or with *in_weights a parameter, that is not finite;
-     * PLAN_NONE if all are finite. */
+    /* Returns the first step whose output or parameters are not finite, and sets *in_weights if it
+     * is the parameters; PLAN_NONE if all are finite. */
     size_t (*find_not_finite)(struct execution *execution, uint64_t iteration, bool *in_weights);
 
     /* With a profile: measure every kernel call, and add the measurements at the end of a pass. */

@@ -187,7 +187,7 @@ static bool create(struct execution *first, uint64_t seed, struct error *error)
         return false;
     group = memory_new(1, sizeof *group, "the execution", error);
     if (!group) {
-        device->driver->backend->part(device);
+        device->driver->backend->leave(device);
         return false;
     }
     make_lock(group);
@@ -226,7 +226,7 @@ static void release(struct execution *first)
         device_buffer_free(rank->weights.buffer);
     }
     backend_device_free(first);
-    device->driver->backend->part(device);
+    device->driver->backend->leave(device);
     free(group->output);
     free(group);
 }

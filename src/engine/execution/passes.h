@@ -28,8 +28,9 @@ void execution_run_forward(struct execution *execution, uint64_t iteration);
 void execution_run_backward(struct execution *execution);
 void execution_run_update(struct execution *execution, float learning_rate, uint64_t step);
 
-/* Runs the forward pass step by step. Returns the first step whose values, or with *in_weights
- * whose parameters, are not finite, for the images on this device; PLAN_NONE if all are finite. */
+/* Runs the forward pass step by step. Returns the first step whose output or parameters are not
+ * finite for the images on this device, and sets *in_weights if it is the parameters; PLAN_NONE if
+ * all are finite. */
 size_t execution_run_until_not_finite(struct execution *execution, uint64_t iteration,
                                       bool *in_weights);
 

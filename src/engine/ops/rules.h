@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-/* The `infer` of operators whose output has the shape of input 0. */
+/* Implements `infer` for operators whose output has the shape of input 0. */
 bool rule_same_shape(struct graph *graph, struct node *node, const struct shape *inputs,
                      struct error *error);
 
@@ -25,8 +25,8 @@ bool rule_equal_inputs(const struct node *node, const struct shape *inputs, stru
 bool rule_slide_window(struct node *node, const struct window *window, bool ceil_mode,
                        struct shape input, size_t channels, struct error *error);
 
-/* The `infer` of pooling: completes the window of global pooling and slides it. Refuses padding of
- * more than half the kernel. */
+/* Implements `infer` for pooling: completes the window of global pooling and slides it. Refuses
+ * padding of more than half the kernel. */
 bool rule_pool(struct graph *graph, struct node *node, const struct shape *inputs,
                struct error *error);
 
@@ -39,11 +39,11 @@ bool rule_weight_and_bias(struct graph *graph, struct node *node, const size_t *
                           struct initialiser weight_init, const struct initialiser *bias_init,
                           struct error *error);
 
-/* The `read` and `write` of pooling layers. */
+/* Implement `read` and `write` for pooling layers. */
 void rule_read_pool(struct layer_reader *reader, union attributes *attributes);
 bool rule_write_pool(const union attributes *attributes, struct json *layer);
 
-/* The `read` and `write` of losses whose only key is "weight". */
+/* Implement `read` and `write` for losses whose only key is "weight". */
 void rule_read_loss(struct layer_reader *reader, union attributes *attributes);
 bool rule_write_loss(const union attributes *attributes, struct json *layer);
 

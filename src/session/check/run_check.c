@@ -207,7 +207,7 @@ static bool inspect_once(const char *directory, bool home, struct run_check *rep
         report->count = report->omitted = report->omitted_errors = 0;
         inspect_all(check);
         choose_status(check);
-        check_word_remedies(check);
+        check_write_remedies(check);
         network_free(check->network);
         good = !check->out_of_memory;
     }

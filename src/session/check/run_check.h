@@ -1,5 +1,5 @@
-/* run_check.h: verifies the folder of a run, like fsck a file system. It finds what is damaged,
- * missing or contradictory, and says what can be done about it.
+/* run_check.h: verifies the folder of a run, as fsck does with a file system. It finds what is
+ * damaged, missing or contradictory, and says what can be done about it.
  *
  * A check changes nothing in the folder. Its memory is bounded whatever the folder contains: it
  * reads files in blocks and JSON within limits. Of a run that is training, only some properties can

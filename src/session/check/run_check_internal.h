@@ -1,4 +1,4 @@
-/* run_check_internal.h: shared by the checks of a run's files. Internal to run_check*.c.
+/* run_check_internal.h: shared by the checks of a run's files. Internal to
  * run_check*.c.
  *
  * A table in run_check.c lists one or two checks for each file. A check reports problems, and
@@ -189,6 +189,6 @@ bool check_parameters(struct check *check, const char *file, const struct safete
 void check_consistency(struct check *check);
 
 /* Writes the remedy of each problem. */
-void check_word_remedies(struct check *check);
+void check_write_remedies(struct check *check);
 
 #endif

@@ -258,7 +258,7 @@ static void word(struct check *check, const struct outlook *outlook, enum check_
     }
 }
 
-void check_word_remedies(struct check *check)
+void check_write_remedies(struct check *check)
 {
     const struct outlook outlook = find_outlook(check);
     for (size_t i = 0; i < check->report->count; i++) {

@@ -44,9 +44,9 @@ struct compare_row {
 struct comparison {
     struct compare_row *rows;
     size_t count, capacity;
-    char devices[COMPARE_DEVICES]
-                [DEVICE_NAME_SIZE]; /* columns of times, the user's devices first */
-    size_t device_count;            /* including the published devices, which come last */
+    /* the columns of times: the user's devices, then the published ones */
+    char devices[COMPARE_DEVICES][DEVICE_NAME_SIZE];
+    size_t device_count; /* including the published devices */
     size_t published_devices;
 };
 

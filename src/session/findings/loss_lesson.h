@@ -30,11 +30,11 @@ struct loss_lesson {
                               has only six digits of the losses */
     double exact;          /* mean of the same losses in double precision */
     double residue;        /* caffe - exact */
-    float largest;         /* largest loss so far, */
-    uint64_t largest_at;   /* its iteration, */
-    double ulp;            /* and its unit in the last place */
-    double worst_rounding; /* the largest step_rounding so far, */
-    uint64_t worst_at;     /* and its iteration */
+    float largest;         /* largest loss so far */
+    uint64_t largest_at;   /* its iteration */
+    double ulp;            /* its unit in the last place */
+    double worst_rounding; /* largest step_rounding so far */
+    uint64_t worst_at;     /* its iteration */
 };
 
 /* The state of a walk along the losses, from which the next iteration costs one step. Initialise it

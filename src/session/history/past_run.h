@@ -26,7 +26,7 @@ struct past_search *past_search_begin(const struct run_config *config, struct er
 /* Returns whether the search is over; fills *found if it is. */
 bool past_search_result(const struct past_search *search, struct past_run *found);
 
-/* Gives up the search. Never waits. NULL is allowed. */
+/* Cancels the search. Never waits. NULL is allowed. */
 void past_search_drop(struct past_search *search);
 
 /* Returns whether two configurations need the same work per image. */

@@ -39,9 +39,9 @@ struct bench_settings {
 /* One of the networks and the time that it took. */
 struct bench_part {
     const struct graph *graph; /* NULL: there is no such network */
-    const struct plan *plan,
-        *frozen_discriminator; /* the second plan of a discriminator, or NULL */
-    struct profile *profile;   /* NULL unless bench_settings.profile */
+    const struct plan *plan;
+    const struct plan *frozen_discriminator; /* the second plan of a discriminator, or NULL */
+    struct profile *profile;                 /* NULL unless bench_settings.profile */
 };
 
 /* The results, and what they were measured on. */

@@ -41,8 +41,9 @@ struct evaluation {
 /* The result for one image of a set. */
 struct outcome {
     uint32_t image, label, guess; /* by number; guess: the most probable class, or OUTCOME_NONE */
-    float
-        share; /* 0..1: probability of the guess; of networks that make pictures, correct pixels */
+    /* 0..1: the probability of the guess; for networks that make pictures the share of correct
+     * pixels */
+    float share;
 };
 #define OUTCOME_NONE UINT32_MAX /* the network's output was NaN or infinite */
 typedef void outcome_watch(void *watcher, const struct outcome *outcome);

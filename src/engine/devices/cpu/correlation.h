@@ -1,9 +1,9 @@
 /* correlation.h: the correlation that direct convolution consists of. Only the kernels of this
  * folder use it; conv.c explains the algorithm.
  *
- * A correlation is one forward pass, or one gradient of the input, for all images of a call. It is
- * made of what the shapes determine (correlation_geometry.c), packs the weights
- * (correlation_weights.c), computes a panel of results at a time (conv.c) and stores the panels
+ * A correlation is one forward pass, or one gradient of the input, for all images of a call. Its
+ * geometry follows from the shapes (correlation_geometry.c). A call packs the weights
+ * (correlation_weights.c), computes one panel of results at a time (conv.c) and stores the panels
  * (correlation_store.c).
  */
 #ifndef TINCA_ENGINE_DEVICES_CPU_CORRELATION_H
@@ -21,7 +21,8 @@ enum {
     BLOCK_WEIGHTS = 3 << 15, /* floats of weights that all tiles read: they fit the level 2 */
 };
 
-/* The positions of one residue along an axis; in the forward pass one residue has all of them. */
+/* The positions along an axis that are equal modulo the stride. In the forward pass there is one
+ * residue, which has all positions. */
 struct residue {
     size_t first, step, count;        /* positions in the destination */
     size_t taps, first_tap, tap_step; /* window elements that reach these positions */

@@ -76,8 +76,8 @@ struct cuda_module {
                                              struct cuda_report *report);
     struct device_event *(*event_create)(void *state, struct cuda_report *report);
 
-    /* Makes a process group of open GPUs; backend.part of the first one dissolves it. Returns false
-     * with a report. */
+    /* Makes a process group of open GPUs; backend.leave of the first one dissolves it. Returns
+     * false with a report. */
     bool (*join)(void *const *states, size_t count, struct cuda_report *report);
 
     /* The functions that return no report. */

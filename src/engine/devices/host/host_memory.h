@@ -1,5 +1,5 @@
-/* host_memory.h: memory of the devices that compute in the host's memory, in a folder of its own,
- * so that the table of drivers and the drivers do not depend on each other. */
+/* host_memory.h: allocates memory for the devices that compute in the host's memory. Its folder
+ * keeps the table of drivers and the drivers from depending on each other. */
 #ifndef TINCA_ENGINE_DEVICES_HOST_HOST_MEMORY_H
 #define TINCA_ENGINE_DEVICES_HOST_HOST_MEMORY_H
 
