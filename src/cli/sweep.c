@@ -70,8 +70,8 @@ static bool was_refused(const struct sweep_cell *cell)
 
 /* Makes cells wait again: failed ones with --retry only, and always those that did not fit, since
  * there may be more free memory now. */
-static bool forget_failures(struct sweep *sweep, const struct sweep_request *request,
-                            struct error *error)
+static bool reset_failed_cells(struct sweep *sweep, const struct sweep_request *request,
+                               struct error *error)
 {
     for (size_t i = 0; i < sweep->count; i++) {
         const struct sweep_cell *cell = &sweep->cells[i];
@@ -105,7 +105,7 @@ static int compute_cells(struct sweep *sweep, struct sweep_estimate *estimate,
     struct error error;
     size_t counts[SWEEP_STATES];
     const struct sweep_jobs jobs = {request->jobs, request->quiet};
-    if (!sweep_save(sweep, &error) || !forget_failures(sweep, request, &error))
+    if (!sweep_save(sweep, &error) || !reset_failed_cells(sweep, request, &error))
         return output_error(&error);
     int worked = sweep_jobs_run(sweep, estimate, &jobs);
     refresh_shared(sweep);

@@ -150,7 +150,7 @@ struct work {
     const struct sweep_jobs *settings;
     struct job *jobs;
     bool *tried;    /* one flag for each cell: none is started twice */
-    bool terminal;  /* standard error is one */
+    bool terminal;  /* standard error is a terminal */
     bool line_open; /* the terminal shows a line that will be rewritten */
     bool stop_sent; /* the children have been asked to stop */
     double shown;   /* the clock at the last line of progress, in seconds */

@@ -18,7 +18,7 @@ struct detached_task {
     atomic_bool done;
 };
 
-static atomic_int threads; /* that are running */
+static atomic_int threads; /* number of running threads */
 
 /* Gives up one of the two shares. */
 static void release(struct detached_task *task)

@@ -13,7 +13,7 @@
 struct generated {
     const char *name;
     uint32_t stream;    /* RANDOM_GENERATE's stream is 2 x this for training, + 1 for testing */
-    size_t classes;     /* that images are drawn of */
+    size_t classes;     /* number of classes of which images are drawn */
     size_t label_space; /* default number of classes */
     const char *const *class_names;
     size_t train, test; /* images */

@@ -35,7 +35,8 @@ void ground_choose(struct ground *ground, struct random_stream *draws)
         ground->colour = (struct colour){0.20f, 0.32f, 0.50f};
 }
 
-/* Blades are noise, stretched along a few directions; the brightest is on top. */
+/* Returns the colour of grass. Blades are noise that is stretched along a few directions; the
+ * brightest blade is on top. */
 static struct colour grass(const struct ground *ground, struct point p)
 {
     static const float turns[3][2] = {{1.0f, 0.0f}, {0.8f, 0.6f}, {0.6f, -0.8f}};
@@ -53,7 +54,7 @@ static struct colour grass(const struct ground *ground, struct point p)
     return colour_mix(ground->colour, ground->other, light);
 }
 
-/* Sagging squares of knotted cord over a dim ground. */
+/* Returns the colour of a landing net: sagging squares of knotted cord over a dim ground. */
 static struct colour net(const struct ground *ground, struct point p)
 {
     float sag_x = 14.0f * noise_smooth(p.x * 0.018f, p.y * 0.018f, ground->seed);
@@ -72,7 +73,7 @@ static struct colour net(const struct ground *ground, struct point p)
     return colour_mix(beneath, thread, cord);
 }
 
-/* Wet sheeting; its folds are ridges of low-frequency noise. */
+/* Returns the colour of a wet mat, whose folds are ridges of low-frequency noise. */
 static struct colour mat(const struct ground *ground, struct point p)
 {
     float x = (p.x * ground->cosine + p.y * ground->sine) * ground->scale,
@@ -89,7 +90,7 @@ static struct colour mat(const struct ground *ground, struct point p)
     return colour_add(sheet, shine, shine, shine * 1.05f);
 }
 
-/* Under water: light from above, caustics, and dark weed below. */
+/* Returns the colour of water: light from above, caustics, and dark weed below. */
 static struct colour water(const struct ground *ground, struct point p)
 {
     float depth = p.y / 255.0f;
@@ -134,7 +135,8 @@ static struct colour near_bank(const struct ground *ground, struct point p)
                       noise_fractal(p.x * 0.07f, p.y * 0.03f, 3, ground->seed + 4));
 }
 
-/* Trees, their reflection in the pond, and grass in front, all out of focus. */
+/* Returns the colour of the shore: trees, their reflection in the pond, and grass in front, all
+ * out of focus. */
 static struct colour shore(const struct ground *ground, struct point p)
 {
     float bank = 70.0f + 50.0f * noise_at(1, 1, ground->seed), edge = bank + 90.0f;

@@ -4,7 +4,7 @@
  * "init" and "bias_init" of all convolutions.
  *
  * The studies define no techniques (dsc, shuffle, shift) for this network, so each convolution is
- * replaced as in plain_conv.c to each of its convolutions. */
+ * replaced as in plain_conv.c. */
 #include "engine/blocks/block.h"
 
 #include "engine/ops/op.h"

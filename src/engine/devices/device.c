@@ -18,7 +18,7 @@
 const struct device_driver *const device_drivers[] = {&device_reference, &device_cpu, &device_cuda,
                                                       NULL};
 
-enum { MAX_KERNELS = 16 }; /* that a device has for one operator */
+enum { MAX_KERNELS = 16 }; /* kernels of a device for one operator */
 
 /* --- names --- */
 

@@ -20,7 +20,7 @@ static bool has_padded_max_pool(const struct graph *graph, const char *device)
 }
 
 static const struct {
-    size_t version; /* that brought the change */
+    size_t version; /* the version that brought the change */
     bool (*concerns)(const struct graph *graph, const char *device);
     const char *what;
 } changes[] = {

@@ -1,7 +1,7 @@
 /* A plan is built in stages, each of which rests on the ones before:
  *
  *   steps         one per needed node, with its kernel                   steps.c
- *   fusion        which steps another step's kernel does as well         fusion.c
+ *   fusion        which steps another step's kernel computes as well         fusion.c
  *   order         the order of all passes of an iteration                step_order.c
  *   live ranges   which arrays there are, when, and which share memory   live_ranges.c
  *   placement     their offsets in the arena, and the forecast           placement.c, arena.c

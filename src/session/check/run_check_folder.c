@@ -23,8 +23,8 @@ static const char *kind_of(mode_t mode)
     return N_("it is a device or a socket, not a file");
 }
 
-/* Reports a file that another user owns or can change. If the folder itself is such, the other
- * commands refuse the run. */
+/* Reports a file that another user owns or can change. For the folder this is an error, because all
+ * other commands then refuse the run. */
 static void inspect_owner(struct check *check, const char *file, const struct stat *status)
 {
     const enum run_problem_severity severity =

@@ -135,7 +135,7 @@ static void add_model(const struct outlook *outlook, char *text)
 
 /* Writes how to resume the run, from a checkpoint or from its start. Returns false if it cannot be
  * resumed. */
-static bool word_resumption(const struct outlook *outlook, char *text)
+static bool write_resumption(const struct outlook *outlook, char *text)
 {
     if (!outlook->resumable)
         return false;
@@ -159,7 +159,7 @@ static bool word_resumption(const struct outlook *outlook, char *text)
 
 static void word_record(const struct outlook *outlook, char *text)
 {
-    if (!word_resumption(outlook, text)) {
+    if (!write_resumption(outlook, text)) {
         snprintf(text, SIZE, "%s", _("only a copy of the file can restore the records"));
         add_model(outlook, text);
     }
@@ -168,7 +168,7 @@ static void word_record(const struct outlook *outlook, char *text)
 static void word_model(const struct outlook *outlook, char *text)
 {
     char going_on[SIZE];
-    if (word_resumption(outlook, going_on))
+    if (write_resumption(outlook, going_on))
         snprintf(text, SIZE, _("%s, and saves its models again"), going_on);
     else
         snprintf(text, SIZE, "%s", _("bring back a copy of it, or train it again"));
@@ -186,10 +186,10 @@ static void word_config(const struct outlook *outlook, char *text)
 }
 
 /* `tinca resume` fails at a damaged summary, so that must be deleted first. */
-static void word_summary(const struct outlook *outlook, char *text)
+static void write_summary_remedy(const struct outlook *outlook, char *text)
 {
     char going_on[SIZE];
-    if (!word_resumption(outlook, going_on))
+    if (!write_resumption(outlook, going_on))
         snprintf(text, SIZE, "%s", _("bring back a copy of it; the journal is what counts"));
     else
         snprintf(text, SIZE, outlook->spoilt_summary ? _("delete it, then %s") : "%s", going_on);
@@ -223,7 +223,7 @@ static void word(struct check *check, const struct outlook *outlook, enum check_
         word_model(outlook, text);
         break;
     case REMEDY_SUMMARY:
-        word_summary(outlook, text);
+        write_summary_remedy(outlook, text);
         break;
     case REMEDY_DELETE_RUN:
         snprintf(text, SIZE, _("delete the folder: %s"), outlook->folder);

@@ -41,8 +41,9 @@ static bool has_steps(const struct run_config *config)
     return config->schedule == LR_SCHEDULE_STEP;
 }
 
-/* The preset overfit studies the mean loss that Caffe prints. */
-static bool averages(const struct run_config *config)
+/* Returns whether average-loss is offered: the preset overfit studies the mean that Caffe prints.
+ */
+static bool studies_mean(const struct run_config *config)
 {
     return strcmp(config->preset, "overfit") == 0;
 }
@@ -64,7 +65,7 @@ static const struct {
              {"groups", shuffles},           {"block-rate", has_blocks},
              {"epochs", counts_epochs},      {"iterations", counts_iterations},
              {"gamma", multiplies},          {"power", has_power},
-             {"step-size", has_steps},       {"average-loss", averages},
+             {"step-size", has_steps},       {"average-loss", studies_mean},
              {"l1-weight", makes_pictures},  {"tolerance", makes_pictures}};
 
 static bool is_changed(const struct run_config *config, const struct config_field *field)

@@ -1,5 +1,5 @@
 /* A profile counts the passes and their time; the plan gives the work of one pass. In an iteration,
- * the backward pass of a discriminator runs three times: twice in the plan in which it learns, for
+ * the backward pass of a discriminator runs three times: twice in the plan that trains it, for
  * real and for generated images, and once, with frozen weights, for the generator. */
 #include "session/measure/bench_pass.h"
 

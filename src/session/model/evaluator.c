@@ -79,7 +79,8 @@ bool evaluator_create(struct evaluator *evaluator, const struct evaluator_settin
     if (!check_set(settings->network, settings->dataset, error) ||
         !make_plan(evaluator, settings, error))
         return false;
-    for (size_t c = 0; c < 3; c++) /* a hair more than the tolerance: the samples were rounded */
+    for (size_t c = 0; c < 3;
+         c++) /* slightly more than the tolerance, because samples were rounded */
         evaluator->tolerance[c] =
             (settings->tolerance + 0.001) / fabs((double)settings->normalisation->deviation[c]);
     struct data_loader_settings loader = {.batch = evaluator->plan->batch,

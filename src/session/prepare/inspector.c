@@ -193,8 +193,8 @@ uint64_t inspector_after(struct inspector *inspector, struct preparation *prepar
 
 /* --- layers --- */
 
-/* The discriminator learns from real and from generated pairs, and runs once with frozen weights
- * (gan.c). */
+/* Returns the FLOPs of a step in all backward passes of an iteration. The discriminator has three:
+ * for real and for generated pairs, and one with frozen weights (gan.c). */
 static double backward_flops_of(const struct subject *subject, size_t step)
 {
     double once = roofline_backward_flops(subject->plan, &subject->plan->steps[step]);

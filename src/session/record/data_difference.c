@@ -63,7 +63,7 @@ static void compare_classes(const struct json *then, const struct json *now,
         const char *first = json_string(a), *second = json_string(b);
         if (first && second && strcmp(first, second) != 0) {
             differences_add(differences, N_("class %zu: %.60s then, %.60s now"), i, first, second);
-            return; /* the others have moved with it */
+            return; /* the following classes have moved with it */
         }
     }
 }

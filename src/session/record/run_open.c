@@ -89,7 +89,7 @@ static bool rebuild(struct run *run, struct error *error)
     *reading =
         (struct run_reading){.run = run, .snapshot = &opening->snapshot, .tempo = &opening->tempo};
     opening->snapshot.eta_seconds = -1;
-    opening->snapshot.feed_wait_seconds = NAN; /* only the summary says it */
+    opening->snapshot.feed_wait_seconds = NAN; /* only the summary has it */
     bool rebuilt = run_state_read_config(run->directory, &run->config, &run->early_facts, error) &&
                    read_journal(reading, UINT64_MAX, error);
     if (reading->started)

@@ -1,4 +1,4 @@
-/* The end of an epoch: validation, and what the learning-rate schedule makes of the epoch's loss.
+/* The end of an epoch: validation, and the step of the learning-rate schedule.
  */
 #include "session/run/epoch.h"
 

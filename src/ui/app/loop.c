@@ -150,13 +150,13 @@ static double seconds_until(uint64_t then)
     return then > now ? clock_seconds(now, then) : 0;
 }
 
-/* Returns how many seconds the loop may sleep if no key and no signal arrives. `owed`: the terminal
- * has not taken the last frame. */
-static double rest(const struct app *app, uint64_t tick, bool owed)
+/* Returns how many seconds the loop may sleep if no key and no signal arrives. `frame_pending`: the
+ * terminal has not taken the last frame. */
+static double rest(const struct app *app, uint64_t tick, bool frame_pending)
 {
     const struct run_list *runs = &app->shared.runs;
     double seconds = fmin(3600, background_seconds_to_next(app));
-    if (run_list_active(runs) || run_list_waiting(runs) > 0 || owed ||
+    if (run_list_active(runs) || run_list_waiting(runs) > 0 || frame_pending ||
         sweep_job_is_live(&app->shared.sweep))
         seconds = fmin(seconds, seconds_until(tick));
     if (exporting_is_active(app))
@@ -176,10 +176,10 @@ static bool message_changes(const struct app *app, uint64_t before)
 static void loop(struct app *app)
 {
     uint64_t tick = after(TICK_SECONDS), frame = 0;
-    bool owed = false; /* the terminal has not taken the last frame: draw another one */
-    bool busy = false; /* a screen wants to continue its work at once */
+    bool frame_pending = false; /* the terminal has not taken the last frame: draw another one */
+    bool busy = false;          /* a screen wants to continue its work at once */
     while (!app->gone && !(app->closing && !run_list_active(&app->shared.runs))) {
-        unsigned wakes = terminal_wait(busy ? 0 : rest(app, tick, owed));
+        unsigned wakes = terminal_wait(busy ? 0 : rest(app, tick, frame_pending));
         uint64_t message = app->message_until;
         bool was_busy = busy;
         take_wakes(app, wakes);
@@ -189,10 +189,10 @@ static void loop(struct app *app)
             app_poll_runs(app);
             tick = after(TICK_SECONDS);
         }
-        bool owing = owed;
-        owed = !app->gone && !terminal_is_writable();
-        bool asked = wakes || owing || was_busy != busy || message_changes(app, message);
-        if (app->gone || owed ||
+        bool was_pending = frame_pending;
+        frame_pending = !app->gone && !terminal_is_writable();
+        bool asked = wakes || was_pending || was_busy != busy || message_changes(app, message);
+        if (app->gone || frame_pending ||
             (app->shared.preferences.slow && !asked && clock_nanoseconds() < frame))
             continue;
         frame_draw(app);

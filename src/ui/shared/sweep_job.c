@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SAVED_RUNS_READ = 100 }; /* for the estimate of times */
+enum { SAVED_RUNS_READ = 100 }; /* to estimate times */
 
 void sweep_job_free(struct sweep_job *job)
 {

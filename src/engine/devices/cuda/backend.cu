@@ -129,8 +129,8 @@ struct device_staging {
     bool ahead;
     unsigned turn;
     char *pinned[2], *on_device[2];
-    cudaEvent_t sent[2];  /* pinned[] is free */
-    cudaEvent_t taken[2]; /* on_device[] is free */
+    cudaEvent_t sent[2];  /* signals that pinned[] is free */
+    cudaEvent_t taken[2]; /* signals that on_device[] is free */
 };
 
 static void stage_free(struct device *device, struct device_staging *stage)

@@ -14,7 +14,7 @@ static struct conv_shape shape_of(const struct kernel_site *site)
     return {site->inputs[0], site->node->output, conv->window, conv->groups, site->batch};
 }
 
-/* The depth of a kernel's grid is at most 65535. */
+/* Refuses groups that need a deeper grid than CUDA allows: 65535. */
 bool conv_supports(const struct kernel_site *site, const char **reason)
 {
     if (site->node->attributes.conv.groups * GEMM_PHASES * GEMM_PHASES > 65535) {

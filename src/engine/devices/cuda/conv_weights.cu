@@ -271,8 +271,9 @@ static size_t part_floats(const struct conv_shape *conv)
     return conv->out.channels * (terms_of(conv) + 1);
 }
 
-/* The number of parts grows with the batch, but a batch that is too small for large tiles may have
- * more of them; the larger number counts. */
+/* Returns the bytes for the largest number of parts that this batch or a smaller one has. The
+ * number grows with the batch, but a batch that is too small for large tiles may have more parts.
+ */
 size_t weight_gradients_workspace(const struct conv_shape *conv)
 {
     const size_t parts = parts_of(conv), few = (MANY_POSITIONS - 1) / shape_area(conv->out);

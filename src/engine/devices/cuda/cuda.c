@@ -25,7 +25,7 @@ static struct {
     const struct cuda_module *module; /* NULL: it could not be loaded; `reason` says why */
     size_t ranks;
     char reason[256];
-    struct device_backend backend; /* that of the module, with errors in words */
+    struct device_backend backend; /* the module's backend, with errors as messages */
 } cuda;
 
 /* Writes a reason in English and returns NULL. The function that shows it translates it. */

@@ -30,7 +30,8 @@ struct draws {
     uint64_t seed;
     uint32_t node;
     float rate, scale;
-    uint32_t first, skipped; /* the block of the first value, and the values before it in there */
+    uint32_t first,
+        skipped; /* the block of the first value, and the values before it in that block */
 };
 
 static __device__ __forceinline__ float factor(const struct draws *draws, uint32_t word)

@@ -1,7 +1,6 @@
-/* The screen Advisor: the user describes the wish (faster, smaller, ...) in a form, and the answers
+/* The screen Advisor: in a form the user states a goal (faster, smaller, ...), and the answers
  * beside or below it come from the user's runs. Runs are read one after the other in the
- * background. An answer lists the missing, trainings or measurements that are missing; Enter starts
- * one. */
+ * background. An answer lists the trainings and measurements that are missing; Enter starts one. */
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 
