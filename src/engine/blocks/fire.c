@@ -55,6 +55,16 @@ static const struct variant {
     [TECHNIQUE_SHIFT] = {build_shift, false},
 };
 
+/* Returns the row of the technique; a technique without a row leaves the block as it is. */
+static const struct variant *choose_variant(struct block_site *site)
+{
+    const struct variant *variant = &variants[site->variation->technique];
+    if (!variant->build_3x3)
+        return &variants[TECHNIQUE_NONE];
+    site->used_technique = true;
+    return variant;
+}
+
 static struct fire read_keys(struct block_site *site, struct layer_reader *reader,
                              const struct variant *variant)
 {
@@ -74,11 +84,10 @@ static struct fire read_keys(struct block_site *site, struct layer_reader *reade
 
 static size_t build(struct block_site *site, struct layer_reader *reader)
 {
-    const struct variant *variant = &variants[site->variation->technique];
+    const struct variant *variant = choose_variant(site);
     struct fire fire = read_keys(site, reader, variant);
     if (reader->failed)
         return 0;
-    site->used_technique = true;
     bool whole = site->graph->nodes[site->input].output.channels % fire.groups;
     struct block_conv squeeze = {
         .outputs = fire.squeeze, .kernel = 1, .groups = whole ? 1 : fire.groups, .bias = true};

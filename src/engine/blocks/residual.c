@@ -98,6 +98,18 @@ static const struct variant variants[TECHNIQUES] = {
 };
 static const struct variant bottleneck = {build_bottleneck, false};
 
+/* Returns the row of the technique; a technique without a row leaves the block as it is. */
+static const struct variant *choose_variant(struct block_site *site)
+{
+    const struct variant *variant = &variants[site->variation->technique];
+    if (site->variation->block_rate > 0)
+        return &bottleneck;
+    if (!variant->build_body)
+        return &variants[TECHNIQUE_NONE];
+    site->used_technique = true;
+    return variant;
+}
+
 static struct residual read_keys(struct block_site *site, struct layer_reader *reader)
 {
     double rate = site->variation->block_rate;
@@ -123,14 +135,11 @@ static struct residual read_keys(struct block_site *site, struct layer_reader *r
 
 static size_t build(struct block_site *site, struct layer_reader *reader)
 {
-    const struct variation *variation = site->variation;
-    const struct variant *variant =
-        variation->block_rate > 0 ? &bottleneck : &variants[variation->technique];
+    const struct variant *variant = choose_variant(site);
     struct residual residual = read_keys(site, reader);
     if (reader->failed)
         return 0;
-    site->used_block_rate = variation->block_rate > 0;
-    site->used_technique = true;
+    site->used_block_rate = site->variation->block_rate > 0;
     size_t body = variant->build_body(site, &residual);
     size_t shortcut = site->input;
     if (residual.projection)

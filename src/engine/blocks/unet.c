@@ -129,6 +129,16 @@ static const struct variant {
     [TECHNIQUE_SHIFT] = {build_shift, false},
 };
 
+/* Returns the row of the technique; a technique without a row leaves the block as it is. */
+static const struct variant *choose_variant(struct block_site *site)
+{
+    const struct variant *variant = &variants[site->variation->technique];
+    if (!variant->build)
+        return &variants[TECHNIQUE_NONE];
+    site->used_technique = true;
+    return variant;
+}
+
 static size_t channels_of(const struct block_site *site, size_t node)
 {
     return site->failed ? 2 : site->graph->nodes[node].output.channels;
@@ -153,7 +163,7 @@ static size_t width_of(struct block_site *site, const struct unet *unet, size_t 
 static size_t build_down(struct block_site *site, const struct unet *unet, size_t number,
                          size_t input)
 {
-    const struct variant *variant = &variants[site->variation->technique];
+    const struct variant *variant = choose_variant(site);
     const bool first = number == 0, last = number + 1 == unet->steps;
     struct step step = {
         .input = input, .outputs = width_of(site, unet, number), .bias = first || last};
@@ -218,7 +228,6 @@ static size_t build(struct block_site *site, struct layer_reader *reader)
     struct unet unet = read_keys(site, reader);
     if (reader->failed)
         return 0;
-    site->used_technique = true;
     size_t node = site->input;
     for (size_t i = 0; i < unet.steps; i++)
         node = downs[i] = build_down(site, &unet, i, node);
