@@ -46,8 +46,7 @@ struct option_row {
 struct option_set {
     const struct option_row *rows; /* never NULL */
     struct run_config *config;     /* filled with defaults by the caller; NULL: no fields */
-    const char *const
-        *fields; /* keys offered as options, NULL-terminated; NULL: all but the network */
+    const char *const *fields; /* keys that are options, NULL-terminated; NULL: all but network */
     size_t operands_min, operands_max;
     bool network_operand; /* the first operand, if given, is the configuration's network */
 };

@@ -24,8 +24,8 @@ void run_reading_sum_up(struct run_reading *reading);
 /* Reads config.json, and sets what follows from it. */
 bool run_state_read_config(const char *directory, struct run_config *config,
                            struct run_facts *facts, struct error *error);
-/* Creates the series and fills it, the findings, `snapshot` and `tempo` from
- * the first `limit` bytes of the journal; publishes nothing. `tempo` starts as {0}. */
+/* Creates the series, and fills it, the findings, `snapshot` and `tempo` from the first `limit`
+ * bytes of the journal; publishes nothing. `tempo` starts as {0}. */
 bool run_state_read_journal(struct run *run, uint64_t limit, struct run_snapshot *snapshot,
                             struct tempo *tempo, struct error *error);
 

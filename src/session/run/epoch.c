@@ -1,5 +1,4 @@
-/* The end of an epoch: validation, and the step of the learning-rate schedule.
- */
+/* The end of an epoch: validation, and the step of the learning-rate schedule. */
 #include "session/run/epoch.h"
 
 #include "base/clock.h"

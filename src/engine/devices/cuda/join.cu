@@ -27,7 +27,7 @@ static __device__ __forceinline__ float4 plus(float4 a, float4 b)
     return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
 }
 
-/* --- add: T is a float or four --- */
+/* --- add: T is float or float4 --- */
 
 template <class T>
 static __global__ void add(const __grid_constant__ struct sources from, float *out, uint32_t items)

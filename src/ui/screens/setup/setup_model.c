@@ -159,7 +159,7 @@ double setup_seconds(const struct setup_model *model, const struct form *form)
     return (double)plan.iterations * (double)form->config.batch * model->past.ms_per_image / 1e3;
 }
 
-/* --- both --- */
+/* --- preview and search --- */
 
 void setup_step(struct setup_model *model, const struct form *form)
 {

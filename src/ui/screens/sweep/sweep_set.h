@@ -58,8 +58,8 @@ char *sweep_set_text(const struct sweep_set *set, enum sweep_row row, char *text
 
 /* Moves the focus by `rows` rows; it stops at the ends. */
 void sweep_set_move(struct sweep_set *set, int rows);
-/* Selects the next (+1) or previous (-1) value of the focused row: of a list, the studies' grids or
- * the data sets. */
+/* Selects the next (+1) or previous (-1) value of the focused row, if it is a list, the grid or the
+ * data set. */
 void sweep_set_turn(struct sweep_set *set, int direction);
 /* Chooses the selected value of the focused list, or removes it from the chosen ones. */
 void sweep_set_toggle(struct sweep_set *set);
