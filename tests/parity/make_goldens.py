@@ -1,13 +1,16 @@
 #!/usr/bin/python3
-"""Renews the goldens of the operator cases: what PyTorch computes from the same inputs.
+"""Adds the goldens of new operator cases: what PyTorch computes from the same inputs.
 
     make op_cases && ./op_cases --list | tests/parity/make_goldens.py tests/parity/goldens/ops.safetensors
 
-Needs numpy and PyTorch (Debian: python3-torch). For each case the file holds everything that is
-given (inputs, parameters, the output's gradient, labels) and everything that must come out. A
-case's random numbers depend on its name alone, so that a new case leaves the others as they were.
+Needs numpy and PyTorch (Debian: python3-torch, for /usr/bin/python3). For each case the file holds
+everything that is given (inputs, parameters, the output's gradient, labels) and everything that must
+come out. A case's random numbers depend on its name alone. A case whose given arrays are in the file
+already keeps all of its arrays, because another version of PyTorch may round differently; delete the
+file to renew all of them.
 """
 import json
+import os
 import struct
 import sys
 import zlib
@@ -165,6 +168,37 @@ def make_case(case, settings):
             for name, values in arrays.items()}
 
 
+def read_safetensors(path):
+    """The arrays of a file; none if it does not exist."""
+    if not os.path.exists(path):
+        return {}
+    with open(path, "rb") as file:
+        data = file.read()
+    begin = 8 + struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:begin])
+    return {name: numpy.frombuffer(data[begin + entry["data_offsets"][0]:
+                                        begin + entry["data_offsets"][1]],
+                                   {"F32": numpy.float32, "I32": numpy.int32}[entry["dtype"]]
+                                   ).reshape(entry["shape"])
+            for name, entry in header.items() if name != "__metadata__"}
+
+
+def is_given(name, case):
+    """Whether the array is given to PyTorch, and not computed by it."""
+    name = name[len(case["name"]) + 1:]
+    return name in ("labels", "output_gradient") or name.startswith("input") and "_" not in name \
+        or name in [parameter["name"] for parameter in case["parameters"]]
+
+
+def keep_arrays(case, made, known):
+    """The known arrays of a case, if it has the same names and shapes and the given values agree."""
+    for name, values in made.items():
+        if name not in known or known[name].shape != values.shape or \
+                is_given(name, case) and not numpy.array_equal(known[name], values):
+            return made
+    return {name: known[name] for name in made}
+
+
 def write_safetensors(path, arrays, metadata):
     header, offset = {"__metadata__": metadata}, 0
     for name, values in arrays.items():
@@ -185,9 +219,9 @@ def main():
         sys.exit(__doc__)
     settings = json.load(sys.stdin)
     torch.set_num_threads(1)
-    arrays = {}
+    arrays, known = {}, read_safetensors(sys.argv[1])
     for case in settings["cases"]:
-        arrays.update(make_case(case, settings))
+        arrays.update(keep_arrays(case, make_case(case, settings), known))
     write_safetensors(sys.argv[1], arrays,
                       {"made_by": f"make_goldens.py with PyTorch {torch.__version__}"})
 
