@@ -1,22 +1,39 @@
-/* Between jobs the pool's workers spin for a short time and then sleep on a condition variable. A
- * training iteration runs about a hundred jobs a few microseconds apart, and waking a thread takes
- * longer than that; but a paused run must not keep a core busy.
+/* A training iteration runs a few hundred jobs, an inference about fifty, and many of them take only
+ * some microseconds. Waking a thread takes longer than that. Between jobs the workers therefore spin
+ * for some microseconds before they sleep on a futex, and a job is announced by one atomic store;
+ * the kernel is only called when a worker sleeps.
  *
- * A job does not wait for workers that are asleep or have no core: the threads that are awake
- * compute its tasks. One atomic word holds the job's number and how many of its tasks are not yet
- * taken, so a worker that arrives late takes a task of the current job, or none. A job ends when
- * all of its tasks are finished; the fields that describe it do not change before. */
+ * The tasks of a job are divided into one share per thread, always in the same way: the thread that
+ * computed some rows of an image in one job computes the same rows in the next, and finds them in
+ * its cache. A thread that has finished its share takes tasks of the others. A job therefore never
+ * waits for a worker that is asleep or has no core: the threads that are awake compute its tasks.
+ *
+ * A share is one atomic number, of tasks that are not yet taken. Whoever decreases it has taken a
+ * task of the current job, even if he has not yet noticed that a new job has begun; the fields that
+ * describe the job change only when all of its tasks are finished. */
 #include "base/threads/pool.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-enum { SPIN_ROUNDS = 4000 };
+enum {
+    SPIN_NANOSECONDS = 50000,
+    SPIN_ROUNDS = 32, /* between two looks at the clock */
+    CACHE_LINE = 64,
+};
+
+struct share {
+    _Alignas(CACHE_LINE) atomic_uint left; /* number of tasks not yet taken */
+};
 
 struct worker {
     struct pool *pool;
@@ -28,16 +45,20 @@ struct pool {
     size_t threads;
     struct worker *workers; /* threads - 1 of them */
     size_t started;
-    pthread_mutex_t lock;
-    pthread_cond_t work;
-    atomic_bool stopping;
-    atomic_uint_least64_t job; /* its number << 32 | number of tasks not yet taken */
+    struct share *shares; /* by thread */
     /* these describe the current job */
     pool_task *task;
     void *context;
     size_t tasks;
-    atomic_size_t finished; /* number of its tasks that are finished */
+    /* what threads wait for; each on a cache line of its own */
+    _Alignas(CACHE_LINE) atomic_uint job; /* number of the current job */
+    atomic_uint sleepers;                 /* workers that sleep, or are about to */
+    atomic_bool stopping;
+    _Alignas(CACHE_LINE) atomic_uint finished; /* number of the job's tasks that are finished */
+    atomic_bool caller_sleeps;
 };
+
+/* --- waiting --- */
 
 /* Tells the processor that this is a spin loop. */
 static inline void relax(void)
@@ -49,55 +70,105 @@ static inline void relax(void)
 #endif
 }
 
-static uint32_t number_of(uint64_t job)
+/* Sleeps until wake() is called for `word`; returns at once unless it still has this value. It may
+ * also return for no reason. */
+static void sleep_while(atomic_uint *word, unsigned value)
 {
-    return (uint32_t)(job >> 32);
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
 }
 
-/* Takes a task of the current job; returns false if none is left. */
-static bool take_task(struct pool *pool, size_t *task)
+static void wake(atomic_uint *word, size_t threads)
 {
-    uint64_t job = atomic_load_explicit(&pool->job, memory_order_acquire);
-    do {
-        if ((uint32_t)job == 0)
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, threads < INT_MAX ? (int)threads : INT_MAX, NULL,
+            NULL, 0);
+}
+
+/* Waits for some microseconds until (*word == value) is `wanted`; returns whether it is. */
+static bool spin(atomic_uint *word, unsigned value, bool wanted)
+{
+    uint64_t end = 0;
+    for (;;) {
+        for (int round = 0; round < SPIN_ROUNDS; round++) {
+            if ((atomic_load_explicit(word, memory_order_acquire) == value) == wanted)
+                return true;
+            relax();
+        }
+        const uint64_t now = clock_nanoseconds();
+        if (end == 0)
+            end = now + SPIN_NANOSECONDS;
+        else if (now >= end)
             return false;
-    } while (!atomic_compare_exchange_weak_explicit(&pool->job, &job, job - 1, memory_order_acq_rel,
-                                                    memory_order_acquire));
-    *task = pool->tasks - (uint32_t)job;
+    }
+}
+
+/* Waits for a job whose number is not `seen`; returns its number. Either the caller of pool_run sees
+ * this worker among the sleepers, or this worker sees the new number. */
+static unsigned wait_for_job(struct pool *pool, unsigned seen)
+{
+    if (!spin(&pool->job, seen, false)) {
+        atomic_fetch_add(&pool->sleepers, 1);
+        while (atomic_load(&pool->job) == seen)
+            sleep_while(&pool->job, seen);
+        atomic_fetch_sub(&pool->sleepers, 1);
+    }
+    return atomic_load_explicit(&pool->job, memory_order_acquire);
+}
+
+/* Waits until all tasks of the job are finished. */
+static void wait_for_tasks(struct pool *pool)
+{
+    const unsigned tasks = (unsigned)pool->tasks;
+    if (spin(&pool->finished, tasks, true))
+        return;
+    atomic_store(&pool->caller_sleeps, true);
+    for (unsigned now; (now = atomic_load(&pool->finished)) != tasks;)
+        sleep_while(&pool->finished, now);
+    atomic_store(&pool->caller_sleeps, false);
+}
+
+/* --- tasks --- */
+
+/* Returns the first task of a share. */
+static size_t share_begin(const struct pool *pool, size_t share)
+{
+    return pool->tasks * share / pool->threads;
+}
+
+/* Takes a task of a share of the current job; returns false if none is left. */
+static bool take_task(struct pool *pool, size_t share, size_t *task)
+{
+    atomic_uint *left = &pool->shares[share].left;
+    unsigned count = atomic_load_explicit(left, memory_order_relaxed);
+    do {
+        if (count == 0)
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(left, &count, count - 1, memory_order_acquire,
+                                                    memory_order_relaxed));
+    *task = share_begin(pool, share + 1) - count;
     return true;
 }
 
+/* Computes the tasks of the thread's own share, then what is left of the others. */
 static void take_tasks(struct pool *pool, size_t thread)
 {
-    size_t task, count = 0;
-    for (; take_task(pool, &task); count++)
-        pool->task(pool->context, task, thread);
-    if (count > 0)
-        atomic_fetch_add_explicit(&pool->finished, count, memory_order_release);
-}
-
-/* Waits for a job whose number is not `seen`; returns its number. */
-static uint32_t wait_for_job(struct pool *pool, uint32_t seen)
-{
-    for (int round = 0; round < SPIN_ROUNDS; round++) {
-        const uint32_t now = number_of(atomic_load_explicit(&pool->job, memory_order_acquire));
-        if (now != seen)
-            return now;
-        relax();
-    }
-    pthread_mutex_lock(&pool->lock);
-    while (number_of(atomic_load(&pool->job)) == seen)
-        pthread_cond_wait(&pool->work, &pool->lock);
-    const uint32_t now = number_of(atomic_load(&pool->job));
-    pthread_mutex_unlock(&pool->lock);
-    return now;
+    unsigned count = 0;
+    size_t task;
+    for (size_t i = 0; i < pool->threads; i++)
+        for (const size_t share = (thread + i) % pool->threads; take_task(pool, share, &task);
+             count++)
+            pool->task(pool->context, task, thread);
+    if (count == 0)
+        return;
+    atomic_fetch_add(&pool->finished, count);
+    if (atomic_load(&pool->caller_sleeps))
+        wake(&pool->finished, 1);
 }
 
 static void *worker_main(void *argument)
 {
     struct worker *worker = argument;
     struct pool *pool = worker->pool;
-    uint32_t seen = 0;
+    unsigned seen = 0;
     for (;;) {
         seen = wait_for_job(pool, seen);
         if (atomic_load(&pool->stopping))
@@ -106,21 +177,18 @@ static void *worker_main(void *argument)
     }
 }
 
-/* Begins the next job. Holds the lock, so that a worker which is about to sleep either sees the new
- * number or is woken. */
-static void announce(struct pool *pool, uint32_t tasks)
+/* Begins the next job; wakes as many sleeping workers as it can use. */
+static void announce(struct pool *pool, size_t workers)
 {
-    pthread_mutex_lock(&pool->lock);
-    const uint32_t number = number_of(atomic_load(&pool->job)) + 1;
-    atomic_store(&pool->job, (uint64_t)number << 32 | tasks);
-    pthread_cond_broadcast(&pool->work);
-    pthread_mutex_unlock(&pool->lock);
+    atomic_fetch_add(&pool->job, 1);
+    if (atomic_load(&pool->sleepers) > 0)
+        wake(&pool->job, workers);
 }
 
 void pool_run(struct pool *pool, size_t tasks, pool_task *task, void *context)
 {
-    /* the word `job` counts tasks in 32 bits; the caller alone computes a job with more */
-    if (pool->threads == 1 || tasks <= 1 || tasks > UINT32_MAX) {
+    /* tasks are counted in an unsigned; the caller alone computes a job with more */
+    if (pool->threads == 1 || tasks <= 1 || tasks > UINT_MAX) {
         for (size_t i = 0; i < tasks; i++)
             task(context, i, 0);
         return;
@@ -129,40 +197,45 @@ void pool_run(struct pool *pool, size_t tasks, pool_task *task, void *context)
     pool->context = context;
     pool->tasks = tasks;
     atomic_store_explicit(&pool->finished, 0, memory_order_relaxed);
-    announce(pool, (uint32_t)tasks);
+    for (size_t share = 0; share < pool->threads; share++)
+        atomic_store_explicit(
+            &pool->shares[share].left,
+            (unsigned)(share_begin(pool, share + 1) - share_begin(pool, share)),
+            memory_order_release);
+    announce(pool, tasks - 1);
     take_tasks(pool, 0);
-    int rounds = 0;
-    while (atomic_load_explicit(&pool->finished, memory_order_acquire) != tasks) {
-        relax();
-        if (++rounds % SPIN_ROUNDS == 0)
-            sched_yield(); /* more threads than cores */
+    wait_for_tasks(pool);
+}
+
+/* --- creation --- */
+
+static bool start_workers(struct pool *pool, struct error *error)
+{
+    for (; pool->started < pool->threads - 1; pool->started++) {
+        struct worker *worker = &pool->workers[pool->started];
+        *worker = (struct worker){.pool = pool, .number = pool->started + 1};
+        if (pthread_create(&worker->thread, NULL, worker_main, worker) != 0)
+            return error_set(error, ERROR_SYSTEM, "the thread pool", "ask for fewer threads",
+                             "could not start thread %zu of %zu", worker->number + 1,
+                             pool->threads);
     }
+    return true;
 }
 
 struct pool *pool_create(size_t threads, struct error *error)
 {
-    struct pool *pool = memory_new(1, sizeof *pool, "the thread pool", error);
+    struct pool *pool = memory_new_aligned(1, sizeof *pool, "the thread pool", error);
     if (!pool)
         return NULL;
-    pool->threads = threads ? threads : 1;
-    pthread_mutex_init(&pool->lock, NULL);
-    pthread_cond_init(&pool->work, NULL);
+    *pool = (struct pool){.threads = threads ? threads : 1};
     pool->workers = memory_new(pool->threads, sizeof *pool->workers, "the thread pool", error);
-    if (!pool->workers) {
-        pool_free(pool);
-        return NULL;
-    }
-    for (; pool->started < pool->threads - 1; pool->started++) {
-        struct worker *worker = &pool->workers[pool->started];
-        *worker = (struct worker){.pool = pool, .number = pool->started + 1};
-        if (pthread_create(&worker->thread, NULL, worker_main, worker) != 0) {
-            error_set(error, ERROR_SYSTEM, "the thread pool", "ask for fewer threads",
-                      "could not start thread %zu of %zu", worker->number + 1, pool->threads);
-            pool_free(pool);
-            return NULL;
-        }
-    }
-    return pool;
+    pool->shares = memory_new_aligned(pool->threads, sizeof *pool->shares, "the thread pool", error);
+    for (size_t share = 0; pool->shares && share < pool->threads; share++)
+        atomic_init(&pool->shares[share].left, 0);
+    if (pool->workers && pool->shares && start_workers(pool, error))
+        return pool;
+    pool_free(pool);
+    return NULL;
 }
 
 void pool_free(struct pool *pool)
@@ -170,12 +243,11 @@ void pool_free(struct pool *pool)
     if (!pool)
         return;
     atomic_store(&pool->stopping, true);
-    announce(pool, 0);
+    announce(pool, pool->started);
     for (size_t i = 0; i < pool->started; i++)
         pthread_join(pool->workers[i].thread, NULL);
-    pthread_cond_destroy(&pool->work);
-    pthread_mutex_destroy(&pool->lock);
     free(pool->workers);
+    free(pool->shares);
     free(pool);
 }
 
