@@ -135,7 +135,7 @@ static size_t small_kernels(const struct op *op, const struct kernel **list, siz
 {
     const size_t count = lacking_whole->kernels(op, list, capacity);
     if (count > 0 && strcmp(op->name, "relu") == 0) {
-        small_relu = *list[0];
+        small_relu = *list[count - 1]; /* the kernel for plain layouts */
         small_relu.supports = is_small;
         list[0] = &small_relu;
         return 1;

@@ -305,7 +305,8 @@ static bool accepts(const struct kernel *kernel, const struct kernel_site *site,
 }
 
 /* Returns the device's first kernel that supports the site and writes the refusals of those before
- * it to `refusals`, which must be empty, as "; NAME refused: REASON". NULL if all refuse. */
+ * it to `refusals`, which must be empty, as "; NAME refused: REASON". NULL if all refuse. Training
+ * knows plain layouts only: kernels for others are not asked. */
 static const struct kernel *find_kernel(const struct device_driver *driver,
                                         const struct kernel_site *site, char *refusals, size_t size)
 {
@@ -313,6 +314,8 @@ static const struct kernel *find_kernel(const struct device_driver *driver,
     const size_t count = driver->kernels ? driver->kernels(site->node->op, list, MAX_KERNELS) : 0;
     for (size_t i = 0; i < count; i++) {
         const char *reason;
+        if (site->training && (list[i]->traits & KERNEL_BLOCKED))
+            continue;
         if (accepts(list[i], site, &reason))
             return list[i];
         add_refusal(refusals, size, list[i]->name, reason);

@@ -62,6 +62,13 @@ struct device_driver {
     void *(*allocate)(struct device *device, size_t bytes, const char *what, struct error *error);
     void (*release)(struct device *device, void *memory);
     bool computes_on_host; /* kernels read host pointers: no copies are needed */
+    /* Returns the channels of a block in channel-blocked layouts. NULL: the device has no kernels
+     * for such layouts. */
+    size_t (*channel_block)(void);
+    /* Copies a channel-blocked array of `batch` images to a plain one. NULL without channel_block.
+     */
+    void (*copy_to_plain)(struct device *device, struct tensor_layout layout, struct shape shape,
+                          size_t batch, const float *from, float *to);
     /* --- NULL for a driver with one device --- */
     /* Returns how many devices there are; cuda:2 is the third, cuda the first. */
     size_t (*count)(void);

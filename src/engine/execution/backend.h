@@ -21,7 +21,9 @@ struct execution {
     char *block; /* one allocation for the device arrays that follow; NULL in host memory */
     size_t block_used;
     char *arena;
-    float *gradients; /* gradients of the parameters, laid out as the learnable weights */
+    char *prepared;            /* what kernels have prepared; NULL: nothing */
+    uint64_t prepared_version; /* of the weights that it was prepared from */
+    float *gradients;          /* gradients of the parameters, laid out as the learnable weights */
     float *state[2];
     struct kernel_site *sites;    /* by step: the plan's, with the size of the bound batch */
     struct kernel_call *calls;    /* in execution order; values, labels and iteration change */

@@ -25,6 +25,7 @@ static void release(struct execution *execution)
 {
     struct device *device = execution->device;
     device->driver->release(device, execution->arena);
+    device->driver->release(device, execution->prepared);
     device->driver->release(device, execution->gradients);
     device->driver->release(device, execution->state[0]);
     device->driver->release(device, execution->state[1]);
@@ -75,7 +76,7 @@ static bool fetch(struct execution *execution, struct error *error)
 
 static void touch(struct execution *execution)
 {
-    (void)execution;
+    weights_mark_updated(execution->weights);
 }
 
 static void mix_gradients(struct execution *execution, const float *more, float scale)

@@ -30,6 +30,18 @@ static void set_parameters(struct execution *execution, float *weights, struct k
     }
 }
 
+static void set_norm_parameters(const struct execution *execution, const float *weights,
+                                struct kernel_call *call)
+{
+    const struct graph *graph = execution->plan->graph;
+    for (size_t i = 0; i < call->site->fused_norm_count; i++) {
+        const struct fused_norm *norm = &call->site->fused_norms[i];
+        for (size_t p = 0; p < NORM_PARAMETERS; p++)
+            call->norm_parameters[i][p] =
+                weights + graph->parameters[norm->node->parameters[p]].offset + norm->first_channel;
+    }
+}
+
 static void set_call(struct execution *execution, float *weights, size_t index, uint64_t seed)
 {
     const struct plan *plan = execution->plan;
@@ -40,6 +52,7 @@ static void set_call(struct execution *execution, float *weights, size_t index, 
     *call = (struct kernel_call){
         .site = &execution->sites[s],
         .output_gradient = at(execution, plan->gradients[step->node]),
+        .prepared = execution->prepared ? execution->prepared + step->prepared : NULL,
         .saved = at(execution, pass == PLAN_FORWARD ? step->saved : step->backward_saved),
         .workspace = execution->arena + plan->workspace,
         .seed = seed,
@@ -52,6 +65,7 @@ static void set_call(struct execution *execution, float *weights, size_t index, 
         call->input_gradients[k] =
             step->site.input_gradient[k] ? at(execution, plan->gradients[step->inputs[k]]) : NULL;
     set_parameters(execution, weights, call);
+    set_norm_parameters(execution, weights, call);
 }
 
 /* Sets values[] (by node) to the address of each node's output. Inputs, and views of inputs, are in
@@ -85,7 +99,9 @@ static void set_values(struct execution *execution)
         call->output = values[step->node];
         call->labels = execution->batch.labels;
         for (size_t k = 0; k < step->input_count; k++)
-            call->inputs[k] = values[step->inputs[k]];
+            call->inputs[k] = step->plain_copies[k] == PLAN_NONE
+                                  ? values[step->inputs[k]]
+                                  : at(execution, step->plain_copies[k]);
     }
 }
 
@@ -129,6 +145,11 @@ static bool allocate(struct execution *execution, struct error *error)
     if (!execution->backend->reserve(execution, error))
         return false;
     execution->arena = execution_take(execution, plan->arena_bytes, "the activations", error);
+    if (plan->prepared_bytes > 0)
+        execution->prepared =
+            execution_take(execution, plan->prepared_bytes, "the packed weights", error);
+    if (plan->prepared_bytes > 0 && !execution->prepared)
+        return false;
     execution->sites =
         memory_new(plan->step_count, sizeof *execution->sites, "the execution", error);
     execution->calls =
@@ -205,10 +226,34 @@ bool execution_can_run(const struct execution *execution, const struct node *nod
     return true;
 }
 
+/* Prepares what kernels compute from the weights alone, if the weights have changed. */
+static void prepare(struct execution *execution)
+{
+    const struct plan *plan = execution->plan;
+    if (!execution->prepared || execution->prepared_version == execution->weights->version)
+        return;
+    for (size_t s = 0; s < plan->step_count; s++)
+        if (plan->steps[s].kernel && plan->steps[s].kernel->prepare)
+            plan->steps[s].kernel->prepare(&execution->calls[s]);
+    execution->prepared_version = execution->weights->version;
+}
+
+static void copy_to_plain(struct execution *execution, const struct plan_step *step)
+{
+    const struct plan *plan = execution->plan;
+    for (size_t k = 0; k < step->input_count; k++)
+        if (step->plain_copies[k] != PLAN_NONE)
+            execution->device->driver->copy_to_plain(
+                execution->device, plan->layouts[step->inputs[k]], step->site.inputs[k],
+                execution->batch.count, execution->values[step->inputs[k]],
+                at(execution, step->plain_copies[k]));
+}
+
 static void run_kernel(struct execution *execution, size_t index)
 {
     const struct plan_order_entry *entry = &execution->plan->order[index];
     const struct plan_step *step = &execution->plan->steps[entry->step];
+    copy_to_plain(execution, step);
     if (execution->fallback && fallback_leaves_device(execution->device->driver, step))
         host_fallback_run(execution->fallback, entry, &execution->calls[index]);
     else if (entry->pass == PLAN_BACKWARD)
@@ -246,6 +291,9 @@ static void set_iteration(struct execution *execution, uint64_t iteration)
 void execution_run_forward(struct execution *execution, uint64_t iteration)
 {
     set_iteration(execution, iteration);
+    prepare(execution);
+    if (execution->plan->mode == PLAN_TRAINING) /* running statistics change */
+        weights_mark_updated(execution->weights);
     for (size_t s = 0; s < execution->plan->step_count; s++) {
         const struct plan_step *step = &execution->plan->steps[s];
         if (step->kernel && execution_can_run(execution, step->site.node))
@@ -278,6 +326,7 @@ void execution_run_update(struct execution *execution, float learning_rate, uint
         .state = {execution->state[0], execution->state[1]},
     };
     execution->device->driver->update(execution->device, &update);
+    weights_mark_updated(execution->weights);
 }
 
 /* --- divergence --- */
@@ -294,10 +343,26 @@ static bool parameters_finite(const struct execution *execution, const struct ke
     return true;
 }
 
+/* Returns whether the value of a step is finite for all images of the batch. */
+static bool value_finite(const struct execution *execution, const struct plan_step *step)
+{
+    const struct shape shape = step->site.node->output;
+    const struct tensor_layout layout = execution->plan->layouts[step->node];
+    const struct tensor_layout own = {.block = layout.block, .pad = layout.pad};
+    const size_t images = layout.channels ? execution->batch.count : 1;
+    const size_t count = tensor_image(own, shape) * (execution->batch.count / images);
+    for (size_t n = 0; n < images; n++)
+        if (!execution->backend->all_finite(
+                execution, execution->values[step->node] + n * tensor_image(layout, shape), count))
+            return false;
+    return true;
+}
+
 size_t execution_run_until_not_finite(struct execution *execution, uint64_t iteration,
                                       bool *in_weights)
 {
     set_iteration(execution, iteration);
+    prepare(execution);
     for (size_t s = 0; s < execution->plan->step_count; s++) {
         const struct plan_step *step = &execution->plan->steps[s];
         const struct node *node = step->site.node;
@@ -305,9 +370,7 @@ size_t execution_run_until_not_finite(struct execution *execution, uint64_t iter
         if (!step->kernel || !execution_can_run(execution, node))
             continue;
         run_kernel(execution, s);
-        size_t count = shape_count(node->output) * execution->batch.count;
-        if (*in_weights ||
-            !execution->backend->all_finite(execution, execution->values[step->node], count))
+        if (*in_weights || !value_finite(execution, step))
             return s;
     }
     return PLAN_NONE;

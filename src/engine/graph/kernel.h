@@ -15,6 +15,8 @@
 struct pool;
 struct profile;
 
+enum { KERNEL_MAX_NORMS = 2, NORM_PARAMETERS = 4 };
+
 /* A place in a plan where a kernel is used: everything about it that is known when the plan is
  * built. */
 struct kernel_site {
@@ -34,6 +36,18 @@ struct kernel_site {
      * inputs[1], its gradient input_gradients[1]; output and output_gradient are those of the last
      * fused node. Only for kernels with the trait KERNEL_FUSES_EPILOGUE. */
     const struct node *fused_add, *fused_activation;
+    bool activation_first; /* the relu comes before the add; only with KERNEL_BLOCKED */
+    /* In inference: the batch norms after this kernel, before add and relu, that are fused into it.
+     * Only for kernels with the trait KERNEL_FUSES_NORMS. */
+    struct fused_norm {
+        const struct node *node;
+        size_t first_channel; /* the norm's channel that belongs to the kernel's channel 0 */
+    } fused_norms[KERNEL_MAX_NORMS];
+    size_t fused_norm_count;
+    /* In inference: the layouts of inputs and output. The device chooses between kernels for
+     * channel-blocked and for plain layouts; the latter have no trait KERNEL_BLOCKED and only see
+     * plain layouts. */
+    struct tensor_layout layouts[NODE_MAX_INPUTS], output_layout;
 };
 
 /* The arguments of one forward or backward call. Shapes are [N, C, H, W] with N = site->batch. */
@@ -46,6 +60,9 @@ struct kernel_call {
     bool accumulate[NODE_MAX_INPUTS]; /* add to this input gradient instead of overwriting it */
     float *parameters[NODE_MAX_PARAMETERS];
     float *parameter_gradients[NODE_MAX_PARAMETERS]; /* overwritten; NULL: not learnable */
+    /* The parameters of the fused norms: weight, bias, mean and variance, from first_channel on. */
+    const float *norm_parameters[KERNEL_MAX_NORMS][NORM_PARAMETERS];
+    void *prepared;           /* written by prepare, read by forward */
     void *saved;              /* written by forward in training, read by backward */
     void *workspace;          /* scratch, undefined at entry */
     const int32_t *labels;    /* [N], for losses over classes */
@@ -77,6 +94,11 @@ enum kernel_traits {
      * fused, and never reads inputs[1]; input_gradients[1] may be the memory of the output, unless
      * accumulate[1]. */
     KERNEL_FUSES_EPILOGUE = 1 << 6,
+    /* Supports site->fused_norms. */
+    KERNEL_FUSES_NORMS = 1 << 7,
+    /* For inference: writes site->output_layout with its padding, and reads the layouts of the
+     * inputs that supports() accepts. An output of one position, a vector, has a plain layout. */
+    KERNEL_BLOCKED = 1 << 8,
 };
 
 struct kernel {
@@ -89,6 +111,16 @@ struct kernel {
     bool (*supports)(const struct kernel_site *site, const char **reason);
     size_t (*saved_bytes)(const struct kernel_site *site);     /* NULL: none */
     size_t (*workspace_bytes)(const struct kernel_site *site); /* NULL: none */
+    /* Returns whether the kernel can read its input through this channel move. NULL: it can, if it
+     * has the trait. */
+    bool (*fuses_move)(const struct kernel_site *site, const struct node *move);
+    /* Returns the positions of padding that input 0 needs if it is channel-blocked. NULL: none. */
+    size_t (*input_pad)(const struct kernel_site *site);
+    /* Writes call->prepared, what can be computed from the parameters alone, such as packed
+     * weights: once before the first forward call, and again when parameters have changed. NULL:
+     * nothing is prepared. Kernels that prepare are for inference only. */
+    size_t (*prepared_bytes)(const struct kernel_site *site);
+    void (*prepare)(const struct kernel_call *call);
     /* Writes all of the output. */
     void (*forward)(const struct kernel_call *call);
     /* Writes the gradients of inputs and parameters. NULL only for operators without gradient. */

@@ -1,5 +1,5 @@
-/* tensor.h: the shape of an activation. Activations are dense float32 arrays [N, C, H, W], with the
- * width varying fastest. */
+/* tensor.h: the shape of an activation, and its layout in memory. Activations are float32 arrays
+ * [N, C, H, W], with the width varying fastest, unless their layout is channel-blocked. */
 #ifndef TINCA_ENGINE_GRAPH_TENSOR_H
 #define TINCA_ENGINE_GRAPH_TENSOR_H
 
@@ -42,6 +42,56 @@ static inline size_t shape_area(struct shape shape)
 static inline bool shape_equal(struct shape a, struct shape b)
 {
     return a.channels == b.channels && a.height == b.height && a.width == b.width;
+}
+
+/* How an activation lies in memory. The plain layout, {0}, is [N, C, H, W]. A channel-blocked
+ * layout is [N, C / block, H + 2 pad, W + 2 pad, block], with C / block rounded up: `block`
+ * channels of a position are neighbours, so that they fill a vector register (the layout nChw16c of
+ * oneDNN). The pad is filled with zeros, as are the unused channels of the last block. */
+struct tensor_layout {
+    size_t block; /* 0: plain */
+    size_t pad;
+    /* The channels of the array that the tensor is a part of: the inputs of a concat can be written
+     * where their concatenation lies. 0: it is no part. */
+    size_t channels;
+};
+
+/* Returns whether two layouts are the same. */
+static inline bool layout_equal(struct tensor_layout a, struct tensor_layout b)
+{
+    return a.block == b.block && a.pad == b.pad && a.channels == b.channels;
+}
+
+/* Returns the floats from one row to the next. */
+static inline size_t tensor_row(struct tensor_layout layout, struct shape shape)
+{
+    return layout.block ? (shape.width + 2 * layout.pad) * layout.block : shape.width;
+}
+
+/* Returns the floats from one channel to the next or, channel-blocked, from one block of channels
+ * to the next. */
+static inline size_t tensor_plane(struct tensor_layout layout, struct shape shape)
+{
+    return (shape.height + 2 * layout.pad) * tensor_row(layout, shape);
+}
+
+/* Returns the planes of one image of the whole array. */
+static inline size_t tensor_planes(struct tensor_layout layout, struct shape shape)
+{
+    const size_t channels = layout.channels ? layout.channels : shape.channels;
+    return layout.block ? (channels + layout.block - 1) / layout.block : channels;
+}
+
+/* Returns the floats from one image to the next. */
+static inline size_t tensor_image(struct tensor_layout layout, struct shape shape)
+{
+    return tensor_planes(layout, shape) * tensor_plane(layout, shape);
+}
+
+/* Returns the floats from the start of a plane to its first position that is not padding. */
+static inline size_t tensor_origin(struct tensor_layout layout, struct shape shape)
+{
+    return layout.pad * (tensor_row(layout, shape) + layout.block);
 }
 
 #endif

@@ -1,10 +1,14 @@
-/* There are two kinds of fusion. Each is possible only if a single step reads the value between the
- * two nodes:
+/* There are three kinds of fusion. Each is possible only if a single step reads the value between
+ * the two nodes:
  *
  *   fused gather     a channel move is fused into the kernel after it, which then loads each
  *                    channel from its place before the move (KERNEL_FUSES_CHANNEL_MOVES)
- *   fused epilogue   an add, then a relu, is fused into the kernel before it, which then writes
- *                    the sum or the activation (KERNEL_FUSES_EPILOGUE)
+ *   fused norm       in inference, a batch norm is fused into the kernel before it, which then
+ *                    multiplies its weights by the norm's scale (KERNEL_FUSES_NORMS)
+ *   fused epilogue   an add and a relu, in either order, are fused into the kernel before them,
+ *                    which then writes the sum or the activation (KERNEL_FUSES_EPILOGUE)
+ *
+ * A norm or a relu after a concatenation is fused into all kernels that compute its inputs.
  *
  * A fused move becomes a view of its input. A fused add or relu becomes a view of the step that
  * computes it: all of them share one value array and one gradient array. */
@@ -52,7 +56,8 @@ static bool kernel_has_trait(const struct plan_step *step, unsigned trait)
 static void fuse_move(const struct fusion *fusion, struct plan_step *move)
 {
     struct plan_step *reader = fusion->only_reader[move->node];
-    if (!kernel_has_trait(reader, KERNEL_FUSES_CHANNEL_MOVES))
+    if (!kernel_has_trait(reader, KERNEL_FUSES_CHANNEL_MOVES) ||
+        (reader->kernel->fuses_move && !reader->kernel->fuses_move(&reader->site, move->site.node)))
         return;
     reader->site.fused_move = move->site.node;
     move->kernel = NULL;
@@ -78,12 +83,12 @@ static void become_fused(struct plan_step *step, const struct plan_step *into, s
 
 /* Fuses an add into the later of the two steps that it reads, since the other summand must have
  * been computed by then. */
-static bool fuse_add(struct plan_step *step, struct plan_step *sum)
+static bool fuse_add(struct plan_step *step, struct plan_step *sum, size_t value)
 {
     const struct node *add = sum ? sum->site.node : NULL;
     if (!add || add->op != &op_add || add->input_count != 2)
         return false;
-    const size_t other = add->inputs[0] == step->node ? 1 : 0;
+    const size_t other = add->inputs[0] == value ? 1 : 0;
     if (add->inputs[other] > step->node)
         return false;
     step->inputs[1] = add->inputs[other];
@@ -96,20 +101,102 @@ static bool fuse_add(struct plan_step *step, struct plan_step *sum)
     return true;
 }
 
-static void fuse_activation(struct plan_step *step, struct plan_step *activation)
+static bool fuse_activation(struct plan_step *step, struct plan_step *activation)
 {
     if (!activation || activation->site.node->op != &op_relu)
-        return;
+        return false;
     step->site.fused_activation = activation->site.node;
     become_fused(activation, step, activation->inputs[0]);
+    return true;
 }
 
-static void fuse_epilogue(const struct fusion *fusion, struct plan_step *step)
+/* Fuses the steps that follow node `value`, which `step` computes. */
+static void fuse_epilogue(const struct fusion *fusion, struct plan_step *step, size_t value)
 {
-    struct plan_step *next = fusion->only_reader[step->node];
-    if (fuse_add(step, next))
-        next = fusion->only_reader[next->node];
-    fuse_activation(step, next);
+    struct plan_step *next = fusion->only_reader[value];
+    if (fuse_add(step, next, value)) {
+        fuse_activation(step, fusion->only_reader[next->node]);
+        return;
+    }
+    if (fuse_activation(step, next) && kernel_has_trait(step, KERNEL_BLOCKED))
+        step->site.activation_first = fuse_add(step, fusion->only_reader[next->node], next->node);
+}
+
+/* --- fused norms --- */
+
+static bool is_norm(const struct plan_step *step)
+{
+    return step && step->kernel && step->site.node->op == &op_batch_norm &&
+           !step->site.node->attributes.batch_norm.instance;
+}
+
+static void add_norm(struct plan_step *step, const struct plan_step *norm, size_t first_channel)
+{
+    struct kernel_site *site = &step->site;
+    site->fused_norms[site->fused_norm_count++] =
+        (struct fused_norm){norm->site.node, first_channel};
+}
+
+/* Fuses the batch norm after a step; returns the last node that its kernel then computes. */
+static size_t fuse_norm(const struct fusion *fusion, struct plan_step *step)
+{
+    struct plan_step *norm = fusion->only_reader[step->node];
+    if (!kernel_has_trait(step, KERNEL_FUSES_NORMS) || !is_norm(norm))
+        return step->node;
+    add_norm(step, norm, 0);
+    become_fused(norm, step, step->node);
+    return norm->node;
+}
+
+/* --- what follows a concatenation --- */
+
+/* Returns the step that computes input k of a concatenation, perhaps with fused nodes; NULL if more
+ * than the concatenation reads it. */
+static struct plan_step *find_part(const struct fusion *fusion, struct plan *plan,
+                                   const struct plan_step *concat, size_t k)
+{
+    struct plan_step *part = (struct plan_step *)plan_find_step(plan, concat->inputs[k]);
+    while (part && fusion->only_reader[part->node] && part->fused_into != PLAN_NONE)
+        part = (struct plan_step *)plan_find_step(plan, part->inputs[0]);
+    return part && fusion->only_reader[part->node] ? part : NULL;
+}
+
+/* Returns whether the kernels of all inputs can compute what follows the concatenation. */
+static bool parts_can_fuse(const struct fusion *fusion, struct plan *plan,
+                           const struct plan_step *concat)
+{
+    for (size_t k = 0; k < concat->input_count; k++) {
+        const struct plan_step *part = find_part(fusion, plan, concat, k);
+        if (!kernel_has_trait(part, KERNEL_FUSES_NORMS) || part->site.fused_add ||
+            part->site.fused_activation || part->site.fused_norm_count == KERNEL_MAX_NORMS)
+            return false;
+    }
+    return true;
+}
+
+static void fuse_after_concat(const struct fusion *fusion, struct plan *plan,
+                              struct plan_step *concat)
+{
+    struct plan_step *next = fusion->only_reader[concat->node];
+    struct plan_step *norm = is_norm(next) ? next : NULL;
+    struct plan_step *activation = norm ? fusion->only_reader[norm->node] : next;
+    if (!parts_can_fuse(fusion, plan, concat))
+        return;
+    if (!activation || activation->site.node->op != &op_relu)
+        activation = NULL;
+    size_t channel = 0;
+    for (size_t k = 0; k < concat->input_count; k++) {
+        struct plan_step *part = find_part(fusion, plan, concat, k);
+        if (norm)
+            add_norm(part, norm, channel);
+        if (activation)
+            part->site.fused_activation = activation->site.node;
+        channel += part->site.node->output.channels;
+    }
+    if (norm)
+        become_fused(norm, concat, concat->node);
+    if (activation)
+        become_fused(activation, concat, concat->node);
 }
 
 bool fusion_apply(struct plan *plan, bool epilogues, struct error *error)
@@ -121,7 +208,9 @@ bool fusion_apply(struct plan *plan, bool epilogues, struct error *error)
         if (step->site.node->op->traits & OP_MOVES_CHANNELS)
             fuse_move(&fusion, step);
         else if (epilogues && kernel_has_trait(step, KERNEL_FUSES_EPILOGUE))
-            fuse_epilogue(&fusion, step);
+            fuse_epilogue(&fusion, step, fuse_norm(&fusion, step));
+        else if (step->kernel && step->site.node->op == &op_concat && !step->site.training)
+            fuse_after_concat(&fusion, plan, step);
     }
     free(fusion.only_reader);
     return found;

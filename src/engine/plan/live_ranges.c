@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "engine/ops/op.h"
 #include "engine/plan/fallback.h"
+#include "engine/plan/layouts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,8 @@ bool live_ranges_create(struct live_ranges *ranges, struct plan *plan,
                         const struct step_order *order, const struct plan_settings *settings,
                         struct error *error)
 {
-    const size_t nodes = plan->graph->node_count, blocks = MAX_BLOCKS * nodes;
+    const size_t nodes = plan->graph->node_count;
+    const size_t blocks = MAX_BLOCKS * nodes + layouts_copy_count(plan);
     *ranges = (struct live_ranges){.plan = plan,
                                    .order = order,
                                    .input_gradient = settings->needs_input_gradient,
@@ -44,9 +46,10 @@ bool live_ranges_create(struct live_ranges *ranges, struct plan *plan,
     ranges->gradient_block = new_indices(nodes, error);
     ranges->saved_block = new_indices(nodes, error);
     ranges->backward_saved_block = new_indices(nodes, error);
+    ranges->copy_block = memory_new(nodes, sizeof *ranges->copy_block, "the plan", error);
     return ranges->blocks && ranges->written && ranges->first_node && ranges->next_node &&
            ranges->value_block && ranges->backward_block && ranges->gradient_block &&
-           ranges->saved_block && ranges->backward_saved_block;
+           ranges->saved_block && ranges->backward_saved_block && ranges->copy_block;
 }
 
 void live_ranges_free(struct live_ranges *ranges)
@@ -60,6 +63,7 @@ void live_ranges_free(struct live_ranges *ranges)
     free(ranges->gradient_block);
     free(ranges->saved_block);
     free(ranges->backward_saved_block);
+    free(ranges->copy_block);
 }
 
 static void forget_blocks(struct live_ranges *ranges)
@@ -103,8 +107,7 @@ static size_t backward_at(const struct live_ranges *ranges, size_t step)
 
 static size_t value_bytes(const struct live_ranges *ranges, size_t node)
 {
-    const struct plan *plan = ranges->plan;
-    return shape_count(plan->graph->nodes[node].output) * sizeof(float) * plan->batch;
+    return layouts_value_bytes(ranges->plan, node);
 }
 
 size_t live_ranges_value(const struct live_ranges *ranges, size_t node)
@@ -131,6 +134,29 @@ static void extend_inputs(struct live_ranges *ranges, const struct plan_step *st
                position);
 }
 
+/* Makes the block of the value that step s writes. Parts of a concatenation share the block of the
+ * whole, which the first of them makes. */
+static void make_value(struct live_ranges *ranges, size_t s, size_t last)
+{
+    const struct plan_step *step = &ranges->plan->steps[s];
+    const size_t owner = step->part_of == PLAN_NONE ? step->node : step->part_of;
+    if (ranges->value_block[owner] == NO_BLOCK)
+        ranges->value_block[owner] = new_block(ranges, value_bytes(ranges, owner), s, last);
+    extend(ranges, ranges->value_block[owner], last);
+    ranges->value_block[step->node] = ranges->value_block[owner];
+}
+
+/* Makes a block for every plain copy that the kernel of step s reads. */
+static void make_copies(struct live_ranges *ranges, size_t s)
+{
+    const struct plan_step *step = &ranges->plan->steps[s];
+    for (size_t k = 0; k < step->input_count; k++)
+        if (step->plain_copies[k] != PLAN_NONE)
+            ranges->copy_block[s][k] = new_block(
+                ranges, shape_count(step->site.inputs[k]) * sizeof(float) * ranges->plan->batch, s,
+                s);
+}
+
 /* Makes a block for every value of the forward pass. It lives from its step to its last reader
  * there, or to the end if the caller reads it. */
 static void find_forward_values(struct live_ranges *ranges)
@@ -140,9 +166,9 @@ static void find_forward_values(struct live_ranges *ranges)
     for (size_t s = 0; s < plan->step_count; s++) {
         const struct plan_step *step = &plan->steps[s];
         const bool result = step->node == output || (step->site.node->op->traits & OP_LOSS);
-        if (step->kernel)
-            ranges->value_block[step->node] =
-                new_block(ranges, value_bytes(ranges, step->node), s, result ? end_of(ranges) : s);
+        if (step->kernel || step->joins)
+            make_value(ranges, s, result ? end_of(ranges) : s);
+        make_copies(ranges, s);
         ranges->backward_block[step->node] = ranges->value_block[step->node];
         extend_inputs(ranges, step, step->input_count, s);
     }
@@ -180,7 +206,8 @@ static size_t find_input_to_replace(const struct live_ranges *ranges, const stru
         const size_t node = step->inputs[(begin + i) % count];
         const size_t input =
             recompute ? live_ranges_backward_value(ranges, node) : live_ranges_value(ranges, node);
-        if (input != NO_BLOCK && ranges->blocks[input].last == at)
+        if (input != NO_BLOCK && ranges->blocks[input].last == at &&
+            layout_equal(ranges->plan->layouts[node], ranges->plan->layouts[step->node]))
             return input;
     }
     return NO_BLOCK;
@@ -194,7 +221,8 @@ static void share_values(struct live_ranges *ranges)
     for (size_t at = 0; at < plan->order_count; at++) {
         const struct plan_step *step = &plan->steps[plan->order[at].step];
         const bool recompute = plan->order[at].pass == PLAN_RECOMPUTE;
-        if (plan->order[at].pass == PLAN_BACKWARD || !(plan_step_traits(step) & KERNEL_IN_PLACE))
+        if (plan->order[at].pass == PLAN_BACKWARD || !(plan_step_traits(step) & KERNEL_IN_PLACE) ||
+            step->part_of != PLAN_NONE)
             continue;
         size_t *result =
             recompute ? &ranges->backward_block[step->node] : &ranges->value_block[step->node];

@@ -21,6 +21,7 @@ struct live_ranges {
     size_t *backward_block; /* by node: the value after the forward pass; differs if recomputed */
     size_t *gradient_block; /* by node */
     size_t *saved_block, *backward_saved_block; /* by step */
+    size_t (*copy_block)[NODE_MAX_INPUTS];      /* by step: the plain copies of its inputs */
     bool *written;                              /* by block: scratch, a pass wrote the gradient */
     /* Scratch: for each block the list of the nodes whose gradient it holds. */
     size_t *first_node, *next_node; /* by block, by node */

@@ -64,6 +64,24 @@ static size_t offset_of(const struct live_ranges *ranges, size_t block)
     return block == LIVE_RANGES_NONE ? PLAN_NONE : ranges->blocks[block].offset;
 }
 
+/* Sets the offsets of plain copies, and moves each part of a concatenation to where it begins in
+ * the whole; what is fused into the part's kernel has the same value. */
+static void set_layout_offsets(const struct live_ranges *ranges)
+{
+    struct plan *plan = ranges->plan;
+    for (size_t s = 0; s < plan->step_count && plan->block; s++) {
+        struct plan_step *step = &plan->steps[s];
+        const size_t plane = tensor_plane(plan->layouts[step->node], step->site.node->output);
+        if (!step->kernel && !step->joins)
+            plan->values[step->node] = plan->values[step->inputs[0]];
+        else if (step->part_of != PLAN_NONE)
+            plan->values[step->node] += step->part_channel / plan->block * plane * sizeof(float);
+        for (size_t k = 0; k < step->input_count; k++)
+            if (step->plain_copies[k] != PLAN_NONE)
+                step->plain_copies[k] = ranges->blocks[ranges->copy_block[s][k]].offset;
+    }
+}
+
 static void set_offsets(const struct live_ranges *ranges)
 {
     struct plan *plan = ranges->plan;
@@ -76,6 +94,7 @@ static void set_offsets(const struct live_ranges *ranges)
         plan->steps[s].saved = offset_of(ranges, ranges->saved_block[s]);
         plan->steps[s].backward_saved = offset_of(ranges, ranges->backward_saved_block[s]);
     }
+    set_layout_offsets(ranges);
 }
 
 /* --- the forecast --- */
@@ -103,8 +122,9 @@ static void forecast_memory(struct plan *plan, const struct plan_settings *setti
     }
     forecast->workspace = workspace;
     forecast->activations = plan->arena_bytes - workspace;
+    forecast->prepared = plan->prepared_bytes;
     forecast->total = forecast->weights + forecast->gradients + forecast->solver +
-                      forecast->activations + forecast->workspace;
+                      forecast->activations + forecast->workspace + forecast->prepared;
     if (forecast->unlimited == 0)
         forecast->unlimited = forecast->total;
     forecast->tables = plan->step_count * (sizeof *plan->steps + sizeof *plan->order +

@@ -11,6 +11,7 @@ void plan_free(struct plan *plan)
         return;
     free(plan->steps);
     free(plan->order);
+    free(plan->layouts);
     free(plan->values);
     free(plan->backward_values);
     free(plan->gradients);
@@ -41,7 +42,7 @@ unsigned plan_step_traits(const struct plan_step *step)
 
 bool plan_step_is_view(const struct plan_step *step)
 {
-    return !step->kernel && step->fused_into == PLAN_NONE;
+    return !step->kernel && step->fused_into == PLAN_NONE && !step->joins;
 }
 
 bool plan_step_backward_reads_input(const struct plan_step *step)
@@ -72,6 +73,8 @@ const char *plan_step_kernel_name(const struct plan *plan, const struct plan_ste
         return step->kernel->name;
     if (plan_step_is_view(step))
         return "view";
+    if (step->joins)
+        return "joined in place";
     snprintf(text, size, "fused into %s", plan->graph->nodes[step->fused_into].name);
     return text;
 }

@@ -27,6 +27,7 @@ struct memory_forecast {
     uint64_t weights, gradients, solver;
     uint64_t activations; /* values, their gradients, and what kernels save for backward */
     uint64_t workspace;
+    uint64_t prepared;    /* inference: what kernels compute from the weights once (kernel.h) */
     uint64_t total;       /* sum of the above */
     uint64_t unlimited;   /* the total without a memory limit, thus without recomputation */
     uint64_t tables;      /* memory of the plan and its execution themselves; not in the total */
@@ -67,12 +68,21 @@ struct plan_step {
      * node that reads it, an add or relu into the node before it, whose value and gradient it
      * shares. The number of that node; else PLAN_NONE. */
     size_t fused_into;
+    /* A concat whose inputs are written where its value has them, so that nothing is executed. */
+    bool joins;
+    /* The concat of which the step's value is a part, and its first channel there. PLAN_NONE: none.
+     */
+    size_t part_of, part_channel;
     /* The nodes whose values the kernel reads: the inputs of its node, then the second summand of a
      * fused add. A fused node has only the one whose value it shares. */
     size_t inputs[NODE_MAX_INPUTS], input_count;
     struct kernel_site site;
     bool falls_back; /* the device has no kernel: `kernel` is the reference's (fallback.h) */
     bool backward;   /* the step takes part in the backward pass */
+    /* The kernel reads a plain copy of this input, which is channel-blocked; the offset of the
+     * copy. PLAN_NONE: it reads the input itself. */
+    size_t plain_copies[NODE_MAX_INPUTS];
+    size_t prepared;                  /* bytes from the start of the prepared memory */
     bool accumulate[NODE_MAX_INPUTS]; /* backward adds to the gradient of this input */
     size_t saved;                     /* offset of what the forward pass saves */
     size_t backward_saved;         /* where backward reads it: differs from `saved` if recomputed */
@@ -93,13 +103,16 @@ struct plan {
     size_t step_count;
     struct plan_order_entry *order; /* the first step_count entries are the forward pass */
     size_t order_count;
-    size_t *values;            /* by node: offset of its output; PLAN_NONE for inputs */
-    size_t *backward_values;   /* the same after the forward pass: differs if recomputed */
-    size_t *gradients;         /* by node: offset of the gradient of its output */
-    struct plan_array *arrays; /* everything in the arena except the workspace */
+    size_t block;                  /* channels of a block in channel-blocked layouts; 0: none */
+    struct tensor_layout *layouts; /* by node: the layout of its output */
+    size_t *values;                /* by node: offset of its output; PLAN_NONE for inputs */
+    size_t *backward_values;       /* the same after the forward pass: differs if recomputed */
+    size_t *gradients;             /* by node: offset of the gradient of its output */
+    struct plan_array *arrays;     /* everything in the arena except the workspace */
     size_t array_count;
     size_t workspace; /* offset; one workspace serves all steps */
     size_t arena_bytes;
+    size_t prepared_bytes; /* what kernels prepare lies outside of the arena */
     struct memory_forecast forecast;
 };
 

@@ -1,7 +1,8 @@
 /* A plan is built in stages, each of which rests on the ones before:
  *
  *   steps         one per needed node, with its kernel                   steps.c
- *   fusion        which steps another step's kernel computes as well         fusion.c
+ *   fusion        which steps another step's kernel computes as well     fusion.c
+ *   layouts       how values lie in memory (inference on the cpu)        layouts.c
  *   order         the order of all passes of an iteration                step_order.c
  *   live ranges   which arrays there are, when, and which share memory   live_ranges.c
  *   placement     their offsets in the arena, and the forecast           placement.c, arena.c
@@ -16,6 +17,7 @@
 #include "engine/plan/arena.h"
 #include "engine/plan/fallback.h"
 #include "engine/plan/fusion.h"
+#include "engine/plan/layouts.h"
 #include "engine/plan/live_ranges.h"
 #include "engine/plan/placement.h"
 #include "engine/plan/recompute.h"
@@ -94,8 +96,11 @@ static bool run_stages(struct planner *planner, bool fuse_epilogues, struct erro
     struct plan *plan = planner->plan;
     if (!steps_build(plan, planner->settings, error) ||
         !fusion_apply(plan, fuse_epilogues, error) ||
-        !fallback_check(plan, planner->settings->strict_device, error) ||
-        !step_order_create(&planner->order, plan, error) ||
+        !fallback_check(plan, planner->settings->strict_device, error))
+        return false;
+    layouts_complete(plan);
+    plan->prepared_bytes = steps_place_prepared(plan);
+    if (!step_order_create(&planner->order, plan, error) ||
         !live_ranges_create(&planner->ranges, plan, &planner->order, planner->settings, error))
         return false;
     plan->arrays =
@@ -199,11 +204,14 @@ static struct plan *plan_new(const struct graph *graph, const struct device_driv
                           .batch = batch / ranks,
                           .ranks = ranks,
                           .threads = settings->threads ? settings->threads : 1};
+    if (plan->mode == PLAN_INFERENCE && driver->channel_block)
+        plan->block = driver->channel_block();
     plan->steps = memory_new(graph->node_count, sizeof *plan->steps, "the plan", error);
+    plan->layouts = memory_new(graph->node_count, sizeof *plan->layouts, "the plan", error);
     plan->values = new_offsets(graph->node_count, error);
     plan->backward_values = new_offsets(graph->node_count, error);
     plan->gradients = new_offsets(graph->node_count, error);
-    if (plan->steps && plan->values && plan->backward_values && plan->gradients)
+    if (plan->steps && plan->layouts && plan->values && plan->backward_values && plan->gradients)
         return plan;
     plan_free(plan);
     return NULL;

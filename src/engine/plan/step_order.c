@@ -26,7 +26,7 @@ static void find_writers(struct step_order *order)
     for (size_t s = 0; s < plan->step_count; s++) {
         const struct plan_step *step = &plan->steps[s];
         order->writer[step->node] = s;
-        if (!step->kernel)
+        if (!step->kernel && !step->joins)
             order->root[step->node] = order->root[step->inputs[0]];
     }
 }

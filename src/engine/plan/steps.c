@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "engine/ops/op.h"
 #include "engine/plan/fallback.h"
+#include "engine/plan/layouts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ struct step_builder {
     struct plan *plan;
     const struct plan_settings *settings;
     bool *needed, *needs_gradient; /* by node */
+    bool *plain;                   /* by node: the value must have the plain layout */
 };
 
 static bool mark_needed(struct step_builder *builder, struct error *error)
@@ -63,9 +65,10 @@ static bool check_size(const struct plan *plan, const struct node *node, struct 
                      node->output.channels, node->output.height, node->output.width);
 }
 
+/* A channel-blocked value has no view of another shape. */
 static bool is_view(const struct plan *plan, const struct node *node)
 {
-    return (node->op->traits & OP_VIEW) ||
+    return ((node->op->traits & OP_VIEW) && !plan->layouts[node->inputs[0]].block) ||
            (plan->mode == PLAN_INFERENCE && op_is_identity_in_inference(node));
 }
 
@@ -77,6 +80,7 @@ static void start_step(const struct step_builder *builder, size_t number, struct
         .node = number,
         .backward = builder->needs_gradient[number],
         .fused_into = PLAN_NONE,
+        .part_of = PLAN_NONE,
         .input_count = node->input_count,
         .saved = PLAN_NONE,
         .backward_saved = PLAN_NONE,
@@ -90,8 +94,11 @@ static void start_step(const struct step_builder *builder, size_t number, struct
     };
     memcpy(step->inputs, node->inputs, sizeof step->inputs);
     graph_input_shapes(plan->graph, node, step->site.inputs);
+    for (size_t k = 0; k < NODE_MAX_INPUTS; k++)
+        step->plain_copies[k] = PLAN_NONE;
     for (size_t k = 0; k < node->input_count; k++)
         step->site.input_gradient[k] = builder->needs_gradient[node->inputs[k]];
+    layouts_offer(plan, step, builder->plain[number]);
 }
 
 static bool choose_kernel(const struct plan *plan, struct plan_step *step, struct error *error)
@@ -119,6 +126,7 @@ static bool append_steps(struct step_builder *builder, struct error *error)
         start_step(builder, n, step);
         if (!choose_kernel(plan, step, error))
             return false;
+        layouts_settle(plan, step);
     }
     return true;
 }
@@ -129,13 +137,17 @@ bool steps_build(struct plan *plan, const struct plan_settings *settings, struct
     struct step_builder builder = {.plan = plan, .settings = settings};
     builder.needed = memory_new(nodes, sizeof *builder.needed, "the plan", error);
     builder.needs_gradient = memory_new(nodes, sizeof *builder.needs_gradient, "the plan", error);
-    bool built = builder.needed && builder.needs_gradient && mark_needed(&builder, error);
+    builder.plain = memory_new(nodes, sizeof *builder.plain, "the plan", error);
+    bool built =
+        builder.needed && builder.needs_gradient && builder.plain && mark_needed(&builder, error);
     if (built) {
+        layouts_mark_plain(plan, builder.plain);
         mark_gradients(&builder);
         built = append_steps(&builder, error);
     }
     free(builder.needed);
     free(builder.needs_gradient);
+    free(builder.plain);
     return built;
 }
 
@@ -151,4 +163,16 @@ size_t steps_workspace_bytes(const struct plan *plan)
         most = bytes > most ? bytes : most;
     }
     return memory_round_up(most);
+}
+
+size_t steps_place_prepared(struct plan *plan)
+{
+    size_t bytes = 0;
+    for (size_t s = 0; s < plan->step_count; s++) {
+        struct plan_step *step = &plan->steps[s];
+        step->prepared = bytes;
+        if (step->kernel && step->kernel->prepared_bytes)
+            bytes += memory_round_up(step->kernel->prepared_bytes(&step->site));
+    }
+    return bytes;
 }

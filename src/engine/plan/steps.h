@@ -12,4 +12,7 @@ bool steps_build(struct plan *plan, const struct plan_settings *settings, struct
 /* Returns the bytes of the largest workspace that a step's kernel needs, rounded up. */
 size_t steps_workspace_bytes(const struct plan *plan);
 
+/* Gives every step its place in the memory that kernels prepare; returns the bytes of the whole. */
+size_t steps_place_prepared(struct plan *plan);
+
 #endif

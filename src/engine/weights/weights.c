@@ -17,7 +17,7 @@
 
 bool weights_create(struct weights *weights, const struct graph *graph, struct error *error)
 {
-    *weights = (struct weights){.graph = graph};
+    *weights = (struct weights){.graph = graph, .version = 1};
     weights->values =
         memory_new_aligned(graph->total_floats, sizeof *weights->values, "the weights", error);
     if (weights->values)
@@ -56,6 +56,7 @@ bool weights_fetch(const struct weights *weights, struct error *error)
 
 void weights_mark_changed(struct weights *weights)
 {
+    weights->version++;
     if (weights->buffer)
         device_buffer_touch_host(weights->buffer);
 }

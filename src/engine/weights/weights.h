@@ -25,6 +25,7 @@ struct weights {
     const struct graph *graph;    /* borrowed */
     float *values;                /* graph->total_floats; padding is zero */
     struct device_buffer *buffer; /* the copy in the device's memory, or NULL */
+    uint64_t version;             /* increases with every change; begins with 1 */
 };
 
 /* Allocates the values, all zero; weights_free releases them. Returns false with an error if
@@ -43,6 +44,12 @@ bool weights_fetch(const struct weights *weights, struct error *error);
 
 /* Records that `values` have changed: they are copied to the device before its next computation. */
 void weights_mark_changed(struct weights *weights);
+
+/* Records that a device has changed its copy, or values in host memory that it computes with. */
+static inline void weights_mark_updated(struct weights *weights)
+{
+    weights->version++;
+}
 
 /* Draws the initial values from `seed`. The bits do not depend on `pool`, which may be NULL. */
 void weights_initialise(struct weights *weights, uint64_t seed, struct pool *pool);

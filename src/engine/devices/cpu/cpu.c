@@ -67,6 +67,18 @@ static size_t cpu_kernels(const struct op *op, const struct kernel **list, size_
     return count;
 }
 
+static size_t cpu_channel_block(void)
+{
+    return table_here()->channel_block;
+}
+
+static void cpu_copy_to_plain(struct device *device, struct tensor_layout layout,
+                              struct shape shape, size_t batch, const float *from, float *to)
+{
+    const struct cpu_table *table = device->state;
+    table->copy_to_plain(device->pool, layout, shape, batch, from, to);
+}
+
 static void cpu_update(struct device *device, const struct solver_update *update)
 {
     const struct cpu_table *table = device->state;
@@ -80,6 +92,8 @@ const struct device_driver device_cpu = {
     .open = cpu_open,
     .close = cpu_close,
     .kernels = cpu_kernels,
+    .channel_block = cpu_channel_block,
+    .copy_to_plain = cpu_copy_to_plain,
     .update = cpu_update,
     .limits = cpu_limits,
     .allocate = device_allocate_host,

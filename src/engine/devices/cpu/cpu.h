@@ -7,6 +7,9 @@
 
 struct cpu_table {
     const struct kernel *const *kernels; /* in the order of kernels.inc; NULL-terminated */
+    size_t channel_block;                /* channels of a block in channel-blocked layouts */
+    void (*copy_to_plain)(struct pool *pool, struct tensor_layout layout, struct shape shape,
+                          size_t batch, const float *from, float *to);
     void (*update)(const struct solver_update *update, struct pool *pool);
     /* Loops that measure one limit of the machine each: limit_loops.c. */
     double (*multiply_add)(struct pool *pool); /* returns the number of its FLOPs */

@@ -56,6 +56,12 @@ static inline void vector_store(float *to, vector value)
     *(vector_in_memory *)to = value;
 }
 
+/* Returns a vector with `value` in every lane. (Adding it to 0 would turn -0 into 0.) */
+static inline vector vector_splat(float value)
+{
+    return value - (vector){0};
+}
+
 /* Returns the sum of all lanes, added in a fixed order. */
 static inline float vector_sum(vector value)
 {

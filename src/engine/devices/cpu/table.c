@@ -1,7 +1,7 @@
 /* The kernels of the device cpu for one instruction set, with the functions that are not kernels of
  * an operator: the solver's step and the loops that measure the machine. */
+#include "engine/devices/cpu/blocked.h"
 #include "engine/devices/cpu/cpu.h"
-#include "engine/devices/cpu/simd.h"
 
 #define CPU_KERNEL(name) extern const struct kernel KERNEL(name);
 #include "engine/devices/cpu/kernels.inc"
@@ -20,6 +20,8 @@ static const struct kernel *const kernels[] = {
 extern const struct cpu_table KERNEL(table);
 const struct cpu_table KERNEL(table) = {
     .kernels = kernels,
+    .channel_block = LANES,
+    .copy_to_plain = KERNEL(copy_to_plain),
     .update = KERNEL(update),
     .multiply_add = KERNEL(multiply_add),
     .triad = KERNEL(triad),

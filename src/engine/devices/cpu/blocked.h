@@ -1,0 +1,196 @@
+/* blocked.h: channel-blocked arrays (struct tensor_layout) and what the kernels for them share.
+ * Only the kernels of this folder use it.
+ *
+ * A block of LANES channels of one position fills a vector. A plane is one block of channels of one
+ * image, with its padding, which the kernel that writes the plane fills with zeros.
+ */
+#ifndef TINCA_ENGINE_DEVICES_CPU_BLOCKED_H
+#define TINCA_ENGINE_DEVICES_CPU_BLOCKED_H
+
+#include "engine/devices/cpu/simd.h"
+
+#include <string.h>
+
+/* One of the arrays of a call. */
+struct blocked {
+    float *values;
+    struct shape shape;
+    struct tensor_layout layout;
+    size_t row, plane, image; /* floats from one to the next */
+};
+
+static inline struct blocked blocked_make(const float *values, struct shape shape,
+                                          struct tensor_layout layout)
+{
+    return (struct blocked){.values = (float *)values,
+                            .shape = shape,
+                            .layout = layout,
+                            .row = tensor_row(layout, shape),
+                            .plane = tensor_plane(layout, shape),
+                            .image = tensor_image(layout, shape)};
+}
+
+static inline struct blocked blocked_input(const struct kernel_call *call, size_t k)
+{
+    return blocked_make(call->inputs[k], call->site->inputs[k], call->site->layouts[k]);
+}
+
+static inline struct blocked blocked_output(const struct kernel_call *call)
+{
+    return blocked_make(call->output, call->site->node->output, call->site->output_layout);
+}
+
+/* Returns the blocks of an array's channels. */
+static inline size_t blocked_planes(const struct blocked *array)
+{
+    return divide_up(array->shape.channels, LANES);
+}
+
+/* Returns position (0, y) of block `plane` of an image. */
+static inline float *blocked_at(const struct blocked *array, size_t image, size_t plane, size_t y)
+{
+    return array->values + image * array->image + plane * array->plane +
+           tensor_origin(array->layout, array->shape) + y * array->row;
+}
+
+static inline void blocked_clear(float *values, size_t count)
+{
+    memset(values, 0, count * sizeof *values);
+}
+
+/* Fills the padding of rows [begin, end) of a plane, and that above and below if the first or the
+ * last row is among them. */
+static inline void blocked_pad(const struct blocked *array, size_t image, size_t plane,
+                               size_t begin, size_t end)
+{
+    const size_t side = array->layout.pad * LANES;
+    float *rows = array->values + image * array->image + plane * array->plane;
+    if (side == 0)
+        return;
+    if (begin == 0)
+        blocked_clear(rows, array->layout.pad * array->row);
+    rows += (array->layout.pad + begin) * array->row;
+    for (size_t y = begin; y < end; y++, rows += array->row) {
+        blocked_clear(rows, side);
+        blocked_clear(rows + array->row - side, side);
+    }
+    if (end == array->shape.height)
+        blocked_clear(rows, array->layout.pad * array->row);
+}
+
+/* How much work a step must have before several threads share it, in vector operations (about a
+ * quarter of a nanosecond each): telling another thread takes some hundred nanoseconds. */
+enum { WORK_TO_SHARE = 1 << 12, WORK_TO_BALANCE = 1 << 17 };
+
+/* Returns the tasks that a step with `work` vector operations should have: one if it is small, one
+ * for each thread, or several for each if it is so large that threads can help each other. */
+static inline size_t tasks_wanted(const struct kernel_call *call, size_t work)
+{
+    const size_t threads = pool_threads(call->pool);
+    if (threads == 1 || work < WORK_TO_SHARE)
+        return 1;
+    return work < WORK_TO_BALANCE ? threads : 4 * threads;
+}
+
+/* A division of the rows of all planes of a batch into tasks. */
+struct blocked_tasks {
+    size_t planes, height; /* planes of an image; rows of a plane */
+    size_t rows, count;
+};
+
+/* Returns the tasks for an array, whose rows take `work` vector operations each. */
+static inline struct blocked_tasks blocked_tasks_of(const struct kernel_call *call,
+                                                    const struct blocked *array, size_t work)
+{
+    struct blocked_tasks tasks = {.planes = blocked_planes(array), .height = array->shape.height};
+    tasks.rows = call->site->batch * tasks.planes * tasks.height;
+    tasks.count = min_size(tasks.rows, tasks_wanted(call, tasks.rows * work));
+    return tasks;
+}
+
+/* Some rows of one plane: [begin, end). */
+struct blocked_band {
+    size_t image, plane, begin, end;
+    size_t next, last; /* rows of the task that follow, counted over all planes */
+};
+
+/* Returns a band before the first one of a task, for blocked_next. */
+static inline struct blocked_band blocked_first(const struct blocked_tasks *tasks, size_t task)
+{
+    return (struct blocked_band){.next = piece_begin(tasks->rows, tasks->count, task),
+                                 .last = piece_begin(tasks->rows, tasks->count, task + 1)};
+}
+
+/* Goes on to the next band of a task; returns false after the last one. */
+static inline bool blocked_next(const struct blocked_tasks *tasks, struct blocked_band *band)
+{
+    if (band->next >= band->last)
+        return false;
+    const size_t plane = band->next / tasks->height;
+    band->image = plane / tasks->planes;
+    band->plane = plane % tasks->planes;
+    band->begin = band->next % tasks->height;
+    band->end = min_size(tasks->height, band->begin + band->last - band->next);
+    band->next += band->end - band->begin;
+    return true;
+}
+
+/* What a kernel does with a result before it stores it: relu, the addition of a second input, relu,
+ * each of them optional. */
+struct epilogue {
+    bool relu_first, relu_last;
+    struct blocked summand; /* no values: nothing is added */
+};
+
+static inline struct epilogue epilogue_of(const struct kernel_call *call)
+{
+    const struct kernel_site *site = call->site;
+    struct epilogue epilogue = {.relu_first = site->activation_first,
+                                .relu_last = site->fused_activation && !site->activation_first};
+    if (site->fused_add)
+        epilogue.summand = blocked_make(call->inputs[1], site->inputs[1], site->layouts[1]);
+    return epilogue;
+}
+
+/* Returns 0 where a value is negative; NaN stays, so that a diverged run is noticed. */
+static inline vector vector_relu(vector value)
+{
+    const vector_indices keep = ~(value < 0);
+    return (vector)(keep & (vector_indices)value);
+}
+
+/* Returns `value` after the epilogue; `summand` is where the summand of this position lies, or
+ * NULL.
+ */
+static inline vector epilogue_apply(const struct epilogue *epilogue, vector value,
+                                    const float *summand)
+{
+    if (epilogue->relu_first)
+        value = vector_relu(value);
+    if (summand)
+        value += vector_load(summand);
+    return epilogue->relu_last ? vector_relu(value) : value;
+}
+
+/* The normalisation of fused batch norms as one multiplication and addition: y = x scale + shift.
+ */
+struct affine {
+    float scale, shift;
+};
+
+/* Returns what all fused norms of a call do to an output channel whose bias is `bias`. */
+struct affine KERNEL(blocked_affine)(const struct kernel_call *call, size_t channel, float bias);
+
+/* Returns the same for a batch norm with these parameters. */
+struct affine KERNEL(norm_affine)(const struct node *norm,
+                                  const float *const parameters[NORM_PARAMETERS], size_t channel);
+
+/* Copies a channel-blocked array of `batch` images to a plain one. */
+void KERNEL(copy_to_plain)(struct pool *pool, struct tensor_layout layout, struct shape shape,
+                           size_t batch, const float *from, float *to);
+
+/* Returns whether the site offers a channel-blocked output, and its first input has that layout. If
+ * not, sets *reason. */
+bool KERNEL(blocked_supports)(const struct kernel_site *site, const char **reason);
+
+#endif

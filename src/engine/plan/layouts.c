@@ -1,0 +1,196 @@
+/* On a device with channel-blocked kernels, the values of an inference are channel-blocked wherever
+ * the kernel that writes them supports it (KERNEL_BLOCKED). Nothing is converted between such
+ * kernels: convolutions also read the plain input of the network, and a pooling over the whole
+ * plane writes a vector, which is plain. For any other kernel that reads a channel-blocked value,
+ * the plan provides a plain copy.
+ *
+ * Convolutions read beyond the edges of a plane. A value therefore has as much padding as the
+ * reader that needs most. The inputs of a concat become parts of its value if each begins at a
+ * whole block: the kernels that compute them write there, and the concat has nothing left to do. */
+#include "engine/plan/layouts.h"
+
+#include "base/language.h"
+#include "base/memory.h"
+#include "engine/ops/op.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- before the kernel is chosen --- */
+
+/* Returns whether the node writes what it reads, perhaps in other places. Its value has the layout
+ * of its input, also when it is fused into the node that reads it. */
+static bool passes_layout_on(const struct node *node)
+{
+    return (node->op->traits & OP_MOVES_CHANNELS) || op_is_identity_in_inference(node);
+}
+
+/* A node whose output has the shape of its input may be fused into the node before it. */
+static bool may_be_fused(const struct graph *graph, const struct node *node)
+{
+    struct shape inputs[NODE_MAX_INPUTS];
+    graph_input_shapes(graph, node, inputs);
+    return node->input_count > 0 && shape_equal(inputs[0], node->output);
+}
+
+void layouts_mark_plain(const struct plan *plan, bool *plain)
+{
+    const struct graph *graph = plan->graph;
+    plain[graph->output] = true;
+    for (size_t n = graph->node_count; n-- > 0;) {
+        const struct node *node = &graph->nodes[n];
+        for (size_t k = 0; plain[n] && may_be_fused(graph, node) && k < node->input_count; k++)
+            plain[node->inputs[k]] = true;
+    }
+}
+
+void layouts_offer(const struct plan *plan, struct plan_step *step, bool plain)
+{
+    struct kernel_site *site = &step->site;
+    for (size_t k = 0; k < step->input_count; k++)
+        site->layouts[k] = plan->layouts[step->inputs[k]];
+    site->output_layout = (struct tensor_layout){.block = plain ? 0 : plan->block};
+}
+
+void layouts_settle(struct plan *plan, struct plan_step *step)
+{
+    struct tensor_layout *layout = &plan->layouts[step->node];
+    const struct node *node = step->site.node;
+    *layout = (struct tensor_layout){0};
+    if (!step->kernel || passes_layout_on(node))
+        *layout = plan->layouts[node->inputs[0]];
+    else if ((step->kernel->traits & KERNEL_BLOCKED) && shape_area(node->output) > 1)
+        layout->block = step->site.output_layout.block;
+    step->site.output_layout = *layout;
+}
+
+/* --- parts of a concatenation --- */
+
+/* Returns the step whose kernel writes the value of a node; NULL for an input of the network. */
+static struct plan_step *find_writer(struct plan *plan, size_t node)
+{
+    struct plan_step *step = (struct plan_step *)plan_find_step(plan, node);
+    while (step && !step->kernel && !step->joins)
+        step = (struct plan_step *)plan_find_step(plan, step->inputs[0]);
+    return step;
+}
+
+static bool can_be_part(const struct plan *plan, const struct plan_step *writer, bool last)
+{
+    return writer && writer->kernel && (writer->kernel->traits & KERNEL_BLOCKED) &&
+           writer->part_of == PLAN_NONE && plan->layouts[writer->node].block &&
+           (last || writer->site.node->output.channels % plan->block == 0);
+}
+
+static bool can_join(struct plan *plan, const struct plan_step *step)
+{
+    for (size_t k = 0; k < step->input_count; k++) {
+        const struct plan_step *writer = find_writer(plan, step->inputs[k]);
+        if (!can_be_part(plan, writer, k + 1 == step->input_count))
+            return false;
+        for (size_t other = 0; other < k; other++)
+            if (find_writer(plan, step->inputs[other]) == writer)
+                return false;
+    }
+    return true;
+}
+
+static void join_in_place(struct plan *plan, struct plan_step *step)
+{
+    size_t channel = 0;
+    for (size_t k = 0; k < step->input_count; k++) {
+        struct plan_step *writer = find_writer(plan, step->inputs[k]);
+        writer->part_of = step->node;
+        writer->part_channel = channel;
+        channel += writer->site.node->output.channels;
+    }
+    step->kernel = NULL;
+    step->joins = true;
+    snprintf(step->choice, sizeof step->choice, "%s",
+             N_("its inputs are computed where it needs them: nothing to copy"));
+}
+
+/* --- padding --- */
+
+/* Returns the node whose padding a value shares: a part has that of the whole. */
+static size_t padded_node(struct plan *plan, size_t node)
+{
+    const struct plan_step *writer = find_writer(plan, node);
+    if (!writer)
+        return node;
+    return writer->part_of == PLAN_NONE ? writer->node : writer->part_of;
+}
+
+static void find_padding(struct plan *plan)
+{
+    for (size_t s = 0; s < plan->step_count; s++) {
+        const struct plan_step *step = &plan->steps[s];
+        if (!step->kernel || !step->kernel->input_pad || !plan->layouts[step->inputs[0]].block)
+            continue;
+        struct tensor_layout *layout = &plan->layouts[padded_node(plan, step->inputs[0])];
+        const size_t pad = step->kernel->input_pad(&step->site);
+        layout->pad = pad > layout->pad ? pad : layout->pad;
+    }
+}
+
+/* Gives every value the layout of the step that writes it. */
+static void share_layouts(struct plan *plan)
+{
+    for (size_t s = 0; s < plan->step_count; s++) {
+        const struct plan_step *step = &plan->steps[s];
+        const struct plan_step *writer = find_writer(plan, step->node);
+        struct tensor_layout *layout = &plan->layouts[step->node];
+        if (writer && writer != step) {
+            *layout = plan->layouts[writer->node];
+        } else if (step->part_of != PLAN_NONE) {
+            layout->pad = plan->layouts[step->part_of].pad;
+            layout->channels = plan->graph->nodes[step->part_of].output.channels;
+        }
+    }
+}
+
+static void set_site_layouts(struct plan *plan, struct plan_step *step)
+{
+    const bool blocked = step->kernel && (step->kernel->traits & KERNEL_BLOCKED);
+    step->site.output_layout = plan->layouts[step->node];
+    for (size_t k = 0; k < step->input_count; k++) {
+        const struct tensor_layout layout = plan->layouts[step->inputs[k]];
+        const bool copied = step->kernel && !blocked && layout.block;
+        step->site.layouts[k] = copied ? (struct tensor_layout){0} : layout;
+        step->plain_copies[k] = copied ? 0 : PLAN_NONE; /* placement gives it an offset */
+    }
+}
+
+void layouts_complete(struct plan *plan)
+{
+    if (!plan->block)
+        return;
+    for (size_t s = 0; s < plan->step_count; s++) {
+        struct plan_step *step = &plan->steps[s];
+        if (step->kernel && step->site.node->op == &op_concat && plan->layouts[step->node].block &&
+            can_join(plan, step))
+            join_in_place(plan, step);
+    }
+    find_padding(plan);
+    share_layouts(plan);
+    for (size_t s = 0; s < plan->step_count; s++)
+        set_site_layouts(plan, &plan->steps[s]);
+}
+
+/* --- sizes --- */
+
+size_t layouts_value_bytes(const struct plan *plan, size_t node)
+{
+    return tensor_image(plan->layouts[node], plan->graph->nodes[node].output) * sizeof(float) *
+           plan->batch;
+}
+
+size_t layouts_copy_count(const struct plan *plan)
+{
+    size_t copies = 0;
+    for (size_t s = 0; s < plan->step_count; s++)
+        for (size_t k = 0; k < plan->steps[s].input_count; k++)
+            copies += plan->steps[s].plain_copies[k] != PLAN_NONE;
+    return copies;
+}

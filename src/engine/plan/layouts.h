@@ -1,0 +1,28 @@
+/* layouts.h: how the values of an inference lie in memory. Internal to the plan. */
+#ifndef TINCA_ENGINE_PLAN_LAYOUTS_H
+#define TINCA_ENGINE_PLAN_LAYOUTS_H
+
+#include "engine/plan/plan.h"
+
+/* Sets plain[] (by node) to true for the nodes whose value must have the plain layout, because the
+ * caller reads it. */
+void layouts_mark_plain(const struct plan *plan, bool *plain);
+
+/* Offers a step the layouts of its site, before its kernel is chosen: its inputs have the layouts
+ * of the steps before it, and its output may be channel-blocked unless `plain` is set. */
+void layouts_offer(const struct plan *plan, struct plan_step *step, bool plain);
+
+/* Records the layout of the step's value that follows from its kernel. */
+void layouts_settle(struct plan *plan, struct plan_step *step);
+
+/* Completes the layouts of all values, after fusion: which parts of a concatenation are written in
+ * place, how much padding each value has, and which inputs a kernel reads as a plain copy. */
+void layouts_complete(struct plan *plan);
+
+/* Returns the bytes of a node's value in the arena. */
+size_t layouts_value_bytes(const struct plan *plan, size_t node);
+
+/* Returns how many values kernels read as plain copies. */
+size_t layouts_copy_count(const struct plan *plan);
+
+#endif
