@@ -43,6 +43,34 @@ static void test_every_task_once(size_t threads)
     pool_free(pool);
 }
 
+/* --- threads that sleep --- */
+
+static void count_slowly(void *context, size_t task, size_t thread)
+{
+    if (thread > 0)
+        nanosleep(&(struct timespec){.tv_nsec = 300000}, NULL); /* longer than the caller spins */
+    count_task(context, task, thread);
+}
+
+/* Between the jobs the workers fall asleep, and during a job the caller does. */
+static void test_sleepers(size_t threads)
+{
+    static struct work work;
+    struct pool *pool = pool_create(threads, NULL);
+    bool once = pool;
+    for (size_t job = 0; once && job < 40; job++) {
+        const size_t tasks = job % 9;
+        memset(&work, 0, sizeof work);
+        work.threads = threads;
+        nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
+        pool_run(pool, tasks, job % 2 ? count_slowly : count_task, &work);
+        for (size_t i = 0; i < 16; i++)
+            once = once && work.runs[i] == (i < tasks);
+    }
+    tap_ok(once, "every task ran exactly once on %zu threads that sleep in between", threads);
+    pool_free(pool);
+}
+
 /* --- a worker that has no core --- */
 
 static pthread_t worker;
@@ -100,6 +128,8 @@ int main(void)
 {
     for (size_t threads = 1; threads <= 5; threads++)
         test_every_task_once(threads);
+    for (size_t threads = 2; threads <= 8; threads += 3)
+        test_sleepers(threads);
     test_held_worker();
     pool_free(NULL);
     tap_ok(true, "freeing no pool is allowed");

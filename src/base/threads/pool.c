@@ -1,15 +1,19 @@
-/* A training iteration runs a few hundred jobs, an inference about fifty, and many of them take only
- * some microseconds. Waking a thread takes longer than that. Between jobs the workers therefore spin
- * for some microseconds before they sleep on a futex, and a job is announced by one atomic store;
- * the kernel is only called when a worker sleeps.
+/* A training iteration runs a few hundred jobs, an inference about fifty, and many of them take
+ * only some microseconds. Waking a thread takes longer than that. Between jobs the workers
+ * therefore spin for some microseconds before they sleep on a futex; the kernel is only called when
+ * a thread sleeps.
  *
  * The tasks of a job are divided into one share per thread, always in the same way: the thread that
  * computed some rows of an image in one job computes the same rows in the next, and finds them in
  * its cache. A thread that has finished its share takes tasks of the others. A job therefore never
  * waits for a worker that is asleep or has no core: the threads that are awake compute its tasks.
  *
- * A share is one atomic number, of tasks that are not yet taken. Whoever decreases it has taken a
- * task of the current job, even if he has not yet noticed that a new job has begun; the fields that
+ * What one thread tells another costs the time that a cache line takes from core to core. The
+ * caller and a worker share two lines: on one the worker finds a new job and takes the tasks of its
+ * share, on the other the caller finds how many tasks the worker has finished.
+ *
+ * A share is a number of tasks that are not yet taken. A thread that decreases it has taken a task
+ * of the current job, even if it has not noticed yet that a new job has begun; the fields that
  * describe the job change only when all of its tasks are finished. */
 #include "base/threads/pool.h"
 
@@ -22,17 +26,22 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
     SPIN_NANOSECONDS = 50000,
-    SPIN_ROUNDS = 32, /* between two looks at the clock */
+    SPIN_ROUNDS = 32, /* of a spin loop between two looks at the clock */
     CACHE_LINE = 64,
 };
 
-struct share {
-    _Alignas(CACHE_LINE) atomic_uint left; /* number of tasks not yet taken */
+/* What a thread and the others tell each other. */
+struct slot {
+    _Alignas(CACHE_LINE) atomic_uint job; /* number of the last job with a share for this thread */
+    atomic_uint left;                     /* tasks of the share that are not yet taken */
+    atomic_bool sleeps;                   /* until `job` changes, or it is about to sleep */
+    _Alignas(CACHE_LINE) atomic_uint finished; /* tasks that the thread has finished, in all jobs */
 };
 
 struct worker {
@@ -45,17 +54,15 @@ struct pool {
     size_t threads;
     struct worker *workers; /* threads - 1 of them */
     size_t started;
-    struct share *shares; /* by thread */
+    struct slot *slots; /* by thread */
     /* these describe the current job */
     pool_task *task;
     void *context;
     size_t tasks;
-    /* what threads wait for; each on a cache line of its own */
-    _Alignas(CACHE_LINE) atomic_uint job; /* number of the current job */
-    atomic_uint sleepers;                 /* workers that sleep, or are about to */
+    unsigned begun; /* tasks of all jobs so far; wraps around as `finished` does */
     atomic_bool stopping;
-    _Alignas(CACHE_LINE) atomic_uint finished; /* number of the job's tasks that are finished */
-    atomic_bool caller_sleeps;
+    _Alignas(CACHE_LINE) atomic_bool caller_sleeps;
+    atomic_uint wakeups; /* increases when tasks were finished while the caller sleeps */
 };
 
 /* --- waiting --- */
@@ -77,53 +84,85 @@ static void sleep_while(atomic_uint *word, unsigned value)
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
 }
 
-static void wake(atomic_uint *word, size_t threads)
+static void wake(atomic_uint *word)
 {
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, threads < INT_MAX ? (int)threads : INT_MAX, NULL,
-            NULL, 0);
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* Waits for some microseconds until (*word == value) is `wanted`; returns whether it is. */
-static bool spin(atomic_uint *word, unsigned value, bool wanted)
+/* A wait that has begun. */
+struct wait {
+    unsigned rounds;
+    uint64_t end; /* when to stop spinning; 0: not known yet */
+};
+
+/* Waits a moment; returns false if the wait has taken so long that the thread should sleep. */
+static bool keep_spinning(struct wait *wait)
 {
-    uint64_t end = 0;
-    for (;;) {
-        for (int round = 0; round < SPIN_ROUNDS; round++) {
-            if ((atomic_load_explicit(word, memory_order_acquire) == value) == wanted)
-                return true;
-            relax();
+    relax();
+    if (++wait->rounds % SPIN_ROUNDS != 0)
+        return true;
+    const uint64_t now = clock_nanoseconds();
+    if (wait->end == 0)
+        wait->end = now + SPIN_NANOSECONDS;
+    return now < wait->end;
+}
+
+/* Waits for a job whose number is not `seen`; returns its number. Either the caller of pool_run
+ * sees that this worker sleeps, or the worker sees the new number. */
+static unsigned wait_for_job(struct slot *slot, unsigned seen)
+{
+    struct wait wait = {0};
+    while (atomic_load_explicit(&slot->job, memory_order_acquire) == seen)
+        if (!keep_spinning(&wait)) {
+            atomic_store(&slot->sleeps, true);
+            while (atomic_load(&slot->job) == seen)
+                sleep_while(&slot->job, seen);
+            atomic_store(&slot->sleeps, false);
         }
-        const uint64_t now = clock_nanoseconds();
-        if (end == 0)
-            end = now + SPIN_NANOSECONDS;
-        else if (now >= end)
-            return false;
-    }
+    return atomic_load_explicit(&slot->job, memory_order_acquire);
 }
 
-/* Waits for a job whose number is not `seen`; returns its number. Either the caller of pool_run sees
- * this worker among the sleepers, or this worker sees the new number. */
-static unsigned wait_for_job(struct pool *pool, unsigned seen)
+/* Gives a worker a new job, and wakes it if it sleeps. */
+static void announce(struct slot *slot)
 {
-    if (!spin(&pool->job, seen, false)) {
-        atomic_fetch_add(&pool->sleepers, 1);
-        while (atomic_load(&pool->job) == seen)
-            sleep_while(&pool->job, seen);
-        atomic_fetch_sub(&pool->sleepers, 1);
-    }
-    return atomic_load_explicit(&pool->job, memory_order_acquire);
+    atomic_fetch_add(&slot->job, 1);
+    if (atomic_load(&slot->sleeps))
+        wake(&slot->job);
 }
 
-/* Waits until all tasks of the job are finished. */
+static bool all_finished(const struct pool *pool)
+{
+    unsigned finished = 0;
+    for (size_t i = 0; i < pool->threads; i++)
+        finished += atomic_load(&pool->slots[i].finished);
+    return finished == pool->begun;
+}
+
+/* Waits until all tasks of the job are finished. Either a thread that finishes sees that the caller
+ * sleeps, or the caller sees what it has finished. */
 static void wait_for_tasks(struct pool *pool)
 {
-    const unsigned tasks = (unsigned)pool->tasks;
-    if (spin(&pool->finished, tasks, true))
-        return;
-    atomic_store(&pool->caller_sleeps, true);
-    for (unsigned now; (now = atomic_load(&pool->finished)) != tasks;)
-        sleep_while(&pool->finished, now);
-    atomic_store(&pool->caller_sleeps, false);
+    struct wait wait = {0};
+    while (!all_finished(pool))
+        if (!keep_spinning(&wait)) {
+            atomic_store(&pool->caller_sleeps, true);
+            for (;;) {
+                const unsigned seen = atomic_load(&pool->wakeups);
+                if (all_finished(pool))
+                    break;
+                sleep_while(&pool->wakeups, seen);
+            }
+            atomic_store(&pool->caller_sleeps, false);
+        }
+}
+
+static void report_finished(struct pool *pool, size_t thread, unsigned count)
+{
+    atomic_fetch_add(&pool->slots[thread].finished, count);
+    if (atomic_load(&pool->caller_sleeps)) {
+        atomic_fetch_add(&pool->wakeups, 1);
+        wake(&pool->wakeups);
+    }
 }
 
 /* --- tasks --- */
@@ -137,7 +176,7 @@ static size_t share_begin(const struct pool *pool, size_t share)
 /* Takes a task of a share of the current job; returns false if none is left. */
 static bool take_task(struct pool *pool, size_t share, size_t *task)
 {
-    atomic_uint *left = &pool->shares[share].left;
+    atomic_uint *left = &pool->slots[share].left;
     unsigned count = atomic_load_explicit(left, memory_order_relaxed);
     do {
         if (count == 0)
@@ -157,11 +196,8 @@ static void take_tasks(struct pool *pool, size_t thread)
         for (const size_t share = (thread + i) % pool->threads; take_task(pool, share, &task);
              count++)
             pool->task(pool->context, task, thread);
-    if (count == 0)
-        return;
-    atomic_fetch_add(&pool->finished, count);
-    if (atomic_load(&pool->caller_sleeps))
-        wake(&pool->finished, 1);
+    if (count > 0)
+        report_finished(pool, thread, count);
 }
 
 static void *worker_main(void *argument)
@@ -170,19 +206,11 @@ static void *worker_main(void *argument)
     struct pool *pool = worker->pool;
     unsigned seen = 0;
     for (;;) {
-        seen = wait_for_job(pool, seen);
+        seen = wait_for_job(&pool->slots[worker->number], seen);
         if (atomic_load(&pool->stopping))
             return NULL;
         take_tasks(pool, worker->number);
     }
-}
-
-/* Begins the next job; wakes as many sleeping workers as it can use. */
-static void announce(struct pool *pool, size_t workers)
-{
-    atomic_fetch_add(&pool->job, 1);
-    if (atomic_load(&pool->sleepers) > 0)
-        wake(&pool->job, workers);
 }
 
 void pool_run(struct pool *pool, size_t tasks, pool_task *task, void *context)
@@ -196,13 +224,13 @@ void pool_run(struct pool *pool, size_t tasks, pool_task *task, void *context)
     pool->task = task;
     pool->context = context;
     pool->tasks = tasks;
-    atomic_store_explicit(&pool->finished, 0, memory_order_relaxed);
-    for (size_t share = 0; share < pool->threads; share++)
-        atomic_store_explicit(
-            &pool->shares[share].left,
-            (unsigned)(share_begin(pool, share + 1) - share_begin(pool, share)),
-            memory_order_release);
-    announce(pool, tasks - 1);
+    pool->begun += (unsigned)tasks;
+    for (size_t i = pool->threads; i-- > 0;) {
+        const size_t share = share_begin(pool, i + 1) - share_begin(pool, i);
+        atomic_store_explicit(&pool->slots[i].left, (unsigned)share, memory_order_release);
+        if (i > 0 && share > 0)
+            announce(&pool->slots[i]);
+    }
     take_tasks(pool, 0);
     wait_for_tasks(pool);
 }
@@ -229,10 +257,10 @@ struct pool *pool_create(size_t threads, struct error *error)
         return NULL;
     *pool = (struct pool){.threads = threads ? threads : 1};
     pool->workers = memory_new(pool->threads, sizeof *pool->workers, "the thread pool", error);
-    pool->shares = memory_new_aligned(pool->threads, sizeof *pool->shares, "the thread pool", error);
-    for (size_t share = 0; pool->shares && share < pool->threads; share++)
-        atomic_init(&pool->shares[share].left, 0);
-    if (pool->workers && pool->shares && start_workers(pool, error))
+    pool->slots = memory_new_aligned(pool->threads, sizeof *pool->slots, "the thread pool", error);
+    if (pool->slots)
+        memset(pool->slots, 0, pool->threads * sizeof *pool->slots);
+    if (pool->workers && pool->slots && start_workers(pool, error))
         return pool;
     pool_free(pool);
     return NULL;
@@ -243,11 +271,12 @@ void pool_free(struct pool *pool)
     if (!pool)
         return;
     atomic_store(&pool->stopping, true);
-    announce(pool, pool->started);
+    for (size_t i = 0; i < pool->started; i++)
+        announce(&pool->slots[i + 1]);
     for (size_t i = 0; i < pool->started; i++)
         pthread_join(pool->workers[i].thread, NULL);
     free(pool->workers);
-    free(pool->shares);
+    free(pool->slots);
     free(pool);
 }
 

@@ -1,9 +1,10 @@
 /* pool.h: the thread pool that devices compute with.
  *
- * A job is a number of independent tasks. The calling thread and the pool's threads take one task
- * after another until none is left. Which thread runs a task is not determined, so the result of a
- * task must depend on its number alone; then results are the same for every number of threads. One
- * job runs at a time, started by the thread that created the pool. Jobs do not nest.
+ * A job is a number of independent tasks. Each thread, the caller included, begins with an equal
+ * share of neighbouring tasks, the same in every job of as many tasks, and then helps the others.
+ * Which thread runs a task is therefore not determined, so the result of a task must depend on its
+ * number alone; then results are the same for every number of threads. One job runs at a time,
+ * started by the thread that created the pool. Jobs do not nest.
  */
 #ifndef TINCA_BASE_THREADS_POOL_H
 #define TINCA_BASE_THREADS_POOL_H
