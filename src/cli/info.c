@@ -1,9 +1,10 @@
-/* tinca info: shows a network's layers, their parameters and FLOPs, the kernels that training would
- * use and the memory it would need. Everything comes from plans; nothing is computed.
+/* tinca info: shows a network's layers, their parameters and FLOPs, the kernels that training or
+ * inference would use and the memory it would need. Everything comes from plans; nothing is
+ * computed.
  *
- * A network with a discriminator has two parts, and each part has two plans: the training plan
- * names the kernels and the memory, the inference plan tells the bytes that a forward pass moves.
- */
+ * A network with a discriminator has two parts, and each part has two plans. The plan of the chosen
+ * mode names the kernels and the memory, the inference plan tells the bytes that a forward pass
+ * moves. */
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -22,11 +23,14 @@
 #include <math.h>
 #include <stdio.h>
 
+static const char *const mode_names[] = {"train", "infer", NULL};
+
 /* One of the two networks: the network itself, or its discriminator. */
 struct part {
     const struct graph *graph;
-    const struct plan *training; /* the kernels' names come from it */
-    struct plan *inference;      /* the bytes come from it; views move none */
+    const struct plan *training;
+    struct plan *inference;     /* the bytes come from it; views move none */
+    const struct plan *kernels; /* the one of both that the kernels' names come from */
 };
 
 struct info {
@@ -35,8 +39,9 @@ struct info {
     struct plan *plan;        /* the plan of a network without a discriminator */
     struct gan_plan gan_plan; /* the plans of a network with a discriminator */
     struct part main, discriminator;
-    const struct memory_forecast *memory; /* the memory to train all parts */
+    const struct memory_forecast *memory; /* to train all parts, or for inference */
     size_t batch;
+    bool infer;
 };
 
 /* Builds the training plans, from which the memory is known. */
@@ -73,6 +78,11 @@ static bool make_inference(struct part *part, const struct info *info,
     return !part->graph || part->inference;
 }
 
+static void choose_plans(struct part *part, bool infer)
+{
+    part->kernels = infer ? part->inference : part->training;
+}
+
 static bool make_info(struct info *info, const struct run_config *config, size_t classes,
                       struct error *error)
 {
@@ -83,9 +93,15 @@ static bool make_info(struct info *info, const struct run_config *config, size_t
         return false;
     struct plan_settings settings = settings_plan(config, info->device->threads, PLAN_TRAINING);
     info->batch = settings.batch;
-    return make_training(info, &settings, error) &&
-           make_inference(&info->main, info, &settings, error) &&
-           make_inference(&info->discriminator, info, &settings, error);
+    if (!make_training(info, &settings, error) ||
+        !make_inference(&info->main, info, &settings, error) ||
+        !make_inference(&info->discriminator, info, &settings, error))
+        return false;
+    choose_plans(&info->main, info->infer);
+    choose_plans(&info->discriminator, info->infer);
+    if (info->infer)
+        info->memory = &info->main.inference->forecast;
+    return true;
 }
 
 static void free_info(struct info *info)
@@ -131,7 +147,7 @@ static bool add_layer(struct json *list, const struct part *part, size_t number,
 {
     const struct graph *graph = part->graph;
     const struct node *node = &graph->nodes[number];
-    const struct plan_step *step = plan_find_step(part->training, number);
+    const struct plan_step *step = plan_find_step(part->kernels, number);
     char text[PLAN_KERNEL_NAME_SIZE];
     struct json *object = json_add_object(list, NULL);
     return json_add_string(object, "name", node->name) &&
@@ -141,7 +157,7 @@ static bool add_layer(struct json *list, const struct part *part, size_t number,
                     graph_node_flops(graph, number),
                     traffic_node_bytes(part->inference, number, batch)) &&
            json_add_string(object, "kernel",
-                           kernel_name(part->training, number, text, sizeof text)) &&
+                           kernel_name(part->kernels, number, text, sizeof text)) &&
            json_add_string(object, "kernel_choice", step ? step->choice : "") &&
            json_add_bool(object, "falls_back", step && step->falls_back);
 }
@@ -164,6 +180,7 @@ static bool add_memory(struct json *root, const struct memory_forecast *memory)
            json_add_count(object, "solver", memory->solver) &&
            json_add_count(object, "activations", memory->activations) &&
            json_add_count(object, "workspace", memory->workspace) &&
+           json_add_count(object, "packed_weights", memory->prepared) &&
            json_add_count(object, "total", memory->total) &&
            json_add_count(object, "unlimited", memory->unlimited) &&
            json_add_count(object, "flops", memory->flops) &&
@@ -208,6 +225,7 @@ static int print_json(const struct info *info)
                     output_add_shape(root, "input", network->input) &&
                     json_add_count(root, "batch", info->batch) &&
                     json_add_string(root, "device", info->device->name) &&
+                    json_add_string(root, "mode", mode_names[info->infer]) &&
                     add_total(root, &info->main, info->batch) &&
                     (!info->discriminator.graph || add_discriminator(root, info)) &&
                     add_layers(root, &info->main, info->batch) && add_memory(root, info->memory);
@@ -235,7 +253,7 @@ static void add_row(struct table *table, const struct part *part, size_t number,
         table_cell(table, "%.3g", intensity(flops, bytes));
     else
         table_cell(table, "-");
-    table_cell(table, "%s", kernel_name(part->training, number, text, sizeof text));
+    table_cell(table, "%s", kernel_name(part->kernels, number, text, sizeof text));
 }
 
 static int print_layers(const struct part *part, size_t batch)
@@ -257,16 +275,20 @@ static int print_memory(const struct info *info)
         uint64_t bytes;
     } kinds[] = {{N_("weights"), memory->weights},     {N_("gradients"), memory->gradients},
                  {N_("solver"), memory->solver},       {N_("activations"), memory->activations},
-                 {N_("workspace"), memory->workspace}, {N_("total"), memory->total}};
+                 {N_("workspace"), memory->workspace}, {N_("packed weights"), memory->prepared},
+                 {N_("total"), memory->total}};
     char text[32], words[320];
     struct table table = table_begin("lr", _("MEMORY|SIZE"));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (kinds[i].bytes == 0 && kinds[i].name != kinds[0].name)
+            continue;
         table_cell(&table, "%s", gettext(kinds[i].name));
         table_cell(&table, "%s", text_bytes(kinds[i].bytes, text, sizeof text));
     }
-    output_print(info->discriminator.graph ? _("\nTo train both with batch %zu on %s:\n")
-                                           : _("\nTo train with batch %zu on %s:\n"),
-                 info->batch, info->device->name);
+    const char *title = info->infer                 ? _("\nFor inference with batch %zu on %s:\n")
+                        : info->discriminator.graph ? _("\nTo train both with batch %zu on %s:\n")
+                                                    : _("\nTo train with batch %zu on %s:\n");
+    output_print(title, info->batch, info->device->name);
     int status = table_print(&table);
     if (forecast_limit_text(memory, words, sizeof words)[0])
         output_print(_("Memory limit: %s.\n"), words);
@@ -345,7 +367,7 @@ static int info_run(const struct command *command, int argc, char **argv)
     struct info info = {0};
     struct error error;
     struct operands operands;
-    size_t classes = 0;
+    size_t classes = 0, mode = 0;
     bool as_json = false;
     int status;
     const struct option_row rows[] = {
@@ -356,6 +378,12 @@ static int info_run(const struct command *command, int argc, char **argv)
          .value = &classes,
          .low = 1,
          .high = 1000000},
+        {.name = "mode",
+         .argument = "NAME",
+         .help = N_("Show the kernels and the memory of training or of inference."),
+         .kind = OPTION_CHOICE,
+         .value = &mode,
+         .choices = mode_names},
         OUTPUT_JSON_OPTION(&as_json),
         {0}};
     const struct option_set set = {.rows = rows,
@@ -367,6 +395,7 @@ static int info_run(const struct command *command, int argc, char **argv)
     config_defaults(&config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
+    info.infer = mode == 1;
     if (!make_info(&info, &config, classes, &error))
         status = output_error(&error);
     else

@@ -51,6 +51,15 @@ has "  its kernel" layers.0.kernel
 for kind in weights gradients solver activations workspace total; do
     has "  memory: $kind" memory.$kind
 done
+is "  of training" mode train
+document "info of an inference" info resnet20 --mode infer --batch 1 --json
+is "  mode" mode infer
+is "  a batch norm is part of the convolution" layers.1.kernel "fused into stem.conv"
+is "  and the ReLU" layers.2.kernel "fused into stem.conv"
+is "  no gradients" memory.gradients 0
+has "  packed weights" memory.packed_weights
+succeeds "without --json" info resnet20 --mode infer
+shows 'packed weights' "  shows them too"
 
 document "bench, training" bench lenet --batch 4 --iterations 3 --threads 1 --json
 is "  mode" mode train
