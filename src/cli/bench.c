@@ -14,6 +14,7 @@
 #include "session/config/settings.h"
 #include "session/measure/forecast.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,24 @@ static bool add_profile(struct json *object, const struct bench *bench,
     return added && gemm && bench_add_update(object, bench, profile->part);
 }
 
+static double joules_per_image(const struct bench *bench)
+{
+    return bench->energy.joules / (double)(bench->iterations * bench->batch);
+}
+
+/* Adds the energy of an image and the power; both are null, with the reason, where the machine does
+ * not report them. */
+static bool add_energy(struct json *root, const struct bench *bench)
+{
+    const struct energy *energy = &bench->energy;
+    const double unknown = (double)NAN;
+    return json_add_number(root, "joules_per_image",
+                           energy->known ? joules_per_image(bench) : unknown) &&
+           json_add_number(root, "watts",
+                           energy->known ? energy->joules / energy->seconds : unknown) &&
+           (energy->known || json_add_string(root, "energy_unknown", energy->why_unknown));
+}
+
 static int print_json(const struct bench *bench, const struct part_profile *main,
                       const struct part_profile *discriminator)
 {
@@ -94,6 +113,7 @@ static int print_json(const struct bench *bench, const struct part_profile *main
         json_add_count(root, "iterations", bench->iterations) &&
         output_add_statistics(root, "ms_per_image", &bench->ms_per_image) &&
         json_add_number(root, "images_per_second", bench->images_per_second) &&
+        add_energy(root, bench) &&
         json_add_count(root, "peak_memory_bytes", bench->peak_memory_bytes) &&
         json_add_count(root, "planned_memory_bytes", bench->memory.total) &&
         json_add_count(root, "unlimited_memory_bytes", bench->memory.unlimited) &&
@@ -127,6 +147,11 @@ static void print_summary(const struct bench *bench)
                  ms->median, ms->min, ms->mean, STATISTICS_SPREAD(ms->sd),
                  STATISTICS_SPREAD(ms->ci95));
     output_print(_("  images/s   %.4g\n"), bench->images_per_second);
+    if (bench->energy.known)
+        output_print(_("  energy     %.4g J/image, %.4g W\n"), joules_per_image(bench),
+                     bench->energy.joules / bench->energy.seconds);
+    else
+        output_print(_("  energy     not known: %s\n"), bench->energy.why_unknown);
     output_print(_("  memory     peak %s of the process, %s planned\n"),
                  text_bytes(bench->peak_memory_bytes, peak, sizeof peak),
                  text_bytes(bench->memory.total, planned, sizeof planned));

@@ -76,6 +76,8 @@ is "  batch" batch 1
 has "  a layer's time" layers.0.forward_seconds
 is "  one call for each iteration" layers.0.calls 2
 has "  matrix products" gemm
+has "  energy" joules_per_image
+has "  and power" watts
 succeeds "bench without --json" bench lenet --batch 2 --iterations 2 --profile
 shows 'ms/image +median' "  shows ms/image"
 

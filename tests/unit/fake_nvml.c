@@ -99,3 +99,13 @@ int nvmlDeviceGetPowerUsage(void *device, unsigned *milliwatts)
     return tells(device);
 }
 /* nvmlDeviceGetClockInfo is missing: an older library */
+
+/* The energy grows by 1.5 J with every reading. */
+int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *millijoules);
+int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *millijoules)
+{
+    static unsigned long long used = 1000000;
+    used += 1500;
+    *millijoules = used;
+    return tells(device);
+}

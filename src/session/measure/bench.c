@@ -247,9 +247,11 @@ static bool measure_all(struct bench *bench, struct workload *workload,
     bench->iterations = settings->iterations;
     if (workload->execution)
         execution_bind(workload->execution, &workload->batch);
-    bool measured = ms && iterate_times(workload, bench, WARM_UP, NULL, error) &&
-                    iterate_times(workload, bench, bench->iterations, ms, error) &&
-                    statistics_compute(ms, bench->iterations, &bench->ms_per_image, error);
+    bool measured = ms && iterate_times(workload, bench, WARM_UP, NULL, error);
+    struct energy_meter *meter = energy_meter_begin(bench->device, NULL);
+    measured = measured && iterate_times(workload, bench, bench->iterations, ms, error);
+    bench->energy = energy_meter_end(meter);
+    measured = measured && statistics_compute(ms, bench->iterations, &bench->ms_per_image, error);
     free(ms);
     bench->peak_memory_bytes = bench->device->driver->computes_on_host
                                    ? host_process_peak()

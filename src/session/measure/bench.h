@@ -15,6 +15,7 @@
 #include "engine/network/network.h"
 #include "engine/plan/plan.h"
 #include "engine/profile/profile.h"
+#include "session/measure/energy_meter.h"
 #include "session/values/statistics.h"
 
 #include <stdbool.h>
@@ -56,6 +57,7 @@ struct bench {
     size_t batch, iterations;
     struct statistics ms_per_image;
     double images_per_second;
+    struct energy energy; /* of all timed iterations */
     struct memory_forecast memory;
     uint64_t peak_memory_bytes; /* peak of the process, without profile; 0: unknown */
     double profiled_seconds;    /* duration of an iteration with the profile attached */

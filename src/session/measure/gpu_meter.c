@@ -34,13 +34,14 @@ struct gpu_meter {
     int (*temperature)(nvml_device device, int sensor, unsigned *degrees);
     int (*power)(nvml_device device, unsigned *milliwatts);
     int (*clock)(nvml_device device, int kind, unsigned *megahertz);
+    int (*energy)(nvml_device device, unsigned long long *millijoules);
 };
 
 const char *gpu_metric_name(enum gpu_metric metric)
 {
     static const char *const names[GPU_METRICS] = {
         "memory_used_bytes", "memory_total_bytes", "utilisation_percent", "temperature_celsius",
-        "power_watts",       "clock_mhz",          "memory_clock_mhz"};
+        "power_watts",       "clock_mhz",          "memory_clock_mhz",    "energy_joules"};
     return names[metric];
 }
 
@@ -74,6 +75,7 @@ static bool find_all(struct gpu_meter *meter, const char *library, struct error 
     find(meter, "nvmlDeviceGetTemperature", &meter->temperature);
     find(meter, "nvmlDeviceGetPowerUsage", &meter->power);
     find(meter, "nvmlDeviceGetClockInfo", &meter->clock);
+    find(meter, "nvmlDeviceGetTotalEnergyConsumption", &meter->energy);
     return true;
 }
 
@@ -143,6 +145,7 @@ static void read_gpu(const struct gpu_meter *meter, nvml_device device, struct g
 {
     struct nvml_utilisation utilisation;
     unsigned value;
+    unsigned long long millijoules;
     *reading = (struct gpu_reading){0};
     if (!meter->name || meter->name(device, reading->name, sizeof reading->name) != NVML_SUCCESS)
         reading->name[0] = '\0';
@@ -159,6 +162,8 @@ static void read_gpu(const struct gpu_meter *meter, nvml_device device, struct g
         put(reading, GPU_CLOCK, value);
     if (meter->clock && meter->clock(device, NVML_CLOCK_MEMORY, &value) == NVML_SUCCESS)
         put(reading, GPU_CLOCK_MEMORY, value);
+    if (meter->energy && meter->energy(device, &millijoules) == NVML_SUCCESS)
+        put(reading, GPU_ENERGY, (double)millijoules / 1000.0);
 }
 
 bool gpu_meter_read(struct gpu_meter *meter, struct gpu_reading *readings, size_t *read,

@@ -19,6 +19,7 @@ enum gpu_metric {
     GPU_POWER,        /* watts */
     GPU_CLOCK,        /* MHz, of the multiprocessors */
     GPU_CLOCK_MEMORY, /* MHz */
+    GPU_ENERGY,       /* joules since the driver was loaded */
     GPU_METRICS
 };
 

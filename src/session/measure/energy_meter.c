@@ -1,0 +1,108 @@
+/* The counters of a device are read at the beginning and at the end. Those of the processors are
+ * microjoules of each package and start again at 0 after some minutes at full load; those of a GPU
+ * are millijoules since its driver was loaded. */
+#include "session/measure/energy_meter.h"
+
+#include "base/clock.h"
+#include "base/host/powercap.h"
+#include "base/language.h"
+#include "base/memory.h"
+#include "session/measure/gpu_meter.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct energy_meter {
+    const struct device *device;
+    struct powercap powercap;
+    struct gpu_meter *gpus; /* NULL: the processors are measured */
+    double gpu_joules;      /* what the GPUs had used at the beginning */
+    uint64_t start;
+    bool opened;
+    struct error error; /* why it could not be opened */
+};
+
+/* --- GPUs --- */
+
+static bool add_gpu(const struct gpu_reading *readings, size_t count, size_t number, double *joules,
+                    struct error *error)
+{
+    if (number >= count || !gpu_has(&readings[number], GPU_ENERGY))
+        return error_set(error, ERROR_UNSUPPORTED, "NVML", NULL,
+                         "GPU %zu does not report its energy", number);
+    *joules += readings[number].values[GPU_ENERGY];
+    return true;
+}
+
+/* Adds up what the GPUs of the device have used so far. */
+static bool read_gpus(struct energy_meter *meter, double *joules, struct error *error)
+{
+    struct gpu_reading readings[GPU_MAX];
+    const struct device *device = meter->device;
+    size_t count;
+    *joules = 0;
+    bool good = gpu_meter_read(meter->gpus, readings, &count, error) &&
+                add_gpu(readings, count, device->number, joules, error);
+    for (size_t i = 0; good && i < device->other_count; i++)
+        good = add_gpu(readings, count, device->others[i]->number, joules, error);
+    return good;
+}
+
+static bool open_gpus(struct energy_meter *meter, const char *library)
+{
+    /* NVML counts all GPUs of the machine, CUDA those that the variable leaves */
+    if (getenv("CUDA_VISIBLE_DEVICES"))
+        return error_set(&meter->error, ERROR_UNSUPPORTED, "CUDA_VISIBLE_DEVICES", "unset it",
+                         "while it is set, it is not known which of the GPUs this is");
+    meter->gpus = gpu_meter_open(library, &meter->error);
+    return meter->gpus && read_gpus(meter, &meter->gpu_joules, &meter->error);
+}
+
+/* --- begin and end --- */
+
+struct energy_meter *energy_meter_begin(const struct device *device,
+                                        const struct energy_sources *sources)
+{
+    struct energy_meter *meter = memory_new(1, sizeof *meter, "the meter of the energy", NULL);
+    if (!meter)
+        return NULL;
+    meter->device = device;
+    meter->opened =
+        device->driver->computes_on_host
+            ? powercap_open(&meter->powercap, sources ? sources->powercap : NULL, &meter->error)
+            : open_gpus(meter, sources ? sources->nvml : NULL);
+    meter->start = clock_nanoseconds();
+    return meter;
+}
+
+/* Sets `energy` to what was used since the beginning; returns false with an error. */
+static bool measure(struct energy_meter *meter, struct energy *energy, struct error *error)
+{
+    energy->seconds = clock_seconds(meter->start, clock_nanoseconds());
+    if (meter->gpus) {
+        if (!read_gpus(meter, &energy->joules, error))
+            return false;
+        energy->joules -= meter->gpu_joules;
+    } else if (!powercap_read(&meter->powercap, &energy->joules, error)) {
+        return false;
+    }
+    return energy->seconds >= ENERGY_LEAST_SECONDS ||
+           error_set(error, ERROR_UNSUPPORTED, "the energy", "measure more iterations",
+                     "%.3f s are too short for counters that change once in a millisecond",
+                     energy->seconds);
+}
+
+struct energy energy_meter_end(struct energy_meter *meter)
+{
+    struct energy energy = {0};
+    if (!meter) {
+        snprintf(energy.why_unknown, sizeof energy.why_unknown, "%s", _("out of memory"));
+        return energy;
+    }
+    energy.known = meter->opened && measure(meter, &energy, &meter->error);
+    if (!energy.known)
+        error_format(&meter->error, energy.why_unknown, sizeof energy.why_unknown);
+    gpu_meter_close(meter->gpus);
+    free(meter);
+    return energy;
+}

@@ -1,0 +1,38 @@
+/* energy_meter.h: the energy that a device uses, from the counters of the hardware: those of the
+ * processors for devices that compute on them, NVML's for GPUs. The counters of the processors
+ * count whatever else runs on the machine. */
+#ifndef TINCA_SESSION_MEASURE_ENERGY_METER_H
+#define TINCA_SESSION_MEASURE_ENERGY_METER_H
+
+#include "base/error.h"
+#include "engine/devices/device.h"
+
+#include <stdbool.h>
+
+/* What was used between two moments. */
+struct energy {
+    bool known;
+    double joules, seconds;
+    char why_unknown[600]; /* if it is not known */
+};
+
+/* Where the counters are; NULL: the usual places. */
+struct energy_sources {
+    const char *powercap; /* folder */
+    const char *nvml;     /* library */
+};
+
+struct energy_meter;
+
+/* Opens the counters of a device and begins to measure. Returns a meter without counters, whose
+ * result says why, if the machine has none or does not let them be read; NULL if out of memory. */
+struct energy_meter *energy_meter_begin(const struct device *device,
+                                        const struct energy_sources *sources);
+
+/* Returns what was used since the beginning, and frees the meter, which may be NULL. Counters
+ * change about once in a millisecond: a result of less than ENERGY_LEAST_SECONDS is not known. */
+struct energy energy_meter_end(struct energy_meter *meter);
+
+#define ENERGY_LEAST_SECONDS 0.05
+
+#endif

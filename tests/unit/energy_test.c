@@ -1,0 +1,173 @@
+/* Tests the meter of the energy against a made powercap tree and a stand-in for NVIDIA's library.
+ */
+#include "base/host/powercap.h"
+#include "session/measure/energy_meter.h"
+#include "tap.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static char folder[128];
+
+static void write_file(const char *zone, const char *name, const char *text)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, zone);
+    mkdir(path, 0755);
+    snprintf(path, sizeof path, "%s/%s/%s", folder, zone, name);
+    FILE *file = fopen(path, "w");
+    if (file) {
+        fprintf(file, "%s\n", text);
+        fclose(file);
+    }
+}
+
+static void make_zone(const char *zone, const char *name, const char *microjoules)
+{
+    write_file(zone, "name", name);
+    write_file(zone, "max_energy_range_uj", "262143328850");
+    write_file(zone, "energy_uj", microjoules);
+}
+
+static void remove_folder(void)
+{
+    char command[256];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    if (system(command) != 0)
+        tap_note("%s is left", folder);
+}
+
+/* Two packages, one of which counts its memory, and zones that are not counted. */
+static void make_tree(void)
+{
+    make_zone("intel-rapl:0", "package-0", "1000000");
+    make_zone("intel-rapl:0:0", "core", "500000");
+    make_zone("intel-rapl:0:1", "dram", "2000000");
+    make_zone("intel-rapl:1", "package-1", "262143000000");
+    make_zone("intel-rapl:2", "psys", "7000000");
+    make_zone("intel-rapl-mmio:0", "package-0", "1000000");
+}
+
+static bool close_to(double a, double b)
+{
+    return fabs(a - b) < 1e-6 * (fabs(b) + 1);
+}
+
+static void test_powercap(void)
+{
+    struct powercap powercap;
+    struct error error = {0};
+    double joules = -1;
+    make_tree();
+    const bool opened = powercap_open(&powercap, folder, &error);
+    tap_ok(opened && powercap.count == 3, "packages and memory are counted: %zu counters %s",
+           powercap.count, error.why);
+    tap_ok(powercap_read(&powercap, &joules, &error) && joules == 0, "nothing was used yet");
+    write_file("intel-rapl:0", "energy_uj", "4000000");
+    write_file("intel-rapl:0:0", "energy_uj", "3000000");
+    write_file("intel-rapl:0:1", "energy_uj", "2500000");
+    write_file("intel-rapl:2", "energy_uj", "9000000");
+    bool read = powercap_read(&powercap, &joules, &error);
+    tap_ok(read && close_to(joules, 3.5), "3 J in the package and 0.5 J in its memory: %g", joules);
+    write_file("intel-rapl:1", "energy_uj", "671150");
+    read = powercap_read(&powercap, &joules, &error);
+    tap_ok(read && close_to(joules, 1.0), "a counter that starts again at its range: %g", joules);
+    write_file("intel-rapl:1", "energy_uj", "");
+    read = powercap_read(&powercap, &joules, &error);
+    tap_ok(!read && strstr(error.what, "intel-rapl:1"),
+           "a counter that cannot be read any more: %s: %s", error.what, error.why);
+    remove_folder();
+}
+
+static void test_none(void)
+{
+    struct powercap powercap;
+    struct error error = {0};
+    tap_ok(!powercap_open(&powercap, folder, &error) && strstr(error.why, "no energy counters"),
+           "no tree: %s", error.why);
+    mkdir(folder, 0755);
+    tap_ok(!powercap_open(&powercap, folder, &error) && strstr(error.why, "no energy counters"),
+           "an empty tree: %s", error.why);
+    make_zone("intel-rapl:0", "package-0", "1000000");
+    char path[256];
+    snprintf(path, sizeof path, "%s/intel-rapl:0/energy_uj", folder);
+    chmod(path, 0);
+    if (geteuid() == 0)
+        tap_skip("root may read every counter");
+    else
+        tap_ok(!powercap_open(&powercap, folder, &error) && strstr(error.why, "only root"),
+               "a counter for root: %s; %s", error.why, error.advice);
+    remove_folder();
+}
+
+/* --- the meter of a device --- */
+
+static void rest(long milliseconds)
+{
+    nanosleep(&(struct timespec){.tv_nsec = milliseconds * 1000000}, NULL);
+}
+
+static void test_processor(void)
+{
+    const struct device_driver driver = {.computes_on_host = true};
+    const struct device device = {.driver = &driver};
+    const struct energy_sources sources = {.powercap = folder};
+    mkdir(folder, 0755);
+    make_tree();
+    struct energy_meter *meter = energy_meter_begin(&device, &sources);
+    rest(60);
+    write_file("intel-rapl:0", "energy_uj", "13000000");
+    struct energy energy = energy_meter_end(meter);
+    tap_ok(energy.known && close_to(energy.joules, 12) && energy.seconds >= 0.06 &&
+               energy.seconds < 10,
+           "12 J in %.3f s: %g %s", energy.seconds, energy.joules, energy.why_unknown);
+    energy = energy_meter_end(energy_meter_begin(&device, &sources));
+    tap_ok(!energy.known && strstr(energy.why_unknown, "too short"),
+           "a short measurement is not known: %s", energy.why_unknown);
+    remove_folder();
+    energy = energy_meter_end(energy_meter_begin(&device, &sources));
+    tap_ok(!energy.known && strstr(energy.why_unknown, "no energy counters"),
+           "nor is one without counters: %s", energy.why_unknown);
+}
+
+static void test_gpus(void)
+{
+    const struct device_driver driver = {.name = "cuda"};
+    struct device first = {.driver = &driver}, second = {.driver = &driver, .number = 1};
+    const struct energy_sources sources = {.nvml = "./fake_nvml.so"};
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    struct energy_meter *meter = energy_meter_begin(&first, &sources);
+    rest(60);
+    struct energy energy = energy_meter_end(meter);
+    tap_ok(energy.known && energy.joules >= 1.5 && energy.joules < 10, "a GPU: %g J %s",
+           energy.joules, energy.why_unknown);
+    energy = energy_meter_end(energy_meter_begin(&second, &sources));
+    tap_ok(!energy.known && strstr(energy.why_unknown, "GPU 1 does not report"),
+           "a GPU without a counter: %s", energy.why_unknown);
+    setenv("CUDA_VISIBLE_DEVICES", "1", 1);
+    energy = energy_meter_end(energy_meter_begin(&first, &sources));
+    tap_ok(!energy.known && strstr(energy.why_unknown, "CUDA_VISIBLE_DEVICES"),
+           "GPUs that CUDA numbers otherwise: %s", energy.why_unknown);
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    const struct energy_sources none = {.nvml = "./no_such_library.so"};
+    energy = energy_meter_end(energy_meter_begin(&first, &none));
+    tap_ok(!energy.known && energy.why_unknown[0], "no driver: %s", energy.why_unknown);
+}
+
+int main(void)
+{
+    const char *temporary = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%.80s/tinca-energy-%ld", temporary ? temporary : "/tmp",
+             (long)getpid());
+    test_none();
+    mkdir(folder, 0755);
+    test_powercap();
+    test_processor();
+    test_gpus();
+    return tap_done();
+}
