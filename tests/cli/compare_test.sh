@@ -21,6 +21,8 @@ is "  one image at a time, all of them" images 40
 is "  on the run's device" device cpu
 has "  mean" ms_per_image.mean
 has "  95 % interval" ms_per_image.ci95
+has "  energy, or null" joules_per_image
+has "  power, or null" watts
 has "  standard deviation" ms_per_image.sd
 has "  E_P" e_p
 is "  parameters" parameters 535818

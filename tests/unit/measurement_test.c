@@ -18,7 +18,9 @@ static struct measurement make(const char *device, double mean, double ci95)
                                       .top5 = NAN,
                                       .loss = 0.1,
                                       .model_bytes = 1234,
-                                      .memory_bytes = 5678};
+                                      .memory_bytes = 5678,
+                                      .joules_per_image = 0.25,
+                                      .watts = NAN};
     snprintf(measurement.device, sizeof measurement.device, "%s", device);
     snprintf(measurement.host, sizeof measurement.host, "here");
     return measurement;
@@ -46,7 +48,8 @@ static void test_file(void)
            "one entry for each device");
     const struct measurement *found = measurements_find(&list, "cpu");
     tap_ok(found && found->ms_per_image.mean == 2.0 / 3 && found->top1 == 80 &&
-               isnan(found->top5) && found->model_bytes == 1234 && found->threads == 2 &&
+               isnan(found->top5) && found->joules_per_image == 0.25 && isnan(found->watts) &&
+               found->model_bytes == 1234 && found->threads == 2 &&
                strcmp(found->host, "here") == 0,
            "the newer entry replaces the older one, with its bits");
     tap_ok(measurements_find(&list, "cuda") && !measurements_find(&list, "reference"),

@@ -188,8 +188,12 @@ static bool add_published_time(struct compare_row *row, const char *device, doub
                      sizeof *row->ms.entries, "the comparison", error))
         return false;
     struct measurement *entry = &row->ms.entries[row->ms.count++];
-    *entry = (struct measurement){
-        .ms_per_image = {NAN, NAN, ms, NAN, NAN}, .top1 = row->top1, .top5 = NAN, .loss = NAN};
+    *entry = (struct measurement){.ms_per_image = {NAN, NAN, ms, NAN, NAN},
+                                  .top1 = row->top1,
+                                  .top5 = NAN,
+                                  .loss = NAN,
+                                  .joules_per_image = NAN,
+                                  .watts = NAN};
     snprintf(entry->device, sizeof entry->device, "%s", device);
     snprintf(entry->host, sizeof entry->host, "published");
     return true;

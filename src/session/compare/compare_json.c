@@ -35,6 +35,8 @@ static bool add_time(const struct comparison *comparison, size_t row, size_t dev
            json_add_string(object, "host", time->host) &&
            json_add_string(object, "cpu", time->cpu) &&
            add_count_or_null(object, "memory_bytes", time->memory_bytes) &&
+           json_add_number(object, "joules_per_image", time->joules_per_image) &&
+           json_add_number(object, "watts", time->watts) &&
            add_related(comparison, row, device, object);
 }
 

@@ -9,6 +9,7 @@
 #include "session/model/evaluate.h"
 #include "session/record/run_open.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,10 @@ static void fill(struct measurement *measurement, const struct evaluation *evalu
     measurement->top5 = evaluation->top5;
     measurement->loss = evaluation->loss;
     measurement->memory_bytes = evaluation->memory_bytes;
+    const struct energy *energy = &measurement->energy;
+    measurement->joules_per_image =
+        energy->known ? energy->joules / (double)evaluation->images : (double)NAN;
+    measurement->watts = energy->known ? energy->joules / energy->seconds : (double)NAN;
 }
 
 bool measurement_note_model(struct measurement *measurement, const char *path, struct error *error)
@@ -92,8 +97,10 @@ static bool measure_model(const char *path, const struct run_config *config,
     if (!measurement_note_model(measurement, path, error) ||
         !model_load(&model, path, device, request->threads, error))
         return false;
+    struct energy_meter *meter = energy_meter_begin(model.device, NULL);
     bool measured = model_measure(&model, data, request->images, request->progress,
                                   request->context, &evaluation, error);
+    measurement->energy = energy_meter_end(meter);
     if (measured) {
         snprintf(measurement->data, sizeof measurement->data, "%s", data);
         fill(measurement, &evaluation, model.device);

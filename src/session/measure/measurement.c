@@ -46,6 +46,8 @@ static const struct member members[] = {
     {.key = "model_bytes", .kind = MEMBER_COUNT, MEMBER(model_bytes)},
     {.key = "model_changed", .kind = MEMBER_COUNT, MEMBER(model_changed), .optional = true},
     {.key = "memory_bytes", .kind = MEMBER_COUNT, MEMBER(memory_bytes)},
+    {.key = "joules_per_image", .kind = MEMBER_NUMBER, MEMBER(joules_per_image), .optional = true},
+    {.key = "watts", .kind = MEMBER_NUMBER, MEMBER(watts), .optional = true},
     {.key = "median", .kind = MEMBER_NUMBER, MEMBER(ms_per_image.median), .timing = true},
     {.key = "min", .kind = MEMBER_NUMBER, MEMBER(ms_per_image.min), .timing = true},
     {.key = "mean", .kind = MEMBER_NUMBER, MEMBER(ms_per_image.mean), .timing = true},
@@ -108,7 +110,7 @@ static bool read_entry(const struct json_document *document, const struct json *
                        struct measurement *entry, struct error *error)
 {
     const struct json *timing = json_member(object, "ms_per_image");
-    *entry = (struct measurement){0};
+    *entry = (struct measurement){.joules_per_image = (double)NAN, .watts = (double)NAN};
     for (size_t i = 0; i < MEMBERS; i++) {
         const struct json *value = json_member(members[i].timing ? timing : object, members[i].key);
         if (!value && members[i].optional)

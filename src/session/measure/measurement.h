@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/threads/background_job.h"
 #include "engine/devices/device.h"
+#include "session/measure/energy_meter.h"
 #include "session/model/evaluate.h"
 #include "session/values/statistics.h"
 
@@ -33,7 +34,10 @@ struct measurement {
     uint64_t model_bytes;    /* size of the model file */
     uint64_t model_changed;  /* its modification time in seconds; 0: unknown */
     uint64_t memory_bytes;   /* planned for the inference of one image */
-    bool stale;              /* not stored: computed when the file is read */
+    /* of the whole measurement, reading the images included; NaN if they are not known */
+    double joules_per_image, watts;
+    bool stale;           /* not stored: computed when the file is read */
+    struct energy energy; /* not stored: why the two are not known */
 };
 
 struct measurements {
