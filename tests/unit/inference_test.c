@@ -121,6 +121,12 @@ static const char *const networks[] = {
     FILE_OF("[3, 9, 11]", CONV("a", "32", KERNEL_3) "," CONV("b", "32", ", \"kernel\": 1") "," CONV(
                               "c", "32", KERNEL_3 ", \"from\": \"a\"")
                               LAYER("add", ", \"from\": [\"c\", \"b\"]") LAYER("relu", "")),
+    /* two convolutions, then their norms: the sum is computed by the later convolution */
+    FILE_OF("[3, 9, 11]", CONV("a", "32", KERNEL_3) "," CONV("b", "32", ", \"kernel\": 1") "," CONV(
+                              "c", "32", KERNEL_3 ", \"from\": \"a\"")
+                              LAYER("batch_norm", ", \"from\": \"b\", \"name\": \"d\"")
+                                  LAYER("batch_norm", ", \"from\": \"c\", \"name\": \"e\"")
+                                      LAYER("add", ", \"from\": [\"d\", \"e\"]") LAYER("relu", "")),
     /* concatenations: in place, of parts that do not fill their blocks, of one part twice, with a
      * pooling that reads with padding, and followed by a norm and an activation */
     FILE_OF("[3, 8, 8]", CONV("a", "32", KERNEL_3) "," CONV("b", "16", ", \"kernel\": 1") "," CONV(
@@ -142,7 +148,7 @@ static const char *const networks[] = {
     "{\"input\": [3, 8, 8], \"classes\": 10, \"layers\": [" CONV("a", "32", KERNEL_3)
         LAYER("relu", "") LAYER("flatten", "") LAYER("linear", ", \"output\": \"classes\"") "]}",
 };
-enum { NETWORKS = sizeof networks / sizeof *networks };
+enum { NETWORKS = sizeof networks / sizeof *networks, NORMS_AFTER_BOTH = 9 };
 
 static const double tolerance = 2e-5;
 
@@ -260,8 +266,9 @@ static void test_fused(const char *name)
         left += step->kernel &&
                 (op == &op_batch_norm || op == &op_relu || op == &op_add || op == &op_concat);
     }
-    tap_ok(left == 0, "%s: norms, sums, activations and concatenations cost nothing: %zu are left",
-           name, left);
+    tap_ok(left == 0,
+           "%.40s: norms, sums, activations and concatenations cost nothing: %zu are left", name,
+           left);
     lab_close(&lab);
 }
 
@@ -297,6 +304,7 @@ int main(void)
     test_fused("squeezenet");
     test_fused("squeezenet-shuffle");
     test_fused("googlenet");
+    test_fused(networks[NORMS_AFTER_BOTH]);
     test_forecast();
     return tap_done();
 }

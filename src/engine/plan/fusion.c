@@ -21,6 +21,7 @@
 #include <stdlib.h>
 
 struct fusion {
+    struct plan *plan;
     struct plan_step **only_reader; /* by node: the one step that reads its value; NULL if none or
                                        several do, or if the caller reads it too */
 };
@@ -81,15 +82,27 @@ static void become_fused(struct plan_step *step, const struct plan_step *into, s
              into->site.node->name);
 }
 
+/* Returns the node whose kernel computes the value of a node, perhaps because it is fused. */
+static size_t computed_by(const struct fusion *fusion, size_t node)
+{
+    const struct plan_step *step = plan_find_step(fusion->plan, node);
+    while (step && !step->kernel) {
+        node = step->inputs[0];
+        step = plan_find_step(fusion->plan, node);
+    }
+    return node;
+}
+
 /* Fuses an add into the later of the two steps that it reads, since the other summand must have
  * been computed by then. */
-static bool fuse_add(struct plan_step *step, struct plan_step *sum, size_t value)
+static bool fuse_add(const struct fusion *fusion, struct plan_step *step, struct plan_step *sum,
+                     size_t value)
 {
     const struct node *add = sum ? sum->site.node : NULL;
     if (!add || add->op != &op_add || add->input_count != 2)
         return false;
     const size_t other = add->inputs[0] == value ? 1 : 0;
-    if (add->inputs[other] > step->node)
+    if (computed_by(fusion, add->inputs[other]) > step->node)
         return false;
     step->inputs[1] = add->inputs[other];
     step->input_count = 2;
@@ -114,12 +127,13 @@ static bool fuse_activation(struct plan_step *step, struct plan_step *activation
 static void fuse_epilogue(const struct fusion *fusion, struct plan_step *step, size_t value)
 {
     struct plan_step *next = fusion->only_reader[value];
-    if (fuse_add(step, next, value)) {
+    if (fuse_add(fusion, step, next, value)) {
         fuse_activation(step, fusion->only_reader[next->node]);
         return;
     }
     if (fuse_activation(step, next) && kernel_has_trait(step, KERNEL_BLOCKED))
-        step->site.activation_first = fuse_add(step, fusion->only_reader[next->node], next->node);
+        step->site.activation_first =
+            fuse_add(fusion, step, fusion->only_reader[next->node], next->node);
 }
 
 /* --- fused norms --- */
@@ -152,9 +166,10 @@ static size_t fuse_norm(const struct fusion *fusion, struct plan_step *step)
 
 /* Returns the step that computes input k of a concatenation, perhaps with fused nodes; NULL if more
  * than the concatenation reads it. */
-static struct plan_step *find_part(const struct fusion *fusion, struct plan *plan,
-                                   const struct plan_step *concat, size_t k)
+static struct plan_step *find_part(const struct fusion *fusion, const struct plan_step *concat,
+                                   size_t k)
 {
+    const struct plan *plan = fusion->plan;
     struct plan_step *part = (struct plan_step *)plan_find_step(plan, concat->inputs[k]);
     while (part && fusion->only_reader[part->node] && part->fused_into != PLAN_NONE)
         part = (struct plan_step *)plan_find_step(plan, part->inputs[0]);
@@ -162,11 +177,10 @@ static struct plan_step *find_part(const struct fusion *fusion, struct plan *pla
 }
 
 /* Returns whether the kernels of all inputs can compute what follows the concatenation. */
-static bool parts_can_fuse(const struct fusion *fusion, struct plan *plan,
-                           const struct plan_step *concat)
+static bool parts_can_fuse(const struct fusion *fusion, const struct plan_step *concat)
 {
     for (size_t k = 0; k < concat->input_count; k++) {
-        const struct plan_step *part = find_part(fusion, plan, concat, k);
+        const struct plan_step *part = find_part(fusion, concat, k);
         if (!kernel_has_trait(part, KERNEL_FUSES_NORMS) || part->site.fused_add ||
             part->site.fused_activation || part->site.fused_norm_count == KERNEL_MAX_NORMS)
             return false;
@@ -174,19 +188,18 @@ static bool parts_can_fuse(const struct fusion *fusion, struct plan *plan,
     return true;
 }
 
-static void fuse_after_concat(const struct fusion *fusion, struct plan *plan,
-                              struct plan_step *concat)
+static void fuse_after_concat(const struct fusion *fusion, struct plan_step *concat)
 {
     struct plan_step *next = fusion->only_reader[concat->node];
     struct plan_step *norm = is_norm(next) ? next : NULL;
     struct plan_step *activation = norm ? fusion->only_reader[norm->node] : next;
-    if (!parts_can_fuse(fusion, plan, concat))
+    if (!parts_can_fuse(fusion, concat))
         return;
     if (!activation || activation->site.node->op != &op_relu)
         activation = NULL;
     size_t channel = 0;
     for (size_t k = 0; k < concat->input_count; k++) {
-        struct plan_step *part = find_part(fusion, plan, concat, k);
+        struct plan_step *part = find_part(fusion, concat, k);
         if (norm)
             add_norm(part, norm, channel);
         if (activation)
@@ -201,7 +214,7 @@ static void fuse_after_concat(const struct fusion *fusion, struct plan *plan,
 
 bool fusion_apply(struct plan *plan, bool epilogues, struct error *error)
 {
-    struct fusion fusion;
+    struct fusion fusion = {.plan = plan};
     const bool found = find_readers(&fusion, plan, error);
     for (size_t s = 0; found && s < plan->step_count; s++) {
         struct plan_step *step = &plan->steps[s];
@@ -210,7 +223,7 @@ bool fusion_apply(struct plan *plan, bool epilogues, struct error *error)
         else if (epilogues && kernel_has_trait(step, KERNEL_FUSES_EPILOGUE))
             fuse_epilogue(&fusion, step, fuse_norm(&fusion, step));
         else if (step->kernel && step->site.node->op == &op_concat && !step->site.training)
-            fuse_after_concat(&fusion, plan, step);
+            fuse_after_concat(&fusion, step);
     }
     free(fusion.only_reader);
     return found;

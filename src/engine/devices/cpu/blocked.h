@@ -92,46 +92,64 @@ static inline size_t tasks_wanted(const struct kernel_call *call, size_t work)
     return work < WORK_TO_BALANCE ? threads : 4 * threads;
 }
 
-/* A division of the rows of all planes of a batch into tasks. */
+/* A division of all planes of a batch into tasks. A task computes the same rows of every plane of
+ * an image, as the tasks of a convolution do: the thread that wrote a row then reads it in its own
+ * cache. If there are fewer rows than tasks, a task computes whole planes. */
 struct blocked_tasks {
-    size_t planes, height; /* planes of an image; rows of a plane */
-    size_t rows, count;
+    size_t batch, planes, height; /* planes of an image; rows of a plane */
+    bool by_rows;
+    size_t count;
 };
 
 /* Returns the tasks for an array, whose rows take `work` vector operations each. */
 static inline struct blocked_tasks blocked_tasks_of(const struct kernel_call *call,
                                                     const struct blocked *array, size_t work)
 {
-    struct blocked_tasks tasks = {.planes = blocked_planes(array), .height = array->shape.height};
-    tasks.rows = call->site->batch * tasks.planes * tasks.height;
-    tasks.count = min_size(tasks.rows, tasks_wanted(call, tasks.rows * work));
+    struct blocked_tasks tasks = {
+        .batch = call->site->batch, .planes = blocked_planes(array), .height = array->shape.height};
+    const size_t rows = tasks.batch * tasks.height, planes = tasks.batch * tasks.planes;
+    const size_t wanted = tasks_wanted(call, rows * tasks.planes * work);
+    tasks.by_rows = rows >= wanted || rows >= planes;
+    tasks.count = min_size(wanted, tasks.by_rows ? rows : planes);
     return tasks;
 }
 
-/* Some rows of one plane: [begin, end). */
+/* Rows [begin, end) of one plane of one image. */
 struct blocked_band {
     size_t image, plane, begin, end;
-    size_t next, last; /* rows of the task that follow, counted over all planes */
+    size_t next, last; /* rows of all images, or planes of all images, that follow in the task */
 };
 
 /* Returns a band before the first one of a task, for blocked_next. */
 static inline struct blocked_band blocked_first(const struct blocked_tasks *tasks, size_t task)
 {
-    return (struct blocked_band){.next = piece_begin(tasks->rows, tasks->count, task),
-                                 .last = piece_begin(tasks->rows, tasks->count, task + 1)};
+    const size_t items = tasks->batch * (tasks->by_rows ? tasks->height : tasks->planes);
+    return (struct blocked_band){.plane = tasks->planes, /* begin with the next rows */
+                                 .next = piece_begin(items, tasks->count, task),
+                                 .last = piece_begin(items, tasks->count, task + 1)};
 }
 
 /* Goes on to the next band of a task; returns false after the last one. */
 static inline bool blocked_next(const struct blocked_tasks *tasks, struct blocked_band *band)
 {
+    if (tasks->by_rows && ++band->plane < tasks->planes)
+        return true;
     if (band->next >= band->last)
         return false;
-    const size_t plane = band->next / tasks->height;
-    band->image = plane / tasks->planes;
-    band->plane = plane % tasks->planes;
-    band->begin = band->next % tasks->height;
-    band->end = min_size(tasks->height, band->begin + band->last - band->next);
-    band->next += band->end - band->begin;
+    const size_t size = tasks->by_rows ? tasks->height : tasks->planes;
+    const size_t first = band->next % size;
+    band->image = band->next / size;
+    if (!tasks->by_rows) {
+        band->plane = first;
+        band->begin = 0;
+        band->end = tasks->height;
+        band->next++;
+        return true;
+    }
+    band->plane = 0;
+    band->begin = first;
+    band->end = min_size(tasks->height, first + band->last - band->next);
+    band->next += band->end - first;
     return true;
 }
 
