@@ -36,7 +36,7 @@ done
 
 # Permanent faults: the status is that of a failure, the message has the reason, earlier files are intact, and
 # once the disk works the run is resumed to the same bits.
-for fault in write:100:ENOSPC+/space write:300:EDQUOT+/quota fsync:6:EIO+/error \
+for fault in write:100:ENOSPC+/space write:200:EDQUOT+/quota fsync:6:EIO+/error \
     rename:2:EROFS+/[Rr]ead-only open:4:ENOSPC+/space; do
     rm -rf r
     # shellcheck disable=SC2086
