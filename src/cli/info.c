@@ -280,7 +280,7 @@ static int print_memory(const struct info *info)
     char text[32], words[320];
     struct table table = table_begin("lr", _("MEMORY|SIZE"));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (kinds[i].bytes == 0 && kinds[i].name != kinds[0].name)
+        if (kinds[i].bytes == 0)
             continue;
         table_cell(&table, "%s", gettext(kinds[i].name));
         table_cell(&table, "%s", text_bytes(kinds[i].bytes, text, sizeof text));

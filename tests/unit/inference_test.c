@@ -127,6 +127,11 @@ static const char *const networks[] = {
                               LAYER("batch_norm", ", \"from\": \"b\", \"name\": \"d\"")
                                   LAYER("batch_norm", ", \"from\": \"c\", \"name\": \"e\"")
                                       LAYER("add", ", \"from\": [\"d\", \"e\"]") LAYER("relu", "")),
+    /* a sum of a channel-blocked and a plain value */
+    FILE_OF("[3, 9, 11]",
+            CONV("a", "32", KERNEL_3) LAYER("tanh", ", \"name\": \"b\"") "," CONV(
+                "c", "32", KERNEL_3) LAYER("add", ", \"from\": [\"c\", \"b\"]")
+                LAYER("relu", "") "," CONV("d", "16", KERNEL_3) LAYER("batch_norm", "")),
     /* concatenations: in place, of parts that do not fill their blocks, of one part twice, with a
      * pooling that reads with padding, and followed by a norm and an activation */
     FILE_OF("[3, 8, 8]", CONV("a", "32", KERNEL_3) "," CONV("b", "16", ", \"kernel\": 1") "," CONV(

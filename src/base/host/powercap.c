@@ -99,6 +99,9 @@ bool powercap_read(struct powercap *powercap, double *joules, struct error *erro
         uint64_t now;
         if (!read_number(counter->path, &now))
             return refuse_counter(counter->path, error);
+        if (now < counter->last && counter->range < counter->last)
+            return error_set(error, ERROR_SYSTEM, counter->path, NULL,
+                             "the energy counter has started again, and its range is not known");
         sum += now >= counter->last ? now - counter->last : counter->range - counter->last + now;
         counter->last = now;
     }
