@@ -4,6 +4,7 @@
  * through fused channel moves, and with values that are not finite. Every array is next to a guard
  * page. The padding and the unused channels of the output must be zero, what surrounds a part must
  * stay as it is, and any number of threads must give the same bits. */
+#include "blocked_arrays.h"
 #include "guarded_memory.h"
 #include "instruction_sets.h"
 #include "op_harness.h"
@@ -75,29 +76,11 @@ static float *new_array(size_t floats, const struct variant *variant, const char
     return guarded_new(floats * sizeof(float), MEMORY_ALIGNMENT, variant->side, name);
 }
 
-/* Returns where value (n, c, y, x) of a channel-blocked array lies. */
-static float *at(float *array, struct tensor_layout layout, struct shape shape, size_t n, size_t c,
-                 size_t y, size_t x)
-{
-    return array + n * tensor_image(layout, shape) +
-           c / layout.block * tensor_plane(layout, shape) + tensor_origin(layout, shape) +
-           y * tensor_row(layout, shape) + x * layout.block + c % layout.block;
-}
-
 /* Returns a channel-blocked copy of a plain array; its padding and its unused channels are 0. */
 static float *copy_blocked(const float *plain, struct tensor_layout layout, struct shape shape,
                            size_t batch, const struct variant *variant)
 {
-    float *array = new_array(batch * tensor_image(layout, shape), variant, "an input");
-    const size_t channels = tensor_planes(layout, shape) * layout.block;
-    memset(array, 0, batch * tensor_image(layout, shape) * sizeof *array);
-    for (size_t n = 0; n < batch; n++)
-        for (size_t c = 0; c < channels; c++)
-            for (size_t i = 0; i < shape_area(shape); i++)
-                *at(array, layout, shape, n, c, i / shape.width, i % shape.width) =
-                    c < shape.channels ? plain[(n * shape.channels + c) * shape_area(shape) + i]
-                                       : 0;
-    return array;
+    return blocked_copy(plain, layout, shape, batch, variant->side, "an input");
 }
 
 /* --- the wanted values --- */
@@ -272,12 +255,7 @@ static double difference(const struct trial *t)
     const struct shape out = t->given->node->output;
     const struct tensor_layout layout = t->site.output_layout;
     float *got = memory_new_aligned(t->given->output_values, sizeof(float), "", NULL);
-    for (size_t i = 0; i < t->given->output_values; i++) {
-        const size_t area = shape_area(out), n = i / area / out.channels;
-        got[i] = layout.block ? *at(t->call.output, layout, out, n, i / area % out.channels,
-                                    i % area / out.width, i % out.width)
-                              : t->call.output[i];
-    }
+    blocked_to_plain(t->call.output, layout, out, t->site.batch, got);
     double worst = 0;
     for (size_t i = 0; t->variant->not_finite && i < t->given->output_values; i++)
         if (!(got[i] == t->wanted[i] || (isnan(got[i]) && isnan(t->wanted[i]))))
@@ -424,7 +402,8 @@ static size_t check_case(const struct op_case *op_case, const struct cpu_table *
 {
     size_t failures = 0;
     for (const struct kernel *const *k = table->kernels; *k; k++) {
-        if ((*k)->op != op_case->op || !((*k)->traits & KERNEL_BLOCKED))
+        if ((*k)->op != op_case->op || !((*k)->traits & KERNEL_BLOCKED) ||
+            ((*k)->traits & KERNEL_TRAINS_ONLY))
             continue;
         struct op_harness *given = op_harness_create(op_case, HARNESS_SEED, NULL);
         for (size_t v = 0; given && v < VARIANTS; v++)

@@ -304,9 +304,38 @@ static bool accepts(const struct kernel *kernel, const struct kernel_site *site,
     return !kernel->supports || kernel->supports(site, reason);
 }
 
+/* Returns whether the inputs and the output of a site have one layout. */
+static bool has_one_layout(const struct kernel_site *site)
+{
+    for (size_t k = 0; k < site->node->input_count; k++)
+        if (!layout_equal(site->layouts[k], site->output_layout))
+            return false;
+    return true;
+}
+
+static bool has_blocked_input(const struct kernel_site *site)
+{
+    for (size_t k = 0; k < site->node->input_count; k++)
+        if (site->layouts[k].block)
+            return true;
+    return false;
+}
+
+/* Returns whether a kernel is for this mode, and for the layouts of the site. Inference gives a
+ * kernel for plain layouts a plain copy of its inputs, training does not. */
+static bool is_candidate(const struct kernel *kernel, const struct kernel_site *site)
+{
+    if (!site->training)
+        return !(kernel->traits & KERNEL_TRAINS_ONLY);
+    if (kernel->traits & KERNEL_BLOCKED)
+        return kernel->backward && (site->output_layout.block || has_blocked_input(site));
+    return !has_blocked_input(site) ||
+           ((kernel->traits & KERNEL_ANY_LAYOUT) && has_one_layout(site));
+}
+
 /* Returns the device's first kernel that supports the site and writes the refusals of those before
- * it to `refusals`, which must be empty, as "; NAME refused: REASON". NULL if all refuse. Training
- * knows plain layouts only: kernels for others are not asked. */
+ * it to `refusals`, which must be empty, as "; NAME refused: REASON". NULL if all refuse. Kernels
+ * for another mode or layout are not asked. */
 static const struct kernel *find_kernel(const struct device_driver *driver,
                                         const struct kernel_site *site, char *refusals, size_t size)
 {
@@ -314,7 +343,7 @@ static const struct kernel *find_kernel(const struct device_driver *driver,
     const size_t count = driver->kernels ? driver->kernels(site->node->op, list, MAX_KERNELS) : 0;
     for (size_t i = 0; i < count; i++) {
         const char *reason;
-        if (site->training && (list[i]->traits & KERNEL_BLOCKED))
+        if (!is_candidate(list[i], site))
             continue;
         if (accepts(list[i], site, &reason))
             return list[i];

@@ -44,9 +44,9 @@ struct kernel_site {
         size_t first_channel; /* the norm's channel that belongs to the kernel's channel 0 */
     } fused_norms[KERNEL_MAX_NORMS];
     size_t fused_norm_count;
-    /* In inference: the layouts of inputs and output. The device chooses between kernels for
-     * channel-blocked and for plain layouts; the latter have no trait KERNEL_BLOCKED and only see
-     * plain layouts. */
+    /* The layouts of inputs and output; those of training have no padding. The device chooses
+     * between kernels for channel-blocked and for plain layouts; the latter have no trait
+     * KERNEL_BLOCKED and only see plain layouts. */
     struct tensor_layout layouts[NODE_MAX_INPUTS], output_layout;
 };
 
@@ -96,9 +96,14 @@ enum kernel_traits {
     KERNEL_FUSES_EPILOGUE = 1 << 6,
     /* Supports site->fused_norms. */
     KERNEL_FUSES_NORMS = 1 << 7,
-    /* For inference: writes site->output_layout with its padding, and reads the layouts of the
-     * inputs that supports() accepts. An output of one position, a vector, has a plain layout. */
+    /* Writes site->output_layout with its padding, and reads the layouts of the inputs that
+     * supports() accepts. An output of one position, a vector, has a plain layout. Gradients have
+     * the layouts of their values. Training uses only such kernels that have `backward`. */
     KERNEL_BLOCKED = 1 << 8,
+    KERNEL_TRAINS_ONLY = 1 << 9, /* inference does not use the kernel */
+    /* In training, works on channel-blocked arrays as on plain ones, if all have the same layout:
+     * it does the same with every value, and counts values by the layout. */
+    KERNEL_ANY_LAYOUT = 1 << 10,
 };
 
 struct kernel {

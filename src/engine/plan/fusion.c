@@ -94,14 +94,14 @@ static size_t computed_by(const struct fusion *fusion, size_t node)
 }
 
 /* Fuses an add into the later of the two steps that it reads, since the other summand must have
- * been computed by then. A channel-blocked kernel adds a channel-blocked summand only, as the add's
- * own kernel shows. */
+ * been computed by then. A channel-blocked kernel adds a channel-blocked summand only: one that has
+ * the layout of the sum. */
 static bool fuse_add(const struct fusion *fusion, struct plan_step *step, struct plan_step *sum,
                      size_t value)
 {
     const struct node *add = sum ? sum->site.node : NULL;
     if (!add || add->op != &op_add || add->input_count != 2 ||
-        (kernel_has_trait(step, KERNEL_BLOCKED) && !kernel_has_trait(sum, KERNEL_BLOCKED)))
+        (kernel_has_trait(step, KERNEL_BLOCKED) && !fusion->plan->layouts[sum->node].block))
         return false;
     const size_t other = add->inputs[0] == value ? 1 : 0;
     if (computed_by(fusion, add->inputs[other]) > step->node)
@@ -133,7 +133,8 @@ static void fuse_epilogue(const struct fusion *fusion, struct plan_step *step, s
         fuse_activation(step, fusion->only_reader[next->node]);
         return;
     }
-    if (fuse_activation(step, next) && kernel_has_trait(step, KERNEL_BLOCKED))
+    if (fuse_activation(step, next) && kernel_has_trait(step, KERNEL_BLOCKED) &&
+        !step->site.training)
         step->site.activation_first =
             fuse_add(fusion, step, fusion->only_reader[next->node], next->node);
 }

@@ -1,10 +1,15 @@
-/* On a device with channel-blocked kernels, the values of an inference are channel-blocked wherever
- * the kernel that writes them supports it (KERNEL_BLOCKED). Nothing is converted between such
- * kernels: convolutions also read the plain input of the network, and a pooling over the whole
- * plane writes a vector, which is plain. For any other kernel that reads a channel-blocked value,
- * the plan provides a plain copy.
+/* On a device with channel-blocked kernels, values are channel-blocked wherever the kernel that
+ * writes them supports it (KERNEL_BLOCKED). Nothing is converted between such kernels: convolutions
+ * also read the plain input of the network, and a pooling over the whole plane writes a vector,
+ * which is plain.
  *
- * Convolutions read beyond the edges of a plane. A value therefore has as much padding as the
+ * In training, either all kernels know the layouts of their inputs, or the whole plan is plain
+ * (steps.c). Values and gradients have no padding: their memory is as small as that of plain ones.
+ *
+ * In inference, the plan provides a plain copy for any other kernel that reads a channel-blocked
+ * value.
+ *
+ * There, convolutions read beyond the edges of a plane. A value therefore has as much padding as the
  * reader that needs most. The inputs of a concat become parts of its value if each begins at a
  * whole block: the kernels that compute them write there, and the concat has nothing left to do. */
 #include "engine/plan/layouts.h"
@@ -62,7 +67,19 @@ void layouts_settle(struct plan *plan, struct plan_step *step)
         *layout = plan->layouts[node->inputs[0]];
     else if ((step->kernel->traits & KERNEL_BLOCKED) && shape_area(node->output) > 1)
         layout->block = step->site.output_layout.block;
+    else if (plan->mode == PLAN_TRAINING && (step->kernel->traits & KERNEL_ANY_LAYOUT))
+        *layout = plan->layouts[node->inputs[0]];
     step->site.output_layout = *layout;
+}
+
+bool layouts_agree(const struct plan *plan, const struct plan_step *step)
+{
+    const unsigned knows = KERNEL_BLOCKED | KERNEL_ANY_LAYOUT;
+    bool agree = true;
+    for (size_t k = 0; k < step->input_count; k++)
+        agree &= !plan->layouts[step->inputs[k]].block || !step->kernel ||
+                 (step->kernel->traits & knows);
+    return plan->mode != PLAN_TRAINING || agree;
 }
 
 /* --- parts of a concatenation --- */
@@ -111,6 +128,16 @@ static void join_in_place(struct plan *plan, struct plan_step *step)
              N_("its inputs are computed where it needs them: nothing to copy"));
 }
 
+static void join_concatenations(struct plan *plan)
+{
+    for (size_t s = 0; s < plan->step_count; s++) {
+        struct plan_step *step = &plan->steps[s];
+        if (step->kernel && step->site.node->op == &op_concat && plan->layouts[step->node].block &&
+            can_join(plan, step))
+            join_in_place(plan, step);
+    }
+}
+
 /* --- padding --- */
 
 /* Returns the node whose padding a value shares: a part has that of the whole. */
@@ -152,7 +179,8 @@ static void share_layouts(struct plan *plan)
 
 static void set_site_layouts(struct plan *plan, struct plan_step *step)
 {
-    const bool blocked = step->kernel && (step->kernel->traits & KERNEL_BLOCKED);
+    const bool blocked = plan->mode == PLAN_TRAINING ||
+                         (step->kernel && (step->kernel->traits & KERNEL_BLOCKED));
     step->site.output_layout = plan->layouts[step->node];
     for (size_t k = 0; k < step->input_count; k++) {
         const struct tensor_layout layout = plan->layouts[step->inputs[k]];
@@ -166,13 +194,10 @@ void layouts_complete(struct plan *plan)
 {
     if (!plan->block)
         return;
-    for (size_t s = 0; s < plan->step_count; s++) {
-        struct plan_step *step = &plan->steps[s];
-        if (step->kernel && step->site.node->op == &op_concat && plan->layouts[step->node].block &&
-            can_join(plan, step))
-            join_in_place(plan, step);
+    if (plan->mode == PLAN_INFERENCE) {
+        join_concatenations(plan);
+        find_padding(plan);
     }
-    find_padding(plan);
     share_layouts(plan);
     for (size_t s = 0; s < plan->step_count; s++)
         set_site_layouts(plan, &plan->steps[s]);

@@ -1,4 +1,4 @@
-/* layouts.h: how the values of an inference lie in memory. Internal to the plan. */
+/* layouts.h: how the values of a plan lie in memory. Internal to the plan. */
 #ifndef TINCA_ENGINE_PLAN_LAYOUTS_H
 #define TINCA_ENGINE_PLAN_LAYOUTS_H
 
@@ -14,6 +14,10 @@ void layouts_offer(const struct plan *plan, struct plan_step *step, bool plain);
 
 /* Records the layout of the step's value that follows from its kernel. */
 void layouts_settle(struct plan *plan, struct plan_step *step);
+
+/* Returns whether the kernel of a step of a training plan knows the layouts of its inputs. In
+ * inference it need not, since the plan provides plain copies. */
+bool layouts_agree(const struct plan *plan, const struct plan_step *step);
 
 /* Completes the layouts of all values, after fusion: which parts of a concatenation are written in
  * place, how much padding each value has, and which inputs a kernel reads as a plain copy. */

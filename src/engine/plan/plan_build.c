@@ -2,7 +2,7 @@
  *
  *   steps         one per needed node, with its kernel                   steps.c
  *   fusion        which steps another step's kernel computes as well     fusion.c
- *   layouts       how values lie in memory (inference on the cpu)        layouts.c
+ *   layouts       how values lie in memory (on the cpu)                  layouts.c
  *   order         the order of all passes of an iteration                step_order.c
  *   live ranges   which arrays there are, when, and which share memory   live_ranges.c
  *   placement     their offsets in the arena, and the forecast           placement.c, arena.c
@@ -204,7 +204,7 @@ static struct plan *plan_new(const struct graph *graph, const struct device_driv
                           .batch = batch / ranks,
                           .ranks = ranks,
                           .threads = settings->threads ? settings->threads : 1};
-    if (plan->mode == PLAN_INFERENCE && driver->channel_block)
+    if (driver->channel_block)
         plan->block = driver->channel_block();
     plan->steps = memory_new(graph->node_count, sizeof *plan->steps, "the plan", error);
     plan->layouts = memory_new(graph->node_count, sizeof *plan->layouts, "the plan", error);

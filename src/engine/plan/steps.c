@@ -23,6 +23,7 @@ struct step_builder {
     const struct plan_settings *settings;
     bool *needed, *needs_gradient; /* by node */
     bool *plain;                   /* by node: the value must have the plain layout */
+    bool layouts_agree;            /* every kernel knows the layouts of its inputs */
 };
 
 static bool mark_needed(struct step_builder *builder, struct error *error)
@@ -126,9 +127,24 @@ static bool append_steps(struct step_builder *builder, struct error *error)
         start_step(builder, n, step);
         if (!choose_kernel(plan, step, error))
             return false;
+        builder->layouts_agree &= layouts_agree(plan, step);
         layouts_settle(plan, step);
     }
     return true;
+}
+
+/* Appends the steps; once more with plain layouts if a kernel of training needs these. */
+static bool append_steps_in_layout(struct step_builder *builder, struct error *error)
+{
+    struct plan *plan = builder->plan;
+    builder->layouts_agree = true;
+    const bool appended = append_steps(builder, plan->block ? NULL : error);
+    if ((appended && builder->layouts_agree) || !plan->block)
+        return appended;
+    plan->block = 0;
+    plan->step_count = 0;
+    memset(plan->layouts, 0, plan->graph->node_count * sizeof *plan->layouts);
+    return append_steps(builder, error);
 }
 
 bool steps_build(struct plan *plan, const struct plan_settings *settings, struct error *error)
@@ -143,7 +159,7 @@ bool steps_build(struct plan *plan, const struct plan_settings *settings, struct
     if (built) {
         layouts_mark_plain(plan, builder.plain);
         mark_gradients(&builder);
-        built = append_steps(&builder, error);
+        built = append_steps_in_layout(&builder, error);
     }
     free(builder.needed);
     free(builder.needs_gradient);

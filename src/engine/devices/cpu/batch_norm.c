@@ -10,43 +10,25 @@
  * them a task takes a range of channels, runs along memory image by image, and has one sum in
  * double for each value of a plane.
  */
-#include "engine/devices/cpu/simd.h"
+#include "engine/devices/cpu/norm.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { WEIGHT, BIAS, RUNNING_MEAN, RUNNING_VAR };
 enum { SMALL_AREA = 16, COLUMN_CHANNELS = 64 };
-
-/* Statistics of a plane or a channel. Forward: the mean and M2. Backward: the sums of g and of
- * g (x - mean). */
-struct pair {
-    double a, b;
-};
-
-struct norm {
-    const struct kernel_call *call;
-    struct shape shape;
-    size_t batch, area;
-    struct pair *planes;   /* [N, C] in the workspace */
-    struct pair *channels; /* [C] */
-    /* [C] each. Forward: y = (x - offset) scale + bias. Backward: the input's gradient is
-     * scale g + slope (x - mean) + offset. */
-    float *scale, *offset, *slope;
-};
 
 static bool small(const struct norm *norm)
 {
     return norm->area < SMALL_AREA;
 }
 
-static size_t workspace_batch_norm(const struct kernel_site *site)
+size_t KERNEL(norm_workspace)(const struct kernel_site *site)
 {
     const size_t channels = site->inputs[0].channels;
     return (site->batch + 1) * channels * sizeof(struct pair) + 3 * channels * sizeof(float);
 }
 
-static struct norm norm_of(const struct kernel_call *call)
+struct norm KERNEL(norm_of)(const struct kernel_call *call)
 {
     struct norm norm = {.call = call, .shape = call->site->inputs[0], .batch = call->site->batch};
     norm.area = shape_area(norm.shape);
@@ -187,14 +169,23 @@ static void keep_statistics(const struct norm *norm, size_t c, struct pair stati
                  statistics.b / (values > 1 ? values - 1 : 1));
 }
 
+void KERNEL(norm_keep)(const struct norm *norm, size_t c)
+{
+    keep_statistics(norm, c, join_planes(norm, c));
+}
+
 static void measure(const struct norm *norm)
 {
     if (small(norm))
         run_tasks(norm->call, column_tasks(norm), measure_columns_task, norm);
     else
         run_tasks(norm->call, plane_tasks(norm), measure_planes_task, norm);
-    for (size_t c = 0; c < norm->shape.channels; c++)
-        keep_statistics(norm, c, small(norm) ? norm->channels[c] : join_planes(norm, c));
+    for (size_t c = 0; c < norm->shape.channels; c++) {
+        if (small(norm))
+            keep_statistics(norm, c, norm->channels[c]);
+        else
+            KERNEL(norm_keep)(norm, c);
+    }
 }
 
 /* --- forward --- */
@@ -254,7 +245,7 @@ static void apply_instances_task(void *context, size_t task, size_t thread)
 
 static void forward_batch_norm(const struct kernel_call *call)
 {
-    const struct norm norm = norm_of(call);
+    const struct norm norm = KERNEL(norm_of)(call);
     const size_t channels = norm.shape.channels;
     const float epsilon = call->site->node->attributes.batch_norm.epsilon, *saved = call->saved;
     if (!call->site->training && call->site->node->attributes.batch_norm.instance) {
@@ -335,10 +326,8 @@ static void correlate_columns_task(void *context, size_t task, size_t thread)
         norm->channels[begin + c].b = channel_sum(norm, sums, c);
 }
 
-static struct pair channel_sums(const struct norm *norm, size_t c)
+static struct pair join_sums(const struct norm *norm, size_t c)
 {
-    if (small(norm))
-        return norm->channels[c];
     struct pair sums = {0, 0};
     for (size_t n = 0; n < norm->batch; n++) {
         sums.a += norm->planes[n * norm->shape.channels + c].a;
@@ -348,13 +337,12 @@ static struct pair channel_sums(const struct norm *norm, size_t c)
 }
 
 /* Writes the gradients of weight and bias of channel c, and the factors of the input's gradient. */
-static void finish_channel(const struct norm *norm, size_t c)
+static void finish_channel(const struct norm *norm, size_t c, struct pair sums)
 {
     const struct kernel_call *call = norm->call;
     const double values = (double)(norm->batch * norm->area);
     const float *saved = call->saved;
     const double invstd = saved[norm->shape.channels + c];
-    const struct pair sums = channel_sums(norm, c);
     const double weight_gradient = sums.b * invstd, factor = call->parameters[WEIGHT][c] * invstd;
     if (call->parameter_gradients[WEIGHT])
         call->parameter_gradients[WEIGHT][c] = (float)weight_gradient;
@@ -363,6 +351,11 @@ static void finish_channel(const struct norm *norm, size_t c)
     norm->scale[c] = (float)factor;
     norm->slope[c] = (float)(-factor * invstd * weight_gradient / values);
     norm->offset[c] = (float)(-factor * sums.a / values);
+}
+
+void KERNEL(norm_finish)(const struct norm *norm, size_t c)
+{
+    finish_channel(norm, c, join_sums(norm, c));
 }
 
 static void gradient_plane(const float *x, const float *g, float *to, size_t area, float mean,
@@ -416,13 +409,13 @@ static void gradient_vectors_task(void *context, size_t n, size_t thread)
 
 static void backward_batch_norm(const struct kernel_call *call)
 {
-    const struct norm norm = norm_of(call);
+    const struct norm norm = KERNEL(norm_of)(call);
     if (small(&norm))
         run_tasks(call, column_tasks(&norm), correlate_columns_task, &norm);
     else
         run_tasks(call, plane_tasks(&norm), correlate_planes_task, &norm);
     for (size_t c = 0; c < norm.shape.channels; c++)
-        finish_channel(&norm, c);
+        finish_channel(&norm, c, small(&norm) ? norm.channels[c] : join_sums(&norm, c));
     if (!call->input_gradients[0])
         return;
     if (norm.area == 1)
@@ -431,7 +424,7 @@ static void backward_batch_norm(const struct kernel_call *call)
         run_tasks(call, plane_tasks(&norm), gradient_task, &norm);
 }
 
-static size_t saved_batch_norm(const struct kernel_site *site)
+size_t KERNEL(norm_saved)(const struct kernel_site *site)
 {
     return site->training ? 2 * site->inputs[0].channels * sizeof(float) : 0;
 }
@@ -442,8 +435,8 @@ const struct kernel KERNEL(batch_norm) = {
     .op = &op_batch_norm,
     .traits = KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_INPUT | KERNEL_GRADIENT_IN_PLACE |
               KERNEL_REUSES_SAVED,
-    .saved_bytes = saved_batch_norm,
-    .workspace_bytes = workspace_batch_norm,
+    .saved_bytes = KERNEL(norm_saved),
+    .workspace_bytes = KERNEL(norm_workspace),
     .forward = forward_batch_norm,
     .backward = backward_batch_norm,
 };

@@ -61,6 +61,41 @@ static void copy_task(void *context, size_t task, size_t thread)
     }
 }
 
+struct copy_back {
+    struct blocked to;
+    const float *from;
+    bool accumulate;
+};
+
+/* Copies the channels of one block of one image, with zeros in unused lanes. */
+static void copy_back_task(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct copy_back *copy = context;
+    const struct shape shape = copy->to.shape;
+    const size_t planes = blocked_planes(&copy->to), image = task / planes, plane = task % planes;
+    const size_t channels = min_size(LANES, shape.channels - plane * LANES);
+    const float *from =
+        copy->from + (image * shape.channels + plane * LANES) * shape_area(shape);
+    for (size_t y = 0; y < shape.height; y++) {
+        float *to = blocked_at(&copy->to, image, plane, y);
+        for (size_t x = 0; x < shape.width; x++, to += LANES, from++) {
+            float lanes[LANES] = {0};
+            for (size_t c = 0; c < channels; c++)
+                lanes[c] = from[c * shape_area(shape)];
+            store_or_add(to, lanes, LANES, copy->accumulate);
+        }
+    }
+}
+
+void KERNEL(copy_from_plain)(struct pool *pool, struct tensor_layout layout, struct shape shape,
+                             size_t batch, const float *from, float *to, bool accumulate)
+{
+    struct copy_back copy = {
+        .to = blocked_make(to, shape, layout), .from = from, .accumulate = accumulate};
+    pool_run(pool, batch * blocked_planes(&copy.to), copy_back_task, &copy);
+}
+
 void KERNEL(copy_to_plain)(struct pool *pool, struct tensor_layout layout, struct shape shape,
                            size_t batch, const float *from, float *to)
 {

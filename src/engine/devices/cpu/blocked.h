@@ -207,6 +207,10 @@ struct affine KERNEL(norm_affine)(const struct node *norm,
 void KERNEL(copy_to_plain)(struct pool *pool, struct tensor_layout layout, struct shape shape,
                            size_t batch, const float *from, float *to);
 
+/* Copies a plain array of `batch` images to a channel-blocked one without padding, or adds it. */
+void KERNEL(copy_from_plain)(struct pool *pool, struct tensor_layout layout, struct shape shape,
+                             size_t batch, const float *from, float *to, bool accumulate);
+
 /* Returns whether the site offers a channel-blocked output, and its first input has that layout. If
  * not, sets *reason. */
 bool KERNEL(blocked_supports)(const struct kernel_site *site, const char **reason);

@@ -1,6 +1,6 @@
-/* Operators that only move values, on channel-blocked arrays in inference: concat where its inputs
- * are not computed in place, channel_shuffle and channel_shift where no convolution reads through
- * them, and flatten, which needs the plain order of values. */
+/* Operators that only move values, on channel-blocked arrays: channel_shuffle and channel_shift
+ * where no convolution reads through them, flatten, which needs the plain order of values, and, in
+ * inference, concat where its inputs are not computed in place. */
 #include "base/language.h"
 #include "engine/devices/cpu/blocked.h"
 #include "engine/devices/cpu/channel_moves.h"
@@ -61,41 +61,112 @@ static bool supports_concat(const struct kernel_site *site, const char **reason)
 
 /* --- channel_shuffle and channel_shift --- */
 
-struct moving {
-    struct channel_moves moves;
-    struct blocked in, out;
-    struct blocked_tasks tasks;
+/* Lanes of one block of results that come from the same block and by the same distance. */
+struct piece {
+    size_t plane;
+    ptrdiff_t dy, dx;      /* value (y, x) comes from (y - dy, x - dx) */
+    vector_indices places; /* by lane: its lane in the source */
+    vector_indices used;   /* all bits are set in the lanes that belong to the piece */
 };
 
-/* Moves one lane of a row; `from` is the row of the input channel, or NULL if it lies outside. */
-static void move_lane(const struct moving *moving, const struct channel_move *move,
-                      const float *from, float *to)
+/* A move of the values from one array to another: forward, or the gradient back. */
+struct moving {
+    struct blocked from, to;
+    bool accumulate;
+    struct blocked_tasks tasks;
+    struct piece *pieces; /* [block][LANES] */
+    size_t *counts;       /* pieces of a block */
+};
+
+static struct moving moving_of(const struct kernel_site *site, struct carve *carve)
 {
-    const size_t width = moving->out.shape.width;
-    for (size_t x = 0; x < width; x++) {
-        const size_t source = x - (size_t)move->dx; /* -1 wraps to the largest size_t */
-        to[x * LANES] = from && source < width ? from[source * LANES] : 0;
+    const size_t planes = divide_up(site->inputs[0].channels, LANES);
+    struct moving moving = {0};
+    moving.pieces = carve_bytes(carve, planes * LANES * sizeof *moving.pieces);
+    moving.counts = carve_bytes(carve, planes * sizeof *moving.counts);
+    return moving;
+}
+
+static size_t workspace_move(const struct kernel_site *site)
+{
+    struct carve carve = {0};
+    moving_of(site, &carve);
+    return carve.used;
+}
+
+/* Returns where the gradient of input channel `channel` comes from. A shuffle in G groups is undone
+ * by one in C / G groups. */
+static struct channel_move move_back(const struct channel_moves *moves, size_t channel)
+{
+    if (moves->fused_move->op == &op_channel_shuffle) {
+        const size_t groups = moves->channels / moves->fused_move->attributes.shuffle.groups;
+        return (struct channel_move){.channel = channel % groups * (moves->channels / groups) +
+                                                channel / groups};
+    }
+    struct channel_move move = channel_move_of(moves, channel);
+    move.dy = -move.dy;
+    move.dx = -move.dx;
+    return move;
+}
+
+static bool same_piece(const struct piece *piece, const struct channel_move *move)
+{
+    return piece->plane == move->channel / LANES && piece->dy == move->dy && piece->dx == move->dx;
+}
+
+static void set_pieces(const struct moving *moving, const struct channel_moves *moves, size_t plane,
+                       bool backward)
+{
+    struct piece *pieces = moving->pieces + plane * LANES;
+    size_t count = 0;
+    for (size_t lane = 0; lane < LANES && plane * LANES + lane < moves->channels; lane++) {
+        const size_t channel = plane * LANES + lane;
+        const struct channel_move move =
+            backward ? move_back(moves, channel) : channel_move_of(moves, channel);
+        size_t i = 0;
+        while (i < count && !same_piece(&pieces[i], &move))
+            i++;
+        if (i == count)
+            pieces[count++] =
+                (struct piece){.plane = move.channel / LANES, .dy = move.dy, .dx = move.dx};
+        pieces[i].places[lane] = (int)(move.channel % LANES);
+        pieces[i].used[lane] = -1;
+    }
+    moving->counts[plane] = count;
+}
+
+/* Adds the lanes of one piece to a row, from which no other piece writes them. */
+static void move_row(const struct moving *moving, const struct piece *piece, const float *from,
+                     float *to)
+{
+    const size_t width = moving->to.shape.width;
+    const size_t begin = piece->dx > 0 ? min_size((size_t)piece->dx, width) : 0;
+    const size_t end = piece->dx < 0 ? width - min_size((size_t)-piece->dx, width) : width;
+    for (size_t x = begin; x < end; x++) {
+        const vector value = vector_load(from + (x - (size_t)piece->dx) * LANES);
+        const vector_indices lanes =
+            piece->used & (vector_indices)__builtin_shuffle(value, piece->places);
+        float *at = to + x * LANES;
+        vector_store(at, moving->accumulate ? vector_load(at) + (vector)lanes
+                                            : (vector)((vector_indices)vector_load(at) | lanes));
     }
 }
 
 static void move_band(const struct moving *moving, const struct blocked_band *band)
 {
-    const size_t channels = moving->out.shape.channels;
-    for (size_t y = band->begin; y < band->end; y++)
-        for (size_t lane = 0; lane < LANES; lane++) {
-            const size_t channel = band->plane * LANES + lane;
-            const struct channel_move move =
-                channel_move_of(&moving->moves, min_size(channel, channels - 1));
-            const size_t row = y - (size_t)move.dy;
-            const bool inside = channel < channels && row < moving->in.shape.height;
-            const float *from =
-                inside ? blocked_at(&moving->in, band->image, move.channel / LANES, row) +
-                             move.channel % LANES
-                       : NULL;
-            move_lane(moving, &move, from,
-                      blocked_at(&moving->out, band->image, band->plane, y) + lane);
+    const struct piece *pieces = moving->pieces + band->plane * LANES;
+    for (size_t y = band->begin; y < band->end; y++) {
+        float *to = blocked_at(&moving->to, band->image, band->plane, y);
+        if (!moving->accumulate)
+            blocked_clear(to, moving->to.shape.width * LANES);
+        for (size_t i = 0; i < moving->counts[band->plane]; i++) {
+            const size_t row = y - (size_t)pieces[i].dy;
+            if (row < moving->from.shape.height)
+                move_row(moving, &pieces[i],
+                         blocked_at(&moving->from, band->image, pieces[i].plane, row), to);
         }
-    blocked_pad(&moving->out, band->image, band->plane, band->begin, band->end);
+    }
+    blocked_pad(&moving->to, band->image, band->plane, band->begin, band->end);
 }
 
 static void move_task(void *context, size_t task, size_t thread)
@@ -107,14 +178,36 @@ static void move_task(void *context, size_t task, size_t thread)
         move_band(moving, &band);
 }
 
+static void run_move(const struct kernel_call *call, struct moving *moving, bool backward)
+{
+    const struct channel_moves moves = {.fused_move = call->site->node,
+                                        .channels = call->site->inputs[0].channels};
+    for (size_t plane = 0; plane < blocked_planes(&moving->to); plane++)
+        set_pieces(moving, &moves, plane, backward);
+    moving->tasks = blocked_tasks_of(call, &moving->to, 8 * moving->to.shape.width);
+    run_tasks(call, moving->tasks.count, move_task, moving);
+}
+
 static void forward_move(const struct kernel_call *call)
 {
-    struct moving moving = {
-        .moves = {.fused_move = call->site->node, .channels = call->site->inputs[0].channels},
-        .in = blocked_input(call, 0),
-        .out = blocked_output(call)};
-    moving.tasks = blocked_tasks_of(call, &moving.out, 4 * moving.out.row);
-    run_tasks(call, moving.tasks.count, move_task, &moving);
+    struct carve carve = {.base = call->workspace};
+    struct moving moving = moving_of(call->site, &carve);
+    moving.from = blocked_input(call, 0);
+    moving.to = blocked_output(call);
+    run_move(call, &moving, false);
+}
+
+static void backward_move(const struct kernel_call *call)
+{
+    const struct kernel_site *site = call->site;
+    struct carve carve = {.base = call->workspace};
+    struct moving moving = moving_of(site, &carve);
+    if (!call->input_gradients[0])
+        return;
+    moving.from = blocked_make(call->output_gradient, site->node->output, site->output_layout);
+    moving.to = blocked_make(call->input_gradients[0], site->inputs[0], site->layouts[0]);
+    moving.accumulate = call->accumulate[0];
+    run_move(call, &moving, true);
 }
 
 /* --- flatten --- */
@@ -124,6 +217,15 @@ static void forward_flatten(const struct kernel_call *call)
     KERNEL(copy_to_plain)
     (call->pool, call->site->layouts[0], call->site->inputs[0], call->site->batch, call->inputs[0],
      call->output);
+}
+
+static void backward_flatten(const struct kernel_call *call)
+{
+    const struct kernel_site *site = call->site;
+    if (call->input_gradients[0])
+        KERNEL(copy_from_plain)
+    (call->pool, site->layouts[0], site->inputs[0], site->batch, call->output_gradient,
+     call->input_gradients[0], call->accumulate[0]);
 }
 
 static bool supports_flatten(const struct kernel_site *site, const char **reason)
@@ -149,7 +251,9 @@ const struct kernel KERNEL(channel_shuffle_blocked) = {
     .op = &op_channel_shuffle,
     .traits = KERNEL_BLOCKED,
     .supports = KERNEL(blocked_supports),
+    .workspace_bytes = workspace_move,
     .forward = forward_move,
+    .backward = backward_move,
 };
 
 const struct kernel KERNEL(channel_shift_blocked) = {
@@ -158,7 +262,9 @@ const struct kernel KERNEL(channel_shift_blocked) = {
     .op = &op_channel_shift,
     .traits = KERNEL_BLOCKED,
     .supports = KERNEL(blocked_supports),
+    .workspace_bytes = workspace_move,
     .forward = forward_move,
+    .backward = backward_move,
 };
 
 const struct kernel KERNEL(flatten_blocked) = {
@@ -168,4 +274,5 @@ const struct kernel KERNEL(flatten_blocked) = {
     .traits = KERNEL_BLOCKED,
     .supports = supports_flatten,
     .forward = forward_flatten,
+    .backward = backward_flatten,
 };

@@ -37,6 +37,7 @@ struct blocked_terms {
     const float *weights; /* [term][block][lane] */
     size_t terms;
     size_t step;       /* floats of the source from position to position */
+    size_t out_step;   /* floats of the results from position to position */
     const float *bias; /* [block][lane], with which the sums begin; NULL: `out` has earlier sums */
     bool last;         /* no terms follow: the epilogue is applied */
     size_t out_plane, summand_plane; /* floats from block to block */
@@ -60,7 +61,8 @@ TILE_INLINE vector tile_source(const struct blocked_terms *t, const float *sourc
 /* Sums one block of terms in registers and stores the results. */
 TILE_INLINE void tile_terms(const struct blocked_terms *t, size_t begin, size_t end,
                             const float *source, float *out, const float *summand, const int count,
-                            const int blocks, const size_t step, const bool two_groups)
+                            const int blocks, const size_t step, const size_t out_step,
+                            const bool two_groups)
 {
     const bool more = !t->bias || begin > 0, last = t->last && end == t->terms;
     const float *weights = t->weights + begin * (size_t)blocks * LANES;
@@ -90,7 +92,7 @@ TILE_INLINE void tile_terms(const struct blocked_terms *t, size_t begin, size_t 
     for (int p = 0; p < count; p++)
 #pragma GCC unroll 2
         for (int v = 0; v < blocks; v++) {
-            float *to = out + (size_t)v * t->out_plane + p * LANES;
+            float *to = out + (size_t)v * t->out_plane + (size_t)p * out_step;
             const vector total = more ? vector_load(to) + sum[p][v] : sum[p][v];
             const float *add = summand ? summand + (size_t)v * t->summand_plane + p * LANES : NULL;
             vector_store(to, last ? epilogue_apply(t->epilogue, total, add) : total);
@@ -99,30 +101,30 @@ TILE_INLINE void tile_terms(const struct blocked_terms *t, size_t begin, size_t 
 
 TILE_INLINE void tile_body(const struct blocked_terms *t, const float *source, float *out,
                            const float *summand, const int count, const int blocks,
-                           const size_t step, const bool two_groups)
+                           const size_t step, const size_t out_step, const bool two_groups)
 {
     for (size_t k = 0; k < t->terms; k += TERM_BLOCK)
         tile_terms(t, k, min_size(k + TERM_BLOCK, t->terms), source, out, summand, count, blocks,
-                   step, two_groups);
+                   step, out_step, two_groups);
 }
 
-/* dense: the step is that of neighbouring positions in a channel-blocked array. */
+/* dense: both steps are that of neighbouring positions in a channel-blocked array. */
 #define BLOCKED_TILE(count, blocks)                                                                \
     static void dense_##blocks##x##count(const struct blocked_terms *t, const float *source,       \
                                          float *out, const float *summand)                         \
     {                                                                                              \
-        tile_body(t, source, out, summand, count, blocks, LANES, false);                           \
+        tile_body(t, source, out, summand, count, blocks, LANES, LANES, false);                    \
     }                                                                                              \
     static void strided_##blocks##x##count(const struct blocked_terms *t, const float *source,     \
                                            float *out, const float *summand)                       \
     {                                                                                              \
-        tile_body(t, source, out, summand, count, blocks, t->step, false);                         \
+        tile_body(t, source, out, summand, count, blocks, t->step, t->out_step, false);            \
     }
 #define BLOCKED_PAIR_TILE(count)                                                                   \
     static void two_groups_1x##count(const struct blocked_terms *t, const float *source,           \
                                      float *out, const float *summand)                             \
     {                                                                                              \
-        tile_body(t, source, out, summand, count, 1, t->step, true);                               \
+        tile_body(t, source, out, summand, count, 1, t->step, t->out_step, true);                  \
     }
 #define BLOCKED_TILES(count)   BLOCKED_TILE(count, 1) BLOCKED_TILE(count, 2) BLOCKED_PAIR_TILE(count)
 #define BLOCKED_TILES_1(count) BLOCKED_TILE(count, 1) BLOCKED_PAIR_TILE(count)

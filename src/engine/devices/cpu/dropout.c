@@ -2,7 +2,8 @@
  *
  * Element i keeps its value if word i % 4 of Philox block i / 4 is large enough (random.h). BLOCKS
  * generators run side by side; each lane does the same integer arithmetic as random_philox. */
-#include "engine/devices/cpu/simd.h"
+#include "base/language.h"
+#include "engine/devices/cpu/blocked.h"
 
 #include "base/random.h"
 
@@ -95,6 +96,92 @@ static void backward_dropout(const struct kernel_call *call)
     if (call->input_gradients[0])
         run_tasks(call, block_count(output_values(call)), backward_task, call);
 }
+
+/* --- channel-blocked arrays, in training --- */
+
+struct blocked_dropout {
+    const struct kernel_call *call;
+    struct blocked from, to;
+    bool accumulate;
+    struct blocked_tasks tasks;
+};
+
+/* Writes the factors of positions [begin, begin + count) of the channels of a block to
+ * factors[position][lane]. An element's number is that in a plain array. */
+static void draw_lanes(const struct blocked_dropout *d, size_t image, size_t plane, size_t begin,
+                       size_t count, float *factors)
+{
+    const struct shape shape = d->to.shape;
+    const size_t channels = min_size(LANES, shape.channels - plane * LANES);
+    blocked_clear(factors, count * LANES);
+    for (size_t lane = 0; lane < channels; lane++) {
+        float drawn[DRAWN];
+        const size_t channel = image * shape.channels + plane * LANES + lane;
+        const size_t first = channel * shape_area(shape) + begin, at = first / 4 * 4;
+        draw_factors(d->call, at, drawn);
+        for (size_t i = 0; i < count; i++)
+            factors[i * LANES + lane] = drawn[first - at + i];
+    }
+}
+
+enum { STRIP = DRAWN - 4 }; /* positions that one draw has, wherever it begins */
+
+/* An array without padding has the positions of a plane next to each other. */
+static void blocked_task(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct blocked_dropout *d = context;
+    const size_t area = shape_area(d->to.shape);
+    struct blocked_band band = blocked_first(&d->tasks, task);
+    while (blocked_next(&d->tasks, &band))
+        for (size_t i = 0; i < area; i += STRIP) {
+            const size_t count = min_size(STRIP, area - i);
+            const float *from = blocked_at(&d->from, band.image, band.plane, 0) + i * LANES;
+            float *to = blocked_at(&d->to, band.image, band.plane, 0) + i * LANES;
+            float factors[STRIP * LANES];
+            draw_lanes(d, band.image, band.plane, i, count, factors);
+#pragma omp simd
+            for (size_t k = 0; k < count * LANES; k++)
+                factors[k] *= from[k];
+            store_or_add(to, factors, count * LANES, d->accumulate);
+        }
+}
+
+static void run_blocked(struct blocked_dropout *d)
+{
+    d->tasks = blocked_tasks_of(d->call, &d->to, 8 * d->to.shape.width);
+    d->tasks.by_rows = false;
+    d->tasks.count = min_size(d->tasks.batch * d->tasks.planes, 8 * pool_threads(d->call->pool));
+    run_tasks(d->call, d->tasks.count, blocked_task, d);
+}
+
+static void forward_blocked(const struct kernel_call *call)
+{
+    struct blocked_dropout d = {
+        .call = call, .from = blocked_input(call, 0), .to = blocked_output(call)};
+    run_blocked(&d);
+}
+
+static void backward_blocked(const struct kernel_call *call)
+{
+    const struct kernel_site *site = call->site;
+    struct blocked_dropout d = {.call = call, .accumulate = call->accumulate[0]};
+    if (!call->input_gradients[0])
+        return;
+    d.from = blocked_make(call->output_gradient, site->node->output, site->output_layout);
+    d.to = blocked_make(call->input_gradients[0], site->inputs[0], site->layouts[0]);
+    run_blocked(&d);
+}
+
+const struct kernel KERNEL(dropout_blocked_training) = {
+    .name = "dropout blocked",
+    .instruction_set = ISA_NAME,
+    .op = &op_dropout,
+    .traits = KERNEL_BLOCKED | KERNEL_TRAINS_ONLY | KERNEL_IN_PLACE | KERNEL_GRADIENT_IN_PLACE,
+    .supports = KERNEL(blocked_supports),
+    .forward = forward_blocked,
+    .backward = backward_blocked,
+};
 
 const struct kernel KERNEL(dropout) = {
     .name = "dropout simd",

@@ -1,15 +1,37 @@
 /* The operators that join several inputs: concat and add. */
+#include "base/language.h"
 #include "engine/devices/cpu/simd.h"
 
 /* --- concat: a task is one input of one image --- */
+
+/* Returns the floats of an image of input k. */
+static size_t concat_count(const struct kernel_site *site, size_t k)
+{
+    return tensor_image(site->layouts[k], site->inputs[k]);
+}
 
 /* Returns where input k begins within an output image, in floats. */
 static size_t concat_offset(const struct kernel_site *site, size_t k)
 {
     size_t offset = 0;
     for (size_t i = 0; i < k; i++)
-        offset += shape_count(site->inputs[i]);
+        offset += concat_count(site, i);
     return offset;
+}
+
+static size_t concat_image(const struct kernel_site *site)
+{
+    return tensor_image(site->output_layout, site->node->output);
+}
+
+/* The inputs of a channel-blocked output must begin at whole blocks. */
+static bool supports_concat(const struct kernel_site *site, const char **reason)
+{
+    *reason = N_("an input that does not fill its last block");
+    for (size_t k = 0; k + 1 < site->node->input_count; k++)
+        if (site->layouts[k].block && site->inputs[k].channels % site->layouts[k].block != 0)
+            return false;
+    return true;
 }
 
 static void concat_forward_task(void *context, size_t task, size_t thread)
@@ -17,8 +39,8 @@ static void concat_forward_task(void *context, size_t task, size_t thread)
     (void)thread;
     const struct kernel_call *call = context;
     const size_t k = task % call->site->node->input_count, n = task / call->site->node->input_count;
-    const size_t count = shape_count(call->site->inputs[k]);
-    store_or_add(call->output + n * shape_count(call->site->node->output) +
+    const size_t count = concat_count(call->site, k);
+    store_or_add(call->output + n * concat_image(call->site) +
                      concat_offset(call->site, k),
                  call->inputs[k] + n * count, count, false);
 }
@@ -28,10 +50,10 @@ static void concat_backward_task(void *context, size_t task, size_t thread)
     (void)thread;
     const struct kernel_call *call = context;
     const size_t k = task % call->site->node->input_count, n = task / call->site->node->input_count;
-    const size_t count = shape_count(call->site->inputs[k]);
+    const size_t count = concat_count(call->site, k);
     if (call->input_gradients[k])
         store_or_add(call->input_gradients[k] + n * count,
-                     call->output_gradient + n * shape_count(call->site->node->output) +
+                     call->output_gradient + n * concat_image(call->site) +
                          concat_offset(call->site, k),
                      count, call->accumulate[k]);
 }
@@ -68,6 +90,8 @@ const struct kernel KERNEL(concat) = {
     .name = "concat copy",
     .instruction_set = ISA_NAME,
     .op = &op_concat,
+    .traits = KERNEL_ANY_LAYOUT,
+    .supports = supports_concat,
     .forward = concat_forward,
     .backward = concat_backward,
 };
@@ -120,7 +144,7 @@ const struct kernel KERNEL(add) = {
     .name = "add simd",
     .instruction_set = ISA_NAME,
     .op = &op_add,
-    .traits = KERNEL_IN_PLACE | KERNEL_GRADIENT_IN_PLACE,
+    .traits = KERNEL_IN_PLACE | KERNEL_GRADIENT_IN_PLACE | KERNEL_ANY_LAYOUT,
     .forward = add_forward,
     .backward = add_backward,
 };

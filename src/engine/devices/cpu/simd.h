@@ -147,9 +147,10 @@ static inline size_t input_values(const struct kernel_call *call)
     return call->site->batch * shape_count(call->site->inputs[0]);
 }
 
+/* Returns the floats of the output's array, the unused lanes of a channel-blocked one included. */
 static inline size_t output_values(const struct kernel_call *call)
 {
-    return call->site->batch * shape_count(call->site->node->output);
+    return call->site->batch * tensor_image(call->site->output_layout, call->site->node->output);
 }
 
 /* Returns the factor of one image's gradient of a loss: weight / N, since the loss is a mean over
