@@ -1,4 +1,5 @@
-/* blocked_arrays.h: channel-blocked arrays (struct tensor_layout) for tests, next to guard pages. */
+/* blocked_arrays.h: channel-blocked arrays (struct tensor_layout) for tests, next to guard pages.
+ */
 #ifndef TINCA_TESTS_BLOCKED_ARRAYS_H
 #define TINCA_TESTS_BLOCKED_ARRAYS_H
 
@@ -40,9 +41,8 @@ static inline void blocked_to_plain(const float *array, struct tensor_layout lay
 {
     for (size_t i = 0; i < batch * shape_count(shape); i++) {
         const size_t area = shape_area(shape), place = i % area, plane = i / area;
-        plain[i] =
-            *blocked_place((float *)array, layout, shape, plane / shape.channels,
-                           plane % shape.channels, place / shape.width, place % shape.width);
+        plain[i] = *blocked_place((float *)array, layout, shape, plane / shape.channels,
+                                  plane % shape.channels, place / shape.width, place % shape.width);
     }
 }
 

@@ -63,7 +63,7 @@ struct trial {
     struct node add, relu;
     struct kernel_site site;
     struct array inputs[NODE_MAX_INPUTS], gradients[NODE_MAX_INPUTS], output, output_gradient;
-    size_t input_count; /* the summand included */
+    size_t input_count;              /* the summand included */
     float *summand, *plain_gradient; /* [N, C, H, W] */
     float *parameters[NODE_MAX_PARAMETERS], *parameter_gradients[NODE_MAX_PARAMETERS];
 };
@@ -90,8 +90,7 @@ static bool compute_wanted(struct trial *t)
                 h->output_gradient[i] + (t->variant->accumulate ? h->base[i] : 0);
     good = good && op_harness_run(h, reference, options, NULL, NULL);
     for (size_t k = 0; k < h->input_count; k++)
-        memcpy(t->gradients[k].wanted, h->input_gradients[k],
-               h->input_values[k] * sizeof(float));
+        memcpy(t->gradients[k].wanted, h->input_gradients[k], h->input_values[k] * sizeof(float));
     return good;
 }
 
@@ -106,8 +105,8 @@ static void new_array(struct array *array, struct tensor_layout layout, struct s
 
 static void fill_array(struct trial *t, struct array *array, const float *plain, const char *name)
 {
-    array->values = blocked_copy(plain, array->layout, array->shape, t->site.batch,
-                                 t->variant->side, name);
+    array->values =
+        blocked_copy(plain, array->layout, array->shape, t->site.batch, t->variant->side, name);
 }
 
 static void poison(struct trial *t, struct array *array)
@@ -153,9 +152,9 @@ static void make_arrays(struct trial *t, size_t block)
     for (size_t p = 0; p < h->parameter_count; p++) {
         t->parameters[p] = guarded_new(h->parameter_values[p] * sizeof(float), sizeof(float),
                                        t->variant->side, "a parameter");
-        t->parameter_gradients[p] = guarded_new(h->parameter_values[p] * sizeof(float),
-                                                sizeof(float), t->variant->side,
-                                                "a parameter's gradient");
+        t->parameter_gradients[p] =
+            guarded_new(h->parameter_values[p] * sizeof(float), sizeof(float), t->variant->side,
+                        "a parameter's gradient");
     }
 }
 
@@ -185,9 +184,9 @@ static void trial_free(struct trial *t)
 
 static void release_values(struct trial *t)
 {
-    struct array *const all[] = {&t->inputs[0],    &t->inputs[1], &t->inputs[2], &t->inputs[3],
-                                 &t->gradients[0], &t->gradients[1], &t->gradients[2],
-                                 &t->gradients[3], &t->output, &t->output_gradient};
+    struct array *const all[] = {
+        &t->inputs[0],    &t->inputs[1],    &t->inputs[2],    &t->inputs[3], &t->gradients[0],
+        &t->gradients[1], &t->gradients[2], &t->gradients[3], &t->output,    &t->output_gradient};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         guarded_free(all[i]->values);
         all[i]->values = NULL;
@@ -313,8 +312,8 @@ static double difference(struct trial *t, const float *output, const char **wher
         if (!t->site.input_gradient[k])
             continue;
         const bool moved = k == 0 && t->variant->in_place;
-        const double now = array_difference(
-            t, gradient, moved ? t->output_gradient.values : gradient->values);
+        const double now =
+            array_difference(t, gradient, moved ? t->output_gradient.values : gradient->values);
         const bool zero = moved || unused_are_zero(t, gradient);
         if (now > worst || !zero)
             *where = zero ? "an input's gradient" : "an unused channel of a gradient";
@@ -460,9 +459,13 @@ static const struct op_case larger_cases[] = {
     {"shortcut", CONV(64, 1, 2, 0, 1), {{32, 16, 16}}, 1, 1, 0},
     {"first layer", CONV(64, 7, 2, 3, 1), {{3, 65, 63}}, 1, 2, 0},
     {"large stride", CONV(24, 11, 4, 0, 1), {{3, 67, 67}}, 1, 1, 0},
-    {"a narrow window", .op = &op_conv,
+    {"a narrow window",
+     .op = &op_conv,
      .attributes.conv = {.window = {1, 5, 1, 1, 0, 2}, .outputs = 24, .groups = 1},
-     {{20, 7, 9}}, 1, 2, 0},
+     {{20, 7, 9}},
+     1,
+     2,
+     0},
     {"groups of a block", CONV(64, 3, 1, 1, 2), {{32, 7, 15}}, 1, 2, 0},
     {"groups that share a block", CONV(16, 1, 1, 0, 2), {{16, 9, 17}}, 1, 2, 0},
     {"groups of a block and a half", CONV(48, 3, 1, 1, 2), {{48, 5, 14}}, 1, 2, 0},

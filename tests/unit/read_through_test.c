@@ -1,7 +1,8 @@
 /* Tests channel shift and shuffle that are fused into the next convolution: they give the same
  * bits, forward and backward, as separate kernels, and need no memory for the tensor in between. To
  * prevent the fusion, networks have a max_pool of one value, which changes no value. In inference a
- * shift before a padded convolution to a channel-blocked output is not fused. */
+ * shift before a padded convolution to a channel-blocked output is not fused, in training no move
+ * of a channel-blocked value. */
 #include "base/memory.h"
 #include "base/random.h"
 #include "engine/execution/execution.h"
@@ -48,9 +49,10 @@ static const struct move_case cases[] = {
 enum { CASES = sizeof cases / sizeof *cases };
 
 enum network_options {
-    KEPT = 1 << 0,      /* the tensor in between is stored */
-    BRANCHED = 1 << 1,  /* another layer reads the moved tensor: gradients are accumulated */
-    FROM_INPUT = 1 << 2 /* the moved tensor is the network's input */
+    KEPT = 1 << 0,       /* the tensor in between is stored */
+    BRANCHED = 1 << 1,   /* another layer reads the moved tensor: gradients are accumulated */
+    FROM_INPUT = 1 << 2, /* the moved tensor is the network's input */
+    PLAIN = 1 << 3       /* training: the gradient of the network's input makes the plan plain */
 };
 
 static char *write_network(const struct move_case *c, unsigned options, char *text, size_t size)
@@ -106,13 +108,16 @@ static void lab_close(struct lab *lab)
 }
 
 static bool lab_open(struct lab *lab, const char *text, const char *device, size_t threads,
-                     enum plan_mode mode, size_t batch)
+                     enum plan_mode mode, size_t batch, bool plain)
 {
     struct error error = {0};
     *lab = (struct lab){0};
     const struct network_request request = {.network = "test.json", .text = text};
-    const struct plan_settings settings = {
-        .mode = mode, .batch = batch, .threads = threads, .solver = solver};
+    const struct plan_settings settings = {.mode = mode,
+                                           .batch = batch,
+                                           .threads = threads,
+                                           .solver = solver,
+                                           .needs_input_gradient = plain};
     lab->network = network_build(&request, &error);
     lab->device = device_open(device, threads, &error);
     if (lab->network && lab->device)
@@ -171,14 +176,15 @@ static bool check_case(const struct move_case *c, unsigned options, enum plan_mo
     char text[2048], other[2048];
     struct lab through, kept;
     if (!lab_open(&through, write_network(c, options, text, sizeof text), "cpu", threads, mode,
-                  batch) ||
+                  batch, options & PLAIN) ||
         !lab_open(&kept, write_network(c, options | KEPT, other, sizeof other), "cpu", 1, mode,
-                  batch))
+                  batch, options & PLAIN))
         return false;
     const bool read_through =
         !step_named(through.plan, "move")->kernel && step_named(kept.plan, "move")->kernel;
     const bool same = same_results(&through, &kept, batch) && same_results(&through, &kept, 1);
-    const bool may_be_kept = mode == PLAN_INFERENCE && c->pad > 0;
+    const bool may_be_kept =
+        mode == PLAN_INFERENCE ? c->pad > 0 : through.plan->block > 0 && !(options & PLAIN);
     const bool smaller =
         may_be_kept || through.plan->forecast.activations <= kept.plan->forecast.activations;
     if ((!read_through && !may_be_kept) || !same || !smaller)
@@ -213,6 +219,10 @@ static void test_instruction_set(enum instruction_set set)
     test_same_bits(PLAN_TRAINING, BRANCHED, what);
     snprintf(what, sizeof what, "%s: training, moved input", name);
     test_same_bits(PLAN_TRAINING, FROM_INPUT, what);
+    snprintf(what, sizeof what, "%s: training, plain", name);
+    test_same_bits(PLAN_TRAINING, PLAIN, what);
+    snprintf(what, sizeof what, "%s: training, plain, gradients added", name);
+    test_same_bits(PLAN_TRAINING, PLAIN | BRANCHED, what);
 }
 
 /* --- the plan --- */
@@ -228,7 +238,7 @@ static struct lab planned(const char *layers, const char *device, enum plan_mode
              "{\"op\": \"average_pool\", \"global\": true}, {\"op\": \"flatten\"},"
              "{\"op\": \"linear\", \"output\": \"classes\"}]}",
              layers);
-    lab_open(&lab, text, device, 2, mode, 8);
+    lab_open(&lab, text, device, 2, mode, 8, mode == PLAN_TRAINING);
     return lab;
 }
 

@@ -8,6 +8,10 @@
  * caller reads it. */
 void layouts_mark_plain(const struct plan *plan, bool *plain);
 
+/* Returns whether the convolutions of a training use most of the lanes of channel-blocked values:
+ * channels that do not fill their last block cost as much as others. */
+bool layouts_pay(const struct plan *plan);
+
 /* Offers a step the layouts of its site, before its kernel is chosen: its inputs have the layouts
  * of the steps before it, and its output may be channel-blocked unless `plain` is set. */
 void layouts_offer(const struct plan *plan, struct plan_step *step, bool plain);

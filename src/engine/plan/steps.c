@@ -137,6 +137,8 @@ static bool append_steps(struct step_builder *builder, struct error *error)
 static bool append_steps_in_layout(struct step_builder *builder, struct error *error)
 {
     struct plan *plan = builder->plan;
+    if (plan->mode == PLAN_TRAINING && plan->block && !layouts_pay(plan))
+        plan->block = 0;
     builder->layouts_agree = true;
     const bool appended = append_steps(builder, plan->block ? NULL : error);
     if ((appended && builder->layouts_agree) || !plan->block)

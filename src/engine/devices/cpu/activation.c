@@ -58,8 +58,10 @@ static void run_backward(const struct kernel_call *call, pool_task *task)
         run_tasks(call, block_count(output_values(call)), task, call);
 }
 
-enum { TRAITS = KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_OUTPUT | KERNEL_GRADIENT_IN_PLACE |
-              KERNEL_ANY_LAYOUT };
+enum {
+    TRAITS = KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_OUTPUT | KERNEL_GRADIENT_IN_PLACE |
+             KERNEL_ANY_LAYOUT
+};
 
 /* --- relu: x < 0 ? 0 : x keeps NaN, so that a diverged run is noticed --- */
 

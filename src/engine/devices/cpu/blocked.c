@@ -75,8 +75,7 @@ static void copy_back_task(void *context, size_t task, size_t thread)
     const struct shape shape = copy->to.shape;
     const size_t planes = blocked_planes(&copy->to), image = task / planes, plane = task % planes;
     const size_t channels = min_size(LANES, shape.channels - plane * LANES);
-    const float *from =
-        copy->from + (image * shape.channels + plane * LANES) * shape_area(shape);
+    const float *from = copy->from + (image * shape.channels + plane * LANES) * shape_area(shape);
     for (size_t y = 0; y < shape.height; y++) {
         float *to = blocked_at(&copy->to, image, plane, y);
         for (size_t x = 0; x < shape.width; x++, to += LANES, from++) {

@@ -36,17 +36,16 @@ static size_t set_residues(struct conv_residue *residues, size_t kernel, size_t 
     size_t taps_before = 0;
     for (size_t r = 0; r < stride; r++) {
         const size_t first_tap = (r + pad) % stride;
-        residues[r] =
-            (struct conv_residue){.first = r,
-                                  .step = stride,
-                                  .count = r < size ? divide_up(size - r, stride) : 0,
-                                  .taps = first_tap < kernel ? (kernel - 1 - first_tap) / stride + 1
-                                                             : 0,
-                                  .first_tap = first_tap,
-                                  .tap_step = stride,
-                                  .taps_before = taps_before,
-                                  .at = (ptrdiff_t)((r + pad - first_tap) / stride),
-                                  .direction = -1};
+        residues[r] = (struct conv_residue){
+            .first = r,
+            .step = stride,
+            .count = r < size ? divide_up(size - r, stride) : 0,
+            .taps = first_tap < kernel ? (kernel - 1 - first_tap) / stride + 1 : 0,
+            .first_tap = first_tap,
+            .tap_step = stride,
+            .taps_before = taps_before,
+            .at = (ptrdiff_t)((r + pad - first_tap) / stride),
+            .direction = -1};
         taps_before += residues[r].taps;
     }
     return stride;
@@ -132,8 +131,8 @@ struct blocked_conv KERNEL(blocked_conv_make)(const struct kernel_site *site, bo
     c.to_channels = backward ? s->inputs : s->outputs;
     c.step_height = backward ? 1 : w->stride_height;
     c.step_width = backward ? 1 : w->stride_width;
-    c.residues_y = set_residues(c.y, w->kernel_height, w->stride_height, w->pad_height, c.to.height,
-                                backward);
+    c.residues_y =
+        set_residues(c.y, w->kernel_height, w->stride_height, w->pad_height, c.to.height, backward);
     c.residues_x =
         set_residues(c.x, w->kernel_width, w->stride_width, w->pad_width, c.to.width, backward);
     set_source(&c, layout);
@@ -141,16 +140,16 @@ struct blocked_conv KERNEL(blocked_conv_make)(const struct kernel_site *site, bo
     c.out_blocks = divide_up(c.to.channels, LANES);
     if (c.source.copied) {
         c.source.plane = KERNEL(blocked_conv_rows_read)(&c, c.strip_rows) * c.source.row;
-        c.copy_floats = round_up(
-            divide_up(c.from.channels, c.source.block) * c.source.plane, LANES);
+        c.copy_floats =
+            round_up(divide_up(c.from.channels, c.source.block) * c.source.plane, LANES);
     }
     /* at most one column, and the offsets of two groups, for each block */
     const size_t terms = c.from_channels * s->taps;
     carve_bytes(carve, sizeof c);
     c.columns = carve_bytes(carve, c.out_blocks * sizeof *c.columns);
     c.bias = carve_floats(carve, c.out_blocks * LANES);
-    c.offsets = carve_bytes(carve, (s->groups == 1 ? 1 : 2 * c.out_blocks) * terms *
-                                       sizeof *c.offsets);
+    c.offsets =
+        carve_bytes(carve, (s->groups == 1 ? 1 : 2 * c.out_blocks) * terms * sizeof *c.offsets);
     c.weights = carve_floats(carve, c.out_blocks * LANES * terms);
     return c;
 }
@@ -185,11 +184,11 @@ static void set_columns(struct blocked_conv *c)
         const bool pair =
             block + 1 < c->out_blocks && end - begin == 1 && next_begin == begin && next_end == end;
         next = block + 1 + pair;
-        c->columns[c->column_count++] = (struct column){.block = block,
-                                                        .blocks = next - block,
-                                                        .two_groups = end - begin == 2,
-                                                        .split = (begin + 1) * c->to_channels -
-                                                                 block * LANES};
+        c->columns[c->column_count++] =
+            (struct column){.block = block,
+                            .blocks = next - block,
+                            .two_groups = end - begin == 2,
+                            .split = (begin + 1) * c->to_channels - block * LANES};
     }
 }
 
@@ -245,10 +244,10 @@ static void write_offsets(const struct blocked_conv *c, const struct terms *term
     for (size_t i = 0; i < c->from_channels; i++)
         for (size_t ky = 0; ky < terms->y->taps; ky++)
             for (size_t kx = 0; kx < terms->x->taps; kx++)
-                *to++ = KERNEL(blocked_conv_offset)(
-                    c, group * c->from_channels + i,
-                    terms->y->at + terms->y->direction * (ptrdiff_t)ky,
-                    terms->x->at + terms->x->direction * (ptrdiff_t)kx);
+                *to++ =
+                    KERNEL(blocked_conv_offset)(c, group * c->from_channels + i,
+                                                terms->y->at + terms->y->direction * (ptrdiff_t)ky,
+                                                terms->x->at + terms->x->direction * (ptrdiff_t)kx);
 }
 
 /* Packs the weights of one lane of a column, scaled: those of one result channel. */
@@ -258,8 +257,8 @@ static void pack_lane(const struct blocked_conv *c, const struct terms *terms, s
     const struct conv_sizes *s = &c->sizes;
     const size_t group = channel / c->to_channels, number = channel % c->to_channels;
     const size_t row = s->inputs * s->taps; /* weights of an output channel */
-    const float *from = c->call->parameters[0] + group * s->outputs * row +
-                        number * (c->backward ? s->taps : row);
+    const float *from =
+        c->call->parameters[0] + group * s->outputs * row + number * (c->backward ? s->taps : row);
     for (size_t i = 0; i < c->from_channels; i++, from += c->backward ? row : s->taps)
         for (size_t ky = 0; ky < terms->y->taps; ky++)
             for (size_t kx = 0; kx < terms->x->taps; kx++, to += stride) {

@@ -17,9 +17,9 @@ enum { BLOCKED_MAX_STRIDE = 8 };
 /* The source of the terms: an array as it is, or a task's copy of some of its rows. */
 struct source {
     bool copied;
-    size_t block;         /* channels that are neighbours; 1: the plain layout */
-    size_t row;           /* floats from row to row; `block` floats from position to position */
-    size_t plane;         /* floats from block to block */
+    size_t block; /* channels that are neighbours; 1: the plain layout */
+    size_t row;   /* floats from row to row; `block` floats from position to position */
+    size_t plane; /* floats from block to block */
     size_t top, bottom, left, right; /* positions that terms read outside the source */
 };
 
@@ -43,9 +43,9 @@ struct column {
 struct blocked_conv {
     struct conv_sizes sizes;
     bool backward;
-    struct shape from, to;         /* of the source and of the results */
-    size_t from_channels;          /* channels of a group in the source */
-    size_t to_channels;            /* channels of a group in the results */
+    struct shape from, to;          /* of the source and of the results */
+    size_t from_channels;           /* channels of a group in the source */
+    size_t to_channels;             /* channels of a group in the results */
     size_t step_height, step_width; /* positions of the source from one result to the next */
     struct conv_residue y[BLOCKED_MAX_STRIDE], x[BLOCKED_MAX_STRIDE];
     size_t residues_y, residues_x;
@@ -91,8 +91,8 @@ size_t KERNEL(blocked_conv_pad)(const struct blocked_conv *c);
 size_t KERNEL(blocked_conv_rows_read)(const struct blocked_conv *c, size_t rows);
 
 /* Returns where position (y, x) of source channel `channel` lies, both counted from the position of
- * the first result and -source.top and -source.left at least. It is counted from the start of a copy or of the
- * rows that blocked_conv_source returns. */
+ * the first result and -source.top and -source.left at least. It is counted from the start of a
+ * copy or of the rows that blocked_conv_source returns. */
 size_t KERNEL(blocked_conv_offset)(const struct blocked_conv *c, size_t channel, ptrdiff_t y,
                                    ptrdiff_t x);
 

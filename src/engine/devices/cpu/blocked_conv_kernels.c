@@ -22,7 +22,7 @@ static bool supports_output(const struct kernel_site *site, const char **reason)
     *reason = N_("too few output channels");
     if (out.channels < LANES / 2)
         return false;
-    *reason = N_("a large stride");
+    *reason = N_("a stride above 8");
     if (max_size(w->stride_height, w->stride_width) > BLOCKED_MAX_STRIDE)
         return false;
     const struct blocked_conv c = forward_of(site, &carve);

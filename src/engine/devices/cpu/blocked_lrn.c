@@ -131,9 +131,9 @@ static void differentiate(const struct blocked_lrn *lrn, const struct rows *rows
         const vector scale = a->k + alpha * window_sum(lrn, rows->squares, b);
         vector_store(power, scale);
         raise(power, LANES, a->beta);
-        vector_store(rows->ratios + MAX_HALF + b * LANES,
-                     vector_load(g + b * lrn->out.plane) * vector_load(x + b * lrn->in.plane) *
-                         vector_load(power) / scale);
+        vector_store(rows->ratios + MAX_HALF + b * LANES, vector_load(g + b * lrn->out.plane) *
+                                                              vector_load(x + b * lrn->in.plane) *
+                                                              vector_load(power) / scale);
     }
     for (size_t b = 0; b < planes; b++) {
         const vector sum = window_sum(lrn, rows->ratios, b);

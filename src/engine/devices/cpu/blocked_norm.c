@@ -36,8 +36,8 @@ static struct blocked_norm blocked_norm_of(const struct kernel_call *call)
 {
     const struct kernel_site *site = call->site;
     struct blocked_norm b = {.norm = KERNEL(norm_of)(call)};
-    b.factors = (struct factors *)((char *)call->workspace +
-                                   round_up(KERNEL(norm_workspace)(site), 64));
+    b.factors =
+        (struct factors *)((char *)call->workspace + round_up(KERNEL(norm_workspace)(site), 64));
     b.x = blocked_input(call, 0);
     b.y = blocked_output(call);
     b.relu = site->fused_activation;
@@ -143,12 +143,12 @@ static void apply_plane(const struct blocked_norm *b, size_t image, size_t plane
     const struct epilogue epilogue = {.relu_last = b->relu};
     for (size_t y = 0; y < b->y.shape.height; y++) {
         const float *from = blocked_at(&b->x, image, plane, y);
-        const float *add =
-            b->summand.values ? blocked_at(&b->summand, image, plane, y) : NULL;
+        const float *add = b->summand.values ? blocked_at(&b->summand, image, plane, y) : NULL;
         float *to = blocked_at(&b->y, image, plane, y);
         for (size_t i = 0; i < b->y.shape.width * LANES; i += LANES)
-            vector_store(to + i, epilogue_apply(&epilogue, normalised(factors, vector_load(from + i)),
-                                                add ? add + i : NULL));
+            vector_store(to + i,
+                         epilogue_apply(&epilogue, normalised(factors, vector_load(from + i)),
+                                        add ? add + i : NULL));
     }
 }
 

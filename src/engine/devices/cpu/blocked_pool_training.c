@@ -286,7 +286,7 @@ static bool supports_max(const struct kernel_site *site, const char **reason)
     const struct window *w = &site->node->attributes.pool.window;
     if (!supports_average(site, reason))
         return false;
-    *reason = N_("a large window");
+    *reason = N_("a wide window");
     return w->kernel_height * w->kernel_width <= MAX_TAPS;
 }
 

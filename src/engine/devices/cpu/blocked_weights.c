@@ -148,8 +148,8 @@ static size_t part_planes(const struct weights_job *job)
 static struct weights_job job_make(const struct kernel_site *site, struct carve *carve)
 {
     struct carve none = {0};
-    struct weights_job job = {
-        .conv = KERNEL(blocked_conv_make)(site, false, site->layouts[0], &none)};
+    struct weights_job job = {.conv =
+                                  KERNEL(blocked_conv_make)(site, false, site->layouts[0], &none)};
     const struct blocked_conv *c = &job.conv;
     job.lanes = c->source.block;
     job.planes = divide_up(c->from.channels, job.lanes);
@@ -160,8 +160,7 @@ static struct weights_job job_make(const struct kernel_site *site, struct carve 
     job.parts = min_size(job.planes, divide_up(WANTED_TASKS, job.partials));
     set_chunk(&job, divide_up(site->batch, job.partials));
     if (c->source.copied) {
-        job.conv.source.plane =
-            KERNEL(blocked_conv_rows_read)(c, job.chunk_rows) * c->source.row;
+        job.conv.source.plane = KERNEL(blocked_conv_rows_read)(c, job.chunk_rows) * c->source.row;
         job.copy_image = part_planes(&job) * c->source.plane;
         job.copy_floats = round_up(job.chunk_images * job.copy_image, LANES);
     }
@@ -219,8 +218,7 @@ static void planes_needed(const struct weights_job *job, const struct share *sha
     KERNEL(blocked_conv_groups)(c, block, &first, &ignored);
     KERNEL(blocked_conv_groups)(c, block + blocks - 1, &ignored, &last);
     *begin = max_size(share->plane, first * c->from_channels / job->lanes);
-    *end = min_size(share->plane + share->planes,
-                    divide_up(last * c->from_channels, job->lanes));
+    *end = min_size(share->plane + share->planes, divide_up(last * c->from_channels, job->lanes));
 }
 
 /* Adds a chunk to all terms of an input block under one window element. */
@@ -296,8 +294,8 @@ static void add_chunk(const struct weights_job *job, const struct share *share, 
     }
     for (size_t i = 0; i < images && c->source.copied; i++)
         KERNEL(blocked_conv_copy)
-        (c, n + i, share->plane * job->lanes, share->planes * job->lanes, begin, end,
-         copy + i * job->copy_image);
+    (c, n + i, share->plane * job->lanes, share->planes * job->lanes, begin, end,
+     copy + i * job->copy_image);
     for (size_t block = 0, blocks; block < c->out_blocks; block += blocks) {
         blocks = min_size(MAX_BLOCKS, c->out_blocks - block);
         add_blocks(job, share, &p, block, blocks);

@@ -24,11 +24,12 @@ static size_t concat_image(const struct kernel_site *site)
     return tensor_image(site->output_layout, site->node->output);
 }
 
-/* The inputs of a channel-blocked output must begin at whole blocks. */
+/* In training, the inputs of a channel-blocked output must begin at whole blocks. In inference the
+ * kernel gets plain copies. */
 static bool supports_concat(const struct kernel_site *site, const char **reason)
 {
     *reason = N_("an input that does not fill its last block");
-    for (size_t k = 0; k + 1 < site->node->input_count; k++)
+    for (size_t k = 0; site->training && k + 1 < site->node->input_count; k++)
         if (site->layouts[k].block && site->inputs[k].channels % site->layouts[k].block != 0)
             return false;
     return true;
@@ -40,8 +41,7 @@ static void concat_forward_task(void *context, size_t task, size_t thread)
     const struct kernel_call *call = context;
     const size_t k = task % call->site->node->input_count, n = task / call->site->node->input_count;
     const size_t count = concat_count(call->site, k);
-    store_or_add(call->output + n * concat_image(call->site) +
-                     concat_offset(call->site, k),
+    store_or_add(call->output + n * concat_image(call->site) + concat_offset(call->site, k),
                  call->inputs[k] + n * count, count, false);
 }
 
