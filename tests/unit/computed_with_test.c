@@ -19,6 +19,13 @@ static const char pooled[] =
     "  {\"op\": \"max_pool\", \"kernel\": 3, \"stride\": 1, \"pad\": 1}, {\"op\": \"flatten\"},\n"
     "  {\"op\": \"linear\", \"name\": \"fc\", \"output\": \"classes\"}]}\n";
 
+/* A network that the device cpu trains with channel-blocked values, which came with version 3. */
+static const char blocked[] =
+    "{\"input\": [1, 28, 28], \"classes\": 10, \"layers\": [\n"
+    "  {\"op\": \"conv\", \"output\": 16, \"kernel\": 3, \"stride\": 4},\n"
+    "  {\"op\": \"average_pool\", \"global\": true}, {\"op\": \"flatten\"},\n"
+    "  {\"op\": \"linear\", \"name\": \"fc\", \"output\": \"classes\"}]}\n";
+
 /* Starts a run and stops it after its first epoch. */
 static bool begin(const char *solver)
 {
@@ -104,17 +111,22 @@ static void test_versions(void)
     goes_on(begin("sgd") && change_checkpoint("\"tinca.version\":\"0", "\"tinca.version\":\"8"),
             "resume: it was computed with tinca 8.", "a run of another version");
     refused(begin("sgd") &&
-                change_checkpoint("\"tinca.numerics\":\"2\"", "\"tinca.numerics\":\"9\""),
-            "numerics version 9, and this is version 2: it is of a later version: resume it with "
+                change_checkpoint("\"tinca.numerics\":\"3\"", "\"tinca.numerics\":\"9\""),
+            "numerics version 9, and this is version 3: it is of a later version: resume it with "
             "the version of tinca that wrote it",
             "a run of a later arithmetic");
     refused(write_text(home_path("own.json"), pooled) && begin("sgd") &&
-                change_checkpoint("\"tinca.numerics\":\"2\"", "\"tinca.numericz\":\"2\""),
-            "numerics version 1, and this is version 2: max pooling with stride 1 and padding was "
+                change_checkpoint("\"tinca.numerics\":\"3\"", "\"tinca.numericz\":\"3\""),
+            "numerics version 1, and this is version 3: max pooling with stride 1 and padding was "
             "wrong at the edge",
             "a run without a recorded arithmetic, whose network is computed differently now,");
+    refused(write_text(home_path("own.json"), blocked) && begin("sgd") &&
+                change_checkpoint("\"tinca.numerics\":\"3\"", "\"tinca.numerics\":\"2\""),
+            "numerics version 2, and this is version 3: convolutions and batch norms take their "
+            "sums in another order",
+            "a run of version 2 whose network is channel-blocked now");
     goes_on(write_text(home_path("own.json"), network) && begin("adam") &&
-                change_checkpoint("\"tinca.numerics\":\"2\"", "\"tinca.numericz\":\"2\""),
+                change_checkpoint("\"tinca.numerics\":\"3\"", "\"tinca.numericz\":\"3\""),
             NULL, "  such a run whose network is computed as before");
     refused(begin("sgd") && change_checkpoint("tinca-checkpoint-1\"", "tinca-checkpoint-7\""),
             "its format is tinca-checkpoint-7, but this version of tinca reads tinca-checkpoint-1",

@@ -2,6 +2,7 @@
 
 #include "base/language.h"
 #include "engine/ops/op.h"
+#include "engine/plan/plan.h"
 
 #include <string.h>
 
@@ -19,12 +20,26 @@ static bool has_padded_max_pool(const struct graph *graph, const char *device)
     return false;
 }
 
+/* Returns whether a training of this graph is channel-blocked, as none was before version 3. */
+static bool trains_blocked(const struct graph *graph, const char *device)
+{
+    const struct plan_settings settings = {.mode = PLAN_TRAINING, .batch = 1};
+    const struct device_driver *driver = device_find(device, NULL, NULL);
+    struct plan *plan = driver ? plan_build(graph, driver, &settings, NULL) : NULL;
+    bool blocked = false;
+    for (size_t n = 0; plan && n < graph->node_count; n++)
+        blocked |= plan->layouts[n].block > 0;
+    plan_free(plan);
+    return blocked;
+}
+
 static const struct {
     size_t version; /* the version that brought the change */
     bool (*concerns)(const struct graph *graph, const char *device);
     const char *what;
 } changes[] = {
     {2, has_padded_max_pool, N_("max pooling with stride 1 and padding was wrong at the edge")},
+    {3, trains_blocked, N_("convolutions and batch norms take their sums in another order")},
 };
 
 const char *numerics_change(size_t version, const struct graph *graph, const char *device)

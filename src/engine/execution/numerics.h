@@ -11,7 +11,7 @@
 #include "engine/graph/graph.h"
 
 /* A checkpoint without a recorded version counts as version 1. */
-enum { NUMERICS_VERSION = 2 };
+enum { NUMERICS_VERSION = 3 };
 
 /* Returns what changed between numerics `version` and NUMERICS_VERSION for a training of this
  * network on this device, as a text to translate; NULL if it gives the same bits. A version above

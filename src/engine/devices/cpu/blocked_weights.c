@@ -2,8 +2,8 @@
  *
  *   weight'[o][i][t] = sum over images and positions p of gradient[o][p] * input[i][p + t]
  *
- * A tile has a few input channels i under one window element t (its rows) for one or two blocks of
- * output channels (its vectors), and runs over a chunk of positions. The input is read value by
+ * A tile has a few input channels i under one window element t (its rows) for one to three blocks
+ * of output channels (its vectors), and runs over a chunk of positions. The input is read value by
  * value, where it is or in a copy with padding, the gradient vector by vector where it is.
  *
  * The rows of all tiles are the terms: [input block][window element][lane] or, for a plain input,
@@ -23,16 +23,16 @@ enum {
     CHUNK_POSITIONS = 128, /* of a tile: their gradient and input fit a level-1 cache */
 };
 
-/* The rows of a tile with one and with two blocks: accumulators, gradients and a broadcast value
- * must fit into the registers. */
+/* The rows of a tile with one block, and with two or three: accumulators, gradients and a broadcast
+ * value must fit into the registers. */
 #if defined(__AVX512F__)
-enum { ROWS_1 = 16, ROWS_2 = 8 };
+enum { ROWS_1 = 16, ROWS = 8 };
 #elif defined(__AVX2__)
-enum { ROWS_1 = 8, ROWS_2 = 4 };
+enum { ROWS_1 = 8, ROWS = 4 };
 #else
-enum { ROWS_1 = 4, ROWS_2 = 4 };
+enum { ROWS_1 = 4, ROWS = 4 };
 #endif
-enum { MAX_ROWS = ROWS_1, MAX_BLOCKS = 2 };
+enum { MAX_ROWS = ROWS_1, MAX_BLOCKS = 3, GATHER_ROWS = 4 };
 
 /* --- tiles --- */
 
@@ -56,13 +56,13 @@ TILE_INLINE void weights_tile(const struct positions *p, const size_t *offsets, 
             const float *gradient = p->gradient + n * p->gradient_image + y * p->gradient_row;
             for (size_t x = 0; x < p->width; x++, source += p->source_step, gradient += LANES) {
                 vector g[MAX_BLOCKS];
-#pragma GCC unroll 2
+#pragma GCC unroll 3
                 for (int v = 0; v < blocks; v++)
                     g[v] = vector_load(gradient + (size_t)v * p->gradient_plane);
 #pragma GCC unroll 16
                 for (int r = 0; r < rows; r++) {
                     const vector value = vector_splat(source[offsets ? offsets[r] : (size_t)r]);
-#pragma GCC unroll 2
+#pragma GCC unroll 3
                     for (int v = 0; v < blocks; v++)
                         sum[r][v] += g[v] * value;
                 }
@@ -70,7 +70,7 @@ TILE_INLINE void weights_tile(const struct positions *p, const size_t *offsets, 
         }
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r++)
-#pragma GCC unroll 2
+#pragma GCC unroll 3
         for (int v = 0; v < blocks; v++) {
             float *to = out + (size_t)v * out_plane + r * LANES;
             vector_store(to, vector_load(to) + sum[r][v]);
@@ -80,39 +80,39 @@ TILE_INLINE void weights_tile(const struct positions *p, const size_t *offsets, 
 typedef void weights_tile_function(const struct positions *p, const size_t *offsets, float *out,
                                    size_t out_plane);
 
-static void tile_lanes_1(const struct positions *p, const size_t *offsets, float *out,
-                         size_t out_plane)
-{
-    (void)offsets;
-    weights_tile(p, NULL, out, out_plane, ROWS_1, 1);
-}
-
-static void tile_lanes_2(const struct positions *p, const size_t *offsets, float *out,
-                         size_t out_plane)
-{
-    (void)offsets;
-    weights_tile(p, NULL, out, out_plane, ROWS_2, 2);
-}
-
+#define LANES_TILE(rows, blocks)                                                                   \
+    static void tile_lanes_##blocks(const struct positions *p, const size_t *offsets, float *out,  \
+                                    size_t out_plane)                                              \
+    {                                                                                              \
+        (void)offsets;                                                                             \
+        weights_tile(p, NULL, out, out_plane, rows, blocks);                                       \
+    }
 #define GATHER_TILE(rows, blocks)                                                                  \
     static void tile_gather_##rows##x##blocks(const struct positions *p, const size_t *offsets,    \
                                               float *out, size_t out_plane)                        \
     {                                                                                              \
         weights_tile(p, offsets, out, out_plane, rows, blocks);                                    \
     }
-GATHER_TILE(1, 1)
-GATHER_TILE(2, 1)
-GATHER_TILE(3, 1)
-GATHER_TILE(4, 1)
-GATHER_TILE(1, 2)
-GATHER_TILE(2, 2)
-GATHER_TILE(3, 2)
-GATHER_TILE(4, 2)
-enum { GATHER_ROWS = 4 };
+#define GATHER_TILES(blocks)                                                                       \
+    GATHER_TILE(1, blocks) GATHER_TILE(2, blocks) GATHER_TILE(3, blocks) GATHER_TILE(4, blocks)
+#define GATHER_LIST(blocks)                                                                        \
+    {                                                                                              \
+        tile_gather_1x##blocks, tile_gather_2x##blocks, tile_gather_3x##blocks,                    \
+            tile_gather_4x##blocks                                                                 \
+    }
+
+LANES_TILE(ROWS_1, 1)
+LANES_TILE(ROWS, 2)
+LANES_TILE(ROWS, 3)
+GATHER_TILES(1)
+GATHER_TILES(2)
+GATHER_TILES(3)
+
+/* The functions by [blocks - 1], and by [rows - 1]. */
+static weights_tile_function *const lanes_tiles[MAX_BLOCKS] = {tile_lanes_1, tile_lanes_2,
+                                                               tile_lanes_3};
 static weights_tile_function *const gather_tiles[MAX_BLOCKS][GATHER_ROWS] = {
-    {tile_gather_1x1, tile_gather_2x1, tile_gather_3x1, tile_gather_4x1},
-    {tile_gather_1x2, tile_gather_2x2, tile_gather_3x2, tile_gather_4x2},
-};
+    GATHER_LIST(1), GATHER_LIST(2), GATHER_LIST(3)};
 
 /* --- the job --- */
 
@@ -224,12 +224,11 @@ static void planes_needed(const struct weights_job *job, const struct share *sha
 /* Adds a chunk to all terms of an input block under one window element. */
 static void add_lanes(const struct weights_job *job, struct positions *p, size_t blocks, float *out)
 {
-    const size_t rows = blocks == 2 ? ROWS_2 : ROWS_1;
+    const size_t rows = blocks == 1 ? ROWS_1 : ROWS;
     const float *source = p->source;
     for (size_t lane = 0; lane < LANES; lane += rows) {
         p->source = source + lane;
-        (blocks == 2 ? tile_lanes_2 : tile_lanes_1)(p, NULL, out + lane * LANES,
-                                                    job->terms * LANES);
+        lanes_tiles[blocks - 1](p, NULL, out + lane * LANES, job->terms * LANES);
     }
     p->source = source;
 }
@@ -296,9 +295,10 @@ static void add_chunk(const struct weights_job *job, const struct share *share, 
         KERNEL(blocked_conv_copy)
     (c, n + i, share->plane * job->lanes, share->planes * job->lanes, begin, end,
      copy + i * job->copy_image);
-    for (size_t block = 0, blocks; block < c->out_blocks; block += blocks) {
-        blocks = min_size(MAX_BLOCKS, c->out_blocks - block);
-        add_blocks(job, share, &p, block, blocks);
+    const size_t columns = divide_up(c->out_blocks, MAX_BLOCKS);
+    for (size_t i = 0; i < columns; i++) {
+        const size_t block = piece_begin(c->out_blocks, columns, i);
+        add_blocks(job, share, &p, block, piece_begin(c->out_blocks, columns, i + 1) - block);
     }
 }
 

@@ -24,11 +24,14 @@ struct norm {
     float *scale, *offset, *slope;
 };
 
-/* Returns the bytes of workspace of a norm, and the norm of a call. */
+/* Returns the bytes of workspace that norm_of divides. */
 size_t KERNEL(norm_workspace)(const struct kernel_site *site);
+
+/* Returns the norm of a call, with its arrays in the workspace. */
 struct norm KERNEL(norm_of)(const struct kernel_call *call);
 
-/* Return what is saved for the backward pass: mean and 1 / sqrt(variance + epsilon), [C] each. */
+/* Returns the bytes that are saved for the backward pass: mean and 1 / sqrt(variance + epsilon),
+ * [C] each. */
 size_t KERNEL(norm_saved)(const struct kernel_site *site);
 
 /* Joins the statistics of the planes of channel c, saves them and updates the running ones. */
