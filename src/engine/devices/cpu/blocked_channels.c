@@ -135,7 +135,8 @@ static void set_pieces(const struct moving *moving, const struct channel_moves *
     moving->counts[plane] = count;
 }
 
-/* Adds the lanes of one piece to a row, from which no other piece writes them. */
+/* Stores the lanes of one piece in a row of zeros and of other pieces' lanes, or adds them to the
+ * row. */
 static void move_row(const struct moving *moving, const struct piece *piece, const float *from,
                      float *to)
 {
