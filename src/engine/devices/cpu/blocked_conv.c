@@ -457,9 +457,27 @@ static void compute_strip(const struct blocked_conv *c, size_t image, size_t fir
     }
 }
 
+/* Counts columns [first, end) of a band of an image in the profile, as the matrix product that they
+ * are. */
+static void count_product(const struct blocked_conv *c, size_t first, size_t end, size_t thread,
+                          uint64_t start)
+{
+    const size_t taps = c->sizes.taps, area = shape_area(c->sizes.out) / c->bands;
+    const size_t begin = c->columns[first].block * LANES;
+    const struct column *last = &c->columns[end - 1];
+    const size_t channels = min_size((last->block + last->blocks) * LANES, c->to.channels) - begin;
+    if (c->backward)
+        profile_add_gemm(c->call->profile, thread, GEMM_TN, channels * taps, area, c->from_channels,
+                         start);
+    else
+        profile_add_gemm(c->call->profile, thread, GEMM_NN, channels, area, c->from_channels * taps,
+                         start);
+}
+
 static void conv_task(void *context, size_t task, size_t thread)
 {
     const struct blocked_conv *c = context;
+    const uint64_t start = profile_start(c->call->profile);
     const size_t per_image = c->bands * c->pieces, image = task / per_image;
     const size_t band = task % per_image / c->pieces, piece = task % c->pieces;
     const size_t first = piece_begin(c->column_count, c->pieces, piece);
@@ -472,6 +490,7 @@ static void conv_task(void *context, size_t task, size_t thread)
     for (size_t i = first; i < end; i++) /* only inference has padding */
         for (size_t b = 0; b < c->columns[i].blocks; b++)
             blocked_pad(&c->out, image, c->columns[i].block + b, top, bottom);
+    count_product(c, first, end, thread, start);
 }
 
 /* Divides an image into tasks, if there are too few images for all threads: into pieces of the

@@ -323,8 +323,10 @@ static void weights_task(void *context, size_t task, size_t thread)
         for (size_t y = 0; y < height; y += job->chunk_rows)
             add_chunk(job, &share, n, images, y, min_size(y + job->chunk_rows, height), copy);
     }
+    const size_t first = share.plane * job->lanes;
+    const size_t channels = min_size(first + share.planes * job->lanes, job->conv.from.channels);
     profile_add_gemm(job->call->profile, thread, GEMM_NT, job->conv.to.channels,
-                     share.planes * job->lanes * job->conv.sizes.taps / job->conv.sizes.groups,
+                     (channels - first) * job->conv.sizes.taps / job->conv.sizes.groups,
                      (share.last - share.first) * shape_area(job->conv.to), start);
 }
 
