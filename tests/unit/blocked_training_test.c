@@ -33,6 +33,7 @@ struct variant {
     bool in_place;    /* the gradient of input 0 lies where that of the output does */
     bool recompute;   /* the output is computed a second time before backward */
     bool add, relu;
+    bool not_finite; /* some inputs are NaN or infinite; only where each output copies an input */
     enum guarded_side side;
 };
 
@@ -46,8 +47,10 @@ static const struct variant variants[] = {
     {.name = "sum", .add = true, .accumulate = true},
     {.name = "sum and relu", .add = true, .relu = true, .side = GUARDED_START},
     {.name = "sum and relu, in place", .add = true, .relu = true, .in_place = true},
+    {.name = "not finite", .not_finite = true},
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };
+static size_t runs_of[VARIANTS]; /* with the kernels of one instruction set */
 
 /* An array of a trial: in the layout that the kernel sees, and what is wanted, plain. */
 struct array {
@@ -301,11 +304,22 @@ static double array_difference(const struct trial *t, const struct array *array,
     return difference;
 }
 
+/* Returns the largest difference of the output; two NaN are the same. */
+static double output_difference(const struct trial *t, const float *output)
+{
+    const float *wanted = t->output.wanted;
+    const size_t count = t->given->output_values;
+    for (size_t i = 0; t->variant->not_finite && i < count; i++)
+        if (!(output[i] == wanted[i] || (isnan(output[i]) && isnan(wanted[i]))))
+            return INFINITY;
+    return t->variant->not_finite ? 0 : harness_difference(output, wanted, count);
+}
+
 /* Returns the largest difference of a run's results; writes the worst array to *where. */
 static double difference(struct trial *t, const float *output, const char **where)
 {
     const struct op_harness *h = t->given;
-    double worst = harness_difference(output, t->output.wanted, h->output_values);
+    double worst = output_difference(t, output);
     *where = "the output";
     for (size_t k = 0; k < t->input_count; k++) {
         struct array *gradient = &t->gradients[k];
@@ -383,9 +397,18 @@ static bool fits(const struct trial *t)
         return false;
     if (v->plain_input && kernel->op != &op_conv)
         return false;
+    if (v->not_finite && kernel->op != &op_max_pool)
+        return false;
     if (!(kernel->traits & KERNEL_BLOCKED) && shape_area(t->site.inputs[0]) == 1)
         return false;
     return !kernel->supports || kernel->supports(&t->site, &reason);
+}
+
+static void fill_not_finite(float *values, size_t count)
+{
+    static const float specials[] = {NAN, INFINITY, -INFINITY};
+    for (size_t i = 3; i < count; i += 7)
+        values[i] = specials[i / 7 % 3];
 }
 
 /* Runs one case with one kernel as one variant. Returns 1 if it failed; counts the runs. */
@@ -402,8 +425,11 @@ static size_t check_variant(const struct op_case *op_case, const struct kernel *
         make_arrays(&t, block);
         if (fits(&t)) {
             guarded_describe(op_case->name);
+            if (variant->not_finite)
+                fill_not_finite(t.given->inputs[0], t.given->input_values[0]);
             good = compute_wanted(&t) && check_runs(&t, why, sizeof why);
             ++*runs;
+            runs_of[variant - variants]++;
         }
     }
     if (!good)
@@ -490,6 +516,20 @@ static void check_larger(enum instruction_set set)
            instruction_set_name(set), runs);
 }
 
+/* Checks that every variant fitted some kernel, and begins to count anew. */
+static void check_variants(enum instruction_set set)
+{
+    size_t tried = 0;
+    for (size_t v = 0; v < VARIANTS; v++) {
+        if (runs_of[v] == 0)
+            tap_note("no kernel was run: %s", variants[v].name);
+        tried += runs_of[v] > 0;
+        runs_of[v] = 0;
+    }
+    tap_ok(tried == VARIANTS, "%s: all %d variants were tried", instruction_set_name(set),
+           VARIANTS);
+}
+
 int main(void)
 {
     for (size_t i = 0; i < POOLS; i++)
@@ -500,6 +540,7 @@ int main(void)
             check_cases("sizes around vectors and tiles", CASE_EDGE, (enum instruction_set)set);
             check_cases("larger cases of the list", CASE_LARGER, (enum instruction_set)set);
             check_larger((enum instruction_set)set);
+            check_variants((enum instruction_set)set);
         }
     instruction_set_release();
     for (size_t i = 0; i < POOLS; i++)

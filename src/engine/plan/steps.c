@@ -133,19 +133,25 @@ static bool append_steps(struct step_builder *builder, struct error *error)
     return true;
 }
 
-/* Appends the steps; once more with plain layouts if a kernel of training needs these. */
+/* Appends the steps of a training with channel-blocked values. Returns false if they do not pay, or
+ * if a kernel needs plain ones. */
+static bool append_blocked_steps(struct step_builder *builder)
+{
+    builder->layouts_agree = true;
+    return layouts_pay(builder->plan) && append_steps(builder, NULL) && builder->layouts_agree;
+}
+
+/* Appends the steps. Training has channel-blocked values everywhere or nowhere. */
 static bool append_steps_in_layout(struct step_builder *builder, struct error *error)
 {
     struct plan *plan = builder->plan;
-    if (plan->mode == PLAN_TRAINING && plan->block && !layouts_pay(plan))
+    if (plan->mode == PLAN_TRAINING && plan->block) {
+        if (append_blocked_steps(builder))
+            return true;
         plan->block = 0;
-    builder->layouts_agree = true;
-    const bool appended = append_steps(builder, plan->block ? NULL : error);
-    if ((appended && builder->layouts_agree) || !plan->block)
-        return appended;
-    plan->block = 0;
-    plan->step_count = 0;
-    memset(plan->layouts, 0, plan->graph->node_count * sizeof *plan->layouts);
+        plan->step_count = 0;
+        memset(plan->layouts, 0, plan->graph->node_count * sizeof *plan->layouts);
+    }
     return append_steps(builder, error);
 }
 

@@ -17,8 +17,6 @@
 #include "engine/devices/cpu/tiles.h"
 
 enum {
-    MAX_PARTIALS = 16,
-    PARTIAL_FLOATS = 1 << 22, /* limit for all partial results together, unless one is larger */
     WANTED_TASKS = 32,
     CHUNK_POSITIONS = 128, /* of a tile: their gradient and input fit a level-1 cache */
 };
@@ -155,8 +153,7 @@ static struct weights_job job_make(const struct kernel_site *site, struct carve 
     job.planes = divide_up(c->from.channels, job.lanes);
     job.terms = job.planes * c->sizes.taps * job.lanes;
     const size_t floats = c->out_blocks * job.terms * LANES;
-    const size_t affordable = max_size(1, PARTIAL_FLOATS / floats);
-    job.partials = min_size(site->batch, min_size(MAX_PARTIALS, affordable));
+    job.partials = conv_partials(site->batch, floats);
     job.parts = min_size(job.planes, divide_up(WANTED_TASKS, job.partials));
     set_chunk(&job, divide_up(site->batch, job.partials));
     if (c->source.copied) {
@@ -170,21 +167,16 @@ static struct weights_job job_make(const struct kernel_site *site, struct carve 
     return job;
 }
 
-/* Returns enough bytes for every smaller batch too: fewer images give fewer partial results, but
- * more parts of the input blocks. */
-size_t KERNEL(blocked_weights_workspace)(const struct kernel_site *site)
+static size_t job_bytes(const struct kernel_site *site)
 {
-    size_t bytes = 0;
-    struct kernel_site smaller = *site;
-    for (size_t batch = 1; batch <= min_size(site->batch, MAX_PARTIALS); batch++) {
-        struct carve carve = {0};
-        smaller.batch = batch;
-        job_make(&smaller, &carve);
-        bytes = max_size(bytes, carve.used);
-    }
     struct carve carve = {0};
     job_make(site, &carve);
-    return max_size(bytes, carve.used);
+    return carve.used;
+}
+
+size_t KERNEL(blocked_weights_workspace)(const struct kernel_site *site)
+{
+    return conv_most_bytes(site, job_bytes);
 }
 
 /* --- the sums --- */

@@ -31,6 +31,31 @@ static inline struct conv_sizes conv_sizes_of(const struct kernel_site *site)
     };
 }
 
+/* --- the gradient of the weights: partial results of some images each, which are added in order */
+
+enum {
+    MAX_PARTIALS = 16,
+    PARTIAL_FLOATS = 1 << 22, /* limit for all partial results together, unless one is larger */
+};
+
+/* Returns the partial results of a batch, of `floats` floats each. */
+static inline size_t conv_partials(size_t batch, size_t floats)
+{
+    return min_size(batch, min_size(MAX_PARTIALS, max_size(1, PARTIAL_FLOATS / floats)));
+}
+
+/* Returns the most bytes that `bytes` returns for the site with its batch or a smaller one: fewer
+ * images give fewer partial results, but perhaps other divisions of the work that need more. */
+static inline size_t conv_most_bytes(const struct kernel_site *site,
+                                     size_t (*bytes)(const struct kernel_site *site))
+{
+    struct kernel_site smaller = *site;
+    size_t most = bytes(site);
+    for (smaller.batch = 1; smaller.batch <= min_size(site->batch, MAX_PARTIALS); smaller.batch++)
+        most = max_size(most, bytes(&smaller));
+    return most;
+}
+
 /* Returns the input's layout, for the forward pass and for the gradient of the weights. */
 struct layout KERNEL(conv_input_layout)(const struct conv_sizes *s);
 

@@ -9,7 +9,7 @@
 #include "engine/devices/cpu/blocked.h"
 #include "engine/devices/cpu/blocked_conv.h"
 
-enum { STRIP = 8, MAX_PARTIALS = 16, WEIGHT_ROWS = 8, TILE_TAPS = 3 };
+enum { STRIP = 8, WEIGHT_ROWS = 8, TILE_TAPS = 3 };
 
 /* A convolution of planes with zeros around them: y[p] = sum over t of weight[t] x[p stride + t].
  */

@@ -9,7 +9,7 @@
 #include "engine/devices/cpu/conv.h"
 #include "engine/devices/cpu/gemm.h"
 
-enum { MAX_PARTIALS = 8, PARTIAL_FLOATS = 1 << 22 };
+enum { GEMM_PARTIALS = 8 };
 
 struct gemm_job {
     struct conv_sizes sizes;
@@ -26,8 +26,7 @@ static struct gemm_job job_make(const struct kernel_site *site, struct carve *ca
     job.terms = s->inputs * s->taps;
     job.positions = shape_area(s->out);
     job.weight_floats = s->groups * s->outputs * job.terms;
-    job.partials = min_size(s->batch, MAX_PARTIALS);
-    job.partials = min_size(job.partials, max_size(1, PARTIAL_FLOATS / job.weight_floats));
+    job.partials = min_size(GEMM_PARTIALS, conv_partials(s->batch, job.weight_floats));
     job.results = carve_floats(carve, site->training ? job.partials * job.weight_floats : 0);
     job.columns = carve_floats(carve, job.terms * job.positions * site->threads);
     return job;

@@ -16,8 +16,6 @@
 #include "engine/devices/cpu/tiles.h"
 
 enum {
-    MAX_PARTIALS = 16,
-    PARTIAL_FLOATS = 1 << 22, /* limit for all partial results together, unless one is larger */
     WANTED_TASKS = 32,
     WANTED_POSITIONS = 256, /* images are taken together until they have so many */
     MAX_TOGETHER = 8,
@@ -81,8 +79,7 @@ static struct weights_job job_make(const struct kernel_site *site, struct carve 
     job.plain = job.many && layout_is_plain(&job.layout) && !s->moves.fused_move;
     job.columns = job.many ? round_up(s->outputs, LANES) : s->outputs;
     const size_t floats = s->groups * job.terms * job.columns;
-    const size_t affordable = max_size(1, PARTIAL_FLOATS / floats);
-    job.partials = min_size(s->batch, min_size(MAX_PARTIALS, affordable));
+    job.partials = conv_partials(s->batch, floats);
     job.blocks = min_size(s->inputs, divide_up(WANTED_TASKS, job.partials * s->groups));
     job.together = min_size(divide_up(WANTED_POSITIONS, shape_area(s->out)), MAX_TOGETHER);
     job.together = min_size(job.together, divide_up(s->batch, job.partials));
@@ -102,21 +99,17 @@ static struct weights_job job_make(const struct kernel_site *site, struct carve 
     return job;
 }
 
-/* Returns enough bytes for every smaller batch too: fewer images give fewer partial results and
- * more blocks, which may share the gradient although more images would not. */
-size_t KERNEL(conv_weights_workspace)(const struct kernel_site *site)
+static size_t job_bytes(const struct kernel_site *site)
 {
-    size_t bytes = 0;
-    struct kernel_site smaller = *site;
-    for (size_t batch = 1; batch <= min_size(site->batch, MAX_PARTIALS); batch++) {
-        struct carve carve = {0};
-        smaller.batch = batch;
-        job_make(&smaller, &carve);
-        bytes = max_size(bytes, carve.used);
-    }
     struct carve carve = {0};
     job_make(site, &carve);
-    return max_size(bytes, carve.used);
+    return carve.used;
+}
+
+/* Fewer images give more blocks, which may share the gradient although more images would not. */
+size_t KERNEL(conv_weights_workspace)(const struct kernel_site *site)
+{
+    return conv_most_bytes(site, job_bytes);
 }
 
 /* --- the gradient in scratch --- */
