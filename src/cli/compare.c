@@ -75,9 +75,10 @@ static int compare_command_run(const struct command *command, int argc, char **a
     const struct option_row rows[] = {
         {.name = "sort",
          .argument = "COLUMN",
-         .help =
-             N_("Sort by network, run, top1, e_p, parameters, flops, size, memory, ms (on the "
-                "first device) or a device's name, the best first; without it in the order given."),
+         .help = N_(
+             "Sort by network, run, top1, e_p, parameters, flops, size, memory, energy, ms (both "
+             "on the first device) or a device's name, the best first; without it in the order "
+             "given."),
          .kind = OPTION_TEXT,
          .value = &request.sort},
         {.name = "published",

@@ -38,8 +38,8 @@ static int print_json(const struct run *run, const struct measurement *measureme
                     json_add_count(root, "memory_bytes", measurement->memory_bytes) &&
                     json_add_number(root, "joules_per_image", measurement->joules_per_image) &&
                     json_add_number(root, "watts", measurement->watts) &&
-                    (measurement->energy.known ||
-                     json_add_string(root, "energy_unknown", measurement->energy.why_unknown)) &&
+                    (!measurement->energy_unknown[0] ||
+                     json_add_string(root, "energy_unknown", measurement->energy_unknown)) &&
                     output_add_statistics(root, "ms_per_image", &measurement->ms_per_image);
     return output_json(root, complete);
 }
@@ -55,11 +55,11 @@ static int print_text(const struct run *run, const struct measurement *measureme
                  measurement->threads, measurement->images, measurement->data);
     output_print(_("  ms/image   mean %.4g, sd %s, 95 %% +- %s, median %.4g, min %.4g\n"), ms->mean,
                  STATISTICS_SPREAD(ms->sd), STATISTICS_SPREAD(ms->ci95), ms->median, ms->min);
-    if (measurement->energy.known)
+    if (!measurement->energy_unknown[0])
         output_print(_("  energy     %.4g J/image, %.4g W\n"), measurement->joules_per_image,
                      measurement->watts);
     else
-        output_print(_("  energy     not known: %s\n"), measurement->energy.why_unknown);
+        output_print(_("  energy     not known: %s\n"), measurement->energy_unknown);
     if (isfinite(measurement->top1))
         output_print(_("  accuracy   top-1 %.2f %%, top-5 %.2f %%, E_P %.4g x 10^-3\n"),
                      measurement->top1, measurement->top5, efficiency(run, measurement) * 1e3);

@@ -109,6 +109,16 @@ static void print_checkpoints(output_printer *print_line, const struct run_snaps
         (unsigned long long)snapshot->checkpoints, seconds, all > 0 ? 100 * seconds / all : 0);
 }
 
+/* Prints the energy of training, or why it is not known. */
+static void print_energy(output_printer *print_line, const struct run_snapshot *snapshot)
+{
+    if (snapshot->energy_images > 0)
+        print_line(_("  energy %.4g J/image, %.4g W\n"), run_snapshot_joules_per_image(snapshot),
+                   run_snapshot_watts(snapshot));
+    else if (snapshot->energy_unknown[0])
+        print_line(_("  energy not known: %s\n"), snapshot->energy_unknown);
+}
+
 /* Prints the result. It goes to standard error if a document is written to standard output. */
 static void print_summary(const struct train *train, const struct run *run,
                           const struct run_snapshot *snapshot)
@@ -134,6 +144,7 @@ static void print_summary(const struct train *train, const struct run *run,
     else
         print_line(_("  loss %.6g, %.4g ms/image (median)\n"), (double)snapshot->loss,
                    snapshot->ms_per_image_median);
+    print_energy(print_line, snapshot);
     print_checkpoints(print_line, snapshot);
     print_line(_("  stored in %s\n"), facts->directory);
     if (train->options.save_path)

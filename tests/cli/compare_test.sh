@@ -60,6 +60,54 @@ for format in csv markdown; do
         not_ok "  contains both runs" "$(cat "$T/table")"
     fi
 done
+# energy, from made counters that a process moves on
+mkdir -p "$T/powercap/intel-rapl:0"
+echo package-0 >"$T/powercap/intel-rapl:0/name"
+echo 262143328850 >"$T/powercap/intel-rapl:0/max_energy_range_uj"
+echo 0 >"$T/powercap/intel-rapl:0/energy_uj"
+move_on() {
+    cd "$T/powercap/intel-rapl:0" || return
+    tenths=0
+    while [ -f name ]; do
+        tenths=$((tenths + 1))
+        echo "${tenths}00000" >new
+        mv new energy_uj
+    done
+}
+move_on &
+mover=$!
+TINCA_POWERCAP=$T/powercap
+export TINCA_POWERCAP
+succeeds "measure with energy counters" measure "$mlp" --threads 1 \
+    --data digits,split=test,limit=20000 --json
+joules=$("$JSON_LOOK" "$T/out" joules_per_image)
+if awk "BEGIN { exit !($joules > 0 && $joules < 1) }"; then
+    ok "  the energy of an image is known"
+else
+    not_ok "  the energy of an image is known" "$joules"
+fi
+succeeds "train with energy counters" train lenet --data digits,limit=4000 --batch 20 --threads 1 \
+    --epochs 1 --export "$T/energy.json"
+shows 'energy [0-9.e-]+ J/image, [0-9.]+ W' "  shows the energy and the power"
+has "  as the session file does" runs.0.timing.joules_per_image "$T/energy.json"
+rm "$T/powercap/intel-rapl:0/name"
+wait "$mover"
+TINCA_POWERCAP=$T/nothing
+succeeds "measure without energy counters" measure "$lenet" --threads 1 --json
+is "  says why there is no energy" energy_unknown \
+    "$T/nothing: this machine has no energy counters, as most virtual machines"
+succeeds "compare of energies" compare "$lenet" "$mlp" --sort energy
+shows '^#.* J/image cpu$' "  has a column for them"
+shows '^1 +mlp .* [0-9.e-]+$' "  the known one comes first"
+shows '^2 +lenet .* not known$' "  the other is not known"
+shows '^J/image cpu: not known: .* no energy counters' "  and why"
+succeeds "compare of energies, as JSON" compare "$mlp" "$lenet" --json
+is "  the measured energy" runs.0.ms_per_image.0.joules_per_image "$joules"
+has "  the reason" runs.1.ms_per_image.0.energy_unknown
+succeeds "compare of energies, as CSV" compare "$mlp" "$lenet" --format csv
+shows ',joules_per_image cpu,watts cpu' "  has columns for them"
+unset TINCA_POWERCAP
+
 refuses 2 "network, run, top1.* ms, cpu, reference" "an unknown column" compare "$mlp" --sort beauty
 refuses 2 "more arguments" "compare without a run" compare
 

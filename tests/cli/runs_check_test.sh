@@ -100,7 +100,7 @@ echo 'my run' >"$bases/measured/name.txt"
 cp -a "$bases/complete" "$bases/old"
 rm -f "$bases/old/network.json" "$bases/old/data.json"
 sed -i '/"crc32":/d' "$bases/old"/*.json
-sed -i -e '/"journal":/d' -e '/"journal_crc32":/d' -e 's/\("has_validation":.*\),$/\1/' \
+sed -i -e '/"journal":/d' -e '/"journal_crc32":/d' -e '/"energy_/d' -e 's/\("has_validation":.*\),$/\1/' \
     "$bases/old/summary.json"
 for file in weights best; do "$DAMAGE" old "$bases/old/$file.safetensors"; done
 

@@ -175,6 +175,9 @@ static void advance(struct run *run)
     now->elapsed_seconds = (double)now->iteration / RATE;
     now->eta_seconds = (double)(now->iterations - now->iteration) / RATE;
     now->memory_measured = 48 << 20;
+    now->energy_seconds = now->elapsed_seconds;
+    now->energy_images = (double)now->iteration * 64;
+    now->energy_joules = 0.025 * now->energy_images;
     if (now->iteration == now->iterations)
         now->status = RUN_DONE;
     else if (now->iteration == run->stop_at)

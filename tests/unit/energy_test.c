@@ -1,6 +1,7 @@
 /* Tests the meter of the energy against a made powercap tree and a stand-in for NVIDIA's library.
  */
 #include "base/host/powercap.h"
+#include "powercap_tree.h"
 #include "session/measure/energy_meter.h"
 #include "tap.h"
 
@@ -16,30 +17,17 @@ static char folder[128];
 
 static void write_file(const char *zone, const char *name, const char *text)
 {
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", folder, zone);
-    mkdir(path, 0755);
-    snprintf(path, sizeof path, "%s/%s/%s", folder, zone, name);
-    FILE *file = fopen(path, "w");
-    if (file) {
-        fprintf(file, "%s\n", text);
-        fclose(file);
-    }
+    powercap_write(folder, zone, name, text);
 }
 
 static void make_zone(const char *zone, const char *name, const char *microjoules)
 {
-    write_file(zone, "name", name);
-    write_file(zone, "max_energy_range_uj", "262143328850");
-    write_file(zone, "energy_uj", microjoules);
+    powercap_make_zone(folder, zone, name, microjoules);
 }
 
 static void remove_folder(void)
 {
-    char command[256];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    if (system(command) != 0)
-        tap_note("%s is left", folder);
+    powercap_remove(folder);
 }
 
 /* Two packages, one of which counts its memory, and zones that are not counted. */
@@ -126,6 +114,12 @@ static void test_processor(void)
     tap_ok(energy.known && close_to(energy.joules, 12) && energy.seconds >= 0.06 &&
                energy.seconds < 10,
            "12 J in %.3f s: %g %s", energy.seconds, energy.joules, energy.why_unknown);
+    meter = energy_meter_begin(&device, &sources);
+    write_file("intel-rapl:0", "energy_uj", "15000000");
+    const struct energy first = energy_meter_lap(meter), second = energy_meter_lap(meter);
+    tap_ok(first.known && close_to(first.joules, 2) && second.known && second.joules == 0,
+           "laps: %g J, then %g J", first.joules, second.joules);
+    energy_meter_end(meter);
     energy = energy_meter_end(energy_meter_begin(&device, &sources));
     tap_ok(!energy.known && strstr(energy.why_unknown, "too short"),
            "a short measurement is not known: %s", energy.why_unknown);

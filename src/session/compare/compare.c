@@ -263,6 +263,26 @@ bool compare_is_stale(const struct comparison *comparison, size_t row, size_t de
     return entry && entry->stale;
 }
 
+double compare_joules(const struct comparison *comparison, size_t row, size_t device)
+{
+    const struct measurement *entry = compare_time(comparison, row, device);
+    return entry ? entry->joules_per_image : (double)NAN;
+}
+
+const char *compare_energy_unknown(const struct comparison *comparison, size_t row, size_t device)
+{
+    const struct measurement *entry = compare_time(comparison, row, device);
+    return entry && entry->energy_unknown[0] ? entry->energy_unknown : NULL;
+}
+
+bool compare_has_energy(const struct comparison *comparison, size_t device)
+{
+    for (size_t row = 0; row < comparison->count; row++)
+        if (isfinite(compare_joules(comparison, row, device)))
+            return true;
+    return false;
+}
+
 double compare_speed_up(const struct comparison *comparison, size_t row, size_t fast, size_t slow)
 {
     const struct measurement *x = compare_time(comparison, row, fast);
@@ -294,6 +314,7 @@ enum sort_key {
     SORT_FLOPS,
     SORT_SIZE,
     SORT_MEMORY,
+    SORT_ENERGY,
     SORT_TIME, /* the key of every device that is named */
     SORT_KEYS
 };
@@ -306,6 +327,7 @@ const char *const compare_sort_keys[] = {[SORT_NETWORK] = "network",
                                          [SORT_FLOPS] = "flops",
                                          [SORT_SIZE] = "size",
                                          [SORT_MEMORY] = "memory",
+                                         [SORT_ENERGY] = "energy",
                                          [SORT_TIME] = "ms",
                                          [SORT_KEYS] = NULL};
 
@@ -333,6 +355,8 @@ static double sort_value(const struct comparison *comparison, size_t number, siz
         return known(row->model_bytes);
     case SORT_MEMORY:
         return known(row->memory_bytes);
+    case SORT_ENERGY:
+        return compare_joules(comparison, number, device);
     default:
         time = compare_time(comparison, number, device);
         return time ? time->ms_per_image.mean : (double)NAN;
@@ -363,8 +387,12 @@ static bool parse_key(const struct comparison *comparison, const char *column, s
         snprintf(advice + used, sizeof advice - used, "%s %s", *key ? "," : "",
                  compare_sort_keys[*key]);
     }
+    static const char energy[] = "energy ";
+    const bool by_energy = strncmp(column, energy, sizeof energy - 1) == 0;
+    const char *name = by_energy ? column + sizeof energy - 1 : column;
+    *key = by_energy ? SORT_ENERGY : SORT_TIME;
     for (; *device < comparison->device_count; ++*device)
-        if (strcmp(comparison->devices[*device], column) == 0)
+        if (strcmp(comparison->devices[*device], name) == 0)
             return true;
     for (size_t i = 0; i < comparison->device_count; i++) {
         size_t used = strlen(advice);

@@ -69,9 +69,10 @@ void compare_complete(struct comparison *comparison);
 /* Frees the rows, and sets the comparison to {0}. */
 void compare_free(struct comparison *comparison);
 
-/* Sorts the rows by a column: network, run, top1, e_p, parameters, flops, size, memory, ms (the
- * first device) or the name of a device. The best row comes first (highest accuracy and E_P, lowest
- * values of the rest), unknown values last. Fails for any other column. */
+/* Sorts the rows by a column: network, run, top1, e_p, parameters, flops, size, memory, ms or
+ * energy (of the first device), the name of a device, or "energy" and such a name. The best row
+ * comes first (highest accuracy and E_P, lowest values of the rest), unknown values last. Fails for
+ * any other column. */
 bool compare_sort(struct comparison *comparison, const char *column, struct error *error);
 extern const char *const compare_sort_keys[]; /* NULL-terminated */
 
@@ -81,6 +82,15 @@ const struct measurement *compare_time(const struct comparison *comparison, size
 
 /* Returns whether the row was measured on the device before its model changed. */
 bool compare_is_stale(const struct comparison *comparison, size_t row, size_t device);
+
+/* Returns the energy of an image of a row on a device, in joules; NaN if it is not known. */
+double compare_joules(const struct comparison *comparison, size_t row, size_t device);
+
+/* Returns why that is not known, or NULL if it is known or no reason was recorded. */
+const char *compare_energy_unknown(const struct comparison *comparison, size_t row, size_t device);
+
+/* Returns whether any row's energy on the device is known. */
+bool compare_has_energy(const struct comparison *comparison, size_t device);
 
 /* Returns the speed-up of the row on device `fast` over device `slow`: the ratio of the mean times.
  * Returns NaN if one time is unknown or they come from different machines. */
@@ -118,8 +128,12 @@ size_t compare_threads(const struct comparison *comparison, const char *device);
 
 enum compare_format { COMPARE_TEXT, COMPARE_JSON, COMPARE_CSV, COMPARE_MARKDOWN };
 
-/* Returns the number of columns of the table as the user sees it. */
+/* Returns the number of columns of the table as the user sees it: the last ones are the energy of
+ * an image on each device where it is known for any row. */
 size_t compare_columns(const struct comparison *comparison);
+
+/* Returns whether a column has the energy of an image, and sets *device to its device. */
+bool compare_column_energy(const struct comparison *comparison, size_t column, size_t *device);
 
 /* Writes the heading of a column. Returns `text`. */
 char *compare_heading(const struct comparison *comparison, size_t column, char *text, size_t size);

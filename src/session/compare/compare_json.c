@@ -37,6 +37,8 @@ static bool add_time(const struct comparison *comparison, size_t row, size_t dev
            add_count_or_null(object, "memory_bytes", time->memory_bytes) &&
            json_add_number(object, "joules_per_image", time->joules_per_image) &&
            json_add_number(object, "watts", time->watts) &&
+           (!time->energy_unknown[0] ||
+            json_add_string(object, "energy_unknown", time->energy_unknown)) &&
            add_related(comparison, row, device, object);
 }
 

@@ -34,7 +34,19 @@ static const char stale[] = N_("stale, run tinca measure again");
 
 size_t compare_columns(const struct comparison *comparison)
 {
-    return FIRST_TIME + comparison->device_count;
+    size_t columns = FIRST_TIME + comparison->device_count;
+    for (size_t d = 0; d < comparison->device_count; d++)
+        columns += compare_has_energy(comparison, d);
+    return columns;
+}
+
+bool compare_column_energy(const struct comparison *comparison, size_t column, size_t *device)
+{
+    size_t next = FIRST_TIME + comparison->device_count;
+    for (*device = 0; *device < comparison->device_count; ++*device)
+        if (compare_has_energy(comparison, *device) && next++ == column)
+            return true;
+    return false;
 }
 
 static bool device_is_published(const struct comparison *comparison, size_t device)
@@ -44,14 +56,40 @@ static bool device_is_published(const struct comparison *comparison, size_t devi
 
 char *compare_heading(const struct comparison *comparison, size_t column, char *text, size_t size)
 {
-    size_t device = column - FIRST_TIME;
+    size_t device;
+    const bool energy = compare_column_energy(comparison, column, &device);
+    if (!energy)
+        device = column - FIRST_TIME;
     if (column < FIRST_TIME)
         snprintf(text, size, "%s", gettext(headings[column]));
+    else if (energy)
+        snprintf(text, size, _("J/image %s"), comparison->devices[device]);
     else
         snprintf(text, size,
                  device_is_published(comparison, device) ? _("ms %s (published)") : "ms %s",
                  comparison->devices[device]);
     return character_replace_hidden(text);
+}
+
+/* Writes why a row has no time on a device. */
+static void write_missing(const struct comparison *comparison, size_t row, size_t device,
+                          char *text, size_t size)
+{
+    const bool other = !comparison->rows[row].run || device_is_published(comparison, device);
+    const bool old = compare_is_stale(comparison, row, device);
+    snprintf(text, size, "%s", gettext(old ? stale : other ? nothing : unknown));
+}
+
+static void write_energy(const struct comparison *comparison, size_t row, size_t device, char *text,
+                         size_t size)
+{
+    const double joules = compare_joules(comparison, row, device);
+    if (isfinite(joules))
+        snprintf(text, size, "%.4g", joules);
+    else if (compare_time(comparison, row, device))
+        snprintf(text, size, "%s", comparison->rows[row].run ? _("not known") : nothing);
+    else
+        write_missing(comparison, row, device, text, size);
 }
 
 /* Writes "2.31 +- 0.04 ~2,5": mean and interval in ms, and the rows whose intervals overlap this
@@ -62,9 +100,7 @@ static void write_time(const struct comparison *comparison, size_t row, size_t d
     const struct measurement *time = compare_time(comparison, row, device);
     bool published = !comparison->rows[row].run;
     if (!time) {
-        bool other = published || device_is_published(comparison, device);
-        bool old = compare_is_stale(comparison, row, device);
-        snprintf(text, size, "%s", gettext(old ? stale : other ? nothing : unknown));
+        write_missing(comparison, row, device, text, size);
         return;
     }
     if (published) {
@@ -148,8 +184,11 @@ static void write_fixed(const struct compare_row *row, size_t number, size_t col
 char *compare_cell(const struct comparison *comparison, size_t row, size_t column, char *text,
                    size_t size)
 {
+    size_t device;
     if (column < FIRST_TIME)
         write_fixed(&comparison->rows[row], row, column, text, size);
+    else if (compare_column_energy(comparison, column, &device))
+        write_energy(comparison, row, device, text, size);
     else
         write_time(comparison, row, column - FIRST_TIME, text, size);
     return character_replace_hidden(text);
@@ -224,6 +263,20 @@ static void write_speed_ups(const struct comparison *comparison, const struct st
             }
 }
 
+/* Writes once for each device why the energy of rows is not known. */
+static void write_energy_unknown(const struct comparison *comparison, const struct style *style,
+                                 struct text *text)
+{
+    for (size_t d = 0; d < comparison->device_count; d++) {
+        const char *reason = NULL;
+        for (size_t row = 0; row < comparison->count && !reason; row++)
+            reason = compare_energy_unknown(comparison, row, d);
+        if (reason)
+            put(text, style, _("%sJ/image %s: not known: %s\n"), style->bullet,
+                comparison->devices[d], reason);
+    }
+}
+
 static void write_notes(const struct comparison *comparison, const struct style *style,
                         struct text *text)
 {
@@ -245,6 +298,7 @@ static void write_notes(const struct comparison *comparison, const struct style 
             _("%spublished: Gondim Santos 2019, CIFAR-10, one image, without intervals\n"),
             style->bullet);
     write_speed_ups(comparison, style, text);
+    write_energy_unknown(comparison, style, text);
     struct compare_missing missing;
     for (size_t row = 0; row < comparison->count; row++)
         for (size_t d = 0; d < comparison->device_count; d++)
@@ -411,6 +465,9 @@ static void write_csv_time(const struct comparison *comparison, size_t row, size
             text_append(text, "%s%zu", first ? "" : " ", i + 1);
             first = false;
         }
+    text_append(text, ",");
+    write_csv_number(time ? time->joules_per_image : (double)NAN, ",", text);
+    write_csv_number(time ? time->watts : (double)NAN, "", text);
 }
 
 static void write_csv_row(const struct comparison *comparison, size_t number, struct text *text)
@@ -451,7 +508,9 @@ static void write_csv(const struct comparison *comparison, struct text *text)
                                               "images",
                                               "threads",
                                               "memory_bytes",
-                                              "not distinguishable from row"};
+                                              "not distinguishable from row",
+                                              "joules_per_image",
+                                              "watts"};
         for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
             write_heading(columns[i], comparison->devices[d], text);
     }

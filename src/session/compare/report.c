@@ -183,6 +183,11 @@ static void put_inference(struct text *text, const struct measurement *entry)
         return;
     }
     put_interval(text, label, &entry->ms_per_image);
+    if (isfinite(entry->joules_per_image))
+        put_value(text, _("its energy"), _("%.4g J/image, %.4g W"), entry->joules_per_image,
+                  entry->watts);
+    else if (entry->energy_unknown[0])
+        put_row(text, _("its energy"), entry->energy_unknown);
     put_value(text, _("measured on"), _("%zu single images, %zu threads, %s (%s)"), entry->images,
               entry->threads, entry->cpu, entry->host);
 }
@@ -204,6 +209,16 @@ static void put_measurements(struct text *text, const struct run_facts *facts)
     measurements_free(&list);
 }
 
+static void put_energy(struct text *text, const struct run_snapshot *now)
+{
+    if (now->energy_images > 0)
+        put_value(text, _("energy of training"), _("%.4g J/image, %.4g W"),
+                  run_snapshot_joules_per_image(now), run_snapshot_watts(now));
+    else
+        put_row(text, _("energy of training"),
+                now->energy_unknown[0] ? now->energy_unknown : _("not known"));
+}
+
 static bool put_timing(struct text *text, const struct run *run, const struct run_snapshot *now,
                        struct error *error)
 {
@@ -223,6 +238,7 @@ static bool put_timing(struct text *text, const struct run *run, const struct ru
     put_value(text, _("iterations measured"), "%zu", count);
     put_value(text, _("waited for data"), "%s",
               text_duration(now->feed_wait_seconds, duration, sizeof duration));
+    put_energy(text, now);
     put_measurements(text, run_facts(run));
     text_append(
         text, "\n%s\n",

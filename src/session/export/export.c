@@ -150,6 +150,16 @@ static bool put_findings(FILE *stream, const struct run *run, size_t count, stru
     return put_tree(stream, "findings", list, complete, error);
 }
 
+/* Adds the energy of training; NULL values, with the reason if it is recorded, where it is not
+ * known. */
+static bool add_energy(struct json *tree, const struct run_snapshot *snapshot)
+{
+    const char *unknown = snapshot->energy_unknown;
+    return json_add_number(tree, "joules_per_image", run_snapshot_joules_per_image(snapshot)) &&
+           json_add_number(tree, "watts", run_snapshot_watts(snapshot)) &&
+           (!unknown[0] || json_add_string(tree, "energy_unknown", unknown));
+}
+
 static bool put_timing(FILE *stream, const struct run *run, const struct run_snapshot *snapshot,
                        struct error *error)
 {
@@ -162,7 +172,8 @@ static bool put_timing(FILE *stream, const struct run *run, const struct run_sna
         json_add_number(ms, "mean", times.mean) && json_add_number(ms, "sd", times.sd) &&
         json_add_number(ms, "ci95", times.ci95) &&
         json_add_number(tree, "total_seconds", snapshot->elapsed_seconds) &&
-        json_add_number(tree, "feed_wait_seconds", snapshot->feed_wait_seconds);
+        json_add_number(tree, "feed_wait_seconds", snapshot->feed_wait_seconds) &&
+        add_energy(tree, snapshot);
     return put_tree(stream, "timing", tree, complete, error);
 }
 

@@ -54,7 +54,10 @@ static const struct place number_places[] = {COUNT(run_snapshot, epoch),
                                              COUNT(run_snapshot, top5),
                                              COUNT(run_snapshot, best_top1),
                                              COUNT(run_snapshot, pixel_accuracy),
-                                             COUNT(run_snapshot, checkpoint_seconds)};
+                                             COUNT(run_snapshot, checkpoint_seconds),
+                                             COUNT(run_snapshot, energy_joules),
+                                             COUNT(run_snapshot, energy_seconds),
+                                             COUNT(run_snapshot, energy_images)};
 
 static const struct place count_places[] = {COUNT(run_snapshot, iteration),
                                             COUNT(run_snapshot, iterations),
@@ -258,6 +261,7 @@ bool run_files_write_summary(const char *directory, const struct journal *journa
                     add_numbers(tree, snapshot) && json_add_float(tree, "loss", snapshot->loss) &&
                     json_add_float(tree, "loss_caffe", snapshot->loss_caffe) &&
                     json_add_bool(tree, "has_validation", snapshot->has_validation) &&
+                    json_add_string(tree, "energy_unknown", snapshot->energy_unknown) &&
                     json_add_count(tree, "journal", journal->synced) &&
                     json_add_count(tree, "journal_crc32", journal->crc32);
     return run_json_write(directory, "summary.json", tree, complete, error);
@@ -323,6 +327,8 @@ bool run_files_read_summary(const char *directory, struct run_snapshot *snapshot
         read_error(json_member(tree, "error"), &snapshot->error);
         read_counts(tree, snapshot, count_places, LENGTH(count_places));
         read_numbers(tree, snapshot);
+        read_text(tree, "energy_unknown", snapshot->energy_unknown,
+                  sizeof snapshot->energy_unknown);
         json_number(json_member(tree, "loss"), &loss);
         json_number(json_member(tree, "loss_caffe"), &caffe);
         snapshot->loss = (float)loss;

@@ -1,6 +1,6 @@
-/* The counters of a device are read at the beginning and at the end. Those of the processors are
- * microjoules of each package and start again at 0 after some minutes at full load; those of a GPU
- * are millijoules since its driver was loaded. */
+/* The counters of a device are read at the beginning and at the end of a lap. Those of the
+ * processors are microjoules of each package and start again at 0 after some minutes at full load;
+ * those of a GPU are millijoules since its driver was loaded. */
 #include "session/measure/energy_meter.h"
 
 #include "base/clock.h"
@@ -16,8 +16,8 @@ struct energy_meter {
     const struct device *device;
     struct powercap powercap;
     struct gpu_meter *gpus; /* NULL: the processors are measured */
-    double gpu_joules;      /* what the GPUs had used at the beginning */
-    uint64_t start;
+    double gpu_joules;      /* what the GPUs had used at the beginning of the lap */
+    uint64_t start;         /* of the lap, nanoseconds */
     bool opened;
     struct error error; /* why it could not be opened */
 };
@@ -58,7 +58,12 @@ static bool open_gpus(struct energy_meter *meter, const char *library)
     return meter->gpus && read_gpus(meter, &meter->gpu_joules, &meter->error);
 }
 
-/* --- begin and end --- */
+/* --- laps --- */
+
+static const char *powercap_folder(const struct energy_sources *sources)
+{
+    return sources && sources->powercap ? sources->powercap : getenv("TINCA_POWERCAP");
+}
 
 struct energy_meter *energy_meter_begin(const struct device *device,
                                         const struct energy_sources *sources)
@@ -67,42 +72,59 @@ struct energy_meter *energy_meter_begin(const struct device *device,
     if (!meter)
         return NULL;
     meter->device = device;
-    meter->opened =
-        device->driver->computes_on_host
-            ? powercap_open(&meter->powercap, sources ? sources->powercap : NULL, &meter->error)
-            : open_gpus(meter, sources ? sources->nvml : NULL);
+    meter->opened = device->driver->computes_on_host
+                        ? powercap_open(&meter->powercap, powercap_folder(sources), &meter->error)
+                        : open_gpus(meter, sources ? sources->nvml : NULL);
     meter->start = clock_nanoseconds();
     return meter;
 }
 
-/* Sets `energy` to what was used since the beginning; returns false with an error. */
-static bool measure(struct energy_meter *meter, struct energy *energy, struct error *error)
+/* Sets *joules to what was used in the lap; returns false with an error. */
+static bool read_lap(struct energy_meter *meter, double *joules, struct error *error)
 {
-    energy->seconds = clock_seconds(meter->start, clock_nanoseconds());
-    if (meter->gpus) {
-        if (!read_gpus(meter, &energy->joules, error))
-            return false;
-        energy->joules -= meter->gpu_joules;
-    } else if (!powercap_read(&meter->powercap, &energy->joules, error)) {
+    if (!meter->gpus)
+        return powercap_read(&meter->powercap, joules, error);
+    const double before = meter->gpu_joules;
+    if (!read_gpus(meter, &meter->gpu_joules, error))
         return false;
-    }
-    return energy->seconds >= ENERGY_LEAST_SECONDS ||
-           error_set(error, ERROR_UNSUPPORTED, "the energy", "measure more iterations",
-                     "%.3f s are too short for counters that change once in a millisecond",
-                     energy->seconds);
+    *joules = meter->gpu_joules - before;
+    return true;
 }
 
-struct energy energy_meter_end(struct energy_meter *meter)
+struct energy energy_meter_lap(struct energy_meter *meter)
 {
     struct energy energy = {0};
     if (!meter) {
         snprintf(energy.why_unknown, sizeof energy.why_unknown, "%s", _("out of memory"));
         return energy;
     }
-    energy.known = meter->opened && measure(meter, &energy, &meter->error);
+    energy.known = meter->opened && read_lap(meter, &energy.joules, &meter->error);
     if (!energy.known)
         error_format(&meter->error, energy.why_unknown, sizeof energy.why_unknown);
-    gpu_meter_close(meter->gpus);
+    const uint64_t now = clock_nanoseconds();
+    energy.seconds = clock_seconds(meter->start, now);
+    meter->start = now;
+    return energy;
+}
+
+/* A measurement that is too short for the counters is not known. */
+static void refuse_short(struct energy *energy)
+{
+    struct error error;
+    error_set(&error, ERROR_UNSUPPORTED, "the energy", "measure more iterations",
+              "%.3f s are too short for counters that change once in a millisecond",
+              energy->seconds);
+    error_format(&error, energy->why_unknown, sizeof energy->why_unknown);
+    energy->known = false;
+}
+
+struct energy energy_meter_end(struct energy_meter *meter)
+{
+    struct energy energy = energy_meter_lap(meter);
+    if (energy.known && energy.seconds < ENERGY_LEAST_SECONDS)
+        refuse_short(&energy);
+    if (meter)
+        gpu_meter_close(meter->gpus);
     free(meter);
     return energy;
 }

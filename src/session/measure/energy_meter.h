@@ -18,7 +18,7 @@ struct energy {
 
 /* Where the counters are; NULL: the usual places. */
 struct energy_sources {
-    const char *powercap; /* folder */
+    const char *powercap; /* folder; NULL: what TINCA_POWERCAP names, or else Linux's */
     const char *nvml;     /* library */
 };
 
@@ -29,8 +29,12 @@ struct energy_meter;
 struct energy_meter *energy_meter_begin(const struct device *device,
                                         const struct energy_sources *sources);
 
-/* Returns what was used since the beginning, and frees the meter, which may be NULL. Counters
- * change about once in a millisecond: a result of less than ENERGY_LEAST_SECONDS is not known. */
+/* Returns what was used since the beginning or the last lap, and begins the next lap. The meter may
+ * be NULL. Counters change about once in a millisecond, so that only a sum of laps is exact. */
+struct energy energy_meter_lap(struct energy_meter *meter);
+
+/* Returns the last lap, and frees the meter, which may be NULL. A result of less than
+ * ENERGY_LEAST_SECONDS is not known. */
 struct energy energy_meter_end(struct energy_meter *meter);
 
 #define ENERGY_LEAST_SECONDS 0.05

@@ -6,6 +6,7 @@
 #include "base/files/file.h"
 #include "base/host/host.h"
 #include "engine/devices/device.h"
+#include "session/measure/energy_meter.h"
 #include "session/model/evaluate.h"
 #include "session/record/run_open.h"
 
@@ -47,7 +48,7 @@ char *measurement_model_path(const char *run_directory, uint64_t *bytes, struct 
 }
 
 static void fill(struct measurement *measurement, const struct evaluation *evaluation,
-                 const struct device *device)
+                 const struct energy *energy, const struct device *device)
 {
     struct host host;
     host_describe(&host);
@@ -66,10 +67,11 @@ static void fill(struct measurement *measurement, const struct evaluation *evalu
     measurement->top5 = evaluation->top5;
     measurement->loss = evaluation->loss;
     measurement->memory_bytes = evaluation->memory_bytes;
-    const struct energy *energy = &measurement->energy;
     measurement->joules_per_image =
         energy->known ? energy->joules / (double)evaluation->images : (double)NAN;
     measurement->watts = energy->known ? energy->joules / energy->seconds : (double)NAN;
+    snprintf(measurement->energy_unknown, sizeof measurement->energy_unknown, "%.*s",
+             (int)sizeof measurement->energy_unknown - 1, energy->why_unknown);
 }
 
 bool measurement_note_model(struct measurement *measurement, const char *path, struct error *error)
@@ -100,10 +102,10 @@ static bool measure_model(const char *path, const struct run_config *config,
     struct energy_meter *meter = energy_meter_begin(model.device, NULL);
     bool measured = model_measure(&model, data, request->images, request->progress,
                                   request->context, &evaluation, error);
-    measurement->energy = energy_meter_end(meter);
+    const struct energy energy = energy_meter_end(meter);
     if (measured) {
         snprintf(measurement->data, sizeof measurement->data, "%s", data);
-        fill(measurement, &evaluation, model.device);
+        fill(measurement, &evaluation, &energy, model.device);
     }
     model_free(&model);
     return measured;

@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "base/threads/background_job.h"
 #include "engine/devices/device.h"
-#include "session/measure/energy_meter.h"
 #include "session/model/evaluate.h"
 #include "session/values/statistics.h"
 
@@ -36,8 +35,8 @@ struct measurement {
     uint64_t memory_bytes;   /* planned for the inference of one image */
     /* of the whole measurement, reading the images included; NaN if they are not known */
     double joules_per_image, watts;
-    bool stale;           /* not stored: computed when the file is read */
-    struct energy energy; /* not stored: why the two are not known */
+    char energy_unknown[320]; /* why; "": they are known, or an older version measured */
+    bool stale;               /* not stored: computed when the file is read */
 };
 
 struct measurements {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "session/files/checkpoint_position.h"
 #include "session/files/computed_with.h"
+#include "session/run/energy.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -115,11 +116,16 @@ struct place {
     const char *key;
     enum kind kind;
     size_t offset;
+    bool added; /* checkpoints of earlier versions do not have it */
 };
 
 #define PLACE(kind, key, member)                                                                   \
     {                                                                                              \
-        key, kind, offsetof(struct trainer, member)                                                \
+        key, kind, offsetof(struct trainer, member), false                                         \
+    }
+#define ADDED_PLACE(kind, key, member)                                                             \
+    {                                                                                              \
+        key, kind, offsetof(struct trainer, member), true                                          \
     }
 
 static const struct place places[] = {
@@ -168,6 +174,9 @@ static const struct place places[] = {
     PLACE(NUMBER, "feed_wait_seconds", now.feed_wait_seconds),
     PLACE(COUNT, "checkpoints", now.checkpoints),
     PLACE(NUMBER, "checkpoint_seconds", now.checkpoint_seconds),
+    ADDED_PLACE(NUMBER, "energy_joules", now.energy_joules),
+    ADDED_PLACE(NUMBER, "energy_seconds", now.energy_seconds),
+    ADDED_PLACE(NUMBER, "energy_images", now.energy_images),
     PLACE(COUNT, "solver_step", solver_step),
     PLACE(COUNT, "discriminator_step", discriminator_step)};
 enum { PLACES = sizeof places / sizeof *places };
@@ -280,6 +289,7 @@ static struct data_counts data_counts_of(const struct preparation *prepared)
 static void collect_numbers(struct trainer *trainer)
 {
     const struct preparation *prepared = &trainer->prepared;
+    energy_add(trainer);
     trainer->data_counts = data_counts_of(prepared);
     trainer->run_journal = trainer->run->journal.synced;
     trainer->run_seconds = trainer_seconds(trainer, clock_nanoseconds());
@@ -386,7 +396,8 @@ const char *checkpoint_missing(const struct safetensors *file)
         return "format";
     for (size_t i = 0; i < PLACES; i++) {
         const struct place place = {.key = places[i].key, .kind = places[i].kind};
-        if (!parse_number(&place, checkpoint_text(file, place.key), &value))
+        const char *text = checkpoint_text(file, place.key);
+        if (!(places[i].added && !text) && !parse_number(&place, text, &value))
             return place.key;
     }
     return NULL;
@@ -408,9 +419,11 @@ static bool read_array(struct safetensors *file, const struct safetensors_array 
 static bool read_numbers(struct trainer *trainer, const struct safetensors *file,
                          struct error *error)
 {
-    for (size_t i = 0; i < PLACES; i++)
-        if (!parse_number(&places[i], checkpoint_text(file, places[i].key), trainer))
+    for (size_t i = 0; i < PLACES; i++) {
+        const char *text = checkpoint_text(file, places[i].key);
+        if (!(places[i].added && !text) && !parse_number(&places[i], text, trainer))
             return refuse(file, places[i].key, error);
+    }
     const struct data_counts now = data_counts_of(&trainer->prepared), then = trainer->data_counts;
     if (now.per_epoch == then.per_epoch && now.images == then.images &&
         now.validation_images == then.validation_images)

@@ -3,6 +3,7 @@
 #include "session/run/run_commands.h"
 
 #include "base/clock.h"
+#include "session/run/energy.h"
 #include "session/run/model_save.h"
 
 #include <math.h>
@@ -57,6 +58,7 @@ static void pause_run(struct trainer *trainer)
     enum run_status before = trainer->now.status;
     uint64_t began = clock_nanoseconds();
     bool going = false;
+    energy_add(trainer);
     journal_add_event(&trainer->run->journal, "pause", NULL);
     trainer_set_status(trainer, RUN_PAUSED);
     while (!going && !trainer->stop) {
@@ -66,6 +68,7 @@ static void pause_run(struct trainer *trainer)
         going = commands_have(&commands, COMMAND_GO_ON);
     }
     trainer->paused += clock_nanoseconds() - began;
+    energy_skip(trainer);
     trainer_set_status(trainer, before);
     journal_add_event(&trainer->run->journal, "go-on", NULL);
 }

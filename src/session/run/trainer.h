@@ -11,6 +11,7 @@
 #include "engine/training/lr_schedule.h"
 #include "engine/weights/safetensors.h"
 #include "session/findings/watcher.h"
+#include "session/measure/energy_meter.h"
 #include "session/prepare/inspector.h"
 #include "session/prepare/prepare.h"
 #include "session/record/run_state.h"
@@ -65,6 +66,9 @@ struct trainer {
     struct experiment_texts experiment;
     double earlier_seconds; /* that the run took in earlier processes */
     double earlier_wait;    /* seconds of these in which it waited for data */
+
+    struct energy_meter *energy; /* NULL: the energy is not measured, or not any more */
+    uint64_t energy_iteration;   /* the first one that is not in now.energy_images */
 
     /* written into a checkpoint, and read from one */
     uint64_t run_journal, solver_step, discriminator_step;

@@ -7,6 +7,7 @@
 #include "session/files/run_files.h"
 #include "session/run/begin.h"
 #include "session/run/checkpoint.h"
+#include "session/run/energy.h"
 #include "session/run/epoch.h"
 #include "session/run/experiment.h"
 #include "session/run/iteration.h"
@@ -34,6 +35,7 @@ static bool train(struct trainer *trainer)
 {
     bool epoch_over = is_epoch_over(trainer);
     trainer->run->notice = trainer->now.error;
+    energy_begin(trainer);
     trainer->now.status = RUN_RUNNING;
     trainer_publish(trainer);
     trainer->start_time = trainer->iteration_start = trainer->saving.tried = clock_nanoseconds();
@@ -134,6 +136,7 @@ static void write_end(struct trainer *trainer, enum run_status status, const str
     struct run *run = trainer->run;
     struct error lost = {0};
     bool failed = status == RUN_FAILED || status == RUN_REFUSED;
+    energy_add(trainer);
     trainer->now.status = status;
     trainer->now.eta_seconds = 0;
     trainer->now.memory_highest = host_process_peak();
@@ -171,6 +174,7 @@ void *worker_main(void *context)
     snapshot_read(&run->snapshot, &trainer.now);
     enum run_status status = live(&trainer);
     write_end(&trainer, status, &error);
+    energy_end(&trainer);
     inspector_abandon(&trainer.inspector, &trainer.prepared);
     safetensors_close(&trainer.checkpoint);
     experiment_free(&trainer);

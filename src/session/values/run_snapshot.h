@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,6 +23,8 @@ enum run_status {
 
 const char *run_status_name(enum run_status status);
 bool run_status_is_over(enum run_status status);
+
+enum { RUN_REASON_SIZE = 320 };
 
 struct run_snapshot {
     enum run_status status;
@@ -44,10 +47,27 @@ struct run_snapshot {
     uint64_t checkpoints;          /* written so far */
     uint64_t checkpoint_iteration; /* iteration of the last one; 0: none yet */
     double checkpoint_seconds;     /* spent on all checkpoints */
+    /* What was used while the energy was measured, without pauses: J, s, and images trained. All 0:
+     * it is not known, and energy_unknown says why, unless an older version trained the run. */
+    double energy_joules, energy_seconds, energy_images;
+    char energy_unknown[RUN_REASON_SIZE];
     size_t finding_count;
     /* The reason if the run failed or was refused. While it runs: what cannot be written at present
      * (a full disk), or a command to save or inspect that failed. At the end: what was lost. */
     struct error error;
 };
+
+/* Return the energy of an image in joules, and the mean power in watts; NaN if not known. */
+static inline double run_snapshot_joules_per_image(const struct run_snapshot *snapshot)
+{
+    return snapshot->energy_images > 0 ? snapshot->energy_joules / snapshot->energy_images
+                                       : (double)NAN;
+}
+
+static inline double run_snapshot_watts(const struct run_snapshot *snapshot)
+{
+    return snapshot->energy_seconds > 0 ? snapshot->energy_joules / snapshot->energy_seconds
+                                        : (double)NAN;
+}
 
 #endif

@@ -1,6 +1,6 @@
 /* The state of the screen Compare. The runs stay at their indices, which determine colours and
- * curves; only the rows of the table are sorted. Columns are the fixed ones below, then one for
- * each device. */
+ * curves; only the rows of the table are sorted. Columns are the fixed ones below, then the times
+ * and the energies of the devices. */
 #include "ui/screens/compare/compare_model.h"
 
 #include "base/clock.h"
@@ -60,11 +60,17 @@ bool compare_model_add(struct compare_model *model, const struct run *run,
 
 /* --- the table --- */
 
-static const char *sort_key(const struct compare_model *model)
+static void set_sort_key(struct compare_model *model)
 {
+    size_t device;
     if (model->sort < FIXED_COLUMNS)
-        return sort_names[model->sort];
-    return model->table.devices[model->sort - FIXED_COLUMNS];
+        snprintf(model->sort_key, sizeof model->sort_key, "%s", sort_names[model->sort]);
+    else if (compare_column_energy(&model->table, model->sort, &device))
+        snprintf(model->sort_key, sizeof model->sort_key, "energy %s",
+                 model->table.devices[device]);
+    else
+        snprintf(model->sort_key, sizeof model->sort_key, "%s",
+                 model->table.devices[model->sort - FIXED_COLUMNS]);
 }
 
 bool compare_model_build(struct compare_model *model, struct error *error)
@@ -81,12 +87,13 @@ bool compare_model_build(struct compare_model *model, struct error *error)
         model->sort = 0;
     if (model->selected >= model->table.count)
         model->selected = model->table.count > 0 ? model->table.count - 1 : 0;
-    return made && (model->sort == 0 || compare_sort(&model->table, sort_key(model), error));
+    set_sort_key(model);
+    return made && (model->sort == 0 || compare_sort(&model->table, model->sort_key, error));
 }
 
 const char *compare_model_sort_name(const struct compare_model *model)
 {
-    return model->sort == 0 ? _("as chosen") : sort_key(model);
+    return model->sort == 0 ? _("as chosen") : model->sort_key;
 }
 
 const char *compare_model_next_sort(struct compare_model *model, struct error *error)

@@ -26,9 +26,10 @@ struct compare_model {
     size_t count;
     bool left_out; /* there were more than COMPARE_RUNS */
 
-    struct comparison table; /* the rows, sorted */
-    bool published;          /* the table also has published results */
-    size_t sort;             /* sort column; 0: in the order of the runs */
+    struct comparison table;              /* the rows, sorted */
+    bool published;                       /* the table also has published results */
+    size_t sort;                          /* sort column; 0: in the order of the runs */
+    char sort_key[DEVICE_NAME_SIZE + 16]; /* the key of that column for compare_sort */
 
     struct curves curves[COMPARE_RUNS]; /* by index in `runs` */
     struct axis x;

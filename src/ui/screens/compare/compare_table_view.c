@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum { CELL = 640, NETWORK = 1, FIRST_TIME = 8, WIDEST = 36, HEAD_ROWS = 2, NOTE_ROWS = 4 };
-enum { MAX_COLUMNS = FIRST_TIME + COMPARE_DEVICES };
+enum { MAX_COLUMNS = FIRST_TIME + 2 * COMPARE_DEVICES };
 
 enum role compare_row_role(const struct compare_model *model, size_t row)
 {
@@ -182,6 +182,12 @@ static void draw_notes(struct app *app, struct rect area)
                             _("~N: not distinguishable from row N on this device (95 % intervals "
                               "overlap)"));
     line = draw_speed_ups(app, area, line);
+    for (size_t d = 0; d < table->device_count; d++)
+        if (compare_energy_unknown(table, model->selected, d)) {
+            snprintf(text, sizeof text, _("J/image %s: not known: %s"), table->devices[d],
+                     compare_energy_unknown(table, model->selected, d));
+            line = draw_wrapped(&app->canvas, area, line, ROLE_FAINT, text);
+        }
     for (size_t d = 0; d < table->device_count; d++)
         if (compare_missing(table, model->selected, d, &missing)) {
             snprintf(text, sizeof text, "? %s: %s", missing.what, missing.command);

@@ -80,6 +80,18 @@ static void put_speed(struct writer *writer, const char *label, double value)
         put(writer, label, ROLE_TEXT, "-");
 }
 
+/* Adds the energy of an image and the power, or why there is none in two words: the report has the
+ * reason in full. */
+static void put_energy(struct writer *writer, const struct run_snapshot *now)
+{
+    if (now->energy_images > 0) {
+        put(writer, N_("J/image"), ROLE_TEXT, "%.3g", run_snapshot_joules_per_image(now));
+        put(writer, N_(" power"), ROLE_TEXT, "%.3g W", run_snapshot_watts(now));
+    } else {
+        put(writer, N_("J/image"), ROLE_FAINT, "%s", now->energy_unknown[0] ? _("not known") : "-");
+    }
+}
+
 static void put_top1(struct writer *writer, const struct run_snapshot *now)
 {
     if (now->has_validation && isfinite(now->top1))
@@ -260,6 +272,7 @@ static void panel_progress(struct writer *writer, const struct run_display *disp
     put_images(writer, steady->images_per_second);
     put(writer, N_("data waited"), ROLE_TEXT, "%s",
         text_duration(steady->feed_wait_seconds, text, sizeof text));
+    put_energy(writer, steady);
     put(writer, N_("Memory"), ROLE_HEADING, "%s", "");
     put_bytes(writer, N_("memory"), steady->memory_measured);
     put_bytes(writer, N_(" forecast"), forecast_bytes(display));
