@@ -143,7 +143,8 @@ over() {
         not_ok "$name" "$(printf %s "$complaints" | head -c 6000)"
 }
 
-settings="preset technique widths activation precision memory-limit solver schedule normalise"
+settings="preset technique widths activation precision memory-limit solver schedule normalise
+    save-precision"
 hostile_short=1
 over "every string except those that are needed to read the run" $settings created weights
 if grep -q onerror table.markdown && grep -q onerror table.csv && grep -q onerror written/report.md; then

@@ -75,6 +75,27 @@ small="--data digits,limit=200 --batch 20 --threads 1"
     id_of 'resnet20-shuffle-1\.25-4_groups' "also if options set them" resnet20 --technique shuffle \
         --width-rate 1.25 --groups 4
 
+    # models of half the size
+    for format in bf16 float16; do
+        succeeds "a run that saves $format" train lenet $small --validate digits,split=test,limit=50 \
+            --epochs 2 --seed 5 --save "$T/$format.safetensors" --save-precision $format \
+            --export "$T/$format.json" -q
+        is "  has the same losses" runs.0.series.loss.19 \
+            "$("$JSON_LOOK" "$T/a.json" runs.0.series.loss.19)" "$T/$format.json"
+        is "  records the format" runs.0.config.save-precision $format "$T/$format.json"
+        half=$(($(wc -c <"$T/a.safetensors") / 2))
+        bytes=$(wc -c <"$T/$format.safetensors")
+        if [ "$bytes" -le $((half + 4096)) ]; then ok "  half the size"; else
+            not_ok "  half the size" "$bytes bytes, half are $half"
+        fi
+        succeeds "eval of it" eval "$T/$format.safetensors" --data digits,split=test,limit=50 --json
+        has "  its accuracy" top1
+        succeeds "measure of its run" measure "$("$JSON_LOOK" "$T/$format.json" runs.0.id)" --json
+        succeeds "check of its run" runs --check "$("$JSON_LOOK" "$T/$format.json" runs.0.id)"
+    done
+    refuses 2 "float32, bf16.* float16" "an unknown format" train lenet $small \
+        --save-precision fp8 --iterations 1
+
     succeeds "eval" eval "$T/a.safetensors" --data digits,split=test,limit=50 --json
     is "  evaluates all images" images 50
     is "  agrees with the last validation" top1 \

@@ -285,8 +285,8 @@ static bool dump_weights(struct trial *trial, char paths[5][512], float learning
     const char *const metadata[] = {
         "full_name", network_full_name(network, name, sizeof name), "groups", groups, "lr", rate,
         NULL};
-    return weights_save(&trial->weights, paths[0], metadata, error) &&
-           weights_save(discriminator, paths[1], NULL, error) &&
+    return weights_save(&trial->weights, WEIGHTS_FLOAT32, paths[0], metadata, error) &&
+           weights_save(discriminator, WEIGHTS_FLOAT32, paths[1], NULL, error) &&
            dump_batches(trial, paths[2], error) &&
            golden_save_directions(&trial->weights, &network->graph, seed, paths[3], error) &&
            golden_save_directions(discriminator, &network->discriminator, seed, paths[4], error);

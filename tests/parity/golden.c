@@ -138,5 +138,5 @@ bool golden_save_directions(struct weights *weights, const struct graph *graph, 
         golden_draw_direction(from, GOLDEN_PARAMETER_STREAM + (uint32_t)p,
                               weights->values + graph->parameters[p].offset,
                               graph->parameters[p].count);
-    return weights_save(weights, path, (const char *const[]){NULL}, error);
+    return weights_save(weights, WEIGHTS_FLOAT32, path, (const char *const[]){NULL}, error);
 }

@@ -440,7 +440,7 @@ static bool dump_weights(struct trial *trial, const char *path, struct error *er
                                     "groups",
                                     numbers[5],
                                     NULL};
-    return weights_save(&trial->weights, path, metadata, error);
+    return weights_save(&trial->weights, WEIGHTS_FLOAT32, path, metadata, error);
 }
 
 static bool dump_batches(struct trial *trial, const char *path, struct error *error)

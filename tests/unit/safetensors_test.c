@@ -1,10 +1,12 @@
 /* Writes weights to files and reads them back, and reads damaged files. */
 #include "base/files/file.h"
+#include "base/float16.h"
 #include "engine/network/network.h"
 #include "engine/weights/safetensors.h"
 #include "engine/weights/weights.h"
 #include "tap.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,7 +24,7 @@ static void test_round_trip(void)
         !weights_create(&b, &network->graph, NULL))
         return;
     weights_initialise(&a, 5, NULL);
-    tap_ok(weights_save(&a, path, metadata, &error), "saves: %s", error.why);
+    tap_ok(weights_save(&a, WEIGHTS_FLOAT32, path, metadata, &error), "saves: %s", error.why);
     tap_ok(weights_load(&b, path, &error), "loads: %s", error.why);
     size_t bytes = network->graph.total_floats * sizeof(float), file_bytes = 0;
     tap_ok(memcmp(a.values, b.values, bytes) == 0, "the same bits come back");
@@ -51,6 +53,77 @@ static void test_round_trip(void)
     weights_free(&c);
     network_free(network);
     network_free(other);
+    free(path);
+}
+
+/* Returns whether the values of `b` are those of `a`, rounded if they are weights. */
+static bool are_rounded(const struct weights *a, const struct weights *b,
+                        enum weights_format format)
+{
+    const struct graph *graph = a->graph;
+    for (size_t p = 0; p < graph->parameter_count; p++) {
+        const struct parameter *parameter = &graph->parameters[p];
+        for (size_t i = 0; i < parameter->count; i++) {
+            const float value = a->values[parameter->offset + i];
+            float expected = value;
+            if (parameter->learnable)
+                expected = format == WEIGHTS_BF16 ? bf16_to_float(bf16_from_float(value))
+                                                  : float16_to_float(float16_from_float(value));
+            if (b->values[parameter->offset + i] != expected)
+                return false;
+        }
+    }
+    return true;
+}
+
+static enum safetensors_type type_of(const char *path, const char *name)
+{
+    struct safetensors file;
+    if (!safetensors_open(&file, path, NULL))
+        return SAFETENSORS_U8;
+    const struct safetensors_entry *entry = safetensors_find(&file, name);
+    const enum safetensors_type type = entry ? entry->type : SAFETENSORS_U8;
+    safetensors_close(&file);
+    return type;
+}
+
+static size_t size_of(const char *path)
+{
+    size_t bytes = 0;
+    free(file_read(path, (size_t)64 << 20, &bytes, NULL));
+    return bytes;
+}
+
+static void test_format(enum weights_format format, enum safetensors_type type)
+{
+    struct error error = {0};
+    struct network *network = network_build(&(struct network_request){.network = "resnet20"}, NULL);
+    struct weights a, b;
+    char *path = file_join(folder, "rounded.safetensors");
+    const char *const metadata[] = {"tinca.network", "resnet20", NULL}, *name;
+    name = weights_format_names[format];
+    if (!network || !weights_create(&a, &network->graph, NULL) ||
+        !weights_create(&b, &network->graph, NULL))
+        return;
+    weights_initialise(&a, 5, NULL);
+    tap_ok(weights_save(&a, format, path, metadata, &error) && weights_load(&b, path, &error) &&
+               are_rounded(&a, &b, format),
+           "%s: weights come back rounded, running statistics as they were %s", name, error.why);
+    const size_t whole = network->graph.total_floats * sizeof *a.values, bytes = size_of(path);
+    tap_ok(bytes > whole / 2 && bytes < whole / 2 + 32768, "%s: half the size: %zu of %zu bytes",
+           name, bytes, whole);
+    tap_ok(type_of(path, "stem.conv.weight") == type &&
+               type_of(path, "stem.bn.running_var") == SAFETENSORS_F32,
+           "%s: of this type", name);
+    a.values[network->graph.parameters[0].offset] = 70000;
+    tap_ok(weights_save(&a, format, path, metadata, &error) && weights_load(&b, path, &error) &&
+               isfinite(b.values[network->graph.parameters[0].offset]) &&
+               (type_of(path, network->graph.parameters[0].name) == SAFETENSORS_F32) ==
+                   (format == WEIGHTS_FLOAT16),
+           "%s: a weight of 70000 stays finite", name);
+    weights_free(&a);
+    weights_free(&b);
+    network_free(network);
     free(path);
 }
 
@@ -150,6 +223,8 @@ int main(void)
     if (!mkdtemp(folder))
         return 1;
     test_round_trip();
+    test_format(WEIGHTS_BF16, SAFETENSORS_BF16);
+    test_format(WEIGHTS_FLOAT16, SAFETENSORS_F16);
     test_damage();
     test_every_bit();
     char command[64];

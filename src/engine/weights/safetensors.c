@@ -7,6 +7,7 @@
 #include "engine/weights/safetensors.h"
 
 #include "base/files/file.h"
+#include "base/float16.h"
 #include "base/language.h"
 #include "base/memory.h"
 
@@ -24,10 +25,9 @@ enum { LENGTH_BYTES = 8 };
 static const struct {
     const char *name;
     size_t size;
-} types[] = {[SAFETENSORS_F32] = {"F32", 4},
-             [SAFETENSORS_I32] = {"I32", 4},
-             [SAFETENSORS_U8] = {"U8", 1},
-             [SAFETENSORS_I64] = {"I64", 8}};
+} types[] = {[SAFETENSORS_F32] = {"F32", 4},   [SAFETENSORS_I32] = {"I32", 4},
+             [SAFETENSORS_U8] = {"U8", 1},     [SAFETENSORS_I64] = {"I64", 8},
+             [SAFETENSORS_BF16] = {"BF16", 2}, [SAFETENSORS_F16] = {"F16", 2}};
 
 /* --- reading --- */
 
@@ -76,7 +76,7 @@ static bool parse_entry(const struct safetensors *file, const struct json *value
         return wrong(file, error, name, "the name is too long");
     snprintf(entry->name, sizeof entry->name, "%s", name);
     if (!parse_type(json_string(json_member(value, "dtype")), &entry->type))
-        return wrong(file, error, name, "\"dtype\" is none of F32, I32, U8, I64");
+        return wrong(file, error, name, "\"dtype\" is none of F32, I32, U8, I64, BF16, F16");
     if (!parse_shape(json_member(value, "shape"), entry, &count))
         return wrong(file, error, name, "\"shape\" is not a list of at most four sizes");
     if (json_length(offsets) != 2 || !json_count(first, &begin) ||
@@ -188,6 +188,40 @@ bool safetensors_read(struct safetensors *file, const struct safetensors_entry *
         fread(out, 1, entry->bytes, file->file) == entry->bytes)
         return true;
     return wrong(file, error, entry->name, "its data cannot be read");
+}
+
+bool safetensors_is_float(const struct safetensors_entry *entry)
+{
+    return entry->type == SAFETENSORS_F32 || entry->type == SAFETENSORS_BF16 ||
+           entry->type == SAFETENSORS_F16;
+}
+
+uint64_t safetensors_count(const struct safetensors_entry *entry)
+{
+    return entry->bytes / types[entry->type].size;
+}
+
+/* Replaces `count` values of 16 bits, at the beginning of the array, by float32 values. */
+static void widen(float *values, size_t count, enum safetensors_type type)
+{
+    for (size_t i = count; i-- > 0;) { /* the last one first: none is overwritten unread */
+        uint16_t bits;
+        memcpy(&bits, (const char *)values + i * sizeof bits, sizeof bits);
+        values[i] = type == SAFETENSORS_BF16 ? bf16_to_float(bits) : float16_to_float(bits);
+    }
+}
+
+bool safetensors_read_floats(struct safetensors *file, const struct safetensors_entry *entry,
+                             uint64_t first, size_t count, float *out, struct error *error)
+{
+    const size_t size = types[entry->type].size;
+    const uint64_t from = file->data_start + entry->offset + first * size;
+    if (fseeko(file->file, (off_t)from, SEEK_SET) != 0 ||
+        fread(out, size, count, file->file) != count)
+        return wrong(file, error, entry->name, "its data cannot be read");
+    if (entry->type != SAFETENSORS_F32)
+        widen(out, count, entry->type);
+    return true;
 }
 
 /* --- writing --- */

@@ -10,7 +10,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum safetensors_type { SAFETENSORS_F32, SAFETENSORS_I32, SAFETENSORS_U8, SAFETENSORS_I64 };
+enum safetensors_type {
+    SAFETENSORS_F32,
+    SAFETENSORS_I32,
+    SAFETENSORS_U8,
+    SAFETENSORS_I64,
+    SAFETENSORS_BF16,
+    SAFETENSORS_F16
+};
 
 /* An array in a file. */
 struct safetensors_entry {
@@ -48,6 +55,17 @@ const char *safetensors_metadata(const struct safetensors *file, const char *key
  */
 bool safetensors_read(struct safetensors *file, const struct safetensors_entry *entry, void *out,
                       struct error *error);
+
+/* Returns whether an entry has floating-point values. */
+bool safetensors_is_float(const struct safetensors_entry *entry);
+
+/* Returns the number of values of an entry. */
+uint64_t safetensors_count(const struct safetensors_entry *entry);
+
+/* Reads `count` values of a floating-point entry from value `first` on, as float32. Returns false
+ * with an error if that fails. */
+bool safetensors_read_floats(struct safetensors *file, const struct safetensors_entry *entry,
+                             uint64_t first, size_t count, float *out, struct error *error);
 
 /* An array to write. The data is borrowed until safetensors_write returns. */
 struct safetensors_array {

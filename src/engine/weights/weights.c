@@ -4,6 +4,7 @@
  * loading marks the device's copy as outdated. */
 #include "engine/weights/weights.h"
 
+#include "base/float16.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -130,26 +131,60 @@ void weights_initialise(struct weights *weights, uint64_t seed, struct pool *poo
 
 /* --- files --- */
 
-bool weights_save(const struct weights *weights, const char *path, const char *const *metadata,
-                  struct error *error)
+const char *const weights_format_names[WEIGHTS_FORMATS + 1] = {"float32", "bf16", "float16"};
+
+static bool fits_float16(const float *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (isfinite(values[i]) && isinf(float16_to_float(float16_from_float(values[i]))))
+            return false;
+    return true;
+}
+
+/* Points an array at the rounded values of a parameter, which it writes to `to`. Returns the end of
+ * what it has written. */
+static uint16_t *round_values(struct safetensors_array *array, const struct parameter *parameter,
+                              enum weights_format format, uint16_t *to)
+{
+    const float *values = array->data;
+    if (!parameter->learnable ||
+        (format == WEIGHTS_FLOAT16 && !fits_float16(values, parameter->count)))
+        return to;
+    array->type = format == WEIGHTS_BF16 ? SAFETENSORS_BF16 : SAFETENSORS_F16;
+    array->data = to;
+    for (size_t i = 0; i < parameter->count; i++)
+        *to++ = format == WEIGHTS_BF16 ? bf16_from_float(values[i]) : float16_from_float(values[i]);
+    return to;
+}
+
+bool weights_save(const struct weights *weights, enum weights_format format, const char *path,
+                  const char *const *metadata, struct error *error)
 {
     const struct graph *graph = weights->graph;
+    const bool rounds = format != WEIGHTS_FLOAT32;
     if (!weights_fetch(weights, error))
         return false;
     struct safetensors_array *arrays =
         memory_new(graph->parameter_count, sizeof *arrays, "the weights' header", error);
-    if (!arrays)
-        return false;
-    for (size_t p = 0; p < graph->parameter_count; p++) {
+    uint16_t *rounded =
+        rounds ? memory_new(graph->total_floats, sizeof *rounded, "the rounded weights", error)
+               : NULL;
+    const bool ready = arrays && (rounded || !rounds);
+    uint16_t *to = rounded;
+    for (size_t p = 0; ready && p < graph->parameter_count; p++) {
         const struct parameter *parameter = &graph->parameters[p];
         arrays[p] = (struct safetensors_array){.name = parameter->name,
                                                .type = SAFETENSORS_F32,
                                                .rank = parameter->rank,
                                                .data = weights->values + parameter->offset};
         memcpy(arrays[p].dims, parameter->dims, sizeof arrays[p].dims);
+        if (rounds)
+            to = round_values(&arrays[p], parameter, format, to);
     }
-    bool saved = safetensors_write(path, arrays, graph->parameter_count, metadata, error);
+    const bool saved =
+        ready && safetensors_write(path, arrays, graph->parameter_count, metadata, error);
     free(arrays);
+    free(rounded);
     return saved;
 }
 
@@ -161,12 +196,12 @@ static bool load_parameter(struct safetensors *file, const struct parameter *par
     if (!entry)
         return error_set(error, ERROR_INPUT, file->path, advice, "it has no \"%s\"",
                          parameter->name);
-    if (entry->type != SAFETENSORS_F32 || entry->rank != parameter->rank ||
+    if (!safetensors_is_float(entry) || entry->rank != parameter->rank ||
         memcmp(entry->dims, parameter->dims, parameter->rank * sizeof *entry->dims) != 0)
         return error_set(error, ERROR_INPUT, file->path, advice,
                          "\"%s\" has a different shape or type than in the network (%zu values)",
                          parameter->name, parameter->count);
-    return safetensors_read(file, entry, values, error);
+    return safetensors_read_floats(file, entry, 0, parameter->count, values, error);
 }
 
 bool weights_load(struct weights *weights, const char *path, struct error *error)

@@ -54,15 +54,20 @@ static inline void weights_mark_updated(struct weights *weights)
 /* Draws the initial values from `seed`. The bits do not depend on `pool`, which may be NULL. */
 void weights_initialise(struct weights *weights, uint64_t seed, struct pool *pool);
 
-/* Fetches all parameters and running statistics and writes them to a file with a checksum.
- * `metadata` alternates keys and values and ends with NULL. Returns false with an error if writing
- * fails. */
-bool weights_save(const struct weights *weights, const char *path, const char *const *metadata,
-                  struct error *error);
+/* The formats of weights in a file, and their names by value, then NULL. */
+enum weights_format { WEIGHTS_FLOAT32, WEIGHTS_BF16, WEIGHTS_FLOAT16, WEIGHTS_FORMATS };
+extern const char *const weights_format_names[WEIGHTS_FORMATS + 1];
 
-/* Reads every parameter of the graph from a file and marks the values as changed. Returns false
- * with an error if a name is missing, a shape differs, or the file's checksum, if it has one, is
- * wrong. */
+/* Fetches all parameters and running statistics and writes them to a file with a checksum. Weights
+ * are rounded to `format`; running statistics, and an array of weights that float16 cannot hold,
+ * stay float32. `metadata` alternates keys and values and ends with NULL. Returns false with an
+ * error if out of memory or writing fails. */
+bool weights_save(const struct weights *weights, enum weights_format format, const char *path,
+                  const char *const *metadata, struct error *error);
+
+/* Reads every parameter of the graph from a file, in the format that it has there, and marks the
+ * values as changed. Returns false with an error if a name is missing, a shape differs, or the
+ * file's checksum, if it has one, is wrong. */
 bool weights_load(struct weights *weights, const char *path, struct error *error);
 
 #endif

@@ -14,18 +14,15 @@ enum { BLOCK = 1 << 14 };
 static uint64_t find_not_finite(struct safetensors *file, const struct safetensors_entry *entry)
 {
     float block[BLOCK];
-    const uint64_t count = entry->bytes / sizeof *block;
-    if (fseeko(file->file, (off_t)(file->data_start + entry->offset), SEEK_SET) != 0)
-        return 0;
+    const uint64_t count = safetensors_count(entry);
     for (uint64_t done = 0; done < count;) {
-        const size_t most = count - done < BLOCK ? (size_t)(count - done) : BLOCK;
-        const size_t got = fread(block, sizeof *block, most, file->file);
-        for (size_t i = 0; i < got; i++)
+        const size_t some = count - done < BLOCK ? (size_t)(count - done) : BLOCK;
+        if (!safetensors_read_floats(file, entry, done, some, block, NULL))
+            return done;
+        for (size_t i = 0; i < some; i++)
             if (!isfinite(block[i]))
                 return done + i;
-        if (got < most)
-            return done + got;
-        done += got;
+        done += some;
     }
     return count;
 }
@@ -37,10 +34,10 @@ bool check_values(struct check *check, const char *file, struct safetensors *ope
         return true;
     for (size_t i = 0; i < opened->count; i++) {
         const struct safetensors_entry *entry = &opened->entries[i];
-        if (entry->type != SAFETENSORS_F32)
+        if (!safetensors_is_float(entry))
             continue;
         const uint64_t at = find_not_finite(opened, entry);
-        if (at == entry->bytes / sizeof(float))
+        if (at == safetensors_count(entry))
             continue;
         check_damage(check, file, remedy, _("value %llu of \"%s\" is NaN or infinite"),
                      (unsigned long long)at, entry->name);
@@ -49,9 +46,13 @@ bool check_values(struct check *check, const char *file, struct safetensors *ope
     return true;
 }
 
-static bool has_shape(const struct safetensors_entry *entry, const struct parameter *parameter)
+/* Only models may have rounded weights. */
+static bool has_shape(const struct safetensors_entry *entry, const struct parameter *parameter,
+                      enum check_remedy remedy)
 {
-    return entry->type == SAFETENSORS_F32 && entry->rank == parameter->rank &&
+    const bool typed =
+        remedy == REMEDY_MODEL ? safetensors_is_float(entry) : entry->type == SAFETENSORS_F32;
+    return typed && entry->rank == parameter->rank &&
            memcmp(entry->dims, parameter->dims, entry->rank * sizeof *entry->dims) == 0;
 }
 
@@ -66,7 +67,7 @@ bool check_parameters(struct check *check, const char *file, const struct safete
             continue;
         snprintf(name, sizeof name, "%s%s", prefix, parameter->name);
         const struct safetensors_entry *entry = safetensors_find(opened, name);
-        if (!entry || !has_shape(entry, parameter)) {
+        if (!entry || !has_shape(entry, parameter, remedy)) {
             check_damage(check, file, remedy,
                          entry ? _("\"%s\" has another shape or type than in the network")
                                : _("\"%s\" is missing"),

@@ -12,6 +12,7 @@
 #include "engine/network/network.h"
 #include "engine/training/lr_schedule.h"
 #include "engine/training/solver.h"
+#include "engine/weights/weights.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,6 +38,7 @@ struct run_config {
     size_t seed;
     double checkpoint;       /* seconds between two checkpoints; 0: at the end of epochs only */
     double checkpoint_share; /* percent of the run's time that checkpoints may take */
+    size_t save_precision;   /* enum weights_format, of saved models */
     size_t solver;           /* enum solver_kind */
     double learning_rate, momentum, weight_decay;
     size_t schedule; /* enum lr_schedule_kind */

@@ -286,6 +286,14 @@ const struct config_field config_fields[] = {
      MEMBER(checkpoint_share),
      .low = 0.01,
      .high = 100},
+    {.key = "save-precision",
+     .label = N_("Save precision"),
+     .argument = "NAME",
+     .help = N_("Number format of the weights in saved models; training and checkpoints do not "
+                "depend on it."),
+     .kind = CONFIG_CHOICE,
+     MEMBER(save_precision),
+     .choices = weights_format_names},
 };
 const size_t config_field_count = sizeof config_fields / sizeof *config_fields;
 _Static_assert(sizeof config_fields / sizeof *config_fields <= 64, "given has 64 bits");

@@ -35,7 +35,7 @@ static void print_triple(const float *values, char *text, size_t size)
 }
 
 bool model_file_save(const struct model_facts *facts, const struct weights *weights,
-                     const char *path, struct error *error)
+                     enum weights_format format, const char *path, struct error *error)
 {
     const struct dataset_facts *data = dataset_facts(facts->dataset);
     const struct network *network = facts->network;
@@ -81,7 +81,7 @@ bool model_file_save(const struct model_facts *facts, const struct weights *weig
                               "tinca.class_names",
                               names,
                               NULL};
-    bool saved = weights_save(weights, path, metadata, error);
+    bool saved = weights_save(weights, format, path, metadata, error);
     free(names);
     return saved;
 }

@@ -24,9 +24,9 @@ struct model_facts {
     struct normalisation normalisation;
 };
 
-/* Saves a model. Returns false with an error. */
+/* Saves a model, with weights in this format. Returns false with an error. */
 bool model_file_save(const struct model_facts *facts, const struct weights *weights,
-                     const char *path, struct error *error);
+                     enum weights_format format, const char *path, struct error *error);
 
 /* Fills network, normalisation, class names and stored size of `model` from a file's metadata. */
 bool model_file_describe(struct model *model, const char *path, struct error *error);

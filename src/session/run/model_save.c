@@ -16,8 +16,9 @@ static bool save_discriminator(struct trainer *trainer, struct error *error)
     if (!gan)
         return true;
     char *path = file_join(trainer->run->directory, "discriminator.safetensors");
-    bool saved = path ? weights_save(gan_discriminator(gan), path, NULL, error)
-                      : error_set_memory(error, "a path", 0);
+    bool saved =
+        path ? weights_save(gan_discriminator(gan), trainer_save_format(trainer), path, NULL, error)
+             : error_set_memory(error, "a path", 0);
     free(path);
     return saved;
 }
@@ -28,7 +29,8 @@ bool model_save(struct trainer *trainer, struct error *error)
     if (!save_discriminator(trainer, error))
         return false;
     char *path = file_join(trainer->run->directory, "weights.safetensors");
-    bool saved = path ? model_file_save(&facts, &trainer->prepared.weights, path, error)
+    bool saved = path ? model_file_save(&facts, &trainer->prepared.weights,
+                                        trainer_save_format(trainer), path, error)
                       : error_set_memory(error, "a path", 0);
     free(path);
     return saved;
@@ -54,7 +56,8 @@ void model_save_without_folder(struct trainer *trainer)
     struct error unsaved;
     const struct model_facts facts = prepare_model_facts(&trainer->prepared);
     if (trainer->run->save_path)
-        model_file_save(&facts, &trainer->prepared.weights, trainer->run->save_path, &unsaved);
+        model_file_save(&facts, &trainer->prepared.weights, trainer_save_format(trainer),
+                        trainer->run->save_path, &unsaved);
 }
 
 /* --- pictures --- */

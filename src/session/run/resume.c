@@ -26,8 +26,8 @@ bool resume_allows(const struct run_snapshot *snapshot, const char *id, struct e
     }
 }
 
-const char *const resume_fields[] = {"threads",    "epochs",           "iterations",
-                                     "checkpoint", "checkpoint-share", NULL};
+const char *const resume_fields[] = {
+    "threads", "epochs", "iterations", "checkpoint", "checkpoint-share", "save-precision", NULL};
 
 /* Returns whether a longer run would have computed the iterations so far differently. */
 static bool depends_on_length(const struct run_config *config)

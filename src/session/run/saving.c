@@ -59,9 +59,10 @@ void saving_step(struct trainer *trainer, bool epoch_over)
 static bool write_best(struct trainer *trainer, float *values)
 {
     const struct model_facts facts = prepare_model_facts(&trainer->prepared);
+    const enum weights_format format = trainer_save_format(trainer);
     const struct weights weights = {.graph = trainer->prepared.weights.graph, .values = values};
     char *path = file_join(trainer->run->directory, "best.safetensors");
-    bool written = path ? model_file_save(&facts, &weights, path, &trainer->saving.unsaved)
+    bool written = path ? model_file_save(&facts, &weights, format, path, &trainer->saving.unsaved)
                         : error_set_memory(&trainer->saving.unsaved, "a path", 0);
     free(path);
     return written;

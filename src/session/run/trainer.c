@@ -11,6 +11,11 @@ double trainer_seconds(const struct trainer *trainer, uint64_t now)
     return trainer->earlier_seconds + clock_seconds(trainer->start_time + trainer->paused, now);
 }
 
+enum weights_format trainer_save_format(const struct trainer *trainer)
+{
+    return (enum weights_format)trainer->run->config.save_precision;
+}
+
 void trainer_publish(struct trainer *trainer)
 {
     snapshot_publish(&trainer->run->snapshot, &trainer->now);

@@ -86,6 +86,9 @@ struct trainer {
 /* Returns the seconds since the run's start, without pauses, at the time `now` (nanoseconds). */
 double trainer_seconds(const struct trainer *trainer, uint64_t now);
 
+/* Returns the format of the models that the run saves. */
+enum weights_format trainer_save_format(const struct trainer *trainer);
+
 /* Publishes trainer->now to readers; the second function sets the status before. */
 void trainer_publish(struct trainer *trainer);
 void trainer_set_status(struct trainer *trainer, enum run_status status);
