@@ -112,7 +112,7 @@ static void print_checkpoints(output_printer *print_line, const struct run_snaps
 /* Prints the energy of training, or why it is not known. */
 static void print_energy(output_printer *print_line, const struct run_snapshot *snapshot)
 {
-    if (snapshot->energy_images > 0)
+    if (run_snapshot_has_energy(snapshot))
         print_line(_("  energy %.4g J/image, %.4g W\n"), run_snapshot_joules_per_image(snapshot),
                    run_snapshot_watts(snapshot));
     else if (snapshot->energy_unknown[0])

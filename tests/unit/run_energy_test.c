@@ -42,9 +42,11 @@ static bool wait_for(struct run *run, enum run_status status)
     return snapshot.status == status;
 }
 
+/* Stops a run when it has trained for a while. */
 static struct run_snapshot stop(struct run *run)
 {
     struct run_snapshot snapshot;
+    usleep(60000);
     run_send(run, COMMAND_STOP, 0);
     run_wait(run, -1);
     run_snapshot(run, &snapshot);
@@ -53,8 +55,8 @@ static struct run_snapshot stop(struct run *run)
 
 static bool has_energy(const struct run_snapshot *snapshot, double joules)
 {
-    return fabs(snapshot->energy_joules - joules) < 1e-9 && snapshot->energy_seconds > 0 &&
-           snapshot->energy_images > 0 && snapshot->energy_unknown[0] == '\0' &&
+    return fabs(snapshot->energy_joules - joules) < 1e-9 && run_snapshot_has_energy(snapshot) &&
+           snapshot->energy_unknown[0] == '\0' &&
            fabs(run_snapshot_joules_per_image(snapshot) * snapshot->energy_images - joules) <
                1e-9 &&
            fabs(run_snapshot_watts(snapshot) * snapshot->energy_seconds - joules) < 1e-9;
@@ -139,6 +141,27 @@ static void test_none(void)
     run_free(run);
 }
 
+static void test_short(void)
+{
+    struct run_config config = configure(SETTINGS("network=mlp", "data=digits,limit=8", "batch=8",
+                                                  "iterations=1", "threads=1", "device=cpu"));
+    struct error error;
+    struct run_snapshot end = {0};
+    powercap_make_zone(counters, "intel-rapl:0", "package-0", "100000000");
+    struct run *run = run_start(&config, &(struct run_options){0}, &error);
+    if (run) {
+        run_wait(run, -1);
+        run_snapshot(run, &end);
+    }
+    if (end.energy_seconds >= RUN_LEAST_ENERGY_SECONDS)
+        tap_skip("the machine is too busy for a run of less than 50 ms");
+    else
+        tap_ok(end.status == RUN_DONE && isnan(run_snapshot_watts(&end)) &&
+                   strstr(end.energy_unknown, "too short"),
+               "a run of one iteration: %s", end.energy_unknown);
+    run_free(run);
+}
+
 int main(void)
 {
     char directory[600] = "";
@@ -152,6 +175,7 @@ int main(void)
     test_resumed(directory);
     test_failing();
     test_none();
+    test_short();
     remove_home();
     return tap_done();
 }

@@ -211,7 +211,7 @@ static void put_measurements(struct text *text, const struct run_facts *facts)
 
 static void put_energy(struct text *text, const struct run_snapshot *now)
 {
-    if (now->energy_images > 0)
+    if (run_snapshot_has_energy(now))
         put_value(text, _("energy of training"), _("%.4g J/image, %.4g W"),
                   run_snapshot_joules_per_image(now), run_snapshot_watts(now));
     else

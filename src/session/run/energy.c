@@ -1,6 +1,8 @@
 /* The energy of a run is a sum of laps of the meter. */
 #include "session/run/energy.h"
 
+#include "base/language.h"
+
 #include <stdio.h>
 
 /* Forgets the sums, which would miss a part of the run, and keeps the reason. */
@@ -38,6 +40,15 @@ void energy_add(struct trainer *trainer)
     now->energy_images += (double)(trainer->moment.iteration - trainer->energy_iteration) *
                           (double)trainer->run->config.batch;
     trainer->energy_iteration = trainer->moment.iteration;
+}
+
+void energy_add_last(struct trainer *trainer)
+{
+    struct run_snapshot *now = &trainer->now;
+    energy_add(trainer);
+    if (trainer->energy && !run_snapshot_has_energy(now))
+        snprintf(now->energy_unknown, sizeof now->energy_unknown, "%s",
+                 _("the run is too short for counters that change once in a millisecond"));
 }
 
 void energy_skip(struct trainer *trainer)

@@ -15,6 +15,9 @@ void energy_begin(struct trainer *trainer);
  * cannot be read any more, measures no longer, and trainer->now says why. */
 void energy_add(struct trainer *trainer);
 
+/* Does the same at the end of the run; if the run was too short, trainer->now says so. */
+void energy_add_last(struct trainer *trainer);
+
 /* Leaves out what was used since the last energy_add: the run was paused. */
 void energy_skip(struct trainer *trainer);
 

@@ -136,7 +136,7 @@ static void write_end(struct trainer *trainer, enum run_status status, const str
     struct run *run = trainer->run;
     struct error lost = {0};
     bool failed = status == RUN_FAILED || status == RUN_REFUSED;
-    energy_add(trainer);
+    energy_add_last(trainer);
     trainer->now.status = status;
     trainer->now.eta_seconds = 0;
     trainer->now.memory_highest = host_process_peak();

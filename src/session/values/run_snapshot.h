@@ -25,6 +25,7 @@ const char *run_status_name(enum run_status status);
 bool run_status_is_over(enum run_status status);
 
 enum { RUN_REASON_SIZE = 320 };
+#define RUN_LEAST_ENERGY_SECONDS 0.05
 
 struct run_snapshot {
     enum run_status status;
@@ -47,8 +48,9 @@ struct run_snapshot {
     uint64_t checkpoints;          /* written so far */
     uint64_t checkpoint_iteration; /* iteration of the last one; 0: none yet */
     double checkpoint_seconds;     /* spent on all checkpoints */
-    /* What was used while the energy was measured, without pauses: J, s, and images trained. All 0:
-     * it is not known, and energy_unknown says why, unless an older version trained the run. */
+    /* What was used while the energy was measured, without pauses: J, s, and images trained. If
+     * that is too little (run_snapshot_has_energy), energy_unknown says why; "": it is not known
+     * yet, or an older version trained the run. */
     double energy_joules, energy_seconds, energy_images;
     char energy_unknown[RUN_REASON_SIZE];
     size_t finding_count;
@@ -57,17 +59,23 @@ struct run_snapshot {
     struct error error;
 };
 
+/* Returns whether the energy is known: counters change about once in a millisecond. */
+static inline bool run_snapshot_has_energy(const struct run_snapshot *snapshot)
+{
+    return snapshot->energy_images > 0 && snapshot->energy_seconds >= RUN_LEAST_ENERGY_SECONDS;
+}
+
 /* Return the energy of an image in joules, and the mean power in watts; NaN if not known. */
 static inline double run_snapshot_joules_per_image(const struct run_snapshot *snapshot)
 {
-    return snapshot->energy_images > 0 ? snapshot->energy_joules / snapshot->energy_images
-                                       : (double)NAN;
+    return run_snapshot_has_energy(snapshot) ? snapshot->energy_joules / snapshot->energy_images
+                                             : (double)NAN;
 }
 
 static inline double run_snapshot_watts(const struct run_snapshot *snapshot)
 {
-    return snapshot->energy_seconds > 0 ? snapshot->energy_joules / snapshot->energy_seconds
-                                        : (double)NAN;
+    return run_snapshot_has_energy(snapshot) ? snapshot->energy_joules / snapshot->energy_seconds
+                                             : (double)NAN;
 }
 
 #endif

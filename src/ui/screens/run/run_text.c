@@ -84,7 +84,7 @@ static void put_speed(struct writer *writer, const char *label, double value)
  * reason in full. */
 static void put_energy(struct writer *writer, const struct run_snapshot *now)
 {
-    if (now->energy_images > 0) {
+    if (run_snapshot_has_energy(now)) {
         put(writer, N_("J/image"), ROLE_TEXT, "%.3g", run_snapshot_joules_per_image(now));
         put(writer, N_(" power"), ROLE_TEXT, "%.3g W", run_snapshot_watts(now));
     } else {
