@@ -59,6 +59,8 @@ static bool add_readable(struct json *object, const struct run *run)
            json_add_count(object, "iterations", snapshot.iterations) &&
            (snapshot.iteration ? json_add_float(object, "loss", snapshot.loss)
                                : json_add_null(object, "loss")) &&
+           json_add_number(object, "joules_per_image", run_snapshot_joules_per_image(&snapshot)) &&
+           json_add_number(object, "watts", run_snapshot_watts(&snapshot)) &&
            (snapshot.has_validation ? json_add_number(object, "top1", snapshot.top1)
                                     : json_add_null(object, "top1"));
 }

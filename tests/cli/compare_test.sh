@@ -90,6 +90,9 @@ succeeds "train with energy counters" train lenet --data digits,limit=4000 --bat
     --epochs 1 --export "$T/energy.json"
 shows 'energy [0-9.e-]+ J/image, [0-9.]+ W' "  shows the energy and the power"
 has "  as the session file does" runs.0.timing.joules_per_image "$T/energy.json"
+joules_of_run=$("$JSON_LOOK" "$T/energy.json" runs.0.timing.joules_per_image)
+run runs --json
+shows "\"joules_per_image\":.*$joules_of_run" "  and the list of runs"
 rm "$T/powercap/intel-rapl:0/name"
 wait "$mover"
 TINCA_POWERCAP=$T/nothing

@@ -6,15 +6,7 @@
 
 #include "base/error.h"
 #include "engine/devices/device.h"
-
-#include <stdbool.h>
-
-/* What was used between two moments. */
-struct energy {
-    bool known;
-    double joules, seconds;
-    char why_unknown[600]; /* if it is not known */
-};
+#include "session/values/energy.h"
 
 /* Where the counters are; NULL: the usual places. */
 struct energy_sources {
@@ -30,13 +22,11 @@ struct energy_meter *energy_meter_begin(const struct device *device,
                                         const struct energy_sources *sources);
 
 /* Returns what was used since the beginning or the last lap, and begins the next lap. The meter may
- * be NULL. Counters change about once in a millisecond, so that only a sum of laps is exact. */
+ * be NULL. A lap may be short: no energy is counted twice or lost between two laps. */
 struct energy energy_meter_lap(struct energy_meter *meter);
 
 /* Returns the last lap, and frees the meter, which may be NULL. A result of less than
  * ENERGY_LEAST_SECONDS is not known. */
 struct energy energy_meter_end(struct energy_meter *meter);
-
-#define ENERGY_LEAST_SECONDS 0.05
 
 #endif

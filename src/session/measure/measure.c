@@ -70,8 +70,8 @@ static void fill(struct measurement *measurement, const struct evaluation *evalu
     measurement->joules_per_image =
         energy->known ? energy->joules / (double)evaluation->images : (double)NAN;
     measurement->watts = energy->known ? energy->joules / energy->seconds : (double)NAN;
-    snprintf(measurement->energy_unknown, sizeof measurement->energy_unknown, "%.*s",
-             (int)sizeof measurement->energy_unknown - 1, energy->why_unknown);
+    snprintf(measurement->energy_unknown, sizeof measurement->energy_unknown, "%s",
+             energy->why_unknown);
 }
 
 bool measurement_note_model(struct measurement *measurement, const char *path, struct error *error)

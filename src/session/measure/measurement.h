@@ -14,6 +14,7 @@
 #include "base/threads/background_job.h"
 #include "engine/devices/device.h"
 #include "session/model/evaluate.h"
+#include "session/values/energy.h"
 #include "session/values/statistics.h"
 
 #include <stdbool.h>
@@ -35,8 +36,9 @@ struct measurement {
     uint64_t memory_bytes;   /* planned for the inference of one image */
     /* of the whole measurement, reading the images included; NaN if they are not known */
     double joules_per_image, watts;
-    char energy_unknown[320]; /* why; "": they are known, or an older version measured */
-    bool stale;               /* not stored: computed when the file is read */
+    char energy_unknown[ENERGY_REASON_SIZE]; /* why; "": they are known, or an older version
+                                                measured */
+    bool stale;                              /* not stored: computed when the file is read */
 };
 
 struct measurements {

@@ -10,8 +10,7 @@ static void give_up(struct trainer *trainer, const struct energy *lap)
 {
     struct run_snapshot *now = &trainer->now;
     now->energy_joules = now->energy_seconds = now->energy_images = 0;
-    snprintf(now->energy_unknown, sizeof now->energy_unknown, "%.*s", RUN_REASON_SIZE - 1,
-             lap->why_unknown);
+    snprintf(now->energy_unknown, sizeof now->energy_unknown, "%s", lap->why_unknown);
     energy_end(trainer);
 }
 
@@ -23,6 +22,15 @@ void energy_begin(struct trainer *trainer)
     const struct energy lap = energy_meter_lap(trainer->energy);
     if (!lap.known)
         give_up(trainer, &lap);
+}
+
+void energy_step(struct trainer *trainer, uint64_t now)
+{
+    static const uint64_t interval = 1000000000; /* nanoseconds */
+    if (now - trainer->energy_added < interval)
+        return;
+    trainer->energy_added = now;
+    energy_add(trainer);
 }
 
 void energy_add(struct trainer *trainer)

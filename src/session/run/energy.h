@@ -11,6 +11,10 @@
 /* Opens the counters and begins to measure. If that is not possible, trainer->now says why. */
 void energy_begin(struct trainer *trainer);
 
+/* Does energy_add once a second; `now` is the time in nanoseconds. NVIDIA's library takes some
+ * milliseconds to read its counters. */
+void energy_step(struct trainer *trainer, uint64_t now);
+
 /* Adds what was used since the last call to trainer->now, unless the run is paused. If a counter
  * cannot be read any more, measures no longer, and trainer->now says why. */
 void energy_add(struct trainer *trainer);

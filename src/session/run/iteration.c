@@ -1,6 +1,6 @@
 /* One iteration: a batch, forward, backward, update, and its record. Nothing here waits for a
- * reader. Measurements that cost time (memory, energy, the data loader's state) are taken four
- * times a second.
+ * reader. Measurements that cost time are taken rarely: memory and the data loader's state four
+ * times a second, the energy once.
  *
  * The time of an iteration begins at the end of the one before, so it includes the wait for data.
  * It does not include a validation, a pause or a checkpoint in between. */
@@ -26,7 +26,6 @@ void iteration_measure(struct trainer *trainer)
     trainer->now.memory_measured =
         on_host ? host_process_memory() : device_memory_used(prepared->device);
     trainer->now.memory_highest = on_host ? host_process_peak() : trainer->now.memory_measured;
-    energy_add(trainer);
     if (watcher_memory(&trainer->watcher, trainer->moment, prepared->memory_expected,
                        trainer->now.memory_measured, &finding))
         trainer_add_finding(trainer, &finding);
@@ -88,6 +87,7 @@ static void record(struct trainer *trainer, const struct gan_losses *losses, dou
         trainer->measured_at = now;
         iteration_measure(trainer);
     }
+    energy_step(trainer, now);
     struct series_point point = {.iteration = trainer->moment.iteration,
                                  .epoch = (float)trainer->moment.epoch,
                                  .loss = loss,

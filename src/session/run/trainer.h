@@ -69,6 +69,7 @@ struct trainer {
 
     struct energy_meter *energy; /* NULL: the energy is not measured, or not any more */
     uint64_t energy_iteration;   /* the first one that is not in now.energy_images */
+    uint64_t energy_added;       /* nanoseconds: the last energy_step */
 
     /* written into a checkpoint, and read from one */
     uint64_t run_journal, solver_step, discriminator_step;

@@ -3,6 +3,7 @@
 #define TINCA_SESSION_VALUES_RUN_SNAPSHOT_H
 
 #include "base/error.h"
+#include "session/values/energy.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -23,9 +24,6 @@ enum run_status {
 
 const char *run_status_name(enum run_status status);
 bool run_status_is_over(enum run_status status);
-
-enum { RUN_REASON_SIZE = 320 };
-#define RUN_LEAST_ENERGY_SECONDS 0.05
 
 struct run_snapshot {
     enum run_status status;
@@ -52,17 +50,17 @@ struct run_snapshot {
      * that is too little (run_snapshot_has_energy), energy_unknown says why; "": it is not known
      * yet, or an older version trained the run. */
     double energy_joules, energy_seconds, energy_images;
-    char energy_unknown[RUN_REASON_SIZE];
+    char energy_unknown[ENERGY_REASON_SIZE];
     size_t finding_count;
     /* The reason if the run failed or was refused. While it runs: what cannot be written at present
      * (a full disk), or a command to save or inspect that failed. At the end: what was lost. */
     struct error error;
 };
 
-/* Returns whether the energy is known: counters change about once in a millisecond. */
+/* Returns whether the energy is known. */
 static inline bool run_snapshot_has_energy(const struct run_snapshot *snapshot)
 {
-    return snapshot->energy_images > 0 && snapshot->energy_seconds >= RUN_LEAST_ENERGY_SECONDS;
+    return snapshot->energy_images > 0 && snapshot->energy_seconds >= ENERGY_LEAST_SECONDS;
 }
 
 /* Return the energy of an image in joules, and the mean power in watts; NaN if not known. */

@@ -39,6 +39,9 @@ static const struct {
     {"<>", N_("the plot is zoomed (0 shows all again), or follows the newest points")},
     {"!", N_("a finding begins there: v shows it")},
     {N_("ms/image"), N_("milliseconds of an iteration divided by the batch; now, and the median")},
+    {N_("J/image"),
+     N_("energy of training, divided by the images, and the power; where it is not known, the "
+        "report (e) says why")},
     {"~2", N_("in a comparison: the difference between the times of this row and of row 2 is not "
               "significant")},
     {"?", N_("in a comparison: not measured; the selected row says which command would")},
