@@ -2,6 +2,7 @@
  * added before the rest is cut off: that rounds to nearest, ties to even. */
 #include "base/float16.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -38,6 +39,13 @@ uint16_t bf16_from_float(float value)
 float bf16_to_float(uint16_t bits)
 {
     return float_of((uint32_t)bits << 16);
+}
+
+float bf16_round(float value)
+{
+    if (fabsf(value) < FLT_MIN)
+        return copysignf(0, value);
+    return bf16_to_float(bf16_from_float(value));
 }
 
 uint16_t float16_from_float(float value)

@@ -15,6 +15,10 @@ uint16_t bf16_from_float(float value);
 /* Returns the value of a bf16, which is exact. */
 float bf16_to_float(uint16_t bits);
 
+/* Returns the nearest bf16 as processors with products of bf16 round: 0, with its sign, for values
+ * below the normal numbers. */
+float bf16_round(float value);
+
 /* Returns the bits of the nearest float16; that of 65520 and more is infinity. */
 uint16_t float16_from_float(float value);
 

@@ -29,18 +29,20 @@ static int print_json(const struct model *model, const struct evaluation *evalua
 {
     struct statistics times = times_of(evaluation);
     struct json *root = json_new_object();
-    bool complete = json_add_string(root, "network", model->network->name) &&
-                    json_add_string(root, "technique", technique_name(model->network->technique)) &&
-                    json_add_string(root, "device", model->device->name) &&
-                    json_add_number(root, "top1", evaluation->top1) &&
-                    json_add_number(root, "top5", evaluation->top5) &&
-                    (model->network->classes ||
-                     json_add_number(root, "pixel_accuracy", evaluation->pixel_accuracy)) &&
-                    json_add_number(root, "loss", evaluation->loss) &&
-                    json_add_count(root, "images", evaluation->images) &&
-                    json_add_count(root, "batch", evaluation->batch) &&
-                    json_add_count(root, "memory_bytes", evaluation->memory_bytes) &&
-                    output_add_statistics(root, "ms_per_image", &times);
+    bool complete =
+        json_add_string(root, "network", model->network->name) &&
+        json_add_string(root, "technique", technique_name(model->network->technique)) &&
+        json_add_string(root, "device", model->device->name) &&
+        json_add_string(root, "precision", device_precision_names[model->device->precision]) &&
+        json_add_number(root, "top1", evaluation->top1) &&
+        json_add_number(root, "top5", evaluation->top5) &&
+        (model->network->classes ||
+         json_add_number(root, "pixel_accuracy", evaluation->pixel_accuracy)) &&
+        json_add_number(root, "loss", evaluation->loss) &&
+        json_add_count(root, "images", evaluation->images) &&
+        json_add_count(root, "batch", evaluation->batch) &&
+        json_add_count(root, "memory_bytes", evaluation->memory_bytes) &&
+        output_add_statistics(root, "ms_per_image", &times);
     return output_json(root, complete);
 }
 
@@ -103,7 +105,8 @@ static int evaluate(const char *path, const struct run_config *config, bool as_j
         return output_error(&error);
     model.tolerance = (double)config->tolerance;
     model.device->strict = config->strict_device;
-    if (!model_evaluate(&model, config->data, batch, &evaluation, &error))
+    if (!device_set_precision(model.device, (enum device_precision)config->precision, &error) ||
+        !model_evaluate(&model, config->data, batch, &evaluation, &error))
         status = output_error(&error);
     else
         status = as_json ? print_json(&model, &evaluation) : print_text(&model, &evaluation);
@@ -113,8 +116,8 @@ static int evaluate(const char *path, const struct run_config *config, bool as_j
 
 static int eval_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"data",          "batch",     "device", "threads",
-                                         "strict-device", "tolerance", NULL};
+    static const char *const fields[] = {"data",      "batch",         "device",    "threads",
+                                         "precision", "strict-device", "tolerance", NULL};
     struct run_config config;
     struct error error;
     struct operands operands;

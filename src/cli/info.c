@@ -72,7 +72,8 @@ static bool make_inference(struct part *part, const struct info *info,
     struct plan_settings settings = {.mode = PLAN_INFERENCE,
                                      .batch = training->batch,
                                      .threads = training->threads,
-                                     .strict_device = training->strict_device};
+                                     .strict_device = training->strict_device,
+                                     .precision = training->precision};
     if (part->graph)
         part->inference = plan_build(part->graph, info->device->driver, &settings, error);
     return !part->graph || part->inference;
@@ -360,9 +361,10 @@ static int print_tables(const struct info *info)
 
 static int info_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {
-        "technique", "groups",  "width-rate",    "block-rate",   "widths", "activation", "batch",
-        "device",    "threads", "strict-device", "memory-limit", "solver", NULL};
+    static const char *const fields[] = {"technique", "groups",     "width-rate",    "block-rate",
+                                         "widths",    "activation", "batch",         "device",
+                                         "threads",   "precision",  "strict-device", "memory-limit",
+                                         "solver",    NULL};
     struct run_config config;
     struct info info = {0};
     struct error error;

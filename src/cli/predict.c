@@ -213,7 +213,7 @@ static int predict_all(struct predict *predict, const struct operands *operands)
 
 static int predict_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"device", "threads", "strict-device", NULL};
+    static const char *const fields[] = {"device", "threads", "precision", "strict-device", NULL};
     struct predict predict = {.top = 5};
     struct run_config config;
     struct error error;
@@ -246,7 +246,10 @@ static int predict_run(const struct command *command, int argc, char **argv)
     if (!model_load(&predict.model, operands.values[0], config.device, config.threads, &error))
         return output_error(&error);
     predict.model.device->strict = config.strict_device;
-    status = predict_all(&predict, &operands);
+    if (device_set_precision(predict.model.device, (enum device_precision)config.precision, &error))
+        status = predict_all(&predict, &operands);
+    else
+        status = output_error(&error);
     model_free(&predict.model);
     return status;
 }

@@ -1,4 +1,6 @@
 /* Everything here is read from /proc, sysconf and getrlimit each time it is asked for. */
+#include "config.h"
+
 #include "base/host/host.h"
 
 #include "base/host/control_group.h"
@@ -86,6 +88,15 @@ enum instruction_set host_instruction_set(void)
         if (strcmp(wanted, instruction_set_name(set)) == 0)
             return set;
     return best;
+}
+
+bool host_has_bf16(void)
+{
+#if defined(HAVE_BF16_KERNELS)
+    return host_instruction_set() == ISA_AVX512 && __builtin_cpu_supports("avx512bf16");
+#else
+    return false;
+#endif
 }
 
 void host_describe(struct host *host)
@@ -204,6 +215,16 @@ static int count_program(struct dl_phdr_info *object, size_t size, void *context
     if (pagemap)
         fclose(pagemap);
     return 1;
+}
+
+uint64_t host_unloaded_bytes(uintptr_t begin, uintptr_t end)
+{
+    const long page = sysconf(_SC_PAGESIZE);
+    FILE *pagemap = page > 0 ? fopen("/proc/self/pagemap", "re") : NULL;
+    const uint64_t absent = pagemap ? absent_bytes(pagemap, begin, end, (uintptr_t)page) : 0;
+    if (pagemap)
+        fclose(pagemap);
+    return absent;
 }
 
 uint64_t host_program_unloaded_bytes(void)

@@ -2,6 +2,7 @@
 #ifndef TINCA_BASE_HOST_HOST_H
 #define TINCA_BASE_HOST_HOST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,10 @@ void host_describe(struct host *host);
 /* Returns the strongest instruction set that kernels may use: the processor's, or a weaker one if
  * the environment variable TINCA_CPU names it (generic, avx2, avx512). */
 enum instruction_set host_instruction_set(void);
+
+/* Returns whether kernels may use AVX512-BF16, the products of bf16: the processor has it, and
+ * TINCA_CPU names no instruction set below avx512. */
+bool host_has_bf16(void);
 
 /* Returns the name of an instruction set, as in TINCA_CPU. */
 const char *instruction_set_name(enum instruction_set set);
@@ -61,6 +66,9 @@ void host_process_reset_peak(void);
 /* Returns how many bytes of the program's code and constants are not in memory yet. The process may
  * grow by as much while it uses more of its code. 0 if unknown. */
 uint64_t host_program_unloaded_bytes(void);
+
+/* Returns the bytes of the pages between two addresses that are not in memory; 0 if unknown. */
+uint64_t host_unloaded_bytes(uintptr_t begin, uintptr_t end);
 
 /* --- priority --- */
 

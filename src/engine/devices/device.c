@@ -224,18 +224,43 @@ bool device_measure_limits(struct device *device, struct device_limits *limits, 
 
 const char *const device_precision_names[PRECISIONS + 1] = {"float32", "tf32", "bf16", "fp16"};
 
+/* Sets the error for a precision that a device which computes on the host does not have, and
+ * returns false. */
+static bool refuse_precision(const struct device_driver *driver, enum device_precision precision,
+                             const char *reason, struct error *error)
+{
+    const char *name = device_precision_names[precision];
+    if (precision != PRECISION_BF16)
+        return error_set(error, ERROR_UNSUPPORTED, name,
+                         "choose the precision float32 or bf16, or the device cuda",
+                         "the device %s does not compute in it", driver->name);
+    return error_set(error, ERROR_UNSUPPORTED, name,
+                     "choose the precision float32, or the device reference, which rounds to bf16 "
+                     "in plain C",
+                     "the device %s cannot compute in it here: %s", driver->name,
+                     language_text(reason));
+}
+
+bool device_check_precision(const struct device_driver *driver, enum device_precision precision,
+                            struct error *error)
+{
+    const char *reason = "";
+    if (precision == PRECISION_FLOAT32 || driver->set_precision)
+        return true;
+    if (precision == PRECISION_BF16 && driver->plans_bf16 && driver->plans_bf16(&reason))
+        return true;
+    return refuse_precision(driver, precision, reason, error);
+}
+
 bool device_set_precision(struct device *device, enum device_precision precision,
                           struct error *error)
 {
+    device->precision = precision;
     for (size_t i = 0; i < device->other_count; i++)
         if (!device_set_precision(device->others[i], precision, error))
             return false;
-    if (device->driver->set_precision)
-        return device->driver->set_precision(device, precision, error);
-    return precision == PRECISION_FLOAT32 ||
-           error_set(error, ERROR_UNSUPPORTED, device_precision_names[precision],
-                     "choose the precision float32, or the device cuda",
-                     "the device %s computes in float32 only", device->driver->name);
+    return device->driver->set_precision ? device->driver->set_precision(device, precision, error)
+                                         : device_check_precision(device->driver, precision, error);
 }
 
 /* --- device memory --- */
@@ -321,10 +346,21 @@ static bool has_blocked_input(const struct kernel_site *site)
     return false;
 }
 
+/* Returns whether the kernel's channel-blocked arrays are in the format of the site's. In training,
+ * a kernel for any layout works on such arrays if the site has them. */
+static bool has_format(const struct kernel *kernel, const struct kernel_site *site)
+{
+    const bool blocked =
+        (kernel->traits & KERNEL_BLOCKED) || (site->training && has_blocked_input(site));
+    return !!(kernel->traits & KERNEL_BF16) == (site->bf16 && blocked);
+}
+
 /* Returns whether a kernel is for this mode, and for the layouts of the site. Inference gives a
  * kernel for plain layouts a plain copy of its inputs, training does not. */
 static bool is_candidate(const struct kernel *kernel, const struct kernel_site *site)
 {
+    if (!has_format(kernel, site))
+        return false;
     if (!site->training)
         return !(kernel->traits & KERNEL_TRAINS_ONLY);
     if (kernel->traits & KERNEL_BLOCKED)

@@ -18,7 +18,7 @@ struct device_backend;
 
 /* The measured limits of a device, with all of its threads. */
 struct device_limits {
-    double flops;       /* peak float32 operations per second */
+    double flops;       /* peak operations per second, of products in the device's precision */
     double sgemm_flops; /* float32 operations per second in a matrix product of the BLAS library */
     double bytes;       /* memory bandwidth, bytes per second */
 };
@@ -31,7 +31,7 @@ struct device_facts {
 };
 
 /* The format to which the operands of matrix products and convolutions are rounded. Accumulators
- * and stored values are float32. */
+ * are float32, and so are stored values, except those that plan/rounding.h names. */
 enum device_precision {
     PRECISION_FLOAT32,
     PRECISION_TF32,
@@ -68,7 +68,7 @@ struct device_driver {
     /* Copies a channel-blocked array of `batch` images to a plain one. NULL without channel_block.
      */
     void (*copy_to_plain)(struct device *device, struct tensor_layout layout, struct shape shape,
-                          size_t batch, const float *from, float *to);
+                          size_t batch, const void *from, float *to);
     /* --- NULL for a driver with one device --- */
     /* Returns how many devices there are; cuda:2 is the third, cuda the first. */
     size_t (*count)(void);
@@ -77,7 +77,16 @@ struct device_driver {
     uint64_t (*memory_free)(size_t number);
     /* --- NULL for devices that compute in the host's memory --- */
     const struct device_backend *backend;
-    /* Sets the precision of matrix products and convolutions. NULL: only float32. */
+    /* Returns whether its plans can compute in bf16 here (plan_settings.precision); if not, sets a
+     * reason in English, marked N_. NULL: never. */
+    bool (*plans_bf16)(const char **reason);
+    /* Writes the bf16 nearest to each of `count` values to `to`, which may be `from`, as bf16_round
+     * does (base/float16.h). NULL without plans_bf16. */
+    void (*round)(struct device *device, const float *from, float *to, size_t count);
+    /* Returns the bytes of the program that are not in memory, and that plans of this precision
+     * never load: kernels for other processors. NULL: none are known. */
+    uint64_t (*idle_code_bytes)(enum device_precision precision);
+    /* Sets the precision of matrix products and convolutions. NULL: it is that of the plan. */
     bool (*set_precision)(struct device *device, enum device_precision precision,
                           struct error *error);
 };
@@ -96,7 +105,8 @@ struct device {
     void *state;
     struct device *others[DEVICE_MAX_RANKS - 1];
     size_t other_count;
-    bool strict; /* its plans refuse nodes without a kernel (plan_settings) */
+    enum device_precision precision; /* device_set_precision */
+    bool strict;                     /* its plans refuse nodes without a kernel (plan_settings) */
 };
 
 /* Returns the driver of a name: reference, cpu or cuda[:N[,N...]]. NULL with ERROR_USAGE for an
@@ -120,8 +130,13 @@ bool device_measure_limits(struct device *device, struct device_limits *limits,
  * GPU and the number of ranks. Returns `text`. */
 char *device_computes_with(const char *name, char *text, size_t size);
 
-/* Sets the precision of matrix products and convolutions. Returns false with an error if the device
- * does not support it. */
+/* Returns whether the device can compute in a precision; false with an error, if not. */
+bool device_check_precision(const struct device_driver *driver, enum device_precision precision,
+                            struct error *error);
+
+/* Sets the precision of matrix products and convolutions: of all work on a GPU, otherwise of the
+ * plans that are built with device->precision. Returns false with an error if the device does not
+ * support it. */
 bool device_set_precision(struct device *device, enum device_precision precision,
                           struct error *error);
 

@@ -1,5 +1,6 @@
 /* The device `reference` runs every operator's plain C kernel on the calling thread. Its results
  * are those that all other devices are compared with. */
+#include "base/float16.h"
 #include "base/language.h"
 #include "base/threads/pool.h"
 #include "engine/devices/drivers.h"
@@ -33,6 +34,20 @@ static size_t reference_kernels(const struct op *op, const struct kernel **list,
     return 1;
 }
 
+/* Every kernel is one of float32: the execution rounds (plan/rounding.h). */
+static bool reference_plans_bf16(const char **reason)
+{
+    (void)reason;
+    return true;
+}
+
+static void reference_round(struct device *device, const float *from, float *to, size_t count)
+{
+    (void)device;
+    for (size_t i = 0; i < count; i++)
+        to[i] = bf16_round(from[i]);
+}
+
 static void reference_update(struct device *device, const struct solver_update *update)
 {
     (void)device;
@@ -47,6 +62,8 @@ const struct device_driver device_reference = {
     .close = reference_close,
     .kernels = reference_kernels,
     .update = reference_update,
+    .plans_bf16 = reference_plans_bf16,
+    .round = reference_round,
     .allocate = device_allocate_host,
     .release = device_release_host,
     .computes_on_host = true,

@@ -2,11 +2,14 @@
  * a new batch changes only the pointers to inputs and their views, the labels and the counts. */
 #include "engine/execution/passes.h"
 
+#include "base/float16.h"
 #include "base/memory.h"
 #include "engine/execution/host_fallback.h"
+#include "engine/execution/rounding.h"
 #include "engine/ops/op.h"
 #include "engine/plan/fallback.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -249,6 +252,24 @@ static void copy_to_plain(struct execution *execution, const struct plan_step *s
                 at(execution, step->plain_copies[k]));
 }
 
+static void run_pass(const struct kernel *kernel, enum plan_pass pass,
+                     const struct kernel_call *call)
+{
+    if (pass == PLAN_BACKWARD)
+        kernel->backward(call);
+    else
+        kernel->forward(call);
+}
+
+/* Runs a kernel of float32 in a plan of bf16. */
+static void run_rounded(const struct execution *execution, const struct plan_step *step,
+                        enum plan_pass pass, struct kernel_call call)
+{
+    rounding_copy_operands(execution, step, &call);
+    run_pass(step->kernel, pass, &call);
+    rounding_round_results(execution, step, pass, &call);
+}
+
 static void run_kernel(struct execution *execution, size_t index)
 {
     const struct plan_order_entry *entry = &execution->plan->order[index];
@@ -256,10 +277,10 @@ static void run_kernel(struct execution *execution, size_t index)
     copy_to_plain(execution, step);
     if (execution->fallback && fallback_leaves_device(execution->device->driver, step))
         host_fallback_run(execution->fallback, entry, &execution->calls[index]);
-    else if (entry->pass == PLAN_BACKWARD)
-        step->kernel->backward(&execution->calls[index]);
+    else if (execution->plan->bf16 && !(step->kernel->traits & KERNEL_BF16))
+        run_rounded(execution, step, entry->pass, execution->calls[index]);
     else
-        step->kernel->forward(&execution->calls[index]);
+        run_pass(step->kernel, entry->pass, &execution->calls[index]);
 }
 
 static void run_call(struct execution *execution, size_t index)
@@ -343,17 +364,28 @@ static bool parameters_finite(const struct execution *execution, const struct ke
     return true;
 }
 
+static bool bf16_finite(const uint16_t *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(bf16_to_float(values[i])))
+            return false;
+    return true;
+}
+
 /* Returns whether the value of a step is finite for all images of the batch. */
 static bool value_finite(const struct execution *execution, const struct plan_step *step)
 {
     const struct shape shape = step->site.node->output;
     const struct tensor_layout layout = execution->plan->layouts[step->node];
     const struct tensor_layout own = {.block = layout.block, .pad = layout.pad};
+    const size_t image_bytes = tensor_image(layout, shape) * tensor_value_bytes(layout);
+    const char *values = (const char *)execution->values[step->node];
     const size_t images = layout.channels ? execution->batch.count : 1;
     const size_t count = tensor_image(own, shape) * (execution->batch.count / images);
     for (size_t n = 0; n < images; n++)
-        if (!execution->backend->all_finite(
-                execution, execution->values[step->node] + n * tensor_image(layout, shape), count))
+        if (!(layout.bf16 ? bf16_finite((const uint16_t *)(values + n * image_bytes), count)
+                          : execution->backend->all_finite(
+                                execution, (const float *)(values + n * image_bytes), count)))
             return false;
     return true;
 }

@@ -25,6 +25,8 @@ struct kernel_site {
     size_t batch;
     size_t ranks; /* GPUs that work at once, each on `batch` images of the same global batch */
     bool training;
+    bool bf16; /* channel-blocked arrays hold bf16, and products have operands of bf16 (rounding.h)
+                */
     size_t threads; /* may change the size of the workspace, must not change results */
     bool input_gradient[NODE_MAX_INPUTS]; /* training: which inputs need a gradient */
     /* The channel_shift or channel_shuffle before this kernel that is fused into it, or NULL. The
@@ -53,6 +55,7 @@ struct kernel_site {
 /* The arguments of one forward or backward call. Shapes are [N, C, H, W] with N = site->batch. */
 struct kernel_call {
     const struct kernel_site *site; /* its batch may be smaller than planned at an epoch's end */
+    /* Arrays with a layout of bf16 are passed as pointers to float too; the kernel casts them. */
     const float *inputs[NODE_MAX_INPUTS];
     float *output;
     const float *output_gradient;            /* backward; NULL for a loss */
@@ -104,6 +107,8 @@ enum kernel_traits {
     /* In training, works on channel-blocked arrays as on plain ones, if all have the same layout:
      * it does the same with every value, and counts values by the layout. */
     KERNEL_ANY_LAYOUT = 1 << 10,
+    /* Channel-blocked arrays hold bf16. Products round their operands as rounding.h says. */
+    KERNEL_BF16 = 1 << 11,
 };
 
 struct kernel {

@@ -1,5 +1,6 @@
 /* tensor.h: the shape of an activation, and its layout in memory. Activations are float32 arrays
- * [N, C, H, W], with the width varying fastest, unless their layout is channel-blocked. */
+ * [N, C, H, W], with the width varying fastest, unless their layout is channel-blocked. A
+ * channel-blocked array may hold bf16. */
 #ifndef TINCA_ENGINE_GRAPH_TENSOR_H
 #define TINCA_ENGINE_GRAPH_TENSOR_H
 
@@ -51,6 +52,7 @@ static inline bool shape_equal(struct shape a, struct shape b)
 struct tensor_layout {
     size_t block; /* 0: plain */
     size_t pad;
+    bool bf16; /* the values are bf16; only channel-blocked. Else they are float32 */
     /* The channels of the array that the tensor is a part of: the inputs of a concat can be written
      * where their concatenation lies. 0: it is no part. */
     size_t channels;
@@ -59,16 +61,22 @@ struct tensor_layout {
 /* Returns whether two layouts are the same. */
 static inline bool layout_equal(struct tensor_layout a, struct tensor_layout b)
 {
-    return a.block == b.block && a.pad == b.pad && a.channels == b.channels;
+    return a.block == b.block && a.pad == b.pad && a.bf16 == b.bf16 && a.channels == b.channels;
 }
 
-/* Returns the floats from one row to the next. */
+/* Returns the bytes of a value. */
+static inline size_t tensor_value_bytes(struct tensor_layout layout)
+{
+    return layout.bf16 ? sizeof(uint16_t) : sizeof(float);
+}
+
+/* Returns the values from one row to the next. */
 static inline size_t tensor_row(struct tensor_layout layout, struct shape shape)
 {
     return layout.block ? (shape.width + 2 * layout.pad) * layout.block : shape.width;
 }
 
-/* Returns the floats from one channel to the next or, channel-blocked, from one block of channels
+/* Returns the values from one channel to the next or, channel-blocked, from one block of channels
  * to the next. */
 static inline size_t tensor_plane(struct tensor_layout layout, struct shape shape)
 {
@@ -82,13 +90,13 @@ static inline size_t tensor_planes(struct tensor_layout layout, struct shape sha
     return layout.block ? (channels + layout.block - 1) / layout.block : channels;
 }
 
-/* Returns the floats from one image to the next. */
+/* Returns the values from one image to the next. */
 static inline size_t tensor_image(struct tensor_layout layout, struct shape shape)
 {
     return tensor_planes(layout, shape) * tensor_plane(layout, shape);
 }
 
-/* Returns the floats from the start of a plane to its first position that is not padding. */
+/* Returns the values from the start of a plane to its first position that is not padding. */
 static inline size_t tensor_origin(struct tensor_layout layout, struct shape shape)
 {
     return layout.pad * (tensor_row(layout, shape) + layout.block);

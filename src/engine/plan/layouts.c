@@ -88,7 +88,9 @@ void layouts_offer(const struct plan *plan, struct plan_step *step, bool plain)
     struct kernel_site *site = &step->site;
     for (size_t k = 0; k < step->input_count; k++)
         site->layouts[k] = plan->layouts[step->inputs[k]];
-    site->output_layout = (struct tensor_layout){.block = plain ? 0 : plan->block};
+    if (!plain)
+        site->output_layout =
+            (struct tensor_layout){.block = plan->block, .bf16 = plan->bf16 && plan->block};
 }
 
 void layouts_settle(struct plan *plan, struct plan_step *step)
@@ -99,7 +101,7 @@ void layouts_settle(struct plan *plan, struct plan_step *step)
     if (!step->kernel || passes_layout_on(node))
         *layout = plan->layouts[node->inputs[0]];
     else if ((step->kernel->traits & KERNEL_BLOCKED) && shape_area(node->output) > 1)
-        layout->block = step->site.output_layout.block;
+        *layout = step->site.output_layout;
     else if (plan->mode == PLAN_TRAINING && (step->kernel->traits & KERNEL_ANY_LAYOUT))
         *layout = plan->layouts[node->inputs[0]];
     step->site.output_layout = *layout;
@@ -240,7 +242,8 @@ void layouts_complete(struct plan *plan)
 
 size_t layouts_value_bytes(const struct plan *plan, size_t node)
 {
-    return tensor_image(plan->layouts[node], plan->graph->nodes[node].output) * sizeof(float) *
+    const struct tensor_layout layout = plan->layouts[node];
+    return tensor_image(layout, plan->graph->nodes[node].output) * tensor_value_bytes(layout) *
            plan->batch;
 }
 

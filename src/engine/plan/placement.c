@@ -75,7 +75,8 @@ static void set_layout_offsets(const struct live_ranges *ranges)
         if (!step->kernel && !step->joins)
             plan->values[step->node] = plan->values[step->inputs[0]];
         else if (step->part_of != PLAN_NONE)
-            plan->values[step->node] += step->part_channel / plan->block * plane * sizeof(float);
+            plan->values[step->node] += step->part_channel / plan->block * plane *
+                                        tensor_value_bytes(plan->layouts[step->node]);
         for (size_t k = 0; k < step->input_count; k++)
             if (step->plain_copies[k] != PLAN_NONE)
                 step->plain_copies[k] = ranges->blocks[ranges->copy_block[s][k]].offset;

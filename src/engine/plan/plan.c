@@ -12,6 +12,7 @@ void plan_free(struct plan *plan)
     free(plan->steps);
     free(plan->order);
     free(plan->layouts);
+    free(plan->rounded);
     free(plan->values);
     free(plan->backward_values);
     free(plan->gradients);

@@ -60,6 +60,13 @@ struct plan_array {
 
 enum { PLAN_CHOICE_SIZE = 384 };
 
+/* What the execution rounds to bf16 before and after a call of a float32 kernel (rounding.h). */
+struct step_rounding {
+    bool input, weights, output_gradient;    /* operands, which are copied to the workspace */
+    bool output, gradients[NODE_MAX_INPUTS]; /* results, rounded where they are */
+    size_t workspace;                        /* bytes from the start of the workspace */
+};
+
 /* The execution of one node. Offsets are bytes into the arena, or PLAN_NONE. */
 struct plan_step {
     size_t node;
@@ -79,6 +86,7 @@ struct plan_step {
     struct kernel_site site;
     bool falls_back; /* the device has no kernel: `kernel` is the reference's (fallback.h) */
     bool backward;   /* the step takes part in the backward pass */
+    struct step_rounding rounding; /* bf16: what is rounded around a kernel of float32 */
     /* The kernel reads a plain copy of this input, which is channel-blocked; the offset of the
      * copy. PLAN_NONE: it reads the input itself. */
     size_t plain_copies[NODE_MAX_INPUTS];
@@ -103,7 +111,9 @@ struct plan {
     size_t step_count;
     struct plan_order_entry *order; /* the first step_count entries are the forward pass */
     size_t order_count;
-    size_t block;                  /* channels of a block in channel-blocked layouts; 0: none */
+    size_t block;  /* channels of a block in channel-blocked layouts; 0: none */
+    bool bf16;     /* values and products are rounded to bf16 (rounding.h) */
+    bool *rounded; /* by node, in bf16: its output and the gradient of it are rounded */
     struct tensor_layout *layouts; /* by node: the layout of its output */
     size_t *values;                /* by node: offset of its output; PLAN_NONE for inputs */
     size_t *backward_values;       /* the same after the forward pass: differs if recomputed */
@@ -133,10 +143,14 @@ struct plan_settings {
     bool strict_device; /* refuse a node that the device has no kernel for; otherwise the reference
                            kernel computes it (fallback.h) */
     bool with_loss;     /* inference: evaluate the main loss too; labels or targets are bound */
+    /* Of a device that computes on the host, float32 or bf16. A GPU's precision is the device's
+     * (device_set_precision), and its plans do not depend on it. */
+    enum device_precision precision;
 };
 
 /* Builds a plan, which borrows graph and driver; plan_free releases it. Returns NULL with an error
- * if nothing can compute a node (with strict_device: if the device cannot), the ranks cannot share
+ * if nothing can compute a node (with strict_device: if the device cannot), the device does not
+ * compute in that precision, the ranks cannot share
  * the batch evenly, sizes overflow, out of memory, or the limit cannot be met even with
  * recomputation. */
 struct plan *plan_build(const struct graph *graph, const struct device_driver *driver,

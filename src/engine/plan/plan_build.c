@@ -21,6 +21,7 @@
 #include "engine/plan/live_ranges.h"
 #include "engine/plan/placement.h"
 #include "engine/plan/recompute.h"
+#include "engine/plan/rounding.h"
 #include "engine/plan/step_order.h"
 #include "engine/plan/steps.h"
 
@@ -99,6 +100,7 @@ static bool run_stages(struct planner *planner, bool fuse_epilogues, struct erro
         !fallback_check(plan, planner->settings->strict_device, error))
         return false;
     layouts_complete(plan);
+    rounding_complete(plan);
     plan->prepared_bytes = steps_place_prepared(plan);
     if (!step_order_create(&planner->order, plan, error) ||
         !live_ranges_create(&planner->ranges, plan, &planner->order, planner->settings, error))
@@ -193,25 +195,30 @@ static struct plan *plan_new(const struct graph *graph, const struct device_driv
     const size_t batch = settings->batch ? settings->batch : 1;
     const size_t ranks = settings->ranks ? settings->ranks : 1;
     const bool even = batch % ranks == 0 || set_uneven_error(batch, ranks, error);
-    struct plan *plan = even ? memory_new(1, sizeof *plan, "the plan", error) : NULL;
+    const bool possible = even && device_check_precision(driver, settings->precision, error);
+    struct plan *plan = possible ? memory_new(1, sizeof *plan, "the plan", error) : NULL;
     if (!plan)
         return NULL;
-    *plan = (struct plan){.graph = graph,
-                          .driver = driver,
-                          .mode = settings->mode,
-                          .frozen = settings->frozen,
-                          .seeds_output_gradient = settings->seeds_output_gradient,
-                          .batch = batch / ranks,
-                          .ranks = ranks,
-                          .threads = settings->threads ? settings->threads : 1};
+    *plan =
+        (struct plan){.graph = graph,
+                      .driver = driver,
+                      .mode = settings->mode,
+                      .frozen = settings->frozen,
+                      .seeds_output_gradient = settings->seeds_output_gradient,
+                      .batch = batch / ranks,
+                      .ranks = ranks,
+                      .threads = settings->threads ? settings->threads : 1,
+                      .bf16 = settings->precision == PRECISION_BF16 && driver->computes_on_host};
     if (driver->channel_block)
         plan->block = driver->channel_block();
     plan->steps = memory_new(graph->node_count, sizeof *plan->steps, "the plan", error);
     plan->layouts = memory_new(graph->node_count, sizeof *plan->layouts, "the plan", error);
+    plan->rounded = memory_new(graph->node_count, sizeof *plan->rounded, "the plan", error);
     plan->values = new_offsets(graph->node_count, error);
     plan->backward_values = new_offsets(graph->node_count, error);
     plan->gradients = new_offsets(graph->node_count, error);
-    if (plan->steps && plan->layouts && plan->values && plan->backward_values && plan->gradients)
+    if (plan->steps && plan->layouts && plan->rounded && plan->values && plan->backward_values &&
+        plan->gradients)
         return plan;
     plan_free(plan);
     return NULL;

@@ -53,7 +53,8 @@ struct chooser {
 /* Returns the bytes needed to keep a step's value. */
 static uint64_t bytes_of(const struct plan *plan, const struct plan_step *step)
 {
-    uint64_t bytes = shape_count(step->site.node->output) * sizeof(float) * plan->batch;
+    uint64_t bytes = shape_count(step->site.node->output) *
+                     tensor_value_bytes(plan->layouts[step->node]) * plan->batch;
     return bytes + (plan_step_rewrites_saved(step) ? step->kernel->saved_bytes(&step->site) : 0);
 }
 

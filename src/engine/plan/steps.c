@@ -9,6 +9,7 @@
 #include "engine/ops/op.h"
 #include "engine/plan/fallback.h"
 #include "engine/plan/layouts.h"
+#include "engine/plan/rounding.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,6 +92,7 @@ static void start_step(const struct step_builder *builder, size_t number, struct
                  .batch = plan->batch,
                  .ranks = plan->ranks,
                  .training = plan->mode == PLAN_TRAINING,
+                 .bf16 = plan->bf16,
                  .threads = plan->threads},
     };
     memcpy(step->inputs, node->inputs, sizeof step->inputs);
@@ -134,11 +136,13 @@ static bool append_steps(struct step_builder *builder, struct error *error)
 }
 
 /* Appends the steps of a training with channel-blocked values. Returns false if they do not pay, or
- * if a kernel needs plain ones. */
+ * if a kernel needs plain ones. In bf16 they pay always, since no other kernels use the processor's
+ * products of bf16. */
 static bool append_blocked_steps(struct step_builder *builder)
 {
     builder->layouts_agree = true;
-    return layouts_pay(builder->plan) && append_steps(builder, NULL) && builder->layouts_agree;
+    return (builder->plan->bf16 || layouts_pay(builder->plan)) && append_steps(builder, NULL) &&
+           builder->layouts_agree;
 }
 
 /* Appends the steps. Training has channel-blocked values everywhere or nowhere. */
@@ -166,6 +170,7 @@ bool steps_build(struct plan *plan, const struct plan_settings *settings, struct
         builder.needed && builder.needs_gradient && builder.plain && mark_needed(&builder, error);
     if (built) {
         layouts_mark_plain(plan, builder.plain);
+        rounding_mark(plan, builder.plain);
         mark_gradients(&builder);
         built = append_steps_in_layout(&builder, error);
     }
@@ -181,9 +186,10 @@ size_t steps_workspace_bytes(const struct plan *plan)
     for (size_t s = 0; s < plan->step_count; s++) {
         const struct plan_step *step = &plan->steps[s];
         const bool on_device = step->kernel && !fallback_leaves_device(plan->driver, step);
-        const size_t bytes = on_device && step->kernel->workspace_bytes
-                                 ? step->kernel->workspace_bytes(&step->site)
-                                 : 0;
+        size_t bytes = on_device && step->kernel->workspace_bytes
+                           ? memory_round_up(step->kernel->workspace_bytes(&step->site))
+                           : 0;
+        bytes += step->kernel ? rounding_workspace_bytes(plan, step) : 0;
         most = bytes > most ? bytes : most;
     }
     return memory_round_up(most);

@@ -1,50 +1,65 @@
+/* The bytes that layers, passes and iterations read and write, for their place in the roofline. */
 #include "engine/plan/traffic.h"
 
 #include "engine/ops/op.h"
+
+/* Returns the bytes of a node's value for one image. */
+static size_t value_bytes(const struct plan *plan, size_t node)
+{
+    return shape_count(plan->graph->nodes[node].output) * tensor_value_bytes(plan->layouts[node]);
+}
+
+/* Returns the bytes of the parameters that a forward pass reads: inference in bf16 reads weights
+ * that its kernels have rounded once. */
+static double parameter_bytes(const struct plan *plan, const struct plan_step *step, size_t node)
+{
+    const bool rounded =
+        step && step->kernel->prepared_bytes && (step->kernel->traits & KERNEL_BF16);
+    return (double)graph_node_parameter_count(plan->graph, node) *
+           (double)(rounded ? sizeof(uint16_t) : sizeof(float));
+}
 
 double traffic_node_bytes(const struct plan *plan, size_t node, size_t batch)
 {
     const struct graph *graph = plan->graph;
     const struct node *layer = &graph->nodes[node];
     const struct plan_step *step = plan_find_step(plan, node);
-    struct shape inputs[NODE_MAX_INPUTS];
     if (step && !step->kernel)
         return 0;
-    size_t values = shape_count(layer->output);
-    graph_input_shapes(graph, layer, inputs);
+    size_t values = value_bytes(plan, node);
     for (size_t i = 0; i < layer->input_count; i++)
-        values += shape_count(inputs[i]);
+        values += value_bytes(plan, layer->inputs[i]);
     if (step && step->site.fused_add) /* the second summand */
-        values += shape_count(step->site.inputs[1]);
-    size_t parameters = graph_node_parameter_count(graph, node);
-    return sizeof(float) * ((double)values + (double)parameters / (double)batch);
+        values += value_bytes(plan, step->inputs[1]);
+    return (double)values + parameter_bytes(plan, step, node) / (double)batch;
 }
 
-/* Returns how many values of one image backward reads: the output's gradient, and the inputs and
+/* Returns the bytes of one image that backward reads: the output's gradient, and the inputs and
  * the output if the kernel's traits say so. A convolution or linear layer reads its input only for
  * the gradient of its weights. */
-static size_t values_read_backward(const struct plan_step *step, bool learns)
+static size_t bytes_read_backward(const struct plan *plan, const struct plan_step *step,
+                                  bool learns)
 {
     const struct node *node = step->site.node;
     const unsigned traits = plan_step_traits(step);
-    const size_t output = shape_count(node->output);
-    size_t values = node->op->traits & OP_LOSS ? 0 : output;
+    const size_t output = value_bytes(plan, step->node);
+    size_t bytes = node->op->traits & OP_LOSS ? 0 : output;
     if (traits & KERNEL_BACKWARD_READS_OUTPUT)
-        values += output;
+        bytes += output;
     if ((traits & KERNEL_BACKWARD_READS_INPUT) && (learns || !node->op->flops))
         for (size_t k = 0; k < node->input_count; k++)
-            values += shape_count(step->site.inputs[k]);
-    return values;
+            bytes += value_bytes(plan, step->inputs[k]);
+    return bytes;
 }
 
-/* Returns how many values of input gradients backward writes, and reads if it adds to them. */
-static size_t gradient_values(const struct plan_step *step)
+/* Returns the bytes of input gradients that backward writes, and reads if it adds to them. */
+static size_t gradient_bytes(const struct plan *plan, const struct plan_step *step)
 {
-    size_t values = 0;
+    size_t bytes = 0;
     for (size_t k = 0; k < step->input_count; k++)
         if (step->site.input_gradient[k])
-            values += shape_count(step->site.inputs[k]) * (step->accumulate[k] ? 2 : 1);
-    return values;
+            bytes += value_bytes(plan, step->inputs[k]) * (step->accumulate[k] ? 2 : 1);
+    return bytes;
 }
 
 double traffic_backward_bytes(const struct plan *plan, const struct plan_step *step)
@@ -53,11 +68,10 @@ double traffic_backward_bytes(const struct plan *plan, const struct plan_step *s
         return 0;
     const double parameters = (double)graph_node_parameter_count(plan->graph, step->node);
     const bool learns = !plan->frozen && parameters > 0;
-    const size_t values = values_read_backward(step, learns) + gradient_values(step);
+    const size_t bytes = bytes_read_backward(plan, step, learns) + gradient_bytes(plan, step);
     const size_t saved = step->kernel->saved_bytes ? step->kernel->saved_bytes(&step->site) : 0;
-    return sizeof(float) * ((double)plan->batch * (double)values +
-                            parameters * (step->site.input_gradient[0] + learns)) +
-           (double)saved;
+    return (double)plan->batch * (double)bytes +
+           sizeof(float) * parameters * (step->site.input_gradient[0] + learns) + (double)saved;
 }
 
 double traffic_update_bytes(const struct plan *plan)

@@ -303,8 +303,11 @@ bool config_check(const struct run_config *config, struct error *error)
         (config->has_iterations ? config->iterations : config->epochs) == 0)
         return error_set(error, ERROR_USAGE, "the configuration", NULL,
                          "batch, epochs, iterations and average-loss begin at 1");
-    if (config->precision != PRECISION_FLOAT32 && !is_gpu(config))
-        return error_set(error, ERROR_USAGE, "--precision", "choose float32, or the device cuda",
-                         "the device %s computes in float32 only", config->device);
+    if (config->precision != PRECISION_FLOAT32 && config->precision != PRECISION_BF16 &&
+        !is_gpu(config))
+        return error_set(error, ERROR_USAGE, "--precision",
+                         "choose float32 or bf16, or the device cuda",
+                         "the device %s does not compute in %s", config->device,
+                         device_precision_names[config->precision]);
     return true;
 }

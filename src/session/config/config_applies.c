@@ -61,12 +61,17 @@ static bool computes_on_gpu(const struct run_config *config)
 static const struct {
     const char *key;
     bool (*applies)(const struct run_config *config);
-} rules[] = {{"precision", computes_on_gpu}, {"strict-device", computes_on_gpu},
-             {"groups", shuffles},           {"block-rate", has_blocks},
-             {"epochs", counts_epochs},      {"iterations", counts_iterations},
-             {"gamma", multiplies},          {"power", has_power},
-             {"step-size", has_steps},       {"average-loss", studies_mean},
-             {"l1-weight", makes_pictures},  {"tolerance", makes_pictures}};
+} rules[] = {{"strict-device", computes_on_gpu},
+             {"groups", shuffles},
+             {"block-rate", has_blocks},
+             {"epochs", counts_epochs},
+             {"iterations", counts_iterations},
+             {"gamma", multiplies},
+             {"power", has_power},
+             {"step-size", has_steps},
+             {"average-loss", studies_mean},
+             {"l1-weight", makes_pictures},
+             {"tolerance", makes_pictures}};
 
 static bool is_changed(const struct run_config *config, const struct config_field *field)
 {

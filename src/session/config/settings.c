@@ -48,6 +48,7 @@ struct plan_settings settings_plan(const struct run_config *config, size_t threa
                                   .solver = settings_solver(config),
                                   .memory_limit = config_memory_limit(config),
                                   .strict_device = config->strict_device,
+                                  .precision = (enum device_precision)config->precision,
                                   .with_loss = true};
 }
 

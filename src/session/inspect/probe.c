@@ -238,6 +238,7 @@ static bool check_memory(struct probe *probe, struct error *error)
                                      .batch = choose_batch(model->network),
                                      .threads = device->threads,
                                      .strict_device = device->strict,
+                                     .precision = device->precision,
                                      .with_loss = true};
     struct forecast forecast = {.classes = model->network->classes, .input = model->network->input};
     if (!memory_check_plan(model->network, device->driver, &settings, &forecast.memory, error))

@@ -109,6 +109,7 @@ static struct plan_settings choose_settings(const struct bench *bench,
         .ranks = bench->mode == PLAN_TRAINING ? bench->device->other_count + 1 : 1,
         .solver = is_gan(bench) ? adam : sgd,
         .strict_device = settings->strict_device,
+        .precision = settings->precision,
         .memory_limit = settings->memory_limit};
 }
 

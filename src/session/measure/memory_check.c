@@ -140,6 +140,7 @@ static uint64_t inference_bytes(const struct memory_check_request *request, size
                                            .batch = batch,
                                            .threads = request->settings->threads,
                                            .strict_device = request->settings->strict_device,
+                                           .precision = request->settings->precision,
                                            .with_loss = loss};
     return memory_check_plan(request->network, request->driver, &settings, &memory, NULL)
                ? memory.total - memory.weights + memory.tables
@@ -250,6 +251,16 @@ static struct available_memory find_available(const struct memory_check_request 
     return available;
 }
 
+/* Returns the memory of the process now, and that of the parts of the program that it may load. */
+static uint64_t bytes_of_program(const struct memory_check_request *request)
+{
+    const struct device_driver *driver = request->driver;
+    const uint64_t unloaded = host_program_unloaded_bytes();
+    const uint64_t idle =
+        driver->idle_code_bytes ? driver->idle_code_bytes(request->settings->precision) : 0;
+    return host_process_memory() + (unloaded > idle ? unloaded - idle : 0);
+}
+
 void memory_check(const struct memory_check_request *request, struct forecast *forecast)
 {
     const bool on_host = request->driver->computes_on_host;
@@ -257,7 +268,7 @@ void memory_check(const struct memory_check_request *request, struct forecast *f
     const uint64_t always = (on_host ? request->data_bytes + request->curve_bytes : 0) +
                             bytes_of_samples(request) + bytes_of_files(request);
     forecast->loader_bytes = loader_bytes(request, forecast, request->settings->batch);
-    forecast->program_bytes = on_host ? host_process_memory() + host_program_unloaded_bytes() : 0;
+    forecast->program_bytes = on_host ? bytes_of_program(request) : 0;
     forecast->fits = true;
     if (available.bound != BOUND_UNKNOWN)
         compare(request, &available, always + validation_bytes(request, request->validation > 0),

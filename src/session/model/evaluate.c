@@ -139,7 +139,8 @@ static bool make_execution(struct model *model, struct error *error)
     struct plan_settings settings = {.mode = PLAN_INFERENCE,
                                      .batch = 1,
                                      .threads = model->device->threads,
-                                     .strict_device = model->device->strict};
+                                     .strict_device = model->device->strict,
+                                     .precision = model->device->precision};
     if (!model->plan)
         model->plan = plan_build(&model->network->graph, model->device->driver, &settings, error);
     if (model->plan && !model->execution)

@@ -120,7 +120,8 @@ static bool make_translator(struct model *model, const struct image *picture, si
     const struct plan_settings settings = {.mode = PLAN_INFERENCE,
                                            .batch = 1,
                                            .threads = model->device->threads,
-                                           .strict_device = model->device->strict};
+                                           .strict_device = model->device->strict,
+                                           .precision = model->device->precision};
     struct translator *translator = model->translator;
     if (translator && translator->network->input.width == width &&
         translator->network->input.height == height)

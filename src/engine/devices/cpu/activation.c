@@ -3,8 +3,8 @@
  * loops over a block of elements are written once, in write_values and write_gradients; they are
  * always inlined, so that each activation gets loops of its own that the compiler turns into vector
  * code. Output and gradient may overwrite what they are computed from. */
+#include "engine/devices/cpu/elements.h"
 #include "engine/devices/cpu/functions.h"
-#include "engine/devices/cpu/simd.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
@@ -21,29 +21,33 @@ static float slope_of(const struct kernel_call *call)
 /* Writes block `task` of the output. */
 ALWAYS_INLINE void write_values(const struct kernel_call *call, size_t task, value_function *value)
 {
-    const float slope = slope_of(call), *in = call->inputs[0];
+    const float slope = slope_of(call);
+    const element *in = (const element *)call->inputs[0];
     const size_t end = block_end(output_values(call), task);
-    float *out = call->output;
+    element *out = (element *)call->output;
 #pragma omp simd
     for (size_t i = task * BLOCK; i < end; i++)
-        out[i] = value(in[i], slope);
+        out[i] = element_of(value(element_value(in[i]), slope));
 }
 
 /* Writes block `task` of the input's gradient, or adds to it. */
 ALWAYS_INLINE void write_gradients(const struct kernel_call *call, size_t task,
                                    gradient_function *gradient)
 {
-    const float slope = slope_of(call), *out = call->output, *from = call->output_gradient;
+    const float slope = slope_of(call);
+    const element *out = (const element *)call->output;
+    const element *from = (const element *)call->output_gradient;
     const size_t begin = task * BLOCK, end = block_end(output_values(call), task);
-    float *to = call->input_gradients[0];
+    element *to = (element *)call->input_gradients[0];
     if (call->accumulate[0]) {
 #pragma omp simd
         for (size_t i = begin; i < end; i++)
-            to[i] += gradient(out[i], from[i], slope);
+            to[i] = element_of(element_value(to[i]) +
+                               gradient(element_value(out[i]), element_value(from[i]), slope));
     } else {
 #pragma omp simd
         for (size_t i = begin; i < end; i++)
-            to[i] = gradient(out[i], from[i], slope);
+            to[i] = element_of(gradient(element_value(out[i]), element_value(from[i]), slope));
     }
 }
 
@@ -60,7 +64,7 @@ static void run_backward(const struct kernel_call *call, pool_task *task)
 
 enum {
     TRAITS = KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_OUTPUT | KERNEL_GRADIENT_IN_PLACE |
-             KERNEL_ANY_LAYOUT
+             KERNEL_ANY_LAYOUT | ELEMENT_TRAITS
 };
 
 /* --- relu: x < 0 ? 0 : x keeps NaN, so that a diverged run is noticed --- */

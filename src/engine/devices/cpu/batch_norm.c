@@ -22,24 +22,6 @@ static bool small(const struct norm *norm)
     return norm->area < SMALL_AREA;
 }
 
-size_t KERNEL(norm_workspace)(const struct kernel_site *site)
-{
-    const size_t channels = site->inputs[0].channels;
-    return (site->batch + 1) * channels * sizeof(struct pair) + 3 * channels * sizeof(float);
-}
-
-struct norm KERNEL(norm_of)(const struct kernel_call *call)
-{
-    struct norm norm = {.call = call, .shape = call->site->inputs[0], .batch = call->site->batch};
-    norm.area = shape_area(norm.shape);
-    norm.planes = call->workspace;
-    norm.channels = norm.planes + norm.batch * norm.shape.channels;
-    norm.scale = (float *)(norm.channels + norm.shape.channels);
-    norm.offset = norm.scale + norm.shape.channels;
-    norm.slope = norm.offset + norm.shape.channels;
-    return norm;
-}
-
 static size_t plane_tasks(const struct norm *norm)
 {
     return divide_up(norm->batch * norm->shape.channels, planes_in_task(norm->area));
@@ -85,21 +67,6 @@ static void measure_planes_task(void *context, size_t task, size_t thread)
     const struct norm *norm = context;
     for (size_t p = task * planes_in_task(norm->area); p < plane_end(norm, task); p++)
         norm->planes[p] = measure_plane(norm->call->inputs[0] + p * norm->area, norm->area);
-}
-
-static struct pair join_planes(const struct norm *norm, size_t c)
-{
-    const struct pair *planes = norm->planes + c;
-    const size_t channels = norm->shape.channels;
-    double mean = 0, squares = 0;
-    for (size_t n = 0; n < norm->batch; n++)
-        mean += planes[n * channels].a;
-    mean /= (double)norm->batch;
-    for (size_t n = 0; n < norm->batch; n++) {
-        const double distance = planes[n * channels].a - mean;
-        squares += planes[n * channels].b + (double)norm->area * distance * distance;
-    }
-    return (struct pair){mean, squares};
 }
 
 /* Sets sums[i] to the sum over all images of value first + i of an image. */
@@ -149,31 +116,6 @@ static void measure_columns_task(void *context, size_t task, size_t thread)
         norm->channels[begin + c].b = channel_sum(norm, sums, c);
 }
 
-static void move_towards(float *running, float momentum, double value)
-{
-    *running = (float)((1.0 - momentum) * *running + momentum * value);
-}
-
-static void keep_statistics(const struct norm *norm, size_t c, struct pair statistics)
-{
-    const struct kernel_call *call = norm->call;
-    const struct batch_norm_attributes *attributes = &call->site->node->attributes.batch_norm;
-    const double values = (double)(norm->batch * norm->area);
-    float *saved = call->saved;
-    saved[c] = (float)statistics.a;
-    saved[norm->shape.channels + c] =
-        (float)(1.0 / sqrt(statistics.b / values + attributes->epsilon));
-    move_towards(&call->parameters[RUNNING_MEAN][c], attributes->momentum, statistics.a);
-    /* a single value has no unbiased variance (0 / 0); the variance becomes 0 */
-    move_towards(&call->parameters[RUNNING_VAR][c], attributes->momentum,
-                 statistics.b / (values > 1 ? values - 1 : 1));
-}
-
-void KERNEL(norm_keep)(const struct norm *norm, size_t c)
-{
-    keep_statistics(norm, c, join_planes(norm, c));
-}
-
 static void measure(const struct norm *norm)
 {
     if (small(norm))
@@ -182,9 +124,9 @@ static void measure(const struct norm *norm)
         run_tasks(norm->call, plane_tasks(norm), measure_planes_task, norm);
     for (size_t c = 0; c < norm->shape.channels; c++) {
         if (small(norm))
-            keep_statistics(norm, c, norm->channels[c]);
+            KERNEL(norm_keep)(norm, c, norm->channels[c]);
         else
-            KERNEL(norm_keep)(norm, c);
+            KERNEL(norm_keep_planes)(norm, c);
     }
 }
 
@@ -326,38 +268,6 @@ static void correlate_columns_task(void *context, size_t task, size_t thread)
         norm->channels[begin + c].b = channel_sum(norm, sums, c);
 }
 
-static struct pair join_sums(const struct norm *norm, size_t c)
-{
-    struct pair sums = {0, 0};
-    for (size_t n = 0; n < norm->batch; n++) {
-        sums.a += norm->planes[n * norm->shape.channels + c].a;
-        sums.b += norm->planes[n * norm->shape.channels + c].b;
-    }
-    return sums;
-}
-
-/* Writes the gradients of weight and bias of channel c, and the factors of the input's gradient. */
-static void finish_channel(const struct norm *norm, size_t c, struct pair sums)
-{
-    const struct kernel_call *call = norm->call;
-    const double values = (double)(norm->batch * norm->area);
-    const float *saved = call->saved;
-    const double invstd = saved[norm->shape.channels + c];
-    const double weight_gradient = sums.b * invstd, factor = call->parameters[WEIGHT][c] * invstd;
-    if (call->parameter_gradients[WEIGHT])
-        call->parameter_gradients[WEIGHT][c] = (float)weight_gradient;
-    if (call->parameter_gradients[BIAS])
-        call->parameter_gradients[BIAS][c] = (float)sums.a;
-    norm->scale[c] = (float)factor;
-    norm->slope[c] = (float)(-factor * invstd * weight_gradient / values);
-    norm->offset[c] = (float)(-factor * sums.a / values);
-}
-
-void KERNEL(norm_finish)(const struct norm *norm, size_t c)
-{
-    finish_channel(norm, c, join_sums(norm, c));
-}
-
 static void gradient_plane(const float *x, const float *g, float *to, size_t area, float mean,
                            float scale, float slope, float offset, bool accumulate)
 {
@@ -415,18 +325,16 @@ static void backward_batch_norm(const struct kernel_call *call)
     else
         run_tasks(call, plane_tasks(&norm), correlate_planes_task, &norm);
     for (size_t c = 0; c < norm.shape.channels; c++)
-        finish_channel(&norm, c, small(&norm) ? norm.channels[c] : join_sums(&norm, c));
+        if (small(&norm))
+            KERNEL(norm_finish)(&norm, c, norm.channels[c]);
+        else
+            KERNEL(norm_finish_planes)(&norm, c);
     if (!call->input_gradients[0])
         return;
     if (norm.area == 1)
         run_tasks(call, norm.batch, gradient_vectors_task, &norm);
     else
         run_tasks(call, plane_tasks(&norm), gradient_task, &norm);
-}
-
-size_t KERNEL(norm_saved)(const struct kernel_site *site)
-{
-    return site->training ? 2 * site->inputs[0].channels * sizeof(float) : 0;
 }
 
 const struct kernel KERNEL(batch_norm) = {

@@ -54,10 +54,12 @@ static void copy_task(void *context, size_t task, size_t thread)
     const size_t channels = min_size(LANES, shape.channels - plane * LANES);
     float *to = copy->to + (image * shape.channels + plane * LANES) * shape_area(shape);
     for (size_t y = 0; y < shape.height; y++) {
-        const float *from = blocked_at(&copy->from, image, plane, y);
-        for (size_t x = 0; x < shape.width; x++, from += LANES, to++)
+        const element *from = blocked_at(&copy->from, image, plane, y);
+        for (size_t x = 0; x < shape.width; x++, from += LANES, to++) {
+            const vector lanes = element_load(from);
             for (size_t c = 0; c < channels; c++)
-                to[c * shape_area(shape)] = from[c];
+                to[c * shape_area(shape)] = lanes[c];
+        }
     }
 }
 
@@ -77,18 +79,18 @@ static void copy_back_task(void *context, size_t task, size_t thread)
     const size_t channels = min_size(LANES, shape.channels - plane * LANES);
     const float *from = copy->from + (image * shape.channels + plane * LANES) * shape_area(shape);
     for (size_t y = 0; y < shape.height; y++) {
-        float *to = blocked_at(&copy->to, image, plane, y);
+        element *to = blocked_at(&copy->to, image, plane, y);
         for (size_t x = 0; x < shape.width; x++, to += LANES, from++) {
-            float lanes[LANES] = {0};
+            vector lanes = {0};
             for (size_t c = 0; c < channels; c++)
                 lanes[c] = from[c * shape_area(shape)];
-            store_or_add(to, lanes, LANES, copy->accumulate);
+            element_store(to, copy->accumulate ? element_load(to) + lanes : lanes);
         }
     }
 }
 
 void KERNEL(copy_from_plain)(struct pool *pool, struct tensor_layout layout, struct shape shape,
-                             size_t batch, const float *from, float *to, bool accumulate)
+                             size_t batch, const float *from, void *to, bool accumulate)
 {
     struct copy_back copy = {
         .to = blocked_make(to, shape, layout), .from = from, .accumulate = accumulate};
@@ -96,7 +98,7 @@ void KERNEL(copy_from_plain)(struct pool *pool, struct tensor_layout layout, str
 }
 
 void KERNEL(copy_to_plain)(struct pool *pool, struct tensor_layout layout, struct shape shape,
-                           size_t batch, const float *from, float *to)
+                           size_t batch, const void *from, float *to)
 {
     struct copy copy = {.from = blocked_make(from, shape, layout), .to = to};
     pool_run(pool, batch * blocked_planes(&copy.from), copy_task, &copy);

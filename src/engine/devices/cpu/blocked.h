@@ -7,22 +7,20 @@
 #ifndef TINCA_ENGINE_DEVICES_CPU_BLOCKED_H
 #define TINCA_ENGINE_DEVICES_CPU_BLOCKED_H
 
-#include "engine/devices/cpu/simd.h"
-
-#include <string.h>
+#include "engine/devices/cpu/elements.h"
 
 /* One of the arrays of a call. */
 struct blocked {
-    float *values;
+    element *values;
     struct shape shape;
     struct tensor_layout layout;
-    size_t row, plane, image; /* floats from one to the next */
+    size_t row, plane, image; /* elements from one to the next */
 };
 
-static inline struct blocked blocked_make(const float *values, struct shape shape,
+static inline struct blocked blocked_make(const void *values, struct shape shape,
                                           struct tensor_layout layout)
 {
-    return (struct blocked){.values = (float *)values,
+    return (struct blocked){.values = (element *)values,
                             .shape = shape,
                             .layout = layout,
                             .row = tensor_row(layout, shape),
@@ -47,13 +45,19 @@ static inline size_t blocked_planes(const struct blocked *array)
 }
 
 /* Returns position (0, y) of block `plane` of an image. */
-static inline float *blocked_at(const struct blocked *array, size_t image, size_t plane, size_t y)
+static inline element *blocked_at(const struct blocked *array, size_t image, size_t plane, size_t y)
 {
     return array->values + image * array->image + plane * array->plane +
            tensor_origin(array->layout, array->shape) + y * array->row;
 }
 
-static inline void blocked_clear(float *values, size_t count)
+static inline void blocked_clear(element *values, size_t count)
+{
+    memset(values, 0, count * sizeof *values);
+}
+
+/* Sets floats that are not elements to 0, such as sums. */
+static inline void floats_clear(float *values, size_t count)
 {
     memset(values, 0, count * sizeof *values);
 }
@@ -64,7 +68,7 @@ static inline void blocked_pad(const struct blocked *array, size_t image, size_t
                                size_t begin, size_t end)
 {
     const size_t side = array->layout.pad * LANES;
-    float *rows = array->values + image * array->image + plane * array->plane;
+    element *rows = array->values + image * array->image + plane * array->plane;
     if (side == 0)
         return;
     if (begin == 0)
@@ -181,12 +185,12 @@ static inline vector vector_relu(vector value)
  * NULL.
  */
 static inline vector epilogue_apply(const struct epilogue *epilogue, vector value,
-                                    const float *summand)
+                                    const element *summand)
 {
     if (epilogue->relu_first)
         value = vector_relu(value);
     if (summand)
-        value += vector_load(summand);
+        value += element_load(summand);
     return epilogue->relu_last ? vector_relu(value) : value;
 }
 
@@ -205,11 +209,11 @@ struct affine KERNEL(norm_affine)(const struct node *norm,
 
 /* Copies a channel-blocked array of `batch` images to a plain one. */
 void KERNEL(copy_to_plain)(struct pool *pool, struct tensor_layout layout, struct shape shape,
-                           size_t batch, const float *from, float *to);
+                           size_t batch, const void *from, float *to);
 
 /* Copies a plain array of `batch` images to a channel-blocked one without padding, or adds it. */
 void KERNEL(copy_from_plain)(struct pool *pool, struct tensor_layout layout, struct shape shape,
-                             size_t batch, const float *from, float *to, bool accumulate);
+                             size_t batch, const float *from, void *to, bool accumulate);
 
 /* Returns whether the site offers a channel-blocked output, and its first input has that layout. If
  * not, sets *reason. */

@@ -23,7 +23,7 @@ static void copy_band(const struct joining *joining, const struct blocked_band *
     }
     for (size_t y = band->begin; y < band->end; y++)
         memcpy(blocked_at(&joining->out, band->image, band->plane, y),
-               blocked_at(&in, band->image, plane, y), in.shape.width * LANES * sizeof(float));
+               blocked_at(&in, band->image, plane, y), in.shape.width * LANES * sizeof(element));
     blocked_pad(&joining->out, band->image, band->plane, band->begin, band->end);
 }
 
@@ -137,19 +137,19 @@ static void set_pieces(const struct moving *moving, const struct channel_moves *
 
 /* Stores the lanes of one piece in a row of zeros and of other pieces' lanes, or adds them to the
  * row. */
-static void move_row(const struct moving *moving, const struct piece *piece, const float *from,
-                     float *to)
+static void move_row(const struct moving *moving, const struct piece *piece, const element *from,
+                     element *to)
 {
     const size_t width = moving->to.shape.width;
     const size_t begin = piece->dx > 0 ? min_size((size_t)piece->dx, width) : 0;
     const size_t end = piece->dx < 0 ? width - min_size((size_t)-piece->dx, width) : width;
     for (size_t x = begin; x < end; x++) {
-        const vector value = vector_load(from + (x - (size_t)piece->dx) * LANES);
+        const vector value = element_load(from + (x - (size_t)piece->dx) * LANES);
         const vector_indices lanes =
             piece->used & (vector_indices)__builtin_shuffle(value, piece->places);
-        float *at = to + x * LANES;
-        vector_store(at, moving->accumulate ? vector_load(at) + (vector)lanes
-                                            : (vector)((vector_indices)vector_load(at) | lanes));
+        element *at = to + x * LANES;
+        element_store(at, moving->accumulate ? element_load(at) + (vector)lanes
+                                             : (vector)((vector_indices)element_load(at) | lanes));
     }
 }
 
@@ -157,7 +157,7 @@ static void move_band(const struct moving *moving, const struct blocked_band *ba
 {
     const struct piece *pieces = moving->pieces + band->plane * LANES;
     for (size_t y = band->begin; y < band->end; y++) {
-        float *to = blocked_at(&moving->to, band->image, band->plane, y);
+        element *to = blocked_at(&moving->to, band->image, band->plane, y);
         if (!moving->accumulate)
             blocked_clear(to, moving->to.shape.width * LANES);
         for (size_t i = 0; i < moving->counts[band->plane]; i++) {
@@ -241,7 +241,7 @@ const struct kernel KERNEL(concat_blocked) = {
     .name = "concat blocked",
     .instruction_set = ISA_NAME,
     .op = &op_concat,
-    .traits = KERNEL_BLOCKED,
+    .traits = KERNEL_BLOCKED | ELEMENT_TRAITS,
     .supports = supports_concat,
     .forward = forward_concat,
 };
@@ -250,7 +250,7 @@ const struct kernel KERNEL(channel_shuffle_blocked) = {
     .name = "channel_shuffle blocked",
     .instruction_set = ISA_NAME,
     .op = &op_channel_shuffle,
-    .traits = KERNEL_BLOCKED,
+    .traits = KERNEL_BLOCKED | ELEMENT_TRAITS,
     .supports = KERNEL(blocked_supports),
     .workspace_bytes = workspace_move,
     .forward = forward_move,
@@ -261,7 +261,7 @@ const struct kernel KERNEL(channel_shift_blocked) = {
     .name = "channel_shift blocked",
     .instruction_set = ISA_NAME,
     .op = &op_channel_shift,
-    .traits = KERNEL_BLOCKED,
+    .traits = KERNEL_BLOCKED | ELEMENT_TRAITS,
     .supports = KERNEL(blocked_supports),
     .workspace_bytes = workspace_move,
     .forward = forward_move,
@@ -272,7 +272,7 @@ const struct kernel KERNEL(flatten_blocked) = {
     .name = "flatten blocked",
     .instruction_set = ISA_NAME,
     .op = &op_flatten,
-    .traits = KERNEL_BLOCKED,
+    .traits = KERNEL_BLOCKED | ELEMENT_TRAITS,
     .supports = supports_flatten,
     .forward = forward_flatten,
     .backward = backward_flatten,

@@ -14,7 +14,7 @@
 #include "engine/devices/cpu/blocked_tiles.h"
 
 enum {
-    STRIP_FLOATS = 8192,  /* of the source that a strip reads again and again */
+    STRIP_BYTES = 32768,  /* of the source that a strip reads again and again */
     WEIGHT_FLOATS = 6144, /* of a column's weights that a strip reads before it goes on */
 };
 
@@ -87,8 +87,8 @@ static void set_source(struct blocked_conv *c, struct tensor_layout layout)
     source->left += shifts;
     source->right += shifts;
     c->span += 2 * shifts;
-    source->block = layout.block ? layout.block : 1;
-    source->copied = KERNEL(blocked_conv_pad)(c) > layout.pad;
+    source->block = layout.block ? layout.block : TERM_VALUES;
+    source->copied = KERNEL(blocked_conv_pad)(c) > layout.pad || (!layout.block && TERM_VALUES > 1);
     source->row = source->copied ? (source->left + c->from.width + source->right) * source->block
                                  : tensor_row(layout, c->from);
     source->plane = tensor_plane(layout, c->from);
@@ -110,11 +110,13 @@ size_t KERNEL(blocked_conv_rows_read)(const struct blocked_conv *c, size_t rows)
  */
 static void set_blocking(struct blocked_conv *c)
 {
-    const size_t terms = c->from_channels * c->sizes.taps;
-    c->block_terms = round_up(WEIGHT_FLOATS / (TILE_BLOCKS * LANES), TERM_BLOCK);
-    const size_t channels = divide_up(min_size(c->block_terms, terms), c->sizes.taps);
+    const size_t terms = c->term_channels * c->sizes.taps;
+    c->block_terms = TERM_VALUES > 1 /* earlier sums would be rounded */
+                         ? terms
+                         : round_up(WEIGHT_FLOATS / (TILE_BLOCKS * LANES), TERM_BLOCK);
+    const size_t channels = TERM_VALUES * divide_up(min_size(c->block_terms, terms), c->sizes.taps);
     const size_t planes = divide_up(channels, c->source.block);
-    const size_t rows = STRIP_FLOATS / (planes * c->source.row);
+    const size_t rows = STRIP_BYTES / sizeof(element) / (planes * c->source.row);
     c->strip_rows = rows > c->span ? (rows - c->span) / c->step_height + 1 : 1;
     c->strip_rows = min_size(c->strip_rows, c->y[0].count);
 }
@@ -128,6 +130,7 @@ struct blocked_conv KERNEL(blocked_conv_make)(const struct kernel_site *site, bo
     c.from = backward ? s->out : s->in;
     c.to = backward ? s->in : s->out;
     c.from_channels = backward ? s->outputs : s->inputs;
+    c.term_channels = divide_up(c.from_channels, TERM_VALUES);
     c.to_channels = backward ? s->inputs : s->outputs;
     c.step_height = backward ? 1 : w->stride_height;
     c.step_width = backward ? 1 : w->stride_width;
@@ -140,11 +143,11 @@ struct blocked_conv KERNEL(blocked_conv_make)(const struct kernel_site *site, bo
     c.out_blocks = divide_up(c.to.channels, LANES);
     if (c.source.copied) {
         c.source.plane = KERNEL(blocked_conv_rows_read)(&c, c.strip_rows) * c.source.row;
-        c.copy_floats =
+        c.copy_elements =
             round_up(divide_up(c.from.channels, c.source.block) * c.source.plane, LANES);
     }
     /* at most one column, and the offsets of two groups, for each block */
-    const size_t terms = c.from_channels * s->taps;
+    const size_t terms = c.term_channels * s->taps;
     carve_bytes(carve, sizeof c);
     c.columns = carve_bytes(carve, c.out_blocks * sizeof *c.columns);
     c.bias = carve_floats(carve, c.out_blocks * LANES);
@@ -163,6 +166,8 @@ void KERNEL(blocked_conv_groups)(const struct blocked_conv *c, size_t block, siz
 
 bool KERNEL(blocked_conv_groups_fit)(const struct blocked_conv *c)
 {
+    if (c->sizes.groups > 1 && c->from_channels % TERM_VALUES)
+        return false;
     for (size_t block = 0; block < c->out_blocks; block++) {
         size_t begin, end;
         KERNEL(blocked_conv_groups)(c, block, &begin, &end);
@@ -207,8 +212,8 @@ static struct terms terms_of(const struct blocked_conv *c, size_t ry, size_t rx)
     const size_t before = y->taps_before * c->sizes.window.kernel_width + y->taps * x->taps_before;
     return (struct terms){.y = y,
                           .x = x,
-                          .count = c->from_channels * y->taps * x->taps,
-                          .before = c->from_channels * before};
+                          .count = c->term_channels * y->taps * x->taps,
+                          .before = c->term_channels * before};
 }
 
 /* Returns where the offsets of a column begin: all columns of one group share them. */
@@ -241,7 +246,7 @@ size_t KERNEL(blocked_conv_offset)(const struct blocked_conv *c, size_t channel,
 static void write_offsets(const struct blocked_conv *c, const struct terms *terms, size_t group,
                           size_t *to)
 {
-    for (size_t i = 0; i < c->from_channels; i++)
+    for (size_t i = 0; i < c->from_channels; i += TERM_VALUES)
         for (size_t ky = 0; ky < terms->y->taps; ky++)
             for (size_t kx = 0; kx < terms->x->taps; kx++)
                 *to++ =
@@ -261,10 +266,12 @@ static void pack_lane(const struct blocked_conv *c, const struct terms *terms, s
         c->call->parameters[0] + group * s->outputs * row + number * (c->backward ? s->taps : row);
     for (size_t i = 0; i < c->from_channels; i++, from += c->backward ? row : s->taps)
         for (size_t ky = 0; ky < terms->y->taps; ky++)
-            for (size_t kx = 0; kx < terms->x->taps; kx++, to += stride) {
+            for (size_t kx = 0; kx < terms->x->taps; kx++) {
                 const size_t y = terms->y->first_tap + ky * terms->y->tap_step;
                 const size_t x = terms->x->first_tap + kx * terms->x->tap_step;
-                *to = from[y * s->window.kernel_width + x] * scale;
+                const size_t term = (i / TERM_VALUES * terms->y->taps + ky) * terms->x->taps + kx;
+                term_store(to + term * stride, i % TERM_VALUES,
+                           from[y * s->window.kernel_width + x] * scale);
             }
 }
 
@@ -283,8 +290,9 @@ static void pack_column(const struct blocked_conv *c, const struct terms *terms,
     float *to = weights_of(c, terms, column);
     for (size_t lane = 0; lane < stride; lane++) {
         const size_t channel = column->block * LANES + lane;
-        if (channel >= c->to.channels) {
+        if (channel >= c->to.channels || c->from_channels % TERM_VALUES)
             clear_lane(terms, to + lane, stride);
+        if (channel >= c->to.channels) {
             c->bias[channel] = 0;
             continue;
         }
@@ -321,7 +329,7 @@ void KERNEL(blocked_conv_prepare)(struct blocked_conv *c, const struct kernel_ca
 
 /* --- the source --- */
 
-const float *KERNEL(blocked_conv_source)(const struct blocked_conv *c, size_t image, size_t begin)
+const element *KERNEL(blocked_conv_source)(const struct blocked_conv *c, size_t image, size_t begin)
 {
     const size_t pad = c->in.layout.pad; /* as large as what is read outside */
     const size_t row = pad - c->source.top + begin * c->step_height;
@@ -329,17 +337,34 @@ const float *KERNEL(blocked_conv_source)(const struct blocked_conv *c, size_t im
            (pad - c->source.left) * c->source.block;
 }
 
+/* Copies row y of block `plane` of the source, or of as many channels of a plain source as a term
+ * has, which it brings next to each other. */
+static void copy_row(const struct blocked_conv *c, size_t image, size_t plane, size_t y,
+                     element *to)
+{
+    const size_t width = c->from.width;
+    if (c->in.layout.block || TERM_VALUES == 1) {
+        memcpy(to, blocked_at(&c->in, image, plane, y), width * c->source.block * sizeof *to);
+        return;
+    }
+    const float *from = (const float *)c->in.values + image * c->in.image + y * c->in.row;
+    for (size_t v = 0; v < TERM_VALUES; v++) {
+        const size_t channel = plane * TERM_VALUES + v;
+        for (size_t x = 0; x < width; x++)
+            to[x * TERM_VALUES + v] =
+                channel < c->from.channels ? element_of(from[channel * c->in.plane + x]) : 0;
+    }
+}
+
 void KERNEL(blocked_conv_copy)(const struct blocked_conv *c, size_t image, size_t channel,
-                               size_t channels, size_t begin, size_t end, float *to)
+                               size_t channels, size_t begin, size_t end, element *to)
 {
     const struct source *source = &c->source;
     const size_t before = source->left * source->block, width = c->from.width * source->block;
     const size_t rows = KERNEL(blocked_conv_rows_read)(c, end - begin), height = c->from.height;
     const size_t first = channel / source->block, planes = divide_up(channels, source->block);
-    const float *from = c->in.values + image * c->in.image + first * c->in.plane +
-                        tensor_origin(c->in.layout, c->in.shape);
-    for (size_t plane = 0; plane < planes; plane++, to += source->plane, from += c->in.plane) {
-        float *at = to;
+    for (size_t plane = first; plane < first + planes; plane++, to += source->plane) {
+        element *at = to;
         for (size_t r = 0; r < rows; r++, at += source->row) {
             /* row r of the copy is this row of the source, counted from -top on */
             const size_t y = begin * c->step_height + r;
@@ -348,7 +373,7 @@ void KERNEL(blocked_conv_copy)(const struct blocked_conv *c, size_t image, size_
                 continue;
             }
             blocked_clear(at, before);
-            memcpy(at + before, from + (y - source->top) * c->in.row, width * sizeof *at);
+            copy_row(c, image, plane, y - source->top, at + before);
             blocked_clear(at + before + width, source->row - before - width);
         }
     }
@@ -371,7 +396,7 @@ static blocked_tile *find_tile(const struct column *column, const struct blocked
 struct region {
     const struct column *column;
     struct terms terms;
-    const float *source; /* where the terms of row `begin` lie */
+    const element *source; /* where the terms of row `begin` lie */
     size_t image, begin, end;
 };
 
@@ -384,11 +409,11 @@ static void compute_rows(const struct blocked_conv *c, const struct region *regi
     const size_t most = column->blocks == 2 ? TILE_POSITIONS_2 : TILE_POSITIONS_1;
     const size_t tiles = divide_up(x->count, most);
     const struct blocked *summand = &c->epilogue.summand;
-    const float *source = region->source;
+    const element *source = region->source;
     for (size_t j = region->begin; j < region->end; j++, source += c->step_height * c->source.row) {
         const size_t row = y->first + j * y->step;
-        float *out = blocked_at(&c->out, region->image, column->block, row) + x->first * LANES;
-        const float *add =
+        element *out = blocked_at(&c->out, region->image, column->block, row) + x->first * LANES;
+        const element *add =
             summand->values ? blocked_at(summand, region->image, column->block, row) : NULL;
         for (size_t i = 0; i < tiles; i++) {
             const size_t at = piece_begin(x->count, tiles, i);
@@ -405,10 +430,10 @@ static void clear_rows(const struct blocked_conv *c, const struct region *region
     const struct conv_residue *y = region->terms.y, *x = region->terms.x;
     for (size_t block = 0; block < region->column->blocks; block++)
         for (size_t j = region->begin; j < region->end; j++) {
-            float *out = blocked_at(&c->out, region->image, region->column->block + block,
-                                    y->first + j * y->step);
+            element *out = blocked_at(&c->out, region->image, region->column->block + block,
+                                      y->first + j * y->step);
             for (size_t i = 0; i < x->count; i++)
-                vector_store(out + (x->first + i * x->step) * LANES, (vector){0});
+                element_store(out + (x->first + i * x->step) * LANES, (vector){0});
         }
 }
 
@@ -440,7 +465,7 @@ static void compute_region(const struct blocked_conv *c, const struct region *re
 
 /* Computes rows [begin, end) of all residues of some columns. */
 static void compute_strip(const struct blocked_conv *c, size_t image, size_t first_column,
-                          size_t end_column, size_t begin, size_t end, float *copy)
+                          size_t end_column, size_t begin, size_t end, element *copy)
 {
     struct region region = {.source = copy, .image = image, .begin = begin};
     if (c->source.copied)
@@ -484,7 +509,7 @@ static void conv_task(void *context, size_t task, size_t thread)
     const size_t end = piece_begin(c->column_count, c->pieces, piece + 1);
     const size_t top = piece_begin(c->y[0].count, c->bands, band);
     const size_t bottom = piece_begin(c->y[0].count, c->bands, band + 1);
-    float *copy = c->copies + thread * c->copy_floats;
+    element *copy = c->copies + thread * c->copy_elements;
     for (size_t y = top; y < bottom; y += c->strip_rows)
         compute_strip(c, image, first, end, y, min_size(y + c->strip_rows, bottom), copy);
     for (size_t i = first; i < end; i++) /* only inference has padding */
@@ -499,7 +524,7 @@ static void conv_task(void *context, size_t task, size_t thread)
 static void share_out(struct blocked_conv *c)
 {
     const size_t batch = c->call->site->batch;
-    const size_t terms = c->from_channels * c->sizes.taps, weights = c->to.channels * terms;
+    const size_t terms = c->term_channels * c->sizes.taps, weights = c->to.channels * terms;
     const size_t work = c->out_blocks * terms * shape_area(c->sizes.out) * batch;
     const size_t wanted = divide_up(tasks_wanted(c->call, work), batch);
     const bool by_columns = c->column_count >= wanted && !c->source.copied &&

@@ -18,8 +18,8 @@ enum { BLOCKED_MAX_STRIDE = 8 };
 struct source {
     bool copied;
     size_t block; /* channels that are neighbours; 1: the plain layout */
-    size_t row;   /* floats from row to row; `block` floats from position to position */
-    size_t plane; /* floats from block to block */
+    size_t row;   /* elements from row to row; `block` elements from position to position */
+    size_t plane; /* elements from block to block */
     size_t top, bottom, left, right; /* positions that terms read outside the source */
 };
 
@@ -45,6 +45,7 @@ struct blocked_conv {
     bool backward;
     struct shape from, to;          /* of the source and of the results */
     size_t from_channels;           /* channels of a group in the source */
+    size_t term_channels;           /* terms of a group under one element of the window */
     size_t to_channels;             /* channels of a group in the results */
     size_t step_height, step_width; /* positions of the source from one result to the next */
     struct conv_residue y[BLOCKED_MAX_STRIDE], x[BLOCKED_MAX_STRIDE];
@@ -52,9 +53,9 @@ struct blocked_conv {
     size_t span; /* rows that the terms of one result lie apart, the first and last included */
     struct source source;
     size_t out_blocks, column_count;
-    size_t strip_rows;  /* rows of each residue that are computed before the next ones begin */
-    size_t block_terms; /* terms that all tiles of a strip sum before the next ones begin */
-    size_t copy_floats; /* of a thread's copy of the source */
+    size_t strip_rows;    /* rows of each residue that are computed before the next ones begin */
+    size_t block_terms;   /* terms that all tiles of a strip sum before the next ones begin */
+    size_t copy_elements; /* of a thread's copy of the source */
     /* in the prepared memory: */
     struct column *columns;
     size_t *offsets;
@@ -63,7 +64,7 @@ struct blocked_conv {
     const struct kernel_call *call;
     struct blocked in, out;
     bool accumulate;
-    float *copies; /* one for each thread */
+    element *copies; /* one for each thread */
     struct epilogue epilogue;
     size_t bands, pieces; /* how an image is divided: bands of rows, pieces of the columns */
 };
@@ -82,7 +83,7 @@ void KERNEL(blocked_conv_run)(struct blocked_conv *c);
 /* Copies the rows of `channels` channels from `channel` on, a multiple of the block, that result
  * rows [begin, end) of an image read, with zeros around them. */
 void KERNEL(blocked_conv_copy)(const struct blocked_conv *c, size_t image, size_t channel,
-                               size_t channels, size_t begin, size_t end, float *to);
+                               size_t channels, size_t begin, size_t end, element *to);
 
 /* Returns the padding that a source needs so that it is not copied. */
 size_t KERNEL(blocked_conv_pad)(const struct blocked_conv *c);
@@ -98,7 +99,8 @@ size_t KERNEL(blocked_conv_offset)(const struct blocked_conv *c, size_t channel,
 
 /* Returns where the rows that results [begin, ...) of an image read begin, in a source that is not
  * copied. */
-const float *KERNEL(blocked_conv_source)(const struct blocked_conv *c, size_t image, size_t begin);
+const element *KERNEL(blocked_conv_source)(const struct blocked_conv *c, size_t image,
+                                           size_t begin);
 
 /* Returns the groups that have a channel in block `block` of the results: the first one and the one
  * after the last. */

@@ -61,7 +61,7 @@ static void infer_conv(const struct kernel_call *call)
 static size_t copies_bytes(const struct kernel_site *site)
 {
     struct carve carve = {0};
-    return forward_of(site, &carve).copy_floats * site->threads * sizeof(float);
+    return forward_of(site, &carve).copy_elements * site->threads * sizeof(element);
 }
 
 static size_t pad_needed(const struct kernel_site *site)
@@ -74,14 +74,15 @@ static size_t pad_needed(const struct kernel_site *site)
 static bool fuses_move(const struct kernel_site *site, const struct node *move)
 {
     const struct window *w = &site->node->attributes.conv.window;
-    return move->op == &op_channel_shuffle || (w->pad_height == 0 && w->pad_width == 0);
+    return TERM_VALUES == 1 &&
+           (move->op == &op_channel_shuffle || (w->pad_height == 0 && w->pad_width == 0));
 }
 
 const struct kernel KERNEL(conv_blocked) = {
     .name = "conv blocked",
     .instruction_set = ISA_NAME,
     .op = &op_conv,
-    .traits = KERNEL_BLOCKED | KERNEL_FUSES_CHANNEL_MOVES | KERNEL_FUSES_EPILOGUE |
+    .traits = KERNEL_BLOCKED | ELEMENT_TRAITS | KERNEL_FUSES_CHANNEL_MOVES | KERNEL_FUSES_EPILOGUE |
               KERNEL_FUSES_NORMS,
     .supports = supports_output,
     .fuses_move = fuses_move,
@@ -100,7 +101,7 @@ static struct blocked_conv pass_of(const struct kernel_site *site, bool backward
 {
     const struct tensor_layout layout = backward ? site->output_layout : site->layouts[0];
     struct blocked_conv c = KERNEL(blocked_conv_make)(site, backward, layout, carve);
-    c.copies = carve_floats(carve, c.copy_floats * site->threads);
+    c.copies = carve_elements(carve, c.copy_elements * site->threads);
     return c;
 }
 
@@ -167,7 +168,7 @@ const struct kernel KERNEL(conv_blocked_training) = {
     .name = "conv blocked",
     .instruction_set = ISA_NAME,
     .op = &op_conv,
-    .traits = KERNEL_BLOCKED | KERNEL_TRAINS_ONLY | KERNEL_BACKWARD_READS_INPUT,
+    .traits = KERNEL_BLOCKED | ELEMENT_TRAITS | KERNEL_TRAINS_ONLY | KERNEL_BACKWARD_READS_INPUT,
     .supports = supports_training,
     .workspace_bytes = training_bytes,
     .forward = forward_conv,

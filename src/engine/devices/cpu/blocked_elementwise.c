@@ -12,8 +12,8 @@ struct elementwise {
 };
 
 /* Computes a row of `count` vectors of block `plane` from the rows of all inputs. */
-typedef void row_function(const struct elementwise *e, size_t plane, const float *const *from,
-                          float *to, size_t count);
+typedef void row_function(const struct elementwise *e, size_t plane, const element *const *from,
+                          element *to, size_t count);
 
 static inline __attribute__((always_inline)) void run_bands(const struct elementwise *e,
                                                             size_t task, row_function *function)
@@ -21,7 +21,7 @@ static inline __attribute__((always_inline)) void run_bands(const struct element
     struct blocked_band band = blocked_first(&e->tasks, task);
     while (blocked_next(&e->tasks, &band)) {
         for (size_t y = band.begin; y < band.end; y++) {
-            const float *from[NODE_MAX_INPUTS];
+            const element *from[NODE_MAX_INPUTS];
             for (size_t k = 0; k < e->inputs; k++)
                 from[k] = blocked_at(&e->in[k], band.image, band.plane, y);
             function(e, band.plane, from, blocked_at(&e->out, band.image, band.plane, y),
@@ -58,13 +58,13 @@ static bool supports_all(const struct kernel_site *site, const char **reason)
 
 /* --- relu and leaky_relu --- */
 
-static void relu_row(const struct elementwise *e, size_t plane, const float *const *from, float *to,
-                     size_t count)
+static void relu_row(const struct elementwise *e, size_t plane, const element *const *from,
+                     element *to, size_t count)
 {
     (void)e;
     (void)plane;
     for (size_t i = 0; i < count * LANES; i += LANES)
-        vector_store(to + i, vector_relu(vector_load(from[0] + i)));
+        element_store(to + i, vector_relu(element_load(from[0] + i)));
 }
 
 static void relu_task(void *context, size_t task, size_t thread)
@@ -79,16 +79,16 @@ static void forward_relu(const struct kernel_call *call)
     run(call, relu_task);
 }
 
-static void leaky_row(const struct elementwise *e, size_t plane, const float *const *from,
-                      float *to, size_t count)
+static void leaky_row(const struct elementwise *e, size_t plane, const element *const *from,
+                      element *to, size_t count)
 {
     (void)plane;
     const float slope = e->call->site->node->attributes.leaky_relu.slope;
     for (size_t i = 0; i < count * LANES; i += LANES) {
-        const vector value = vector_load(from[0] + i), scaled = value * slope;
+        const vector value = element_load(from[0] + i), scaled = value * slope;
         const vector_indices negative = value < 0;
-        vector_store(to + i, (vector)((negative & (vector_indices)scaled) |
-                                      (~negative & (vector_indices)value)));
+        element_store(to + i, (vector)((negative & (vector_indices)scaled) |
+                                       (~negative & (vector_indices)value)));
     }
 }
 
@@ -106,15 +106,15 @@ static void forward_leaky(const struct kernel_call *call)
 
 /* --- add --- */
 
-static void add_row(const struct elementwise *e, size_t plane, const float *const *from, float *to,
-                    size_t count)
+static void add_row(const struct elementwise *e, size_t plane, const element *const *from,
+                    element *to, size_t count)
 {
     (void)plane;
     for (size_t i = 0; i < count * LANES; i += LANES) {
-        vector sum = vector_load(from[0] + i);
+        vector sum = element_load(from[0] + i);
         for (size_t k = 1; k < e->inputs; k++)
-            sum += vector_load(from[k] + i);
-        vector_store(to + i, epilogue_apply(&e->epilogue, sum, NULL));
+            sum += element_load(from[k] + i);
+        element_store(to + i, epilogue_apply(&e->epilogue, sum, NULL));
     }
 }
 
@@ -154,14 +154,15 @@ static void prepare_norm(const struct kernel_call *call)
     }
 }
 
-static void norm_row(const struct elementwise *e, size_t plane, const float *const *from, float *to,
-                     size_t count)
+static void norm_row(const struct elementwise *e, size_t plane, const element *const *from,
+                     element *to, size_t count)
 {
     const float *block = (const float *)e->call->prepared + plane * 2 * LANES;
     const vector scale = vector_load(block), shift = vector_load(block + LANES);
     for (size_t i = 0; i < count * LANES; i += LANES)
-        vector_store(to + i, epilogue_apply(&e->epilogue, vector_load(from[0] + i) * scale + shift,
-                                            e->inputs > 1 ? from[1] + i : NULL));
+        element_store(to + i,
+                      epilogue_apply(&e->epilogue, element_load(from[0] + i) * scale + shift,
+                                     e->inputs > 1 ? from[1] + i : NULL));
 }
 
 static void norm_task(void *context, size_t task, size_t thread)
@@ -188,7 +189,7 @@ const struct kernel KERNEL(relu_blocked) = {
     .name = "relu blocked",
     .instruction_set = ISA_NAME,
     .op = &op_relu,
-    .traits = KERNEL_BLOCKED | KERNEL_IN_PLACE,
+    .traits = KERNEL_BLOCKED | ELEMENT_TRAITS | KERNEL_IN_PLACE,
     .supports = supports_all,
     .forward = forward_relu,
 };
@@ -197,7 +198,7 @@ const struct kernel KERNEL(leaky_relu_blocked) = {
     .name = "leaky_relu blocked",
     .instruction_set = ISA_NAME,
     .op = &op_leaky_relu,
-    .traits = KERNEL_BLOCKED | KERNEL_IN_PLACE,
+    .traits = KERNEL_BLOCKED | ELEMENT_TRAITS | KERNEL_IN_PLACE,
     .supports = supports_all,
     .forward = forward_leaky,
 };
@@ -206,7 +207,7 @@ const struct kernel KERNEL(add_blocked) = {
     .name = "add blocked",
     .instruction_set = ISA_NAME,
     .op = &op_add,
-    .traits = KERNEL_BLOCKED | KERNEL_IN_PLACE,
+    .traits = KERNEL_BLOCKED | ELEMENT_TRAITS | KERNEL_IN_PLACE,
     .supports = supports_all,
     .forward = forward_add,
 };
@@ -215,7 +216,7 @@ const struct kernel KERNEL(batch_norm_blocked) = {
     .name = "batch_norm blocked",
     .instruction_set = ISA_NAME,
     .op = &op_batch_norm,
-    .traits = KERNEL_BLOCKED | KERNEL_IN_PLACE | KERNEL_FUSES_EPILOGUE,
+    .traits = KERNEL_BLOCKED | ELEMENT_TRAITS | KERNEL_IN_PLACE | KERNEL_FUSES_EPILOGUE,
     .supports = supports_norm,
     .prepared_bytes = prepared_norm,
     .prepare = prepare_norm,

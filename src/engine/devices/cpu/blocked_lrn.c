@@ -41,12 +41,13 @@ static void raise(float *values, size_t count, float beta)
 }
 
 /* Computes one position; `squares` is scratch whose ends are 0. */
-static void normalise(const struct blocked_lrn *lrn, const float *from, float *to, float *squares)
+static void normalise(const struct blocked_lrn *lrn, const element *from, element *to,
+                      float *squares)
 {
     const size_t planes = blocked_planes(&lrn->in);
     const float alpha = lrn->attributes.alpha / (float)lrn->attributes.size;
     for (size_t b = 0; b < planes; b++) {
-        const vector value = vector_load(from + b * lrn->in.plane);
+        const vector value = element_load(from + b * lrn->in.plane);
         vector_store(squares + MAX_HALF + b * LANES, value * value);
     }
     for (size_t b = 0; b < planes; b++) {
@@ -57,8 +58,8 @@ static void normalise(const struct blocked_lrn *lrn, const float *from, float *t
         float scale[LANES];
         vector_store(scale, lrn->attributes.k + alpha * sum);
         raise(scale, LANES, lrn->attributes.beta);
-        vector_store(to + b * lrn->out.plane,
-                     vector_load(from + b * lrn->in.plane) * vector_load(scale));
+        element_store(to + b * lrn->out.plane,
+                      element_load(from + b * lrn->in.plane) * vector_load(scale));
     }
 }
 
@@ -68,7 +69,7 @@ static void lrn_task(void *context, size_t task, size_t thread)
     const struct blocked_lrn *lrn = context;
     const size_t height = lrn->in.shape.height, image = task / height, y = task % height;
     float *squares = (float *)lrn->call->workspace + thread * lrn->row_floats;
-    blocked_clear(squares, lrn->row_floats);
+    floats_clear(squares, lrn->row_floats);
     for (size_t x = 0; x < lrn->in.shape.width; x++)
         normalise(lrn, blocked_at(&lrn->in, image, 0, y) + x * LANES,
                   blocked_at(&lrn->out, image, 0, y) + x * LANES, squares);
@@ -116,14 +117,14 @@ static inline vector window_sum(const struct blocked_lrn *lrn, const float *row,
 }
 
 /* Computes the gradient of one position, or adds it. */
-static void differentiate(const struct blocked_lrn *lrn, const struct rows *rows, const float *x,
-                          const float *g, float *to, bool accumulate)
+static void differentiate(const struct blocked_lrn *lrn, const struct rows *rows, const element *x,
+                          const element *g, element *to, bool accumulate)
 {
     const size_t planes = blocked_planes(&lrn->in);
     const struct lrn_attributes *a = &lrn->attributes;
     const float alpha = a->alpha / (float)a->size, factor = 2 * alpha * a->beta;
     for (size_t b = 0; b < planes; b++) {
-        const vector value = vector_load(x + b * lrn->in.plane);
+        const vector value = element_load(x + b * lrn->in.plane);
         vector_store(rows->squares + MAX_HALF + b * LANES, value * value);
     }
     for (size_t b = 0; b < planes; b++) {
@@ -131,17 +132,17 @@ static void differentiate(const struct blocked_lrn *lrn, const struct rows *rows
         const vector scale = a->k + alpha * window_sum(lrn, rows->squares, b);
         vector_store(power, scale);
         raise(power, LANES, a->beta);
-        vector_store(rows->ratios + MAX_HALF + b * LANES, vector_load(g + b * lrn->out.plane) *
-                                                              vector_load(x + b * lrn->in.plane) *
+        vector_store(rows->ratios + MAX_HALF + b * LANES, element_load(g + b * lrn->out.plane) *
+                                                              element_load(x + b * lrn->in.plane) *
                                                               vector_load(power) / scale);
     }
     for (size_t b = 0; b < planes; b++) {
         const vector sum = window_sum(lrn, rows->ratios, b);
         const vector gradient =
-            vector_load(g + b * lrn->out.plane) * vector_load(rows->powers + b * LANES) -
-            factor * vector_load(x + b * lrn->in.plane) * sum;
-        float *at = to + b * lrn->in.plane;
-        vector_store(at, accumulate ? vector_load(at) + gradient : gradient);
+            element_load(g + b * lrn->out.plane) * vector_load(rows->powers + b * LANES) -
+            factor * element_load(x + b * lrn->in.plane) * sum;
+        element *at = to + b * lrn->in.plane;
+        element_store(at, accumulate ? element_load(at) + gradient : gradient);
     }
 }
 
@@ -155,7 +156,7 @@ static void gradient_task(void *context, size_t task, size_t thread)
         blocked_make(call->input_gradients[0], call->site->inputs[0], call->site->layouts[0]);
     float *scratch = (float *)call->workspace + 3 * thread * lrn->row_floats;
     const struct rows rows = {scratch, scratch + lrn->row_floats, scratch + 2 * lrn->row_floats};
-    blocked_clear(scratch, 3 * lrn->row_floats);
+    floats_clear(scratch, 3 * lrn->row_floats);
     for (size_t x = 0; x < lrn->in.shape.width; x++)
         differentiate(lrn, &rows, blocked_at(&lrn->in, image, 0, y) + x * LANES,
                       blocked_at(&lrn->out, image, 0, y) + x * LANES,
@@ -183,7 +184,7 @@ const struct kernel KERNEL(lrn_blocked) = {
     .name = "lrn blocked",
     .instruction_set = ISA_NAME,
     .op = &op_lrn,
-    .traits = KERNEL_BLOCKED,
+    .traits = KERNEL_BLOCKED | ELEMENT_TRAITS,
     .supports = supports_lrn,
     .workspace_bytes = workspace_lrn,
     .forward = forward_lrn,
@@ -193,7 +194,7 @@ const struct kernel KERNEL(lrn_blocked_training) = {
     .name = "lrn blocked",
     .instruction_set = ISA_NAME,
     .op = &op_lrn,
-    .traits = KERNEL_BLOCKED | KERNEL_TRAINS_ONLY | KERNEL_BACKWARD_READS_INPUT,
+    .traits = KERNEL_BLOCKED | ELEMENT_TRAITS | KERNEL_TRAINS_ONLY | KERNEL_BACKWARD_READS_INPUT,
     .supports = supports_lrn,
     .workspace_bytes = workspace_training,
     .forward = forward_lrn,

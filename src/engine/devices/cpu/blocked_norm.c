@@ -103,15 +103,15 @@ static void measure_plane(const struct blocked_norm *b, size_t image, size_t pla
     const double count = (double)(width * height);
     vector centre = {0};
     doubles sums = {0}, squares = {0};
-    const float *first = blocked_at(&b->x, image, plane, 0);
+    const element *first = blocked_at(&b->x, image, plane, 0);
     for (size_t x = 0; x < width; x++)
-        centre += vector_load(first + x * LANES);
+        centre += element_load(first + x * LANES);
     centre /= (float)width;
     for (size_t y = 0; y < height; y++) {
-        const float *row = blocked_at(&b->x, image, plane, y);
+        const element *row = blocked_at(&b->x, image, plane, y);
         vector sum = {0}, square = {0};
         for (size_t x = 0; x < width; x++) {
-            const vector d = vector_load(row + x * LANES) - centre;
+            const vector d = element_load(row + x * LANES) - centre;
             sum += d;
             square += d * d;
         }
@@ -142,13 +142,13 @@ static void apply_plane(const struct blocked_norm *b, size_t image, size_t plane
     const struct factors *factors = &b->factors[plane];
     const struct epilogue epilogue = {.relu_last = b->relu};
     for (size_t y = 0; y < b->y.shape.height; y++) {
-        const float *from = blocked_at(&b->x, image, plane, y);
-        const float *add = b->summand.values ? blocked_at(&b->summand, image, plane, y) : NULL;
-        float *to = blocked_at(&b->y, image, plane, y);
+        const element *from = blocked_at(&b->x, image, plane, y);
+        const element *add = b->summand.values ? blocked_at(&b->summand, image, plane, y) : NULL;
+        element *to = blocked_at(&b->y, image, plane, y);
         for (size_t i = 0; i < b->y.shape.width * LANES; i += LANES)
-            vector_store(to + i,
-                         epilogue_apply(&epilogue, normalised(factors, vector_load(from + i)),
-                                        add ? add + i : NULL));
+            element_store(to + i,
+                          epilogue_apply(&epilogue, normalised(factors, element_load(from + i)),
+                                         add ? add + i : NULL));
     }
 }
 
@@ -166,7 +166,7 @@ static void forward_norm(const struct kernel_call *call)
     if (!call->recomputing) {
         run_tasks(call, b.tasks.count, measure_task, &b);
         for (size_t c = 0; c < b.norm.shape.channels; c++)
-            KERNEL(norm_keep)(&b.norm, c);
+            KERNEL(norm_keep_planes)(&b.norm, c);
     }
     set_factors(&b);
     run_tasks(call, b.tasks.count, apply_task, &b);
@@ -177,11 +177,11 @@ static void forward_norm(const struct kernel_call *call)
 /* Returns the gradient of the norm's output: 0 where the relu was. `y` is the relu's output, or
  * NULL if it is computed once more. */
 static inline vector masked(const struct blocked_norm *b, const struct factors *factors, vector g,
-                            vector x, const float *y)
+                            vector x, const element *y)
 {
     if (!b->relu)
         return g;
-    const vector_indices positive = (y ? vector_load(y) : normalised(factors, x)) > 0;
+    const vector_indices positive = (y ? element_load(y) : normalised(factors, x)) > 0;
     return (vector)(positive & (vector_indices)g);
 }
 
@@ -192,14 +192,14 @@ static void correlate_plane(const struct blocked_norm *b, size_t image, size_t p
     const size_t channels = b->x.shape.channels;
     doubles sums = {0}, products = {0};
     for (size_t y = 0; y < b->x.shape.height; y++) {
-        const float *x = blocked_at(&b->x, image, plane, y);
-        const float *g = blocked_at(&b->g, image, plane, y);
-        const float *out = b->reads_output ? blocked_at(&b->y, image, plane, y) : NULL;
+        const element *x = blocked_at(&b->x, image, plane, y);
+        const element *g = blocked_at(&b->g, image, plane, y);
+        const element *out = b->reads_output ? blocked_at(&b->y, image, plane, y) : NULL;
         vector sum = {0}, product = {0};
         for (size_t i = 0; i < b->x.shape.width * LANES; i += LANES) {
-            const vector value = vector_load(x + i);
+            const vector value = element_load(x + i);
             const vector gradient =
-                masked(b, factors, vector_load(g + i), value, out ? out + i : NULL);
+                masked(b, factors, element_load(g + i), value, out ? out + i : NULL);
             sum += gradient;
             product += gradient * (value - mean);
         }
@@ -220,8 +220,8 @@ static void correlate_task(void *context, size_t task, size_t thread)
 static void store_gradient(const struct blocked *array, size_t image, size_t plane, size_t y,
                            size_t i, vector value, bool accumulate)
 {
-    float *to = blocked_at(array, image, plane, y) + i;
-    vector_store(to, accumulate ? vector_load(to) + value : value);
+    element *to = blocked_at(array, image, plane, y) + i;
+    element_store(to, accumulate ? element_load(to) + value : value);
 }
 
 /* The input's gradient may overwrite g, and the summand's gradient g or y: each position is read
@@ -233,13 +233,13 @@ static void gradient_plane(const struct blocked_norm *b, size_t image, size_t pl
     const vector mean = vector_load(factors->mean), scale = vector_load(factors->gradient_scale);
     const vector slope = vector_load(factors->slope), offset = vector_load(factors->offset);
     for (size_t y = 0; y < b->x.shape.height; y++) {
-        const float *x = blocked_at(&b->x, image, plane, y);
-        const float *g = blocked_at(&b->g, image, plane, y);
-        const float *out = b->reads_output ? blocked_at(&b->y, image, plane, y) : NULL;
+        const element *x = blocked_at(&b->x, image, plane, y);
+        const element *g = blocked_at(&b->g, image, plane, y);
+        const element *out = b->reads_output ? blocked_at(&b->y, image, plane, y) : NULL;
         for (size_t i = 0; i < b->x.shape.width * LANES; i += LANES) {
-            const vector value = vector_load(x + i);
+            const vector value = element_load(x + i);
             const vector gradient =
-                masked(b, factors, vector_load(g + i), value, out ? out + i : NULL);
+                masked(b, factors, element_load(g + i), value, out ? out + i : NULL);
             if (b->x_gradient.values)
                 store_gradient(&b->x_gradient, image, plane, y, i,
                                scale * gradient + slope * (value - mean) + offset, accumulate[0]);
@@ -267,7 +267,7 @@ static void backward_norm(const struct kernel_call *call)
     set_factors(&b);
     run_tasks(call, b.tasks.count, correlate_task, &b);
     for (size_t c = 0; c < b.norm.shape.channels; c++)
-        KERNEL(norm_finish)(&b.norm, c);
+        KERNEL(norm_finish_planes)(&b.norm, c);
     set_gradient_factors(&b);
     if (b.x_gradient.values || b.summand_gradient.values)
         run_tasks(call, b.tasks.count, gradient_task, &b);
@@ -285,8 +285,9 @@ const struct kernel KERNEL(batch_norm_blocked_training) = {
     .name = "batch_norm blocked",
     .instruction_set = ISA_NAME,
     .op = &op_batch_norm,
-    .traits = KERNEL_BLOCKED | KERNEL_TRAINS_ONLY | KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_INPUT |
-              KERNEL_GRADIENT_IN_PLACE | KERNEL_REUSES_SAVED | KERNEL_FUSES_EPILOGUE,
+    .traits = KERNEL_BLOCKED | ELEMENT_TRAITS | KERNEL_TRAINS_ONLY | KERNEL_IN_PLACE |
+              KERNEL_BACKWARD_READS_INPUT | KERNEL_GRADIENT_IN_PLACE | KERNEL_REUSES_SAVED |
+              KERNEL_FUSES_EPILOGUE,
     .supports = supports_norm,
     .saved_bytes = KERNEL(norm_saved),
     .workspace_bytes = workspace_norm,

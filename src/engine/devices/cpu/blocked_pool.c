@@ -6,13 +6,13 @@
 
 /* --- the windows: `window` is their first element in the image --- */
 
-static vector largest(const struct blocked_pooling *p, const float *window, struct taps rows,
+static vector largest(const struct blocked_pooling *p, const element *window, struct taps rows,
                       struct taps columns)
 {
     vector best = (vector){0} - INFINITY;
     for (size_t ky = 0; ky < rows.end - rows.begin; ky++)
         for (size_t kx = 0; kx < columns.end - columns.begin; kx++) {
-            const vector value = vector_load(window + ky * p->in.row + kx * LANES);
+            const vector value = element_load(window + ky * p->in.row + kx * LANES);
             const vector_indices larger = (value > best) | (value != value);
             best = (vector)((larger & (vector_indices)value) | (~larger & (vector_indices)best));
         }
@@ -20,14 +20,14 @@ static vector largest(const struct blocked_pooling *p, const float *window, stru
 }
 
 /* Returns the sum over a window: the columns of each row are added first, then the rows. */
-static vector sum_of(const struct blocked_pooling *p, const float *window, struct taps rows,
+static vector sum_of(const struct blocked_pooling *p, const element *window, struct taps rows,
                      struct taps columns)
 {
     vector sum = {0};
     for (size_t ky = 0; ky < rows.end - rows.begin; ky++) {
         vector row = {0};
         for (size_t kx = 0; kx < columns.end - columns.begin; kx++)
-            row += vector_load(window + ky * p->in.row + kx * LANES);
+            row += element_load(window + ky * p->in.row + kx * LANES);
         sum += row;
     }
     return sum;
@@ -36,12 +36,12 @@ static vector sum_of(const struct blocked_pooling *p, const float *window, struc
 static inline __attribute__((always_inline)) void
 pool_band(const struct blocked_pooling *p, const struct blocked_band *band, const bool average)
 {
-    const float *plane = blocked_at(&p->in, band->image, band->plane, 0);
+    const element *plane = blocked_at(&p->in, band->image, band->plane, 0);
     for (size_t y = band->begin; y < band->end; y++) {
         const struct taps rows = taps_of_row(p, y);
         for (size_t x = 0; x < p->out.shape.width; x++) {
             const struct taps columns = taps_of_column(p, x);
-            const float *window = plane + pool_element(p, y, x, rows.begin, columns.begin);
+            const element *window = plane + pool_element(p, y, x, rows.begin, columns.begin);
             const vector value = average ? sum_of(p, window, rows, columns) *
                                                (1.0f / (float)(rows.counted * columns.counted))
                                          : largest(p, window, rows, columns);
@@ -95,7 +95,7 @@ const struct kernel KERNEL(max_pool_blocked) = {
     .name = "max_pool blocked",
     .instruction_set = ISA_NAME,
     .op = &op_max_pool,
-    .traits = KERNEL_BLOCKED,
+    .traits = KERNEL_BLOCKED | ELEMENT_TRAITS,
     .supports = KERNEL(blocked_pool_supports),
     .forward = forward_max,
 };
@@ -104,8 +104,9 @@ const struct kernel KERNEL(average_pool_blocked) = {
     .name = "average_pool blocked",
     .instruction_set = ISA_NAME,
     .op = &op_average_pool,
-    .traits = KERNEL_BLOCKED,
+    .traits = KERNEL_BLOCKED | ELEMENT_TRAITS,
     .supports = KERNEL(blocked_pool_supports),
+    .workspace_bytes = KERNEL(blocked_pool_workspace),
     .forward = forward_average,
     .backward = KERNEL(blocked_average_backward),
 };

@@ -26,7 +26,7 @@ struct taps {
 
 /* Returns the pooling of a call; `output` is the output or its gradient. */
 static inline struct blocked_pooling blocked_pooling_of(const struct kernel_call *call,
-                                                        const float *output)
+                                                        const void *output)
 {
     const struct kernel_site *site = call->site;
     struct blocked_pooling p = {.call = call,
@@ -62,7 +62,7 @@ static inline struct taps taps_of_column(const struct blocked_pooling *p, size_t
 }
 
 /* Returns where element (ky, kx) of the window of output (y, x) lies in a plane of the input, in
- * floats after position (0, 0). */
+ * elements after position (0, 0). */
 static inline size_t pool_element(const struct blocked_pooling *p, size_t y, size_t x, size_t ky,
                                   size_t kx)
 {
@@ -78,9 +78,9 @@ static inline vector pool_load(const struct blocked_pooling *p, size_t image, si
 {
     const size_t first = plane * LANES, channels = p->out.shape.channels;
     if (p->out.layout.block)
-        return vector_load(blocked_at(&p->out, image, plane, y) + x * LANES);
+        return element_load(blocked_at(&p->out, image, plane, y) + x * LANES);
     float lanes[LANES] = {0};
-    memcpy(lanes, p->out.values + image * channels + first,
+    memcpy(lanes, (const float *)p->out.values + image * channels + first,
            min_size(LANES, channels - first) * sizeof(float));
     return vector_load(lanes);
 }
@@ -90,12 +90,12 @@ static inline void pool_store(const struct blocked_pooling *p, size_t image, siz
 {
     const size_t first = plane * LANES, channels = p->out.shape.channels;
     if (p->out.layout.block) {
-        vector_store(blocked_at(&p->out, image, plane, y) + x * LANES, value);
+        element_store(blocked_at(&p->out, image, plane, y) + x * LANES, value);
         return;
     }
     float lanes[LANES];
     vector_store(lanes, value);
-    memcpy(p->out.values + image * channels + first, lanes,
+    memcpy((float *)p->out.values + image * channels + first, lanes,
            min_size(LANES, channels - first) * sizeof(float));
 }
 
@@ -105,5 +105,8 @@ bool KERNEL(blocked_pool_supports)(const struct kernel_site *site, const char **
 
 /* blocked_pool_training.c: computes the input's gradient of average pooling. */
 void KERNEL(blocked_average_backward)(const struct kernel_call *call);
+
+/* Returns the bytes of workspace that the backward pass of a pooling needs. */
+size_t KERNEL(blocked_pool_workspace)(const struct kernel_site *site);
 
 #endif

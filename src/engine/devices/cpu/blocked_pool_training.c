@@ -34,13 +34,13 @@ static void max_at(const struct blocked_pooling *p, size_t image, size_t plane, 
                    struct taps rows, uint8_t *saved)
 {
     const struct taps columns = taps_of_column(p, x);
-    const float *from = blocked_at(&p->in, image, plane, 0);
+    const element *from = blocked_at(&p->in, image, plane, 0);
     const size_t width = p->window.kernel_width;
     vector best = (vector){0} - INFINITY;
     vector_indices place = (vector_indices){0} + (int)(rows.begin * width + columns.begin);
     for (size_t ky = rows.begin; ky < rows.end; ky++)
         for (size_t kx = columns.begin; kx < columns.end; kx++) {
-            const vector value = vector_load(from + pool_element(p, y, x, ky, kx));
+            const vector value = element_load(from + pool_element(p, y, x, ky, kx));
             const vector_indices larger = (value > best) | (value != value);
             best = (vector)((larger & (vector_indices)value) | (~larger & (vector_indices)best));
             place = (larger & ((vector_indices){0} + (int)(ky * width + kx))) | (~larger & place);
@@ -71,6 +71,22 @@ static void forward_max(const struct kernel_call *call)
 
 /* --- backward: a task is some planes of the input's gradient --- */
 
+/* Windows overlap. Their gradients are added up in float32: in the plane itself, or in the
+ * workspace if the plane is of bf16, so that a sum is rounded once. */
+size_t KERNEL(blocked_pool_workspace)(const struct kernel_site *site)
+{
+    const bool direct = elements_as_floats((element[1]){0});
+    return direct || !site->training
+               ? 0
+               : site->threads * tensor_plane(site->layouts[0], site->inputs[0]) * sizeof(float);
+}
+
+/* Adds `value` to LANES sums. */
+static inline void add_to(float *sums, vector value)
+{
+    vector_store(sums, vector_load(sums) + value);
+}
+
 static void max_back(const struct blocked_pooling *p, size_t image, size_t plane, float *to)
 {
     const size_t width = p->window.kernel_width;
@@ -84,9 +100,8 @@ static void max_back(const struct blocked_pooling *p, size_t image, size_t plane
                 *(const bytes_in_memory *)(saved + x * LANES), vector_indices);
             for (size_t ky = rows.begin; ky < rows.end; ky++)
                 for (size_t kx = columns.begin; kx < columns.end; kx++) {
-                    float *at = to + pool_element(p, y, x, ky, kx);
                     const vector_indices here = place == (int)(ky * width + kx);
-                    vector_store(at, vector_load(at) + (vector)(here & (vector_indices)g));
+                    add_to(to + pool_element(p, y, x, ky, kx), (vector)(here & (vector_indices)g));
                 }
         }
     }
@@ -101,37 +116,39 @@ static void average_back(const struct blocked_pooling *p, size_t image, size_t p
             const vector g =
                 pool_load(p, image, plane, y, x) * (1.0f / (float)(rows.counted * columns.counted));
             for (size_t ky = rows.begin; ky < rows.end; ky++)
-                for (size_t kx = columns.begin; kx < columns.end; kx++) {
-                    float *at = to + pool_element(p, y, x, ky, kx);
-                    vector_store(at, vector_load(at) + g);
-                }
+                for (size_t kx = columns.begin; kx < columns.end; kx++)
+                    add_to(to + pool_element(p, y, x, ky, kx), g);
         }
     }
 }
 
 static inline __attribute__((always_inline)) void
-back_task(const struct blocked_pooling *p, size_t task,
+back_task(const struct blocked_pooling *p, size_t task, size_t thread,
           void (*back)(const struct blocked_pooling *p, size_t image, size_t plane, float *to))
 {
+    const size_t count = p->in_gradient.plane;
+    const bool accumulate = p->call->accumulate[0];
     struct blocked_band band = blocked_first(&p->tasks, task);
     while (blocked_next(&p->tasks, &band)) {
-        float *to = blocked_at(&p->in_gradient, band.image, band.plane, 0);
-        if (!p->call->accumulate[0])
-            blocked_clear(to, p->in_gradient.plane);
-        back(p, band.image, band.plane, to);
+        element *to = blocked_at(&p->in_gradient, band.image, band.plane, 0);
+        float *direct = elements_as_floats(to);
+        float *sums = direct ? direct : (float *)p->call->workspace + thread * count;
+        if (!direct || !accumulate)
+            floats_clear(sums, count);
+        back(p, band.image, band.plane, sums);
+        if (!direct)
+            elements_store(to, sums, count, accumulate);
     }
 }
 
 static void max_back_task(void *context, size_t task, size_t thread)
 {
-    (void)thread;
-    back_task(context, task, max_back);
+    back_task(context, task, thread, max_back);
 }
 
 static void average_back_task(void *context, size_t task, size_t thread)
 {
-    (void)thread;
-    back_task(context, task, average_back);
+    back_task(context, task, thread, average_back);
 }
 
 static void backward(const struct kernel_call *call, pool_task *task)
@@ -141,7 +158,7 @@ static void backward(const struct kernel_call *call, pool_task *task)
         return;
     p.in_gradient =
         blocked_make(call->input_gradients[0], call->site->inputs[0], call->site->layouts[0]);
-    p.tasks.by_rows = false; /* windows overlap */
+    p.tasks.by_rows = false;
     p.tasks.count = min_size(p.tasks.batch * p.tasks.planes, 8 * pool_threads(call->pool));
     run_tasks(call, p.tasks.count, task, &p);
 }
@@ -171,9 +188,10 @@ const struct kernel KERNEL(max_pool_blocked_training) = {
     .name = "max_pool blocked",
     .instruction_set = ISA_NAME,
     .op = &op_max_pool,
-    .traits = KERNEL_BLOCKED | KERNEL_TRAINS_ONLY,
+    .traits = KERNEL_BLOCKED | ELEMENT_TRAITS | KERNEL_TRAINS_ONLY,
     .supports = supports_max,
     .saved_bytes = saved_max,
+    .workspace_bytes = KERNEL(blocked_pool_workspace),
     .forward = forward_max,
     .backward = backward_max,
 };

@@ -7,10 +7,13 @@
  *
  * where every out[p][v] is a register with a block of channels, every weights[k][v] a vector, and
  * the source a single value that is broadcast. A term k is an input channel under an element of the
- * window. The source may therefore have any layout: the offsets describe it.
+ * window. The source may therefore have any layout: the offsets describe it. In bf16 a term is a
+ * pair of neighbouring channels: the processor adds the products of two pairs to each lane.
  *
  * Sums are taken in the same order and in the same blocks of terms as those of tiles.h, which gives
- * the reason for the blocks. Both give the same bits.
+ * the reason for the blocks. Both give the same bits. In bf16 there is one block, since the
+ * rounding of the operands is much larger than that of the sums, and earlier sums would be rounded
+ * to bf16.
  */
 #ifndef TINCA_ENGINE_DEVICES_CPU_BLOCKED_TILES_H
 #define TINCA_ENGINE_DEVICES_CPU_BLOCKED_TILES_H
@@ -27,6 +30,9 @@ enum { TILE_POSITIONS_1 = 10, TILE_POSITIONS_2 = 6 };
 #endif
 enum { TILE_BLOCKS = 2, TILE_POSITIONS = TILE_POSITIONS_1 };
 
+/* The terms of a block of sums. */
+#define TILE_TERMS (TERM_VALUES > 1 ? SIZE_MAX : TERM_BLOCK)
+
 /* What all tiles of a column of output channels share. */
 struct blocked_terms {
     const size_t *offsets;
@@ -34,35 +40,35 @@ struct blocked_terms {
      * set in `second` then read the source at other_offsets; NULL: no lane does. */
     const size_t *other_offsets;
     vector_indices second;
-    const float *weights; /* [term][block][lane] */
+    const float *weights; /* [term][block][lane]; in bf16, a float stands for a pair */
     size_t terms;
-    size_t step;       /* floats of the source from position to position */
-    size_t out_step;   /* floats of the results from position to position */
+    size_t step;       /* elements of the source from position to position */
+    size_t out_step;   /* elements of the results from position to position */
     const float *bias; /* [block][lane], with which the sums begin; NULL: `out` has earlier sums */
     bool last;         /* no terms follow: the epilogue is applied */
-    size_t out_plane, summand_plane; /* floats from block to block */
+    size_t out_plane, summand_plane; /* elements from block to block */
     const struct epilogue *epilogue;
 };
 
-typedef void blocked_tile(const struct blocked_terms *terms, const float *source, float *out,
-                          const float *summand);
+typedef void blocked_tile(const struct blocked_terms *terms, const element *source, element *out,
+                          const element *summand);
 
 /* Returns the source of a term for one position, in all lanes. */
-TILE_INLINE vector tile_source(const struct blocked_terms *t, const float *source,
-                               const float *other, const bool two_groups)
+TILE_INLINE vector tile_source(const struct blocked_terms *t, const element *source,
+                               const element *other, const bool two_groups)
 {
-    const vector value = vector_splat(*source);
+    const vector value = term_load(source);
     if (!two_groups)
         return value;
-    const vector second = vector_splat(*other);
+    const vector second = term_load(other);
     return (vector)((~t->second & (vector_indices)value) | (t->second & (vector_indices)second));
 }
 
 /* Sums one block of terms in registers and stores the results. */
 TILE_INLINE void tile_terms(const struct blocked_terms *t, size_t begin, size_t end,
-                            const float *source, float *out, const float *summand, const int count,
-                            const int blocks, const size_t step, const size_t out_step,
-                            const bool two_groups)
+                            const element *source, element *out, const element *summand,
+                            const int count, const int blocks, const size_t step,
+                            const size_t out_step, const bool two_groups)
 {
     const bool more = !t->bias || begin > 0, last = t->last && end == t->terms;
     const float *weights = t->weights + begin * (size_t)blocks * LANES;
@@ -73,8 +79,8 @@ TILE_INLINE void tile_terms(const struct blocked_terms *t, size_t begin, size_t 
         for (int v = 0; v < blocks; v++)
             sum[p][v] = more ? (vector){0} : vector_load(t->bias + v * LANES);
     for (size_t k = begin; k < end; k++, weights += blocks * LANES) {
-        const float *from = source + t->offsets[k];
-        const float *other = two_groups ? source + t->other_offsets[k] : from;
+        const element *from = source + t->offsets[k];
+        const element *other = two_groups ? source + t->other_offsets[k] : from;
         vector weight[TILE_BLOCKS];
 #pragma GCC unroll 2
         for (int v = 0; v < blocks; v++)
@@ -85,44 +91,45 @@ TILE_INLINE void tile_terms(const struct blocked_terms *t, size_t begin, size_t 
                 tile_source(t, from + (size_t)p * step, other + (size_t)p * step, two_groups);
 #pragma GCC unroll 2
             for (int v = 0; v < blocks; v++)
-                sum[p][v] += weight[v] * value;
+                sum[p][v] = term_add(sum[p][v], weight[v], value);
         }
     }
 #pragma GCC unroll 16
     for (int p = 0; p < count; p++)
 #pragma GCC unroll 2
         for (int v = 0; v < blocks; v++) {
-            float *to = out + (size_t)v * t->out_plane + (size_t)p * out_step;
-            const vector total = more ? vector_load(to) + sum[p][v] : sum[p][v];
-            const float *add = summand ? summand + (size_t)v * t->summand_plane + p * LANES : NULL;
-            vector_store(to, last ? epilogue_apply(t->epilogue, total, add) : total);
+            element *to = out + (size_t)v * t->out_plane + (size_t)p * out_step;
+            const vector total = more ? element_load(to) + sum[p][v] : sum[p][v];
+            const element *add =
+                summand ? summand + (size_t)v * t->summand_plane + p * LANES : NULL;
+            element_store(to, last ? epilogue_apply(t->epilogue, total, add) : total);
         }
 }
 
-TILE_INLINE void tile_body(const struct blocked_terms *t, const float *source, float *out,
-                           const float *summand, const int count, const int blocks,
+TILE_INLINE void tile_body(const struct blocked_terms *t, const element *source, element *out,
+                           const element *summand, const int count, const int blocks,
                            const size_t step, const size_t out_step, const bool two_groups)
 {
-    for (size_t k = 0; k < t->terms; k += TERM_BLOCK)
-        tile_terms(t, k, min_size(k + TERM_BLOCK, t->terms), source, out, summand, count, blocks,
-                   step, out_step, two_groups);
+    for (size_t k = 0; k < t->terms; k += min_size(TILE_TERMS, t->terms))
+        tile_terms(t, k, k + min_size(TILE_TERMS, t->terms - k), source, out, summand, count,
+                   blocks, step, out_step, two_groups);
 }
 
 /* dense: both steps are that of neighbouring positions in a channel-blocked array. */
 #define BLOCKED_TILE(count, blocks)                                                                \
-    static void dense_##blocks##x##count(const struct blocked_terms *t, const float *source,       \
-                                         float *out, const float *summand)                         \
+    static void dense_##blocks##x##count(const struct blocked_terms *t, const element *source,     \
+                                         element *out, const element *summand)                     \
     {                                                                                              \
         tile_body(t, source, out, summand, count, blocks, LANES, LANES, false);                    \
     }                                                                                              \
-    static void strided_##blocks##x##count(const struct blocked_terms *t, const float *source,     \
-                                           float *out, const float *summand)                       \
+    static void strided_##blocks##x##count(const struct blocked_terms *t, const element *source,   \
+                                           element *out, const element *summand)                   \
     {                                                                                              \
         tile_body(t, source, out, summand, count, blocks, t->step, t->out_step, false);            \
     }
 #define BLOCKED_PAIR_TILE(count)                                                                   \
-    static void two_groups_1x##count(const struct blocked_terms *t, const float *source,           \
-                                     float *out, const float *summand)                             \
+    static void two_groups_1x##count(const struct blocked_terms *t, const element *source,         \
+                                     element *out, const element *summand)                         \
     {                                                                                              \
         tile_body(t, source, out, summand, count, 1, t->step, t->out_step, true);                  \
     }

@@ -12,6 +12,10 @@
  *
  * A task computes the partial results of some images for some input blocks; the partial results are
  * added in order. Their number depends on shapes only.
+ *
+ * In bf16 a product is that of a pair of neighbouring positions. The gradient's vectors are joined
+ * when they are loaded, the input's values when they are copied: position x of the copy also has
+ * the value that belongs to the next position of the output.
  */
 #include "engine/devices/cpu/blocked_conv.h"
 #include "engine/devices/cpu/tiles.h"
@@ -34,13 +38,31 @@ enum { MAX_ROWS = ROWS_1, MAX_BLOCKS = 3, GATHER_ROWS = 4 };
 
 /* --- tiles --- */
 
-/* The positions that a tile runs over, and how far they lie apart in floats. */
+/* The positions that a tile runs over, and how far they lie apart in elements. */
 struct positions {
     size_t images, height, width;
-    const float *source, *gradient; /* of the first position */
+    const element *source, *gradient; /* of the first position */
     size_t source_image, source_row, source_step;
     size_t gradient_image, gradient_row, gradient_plane;
 };
+
+/* Adds the products at `count` positions, at most TERM_VALUES, to the sums. */
+TILE_INLINE void add_products(vector (*sum)[MAX_BLOCKS], const struct positions *p,
+                              const element *source, const element *gradient, size_t count,
+                              const size_t *offsets, const int rows, const int blocks)
+{
+    vector g[MAX_BLOCKS];
+#pragma GCC unroll 3
+    for (int v = 0; v < blocks; v++)
+        g[v] = term_join(gradient + (size_t)v * p->gradient_plane, LANES, count);
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++) {
+        const vector value = term_load(source + (offsets ? offsets[r] : (size_t)r * TERM_VALUES));
+#pragma GCC unroll 3
+        for (int v = 0; v < blocks; v++)
+            sum[r][v] = term_add(sum[r][v], g[v], value);
+    }
+}
 
 /* Adds the sums of `rows` terms to out[block][row]. Term r reads the source at offsets[r] or, if
  * `offsets` is NULL, at r. */
@@ -50,21 +72,16 @@ TILE_INLINE void weights_tile(const struct positions *p, const size_t *offsets, 
     vector sum[MAX_ROWS][MAX_BLOCKS] = {0};
     for (size_t n = 0; n < p->images; n++)
         for (size_t y = 0; y < p->height; y++) {
-            const float *source = p->source + n * p->source_image + y * p->source_row;
-            const float *gradient = p->gradient + n * p->gradient_image + y * p->gradient_row;
-            for (size_t x = 0; x < p->width; x++, source += p->source_step, gradient += LANES) {
-                vector g[MAX_BLOCKS];
-#pragma GCC unroll 3
-                for (int v = 0; v < blocks; v++)
-                    g[v] = vector_load(gradient + (size_t)v * p->gradient_plane);
-#pragma GCC unroll 16
-                for (int r = 0; r < rows; r++) {
-                    const vector value = vector_splat(source[offsets ? offsets[r] : (size_t)r]);
-#pragma GCC unroll 3
-                    for (int v = 0; v < blocks; v++)
-                        sum[r][v] += g[v] * value;
-                }
+            const element *source = p->source + n * p->source_image + y * p->source_row;
+            const element *gradient = p->gradient + n * p->gradient_image + y * p->gradient_row;
+            size_t x = 0;
+            for (; x + TERM_VALUES <= p->width; x += TERM_VALUES) {
+                add_products(sum, p, source, gradient, TERM_VALUES, offsets, rows, blocks);
+                source += TERM_VALUES * p->source_step;
+                gradient += TERM_VALUES * LANES;
             }
+            if (x < p->width)
+                add_products(sum, p, source, gradient, p->width - x, offsets, rows, blocks);
         }
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r++)
@@ -125,8 +142,9 @@ struct weights_job {
     size_t chunk_images, chunk_rows;
     size_t *offsets; /* of the window elements in an input block */
     float *results;  /* [partial][output block][term][lane] */
-    float *copies;   /* per thread: the input blocks of a task, for a chunk */
-    size_t copy_image, copy_floats;
+    bool copied;     /* tiles read a copy of the input */
+    element *copies; /* per thread: the input blocks of a task, for a chunk; joined in bf16 */
+    size_t copy_image, copy_elements;
 };
 
 /* A chunk is a number of whole images, or some rows of one image. */
@@ -143,6 +161,19 @@ static size_t part_planes(const struct weights_job *job)
     return divide_up(job->planes, job->parts);
 }
 
+/* Returns how far the elements of the input lie apart that two neighbouring outputs read. */
+static size_t next_position(const struct weights_job *job)
+{
+    return job->conv.step_width * job->conv.source.block;
+}
+
+/* Returns the lanes of an input block that tiles read at offsets of their own: those of a plain
+ * input. */
+static size_t gathered(const struct weights_job *job)
+{
+    return job->lanes < LANES ? job->lanes : 1;
+}
+
 static struct weights_job job_make(const struct kernel_site *site, struct carve *carve)
 {
     struct carve none = {0};
@@ -156,14 +187,17 @@ static struct weights_job job_make(const struct kernel_site *site, struct carve 
     job.partials = conv_partials(site->batch, floats);
     job.parts = min_size(job.planes, divide_up(WANTED_TASKS, job.partials));
     set_chunk(&job, divide_up(site->batch, job.partials));
-    if (c->source.copied) {
+    job.copied = c->source.copied || TERM_VALUES > 1;
+    if (job.copied) {
         job.conv.source.plane = KERNEL(blocked_conv_rows_read)(c, job.chunk_rows) * c->source.row;
-        job.copy_image = part_planes(&job) * c->source.plane;
-        job.copy_floats = round_up(job.chunk_images * job.copy_image, LANES);
+        job.copy_image = round_up(part_planes(&job) * c->source.plane, LANES);
+        job.copy_elements = TERM_VALUES * job.chunk_images * job.copy_image;
     }
-    job.offsets = carve_bytes(carve, c->sizes.taps * sizeof *job.offsets);
+    if (TERM_VALUES > 1) /* one image before its positions are joined */
+        job.copy_elements += job.copy_image + round_up(next_position(&job), LANES);
+    job.offsets = carve_bytes(carve, c->sizes.taps * gathered(&job) * sizeof *job.offsets);
     job.results = carve_floats(carve, job.partials * floats);
-    job.copies = carve_floats(carve, job.copy_floats * site->threads);
+    job.copies = carve_elements(carve, job.copy_elements * site->threads);
     return job;
 }
 
@@ -217,9 +251,9 @@ static void planes_needed(const struct weights_job *job, const struct share *sha
 static void add_lanes(const struct weights_job *job, struct positions *p, size_t blocks, float *out)
 {
     const size_t rows = blocks == 1 ? ROWS_1 : ROWS;
-    const float *source = p->source;
+    const element *source = p->source;
     for (size_t lane = 0; lane < LANES; lane += rows) {
-        p->source = source + lane;
+        p->source = source + lane * TERM_VALUES;
         lanes_tiles[blocks - 1](p, NULL, out + lane * LANES, job->terms * LANES);
     }
     p->source = source;
@@ -250,21 +284,45 @@ static void add_blocks(const struct weights_job *job, const struct share *share,
     struct positions at = *p;
     at.gradient += block * p->gradient_plane;
     for (size_t plane = begin; plane < end; plane++) {
-        const float *source = p->source + (plane - share->plane) * c->source.plane;
+        const element *source = p->source + (plane - share->plane) * c->source.plane * TERM_VALUES;
         float *results = out + plane * taps * job->lanes * LANES;
         at.source = source;
-        if (job->lanes == 1)
-            add_gathered(job, &at, job->offsets, taps, blocks, results);
-        for (size_t t = 0; t < taps && job->lanes > 1; t++) {
+        if (job->lanes < LANES)
+            add_gathered(job, &at, job->offsets, taps * job->lanes, blocks, results);
+        for (size_t t = 0; t < taps && job->lanes == LANES; t++) {
             at.source = source + job->offsets[t];
             add_lanes(job, &at, blocks, results + t * LANES * LANES);
         }
     }
 }
 
+/* Writes each element of a copy, with the one of the next position behind it, to `to`. */
+static void join_positions(const struct weights_job *job, const element *from, element *to)
+{
+    for (size_t i = 0; i < job->copy_image; i += LANES)
+        vector_store((float *)to + i, term_join(from + i, next_position(job), TERM_VALUES));
+}
+
+/* Copies the rows of an image that output rows [begin, end) read to copy[image][], in which it is
+ * number `i`. */
+static void copy_image(const struct weights_job *job, const struct share *share, size_t image,
+                       size_t i, size_t begin, size_t end, element *copy)
+{
+    element *to = copy + i * job->copy_image * TERM_VALUES;
+    /* in bf16 behind all images, with zeros after its last position */
+    element *whole =
+        TERM_VALUES > 1 ? copy + job->chunk_images * job->copy_image * TERM_VALUES : to;
+    KERNEL(blocked_conv_copy)
+    (&job->conv, image, share->plane * job->lanes, share->planes * job->lanes, begin, end, whole);
+    if (TERM_VALUES > 1) {
+        blocked_clear(whole + share->planes * job->conv.source.plane, next_position(job));
+        join_positions(job, whole, to);
+    }
+}
+
 /* Adds rows [begin, end) of images [n, n + images). */
 static void add_chunk(const struct weights_job *job, const struct share *share, size_t n,
-                      size_t images, size_t begin, size_t end, float *copy)
+                      size_t images, size_t begin, size_t end, element *copy)
 {
     const struct blocked_conv *c = &job->conv;
     const struct blocked *gradient = &job->gradient;
@@ -273,20 +331,18 @@ static void add_chunk(const struct weights_job *job, const struct share *share, 
                           .width = c->to.width,
                           .source = copy,
                           .gradient = blocked_at(gradient, n, 0, begin),
-                          .source_image = job->copy_image,
-                          .source_row = c->step_height * c->source.row,
-                          .source_step = c->step_width * c->source.block,
+                          .source_image = job->copy_image * TERM_VALUES,
+                          .source_row = c->step_height * c->source.row * TERM_VALUES,
+                          .source_step = next_position(job) * TERM_VALUES,
                           .gradient_image = gradient->image,
                           .gradient_row = gradient->row,
                           .gradient_plane = gradient->plane};
-    if (!c->source.copied) {
+    if (!job->copied) {
         p.source = KERNEL(blocked_conv_source)(c, n, begin) + share->plane * c->source.plane;
         p.source_image = c->in.image;
     }
-    for (size_t i = 0; i < images && c->source.copied; i++)
-        KERNEL(blocked_conv_copy)
-    (c, n + i, share->plane * job->lanes, share->planes * job->lanes, begin, end,
-     copy + i * job->copy_image);
+    for (size_t i = 0; i < images && job->copied; i++)
+        copy_image(job, share, n + i, i, begin, end, copy);
     const size_t columns = divide_up(c->out_blocks, MAX_BLOCKS);
     for (size_t i = 0; i < columns; i++) {
         const size_t block = piece_begin(c->out_blocks, columns, i);
@@ -298,8 +354,8 @@ static void clear_share(const struct weights_job *job, const struct share *share
 {
     const size_t terms = job->conv.sizes.taps * job->lanes;
     for (size_t block = 0; block < job->conv.out_blocks; block++)
-        blocked_clear(share->results + (block * job->terms + share->plane * terms) * LANES,
-                      share->planes * terms * LANES);
+        floats_clear(share->results + (block * job->terms + share->plane * terms) * LANES,
+                     share->planes * terms * LANES);
 }
 
 static void weights_task(void *context, size_t task, size_t thread)
@@ -307,7 +363,7 @@ static void weights_task(void *context, size_t task, size_t thread)
     const struct weights_job *job = context;
     const struct share share = share_of(job, task);
     const size_t height = job->conv.to.height;
-    float *copy = job->copies + thread * job->copy_floats;
+    element *copy = job->copies + thread * job->copy_elements;
     const uint64_t start = profile_start(job->call->profile);
     clear_share(job, &share);
     for (size_t n = share.first; n < share.last; n += job->chunk_images) {
@@ -367,14 +423,18 @@ static void reduce_task(void *context, size_t task, size_t thread)
     }
 }
 
-/* Writes where the window elements lie in an input block. */
+/* Writes where the window elements lie in an input block: for each lane, if it is gathered. */
 static void set_offsets(const struct weights_job *job)
 {
     const struct window *w = &job->conv.sizes.window;
+    const size_t lanes = gathered(job);
     for (size_t t = 0; t < job->conv.sizes.taps; t++)
-        job->offsets[t] = KERNEL(blocked_conv_offset)(
-            &job->conv, 0, (ptrdiff_t)(t / w->kernel_width) - (ptrdiff_t)w->pad_height,
-            (ptrdiff_t)(t % w->kernel_width) - (ptrdiff_t)w->pad_width);
+        for (size_t lane = 0; lane < lanes; lane++)
+            job->offsets[t * lanes + lane] =
+                TERM_VALUES * KERNEL(blocked_conv_offset)(
+                                  &job->conv, lane,
+                                  (ptrdiff_t)(t / w->kernel_width) - (ptrdiff_t)w->pad_height,
+                                  (ptrdiff_t)(t % w->kernel_width) - (ptrdiff_t)w->pad_width);
 }
 
 void KERNEL(blocked_weights_backward)(const struct kernel_call *call)
@@ -402,10 +462,10 @@ static void bias_task(void *context, size_t block, size_t thread)
     double sums[LANES] = {0};
     for (size_t n = 0; n < call->site->batch; n++)
         for (size_t y = 0; y < g.shape.height; y++) {
-            const float *row = blocked_at(&g, n, block, y);
+            const element *row = blocked_at(&g, n, block, y);
             vector sum = {0};
             for (size_t x = 0; x < g.shape.width; x++)
-                sum += vector_load(row + x * LANES);
+                sum += element_load(row + x * LANES);
             for (size_t lane = 0; lane < LANES; lane++)
                 sums[lane] += sum[lane];
         }

@@ -98,7 +98,7 @@ static void prepare_depthwise(const struct kernel_call *call)
         d.bias[i] = affine.shift;
         for (size_t tap = 0; tap < s->taps; tap++)
             d.weights[(block * s->taps + tap) * LANES + lane] =
-                used ? call->parameters[0][i * s->taps + tap] * affine.scale : 0;
+                used ? element_round(call->parameters[0][i * s->taps + tap]) * affine.scale : 0;
     }
 }
 
@@ -107,19 +107,20 @@ static void prepare_depthwise(const struct kernel_call *call)
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 /* Returns the lanes of `lanes` from the two input blocks at `first` and `second`. */
-ALWAYS_INLINE vector load_lanes(const struct lanes *lanes, const float *first, const float *second,
-                                const bool straight)
+ALWAYS_INLINE vector load_lanes(const struct lanes *lanes, const element *first,
+                                const element *second, const bool straight)
 {
     if (straight)
-        return vector_load(first);
-    return __builtin_shuffle(vector_load(first), vector_load(second), lanes->places);
+        return element_load(first);
+    return __builtin_shuffle(element_load(first), element_load(second), lanes->places);
 }
 
 /* What all positions of a row share. */
 struct row {
-    const float *first, *second; /* the input under the window of position 0 */
-    const float *weights, *bias, *summand;
-    float *out;
+    const element *first, *second; /* the input under the window of position 0 */
+    const float *weights, *bias;
+    const element *summand;
+    element *out;
 };
 
 /* Computes positions [x, x + count). */
@@ -146,8 +147,8 @@ ALWAYS_INLINE void compute_strip(const struct depthwise *d, const struct lanes *
 #pragma GCC unroll 8
     for (int p = 0; p < count; p++) {
         const size_t at = (x + (size_t)p) * LANES;
-        vector_store(row->out + at,
-                     epilogue_apply(&d->epilogue, sum[p], row->summand ? row->summand + at : NULL));
+        element_store(row->out + at, epilogue_apply(&d->epilogue, sum[p],
+                                                    row->summand ? row->summand + at : NULL));
     }
 }
 
@@ -248,7 +249,7 @@ const struct kernel KERNEL(conv_depthwise) = {
     .name = "conv depthwise",
     .instruction_set = ISA_NAME,
     .op = &op_conv,
-    .traits = KERNEL_BLOCKED | KERNEL_FUSES_CHANNEL_MOVES | KERNEL_FUSES_EPILOGUE |
+    .traits = KERNEL_BLOCKED | ELEMENT_TRAITS | KERNEL_FUSES_CHANNEL_MOVES | KERNEL_FUSES_EPILOGUE |
               KERNEL_FUSES_NORMS,
     .supports = supports_depthwise,
     .fuses_move = fuses_move,

@@ -23,11 +23,11 @@ struct pass {
     size_t stride_height, stride_width;
     bool accumulate;
     float *weights, *bias; /* [block][tap][lane], [block][lane]; bias NULL: none */
-    float *copies;         /* one for each thread */
+    element *copies;       /* one for each thread */
     struct blocked_tasks tasks;
 };
 
-static size_t copy_floats(const struct pass *pass)
+static size_t copy_elements(const struct pass *pass)
 {
     return pass->height * pass->width * LANES;
 }
@@ -45,7 +45,7 @@ static struct pass forward_of(const struct kernel_site *site, struct carve *carv
     pass.stride_width = w->stride_width;
     pass.weights = carve_floats(carve, round_up(s->out.channels, LANES) * s->taps);
     pass.bias = carve_floats(carve, round_up(s->out.channels, LANES));
-    pass.copies = carve_floats(carve, copy_floats(&pass) * site->threads);
+    pass.copies = carve_elements(carve, copy_elements(&pass) * site->threads);
     return pass;
 }
 
@@ -64,7 +64,7 @@ static struct pass backward_of(const struct kernel_site *site, struct carve *car
     pass.width = s->in.width + w->kernel_width - 1;
     pass.stride_height = pass.stride_width = 1;
     pass.weights = carve_floats(carve, round_up(s->in.channels, LANES) * s->taps);
-    pass.copies = carve_floats(carve, copy_floats(&pass) * site->threads);
+    pass.copies = carve_elements(carve, copy_elements(&pass) * site->threads);
     return pass;
 }
 
@@ -77,7 +77,7 @@ static void pack_weights(const struct pass *pass, bool backward)
         float *to = pass->weights + c / LANES * s->taps * LANES + c % LANES;
         for (size_t t = 0; t < s->taps; t++) {
             const size_t tap = backward ? s->taps - 1 - t : t;
-            to[t * LANES] = used ? call->parameters[0][c * s->taps + tap] : 0;
+            to[t * LANES] = used ? element_round(call->parameters[0][c * s->taps + tap]) : 0;
         }
         if (pass->bias)
             pass->bias[c] =
@@ -86,23 +86,23 @@ static void pack_weights(const struct pass *pass, bool backward)
 }
 
 /* Copies a plane with zeros around and between its positions. */
-static void copy_plane(const struct pass *pass, size_t image, size_t plane, float *copy)
+static void copy_plane(const struct pass *pass, size_t image, size_t plane, element *copy)
 {
     const struct shape shape = pass->from.shape;
     const size_t row = pass->width * LANES;
-    blocked_clear(copy, copy_floats(pass));
+    blocked_clear(copy, copy_elements(pass));
     for (size_t y = 0; y < shape.height; y++) {
-        const float *from = blocked_at(&pass->from, image, plane, y);
+        const element *from = blocked_at(&pass->from, image, plane, y);
         const size_t at = pass->top + y * pass->dilate_height;
         if (at >= pass->height)
             break;
-        float *to = copy + at * row + pass->left * LANES;
+        element *to = copy + at * row + pass->left * LANES;
         if (pass->dilate_width == 1) {
             memcpy(to, from, shape.width * LANES * sizeof *to);
             continue;
         }
         for (size_t x = 0; x < shape.width; x++)
-            vector_store(to + x * pass->dilate_width * LANES, vector_load(from + x * LANES));
+            element_store(to + x * pass->dilate_width * LANES, element_load(from + x * LANES));
     }
 }
 
@@ -111,8 +111,9 @@ static void copy_plane(const struct pass *pass, size_t image, size_t plane, floa
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 /* Computes `count` positions; `source` is the copy under the window of the first one. */
-ALWAYS_INLINE void compute_strip(const struct pass *pass, const float *source, const float *weights,
-                                 const float *bias, float *out, const int count)
+ALWAYS_INLINE void compute_strip(const struct pass *pass, const element *source,
+                                 const float *weights, const float *bias, element *out,
+                                 const int count)
 {
     const struct window *w = &pass->sizes.window;
     const size_t step = pass->stride_width * LANES;
@@ -123,27 +124,27 @@ ALWAYS_INLINE void compute_strip(const struct pass *pass, const float *source, c
         sum[p] = start;
     for (size_t ky = 0; ky < w->kernel_height; ky++)
         for (size_t kx = 0; kx < w->kernel_width; kx++, weights += LANES) {
-            const float *from = source + (ky * pass->width + kx) * LANES;
+            const element *from = source + (ky * pass->width + kx) * LANES;
             const vector weight = vector_load(weights);
 #pragma GCC unroll 8
             for (int p = 0; p < count; p++)
-                sum[p] += weight * vector_load(from + (size_t)p * step);
+                sum[p] += weight * element_load(from + (size_t)p * step);
         }
 #pragma GCC unroll 8
     for (int p = 0; p < count; p++) {
-        float *to = out + p * LANES;
-        vector_store(to, pass->accumulate ? vector_load(to) + sum[p] : sum[p]);
+        element *to = out + p * LANES;
+        element_store(to, pass->accumulate ? element_load(to) + sum[p] : sum[p]);
     }
 }
 
-static void compute_plane(const struct pass *pass, size_t image, size_t plane, const float *copy)
+static void compute_plane(const struct pass *pass, size_t image, size_t plane, const element *copy)
 {
     const float *weights = pass->weights + plane * pass->sizes.taps * LANES;
     const float *bias = pass->bias ? pass->bias + plane * LANES : NULL;
     const size_t width = pass->to.shape.width, step = pass->stride_width * LANES;
     for (size_t y = 0; y < pass->to.shape.height; y++) {
-        const float *source = copy + y * pass->stride_height * pass->width * LANES;
-        float *out = blocked_at(&pass->to, image, plane, y);
+        const element *source = copy + y * pass->stride_height * pass->width * LANES;
+        element *out = blocked_at(&pass->to, image, plane, y);
         size_t x = 0;
         for (; x + STRIP <= width; x += STRIP)
             compute_strip(pass, source + x * step, weights, bias, out + x * LANES, STRIP);
@@ -157,7 +158,7 @@ static void compute_plane(const struct pass *pass, size_t image, size_t plane, c
 static void pass_task(void *context, size_t task, size_t thread)
 {
     const struct pass *pass = context;
-    float *copy = pass->copies + thread * copy_floats(pass);
+    element *copy = pass->copies + thread * copy_elements(pass);
     struct blocked_band band = blocked_first(&pass->tasks, task);
     while (blocked_next(&pass->tasks, &band)) {
         copy_plane(pass, band.image, band.plane, copy);
@@ -205,28 +206,28 @@ static struct depthwise_weights weights_of(const struct kernel_site *site, struc
 }
 
 /* Adds the sums of `count` neighbouring window elements over rows [begin, end) to `out`. */
-ALWAYS_INLINE void add_taps(const struct depthwise_weights *d, const float *source, size_t image,
+ALWAYS_INLINE void add_taps(const struct depthwise_weights *d, const element *source, size_t image,
                             size_t plane, size_t begin, size_t end, float *out, const int count)
 {
     const struct pass *pass = &d->pass;
     const size_t step = pass->stride_width * LANES;
     vector sum[TILE_TAPS][2] = {0};
     for (size_t y = begin; y < end; y++) {
-        const float *g = blocked_at(&d->gradient, image, plane, y);
-        const float *from = source + y * pass->stride_height * pass->width * LANES;
+        const element *g = blocked_at(&d->gradient, image, plane, y);
+        const element *from = source + y * pass->stride_height * pass->width * LANES;
         const size_t width = d->gradient.shape.width;
         for (size_t x = 0; x + 2 <= width; x += 2)
 #pragma GCC unroll 3
             for (int t = 0; t < count; t++) {
-                const float *at = from + x * step + t * LANES;
-                sum[t][0] += vector_load(g + x * LANES) * vector_load(at);
-                sum[t][1] += vector_load(g + (x + 1) * LANES) * vector_load(at + step);
+                const element *at = from + x * step + t * LANES;
+                sum[t][0] += element_load(g + x * LANES) * element_load(at);
+                sum[t][1] += element_load(g + (x + 1) * LANES) * element_load(at + step);
             }
         if (width % 2)
 #pragma GCC unroll 3
             for (int t = 0; t < count; t++)
-                sum[t][0] += vector_load(g + (width - 1) * LANES) *
-                             vector_load(from + (width - 1) * step + t * LANES);
+                sum[t][0] += element_load(g + (width - 1) * LANES) *
+                             element_load(from + (width - 1) * step + t * LANES);
     }
 #pragma GCC unroll 3
     for (int t = 0; t < count; t++)
@@ -234,7 +235,7 @@ ALWAYS_INLINE void add_taps(const struct depthwise_weights *d, const float *sour
 }
 
 /* Adds one plane of one image. */
-static void add_plane(const struct depthwise_weights *d, const float *copy, size_t image,
+static void add_plane(const struct depthwise_weights *d, const element *copy, size_t image,
                       size_t plane, float *out)
 {
     const struct window *w = &d->pass.sizes.window;
@@ -243,7 +244,7 @@ static void add_plane(const struct depthwise_weights *d, const float *copy, size
         const size_t end = min_size(y + WEIGHT_ROWS, height);
         for (size_t ky = 0; ky < w->kernel_height; ky++)
             for (size_t kx = 0; kx < w->kernel_width;) {
-                const float *source = copy + (ky * d->pass.width + kx) * LANES;
+                const element *source = copy + (ky * d->pass.width + kx) * LANES;
                 float *to = out + (ky * w->kernel_width + kx) * LANES;
                 if (kx + TILE_TAPS <= w->kernel_width) {
                     add_taps(d, source, image, plane, y, end, to, TILE_TAPS);
@@ -263,8 +264,9 @@ static void weights_task(void *context, size_t task, size_t thread)
     const struct pass *pass = &d->pass;
     const size_t planes = blocked_planes(&d->gradient), floats = pass->sizes.taps * LANES;
     const size_t partial = task / planes, plane = task % planes, batch = pass->call->site->batch;
-    float *copy = pass->copies + thread * copy_floats(pass), *out = d->results + task * floats;
-    blocked_clear(out, floats);
+    element *copy = pass->copies + thread * copy_elements(pass);
+    float *out = d->results + task * floats;
+    floats_clear(out, floats);
     for (size_t n = piece_begin(batch, d->partials, partial);
          n < piece_begin(batch, d->partials, partial + 1); n++) {
         copy_plane(pass, n, plane, copy);
@@ -345,7 +347,7 @@ const struct kernel KERNEL(conv_depthwise_training) = {
     .name = "conv depthwise",
     .instruction_set = ISA_NAME,
     .op = &op_conv,
-    .traits = KERNEL_BLOCKED | KERNEL_TRAINS_ONLY | KERNEL_BACKWARD_READS_INPUT,
+    .traits = KERNEL_BLOCKED | ELEMENT_TRAITS | KERNEL_TRAINS_ONLY | KERNEL_BACKWARD_READS_INPUT,
     .supports = supports_depthwise,
     .workspace_bytes = workspace_depthwise,
     .forward = forward_depthwise,

@@ -58,13 +58,45 @@ static void cpu_close(struct device *device)
     pool_free(device->pool);
 }
 
+const struct cpu_bf16_table *cpu_bf16_table_here(const char **reason)
+{
+#if defined(HAVE_BF16_KERNELS)
+    extern const struct cpu_bf16_table cpu_bf16_table_avx512;
+    *reason = N_("it needs a processor with AVX512-BF16");
+    return host_has_bf16() ? &cpu_bf16_table_avx512 : NULL;
+#else
+    *reason = N_("this build has no kernels for it");
+    return NULL;
+#endif
+}
+
+static bool cpu_plans_bf16(const char **reason)
+{
+    return cpu_bf16_table_here(reason);
+}
+
+static void cpu_round(struct device *device, const float *from, float *to, size_t count)
+{
+    const char *reason;
+    cpu_bf16_table_here(&reason)->round(device->pool, from, to, count);
+}
+
+/* Appends the kernels of an operator to list[count..capacity); returns the new count. */
+static size_t add_kernels(const struct kernel *const *kernels, const struct op *op,
+                          const struct kernel **list, size_t count, size_t capacity)
+{
+    for (; *kernels; kernels++)
+        if ((*kernels)->op == op && count < capacity)
+            list[count++] = *kernels;
+    return count;
+}
+
 static size_t cpu_kernels(const struct op *op, const struct kernel **list, size_t capacity)
 {
-    size_t count = 0;
-    for (const struct kernel *const *kernel = table_here()->kernels; *kernel; kernel++)
-        if ((*kernel)->op == op && count < capacity)
-            list[count++] = *kernel;
-    return count;
+    const char *reason;
+    const struct cpu_bf16_table *bf16 = cpu_bf16_table_here(&reason);
+    const size_t count = bf16 ? add_kernels(bf16->kernels, op, list, 0, capacity) : 0;
+    return add_kernels(table_here()->kernels, op, list, count, capacity);
 }
 
 static size_t cpu_channel_block(void)
@@ -73,10 +105,14 @@ static size_t cpu_channel_block(void)
 }
 
 static void cpu_copy_to_plain(struct device *device, struct tensor_layout layout,
-                              struct shape shape, size_t batch, const float *from, float *to)
+                              struct shape shape, size_t batch, const void *from, float *to)
 {
+    const char *reason;
     const struct cpu_table *table = device->state;
-    table->copy_to_plain(device->pool, layout, shape, batch, from, to);
+    if (layout.bf16)
+        cpu_bf16_table_here(&reason)->copy_to_plain(device->pool, layout, shape, batch, from, to);
+    else
+        table->copy_to_plain(device->pool, layout, shape, batch, from, to);
 }
 
 static void cpu_update(struct device *device, const struct solver_update *update)
@@ -96,6 +132,9 @@ const struct device_driver device_cpu = {
     .copy_to_plain = cpu_copy_to_plain,
     .update = cpu_update,
     .limits = cpu_limits,
+    .idle_code_bytes = cpu_idle_code_bytes,
+    .plans_bf16 = cpu_plans_bf16,
+    .round = cpu_round,
     .allocate = device_allocate_host,
     .release = device_release_host,
     .computes_on_host = true,

@@ -9,7 +9,7 @@ struct cpu_table {
     const struct kernel *const *kernels; /* in the order of kernels.inc; NULL-terminated */
     size_t channel_block;                /* channels of a block in channel-blocked layouts */
     void (*copy_to_plain)(struct pool *pool, struct tensor_layout layout, struct shape shape,
-                          size_t batch, const float *from, float *to);
+                          size_t batch, const void *from, float *to);
     void (*update)(const struct solver_update *update, struct pool *pool);
     /* Loops that measure one limit of the machine each: limit_loops.c. */
     double (*multiply_add)(struct pool *pool); /* returns the number of its FLOPs */
@@ -17,8 +17,25 @@ struct cpu_table {
     void (*read)(struct pool *pool, const float *values, size_t count);
 };
 
+/* The kernels that work on arrays of bf16. */
+struct cpu_bf16_table {
+    const struct kernel *const *kernels; /* in the order of kernels.inc; NULL-terminated */
+    void (*copy_to_plain)(struct pool *pool, struct tensor_layout layout, struct shape shape,
+                          size_t batch, const void *from, float *to);
+    void (*round)(struct pool *pool, const float *from, float *to, size_t count);
+    double (*multiply_add)(struct pool *pool); /* as in cpu_table */
+};
+
+/* Returns the kernels for bf16, or NULL with a reason, marked N_, if this processor or this build
+ * has none, or TINCA_CPU names a weaker instruction set. */
+const struct cpu_bf16_table *cpu_bf16_table_here(const char **reason);
+
 /* Returns the table of an instruction set, or NULL if this build has no kernels for it. */
 const struct cpu_table *cpu_table_for(enum instruction_set set);
+
+/* Returns the bytes of kernels' machine code that is not in memory, and that plans of this
+ * precision do not use; the driver's `idle_code_bytes`. */
+uint64_t cpu_idle_code_bytes(enum device_precision precision);
 
 /* Measures the limits of the machine; the driver's `limits` (limits.c). device->state must be the
  * table of an instruction set. */

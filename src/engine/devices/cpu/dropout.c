@@ -113,7 +113,7 @@ static void draw_lanes(const struct blocked_dropout *d, size_t image, size_t pla
 {
     const struct shape shape = d->to.shape;
     const size_t channels = min_size(LANES, shape.channels - plane * LANES);
-    blocked_clear(factors, count * LANES);
+    floats_clear(factors, count * LANES);
     for (size_t lane = 0; lane < channels; lane++) {
         float drawn[DRAWN];
         const size_t channel = image * shape.channels + plane * LANES + lane;
@@ -136,14 +136,14 @@ static void blocked_task(void *context, size_t task, size_t thread)
     while (blocked_next(&d->tasks, &band))
         for (size_t i = 0; i < area; i += STRIP) {
             const size_t count = min_size(STRIP, area - i);
-            const float *from = blocked_at(&d->from, band.image, band.plane, 0) + i * LANES;
-            float *to = blocked_at(&d->to, band.image, band.plane, 0) + i * LANES;
+            const element *from = blocked_at(&d->from, band.image, band.plane, 0) + i * LANES;
+            element *to = blocked_at(&d->to, band.image, band.plane, 0) + i * LANES;
             float factors[STRIP * LANES];
             draw_lanes(d, band.image, band.plane, i, count, factors);
 #pragma omp simd
             for (size_t k = 0; k < count * LANES; k++)
-                factors[k] *= from[k];
-            store_or_add(to, factors, count * LANES, d->accumulate);
+                factors[k] *= element_value(from[k]);
+            elements_store(to, factors, count * LANES, d->accumulate);
         }
 }
 
@@ -177,7 +177,8 @@ const struct kernel KERNEL(dropout_blocked_training) = {
     .name = "dropout blocked",
     .instruction_set = ISA_NAME,
     .op = &op_dropout,
-    .traits = KERNEL_BLOCKED | KERNEL_TRAINS_ONLY | KERNEL_IN_PLACE | KERNEL_GRADIENT_IN_PLACE,
+    .traits = KERNEL_BLOCKED | ELEMENT_TRAITS | KERNEL_TRAINS_ONLY | KERNEL_IN_PLACE |
+              KERNEL_GRADIENT_IN_PLACE,
     .supports = KERNEL(blocked_supports),
     .forward = forward_blocked,
     .backward = backward_blocked,

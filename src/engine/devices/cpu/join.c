@@ -1,16 +1,16 @@
 /* The operators that join several inputs: concat and add. */
 #include "base/language.h"
-#include "engine/devices/cpu/simd.h"
+#include "engine/devices/cpu/elements.h"
 
 /* --- concat: a task is one input of one image --- */
 
-/* Returns the floats of an image of input k. */
+/* Returns the elements of an image of input k. */
 static size_t concat_count(const struct kernel_site *site, size_t k)
 {
     return tensor_image(site->layouts[k], site->inputs[k]);
 }
 
-/* Returns where input k begins within an output image, in floats. */
+/* Returns where input k begins within an output image, in elements. */
 static size_t concat_offset(const struct kernel_site *site, size_t k)
 {
     size_t offset = 0;
@@ -41,8 +41,9 @@ static void concat_forward_task(void *context, size_t task, size_t thread)
     const struct kernel_call *call = context;
     const size_t k = task % call->site->node->input_count, n = task / call->site->node->input_count;
     const size_t count = concat_count(call->site, k);
-    store_or_add(call->output + n * concat_image(call->site) + concat_offset(call->site, k),
-                 call->inputs[k] + n * count, count, false);
+    elements_copy((element *)call->output + n * concat_image(call->site) +
+                      concat_offset(call->site, k),
+                  (const element *)call->inputs[k] + n * count, count, false);
 }
 
 static void concat_backward_task(void *context, size_t task, size_t thread)
@@ -52,10 +53,10 @@ static void concat_backward_task(void *context, size_t task, size_t thread)
     const size_t k = task % call->site->node->input_count, n = task / call->site->node->input_count;
     const size_t count = concat_count(call->site, k);
     if (call->input_gradients[k])
-        store_or_add(call->input_gradients[k] + n * count,
-                     call->output_gradient + n * concat_image(call->site) +
-                         concat_offset(call->site, k),
-                     count, call->accumulate[k]);
+        elements_copy((element *)call->input_gradients[k] + n * count,
+                      (const element *)call->output_gradient + n * concat_image(call->site) +
+                          concat_offset(call->site, k),
+                      count, call->accumulate[k]);
 }
 
 /* Returns whether two inputs are the same node. They share one gradient, to which two tasks must
@@ -90,7 +91,7 @@ const struct kernel KERNEL(concat) = {
     .name = "concat copy",
     .instruction_set = ISA_NAME,
     .op = &op_concat,
-    .traits = KERNEL_ANY_LAYOUT,
+    .traits = KERNEL_ANY_LAYOUT | ELEMENT_TRAITS,
     .supports = supports_concat,
     .forward = concat_forward,
     .backward = concat_backward,
@@ -110,8 +111,8 @@ static void add_forward_task(void *context, size_t task, size_t thread)
     for (size_t at = task * BLOCK; at < end; at += PIECE) {
         const size_t count = min_size(PIECE, end - at);
         for (size_t k = 0; k < call->site->node->input_count; k++)
-            store_or_add(sum, call->inputs[k] + at, count, k > 0);
-        store_or_add(call->output + at, sum, count, false);
+            elements_load(sum, (const element *)call->inputs[k] + at, count, k > 0);
+        elements_store((element *)call->output + at, sum, count, false);
     }
 }
 
@@ -123,10 +124,11 @@ static void add_backward_task(void *context, size_t task, size_t thread)
     float gradient[PIECE];
     for (size_t at = task * BLOCK; at < end; at += PIECE) {
         const size_t count = min_size(PIECE, end - at);
-        store_or_add(gradient, call->output_gradient + at, count, false);
+        elements_load(gradient, (const element *)call->output_gradient + at, count, false);
         for (size_t k = 0; k < call->site->node->input_count; k++)
             if (call->input_gradients[k])
-                store_or_add(call->input_gradients[k] + at, gradient, count, call->accumulate[k]);
+                elements_store((element *)call->input_gradients[k] + at, gradient, count,
+                               call->accumulate[k]);
     }
 }
 
@@ -144,7 +146,7 @@ const struct kernel KERNEL(add) = {
     .name = "add simd",
     .instruction_set = ISA_NAME,
     .op = &op_add,
-    .traits = KERNEL_IN_PLACE | KERNEL_GRADIENT_IN_PLACE | KERNEL_ANY_LAYOUT,
+    .traits = KERNEL_IN_PLACE | KERNEL_GRADIENT_IN_PLACE | KERNEL_ANY_LAYOUT | ELEMENT_TRAITS,
     .forward = add_forward,
     .backward = add_backward,
 };

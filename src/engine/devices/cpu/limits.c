@@ -25,6 +25,7 @@ static const double SECONDS = 0.08; /* repeats of one limit go on for at least t
 
 struct trial {
     const struct cpu_table *table;
+    const struct cpu_bf16_table *bf16; /* NULL: measure the products of float32 */
     struct pool *pool;
     float *a, *b, *c;
     size_t count; /* floats of each array */
@@ -49,7 +50,8 @@ static double best_rate(trial_run *run, const struct trial *trial)
 
 static double run_multiply_add(const struct trial *trial)
 {
-    return trial->table->multiply_add(trial->pool);
+    return trial->bf16 ? trial->bf16->multiply_add(trial->pool)
+                       : trial->table->multiply_add(trial->pool);
 }
 
 /* All threads read the same matrices; each writes a product of its own. */
@@ -139,7 +141,10 @@ static bool make_arrays(struct trial *trial, struct error *error)
 
 bool cpu_limits(struct device *device, struct device_limits *limits, struct error *error)
 {
+    const char *reason;
     struct trial trial = {.table = device->state, .pool = device->pool};
+    if (device->precision == PRECISION_BF16)
+        trial.bf16 = cpu_bf16_table_here(&reason);
     const bool made = make_arrays(&trial, error);
     if (made) {
         limits->bytes = fmax(best_rate(run_triad, &trial), best_rate(run_read, &trial));

@@ -34,11 +34,14 @@ struct norm KERNEL(norm_of)(const struct kernel_call *call);
  * [C] each. */
 size_t KERNEL(norm_saved)(const struct kernel_site *site);
 
-/* Joins the statistics of the planes of channel c, saves them and updates the running ones. */
-void KERNEL(norm_keep)(const struct norm *norm, size_t c);
+/* Save the statistics of channel c and update the running ones; the second function joins those of
+ * its planes first. */
+void KERNEL(norm_keep)(const struct norm *norm, size_t c, struct pair statistics);
+void KERNEL(norm_keep_planes)(const struct norm *norm, size_t c);
 
-/* Joins the sums of the planes of channel c; writes the gradients of its weight and bias, and the
- * factors of the input's gradient. */
-void KERNEL(norm_finish)(const struct norm *norm, size_t c);
+/* Write the gradients of weight and bias of channel c, and the factors of the input's gradient; the
+ * second function adds the sums of its planes first. */
+void KERNEL(norm_finish)(const struct norm *norm, size_t c, struct pair sums);
+void KERNEL(norm_finish_planes)(const struct norm *norm, size_t c);
 
 #endif

@@ -30,7 +30,11 @@
  */
 #if defined(__AVX512F__)
 enum { LANES = 16, TILE_ROWS = 8, TILE_VECTORS = 3 };
+#if defined(TINCA_BF16)
+#define ISA_NAME "avx512-bf16"
+#else
 #define ISA_NAME "avx512"
+#endif
 #elif defined(__AVX2__)
 enum { LANES = 8, TILE_ROWS = 4, TILE_VECTORS = 3 };
 #define ISA_NAME "avx2"
