@@ -61,4 +61,32 @@ static inline void instruction_set_release(void)
         unsetenv("TINCA_CPU");
 }
 
+/* Kernels to test: those of an instruction set, or those that work on bf16. */
+struct kernel_set {
+    const char *name;
+    const struct kernel *const *kernels; /* NULL-terminated */
+    size_t channel_block;
+    bool bf16;
+};
+
+static inline struct kernel_set kernel_set_of(enum instruction_set set)
+{
+    const struct cpu_table *table = cpu_table_for(set);
+    return (struct kernel_set){instruction_set_name(set), table->kernels, table->channel_block,
+                               false};
+}
+
+/* Returns whether kernels for bf16 can run here, and sets *kernels; else skips a test. */
+static inline bool kernel_set_bf16(struct kernel_set *kernels)
+{
+    const char *reason;
+    const struct cpu_bf16_table *table = cpu_bf16_table_here(&reason);
+    if (table)
+        *kernels = (struct kernel_set){"bf16", table->kernels,
+                                       cpu_table_for(ISA_AVX512)->channel_block, true};
+    else
+        tap_skip("bf16: %s", reason);
+    return table;
+}
+
 #endif

@@ -64,21 +64,18 @@ struct trial {
     struct node move, norms[KERNEL_MAX_NORMS], add, relu;
     struct kernel_site site;
     struct kernel_call call;
-    size_t block, output_floats;
-    float *blocked[NODE_MAX_INPUTS], *output, *plain_sum, *norm_values;
+    const struct kernel_set *set;
+    size_t block, output_values; /* the padding included */
+    void *blocked[NODE_MAX_INPUTS], *output;
+    float *plain_sum, *norm_values;
     float *wanted; /* [N, C, H, W] */
 };
 
 /* --- arrays --- */
 
-static float *new_array(size_t floats, const struct variant *variant, const char *name)
-{
-    return guarded_new(floats * sizeof(float), MEMORY_ALIGNMENT, variant->side, name);
-}
-
 /* Returns a channel-blocked copy of a plain array; its padding and its unused channels are 0. */
-static float *copy_blocked(const float *plain, struct tensor_layout layout, struct shape shape,
-                           size_t batch, const struct variant *variant)
+static void *copy_blocked(const float *plain, struct tensor_layout layout, struct shape shape,
+                          size_t batch, const struct variant *variant)
 {
     return blocked_copy(plain, layout, shape, batch, variant->side, "an input");
 }
@@ -192,6 +189,11 @@ static bool fits(const struct trial *t)
     return kernel->supports(&t->site, &reason);
 }
 
+static struct tensor_layout blocked_layout(const struct trial *t, size_t pad)
+{
+    return (struct tensor_layout){.block = t->block, .pad = pad, .bf16 = t->set->bf16};
+}
+
 /* Sets the layouts. A vector is plain. */
 static void set_layouts(struct trial *t)
 {
@@ -200,14 +202,14 @@ static void set_layouts(struct trial *t)
     struct kernel_site *site = &t->site;
     for (size_t k = 0; k < t->given->input_count; k++)
         if (!v->plain_input && shape_area(site->inputs[k]) > 1)
-            site->layouts[k] = (struct tensor_layout){.block = t->block, .pad = v->more_input_pad};
+            site->layouts[k] = blocked_layout(t, v->more_input_pad);
     if (t->kernel->input_pad && site->layouts[0].block)
         site->layouts[0].pad += t->kernel->input_pad(site);
     if (v->add) {
         site->inputs[1] = out;
-        site->layouts[1] = (struct tensor_layout){.block = t->block, .pad = 3};
+        site->layouts[1] = blocked_layout(t, 3);
     }
-    site->output_layout = (struct tensor_layout){.block = t->block, .pad = v->output_pad};
+    site->output_layout = blocked_layout(t, v->output_pad);
     if (v->part)
         site->output_layout.channels =
             (out.channels + t->block - 1) / t->block * t->block + 2 * t->block;
@@ -215,15 +217,17 @@ static void set_layouts(struct trial *t)
 
 /* --- running --- */
 
-static void poison(float *values, size_t count)
+/* Returns whether value number i of the output has been left as it was, all bits set. */
+static bool is_untouched(const struct trial *t, size_t i)
 {
-    memset(values, 0xff, count * sizeof *values); /* NaN */
+    static const unsigned char all[sizeof(float)] = {0xff, 0xff, 0xff, 0xff};
+    const size_t bytes = tensor_value_bytes(t->site.output_layout);
+    return memcmp((const char *)t->output + i * bytes, all, bytes) == 0;
 }
 
-static bool is_poison(const float *value)
+static size_t output_bytes(const struct trial *t)
 {
-    const unsigned char all[sizeof *value] = {0xff, 0xff, 0xff, 0xff};
-    return memcmp(value, all, sizeof all) == 0;
+    return t->output_values * tensor_value_bytes(t->site.output_layout);
 }
 
 static void run(struct trial *t, struct pool *pool)
@@ -232,12 +236,14 @@ static void run(struct trial *t, struct pool *pool)
     struct kernel_call *call = &t->call;
     const size_t workspace = kernel->workspace_bytes ? kernel->workspace_bytes(&t->site) : 0;
     const size_t prepared = kernel->prepared_bytes ? kernel->prepared_bytes(&t->site) : 0;
-    poison(t->output, t->output_floats);
+    memset(t->output, 0xff, output_bytes(t)); /* NaN */
     call->site = &t->site;
     call->pool = pool;
     call->output = t->output;
     if (t->variant->part)
-        call->output += tensor_plane(t->site.output_layout, t->given->node->output);
+        call->output = (float *)((char *)t->output +
+                                 tensor_value_bytes(t->site.output_layout) *
+                                     tensor_plane(t->site.output_layout, t->given->node->output));
     call->workspace = guarded_new(workspace + 1, MEMORY_ALIGNMENT, t->variant->side, "workspace");
     call->prepared = guarded_new(prepared + 1, MEMORY_ALIGNMENT, t->variant->side, "prepared");
     memset(call->workspace, 0xff, workspace);
@@ -257,16 +263,19 @@ static double difference(const struct trial *t)
     float *got = memory_new_aligned(t->given->output_values, sizeof(float), "", NULL);
     blocked_to_plain(t->call.output, layout, out, t->site.batch, got);
     double worst = 0;
-    for (size_t i = 0; t->variant->not_finite && i < t->given->output_values; i++)
-        if (!(got[i] == t->wanted[i] || (isnan(got[i]) && isnan(t->wanted[i]))))
+    for (size_t i = 0; t->variant->not_finite && i < t->given->output_values; i++) {
+        const float wanted = layout.bf16 ? bf16_round(t->wanted[i]) : t->wanted[i];
+        if (!(got[i] == wanted || (isnan(got[i]) && isnan(wanted))))
             worst = INFINITY;
+    }
     if (!t->variant->not_finite)
-        worst = harness_difference(got, t->wanted, t->given->output_values);
+        worst = layout.bf16 ? blocked_bf16_difference(got, t->wanted, t->given->output_values)
+                            : harness_difference(got, t->wanted, t->given->output_values);
     free(got);
     return worst;
 }
 
-/* Returns whether a float of the output is a channel and position of the tensor. */
+/* Returns whether a place of the output is a channel and position of the tensor. */
 static bool is_value(const struct trial *t, size_t lane, size_t plane, size_t y, size_t x)
 {
     const struct shape out = t->given->node->output;
@@ -284,36 +293,42 @@ static bool surroundings_good(const struct trial *t)
         return true;
     const size_t first = t->variant->part ? 1 : 0, planes = tensor_planes(layout, out);
     const size_t own = (out.channels + t->block - 1) / t->block;
-    const size_t row = tensor_row(layout, out), plane_floats = tensor_plane(layout, out);
-    for (size_t i = 0; i < t->output_floats; i++) {
-        const size_t plane = i / plane_floats % planes, place = i % plane_floats;
+    const size_t row = tensor_row(layout, out), plane_values = tensor_plane(layout, out);
+    for (size_t i = 0; i < t->output_values; i++) {
+        const size_t plane = i / plane_values % planes, place = i % plane_values;
         if (plane < first || plane >= first + own) {
-            if (!is_poison(&t->output[i]))
+            if (!is_untouched(t, i))
                 return false;
         } else if (!is_value(t, place % t->block, plane - first, place / row,
                              place % row / t->block) &&
-                   t->output[i] != 0) {
+                   blocked_value(t->output, layout, i) != 0) {
             return false;
         }
     }
     return true;
 }
 
+/* The factor of a fused norm is in the weights before they are rounded. */
+static double tolerance_of(const struct trial *t)
+{
+    return t->set->bf16 && t->variant->norms > 0 ? 1.0 / 256 : tolerance;
+}
+
 static bool check_runs(struct trial *t, char *why, size_t size)
 {
-    float *first = memory_new_aligned(t->output_floats, sizeof(float), "", NULL);
+    void *first = memory_new_aligned(output_bytes(t), 1, "", NULL);
     bool good = true;
     for (size_t i = 0; good && i < POOLS; i++) {
         run(t, pools[i]);
         if (i == 0) {
             const double worst = difference(t);
             const char *array = guarded_changed();
-            memcpy(first, t->output, t->output_floats * sizeof *first);
-            good = worst <= tolerance && surroundings_good(t) && !array;
+            memcpy(first, t->output, output_bytes(t));
+            good = worst <= tolerance_of(t) && surroundings_good(t) && !array;
             snprintf(why, size, "differs by %g, surroundings %s, next to %s", worst,
                      surroundings_good(t) ? "good" : "bad", array ? array : "nothing");
         } else {
-            good = memcmp(first, t->output, t->output_floats * sizeof *first) == 0;
+            good = memcmp(first, t->output, output_bytes(t)) == 0;
             snprintf(why, size, "%zu threads give different bits from 1", thread_counts[i]);
         }
     }
@@ -347,8 +362,8 @@ static void allocate(struct trial *t)
     if (t->variant->add)
         t->call.inputs[1] = t->blocked[1] =
             copy_blocked(t->plain_sum, site->layouts[1], out, site->batch, t->variant);
-    t->output_floats = site->batch * tensor_image(site->output_layout, out);
-    t->output = new_array(t->output_floats, t->variant, "the output");
+    t->output_values = site->batch * tensor_image(site->output_layout, out);
+    t->output = guarded_new(output_bytes(t), MEMORY_ALIGNMENT, t->variant->side, "the output");
 }
 
 /* Makes some values NaN, infinite or minus infinity. Comes last for a case: its inputs are changed.
@@ -360,13 +375,29 @@ static void fill_not_finite(float *values, size_t count)
         values[i] = specials[i / 7 % 3];
 }
 
+/* Rounds what is given to the trial, as far as the kernel may round it too. */
+static void round_given(struct trial *t)
+{
+    const struct op_harness *h = t->given;
+    for (size_t k = 0; k < h->input_count; k++)
+        blocked_round(h->inputs[k], h->input_values[k]);
+    if (h->op_case->op->flops)
+        blocked_round(h->parameters[0], h->parameter_values[0]);
+    blocked_round(t->plain_sum, h->output_values);
+}
+
 /* Runs one case with one kernel as one variant. Returns 1 if it failed; counts the runs. */
 static size_t check_variant(struct op_harness *given, const struct kernel *kernel,
-                            const struct variant *variant, size_t block, size_t *runs)
+                            const struct variant *variant, const struct kernel_set *set,
+                            size_t *runs)
 {
     const struct shape out = given->node->output;
     char why[256] = "";
-    struct trial t = {.variant = variant, .kernel = kernel, .given = given, .block = block};
+    struct trial t = {.variant = variant,
+                      .kernel = kernel,
+                      .given = given,
+                      .set = set,
+                      .block = set->channel_block};
     t.site = op_harness_site(given, 3);
     t.site.training = false;
     memset(t.site.input_gradient, 0, sizeof t.site.input_gradient);
@@ -377,6 +408,8 @@ static size_t check_variant(struct op_harness *given, const struct kernel *kerne
     t.plain_sum = memory_new_aligned(given->output_values, sizeof(float), "", NULL);
     t.wanted = memory_new_aligned(given->output_values, sizeof(float), "", NULL);
     random_fill_uniform(4, RANDOM_TEST, 0, -1, 1, t.plain_sum, given->output_values);
+    if (set->bf16)
+        round_given(&t);
     set_fused(&t);
     set_layouts(&t);
     const bool runs_here = fits(&t);
@@ -398,30 +431,30 @@ static size_t check_variant(struct op_harness *given, const struct kernel *kerne
     return !good;
 }
 
-static size_t check_case(const struct op_case *op_case, const struct cpu_table *table, size_t *runs)
+static size_t check_case(const struct op_case *op_case, const struct kernel_set *set, size_t *runs)
 {
     size_t failures = 0;
-    for (const struct kernel *const *k = table->kernels; *k; k++) {
+    for (const struct kernel *const *k = set->kernels; *k; k++) {
         if ((*k)->op != op_case->op || !((*k)->traits & KERNEL_BLOCKED) ||
             ((*k)->traits & KERNEL_TRAINS_ONLY))
             continue;
         struct op_harness *given = op_harness_create(op_case, HARNESS_SEED, NULL);
         for (size_t v = 0; given && v < VARIANTS; v++)
-            failures += check_variant(given, *k, &variants[v], table->channel_block, runs);
+            failures += check_variant(given, *k, &variants[v], set, runs);
         failures += !given;
         op_harness_free(given);
     }
     return failures;
 }
 
-static void check_cases(const char *what, unsigned of, enum instruction_set set)
+static void check_cases(const char *what, unsigned of, const struct kernel_set *set)
 {
     size_t failures = 0, runs = 0;
     for (size_t i = 0; i < op_case_count; i++)
         if ((op_cases[i].flags & CASE_WITHOUT_GOLDEN) == of)
-            failures += check_case(&op_cases[i], cpu_table_for(set), &runs);
-    tap_ok(failures == 0 && runs > 0, "%s: %s: %zu runs agree with the reference",
-           instruction_set_name(set), what, runs);
+            failures += check_case(&op_cases[i], set, &runs);
+    tap_ok(failures == 0 && runs > 0, "%s: %s: %zu runs agree with the reference", set->name, what,
+           runs);
 }
 
 /* Convolutions that the shared list has no size for: several columns and strips, pairs of blocks,
@@ -450,28 +483,37 @@ static const struct op_case wide_cases[] = {
     {"many terms", CONV(32, 3, 1, 1, 1), {{130, 6, 29}}, 1, 1, 0},
 };
 
-static void check_wide(enum instruction_set set)
+static void check_wide(const struct kernel_set *set)
 {
     size_t failures = 0, runs = 0;
     const size_t cases = sizeof wide_cases / sizeof *wide_cases;
     for (size_t i = 0; i < cases; i++)
-        failures += check_case(&wide_cases[i], cpu_table_for(set), &runs);
-    tap_ok(failures == 0 && runs >= cases, "%s: larger convolutions: %zu runs agree",
-           instruction_set_name(set), runs);
+        failures += check_case(&wide_cases[i], set, &runs);
+    tap_ok(failures == 0 && runs >= cases, "%s: larger convolutions: %zu runs agree", set->name,
+           runs);
+}
+
+static void check_set(const struct kernel_set *set)
+{
+    check_cases("cases of the goldens", 0, set);
+    check_cases("sizes around vectors and tiles", CASE_EDGE, set);
+    check_cases("larger cases", CASE_LARGER, set);
+    check_wide(set);
 }
 
 int main(void)
 {
+    struct kernel_set bf16;
     for (size_t i = 0; i < POOLS; i++)
         pools[i] = pool_create(thread_counts[i], NULL);
     for (int set = 0; set < INSTRUCTION_SETS; set++)
         if (instruction_set_force((enum instruction_set)set)) {
-            check_cases("cases of the goldens", 0, (enum instruction_set)set);
-            check_cases("sizes around vectors and tiles", CASE_EDGE, (enum instruction_set)set);
-            check_cases("larger cases", CASE_LARGER, (enum instruction_set)set);
-            check_wide((enum instruction_set)set);
+            const struct kernel_set kernels = kernel_set_of((enum instruction_set)set);
+            check_set(&kernels);
         }
     instruction_set_release();
+    if (kernel_set_bf16(&bf16))
+        check_set(&bf16);
     for (size_t i = 0; i < POOLS; i++)
         pool_free(pools[i]);
     return tap_done();

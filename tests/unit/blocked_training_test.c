@@ -56,7 +56,8 @@ static size_t runs_of[VARIANTS]; /* with the kernels of one instruction set */
 struct array {
     struct tensor_layout layout;
     struct shape shape;
-    float *values, *wanted;
+    void *values;
+    float *wanted;
 };
 
 struct trial {
@@ -67,6 +68,7 @@ struct trial {
     struct kernel_site site;
     struct array inputs[NODE_MAX_INPUTS], gradients[NODE_MAX_INPUTS], output, output_gradient;
     size_t input_count;              /* the summand included */
+    bool bf16;                       /* channel-blocked arrays hold bf16 */
     float *summand, *plain_gradient; /* [N, C, H, W] */
     float *parameters[NODE_MAX_PARAMETERS], *parameter_gradients[NODE_MAX_PARAMETERS];
 };
@@ -114,13 +116,28 @@ static void fill_array(struct trial *t, struct array *array, const float *plain,
 
 static void poison(struct trial *t, struct array *array)
 {
-    memset(array->values, 0xff,
-           t->site.batch * tensor_image(array->layout, array->shape) * sizeof(float));
+    memset(array->values, 0xff, blocked_bytes(array->layout, array->shape, t->site.batch));
 }
 
-static struct tensor_layout layout_of(struct shape shape, size_t block)
+static struct tensor_layout layout_of(const struct trial *t, struct shape shape, size_t block)
 {
-    return (struct tensor_layout){.block = shape_area(shape) > 1 ? block : 0};
+    if (shape_area(shape) == 1)
+        return (struct tensor_layout){0};
+    return (struct tensor_layout){.block = block, .bf16 = t->bf16};
+}
+
+/* Rounds what is given to the trial, as far as the kernel may round it too. */
+static void round_given(struct trial *t)
+{
+    const struct op_harness *h = t->given;
+    for (size_t k = 0; k < h->input_count; k++)
+        blocked_round(h->inputs[k], h->input_values[k]);
+    for (size_t k = 0; k < h->input_count; k++)
+        blocked_round(h->base, h->input_values[k]);
+    blocked_round(h->output_gradient, h->output_values);
+    if (h->op_case->op->flops)
+        blocked_round(h->parameters[0], h->parameter_values[0]);
+    blocked_round(t->summand, h->output_values);
 }
 
 static void make_arrays(struct trial *t, size_t block)
@@ -134,7 +151,7 @@ static void make_arrays(struct trial *t, size_t block)
         site->input_gradient[1] = true;
     }
     for (size_t k = 0; k < t->input_count; k++) {
-        site->layouts[k] = layout_of(site->inputs[k], block);
+        site->layouts[k] = layout_of(t, site->inputs[k], block);
         if (t->variant->plain_input) {
             site->layouts[k] = (struct tensor_layout){0};
             site->input_gradient[k] = false;
@@ -142,12 +159,14 @@ static void make_arrays(struct trial *t, size_t block)
         new_array(&t->inputs[k], site->layouts[k], site->inputs[k], site->batch);
         new_array(&t->gradients[k], site->layouts[k], site->inputs[k], site->batch);
     }
-    site->output_layout = layout_of(out, block);
+    site->output_layout = layout_of(t, out, block);
     new_array(&t->output, site->output_layout, out, site->batch);
     new_array(&t->output_gradient, site->output_layout, out, site->batch);
     t->summand = memory_new_aligned(h->output_values, sizeof(float), "", NULL);
     t->plain_gradient = memory_new_aligned(h->output_values, sizeof(float), "", NULL);
     random_fill_uniform(4, RANDOM_TEST, 0, -1, 1, t->summand, h->output_values);
+    if (t->bf16)
+        round_given(t);
     t->add = (struct node){.op = &op_add, .output = out};
     t->relu = (struct node){.op = &op_relu, .output = out};
     site->fused_add = t->variant->add ? &t->add : NULL;
@@ -287,19 +306,32 @@ static bool unused_are_zero(const struct trial *t, const struct array *array)
     const size_t block = layout.block, image = tensor_image(layout, array->shape);
     for (size_t i = 0; block && i < t->site.batch * image; i++) {
         const size_t plane = i % image / tensor_plane(layout, array->shape);
-        if (plane * block + i % block >= array->shape.channels && array->values[i] != 0)
+        if (plane * block + i % block >= array->shape.channels &&
+            blocked_value(array->values, layout, i) != 0)
             return false;
     }
     return true;
 }
 
-static double array_difference(const struct trial *t, const struct array *array,
-                               const float *values)
+/* A gradient that is computed from an output of bf16 differs by more than one of float32. */
+static double tolerance_of(const struct trial *t)
+{
+    return t->bf16 && (t->kernel->traits & KERNEL_BACKWARD_READS_OUTPUT) ? 1.0 / 128 : tolerance;
+}
+
+static double difference_in(struct tensor_layout layout, const float *got, const float *wanted,
+                            size_t count)
+{
+    return layout.bf16 ? blocked_bf16_difference(got, wanted, count)
+                       : harness_difference(got, wanted, count);
+}
+
+static double array_difference(const struct trial *t, const struct array *array, const void *values)
 {
     const size_t count = t->site.batch * shape_count(array->shape);
     float *got = memory_new_aligned(count, sizeof(float), "", NULL);
     blocked_to_plain(values, array->layout, array->shape, t->site.batch, got);
-    const double difference = harness_difference(got, array->wanted, count);
+    const double difference = difference_in(array->layout, got, array->wanted, count);
     free(got);
     return difference;
 }
@@ -312,7 +344,7 @@ static double output_difference(const struct trial *t, const float *output)
     for (size_t i = 0; t->variant->not_finite && i < count; i++)
         if (!(output[i] == wanted[i] || (isnan(output[i]) && isnan(wanted[i]))))
             return INFINITY;
-    return t->variant->not_finite ? 0 : harness_difference(output, wanted, count);
+    return t->variant->not_finite ? 0 : difference_in(t->output.layout, output, wanted, count);
 }
 
 /* Returns the largest difference of a run's results; writes the worst array to *where. */
@@ -350,17 +382,19 @@ static uint64_t checksum(const struct trial *t, const float *output)
     uint64_t sum = 14695981039346656037u;
     const struct op_harness *h = t->given;
     const struct {
-        const float *values;
-        size_t count;
+        const void *values;
+        size_t bytes;
     } arrays[] = {
-        {output, h->output_values},
+        {output, h->output_values * sizeof(float)},
         {t->variant->in_place ? t->output_gradient.values : t->gradients[0].values,
-         t->site.batch * tensor_image(t->gradients[0].layout, t->gradients[0].shape)},
-        {t->parameter_gradients[0], h->parameter_count > 0 ? h->parameter_values[0] : 0},
-        {t->parameter_gradients[1], h->parameter_count > 1 ? h->parameter_values[1] : 0},
+         blocked_bytes(t->gradients[0].layout, t->gradients[0].shape, t->site.batch)},
+        {t->parameter_gradients[0],
+         h->parameter_count > 0 ? h->parameter_values[0] * sizeof(float) : 0},
+        {t->parameter_gradients[1],
+         h->parameter_count > 1 ? h->parameter_values[1] * sizeof(float) : 0},
     };
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        for (size_t k = 0; k < arrays[i].count * sizeof(float); k++)
+        for (size_t k = 0; k < arrays[i].bytes; k++)
             sum = (sum ^ ((const unsigned char *)arrays[i].values)[k]) * 1099511628211u;
     return sum;
 }
@@ -376,7 +410,7 @@ static bool check_runs(struct trial *t, char *why, size_t size)
         const double worst = difference(t, output, &where);
         const char *array = guarded_changed();
         const uint64_t sum = checksum(t, output);
-        good = worst <= tolerance && !array && (i == 0 || sum == first);
+        good = worst <= tolerance_of(t) && !array && (i == 0 || sum == first);
         first = i == 0 ? sum : first;
         snprintf(why, size, "%zu threads: %s differs by %g, bits %s, next to %s", thread_counts[i],
                  where, worst, sum == first ? "the same" : "different", array ? array : "nothing");
@@ -413,16 +447,18 @@ static void fill_not_finite(float *values, size_t count)
 
 /* Runs one case with one kernel as one variant. Returns 1 if it failed; counts the runs. */
 static size_t check_variant(const struct op_case *op_case, const struct kernel *kernel,
-                            const struct variant *variant, size_t block, size_t *runs)
+                            const struct variant *variant, const struct kernel_set *set,
+                            size_t *runs)
 {
     char why[256] = "";
     struct trial t = {.variant = variant,
                       .kernel = kernel,
+                      .bf16 = set->bf16,
                       .given = op_harness_create(op_case, HARNESS_SEED, NULL)};
     bool good = t.given;
     if (good) {
         t.site = op_harness_site(t.given, 3);
-        make_arrays(&t, block);
+        make_arrays(&t, set->channel_block);
         if (fits(&t)) {
             guarded_describe(op_case->name);
             if (variant->not_finite)
@@ -445,25 +481,25 @@ static bool trains_blocked(const struct kernel *kernel)
     return kernel->backward && (kernel->traits & (KERNEL_BLOCKED | KERNEL_ANY_LAYOUT));
 }
 
-static size_t check_case(const struct op_case *op_case, const struct cpu_table *table, size_t *runs)
+static size_t check_case(const struct op_case *op_case, const struct kernel_set *set, size_t *runs)
 {
     size_t failures = 0;
     if (op_case->flags & CASE_INFERENCE)
         return 0;
-    for (const struct kernel *const *k = table->kernels; *k; k++)
+    for (const struct kernel *const *k = set->kernels; *k; k++)
         for (size_t v = 0; (*k)->op == op_case->op && trains_blocked(*k) && v < VARIANTS; v++)
-            failures += check_variant(op_case, *k, &variants[v], table->channel_block, runs);
+            failures += check_variant(op_case, *k, &variants[v], set, runs);
     return failures;
 }
 
-static void check_cases(const char *what, unsigned of, enum instruction_set set)
+static void check_cases(const char *what, unsigned of, const struct kernel_set *set)
 {
     size_t failures = 0, runs = 0;
     for (size_t i = 0; i < op_case_count; i++)
         if ((op_cases[i].flags & CASE_WITHOUT_GOLDEN) == of)
-            failures += check_case(&op_cases[i], cpu_table_for(set), &runs);
-    tap_ok(failures == 0 && runs > 0, "%s: %s: %zu runs agree with the reference",
-           instruction_set_name(set), what, runs);
+            failures += check_case(&op_cases[i], set, &runs);
+    tap_ok(failures == 0 && runs > 0, "%s: %s: %zu runs agree with the reference", set->name, what,
+           runs);
 }
 
 /* Sizes that the shared list does not have: several columns, strips and partial results, groups
@@ -506,18 +542,17 @@ static const struct op_case larger_cases[] = {
     {"average_pool overlapping", POOL(&op_average_pool, 3, 2, 1), {{24, 13, 11}}, 1, 3, 0},
 };
 
-static void check_larger(enum instruction_set set)
+static void check_larger(const struct kernel_set *set)
 {
     size_t failures = 0, runs = 0;
     const size_t cases = sizeof larger_cases / sizeof *larger_cases;
     for (size_t i = 0; i < cases; i++)
-        failures += check_case(&larger_cases[i], cpu_table_for(set), &runs);
-    tap_ok(failures == 0 && runs >= 2 * cases, "%s: larger cases: %zu runs agree",
-           instruction_set_name(set), runs);
+        failures += check_case(&larger_cases[i], set, &runs);
+    tap_ok(failures == 0 && runs >= 2 * cases, "%s: larger cases: %zu runs agree", set->name, runs);
 }
 
 /* Checks that every variant fitted some kernel, and begins to count anew. */
-static void check_variants(enum instruction_set set)
+static void check_variants(const struct kernel_set *set)
 {
     size_t tried = 0;
     for (size_t v = 0; v < VARIANTS; v++) {
@@ -526,23 +561,31 @@ static void check_variants(enum instruction_set set)
         tried += runs_of[v] > 0;
         runs_of[v] = 0;
     }
-    tap_ok(tried == VARIANTS, "%s: all %d variants were tried", instruction_set_name(set),
-           VARIANTS);
+    tap_ok(tried == VARIANTS, "%s: all %d variants were tried", set->name, VARIANTS);
+}
+
+static void check_set(const struct kernel_set *set)
+{
+    check_cases("cases of the goldens", 0, set);
+    check_cases("sizes around vectors and tiles", CASE_EDGE, set);
+    check_cases("larger cases of the list", CASE_LARGER, set);
+    check_larger(set);
+    check_variants(set);
 }
 
 int main(void)
 {
+    struct kernel_set bf16;
     for (size_t i = 0; i < POOLS; i++)
         pools[i] = pool_create(thread_counts[i], NULL);
     for (int set = 0; set < INSTRUCTION_SETS; set++)
         if (instruction_set_force((enum instruction_set)set)) {
-            check_cases("cases of the goldens", 0, (enum instruction_set)set);
-            check_cases("sizes around vectors and tiles", CASE_EDGE, (enum instruction_set)set);
-            check_cases("larger cases of the list", CASE_LARGER, (enum instruction_set)set);
-            check_larger((enum instruction_set)set);
-            check_variants((enum instruction_set)set);
+            const struct kernel_set kernels = kernel_set_of((enum instruction_set)set);
+            check_set(&kernels);
         }
     instruction_set_release();
+    if (kernel_set_bf16(&bf16))
+        check_set(&bf16);
     for (size_t i = 0; i < POOLS; i++)
         pool_free(pools[i]);
     return tap_done();

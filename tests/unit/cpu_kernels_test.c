@@ -201,15 +201,23 @@ static void check_solvers(enum instruction_set set)
 
 /* --- the choice at start-up --- */
 
+/* Returns the instruction set of the first kernel for relu that works on float32. */
+static const char *chosen_set(const struct device *device)
+{
+    const struct kernel *list[8];
+    const size_t count = device->driver->kernels(&op_relu, list, 8);
+    for (size_t i = 0; i < count; i++)
+        if (!(list[i]->traits & KERNEL_BF16))
+            return list[i]->instruction_set;
+    return "none";
+}
+
 static void check_choice(enum instruction_set set)
 {
-    const struct kernel *kernel;
-    struct device *device;
-    device = device_open("cpu", 2, NULL);
+    struct device *device = device_open("cpu", 2, NULL);
     tap_ok(device && device->state == cpu_table_for(set) &&
-               device->driver->kernels(&op_relu, &kernel, 1) == 1 &&
-               strcmp(kernel->instruction_set,
-                      set == ISA_GENERIC ? "any" : instruction_set_name(set)) == 0,
+               strcmp(chosen_set(device), set == ISA_GENERIC ? "any" : instruction_set_name(set)) ==
+                   0,
            "TINCA_CPU=%s chooses its kernels", instruction_set_name(set));
     device_close(device);
 }
