@@ -109,6 +109,7 @@ static int print_json(const struct bench *bench, const struct part_profile *main
         json_add_string(root, "device", bench->device->name) &&
         json_add_count(root, "threads", bench->device->threads) &&
         json_add_string(root, "precision", device_precision_names[bench->precision]) &&
+        json_add_count(root, "blocks", bench->main.plan->image_blocks) &&
         json_add_string(root, "mode", mode_names[bench->mode == PLAN_INFERENCE]) &&
         json_add_count(root, "iterations", bench->iterations) &&
         output_add_statistics(root, "ms_per_image", &bench->ms_per_image) &&
@@ -267,6 +268,7 @@ static struct bench_settings make_settings(const struct run_config *config, size
                                       .strict_device = config->strict_device,
                                       .memory_limit = config_memory_limit(config),
                                       .precision = (enum device_precision)config->precision,
+                                      .image_blocks = config->blocks,
                                       .profile = profile};
     if (config_is_given(config, "batch"))
         settings.batch = config->batch;
@@ -277,10 +279,10 @@ static struct bench_settings make_settings(const struct run_config *config, size
 
 static int bench_command_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"technique", "groups",     "width-rate",    "block-rate",
-                                         "widths",    "activation", "batch",         "device",
-                                         "threads",   "precision",  "strict-device", "memory-limit",
-                                         "seed",      NULL};
+    static const char *const fields[] = {
+        "technique",     "groups",       "width-rate", "block-rate", "widths",
+        "activation",    "batch",        "device",     "threads",    "precision",
+        "strict-device", "memory-limit", "blocks",     "seed",       NULL};
     struct run_config config;
     struct bench bench;
     struct error error;

@@ -361,10 +361,10 @@ static int print_tables(const struct info *info)
 
 static int info_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"technique", "groups",     "width-rate",    "block-rate",
-                                         "widths",    "activation", "batch",         "device",
-                                         "threads",   "precision",  "strict-device", "memory-limit",
-                                         "solver",    NULL};
+    static const char *const fields[] = {
+        "technique",     "groups",       "width-rate", "block-rate", "widths",
+        "activation",    "batch",        "device",     "threads",    "precision",
+        "strict-device", "memory-limit", "blocks",     "solver",     NULL};
     struct run_config config;
     struct info info = {0};
     struct error error;

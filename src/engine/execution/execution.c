@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "engine/execution/passes.h"
+#include "engine/graph/image_blocks.h"
 
 #include <string.h>
 
@@ -84,14 +85,28 @@ void execution_wait(struct execution *execution)
 
 /* --- results --- */
 
+/* Returns the sum of the losses of blocks[begin..begin + count) of the batch. */
+static float sum_losses(const float *losses, size_t batch, size_t blocks, size_t begin,
+                        size_t count)
+{
+    if (count > 1) {
+        const size_t left = image_blocks_left(count);
+        return sum_losses(losses, batch, blocks, begin, left) +
+               sum_losses(losses, batch, blocks, begin + left, count - left);
+    }
+    const struct image_range images = image_blocks_range(batch, blocks, begin, 1);
+    float sum = 0;
+    for (size_t i = 0; i < images.count; i++)
+        sum += losses[images.first + i];
+    return sum;
+}
+
 static float mean_loss(const struct execution *execution, size_t loss)
 {
     const float *losses = execution->backend->losses(execution, loss);
     const size_t count = execution->batch.count * execution->plan->ranks;
-    float sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += losses[i];
-    return sum / (float)count;
+    const size_t blocks = execution->plan->image_blocks;
+    return sum_losses(losses, count, blocks, 0, blocks) / (float)count;
 }
 
 float execution_main_loss(const struct execution *execution)

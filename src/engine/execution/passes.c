@@ -5,6 +5,7 @@
 #include "base/float16.h"
 #include "base/memory.h"
 #include "engine/execution/host_fallback.h"
+#include "engine/execution/image_blocks.h"
 #include "engine/execution/rounding.h"
 #include "engine/ops/op.h"
 #include "engine/plan/fallback.h"
@@ -252,13 +253,15 @@ static void copy_to_plain(struct execution *execution, const struct plan_step *s
                 at(execution, step->plain_copies[k]));
 }
 
-static void run_pass(const struct kernel *kernel, enum plan_pass pass,
-                     const struct kernel_call *call)
+static void run_pass(const struct execution *execution, const struct plan_step *step,
+                     enum plan_pass pass, const struct kernel_call *call)
 {
-    if (pass == PLAN_BACKWARD)
-        kernel->backward(call);
+    if (step->by_blocks)
+        image_blocks_run(execution, step, pass, call);
+    else if (pass == PLAN_BACKWARD)
+        step->kernel->backward(call);
     else
-        kernel->forward(call);
+        step->kernel->forward(call);
 }
 
 /* Runs a kernel of float32 in a plan of bf16. */
@@ -266,7 +269,7 @@ static void run_rounded(const struct execution *execution, const struct plan_ste
                         enum plan_pass pass, struct kernel_call call)
 {
     rounding_copy_operands(execution, step, &call);
-    run_pass(step->kernel, pass, &call);
+    run_pass(execution, step, pass, &call);
     rounding_round_results(execution, step, pass, &call);
 }
 
@@ -280,7 +283,7 @@ static void run_kernel(struct execution *execution, size_t index)
     else if (execution->plan->bf16 && !(step->kernel->traits & KERNEL_BF16))
         run_rounded(execution, step, entry->pass, execution->calls[index]);
     else
-        run_pass(step->kernel, entry->pass, &execution->calls[index]);
+        run_pass(execution, step, entry->pass, &execution->calls[index]);
 }
 
 static void run_call(struct execution *execution, size_t index)

@@ -24,6 +24,9 @@ struct kernel_site {
     struct shape inputs[NODE_MAX_INPUTS];
     size_t batch;
     size_t ranks; /* GPUs that work at once, each on `batch` images of the same global batch */
+    /* Training: blocks of images over which sums are taken (image_blocks.h). 0 counts as 1. Kernels
+     * of operators that read the whole batch use it; others are called for each block. */
+    size_t image_blocks;
     bool training;
     bool bf16; /* channel-blocked arrays hold bf16, and products have operands of bf16 (rounding.h)
                 */

@@ -15,6 +15,7 @@
  * Saved: mean, then invstd, [2, C]; a recomputed forward pass reads them and leaves the running
  * statistics alone. Parameters: weight, bias, running_mean, running_var.
  */
+#include "engine/graph/image_blocks.h"
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
 #include "engine/ops/rules.h"
@@ -67,26 +68,50 @@ static size_t element(struct shape shape, size_t n, size_t c, size_t i)
     return (n * shape.channels + c) * shape_area(shape) + i;
 }
 
-static double channel_mean(const struct kernel_call *call, size_t c)
+static double channel_mean(const struct kernel_call *call, size_t c, struct image_range images)
 {
     const struct shape shape = call->site->inputs[0];
     double sum = 0;
-    for (size_t n = 0; n < call->site->batch; n++)
+    for (size_t n = 0; n < images.count; n++)
         for (size_t i = 0; i < shape_area(shape); i++)
-            sum += call->inputs[0][element(shape, n, c, i)];
-    return sum / (double)(call->site->batch * shape_area(shape));
+            sum += call->inputs[0][element(shape, images.first + n, c, i)];
+    return sum / (double)(images.count * shape_area(shape));
 }
 
-static double channel_squares(const struct kernel_call *call, size_t c, double mean)
+static double channel_squares(const struct kernel_call *call, size_t c, struct image_range images,
+                              double mean)
 {
     const struct shape shape = call->site->inputs[0];
     double sum = 0;
-    for (size_t n = 0; n < call->site->batch; n++)
+    for (size_t n = 0; n < images.count; n++)
         for (size_t i = 0; i < shape_area(shape); i++) {
-            double difference = call->inputs[0][element(shape, n, c, i)] - mean;
+            double difference = call->inputs[0][element(shape, images.first + n, c, i)] - mean;
             sum += difference * difference;
         }
     return sum;
+}
+
+static size_t image_blocks_of(const struct kernel_call *call)
+{
+    return call->site->image_blocks ? call->site->image_blocks : 1;
+}
+
+/* Returns the moments of channel c in the images of blocks[begin..begin + count). */
+static struct moments channel_moments(const struct kernel_call *call, size_t c, size_t begin,
+                                      size_t count)
+{
+    const struct image_range images =
+        image_blocks_range(call->site->batch, image_blocks_of(call), begin, count);
+    if (images.count == 0)
+        return (struct moments){0};
+    if (count == 1) {
+        const double mean = channel_mean(call, c, images);
+        return (struct moments){(double)(images.count * shape_area(call->site->inputs[0])), mean,
+                                channel_squares(call, c, images, mean)};
+    }
+    const size_t left = image_blocks_left(count);
+    return moments_join(channel_moments(call, c, begin, left),
+                        channel_moments(call, c, begin + left, count - left));
 }
 
 static void move_towards(float *running, float momentum, double value)
@@ -99,8 +124,8 @@ static void measure_channel(const struct kernel_call *call, size_t c)
 {
     const struct batch_norm_attributes *norm = &call->site->node->attributes.batch_norm;
     const size_t channels = call->site->inputs[0].channels;
-    const double values = (double)(call->site->batch * shape_area(call->site->inputs[0]));
-    const double mean = channel_mean(call, c), squares = channel_squares(call, c, mean);
+    const struct moments moments = channel_moments(call, c, 0, image_blocks_of(call));
+    const double values = moments.count, mean = moments.mean, squares = moments.squares;
     float *saved = call->saved;
     saved[c] = (float)mean;
     saved[channels + c] = (float)(1.0 / sqrt(squares / values + norm->epsilon));
@@ -173,19 +198,43 @@ static void forward_batch_norm(const struct kernel_call *call)
     }
 }
 
+struct gradient_sums {
+    double g, g_xhat;
+};
+
+/* Returns the sums of channel c over the images of blocks[begin..begin + count). */
+static struct gradient_sums sum_gradients(const struct kernel_call *call, size_t c, size_t begin,
+                                          size_t count)
+{
+    const struct shape shape = call->site->inputs[0];
+    const float *saved = call->saved;
+    const double mean = saved[c], invstd = saved[shape.channels + c];
+    struct gradient_sums sums = {0, 0};
+    if (count > 1) {
+        const size_t left = image_blocks_left(count);
+        const struct gradient_sums a = sum_gradients(call, c, begin, left);
+        const struct gradient_sums b = sum_gradients(call, c, begin + left, count - left);
+        return (struct gradient_sums){a.g + b.g, a.g_xhat + b.g_xhat};
+    }
+    const struct image_range images =
+        image_blocks_range(call->site->batch, image_blocks_of(call), begin, 1);
+    for (size_t n = images.first; n < images.first + images.count; n++)
+        for (size_t i = 0; i < shape_area(shape); i++) {
+            size_t at = element(shape, n, c, i);
+            sums.g += call->output_gradient[at];
+            sums.g_xhat += call->output_gradient[at] * (call->inputs[0][at] - mean) * invstd;
+        }
+    return sums;
+}
+
 static void backward_channel(const struct kernel_call *call, size_t c)
 {
     const struct shape shape = call->site->inputs[0];
     const double values = (double)(call->site->batch * shape_area(shape));
     const float *saved = call->saved;
     const double mean = saved[c], invstd = saved[shape.channels + c];
-    double sum = 0, sum_xhat = 0;
-    for (size_t n = 0; n < call->site->batch; n++)
-        for (size_t i = 0; i < shape_area(shape); i++) {
-            size_t at = element(shape, n, c, i);
-            sum += call->output_gradient[at];
-            sum_xhat += call->output_gradient[at] * (call->inputs[0][at] - mean) * invstd;
-        }
+    const struct gradient_sums sums = sum_gradients(call, c, 0, image_blocks_of(call));
+    const double sum = sums.g, sum_xhat = sums.g_xhat;
     if (call->parameter_gradients[WEIGHT])
         call->parameter_gradients[WEIGHT][c] = (float)sum_xhat;
     if (call->parameter_gradients[BIAS])

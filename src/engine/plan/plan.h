@@ -87,6 +87,10 @@ struct plan_step {
     bool falls_back; /* the device has no kernel: `kernel` is the reference's (fallback.h) */
     bool backward;   /* the step takes part in the backward pass */
     struct step_rounding rounding; /* bf16: what is rounded around a kernel of float32 */
+    /* The kernel is called for each block of images (image_blocks.h), and site.batch is that of the
+     * largest block. */
+    bool by_blocks;
+    size_t partial_sums; /* their parameter gradients: bytes from the start of the workspace */
     /* The kernel reads a plain copy of this input, which is channel-blocked; the offset of the
      * copy. PLAN_NONE: it reads the input itself. */
     size_t plain_copies[NODE_MAX_INPUTS];
@@ -106,6 +110,7 @@ struct plan {
     bool frozen, seeds_output_gradient; /* as in struct plan_settings */
     size_t batch;                       /* images per iteration; with several ranks, of each */
     size_t ranks;                       /* GPUs that share an iteration's batch; 1 or more */
+    size_t image_blocks; /* over which sums over images are taken (image_blocks.h); 1 or more */
     size_t threads;
     struct plan_step *steps; /* in the order of their nodes; inputs have none */
     size_t step_count;
@@ -131,8 +136,9 @@ struct plan {
 
 struct plan_settings {
     enum plan_mode mode;
-    size_t batch, threads;         /* 0 counts as 1 */
-    size_t ranks;                  /* training: GPUs that share the batch; 0 counts as 1 */
+    size_t batch, threads; /* 0 counts as 1 */
+    size_t ranks;          /* training: GPUs that share the batch; 0 counts as 1 */
+    size_t image_blocks; /* training: blocks for sums over images (image_blocks.h); 0 counts as 1 */
     struct solver_settings solver; /* training: gives the size of the solver's state */
     uint64_t memory_limit;         /* training: limit in bytes for the forecast's total; 0: none */
     /* Two networks that are trained together (gan.h). */
@@ -150,9 +156,8 @@ struct plan_settings {
 
 /* Builds a plan, which borrows graph and driver; plan_free releases it. Returns NULL with an error
  * if nothing can compute a node (with strict_device: if the device cannot), the device does not
- * compute in that precision, the ranks cannot share
- * the batch evenly, sizes overflow, out of memory, or the limit cannot be met even with
- * recomputation. */
+ * compute in that precision or cannot add in blocks of images, the ranks cannot share the batch
+ * evenly, sizes overflow, out of memory, or the limit cannot be met even with recomputation. */
 struct plan *plan_build(const struct graph *graph, const struct device_driver *driver,
                         const struct plan_settings *settings, struct error *error);
 

@@ -109,7 +109,7 @@ static bool run_stages(struct planner *planner, bool fuse_epilogues, struct erro
         memory_new(planner->ranges.block_capacity, sizeof *plan->arrays, "the plan", error);
     if (!plan->arrays)
         return false;
-    planner->workspace = steps_workspace_bytes(plan);
+    planner->workspace = steps_place_workspace(plan);
     find_ranges(planner, NULL);
     return placement_make(&planner->ranges, planner->settings, planner->workspace, error) &&
            (within_limit(plan, planner->settings) || recompute_values(planner, error));
@@ -178,6 +178,22 @@ static bool set_uneven_error(size_t batch, size_t ranks, struct error *error)
                      ranks);
 }
 
+/* Inference has no sums over images. */
+static size_t image_blocks_of(const struct plan_settings *settings)
+{
+    return settings->mode == PLAN_TRAINING && settings->image_blocks ? settings->image_blocks : 1;
+}
+
+static bool check_image_blocks(const struct device_driver *driver,
+                               const struct plan_settings *settings, struct error *error)
+{
+    if (image_blocks_of(settings) == 1 || driver->computes_on_host)
+        return true;
+    return error_set(error, ERROR_UNSUPPORTED, driver->name,
+                     "choose --blocks 1, or the device cpu or reference",
+                     "it cannot add over images in %zu blocks", settings->image_blocks);
+}
+
 /* --- building --- */
 
 static size_t *new_offsets(size_t count, struct error *error)
@@ -195,7 +211,8 @@ static struct plan *plan_new(const struct graph *graph, const struct device_driv
     const size_t batch = settings->batch ? settings->batch : 1;
     const size_t ranks = settings->ranks ? settings->ranks : 1;
     const bool even = batch % ranks == 0 || set_uneven_error(batch, ranks, error);
-    const bool possible = even && device_check_precision(driver, settings->precision, error);
+    const bool possible = even && device_check_precision(driver, settings->precision, error) &&
+                          check_image_blocks(driver, settings, error);
     struct plan *plan = possible ? memory_new(1, sizeof *plan, "the plan", error) : NULL;
     if (!plan)
         return NULL;
@@ -207,6 +224,7 @@ static struct plan *plan_new(const struct graph *graph, const struct device_driv
                       .seeds_output_gradient = settings->seeds_output_gradient,
                       .batch = batch / ranks,
                       .ranks = ranks,
+                      .image_blocks = image_blocks_of(settings),
                       .threads = settings->threads ? settings->threads : 1,
                       .bf16 = settings->precision == PRECISION_BF16 && driver->computes_on_host};
     if (driver->channel_block)

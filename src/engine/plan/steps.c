@@ -6,6 +6,7 @@
 
 #include "base/language.h"
 #include "base/memory.h"
+#include "engine/graph/image_blocks.h"
 #include "engine/ops/op.h"
 #include "engine/plan/fallback.h"
 #include "engine/plan/layouts.h"
@@ -74,6 +75,21 @@ static bool is_view(const struct plan *plan, const struct node *node)
            (plan->mode == PLAN_INFERENCE && op_is_identity_in_inference(node));
 }
 
+/* Returns whether the node sums over images and does not divide the batch itself. */
+static bool sums_images(const struct node *node)
+{
+    return node->parameter_count > 0 && !(node->op->traits & OP_READS_WHOLE_BATCH);
+}
+
+/* Sets the batch for which a kernel is chosen: the largest block of images, so that the choice is
+ * that of a process which has only this block. */
+static void divide_batch(const struct plan *plan, struct plan_step *step)
+{
+    step->by_blocks = plan->image_blocks > 1 && sums_images(step->site.node);
+    if (step->by_blocks)
+        step->site.batch = (plan->batch + plan->image_blocks - 1) / plan->image_blocks;
+}
+
 static void start_step(const struct step_builder *builder, size_t number, struct plan_step *step)
 {
     const struct plan *plan = builder->plan;
@@ -91,6 +107,7 @@ static void start_step(const struct step_builder *builder, size_t number, struct
         .site = {.node = node,
                  .batch = plan->batch,
                  .ranks = plan->ranks,
+                 .image_blocks = plan->image_blocks,
                  .training = plan->mode == PLAN_TRAINING,
                  .bf16 = plan->bf16,
                  .threads = plan->threads},
@@ -101,6 +118,7 @@ static void start_step(const struct step_builder *builder, size_t number, struct
         step->plain_copies[k] = PLAN_NONE;
     for (size_t k = 0; k < node->input_count; k++)
         step->site.input_gradient[k] = builder->needs_gradient[node->inputs[k]];
+    divide_batch(plan, step);
     layouts_offer(plan, step, builder->plain[number]);
 }
 
@@ -180,16 +198,30 @@ bool steps_build(struct plan *plan, const struct plan_settings *settings, struct
     return built;
 }
 
-size_t steps_workspace_bytes(const struct plan *plan)
+/* Returns the bytes of the parameter gradients of some blocks of images, as many as are in use at
+ * once beside the result. */
+static size_t partial_sums_bytes(const struct plan *plan, const struct plan_step *step)
+{
+    const struct node *node = step->site.node;
+    size_t bytes = 0;
+    for (size_t p = 0; step->backward && !plan->frozen && p < node->parameter_count; p++)
+        bytes +=
+            memory_round_up(plan->graph->parameters[node->parameters[p]].count * sizeof(float));
+    return bytes * image_blocks_depth(plan->image_blocks);
+}
+
+size_t steps_place_workspace(struct plan *plan)
 {
     size_t most = 0;
     for (size_t s = 0; s < plan->step_count; s++) {
-        const struct plan_step *step = &plan->steps[s];
+        struct plan_step *step = &plan->steps[s];
         const bool on_device = step->kernel && !fallback_leaves_device(plan->driver, step);
         size_t bytes = on_device && step->kernel->workspace_bytes
                            ? memory_round_up(step->kernel->workspace_bytes(&step->site))
                            : 0;
         bytes += step->kernel ? rounding_workspace_bytes(plan, step) : 0;
+        step->partial_sums = bytes;
+        bytes += step->by_blocks ? partial_sums_bytes(plan, step) : 0;
         most = bytes > most ? bytes : most;
     }
     return memory_round_up(most);

@@ -9,8 +9,8 @@
  * lacks an operator, a node is too large or out of memory. */
 bool steps_build(struct plan *plan, const struct plan_settings *settings, struct error *error);
 
-/* Returns the bytes of the largest workspace that a step's kernel needs, rounded up. */
-size_t steps_workspace_bytes(const struct plan *plan);
+/* Divides the workspace of each step; returns the bytes of the largest one, rounded up. */
+size_t steps_place_workspace(struct plan *plan);
 
 /* Gives every step its place in the memory that kernels prepare; returns the bytes of the whole. */
 size_t steps_place_prepared(struct plan *plan);

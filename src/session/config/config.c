@@ -28,6 +28,7 @@ void config_defaults(struct run_config *config)
     *config = (struct run_config){.network = "lenet",
                                   .data = "digits",
                                   .batch = 64,
+                                  .blocks = 1,
                                   .device = "cpu",
                                   .epochs = 10,
                                   .seed = 1,

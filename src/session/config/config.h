@@ -30,6 +30,7 @@ struct run_config {
     char device[DEVICE_NAME_SIZE];
     size_t threads;        /* 0: all cores */
     size_t precision;      /* enum device_precision */
+    size_t blocks;         /* blocks of images for sums (engine/graph/image_blocks.h); 1: none */
     bool strict_device;    /* refuse a network that the device lacks a kernel for */
     char memory_limit[32]; /* limit for the plan's forecast: "600MiB"; empty: none */
     size_t epochs;

@@ -77,9 +77,9 @@ void train_command_append(struct text *text, const struct run_config *config, co
 
 void bench_command_append(struct text *text, const struct run_config *config)
 {
-    static const char *const keys[] = {"technique",  "groups",        "width-rate",
-                                       "block-rate", "widths",        "activation",
-                                       "precision",  "strict-device", "memory-limit"};
+    static const char *const keys[] = {"technique",    "groups",     "width-rate", "block-rate",
+                                       "widths",       "activation", "precision",  "strict-device",
+                                       "memory-limit", "blocks"};
     const char *technique = config_find("technique")->choices[config->technique];
     struct run_config plain;
     char network[4 * sizeof config->network + 8];

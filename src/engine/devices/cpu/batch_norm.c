@@ -3,24 +3,20 @@
  * The statistics are taken plane by plane (one channel of one image): the mean of a plane and the
  * sum of squares around it are computed in float32 lanes while the plane is in the level-1 cache.
  * The planes of a channel are then combined in double, in image order:
- * M2 = sum of M2_n + area * sum of (mean_n - mean)^2. One pass over memory thus has the precision
- * of two.
+ * M2 = sum of M2_n + area * sum of (mean_n - mean)^2, and so are blocks of images (image_blocks.h).
+ * One pass over memory thus has the precision of two.
  *
  * Planes of a few values (vectors have planes of one value) would not fill a vector register. For
  * them a task takes a range of channels, runs along memory image by image, and has one sum in
  * double for each value of a plane.
  */
 #include "engine/devices/cpu/norm.h"
+#include "engine/graph/image_blocks.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { SMALL_AREA = 16, COLUMN_CHANNELS = 64 };
-
-static bool small(const struct norm *norm)
-{
-    return norm->area < SMALL_AREA;
-}
 
 static size_t plane_tasks(const struct norm *norm)
 {
@@ -69,13 +65,44 @@ static void measure_planes_task(void *context, size_t task, size_t thread)
         norm->planes[p] = measure_plane(norm->call->inputs[0] + p * norm->area, norm->area);
 }
 
-/* Sets sums[i] to the sum over all images of value first + i of an image. */
-static void column_sums(const struct norm *norm, const float *x, size_t first, size_t count,
-                        double *sums)
+/* The values of some neighbouring channels in a block of images. */
+struct columns {
+    const struct norm *norm;
+    struct image_range images;
+    size_t begin, channels;
+    size_t first, count;  /* of their values in an image */
+    struct pair *results; /* by channel */
+};
+
+/* Calls measure() for the columns of a task in each block of images. */
+static void for_blocks(const struct norm *norm, size_t task,
+                       void (*measure)(const struct columns *columns))
 {
+    const size_t begin = task * COLUMN_CHANNELS;
+    const size_t channels = min_size(COLUMN_CHANNELS, norm->shape.channels - begin);
+    for (size_t b = 0; b < norm->blocks; b++) {
+        const struct image_range images = image_blocks_range(norm->batch, norm->blocks, b, 1);
+        const struct columns columns = {
+            norm,
+            images,
+            begin,
+            channels,
+            begin * norm->area,
+            channels * norm->area,
+            norm->planes + images.first * norm->shape.channels + begin,
+        };
+        if (images.count > 0)
+            measure(&columns);
+    }
+}
+
+/* Sets sums[i] to the sum over the images of value first + i of an image. */
+static void column_sums(const struct columns *columns, const float *x, double *sums)
+{
+    const size_t count = columns->count, stride = shape_count(columns->norm->shape);
     memset(sums, 0, count * sizeof *sums);
-    for (size_t n = 0; n < norm->batch; n++) {
-        const float *from = x + n * shape_count(norm->shape) + first;
+    for (size_t n = 0; n < columns->images.count; n++) {
+        const float *from = x + (columns->images.first + n) * stride + columns->first;
 #pragma omp simd
         for (size_t i = 0; i < count; i++)
             sums[i] += from[i];
@@ -90,44 +117,44 @@ static double channel_sum(const struct norm *norm, const double *sums, size_t c)
     return sum;
 }
 
-static void measure_columns_task(void *context, size_t task, size_t thread)
+static void measure_columns(const struct columns *columns)
 {
-    (void)thread;
-    const struct norm *norm = context;
-    const size_t begin = task * COLUMN_CHANNELS;
-    const size_t channels = min_size(COLUMN_CHANNELS, norm->shape.channels - begin);
-    const size_t first = begin * norm->area, count = channels * norm->area;
-    const double values = (double)(norm->batch * norm->area);
+    const struct norm *norm = columns->norm;
+    const size_t count = columns->count, stride = shape_count(norm->shape);
+    const double values = (double)(columns->images.count * norm->area);
     double sums[COLUMN_CHANNELS * SMALL_AREA], mean[COLUMN_CHANNELS * SMALL_AREA];
-    column_sums(norm, norm->call->inputs[0], first, count, sums);
-    for (size_t c = 0; c < channels; c++) {
-        norm->channels[begin + c].a = channel_sum(norm, sums, c) / values;
+    column_sums(columns, norm->call->inputs[0], sums);
+    for (size_t c = 0; c < columns->channels; c++) {
+        columns->results[c].a = channel_sum(norm, sums, c) / values;
         for (size_t i = 0; i < norm->area; i++)
-            mean[c * norm->area + i] = norm->channels[begin + c].a;
+            mean[c * norm->area + i] = columns->results[c].a;
     }
     memset(sums, 0, count * sizeof *sums);
-    for (size_t n = 0; n < norm->batch; n++) {
-        const float *from = norm->call->inputs[0] + n * shape_count(norm->shape) + first;
+    for (size_t n = 0; n < columns->images.count; n++) {
+        const float *from =
+            norm->call->inputs[0] + (columns->images.first + n) * stride + columns->first;
 #pragma omp simd
         for (size_t i = 0; i < count; i++)
             sums[i] += (from[i] - mean[i]) * (from[i] - mean[i]);
     }
-    for (size_t c = 0; c < channels; c++)
-        norm->channels[begin + c].b = channel_sum(norm, sums, c);
+    for (size_t c = 0; c < columns->channels; c++)
+        columns->results[c].b = channel_sum(norm, sums, c);
+}
+
+static void measure_columns_task(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    for_blocks(context, task, measure_columns);
 }
 
 static void measure(const struct norm *norm)
 {
-    if (small(norm))
+    if (norm->by_blocks)
         run_tasks(norm->call, column_tasks(norm), measure_columns_task, norm);
     else
         run_tasks(norm->call, plane_tasks(norm), measure_planes_task, norm);
-    for (size_t c = 0; c < norm->shape.channels; c++) {
-        if (small(norm))
-            KERNEL(norm_keep)(norm, c, norm->channels[c]);
-        else
-            KERNEL(norm_keep_planes)(norm, c);
-    }
+    for (size_t c = 0; c < norm->shape.channels; c++)
+        KERNEL(norm_keep)(norm, c);
 }
 
 /* --- forward --- */
@@ -185,9 +212,16 @@ static void apply_instances_task(void *context, size_t task, size_t thread)
     }
 }
 
+static struct norm batch_norm_of(const struct kernel_call *call)
+{
+    struct norm norm = KERNEL(norm_of)(call);
+    norm.by_blocks = norm.area < SMALL_AREA;
+    return norm;
+}
+
 static void forward_batch_norm(const struct kernel_call *call)
 {
-    const struct norm norm = KERNEL(norm_of)(call);
+    const struct norm norm = batch_norm_of(call);
     const size_t channels = norm.shape.channels;
     const float epsilon = call->site->node->attributes.batch_norm.epsilon, *saved = call->saved;
     if (!call->site->training && call->site->node->attributes.batch_norm.instance) {
@@ -240,32 +274,35 @@ static void correlate_planes_task(void *context, size_t task, size_t thread)
                                           mean[p % norm->shape.channels]);
 }
 
-static void correlate_columns_task(void *context, size_t task, size_t thread)
+static void correlate_columns(const struct columns *columns)
 {
-    (void)thread;
-    const struct norm *norm = context;
-    const size_t begin = task * COLUMN_CHANNELS;
-    const size_t channels = min_size(COLUMN_CHANNELS, norm->shape.channels - begin);
-    const size_t first = begin * norm->area, count = channels * norm->area;
+    const struct norm *norm = columns->norm;
+    const size_t count = columns->count, stride = shape_count(norm->shape);
     const float *saved = norm->call->saved;
     double sums[COLUMN_CHANNELS * SMALL_AREA];
     float mean[COLUMN_CHANNELS * SMALL_AREA];
-    column_sums(norm, norm->call->output_gradient, first, count, sums);
-    for (size_t c = 0; c < channels; c++) {
-        norm->channels[begin + c].a = channel_sum(norm, sums, c);
+    column_sums(columns, norm->call->output_gradient, sums);
+    for (size_t c = 0; c < columns->channels; c++) {
+        columns->results[c].a = channel_sum(norm, sums, c);
         for (size_t i = 0; i < norm->area; i++)
-            mean[c * norm->area + i] = saved[begin + c];
+            mean[c * norm->area + i] = saved[columns->begin + c];
     }
     memset(sums, 0, count * sizeof *sums);
-    for (size_t n = 0; n < norm->batch; n++) {
-        const size_t at = n * shape_count(norm->shape) + first;
+    for (size_t n = 0; n < columns->images.count; n++) {
+        const size_t at = (columns->images.first + n) * stride + columns->first;
         const float *x = norm->call->inputs[0] + at, *g = norm->call->output_gradient + at;
 #pragma omp simd
         for (size_t i = 0; i < count; i++)
             sums[i] += g[i] * (x[i] - mean[i]);
     }
-    for (size_t c = 0; c < channels; c++)
-        norm->channels[begin + c].b = channel_sum(norm, sums, c);
+    for (size_t c = 0; c < columns->channels; c++)
+        columns->results[c].b = channel_sum(norm, sums, c);
+}
+
+static void correlate_columns_task(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    for_blocks(context, task, correlate_columns);
 }
 
 static void gradient_plane(const float *x, const float *g, float *to, size_t area, float mean,
@@ -319,16 +356,13 @@ static void gradient_vectors_task(void *context, size_t n, size_t thread)
 
 static void backward_batch_norm(const struct kernel_call *call)
 {
-    const struct norm norm = KERNEL(norm_of)(call);
-    if (small(&norm))
+    const struct norm norm = batch_norm_of(call);
+    if (norm.by_blocks)
         run_tasks(call, column_tasks(&norm), correlate_columns_task, &norm);
     else
         run_tasks(call, plane_tasks(&norm), correlate_planes_task, &norm);
     for (size_t c = 0; c < norm.shape.channels; c++)
-        if (small(&norm))
-            KERNEL(norm_finish)(&norm, c, norm.channels[c]);
-        else
-            KERNEL(norm_finish_planes)(&norm, c);
+        KERNEL(norm_finish)(&norm, c);
     if (!call->input_gradients[0])
         return;
     if (norm.area == 1)

@@ -166,7 +166,7 @@ static void forward_norm(const struct kernel_call *call)
     if (!call->recomputing) {
         run_tasks(call, b.tasks.count, measure_task, &b);
         for (size_t c = 0; c < b.norm.shape.channels; c++)
-            KERNEL(norm_keep_planes)(&b.norm, c);
+            KERNEL(norm_keep)(&b.norm, c);
     }
     set_factors(&b);
     run_tasks(call, b.tasks.count, apply_task, &b);
@@ -267,7 +267,7 @@ static void backward_norm(const struct kernel_call *call)
     set_factors(&b);
     run_tasks(call, b.tasks.count, correlate_task, &b);
     for (size_t c = 0; c < b.norm.shape.channels; c++)
-        KERNEL(norm_finish_planes)(&b.norm, c);
+        KERNEL(norm_finish)(&b.norm, c);
     set_gradient_factors(&b);
     if (b.x_gradient.values || b.summand_gradient.values)
         run_tasks(call, b.tasks.count, gradient_task, &b);

@@ -2,21 +2,23 @@
  * and what they do with the statistics of a channel. */
 #include "engine/devices/cpu/norm.h"
 
+#include "engine/graph/image_blocks.h"
+
 #include <math.h>
 
 size_t KERNEL(norm_workspace)(const struct kernel_site *site)
 {
     const size_t channels = site->inputs[0].channels;
-    return (site->batch + 1) * channels * sizeof(struct pair) + 3 * channels * sizeof(float);
+    return site->batch * channels * sizeof(struct pair) + 3 * channels * sizeof(float);
 }
 
 struct norm KERNEL(norm_of)(const struct kernel_call *call)
 {
     struct norm norm = {.call = call, .shape = call->site->inputs[0], .batch = call->site->batch};
     norm.area = shape_area(norm.shape);
+    norm.blocks = call->site->image_blocks ? call->site->image_blocks : 1;
     norm.planes = call->workspace;
-    norm.channels = norm.planes + norm.batch * norm.shape.channels;
-    norm.scale = (float *)(norm.channels + norm.shape.channels);
+    norm.scale = (float *)(norm.planes + norm.batch * norm.shape.channels);
     norm.offset = norm.scale + norm.shape.channels;
     norm.slope = norm.offset + norm.shape.channels;
     return norm;
@@ -29,19 +31,35 @@ size_t KERNEL(norm_saved)(const struct kernel_site *site)
 
 /* --- forward --- */
 
-static struct pair join_planes(const struct norm *norm, size_t c)
+/* Returns the moments of channel c in a block of images. */
+static struct moments block_moments(const struct norm *norm, size_t c, struct image_range images)
 {
-    const struct pair *planes = norm->planes + c;
     const size_t channels = norm->shape.channels;
+    const struct pair *planes = norm->planes + images.first * channels + c;
+    const double values = (double)(images.count * norm->area);
     double mean = 0, squares = 0;
-    for (size_t n = 0; n < norm->batch; n++)
+    if (images.count == 0)
+        return (struct moments){0};
+    if (norm->by_blocks)
+        return (struct moments){values, planes->a, planes->b};
+    for (size_t n = 0; n < images.count; n++)
         mean += planes[n * channels].a;
-    mean /= (double)norm->batch;
-    for (size_t n = 0; n < norm->batch; n++) {
+    mean /= (double)images.count;
+    for (size_t n = 0; n < images.count; n++) {
         const double distance = planes[n * channels].a - mean;
         squares += planes[n * channels].b + (double)norm->area * distance * distance;
     }
-    return (struct pair){mean, squares};
+    return (struct moments){values, mean, squares};
+}
+
+/* Returns the moments of channel c in the images of blocks[begin..begin + count). */
+static struct moments join_moments(const struct norm *norm, size_t c, size_t begin, size_t count)
+{
+    if (count == 1)
+        return block_moments(norm, c, image_blocks_range(norm->batch, norm->blocks, begin, 1));
+    const size_t left = image_blocks_left(count);
+    return moments_join(join_moments(norm, c, begin, left),
+                        join_moments(norm, c, begin + left, count - left));
 }
 
 static void move_towards(float *running, float momentum, double value)
@@ -49,40 +67,52 @@ static void move_towards(float *running, float momentum, double value)
     *running = (float)((1.0 - momentum) * *running + momentum * value);
 }
 
-void KERNEL(norm_keep)(const struct norm *norm, size_t c, struct pair statistics)
+void KERNEL(norm_keep)(const struct norm *norm, size_t c)
 {
+    const struct moments moments = join_moments(norm, c, 0, norm->blocks);
     const struct kernel_call *call = norm->call;
     const struct batch_norm_attributes *attributes = &call->site->node->attributes.batch_norm;
-    const double values = (double)(norm->batch * norm->area);
+    const double values = moments.count;
     float *saved = call->saved;
-    saved[c] = (float)statistics.a;
+    saved[c] = (float)moments.mean;
     saved[norm->shape.channels + c] =
-        (float)(1.0 / sqrt(statistics.b / values + attributes->epsilon));
-    move_towards(&call->parameters[RUNNING_MEAN][c], attributes->momentum, statistics.a);
+        (float)(1.0 / sqrt(moments.squares / values + attributes->epsilon));
+    move_towards(&call->parameters[RUNNING_MEAN][c], attributes->momentum, moments.mean);
     /* a single value has no unbiased variance (0 / 0); the variance becomes 0 */
     move_towards(&call->parameters[RUNNING_VAR][c], attributes->momentum,
-                 statistics.b / (values > 1 ? values - 1 : 1));
-}
-
-void KERNEL(norm_keep_planes)(const struct norm *norm, size_t c)
-{
-    KERNEL(norm_keep)(norm, c, join_planes(norm, c));
+                 moments.squares / (values > 1 ? values - 1 : 1));
 }
 
 /* --- backward --- */
 
-static struct pair join_sums(const struct norm *norm, size_t c)
+static struct pair block_sums(const struct norm *norm, size_t c, struct image_range images)
 {
+    const size_t channels = norm->shape.channels;
+    const struct pair *planes = norm->planes + images.first * channels + c;
     struct pair sums = {0, 0};
-    for (size_t n = 0; n < norm->batch; n++) {
-        sums.a += norm->planes[n * norm->shape.channels + c].a;
-        sums.b += norm->planes[n * norm->shape.channels + c].b;
+    if (norm->by_blocks && images.count > 0)
+        return *planes;
+    for (size_t n = 0; n < images.count; n++) {
+        sums.a += planes[n * channels].a;
+        sums.b += planes[n * channels].b;
     }
     return sums;
 }
 
-void KERNEL(norm_finish)(const struct norm *norm, size_t c, struct pair sums)
+/* Returns the sums of channel c over the images of blocks[begin..begin + count). */
+static struct pair add_sums(const struct norm *norm, size_t c, size_t begin, size_t count)
 {
+    if (count == 1)
+        return block_sums(norm, c, image_blocks_range(norm->batch, norm->blocks, begin, 1));
+    const size_t left = image_blocks_left(count);
+    const struct pair a = add_sums(norm, c, begin, left);
+    const struct pair b = add_sums(norm, c, begin + left, count - left);
+    return (struct pair){a.a + b.a, a.b + b.b};
+}
+
+void KERNEL(norm_finish)(const struct norm *norm, size_t c)
+{
+    const struct pair sums = add_sums(norm, c, 0, norm->blocks);
     const struct kernel_call *call = norm->call;
     const double values = (double)(norm->batch * norm->area);
     const float *saved = call->saved;
@@ -95,9 +125,4 @@ void KERNEL(norm_finish)(const struct norm *norm, size_t c, struct pair sums)
     norm->scale[c] = (float)factor;
     norm->slope[c] = (float)(-factor * invstd * weight_gradient / values);
     norm->offset[c] = (float)(-factor * sums.a / values);
-}
-
-void KERNEL(norm_finish_planes)(const struct norm *norm, size_t c)
-{
-    KERNEL(norm_finish)(norm, c, join_sums(norm, c));
 }

@@ -7,8 +7,8 @@
 
 enum { WEIGHT, BIAS, RUNNING_MEAN, RUNNING_VAR };
 
-/* Statistics of a plane or a channel. Forward: the mean and M2. Backward: the sums of g and of
- * g (x - mean). */
+/* Statistics of a channel in one image, or in all images of a block. Forward: the mean and M2.
+ * Backward: the sums of g and of g (x - mean). */
 struct pair {
     double a, b;
 };
@@ -17,8 +17,11 @@ struct norm {
     const struct kernel_call *call;
     struct shape shape;
     size_t batch, area;
-    struct pair *planes;   /* [N, C] in the workspace */
-    struct pair *channels; /* [C] */
+    size_t blocks; /* over which sums over images are taken (image_blocks.h) */
+    /* [N, C] in the workspace. The kernel measures either every image, or (by_blocks) every block
+     * of images, whose statistics are those of its first image then. */
+    struct pair *planes;
+    bool by_blocks;
     /* [C] each. Forward: y = (x - offset) scale + bias. Backward: the input's gradient is
      * scale g + slope (x - mean) + offset. */
     float *scale, *offset, *slope;
@@ -34,14 +37,11 @@ struct norm KERNEL(norm_of)(const struct kernel_call *call);
  * [C] each. */
 size_t KERNEL(norm_saved)(const struct kernel_site *site);
 
-/* Save the statistics of channel c and update the running ones; the second function joins those of
- * its planes first. */
-void KERNEL(norm_keep)(const struct norm *norm, size_t c, struct pair statistics);
-void KERNEL(norm_keep_planes)(const struct norm *norm, size_t c);
+/* Joins the statistics of channel c, saves them and updates the running ones. */
+void KERNEL(norm_keep)(const struct norm *norm, size_t c);
 
-/* Write the gradients of weight and bias of channel c, and the factors of the input's gradient; the
- * second function adds the sums of its planes first. */
-void KERNEL(norm_finish)(const struct norm *norm, size_t c, struct pair sums);
-void KERNEL(norm_finish_planes)(const struct norm *norm, size_t c);
+/* Adds the sums of channel c, and writes the gradients of its weight and bias and the factors of
+ * the input's gradient. */
+void KERNEL(norm_finish)(const struct norm *norm, size_t c);
 
 #endif
