@@ -75,6 +75,35 @@ small="--data digits,limit=200 --batch 20 --threads 1"
     id_of 'resnet20-shuffle-1\.25-4_groups' "also if options set them" resnet20 --technique shuffle \
         --width-rate 1.25 --groups 4
 
+    # sums over blocks of images
+    weights_of() { # weights_of NAME OPTION...: trains and saves NAME
+        saved=$1
+        shift
+        succeeds "a run with $*" train lenet $small --epochs 1 --seed 5 --save "$T/$saved.safetensors" \
+            --export "$T/$saved.json" -q "$@"
+    }
+    weights_of none --threads 2
+    weights_of one --blocks 1 --threads 1
+    weights_of four --blocks 4 --threads 2
+    weights_of again --blocks 4 --threads 1
+    is "  records the blocks" runs.0.config.blocks 4 "$T/four.json"
+    if cmp -s "$T/none.safetensors" "$T/one.safetensors"; then ok "  one block is the default"; else
+        not_ok "  one block is the default"
+    fi
+    if cmp -s "$T/four.safetensors" "$T/again.safetensors"; then
+        ok "  the bits do not depend on threads"
+    else
+        not_ok "  the bits do not depend on threads"
+    fi
+    if cmp -s "$T/one.safetensors" "$T/four.safetensors"; then
+        not_ok "  four blocks add in another order"
+    else
+        ok "  four blocks add in another order"
+    fi
+    refuses 2 "1 .*1024" "no blocks" train lenet $small --iterations 1 --blocks 0
+    succeeds "bench with blocks" bench lenet --batch 8 --blocks 4 --iterations 2 --json
+    has "  names them" blocks
+
     # models of half the size
     for format in bf16 float16; do
         succeeds "a run that saves $format" train lenet $small --validate digits,split=test,limit=50 \

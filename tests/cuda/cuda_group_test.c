@@ -335,6 +335,21 @@ static void test_pairs(void)
     network_free(network);
 }
 
+/* Sums over blocks of images are for devices that compute on the host. */
+static void test_blocks(void)
+{
+    struct error error = {0};
+    const struct network_request request = {.network = "lenet"};
+    const struct plan_settings settings = {.mode = PLAN_TRAINING, .batch = 4, .image_blocks = 2};
+    struct network *network = network_build(&request, &error);
+    struct device *device = device_open("cuda", 1, &error);
+    tap_ok(network && device && !plan_build(&network->graph, device->driver, &settings, &error) &&
+               error.kind == ERROR_UNSUPPORTED && strstr(error.advice, "--blocks 1"),
+           "%s: %s", error.what, error.why);
+    device_close(device);
+    network_free(network);
+}
+
 /* --- failures --- */
 
 static void test_allocations(void)
@@ -396,6 +411,7 @@ int main(void)
     test_refusals();
     test_library();
     test_pairs();
+    test_blocks();
     test_like_one(&odds, "cuda:0,1", &sgd, 1e-5);
     test_like_one(&odds, "cuda:0,1,2", &sgd, 1e-5);
     test_like_one(&odds, "cuda:3,2,1,0", &adam, 1e-4);

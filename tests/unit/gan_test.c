@@ -220,7 +220,8 @@ static bool follow(struct gan *gan, struct weights *weights, struct course *cour
     return good;
 }
 
-static bool run_course(struct course *course, const char *device_name, size_t threads)
+static bool run_course(struct course *course, const char *device_name, size_t threads,
+                       size_t blocks)
 {
     struct error error = {0};
     struct network *network = build_small();
@@ -229,6 +230,7 @@ static bool run_course(struct course *course, const char *device_name, size_t th
     struct gan_plan plan = {0};
     struct weights weights = {0};
     struct gan *gan = NULL;
+    settings.image_blocks = blocks;
     network_set_loss_weight(network, 100);
     bool good = gan_plan_build(&plan, network, device->driver, &settings, &error) &&
                 weights_create(&weights, &network->graph, &error);
@@ -249,14 +251,19 @@ static bool run_course(struct course *course, const char *device_name, size_t th
 
 static void test_course(void)
 {
-    struct course one, three, reference;
-    bool good = run_course(&one, "cpu", 1) && run_course(&three, "cpu", 3) &&
-                run_course(&reference, "reference", 1);
+    struct course one, three, reference, blocks, blocks_of_three;
+    bool good = run_course(&one, "cpu", 1, 1) && run_course(&three, "cpu", 3, 1) &&
+                run_course(&reference, "reference", 1, 1) && run_course(&blocks, "cpu", 1, 2) &&
+                run_course(&blocks_of_three, "cpu", 3, 2);
     if (!tap_ok(good, "%d iterations on cpu and reference", ITERATIONS))
         return;
     const struct gan_losses *first = &one.losses[0], *last = &one.losses[ITERATIONS - 1];
     tap_ok(one.weights == three.weights && memcmp(one.losses, three.losses, sizeof one.losses) == 0,
            "the same bits with 1 and 3 threads");
+    tap_ok(blocks.weights == blocks_of_three.weights, "also with sums over two blocks of images");
+    tap_ok(fabsf(blocks.losses[4].generator / one.losses[4].generator - 1) < 1e-4f &&
+               fabsf(blocks.losses[4].discriminator / one.losses[4].discriminator - 1) < 1e-3f,
+           "whose losses agree after five iterations");
     double worst = 0;
     for (size_t i = 0; i < 5; i++)
         worst = fmax(worst,
