@@ -458,7 +458,8 @@ static void check_cases(const char *what, unsigned of, const struct kernel_set *
 }
 
 /* Convolutions that the shared list has no size for: several columns and strips, pairs of blocks,
- * groups that share a block, and several output channels for each input channel. */
+ * groups that share a block, several output channels for each input channel, and Winograd's tiles.
+ */
 #define CONV(outputs_, kernel_, stride_, pad_, groups_)                                            \
     .op = &op_conv,                                                                                \
     .attributes.conv = {.window = {kernel_, kernel_, stride_, stride_, pad_, pad_},                \
@@ -480,6 +481,9 @@ static const struct op_case wide_cases[] = {
     {"depthwise stride 2", CONV(40, 3, 2, 1, 40), {{40, 16, 15}}, 1, 2, 0},
     {"depthwise with two outputs", CONV(64, 3, 1, 1, 32), {{32, 8, 9}}, 1, 2, 0},
     {"depthwise with four outputs", CONV(64, 3, 1, 1, 16), {{16, 8, 12}}, 1, 2, 0},
+    {"tiles at odd edges", CONV(16, 3, 1, 1, 1), {{16, 13, 15}}, 1, 2, 0},
+    {"tiles of one chunk", CONV(80, 3, 1, 1, 1), {{48, 8, 8}}, 1, 3, 0},
+    {"some tiles more than a chunk", CONV(33, 3, 1, 1, 1), {{17, 8, 10}}, 1, 2, 0},
     {"many terms", CONV(32, 3, 1, 1, 1), {{130, 6, 29}}, 1, 1, 0},
 };
 

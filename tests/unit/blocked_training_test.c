@@ -429,11 +429,11 @@ static bool fits(const struct trial *t)
         return false;
     if (v->in_place && !(kernel->traits & KERNEL_GRADIENT_IN_PLACE))
         return false;
-    if (v->plain_input && kernel->op != &op_conv)
+    if (v->plain_input && kernel->op != &op_conv && kernel->op != &op_linear)
         return false;
     if (v->not_finite && kernel->op != &op_max_pool)
         return false;
-    if (!(kernel->traits & KERNEL_BLOCKED) && shape_area(t->site.inputs[0]) == 1)
+    if ((kernel->traits & KERNEL_ANY_LAYOUT) && shape_area(t->site.inputs[0]) == 1)
         return false;
     return !kernel->supports || kernel->supports(&t->site, &reason);
 }
@@ -478,7 +478,8 @@ static size_t check_variant(const struct op_case *op_case, const struct kernel *
 
 static bool trains_blocked(const struct kernel *kernel)
 {
-    return kernel->backward && (kernel->traits & (KERNEL_BLOCKED | KERNEL_ANY_LAYOUT));
+    return kernel->backward &&
+           ((kernel->traits & (KERNEL_BLOCKED | KERNEL_ANY_LAYOUT | KERNEL_BF16)));
 }
 
 static size_t check_case(const struct op_case *op_case, const struct kernel_set *set, size_t *runs)
@@ -512,6 +513,9 @@ static void check_cases(const char *what, unsigned of, const struct kernel_set *
                         .bias = true}
 #define POOL(op_, kernel_, stride_, pad_)                                                          \
     .op = op_, .attributes.pool = {.window = {kernel_, kernel_, stride_, stride_, pad_, pad_}}
+#define LINEAR(inputs_, outputs_, batch_)                                                          \
+    .op = &op_linear, .attributes.linear = {.outputs = outputs_, .bias = true},                    \
+    .inputs = {{inputs_, 1, 1}}, .input_count = 1, .batch = batch_
 static const struct op_case larger_cases[] = {
     {"two columns", CONV(72, 3, 1, 1, 1), {{40, 9, 33}}, 1, 2, 0},
     {"an odd block", CONV(48, 1, 1, 0, 1), {{32, 8, 8}}, 1, 18, 0},
@@ -540,6 +544,10 @@ static const struct op_case larger_cases[] = {
     {"max_pool overlapping", POOL(&op_max_pool, 3, 2, 1), {{24, 13, 11}}, 1, 3, 0},
     {"max_pool with ties", POOL(&op_max_pool, 3, 2, 0), {{24, 13, 11}}, 1, 2, CASE_TIES},
     {"average_pool overlapping", POOL(&op_average_pool, 3, 2, 1), {{24, 13, 11}}, 1, 3, 0},
+    {"linear, pieces of 512 and 64", LINEAR(513, 65, 2)},
+    {"linear, one of each", LINEAR(1, 1, 1)},
+    {"linear, pieces of 256 and 128", LINEAR(257, 129, 13)},
+    {"linear, many images", LINEAR(31, 33, 65)},
 };
 
 static void check_larger(const struct kernel_set *set)

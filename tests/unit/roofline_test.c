@@ -50,18 +50,23 @@ struct made {
     struct plan *plan;
 };
 
-static struct made make(const char *name, struct plan_settings settings)
+static struct made make_on(const char *device_name, const char *name, struct plan_settings settings)
 {
     struct error error = {0};
     struct network_request request = {.network = name};
     struct made made = {.network = network_build(&request, &error)};
-    struct device *device = device_open("reference", 1, &error);
+    struct device *device = device_open(device_name, 1, &error);
     if (made.network && device)
         made.plan = plan_build(&made.network->graph, device->driver, &settings, &error);
     device_close(device);
     if (!made.plan)
         tap_ok(false, "a plan of %s: %s: %s", name, error.what, error.why);
     return made;
+}
+
+static struct made make(const char *name, struct plan_settings settings)
+{
+    return make_on("reference", name, settings);
 }
 
 static void discard(struct made *made)
@@ -122,6 +127,22 @@ static void test_inference(void)
     tap_ok(roofline_forward(made.plan, conv2).flops == 32e6, "inference: the same FLOPs forward");
     tap_ok(is_work(roofline_backward(made.plan, conv2), 0, 0), "  nothing backward");
     tap_ok(is_work(roofline_update(made.plan), 0, 0), "  no step of a solver");
+    discard(&made);
+}
+
+/* Each of 64 tiles has 16 products of 32 x 32 channels, and 32 and 24 additions for a channel. */
+static void test_winograd(void)
+{
+    struct made made = make_on("cpu", "resnet20", (struct plan_settings){.batch = 3, .threads = 1});
+    if (!made.plan)
+        return;
+    const struct plan_step *conv = step_named(made.plan, "stage2.0.conv2");
+    const double direct = (double)graph_node_flops(made.plan->graph, conv->node);
+    tap_ok(strcmp(conv->kernel->name, "conv winograd") == 0 && direct == 2.0 * 9 * 32 * 32 * 256,
+           "a convolution that Winograd's algorithm computes");
+    tap_ok(roofline_forward(made.plan, conv).flops ==
+               3 * 64.0 * (2 * 16 * 32 * 32 + (32 + 24) * 32),
+           "  takes fewer FLOPs than its definition");
     discard(&made);
 }
 
@@ -288,6 +309,7 @@ int main(void)
     test_limits();
     test_training();
     test_inference();
+    test_winograd();
     test_frozen();
     test_accumulation();
     test_device("generic", 1);

@@ -347,9 +347,12 @@ static bool has_blocked_input(const struct kernel_site *site)
 }
 
 /* Returns whether the kernel's channel-blocked arrays are in the format of the site's. In training,
- * a kernel for any layout works on such arrays if the site has them. */
+ * a kernel for any layout works on such arrays if the site has them. A kernel for bf16 that knows
+ * plain arrays only computes products of bf16. */
 static bool has_format(const struct kernel *kernel, const struct kernel_site *site)
 {
+    if (kernel_multiplies_plain_bf16(kernel))
+        return site->bf16;
     const bool blocked =
         (kernel->traits & KERNEL_BLOCKED) || (site->training && has_blocked_input(site));
     return !!(kernel->traits & KERNEL_BF16) == (site->bf16 && blocked);

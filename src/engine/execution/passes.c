@@ -264,7 +264,7 @@ static void run_pass(const struct execution *execution, const struct plan_step *
         step->kernel->forward(call);
 }
 
-/* Runs a kernel of float32 in a plan of bf16. */
+/* Runs a kernel in a plan of bf16: step->rounding says what it does not round itself. */
 static void run_rounded(const struct execution *execution, const struct plan_step *step,
                         enum plan_pass pass, struct kernel_call call)
 {
@@ -280,7 +280,7 @@ static void run_kernel(struct execution *execution, size_t index)
     copy_to_plain(execution, step);
     if (execution->fallback && fallback_leaves_device(execution->device->driver, step))
         host_fallback_run(execution->fallback, entry, &execution->calls[index]);
-    else if (execution->plan->bf16 && !(step->kernel->traits & KERNEL_BF16))
+    else if (execution->plan->bf16)
         run_rounded(execution, step, entry->pass, execution->calls[index]);
     else
         run_pass(execution, step, entry->pass, &execution->calls[index]);

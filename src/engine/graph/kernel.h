@@ -110,7 +110,9 @@ enum kernel_traits {
     /* In training, works on channel-blocked arrays as on plain ones, if all have the same layout:
      * it does the same with every value, and counts values by the layout. */
     KERNEL_ANY_LAYOUT = 1 << 10,
-    /* Channel-blocked arrays hold bf16. Products round their operands as rounding.h says. */
+    /* Channel-blocked arrays hold bf16. Products round their operands as rounding.h says. With
+     * neither KERNEL_BLOCKED nor KERNEL_ANY_LAYOUT, the kernel's arrays are plain float32, and only
+     * its products are of bf16. */
     KERNEL_BF16 = 1 << 11,
 };
 
@@ -134,10 +136,20 @@ struct kernel {
      * nothing is prepared. Kernels that prepare are for inference only. */
     size_t (*prepared_bytes)(const struct kernel_site *site);
     void (*prepare)(const struct kernel_call *call);
+    /* Returns the FLOPs of the forward pass of one image, for a kernel that needs fewer than the
+     * operator's definition. NULL: it needs as many. */
+    uint64_t (*flops)(const struct kernel_site *site);
     /* Writes all of the output. */
     void (*forward)(const struct kernel_call *call);
     /* Writes the gradients of inputs and parameters. NULL only for operators without gradient. */
     void (*backward)(const struct kernel_call *call);
 };
+
+/* Returns whether the kernel's arrays are plain float32, and its products of bf16. */
+static inline bool kernel_multiplies_plain_bf16(const struct kernel *kernel)
+{
+    const unsigned knows = KERNEL_BF16 | KERNEL_BLOCKED | KERNEL_ANY_LAYOUT;
+    return (kernel->traits & knows) == KERNEL_BF16;
+}
 
 #endif

@@ -9,12 +9,19 @@ double roofline_backward_flops(const struct plan *plan, const struct plan_step *
     return (double)plan_step_flops(plan, step, PLAN_BACKWARD);
 }
 
+/* Returns the FLOPs that the forward pass of one image takes with the kernel of this plan. */
+static double forward_flops(const struct plan *plan, const struct plan_step *step)
+{
+    return step->kernel && step->kernel->flops ? (double)step->kernel->flops(&step->site)
+                                               : (double)graph_node_flops(plan->graph, step->node);
+}
+
 struct roofline_work roofline_forward(const struct plan *plan, const struct plan_step *step)
 {
     const double batch = (double)plan->batch;
-    return (struct roofline_work){
-        .flops = batch * (double)graph_node_flops(plan->graph, step->node),
-        .bytes = batch * traffic_node_bytes(plan, step->node, plan->batch)};
+    return (struct roofline_work){.flops = batch * forward_flops(plan, step),
+                                  .bytes =
+                                      batch * traffic_node_bytes(plan, step->node, plan->batch)};
 }
 
 struct roofline_work roofline_backward(const struct plan *plan, const struct plan_step *step)

@@ -10,7 +10,8 @@
 #include "engine/devices/device.h"
 #include "engine/plan/plan.h"
 
-/* The work of a pass: FLOPs as graph_node_flops counts them, bytes as traffic.h does. */
+/* The work of a pass: FLOPs as graph_node_flops counts them, or as the kernel does if it needs
+ * fewer (Winograd); bytes as traffic.h does. */
 struct roofline_work {
     double flops, bytes;
 };

@@ -39,7 +39,7 @@ static void set_rounding(const struct plan *plan, struct plan_step *step)
     rounding->output = plan->rounded[step->node];
     for (size_t k = 0; k < step->input_count; k++)
         rounding->gradients[k] = plan->rounded[step->inputs[k]];
-    if (multiplies(step)) {
+    if (multiplies(step) && !(step->kernel->traits & KERNEL_BF16)) {
         rounding->weights = true;
         rounding->input = !plan->rounded[step->inputs[0]];
         rounding->output_gradient = step->backward && !plan->rounded[step->node];
@@ -54,7 +54,8 @@ void rounding_complete(struct plan *plan)
 {
     for (size_t s = 0; plan->bf16 && s < plan->step_count; s++) {
         struct plan_step *step = &plan->steps[s];
-        if (step->kernel && !(step->kernel->traits & KERNEL_BF16))
+        if (step->kernel &&
+            (!(step->kernel->traits & KERNEL_BF16) || kernel_multiplies_plain_bf16(step->kernel)))
             set_rounding(plan, step);
     }
 }

@@ -11,10 +11,11 @@
  *   the rest   Weights, their gradients, the solver's state and statistics are float32.
  *
  * Kernels with the trait KERNEL_BF16 round by themselves, and their channel-blocked values take
- * half the memory. Around any other kernel the execution rounds operands and results; this is all
- * that the device `reference` does. Both compute the same, apart from the order of sums and from
- * fused nodes: between those nothing is rounded, and in inference the factor of a fused batch norm
- * is multiplied with the weights before they are rounded.
+ * half the memory; if they have plain arrays, they round the operands of products, and the
+ * execution rounds their results. Around any other kernel the execution rounds operands and
+ * results; this is all that the device `reference` does. Both compute the same, apart from the
+ * order of sums and from fused nodes: between those nothing is rounded, and in inference the factor
+ * of a fused batch norm is multiplied with the weights before they are rounded.
  */
 #ifndef TINCA_ENGINE_PLAN_ROUNDING_H
 #define TINCA_ENGINE_PLAN_ROUNDING_H

@@ -1,0 +1,418 @@
+/* Convolution with a window of 3x3 and stride 1 by Winograd's minimal filtering F(2x2, 3x3), on
+ * channel-blocked arrays, for inference (Lavin & Gray 2016):
+ *
+ *   y = A^T ((G w G^T) . (B^T x B)) A
+ *
+ * A tile of 2x2 results takes 4x4 values of the input. Both transforms are additions alone, and the
+ * product between them is one per value of the transformed tile, so that a result costs 4
+ * multiply-adds per input channel instead of 9. For each of the 16 values, the sum over the input
+ * channels is a matrix product of tiles and output channels. The transformed weights are prepared.
+ *
+ * A task transforms a chunk of tiles, whose values stay in the level-2 cache, and computes some
+ * columns (one or two blocks of output channels) for it.
+ *
+ * The results have about twice the rounding error of direct convolution, since transformed values
+ * are sums of up to four values, which later cancel.
+ */
+#include "base/language.h"
+#include "engine/devices/cpu/blocked.h"
+#include "engine/devices/cpu/conv.h"
+
+enum {
+    SIZE = 4, /* of a transformed tile, along each axis */
+    VALUES = SIZE * SIZE,
+    RESULTS = 2, /* of a tile, along each axis */
+    CHUNK = 16,  /* tiles */
+    PAIR = 2,    /* blocks of output channels in a column */
+    SUM_BLOCKS =
+        64 / LANES,  /* blocks of input channels of a sum in registers; sums of sums round less */
+    LEAST_TILES = 16 /* of an image: fewer would not pay for the larger weights */
+};
+
+/* The tiles that a product computes at once, with two blocks of channels and with one. */
+#if defined(__AVX512F__) || defined(__aarch64__)
+enum { GROUP = 8, SINGLE_GROUP = 16 };
+#else
+enum { GROUP = 4, SINGLE_GROUP = 8 };
+#endif
+
+struct winograd {
+    struct shape from, to;
+    size_t tiles_x, tiles; /* tiles of a row, and of an image */
+    size_t in_blocks, out_blocks, columns;
+    size_t chunk_floats; /* of a thread's transformed tiles and sums */
+    /* in the prepared memory: */
+    float *bias;    /* [out_blocks][lane] */
+    float *weights; /* [column][value][input channel][block of the column][lane] */
+    /* set for each call: */
+    const struct kernel_call *call;
+    struct blocked in, out;
+    struct epilogue epilogue;
+    size_t chunks, pieces; /* how an image is divided: chunks of tiles, pieces of the columns */
+};
+
+static struct winograd winograd_of(const struct kernel_site *site, struct carve *carve)
+{
+    struct winograd w = {.from = site->inputs[0], .to = site->node->output};
+    w.tiles_x = divide_up(w.to.width, RESULTS);
+    w.tiles = w.tiles_x * divide_up(w.to.height, RESULTS);
+    w.in_blocks = divide_up(w.from.channels, LANES);
+    w.out_blocks = divide_up(w.to.channels, LANES);
+    w.columns = divide_up(w.out_blocks, PAIR);
+    w.chunk_floats = (w.in_blocks + PAIR) * VALUES * CHUNK * LANES;
+    carve_bytes(carve, sizeof w);
+    w.bias = carve_floats(carve, w.out_blocks * LANES);
+    w.weights = carve_floats(carve, w.out_blocks * LANES * VALUES * w.in_blocks * LANES);
+    return w;
+}
+
+static size_t column_blocks(const struct winograd *w, size_t column)
+{
+    return min_size(PAIR, w->out_blocks - column * PAIR);
+}
+
+static float *weights_of(const struct winograd *w, size_t column)
+{
+    return w->weights + column * PAIR * LANES * VALUES * w->in_blocks * LANES;
+}
+
+/* --- weights --- */
+
+/* Writes G w G^T, scaled; `from` has the window, `to` takes a value each `stride` floats. */
+static void transform_weights(const float *from, float scale, float *to, size_t stride)
+{
+    static const double g[SIZE][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
+    for (size_t i = 0; i < SIZE; i++)
+        for (size_t j = 0; j < SIZE; j++) {
+            double sum = 0;
+            for (size_t y = 0; y < 3; y++)
+                for (size_t x = 0; x < 3; x++)
+                    sum += g[i][y] * g[j][x] * from[y * 3 + x];
+            to[(i * SIZE + j) * stride] = (float)(sum * scale);
+        }
+}
+
+/* Prepares the weights and biases of one block of output channels. */
+static void prepare_task(void *context, size_t block, size_t thread)
+{
+    (void)thread;
+    const struct winograd *w = context;
+    const struct kernel_call *call = w->call;
+    const size_t column = block / PAIR, width = column_blocks(w, column) * LANES;
+    const size_t inputs = w->from.channels, stride = w->in_blocks * LANES * width;
+    for (size_t lane = 0; lane < LANES; lane++) {
+        const size_t channel = block * LANES + lane;
+        float *to = weights_of(w, column) + block % PAIR * LANES + lane;
+        w->bias[channel] = 0;
+        for (size_t k = 0; k < VALUES * w->in_blocks * LANES; k++)
+            to[k * width] = 0;
+        if (channel >= w->to.channels)
+            continue;
+        const float bias =
+            call->site->node->attributes.conv.bias ? call->parameters[1][channel] : 0;
+        const struct affine affine = KERNEL(blocked_affine)(call, channel, bias);
+        w->bias[channel] = affine.shift;
+        for (size_t i = 0; i < inputs; i++)
+            transform_weights(call->parameters[0] + (channel * inputs + i) * 9, affine.scale,
+                              to + i * width, stride);
+    }
+}
+
+/* --- tiles --- */
+
+/* A chunk of the tiles of an image, and a thread's memory for it. */
+struct chunk {
+    size_t image, first, count; /* tiles */
+    float *inputs;              /* [value][block][CHUNK][lane]: B^T x B */
+    float *sums;                /* [value][block of the column][CHUNK][lane] */
+};
+
+static inline __attribute__((always_inline)) void transform_input(vector *d, size_t step)
+{
+    const vector a = d[0] - d[2 * step], b = d[step] + d[2 * step];
+    const vector c = d[2 * step] - d[step], e = d[step] - d[3 * step];
+    d[0] = a;
+    d[step] = b;
+    d[2 * step] = c;
+    d[3 * step] = e;
+}
+
+/* The position of a tile, in tiles. */
+struct tile {
+    size_t y, x;
+};
+
+static inline struct tile first_tile(const struct winograd *w, const struct chunk *chunk)
+{
+    return (struct tile){chunk->first / w->tiles_x, chunk->first % w->tiles_x};
+}
+
+static inline void next_tile(const struct winograd *w, struct tile *tile)
+{
+    if (++tile->x == w->tiles_x)
+        *tile = (struct tile){.y = tile->y + 1};
+}
+
+/* Writes B^T x B of all tiles of a chunk, for one block of input channels. */
+static void transform_block(const struct winograd *w, const struct chunk *chunk, size_t block)
+{
+    const size_t row = w->in.row, stride = w->in_blocks * CHUNK * LANES;
+    const float *plane = blocked_at(&w->in, chunk->image, block, 0) - row - LANES;
+    float *to = chunk->inputs + block * CHUNK * LANES;
+    struct tile tile = first_tile(w, chunk);
+    for (size_t t = 0; t < chunk->count; t++, to += LANES, next_tile(w, &tile)) {
+        const float *from = plane + RESULTS * (tile.y * row + tile.x * LANES);
+        vector d[VALUES];
+#pragma GCC unroll 16
+        for (size_t i = 0; i < VALUES; i++)
+            d[i] = vector_load(from + i / SIZE * row + i % SIZE * LANES);
+#pragma GCC unroll 4
+        for (size_t i = 0; i < SIZE; i++)
+            transform_input(d + i, SIZE);
+#pragma GCC unroll 4
+        for (size_t i = 0; i < SIZE; i++)
+            transform_input(d + SIZE * i, 1);
+#pragma GCC unroll 16
+        for (size_t i = 0; i < VALUES; i++)
+            vector_store(to + i * stride, d[i]);
+    }
+}
+
+/* Adds the products of input blocks [begin, end) to the sums of a group of tiles; the sums of block
+ * 0 are new. */
+static inline __attribute__((always_inline)) void multiply(const float *inputs,
+                                                           const float *weights, size_t begin,
+                                                           size_t end, float *sums, const int group,
+                                                           const int blocks)
+{
+    vector sum[SINGLE_GROUP][PAIR];
+#pragma GCC unroll 16
+    for (int t = 0; t < group; t++)
+#pragma GCC unroll 2
+        for (int v = 0; v < blocks; v++)
+            sum[t][v] = (vector){0};
+    for (size_t block = begin; block < end; block++)
+        for (size_t lane = 0; lane < LANES; lane++) {
+            const float *from = inputs + block * CHUNK * LANES + lane;
+            const float *row = weights + (block * LANES + lane) * (size_t)blocks * LANES;
+            vector weight[PAIR];
+#pragma GCC unroll 2
+            for (int v = 0; v < blocks; v++)
+                weight[v] = vector_load(row + v * LANES);
+#pragma GCC unroll 16
+            for (int t = 0; t < group; t++)
+#pragma GCC unroll 2
+                for (int v = 0; v < blocks; v++)
+                    sum[t][v] += weight[v] * from[t * LANES];
+        }
+#pragma GCC unroll 16
+    for (int t = 0; t < group; t++)
+#pragma GCC unroll 2
+        for (int v = 0; v < blocks; v++) {
+            float *to = sums + ((size_t)v * CHUNK + (size_t)t) * LANES;
+            vector_store(to, begin == 0 ? sum[t][v] : vector_load(to) + sum[t][v]);
+        }
+}
+
+/* Computes the sums of a column for all tiles and values. The tiles behind the last one of the
+ * chunk are computed too, from what the memory has, and not used. */
+static inline __attribute__((always_inline)) void multiply_chunk(const struct winograd *w,
+                                                                 const struct chunk *chunk,
+                                                                 size_t column, const int group,
+                                                                 const int blocks)
+{
+    const size_t width = (size_t)blocks * LANES;
+    for (size_t value = 0; value < VALUES; value++) {
+        const float *weights = weights_of(w, column) + value * w->in_blocks * LANES * width;
+        const float *inputs = chunk->inputs + value * w->in_blocks * CHUNK * LANES;
+        float *sums = chunk->sums + value * CHUNK * width;
+        for (size_t t = 0; t < chunk->count; t += (size_t)group)
+            for (size_t block = 0; block < w->in_blocks; block += SUM_BLOCKS)
+                multiply(inputs + t * LANES, weights, block,
+                         min_size(block + SUM_BLOCKS, w->in_blocks), sums + t * LANES, group,
+                         blocks);
+    }
+}
+
+/* Stores the results of a tile, as many rows and columns as the plane has there. */
+static inline __attribute__((always_inline)) void
+store_tile(const struct winograd *w, const vector results[RESULTS][RESULTS], float *to,
+           const float *summand, const size_t rows, const size_t columns)
+{
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < columns; j++) {
+            const float *add = summand ? summand + i * w->epilogue.summand.row + j * LANES : NULL;
+            vector_store(to + i * w->out.row + j * LANES,
+                         epilogue_apply(&w->epilogue, results[i][j], add));
+        }
+}
+
+/* Stores A^T m A of the tiles of a chunk for one block of output channels. */
+static void store_block(const struct winograd *w, const struct chunk *chunk, size_t block,
+                        const float *sums, size_t stride)
+{
+    const vector bias = vector_load(w->bias + block * LANES);
+    const struct blocked *summand = &w->epilogue.summand;
+    float *plane = blocked_at(&w->out, chunk->image, block, 0);
+    const float *other = summand->values ? blocked_at(summand, chunk->image, block, 0) : NULL;
+    struct tile tile = first_tile(w, chunk);
+    for (size_t t = 0; t < chunk->count; t++, sums += LANES, next_tile(w, &tile)) {
+        const size_t y = RESULTS * tile.y, x = RESULTS * tile.x;
+        vector half[RESULTS][SIZE], results[RESULTS][RESULTS];
+#pragma GCC unroll 4
+        for (size_t j = 0; j < SIZE; j++) {
+            const vector a = vector_load(sums + j * stride);
+            const vector b = vector_load(sums + (SIZE + j) * stride);
+            const vector c = vector_load(sums + (2 * SIZE + j) * stride);
+            const vector d = vector_load(sums + (3 * SIZE + j) * stride);
+            half[0][j] = a + b + c;
+            half[1][j] = b - c - d;
+        }
+#pragma GCC unroll 2
+        for (size_t i = 0; i < RESULTS; i++) {
+            results[i][0] = half[i][0] + half[i][1] + half[i][2] + bias;
+            results[i][1] = half[i][1] - half[i][2] - half[i][3] + bias;
+        }
+        float *to = plane + y * w->out.row + x * LANES;
+        const float *add = other ? other + y * summand->row + x * LANES : NULL;
+        const size_t rows = min_size(RESULTS, w->to.height - y);
+        const size_t columns = min_size(RESULTS, w->to.width - x);
+        if (rows == RESULTS && columns == RESULTS)
+            store_tile(w, results, to, add, RESULTS, RESULTS);
+        else
+            store_tile(w, results, to, add, rows, columns);
+    }
+}
+
+/* --- tasks --- */
+
+static void compute_column(const struct winograd *w, const struct chunk *chunk, size_t column)
+{
+    const size_t blocks = column_blocks(w, column);
+    if (blocks == PAIR)
+        multiply_chunk(w, chunk, column, GROUP, PAIR);
+    else
+        multiply_chunk(w, chunk, column, SINGLE_GROUP, 1);
+    for (size_t b = 0; b < blocks; b++)
+        store_block(w, chunk, column * PAIR + b, chunk->sums + b * CHUNK * LANES,
+                    blocks * CHUNK * LANES);
+}
+
+static void winograd_task(void *context, size_t task, size_t thread)
+{
+    const struct winograd *w = context;
+    const uint64_t start = profile_start(w->call->profile);
+    const size_t per_image = w->chunks * w->pieces, number = task % per_image / w->pieces;
+    const size_t begin = piece_begin(w->columns, w->pieces, task % w->pieces);
+    const size_t end = piece_begin(w->columns, w->pieces, task % w->pieces + 1);
+    struct chunk chunk = {.image = task / per_image,
+                          .first = piece_begin(w->tiles, w->chunks, number),
+                          .inputs = (float *)w->call->workspace + thread * w->chunk_floats};
+    chunk.count = piece_begin(w->tiles, w->chunks, number + 1) - chunk.first;
+    chunk.sums = chunk.inputs + w->in_blocks * VALUES * CHUNK * LANES;
+    for (size_t block = 0; block < w->in_blocks; block++)
+        transform_block(w, &chunk, block);
+    for (size_t column = begin; column < end; column++)
+        compute_column(w, &chunk, column);
+    for (size_t block = begin * PAIR; number == 0 && block < min_size(end * PAIR, w->out_blocks);
+         block++)
+        blocked_pad(&w->out, chunk.image, block, 0, w->to.height);
+    profile_add_gemm(w->call->profile, thread, GEMM_NN, (end - begin) * PAIR * LANES,
+                     chunk.count * VALUES, w->from.channels, start);
+}
+
+/* --- the kernel --- */
+
+static bool supports_winograd(const struct kernel_site *site, const char **reason)
+{
+    const struct conv_attributes *conv = &site->node->attributes.conv;
+    const struct window *window = &conv->window;
+    struct carve carve = {0};
+    if (!KERNEL(blocked_supports)(site, reason))
+        return false;
+    *reason = N_("a window other than 3x3, or a stride");
+    if (window->kernel_height != 3 || window->kernel_width != 3 || window->stride_height != 1 ||
+        window->stride_width != 1 || window->pad_height != 1 || window->pad_width != 1)
+        return false;
+    *reason = N_("groups");
+    if (conv->groups > 1)
+        return false;
+    *reason = N_("few channels");
+    if (site->inputs[0].channels < LANES || site->node->output.channels < LANES)
+        return false;
+    *reason = N_("a small image");
+    return winograd_of(site, &carve).tiles >= LEAST_TILES;
+}
+
+static size_t prepared_winograd(const struct kernel_site *site)
+{
+    struct carve carve = {0};
+    winograd_of(site, &carve);
+    return carve.used;
+}
+
+static void prepare_winograd(const struct kernel_call *call)
+{
+    struct carve carve = {.base = call->prepared};
+    struct winograd w = winograd_of(call->site, &carve);
+    w.call = call;
+    run_tasks(call, w.out_blocks, prepare_task, &w);
+    memcpy(call->prepared, &w, sizeof w);
+}
+
+static size_t workspace_winograd(const struct kernel_site *site)
+{
+    struct carve carve = {0};
+    return winograd_of(site, &carve).chunk_floats * site->threads * sizeof(float);
+}
+
+/* Counts the products, and the additions of both transforms: 32 and 24 of a tile and channel. */
+static uint64_t flops_winograd(const struct kernel_site *site)
+{
+    struct carve carve = {0};
+    const struct winograd w = winograd_of(site, &carve);
+    const uint64_t inputs = w.from.channels, outputs = w.to.channels;
+    return w.tiles * (2 * VALUES * inputs * outputs + 32 * inputs + 24 * outputs);
+}
+
+/* Tiles at the lower and the right edge of an odd size read one position more. */
+static size_t pad_winograd(const struct kernel_site *site)
+{
+    const struct shape out = site->node->output;
+    return 1 + (out.height % RESULTS || out.width % RESULTS);
+}
+
+static void share_out(struct winograd *w)
+{
+    const size_t batch = w->call->site->batch;
+    const size_t work = batch * w->tiles * VALUES * w->from.channels * w->out_blocks;
+    const size_t wanted = divide_up(tasks_wanted(w->call, work), batch);
+    const size_t least = divide_up(w->tiles, CHUNK);
+    w->chunks = least > 1 ? max_size(least, min_size(wanted, w->tiles / GROUP)) : 1;
+    w->pieces = min_size(w->columns, divide_up(wanted, w->chunks));
+}
+
+static void infer_winograd(const struct kernel_call *call)
+{
+    struct winograd w = *(const struct winograd *)call->prepared;
+    w.call = call;
+    w.in = blocked_input(call, 0);
+    w.out = blocked_output(call);
+    w.epilogue = epilogue_of(call);
+    share_out(&w);
+    run_tasks(call, call->site->batch * w.chunks * w.pieces, winograd_task, &w);
+}
+
+const struct kernel KERNEL(conv_winograd) = {
+    .name = "conv winograd",
+    .instruction_set = ISA_NAME,
+    .op = &op_conv,
+    .traits = KERNEL_BLOCKED | KERNEL_FUSES_EPILOGUE | KERNEL_FUSES_NORMS,
+    .supports = supports_winograd,
+    .input_pad = pad_winograd,
+    .workspace_bytes = workspace_winograd,
+    .prepared_bytes = prepared_winograd,
+    .prepare = prepare_winograd,
+    .flops = flops_winograd,
+    .forward = infer_winograd,
+};
