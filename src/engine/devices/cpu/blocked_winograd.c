@@ -24,9 +24,9 @@ enum {
     RESULTS = 2, /* of a tile, along each axis */
     CHUNK = 16,  /* tiles */
     PAIR = 2,    /* blocks of output channels in a column */
-    SUM_BLOCKS =
-        64 / LANES,  /* blocks of input channels of a sum in registers; sums of sums round less */
-    LEAST_TILES = 16 /* of an image: fewer would not pay for the larger weights */
+    /* blocks of input channels whose products are summed in registers; sums of sums round less */
+    SUM_BLOCKS = 64 / LANES,
+    LEAST_TILES = 16, /* of an image: fewer would not pay for the larger weights */
 };
 
 /* The tiles that a product computes at once, with two blocks of channels and with one. */
@@ -317,7 +317,8 @@ static void winograd_task(void *context, size_t task, size_t thread)
     for (size_t block = begin * PAIR; number == 0 && block < min_size(end * PAIR, w->out_blocks);
          block++)
         blocked_pad(&w->out, chunk.image, block, 0, w->to.height);
-    profile_add_gemm(w->call->profile, thread, GEMM_NN, (end - begin) * PAIR * LANES,
+    profile_add_gemm(w->call->profile, thread, GEMM_NN,
+                     min_size(end * PAIR * LANES, w->to.channels) - begin * PAIR * LANES,
                      chunk.count * VALUES, w->from.channels, start);
 }
 
