@@ -32,6 +32,11 @@ enum instruction_set host_instruction_set(void);
  * TINCA_CPU names no instruction set below avx512. */
 bool host_has_bf16(void);
 
+/* Returns whether kernels may use AMX tiles of bf16: host_has_bf16, the processor has AMX-BF16, the
+ * kernel permits its use, and TINCA_CPU names no instruction set. Linux permits it from
+ * version 5.16 on. */
+bool host_has_amx(void);
+
 /* Returns the name of an instruction set, as in TINCA_CPU. */
 const char *instruction_set_name(enum instruction_set set);
 

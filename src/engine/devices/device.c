@@ -130,13 +130,22 @@ uint64_t device_memory_free(const char *name)
     return least;
 }
 
-char *device_computes_with(const char *name, char *text, size_t size)
+/* Returns the instruction set that multiplies in a precision. */
+static const char *host_computes_with(const struct device_driver *driver,
+                                      enum device_precision precision)
+{
+    const bool amx = driver == &device_cpu && precision == PRECISION_BF16 && host_has_amx();
+    return amx ? "amx" : instruction_set_name(host_instruction_set());
+}
+
+char *device_computes_with(const char *name, enum device_precision precision, char *text,
+                           size_t size)
 {
     struct device_facts facts;
     const struct parsed_name named = find(name, NULL);
     if (!named.driver || !named.driver->describe ||
         !named.driver->describe(named.numbers[0], &facts))
-        snprintf(text, size, "%s", instruction_set_name(host_instruction_set()));
+        snprintf(text, size, "%s", host_computes_with(named.driver, precision));
     else if (named.count == 1)
         snprintf(text, size, "%s", facts.name);
     else

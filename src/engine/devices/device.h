@@ -126,9 +126,10 @@ void device_close(struct device *device); /* may be NULL */
 bool device_measure_limits(struct device *device, struct device_limits *limits,
                            struct error *error);
 
-/* Writes what the bits of results depend on: the instruction set of the kernels, or the name of the
- * GPU and the number of ranks. Returns `text`. */
-char *device_computes_with(const char *name, char *text, size_t size);
+/* Writes what the bits of results depend on: the instruction set of the kernels for a precision, or
+ * the name of the GPU and the number of ranks. Returns `text`. */
+char *device_computes_with(const char *name, enum device_precision precision, char *text,
+                           size_t size);
 
 /* Returns whether the device can compute in a precision; false with an error, if not. */
 bool device_check_precision(const struct device_driver *driver, enum device_precision precision,

@@ -1,14 +1,14 @@
 #include "session/files/computed_with.h"
 
 #include "engine/devices/blas_name.h"
-#include "engine/devices/device.h"
 #include "engine/execution/numerics.h"
 
 #include <config.h>
 #include <stdio.h>
 #include <string.h>
 
-void computed_with_here(struct computed_with *here, const char *device)
+void computed_with_here(struct computed_with *here, const char *device,
+                        enum device_precision precision)
 {
     *here = (struct computed_with){.keys = {[COMPUTED_PROGRAM] = "version",
                                             [COMPUTED_NUMERICS] = "numerics",
@@ -16,15 +16,15 @@ void computed_with_here(struct computed_with *here, const char *device)
                                             [COMPUTED_BLAS] = "blas"}};
     snprintf(here->values[COMPUTED_PROGRAM], COMPUTED_WITH_SIZE, "%s", PACKAGE_VERSION);
     snprintf(here->values[COMPUTED_NUMERICS], COMPUTED_WITH_SIZE, "%d", NUMERICS_VERSION);
-    device_computes_with(device, here->values[COMPUTED_KERNELS], COMPUTED_WITH_SIZE);
+    device_computes_with(device, precision, here->values[COMPUTED_KERNELS], COMPUTED_WITH_SIZE);
     if (strcmp(device, "cpu") == 0)
         blas_name(here->values[COMPUTED_BLAS], COMPUTED_WITH_SIZE);
 }
 
-bool computed_with_add(struct json *event, const char *device)
+bool computed_with_add(struct json *event, const char *device, enum device_precision precision)
 {
     struct computed_with here;
-    computed_with_here(&here, device);
+    computed_with_here(&here, device, precision);
     for (size_t i = 0; i < COMPUTED_WITH; i++)
         if (here.values[i][0] && !json_add_string(event, here.keys[i], here.values[i]))
             return false;

@@ -8,6 +8,7 @@
 #define TINCA_SESSION_FILES_COMPUTED_WITH_H
 
 #include "base/json/json.h"
+#include "engine/devices/device.h"
 
 enum {
     COMPUTED_PROGRAM,
@@ -24,10 +25,11 @@ struct computed_with {
     char values[COMPUTED_WITH][COMPUTED_WITH_SIZE];
 };
 /* Fills *here with the values of this process. */
-void computed_with_here(struct computed_with *here, const char *device);
+void computed_with_here(struct computed_with *here, const char *device,
+                        enum device_precision precision);
 
 /* Adds the values of this process to an event of the journal. Returns false if out of
  * memory. */
-bool computed_with_add(struct json *event, const char *device);
+bool computed_with_add(struct json *event, const char *device, enum device_precision precision);
 
 #endif

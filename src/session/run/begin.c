@@ -56,7 +56,8 @@ bool begin_run(struct trainer *trainer)
     if (!experiment_write(trainer, &trainer->saving.unsaved))
         trainer_report_unsaved(trainer); /* the first checkpoint tries once more */
     struct json *event = run_files_start_event(&facts, &trainer->now);
-    if (!event || !computed_with_add(event, run->config.device)) {
+    if (!event || !computed_with_add(event, run->config.device,
+                                     (enum device_precision)run->config.precision)) {
         json_free(event);
         return error_set_memory(trainer->error, "the journal", 0);
     }

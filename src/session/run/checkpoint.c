@@ -249,7 +249,8 @@ static void fill_metadata(const struct trainer *trainer, struct metadata *metada
     size_t n = 0;
     metadata->texts[n++] = "tinca.format";
     metadata->texts[n++] = format;
-    computed_with_here(&metadata->here, trainer->run->config.device);
+    computed_with_here(&metadata->here, trainer->run->config.device,
+                       (enum device_precision)trainer->run->config.precision);
     for (size_t i = 0; i < COMPUTED_WITH; i++) {
         snprintf(metadata->here_keys[i], KEY_SIZE, "tinca.%s", metadata->here.keys[i]);
         metadata->texts[n++] = metadata->here_keys[i];

@@ -70,7 +70,8 @@ void resume_arithmetic_report(struct trainer *trainer)
                "differ")};
     char text[320];
     struct computed_with here;
-    computed_with_here(&here, trainer->run->config.device);
+    computed_with_here(&here, trainer->run->config.device,
+                       (enum device_precision)trainer->run->config.precision);
     for (size_t i = 0; i < COMPUTED_WITH; i++) {
         const char *then = checkpoint_text(&trainer->checkpoint, here.keys[i]);
         if (!words[i] || !then || !here.values[i][0] || strcmp(then, here.values[i]) == 0)

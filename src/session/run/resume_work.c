@@ -147,7 +147,8 @@ static void note_resumption(struct trainer *trainer)
     if (json_add_string(event, "event", "resume") &&
         json_add_count(event, "iteration", trainer->moment.iteration) &&
         json_add_count(event, "threads", trainer->prepared.device->threads) &&
-        computed_with_add(event, trainer->run->config.device))
+        computed_with_add(event, trainer->run->config.device,
+                          (enum device_precision)trainer->run->config.precision))
         journal_add_event(&trainer->run->journal, "resume", event);
     else
         json_free(event);

@@ -12,7 +12,10 @@
 #include "engine/devices/cpu/blocked.h"
 #include "engine/devices/cpu/conv.h"
 
-enum { BLOCKED_MAX_STRIDE = 8 };
+enum { BLOCKED_MAX_STRIDE = 8, COLUMN_BLOCKS = 2 };
+
+/* The most groups that may have channels in one block of the results. */
+enum { BLOCK_GROUPS = TERM_TAPS > 1 ? 1 : 2 };
 
 /* The source of the terms: an array as it is, or a task's copy of some of its rows. */
 struct source {
@@ -28,11 +31,11 @@ struct source {
 struct conv_residue {
     size_t first, step, count;        /* positions of the results */
     size_t taps, first_tap, tap_step; /* window elements that reach these positions */
-    size_t taps_before;               /* elements of the residues before this one */
+    size_t terms, terms_before;       /* terms along the axis; those of the residues before */
     ptrdiff_t at, direction; /* source position of the first result and element; to the next one */
 };
 
-/* One or two blocks of results whose tiles read the same terms. */
+/* One or two (COLUMN_BLOCKS) blocks of results whose tiles read the same terms. */
 struct column {
     size_t block, blocks; /* the first block, and how many: 1 or 2 */
     bool two_groups;
@@ -43,11 +46,13 @@ struct column {
 struct blocked_conv {
     struct conv_sizes sizes;
     bool backward;
-    struct shape from, to;          /* of the source and of the results */
-    size_t from_channels;           /* channels of a group in the source */
-    size_t term_channels;           /* terms of a group under one element of the window */
-    size_t to_channels;             /* channels of a group in the results */
-    size_t step_height, step_width; /* positions of the source from one result to the next */
+    struct shape from, to;            /* of the source and of the results */
+    size_t from_channels;             /* channels of a group in the source */
+    size_t term_channels;             /* terms of a group under the same elements of the window */
+    size_t terms_height, terms_width; /* terms along the axes, of all residues */
+    size_t term_floats;               /* of a lane's weights for one term; in bf16, one is a pair */
+    size_t to_channels;               /* channels of a group in the results */
+    size_t step_height, step_width;   /* positions of the source from one result to the next */
     struct conv_residue y[BLOCKED_MAX_STRIDE], x[BLOCKED_MAX_STRIDE];
     size_t residues_y, residues_x;
     size_t span; /* rows that the terms of one result lie apart, the first and last included */
@@ -88,6 +93,33 @@ void KERNEL(blocked_conv_copy)(const struct blocked_conv *c, size_t image, size_
 /* Returns the padding that a source needs so that it is not copied. */
 size_t KERNEL(blocked_conv_pad)(const struct blocked_conv *c);
 
+/* The terms of one pair of residues. */
+struct conv_terms {
+    const struct conv_residue *y, *x;
+    size_t count;  /* of a result */
+    size_t before; /* of the pairs before this one */
+};
+
+/* Returns the terms of the residues y[ry] and x[rx]. */
+struct conv_terms KERNEL(blocked_conv_terms)(const struct blocked_conv *c, size_t ry, size_t rx);
+
+/* Returns where the offsets and where the weights of a column begin. */
+size_t *KERNEL(blocked_conv_offsets)(const struct blocked_conv *c, const struct conv_terms *terms,
+                                     size_t column);
+float *KERNEL(blocked_conv_weights)(const struct blocked_conv *c, const struct conv_terms *terms,
+                                    const struct column *column);
+
+/* The results of a column in one pair of residues and some rows, in positions of the residues. */
+struct conv_region {
+    const struct column *column;
+    struct conv_terms terms;
+    const element *source; /* where the terms of row `begin` lie */
+    size_t image, begin, end;
+};
+
+/* Computes a region, whose results have at least one term. */
+void KERNEL(blocked_conv_compute)(const struct blocked_conv *c, const struct conv_region *region);
+
 /* Returns how many rows of the source `rows` rows of results read. */
 size_t KERNEL(blocked_conv_rows_read)(const struct blocked_conv *c, size_t rows);
 
@@ -107,7 +139,8 @@ const element *KERNEL(blocked_conv_source)(const struct blocked_conv *c, size_t 
 void KERNEL(blocked_conv_groups)(const struct blocked_conv *c, size_t block, size_t *begin,
                                  size_t *end);
 
-/* Returns whether no block of the results has channels of more than two groups. */
+/* Returns whether no block of the results has channels of more than BLOCK_GROUPS groups, and terms
+ * have channels of one group. */
 bool KERNEL(blocked_conv_groups_fit)(const struct blocked_conv *c);
 
 /* blocked_weights.c: compute the gradients of weight and bias. */

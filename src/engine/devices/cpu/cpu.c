@@ -70,6 +70,21 @@ const struct cpu_bf16_table *cpu_bf16_table_here(const char **reason)
 #endif
 }
 
+const struct cpu_amx_table *cpu_amx_table(void)
+{
+#if defined(HAVE_AMX_KERNELS)
+    extern const struct cpu_amx_table cpu_amx_table_avx512;
+    return &cpu_amx_table_avx512;
+#else
+    return NULL;
+#endif
+}
+
+const struct cpu_amx_table *cpu_amx_table_here(void)
+{
+    return host_has_amx() ? cpu_amx_table() : NULL;
+}
+
 static bool cpu_plans_bf16(const char **reason)
 {
     return cpu_bf16_table_here(reason);
@@ -95,7 +110,9 @@ static size_t cpu_kernels(const struct op *op, const struct kernel **list, size_
 {
     const char *reason;
     const struct cpu_bf16_table *bf16 = cpu_bf16_table_here(&reason);
-    const size_t count = bf16 ? add_kernels(bf16->kernels, op, list, 0, capacity) : 0;
+    const struct cpu_amx_table *amx = cpu_amx_table_here();
+    size_t count = amx ? add_kernels(amx->kernels, op, list, 0, capacity) : 0;
+    count = bf16 ? add_kernels(bf16->kernels, op, list, count, capacity) : count;
     return add_kernels(table_here()->kernels, op, list, count, capacity);
 }
 

@@ -26,6 +26,19 @@ struct cpu_bf16_table {
     double (*multiply_add)(struct pool *pool); /* as in cpu_table */
 };
 
+/* The kernels among them that AMX makes faster. */
+struct cpu_amx_table {
+    const struct kernel *const *kernels;       /* in the order of kernels.inc; NULL-terminated */
+    double (*multiply_add)(struct pool *pool); /* as in cpu_table */
+};
+
+/* Returns the kernels for AMX, or NULL if this build has none. */
+const struct cpu_amx_table *cpu_amx_table(void);
+
+/* Returns the same if this processor has AMX, and TINCA_CPU names no weaker instruction set, else
+ * NULL. */
+const struct cpu_amx_table *cpu_amx_table_here(void);
+
 /* Returns the kernels for bf16, or NULL with a reason, marked N_, if this processor or this build
  * has none, or TINCA_CPU names a weaker instruction set. */
 const struct cpu_bf16_table *cpu_bf16_table_here(const char **reason);

@@ -4,7 +4,9 @@
  * Kernels compute in float32. In bf16, elements are widened when they are loaded, and rounded to
  * nearest, ties to even, when they are stored. The products of convolutions are those of pairs: a
  * term has TERM_VALUES values of the source, which are multiplied with as many weights in each lane
- * and added to one sum. ELEMENT_TRAITS are traits of every kernel that works on elements.
+ * and added to one sum. With AMX (TINCA_AMX), which multiplies 16 pairs at once, a term has a block
+ * of channels under TERM_TAPS neighbouring elements of the window. ELEMENT_TRAITS are traits of
+ * every kernel that works on elements.
  */
 #ifndef TINCA_ENGINE_DEVICES_CPU_ELEMENTS_H
 #define TINCA_ENGINE_DEVICES_CPU_ELEMENTS_H
@@ -19,7 +21,12 @@
 
 typedef uint16_t element;
 
-enum { TERM_VALUES = 2, ELEMENT_TRAITS = KERNEL_BF16 };
+#if defined(TINCA_AMX)
+enum { TERM_VALUES = 16, TERM_TAPS = 2 };
+#else
+enum { TERM_VALUES = 2, TERM_TAPS = 1 };
+#endif
+enum { ELEMENT_TRAITS = KERNEL_BF16 };
 
 /* Returns the element of a value, rounded as element_store does. */
 static inline element element_of(float value)
@@ -102,7 +109,7 @@ static inline vector term_add(vector sum, vector weights, vector values)
 
 typedef float element;
 
-enum { TERM_VALUES = 1, ELEMENT_TRAITS = 0 };
+enum { TERM_VALUES = 1, TERM_TAPS = 1, ELEMENT_TRAITS = 0 };
 
 static inline element element_of(float value)
 {

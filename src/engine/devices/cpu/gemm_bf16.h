@@ -66,4 +66,37 @@ struct gemm_bf16_call {
 /* Computes c, and nothing beside it. */
 void KERNEL(gemm_bf16)(const struct gemm_bf16_call *g);
 
+/* --- at the edges of a matrix --- */
+
+/* Returns the mask of the first `count` lanes. */
+static inline __mmask16 gemm_mask(size_t count)
+{
+    return (__mmask16)(count < LANES ? (1u << count) - 1 : 0xFFFF);
+}
+
+/* Returns `count` floats, at most LANES, with zeros behind them. */
+static inline __m512 gemm_load(const float *from, size_t count)
+{
+    return _mm512_maskz_loadu_ps(gemm_mask(count), from);
+}
+
+/* Returns how many of the values from `begin` on are before `end`. */
+static inline size_t gemm_left(size_t begin, size_t end)
+{
+    return begin < end ? end - begin : 0;
+}
+
+/* Stores the sums of the columns of a row from `column` on, at most LANES. */
+static inline void gemm_store(const struct gemm_bf16_call *g, size_t row, size_t column,
+                              vector sums)
+{
+    float *to = g->c + row * g->c_stride + column;
+    const size_t count = gemm_left(column, g->columns);
+    if (g->accumulate)
+        sums += (vector)gemm_load(to, count);
+    if (g->bias)
+        sums += (vector)gemm_load(g->bias + column, count);
+    _mm512_mask_storeu_ps(to, gemm_mask(count), (__m512)sums);
+}
+
 #endif

@@ -35,6 +35,8 @@ uint64_t cpu_idle_code_bytes(enum device_precision precision)
     const enum instruction_set used = host_instruction_set();
     const struct cpu_bf16_table *bf16 = cpu_bf16_table_here(&reason);
     uint64_t bytes = bf16 && precision != PRECISION_BF16 ? unloaded_bytes(bf16->kernels) : 0;
+    if (cpu_amx_table() && (precision != PRECISION_BF16 || !cpu_amx_table_here()))
+        bytes += unloaded_bytes(cpu_amx_table()->kernels);
     for (int set = 0; set < INSTRUCTION_SETS; set++) {
         const struct cpu_table *table = cpu_table_for((enum instruction_set)set);
         if (table && set != (int)used)

@@ -25,7 +25,7 @@ static const double SECONDS = 0.08; /* repeats of one limit go on for at least t
 
 struct trial {
     const struct cpu_table *table;
-    const struct cpu_bf16_table *bf16; /* NULL: measure the products of float32 */
+    double (*multiply_add)(struct pool *pool);
     struct pool *pool;
     float *a, *b, *c;
     size_t count; /* floats of each array */
@@ -50,8 +50,7 @@ static double best_rate(trial_run *run, const struct trial *trial)
 
 static double run_multiply_add(const struct trial *trial)
 {
-    return trial->bf16 ? trial->bf16->multiply_add(trial->pool)
-                       : trial->table->multiply_add(trial->pool);
+    return trial->multiply_add(trial->pool);
 }
 
 /* All threads read the same matrices; each writes a product of its own. */
@@ -139,12 +138,21 @@ static bool make_arrays(struct trial *trial, struct error *error)
     return trial->c;
 }
 
-bool cpu_limits(struct device *device, struct device_limits *limits, struct error *error)
+/* Sets the loop that measures products of the device's precision. */
+static void set_multiply_add(struct trial *trial, enum device_precision precision)
 {
     const char *reason;
+    const struct cpu_bf16_table *bf16 = cpu_bf16_table_here(&reason);
+    const struct cpu_amx_table *amx = cpu_amx_table_here();
+    trial->multiply_add = trial->table->multiply_add;
+    if (precision == PRECISION_BF16 && bf16)
+        trial->multiply_add = amx ? amx->multiply_add : bf16->multiply_add;
+}
+
+bool cpu_limits(struct device *device, struct device_limits *limits, struct error *error)
+{
     struct trial trial = {.table = device->state, .pool = device->pool};
-    if (device->precision == PRECISION_BF16)
-        trial.bf16 = cpu_bf16_table_here(&reason);
+    set_multiply_add(&trial, device->precision);
     const bool made = make_arrays(&trial, error);
     if (made) {
         limits->bytes = fmax(best_rate(run_triad, &trial), best_rate(run_read, &trial));

@@ -30,7 +30,9 @@
  */
 #if defined(__AVX512F__)
 enum { LANES = 16, TILE_ROWS = 8, TILE_VECTORS = 3 };
-#if defined(TINCA_BF16)
+#if defined(TINCA_AMX)
+#define ISA_NAME "amx-bf16"
+#elif defined(TINCA_BF16)
 #define ISA_NAME "avx512-bf16"
 #else
 #define ISA_NAME "avx512"

@@ -1,0 +1,48 @@
+/* Asks the processor for AMX and the kernel for permission to use it. The function has a file of
+ * its own so that a test can bring another one, with an emulator of the instructions. */
+#include "config.h"
+
+#include "base/host/host.h"
+
+#if defined(HAVE_AMX_KERNELS)
+
+#include <cpuid.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* See the kernel's Documentation/arch/x86/xstate.rst: the state of the tiles is large (8 KiB), so
+ * that a process has to ask for it, once for all of its threads. */
+enum { REQUEST_STATE_PERMISSION = 0x1023, STATE_OF_TILES = 18 };
+
+/* Leaf 7 of CPUID: Intel Architecture Instruction Set Extensions Programming Reference. */
+enum { EDX_AMX_BF16 = 1 << 22, EDX_AMX_TILE = 1 << 24 };
+
+/* Returns whether TINCA_CPU names an instruction set, all of which are weaker than AMX. */
+static bool weaker_set_wanted(void)
+{
+    const char *wanted = getenv("TINCA_CPU");
+    for (int set = 0; wanted && set < INSTRUCTION_SETS; set++)
+        if (strcmp(wanted, instruction_set_name((enum instruction_set)set)) == 0)
+            return true;
+    return false;
+}
+
+bool host_has_amx(void)
+{
+    unsigned eax, ebx, ecx, edx;
+    if (!host_has_bf16() || weaker_set_wanted() || !__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx))
+        return false;
+    return (edx & EDX_AMX_BF16) && (edx & EDX_AMX_TILE) &&
+           syscall(SYS_arch_prctl, REQUEST_STATE_PERMISSION, STATE_OF_TILES) == 0;
+}
+
+#else
+
+bool host_has_amx(void)
+{
+    return false;
+}
+
+#endif

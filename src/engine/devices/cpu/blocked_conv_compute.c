@@ -1,0 +1,63 @@
+/* Computes a region of a convolution to a channel-blocked array (blocked_conv.h) tile by tile, with
+ * vectors. amx_conv_compute.c does the same with AMX. */
+#include "engine/devices/cpu/blocked_conv.h"
+#include "engine/devices/cpu/blocked_tiles.h"
+
+/* Returns the tile function for `positions` positions of a column. */
+static blocked_tile *find_tile(const struct column *column, const struct blocked_terms *t,
+                               size_t positions)
+{
+    if (column->two_groups)
+        return tiles_two_groups[positions - 1];
+    if (t->step == LANES && t->out_step == LANES)
+        return column->blocks == 2 ? tiles_dense_2[positions - 1] : tiles_dense_1[positions - 1];
+    return column->blocks == 2 ? tiles_strided_2[positions - 1] : tiles_strided_1[positions - 1];
+}
+
+/* Computes the region with the terms of `t`. */
+static void compute_rows(const struct blocked_conv *c, const struct conv_region *region,
+                         const struct blocked_terms *t)
+{
+    const struct column *column = region->column;
+    const struct conv_residue *y = region->terms.y, *x = region->terms.x;
+    const size_t most = column->blocks == 2 ? TILE_POSITIONS_2 : TILE_POSITIONS_1;
+    const size_t tiles = divide_up(x->count, most);
+    const struct blocked *summand = &c->epilogue.summand;
+    const element *source = region->source;
+    for (size_t j = region->begin; j < region->end; j++, source += c->step_height * c->source.row) {
+        const size_t row = y->first + j * y->step;
+        element *out = blocked_at(&c->out, region->image, column->block, row) + x->first * LANES;
+        const element *add =
+            summand->values ? blocked_at(summand, region->image, column->block, row) : NULL;
+        for (size_t i = 0; i < tiles; i++) {
+            const size_t at = piece_begin(x->count, tiles, i);
+            const size_t count = piece_begin(x->count, tiles, i + 1) - at;
+            find_tile(column, t, count)(t, source + at * t->step, out + at * t->out_step,
+                                        add ? add + at * LANES : NULL);
+        }
+    }
+}
+
+void KERNEL(blocked_conv_compute)(const struct blocked_conv *c, const struct conv_region *region)
+{
+    const struct column *column = region->column;
+    const struct conv_terms *terms = &region->terms;
+    const size_t *offsets = KERNEL(blocked_conv_offsets)(c, terms, (size_t)(column - c->columns));
+    const float *weights = KERNEL(blocked_conv_weights)(c, terms, column);
+    struct blocked_terms t = {.step = c->step_width * c->source.block,
+                              .out_step = terms->x->step * LANES,
+                              .out_plane = c->out.plane,
+                              .summand_plane = c->epilogue.summand.plane,
+                              .epilogue = &c->epilogue};
+    for (size_t lane = 0; lane < LANES; lane++)
+        t.second[lane] = lane >= column->split ? -1 : 0;
+    for (size_t k = 0; k < terms->count; k += c->block_terms) {
+        t.terms = min_size(c->block_terms, terms->count - k);
+        t.offsets = offsets + k;
+        t.other_offsets = t.offsets + terms->count;
+        t.weights = weights + k * column->blocks * LANES;
+        t.bias = k == 0 && !c->accumulate ? c->bias + column->block * LANES : NULL;
+        t.last = k + t.terms == terms->count;
+        compute_rows(c, region, &t);
+    }
+}
