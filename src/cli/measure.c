@@ -25,6 +25,7 @@ static int print_json(const struct run *run, const struct measurement *measureme
     bool complete = json_add_string(root, "run", run_facts(run)->id) &&
                     json_add_string(root, "network", run_facts(run)->network) &&
                     json_add_string(root, "device", measurement->device) &&
+                    json_add_string(root, "precision", measurement->precision) &&
                     json_add_count(root, "threads", measurement->threads) &&
                     json_add_string(root, "data", measurement->data) &&
                     json_add_string(root, "weights", measurement->weights) &&
@@ -53,6 +54,7 @@ static int print_text(const struct run *run, const struct measurement *measureme
                           measurement->threads),
                  run_facts(run)->id, run_facts(run)->network, measurement->device,
                  measurement->threads, measurement->images, measurement->data);
+    output_print(_("  precision  %s\n"), measurement->precision);
     output_print(_("  ms/image   mean %.4g, sd %s, 95 %% +- %s, median %.4g, min %.4g\n"), ms->mean,
                  STATISTICS_SPREAD(ms->sd), STATISTICS_SPREAD(ms->ci95), ms->median, ms->min);
     if (!measurement->energy_unknown[0])
@@ -105,6 +107,13 @@ static int measure_command_run(const struct command *command, int argc, char **a
          .help = N_("The device that computes; without it the run's device."),
          .kind = OPTION_TEXT,
          .value = &request.device},
+        {.name = "precision",
+         .argument = "NAME",
+         .help = N_("The precision of the computation; without it the run's or, on a device that "
+                    "does not compute in that one, float32."),
+         .kind = OPTION_NAME,
+         .value = &request.precision,
+         .choices = device_precision_names},
         {.name = "images",
          .argument = "N",
          .help = N_("Only the first N images; without it all of them."),

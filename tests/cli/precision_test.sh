@@ -22,6 +22,11 @@ try() {
     is "  says so" precision bf16
     top1=$("$JSON_LOOK" "$T/out" top1)
     is "  measures the accuracy of the run" runs.0.validation.top1.1 "$top1" "$T/whole.json"
+    succeeds "  measure" measure "$("$JSON_LOOK" "$T/whole.json" runs.0.id)" --json
+    is "  computes in the run's precision" precision bf16
+    succeeds "  measure in float32" measure "$("$JSON_LOOK" "$T/whole.json" runs.0.id)" \
+        --precision float32 --json
+    is "  computes in that" precision float32
     succeeds "  bench in bf16" bench lenet --device "$device" --precision bf16 --iterations 1 --json
     is "  says so" precision bf16
     succeeds "  info of it" info lenet --device "$device" --precision bf16 --json

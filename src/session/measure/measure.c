@@ -53,6 +53,8 @@ static void fill(struct measurement *measurement, const struct evaluation *evalu
     struct host host;
     host_describe(&host);
     snprintf(measurement->device, sizeof measurement->device, "%s", device->name);
+    snprintf(measurement->precision, sizeof measurement->precision, "%s",
+             device_precision_names[device->precision]);
     snprintf(measurement->host, sizeof measurement->host, "%s", host.name);
     snprintf(measurement->cpu, sizeof measurement->cpu, "%s", host.cpu);
     clock_now_rfc3339(measurement->created, sizeof measurement->created);
@@ -85,6 +87,21 @@ bool measurement_note_model(struct measurement *measurement, const char *path, s
     return true;
 }
 
+/* Sets the precision of the device: the one that is asked for or, if none is, the run's where the
+ * device computes in it. */
+static bool set_precision(struct device *device, const struct run_config *config,
+                          const struct measure_request *request, struct error *error)
+{
+    size_t precision = config->precision;
+    for (size_t i = 0; request->precision && i < PRECISIONS; i++)
+        if (strcmp(device_precision_names[i], request->precision) == 0)
+            precision = i;
+    if (!request->precision &&
+        !device_check_precision(device->driver, (enum device_precision)precision, NULL))
+        return true;
+    return device_set_precision(device, (enum device_precision)precision, error);
+}
+
 static bool measure_model(const char *path, const struct run_config *config,
                           const struct measure_request *request, struct measurement *measurement,
                           struct error *error)
@@ -99,9 +116,10 @@ static bool measure_model(const char *path, const struct run_config *config,
     if (!measurement_note_model(measurement, path, error) ||
         !model_load(&model, path, device, request->threads, error))
         return false;
+    bool measured = set_precision(model.device, config, request, error);
     struct energy_meter *meter = energy_meter_begin(model.device, NULL);
-    bool measured = model_measure(&model, data, request->images, request->progress,
-                                  request->context, &evaluation, error);
+    measured = measured && model_measure(&model, data, request->images, request->progress,
+                                         request->context, &evaluation, error);
     const struct energy energy = energy_meter_end(meter);
     if (measured) {
         snprintf(measurement->data, sizeof measurement->data, "%s", data);

@@ -35,6 +35,7 @@ static const struct member members[] = {
     {.key = "device", .kind = MEMBER_TEXT, MEMBER(device)},
     {.key = "host", .kind = MEMBER_TEXT, MEMBER(host)},
     {.key = "cpu", .kind = MEMBER_TEXT, MEMBER(cpu)},
+    {.key = "precision", .kind = MEMBER_TEXT, MEMBER(precision), .optional = true},
     {.key = "threads", .kind = MEMBER_COUNT, MEMBER(threads)},
     {.key = "created", .kind = MEMBER_TEXT, MEMBER(created)},
     {.key = "data", .kind = MEMBER_TEXT, MEMBER(data)},
