@@ -496,8 +496,8 @@ static void check_wide(const struct kernel_set *set, size_t least_runs)
     size_t failures = 0, runs = 0;
     for (size_t i = 0; i < sizeof wide_cases / sizeof *wide_cases; i++)
         failures += check_case(&wide_cases[i], set, &runs);
-    tap_ok(failures == 0 && runs >= least_runs, "%s: larger convolutions: %zu runs agree", set->name,
-           runs);
+    tap_ok(failures == 0 && runs >= least_runs, "%s: larger convolutions: %zu runs agree",
+           set->name, runs);
 }
 
 static void check_set(const struct kernel_set *set)

@@ -560,7 +560,8 @@ static void check_larger(const struct kernel_set *set, size_t least_runs)
     const size_t cases = sizeof larger_cases / sizeof *larger_cases;
     for (size_t i = 0; i < cases; i++)
         failures += check_case(&larger_cases[i], set, &runs);
-    tap_ok(failures == 0 && runs >= least_runs, "%s: larger cases: %zu runs agree", set->name, runs);
+    tap_ok(failures == 0 && runs >= least_runs, "%s: larger cases: %zu runs agree", set->name,
+           runs);
 }
 
 /* Checks that every variant fitted some kernel, and begins to count anew. */

@@ -24,7 +24,7 @@
 struct measurement {
     char device[DEVICE_NAME_SIZE];
     char host[128], cpu[128]; /* the machine and its processor */
-    char precision[16]; /* of the computation; "": an older version measured, in float32 */
+    char precision[16];       /* of the computation; "": an older version measured, in float32 */
     size_t threads;
     char created[24]; /* RFC 3339 */
     char data[512];   /* SPEC */
@@ -84,8 +84,8 @@ struct measure_request {
     /* One of device_precision_names. NULL: the run's or, on a device that does not compute in that
      * one, float32. */
     const char *precision;
-    size_t threads; /* 0: all cores */
-    size_t images;  /* 0: the whole set */
+    size_t threads;                /* 0: all cores */
+    size_t images;                 /* 0: the whole set */
     evaluation_progress *progress; /* NULL: no progress is reported */
     void *context;
 };
