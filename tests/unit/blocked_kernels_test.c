@@ -4,6 +4,7 @@
  * through fused channel moves, and with values that are not finite. Every array is next to a guard
  * page. The padding and the unused channels of the output must be zero, what surrounds a part must
  * stay as it is, and any number of threads must give the same bits. */
+#include "amx_emulator.h"
 #include "blocked_arrays.h"
 #include "guarded_memory.h"
 #include "instruction_sets.h"
@@ -11,7 +12,6 @@
 #include "random_fill.h"
 #include "tap.h"
 
-#include "amx_emulator.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/threads/pool.h"

@@ -3,6 +3,7 @@
  * overwritten, added and in place, from a plain input, with a fused sum and relu, and recomputed.
  * Every array is next to a guard page, what a kernel must not read is NaN, the unused channels of
  * outputs and gradients must be zero, and any number of threads must give the same bits. */
+#include "amx_emulator.h"
 #include "blocked_arrays.h"
 #include "guarded_memory.h"
 #include "instruction_sets.h"
@@ -10,7 +11,6 @@
 #include "random_fill.h"
 #include "tap.h"
 
-#include "amx_emulator.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/threads/pool.h"
