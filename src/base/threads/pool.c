@@ -14,7 +14,10 @@
  *
  * A share is a number of tasks that are not yet taken. A thread that decreases it has taken a task
  * of the current job, even if it has not noticed yet that a new job has begun; the fields that
- * describe the job change only when all of its tasks are finished. */
+ * describe the job change only when all of its tasks are finished.
+ *
+ * A worker that sleeps is woken once, by the next job. If it gets no core then, the jobs after that
+ * one do not call the kernel again. */
 #include "base/threads/pool.h"
 
 #include "base/clock.h"
@@ -40,7 +43,7 @@ enum {
 struct slot {
     _Alignas(CACHE_LINE) atomic_uint job; /* number of the last job with a share for this thread */
     atomic_uint left;                     /* tasks of the share that are not yet taken */
-    atomic_bool sleeps;                   /* until `job` changes, or it is about to sleep */
+    atomic_uint asleep; /* the worker sleeps, or is about to, while this is the number of the job */
     _Alignas(CACHE_LINE) atomic_uint finished; /* tasks that the thread has finished, in all jobs */
 };
 
@@ -114,10 +117,9 @@ static unsigned wait_for_job(struct slot *slot, unsigned seen)
     struct wait wait = {0};
     while (atomic_load_explicit(&slot->job, memory_order_acquire) == seen)
         if (!keep_spinning(&wait)) {
-            atomic_store(&slot->sleeps, true);
+            atomic_store(&slot->asleep, seen);
             while (atomic_load(&slot->job) == seen)
                 sleep_while(&slot->job, seen);
-            atomic_store(&slot->sleeps, false);
         }
     return atomic_load_explicit(&slot->job, memory_order_acquire);
 }
@@ -125,8 +127,8 @@ static unsigned wait_for_job(struct slot *slot, unsigned seen)
 /* Gives a worker a new job, and wakes it if it sleeps. */
 static void announce(struct slot *slot)
 {
-    atomic_fetch_add(&slot->job, 1);
-    if (atomic_load(&slot->sleeps))
+    const unsigned before = atomic_fetch_add(&slot->job, 1);
+    if (atomic_load(&slot->asleep) == before)
         wake(&slot->job);
 }
 
