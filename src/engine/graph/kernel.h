@@ -116,6 +116,11 @@ enum kernel_traits {
     KERNEL_BF16 = 1 << 11,
 };
 
+/* Rows [begin, end) of the output of one image. `begin` is even. */
+struct kernel_rows {
+    size_t image, begin, end;
+};
+
 struct kernel {
     const char *name;            /* "conv im2col+sgemm" */
     const char *instruction_set; /* "any", "avx2", "avx512" */
@@ -141,6 +146,15 @@ struct kernel {
     uint64_t (*flops)(const struct kernel_site *site);
     /* Writes all of the output. */
     void (*forward)(const struct kernel_call *call);
+    /* In inference, does the same for some rows of one image, with the padding beside them, and
+     * with that above the first row and below the last one. Several threads call it at once, for
+     * other rows; `thread` is that of the pool. The bits do not depend on the division into rows.
+     * NULL: the kernel cannot. */
+    void (*forward_rows)(const struct kernel_call *call, const struct kernel_rows *rows,
+                         size_t thread);
+    /* Returns into how many bands of rows `forward` would divide an image; 0 if it would rather
+     * divide the output's channels. Required with forward_rows. */
+    size_t (*bands)(const struct kernel_site *site);
     /* Writes the gradients of inputs and parameters. NULL only for operators without gradient. */
     void (*backward)(const struct kernel_call *call);
 };

@@ -88,12 +88,17 @@ enum { WORK_TO_SHARE = 1 << 12, WORK_TO_BALANCE = 1 << 17 };
 
 /* Returns the tasks that a step with `work` vector operations should have: one if it is small, one
  * for each thread, or several for each if it is so large that threads can help each other. */
-static inline size_t tasks_wanted(const struct kernel_call *call, size_t work)
+static inline size_t tasks_wanted_of(size_t threads, size_t work)
 {
-    const size_t threads = pool_threads(call->pool);
     if (threads == 1 || work < WORK_TO_SHARE)
         return 1;
     return work < WORK_TO_BALANCE ? threads : 4 * threads;
+}
+
+/* Returns the same for the threads of a call. */
+static inline size_t tasks_wanted(const struct kernel_call *call, size_t work)
+{
+    return tasks_wanted_of(pool_threads(call->pool), work);
 }
 
 /* A division of all planes of a batch into tasks. A task computes the same rows of every plane of

@@ -304,6 +304,18 @@ static void count_product(const struct blocked_conv *c, size_t first, size_t end
                          start);
 }
 
+/* Computes columns [first, end) of rows [top, bottom) of all residues, and the padding beside. */
+static void compute_band(const struct blocked_conv *c, size_t image, size_t first, size_t end,
+                         size_t top, size_t bottom, size_t thread)
+{
+    element *copy = c->copies + thread * c->copy_elements;
+    for (size_t y = top; y < bottom; y += c->strip_rows)
+        compute_strip(c, image, first, end, y, min_size(y + c->strip_rows, bottom), copy);
+    for (size_t i = first; i < end; i++) /* only inference has padding */
+        for (size_t b = 0; b < c->columns[i].blocks; b++)
+            blocked_pad(&c->out, image, c->columns[i].block + b, top, bottom);
+}
+
 static void conv_task(void *context, size_t task, size_t thread)
 {
     const struct blocked_conv *c = context;
@@ -314,13 +326,21 @@ static void conv_task(void *context, size_t task, size_t thread)
     const size_t end = piece_begin(c->column_count, c->pieces, piece + 1);
     const size_t top = piece_begin(c->y[0].count, c->bands, band);
     const size_t bottom = piece_begin(c->y[0].count, c->bands, band + 1);
-    element *copy = c->copies + thread * c->copy_elements;
-    for (size_t y = top; y < bottom; y += c->strip_rows)
-        compute_strip(c, image, first, end, y, min_size(y + c->strip_rows, bottom), copy);
-    for (size_t i = first; i < end; i++) /* only inference has padding */
-        for (size_t b = 0; b < c->columns[i].blocks; b++)
-            blocked_pad(&c->out, image, c->columns[i].block + b, top, bottom);
+    compute_band(c, image, first, end, top, bottom, thread);
     count_product(c, first, end, thread, start);
+}
+
+/* Returns into how many tasks an image is divided, so that there are enough for all threads. */
+static size_t tasks_of_image(const struct blocked_conv *c, size_t batch, size_t threads)
+{
+    const size_t work = c->out_blocks * all_terms(c) * shape_area(c->sizes.out) * batch;
+    return divide_up(tasks_wanted_of(threads, work), batch);
+}
+
+static bool has_large_weights(const struct blocked_conv *c)
+{
+    return c->to.channels * all_terms(c) * c->term_floats >
+           shape_count(c->from) + shape_count(c->to);
 }
 
 /* Divides an image into tasks, if there are too few images for all threads: into pieces of the
@@ -329,11 +349,8 @@ static void conv_task(void *context, size_t task, size_t thread)
 static void share_out(struct blocked_conv *c)
 {
     const size_t batch = c->call->site->batch;
-    const size_t terms = all_terms(c), weights = c->to.channels * terms * c->term_floats;
-    const size_t work = c->out_blocks * terms * shape_area(c->sizes.out) * batch;
-    const size_t wanted = divide_up(tasks_wanted(c->call, work), batch);
-    const bool by_columns = c->column_count >= wanted && !c->source.copied &&
-                            weights > shape_count(c->from) + shape_count(c->to);
+    const size_t wanted = tasks_of_image(c, batch, pool_threads(c->call->pool));
+    const bool by_columns = c->column_count >= wanted && !c->source.copied && has_large_weights(c);
     c->pieces = by_columns ? wanted : 1;
     c->bands = by_columns ? 1 : min_size(wanted, c->y[0].count);
 }
@@ -342,4 +359,17 @@ void KERNEL(blocked_conv_run)(struct blocked_conv *c)
 {
     share_out(c);
     run_tasks(c->call, c->call->site->batch * c->bands * c->pieces, conv_task, c);
+}
+
+void KERNEL(blocked_conv_run_rows)(const struct blocked_conv *c, const struct kernel_rows *rows,
+                                   size_t thread)
+{
+    compute_band(c, rows->image, 0, c->column_count, rows->begin, rows->end, thread);
+}
+
+size_t KERNEL(blocked_conv_bands)(const struct blocked_conv *c, const struct kernel_site *site)
+{
+    if (has_large_weights(c))
+        return 0;
+    return min_size(tasks_of_image(c, site->batch, site->threads), c->y[0].count);
 }

@@ -85,6 +85,14 @@ void KERNEL(blocked_conv_prepare)(struct blocked_conv *c, const struct kernel_ca
 /* Computes the results; call, in, out, accumulate, copies and epilogue are set. */
 void KERNEL(blocked_conv_run)(struct blocked_conv *c);
 
+/* Computes some rows of the results, forward; the same members are set. */
+void KERNEL(blocked_conv_run_rows)(const struct blocked_conv *c, const struct kernel_rows *rows,
+                                   size_t thread);
+
+/* Returns the bands of rows into which blocked_conv_run divides an image of this site; 0 if its
+ * weights are so large that it may divide the columns. */
+size_t KERNEL(blocked_conv_bands)(const struct blocked_conv *c, const struct kernel_site *site);
+
 /* Copies the rows of `channels` channels from `channel` on, a multiple of the block, that result
  * rows [begin, end) of an image read, with zeros around them. */
 void KERNEL(blocked_conv_copy)(const struct blocked_conv *c, size_t image, size_t channel,

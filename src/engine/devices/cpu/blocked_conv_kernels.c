@@ -47,15 +47,37 @@ static void prepare_conv(const struct kernel_call *call)
     memcpy(call->prepared, &c, sizeof c);
 }
 
+/* Sets *c to the prepared convolution with the arrays of the call. */
+static inline void set_inference(struct blocked_conv *c, const struct kernel_call *call)
+{
+    memcpy(c, call->prepared, sizeof *c);
+    c->call = call;
+    c->in = blocked_input(call, 0);
+    c->out = blocked_output(call);
+    c->copies = call->workspace;
+    c->epilogue = epilogue_of(call);
+}
+
 static void infer_conv(const struct kernel_call *call)
 {
-    struct blocked_conv c = *(const struct blocked_conv *)call->prepared;
-    c.call = call;
-    c.in = blocked_input(call, 0);
-    c.out = blocked_output(call);
-    c.copies = call->workspace;
-    c.epilogue = epilogue_of(call);
+    struct blocked_conv c;
+    set_inference(&c, call);
     KERNEL(blocked_conv_run)(&c);
+}
+
+static void infer_conv_rows(const struct kernel_call *call, const struct kernel_rows *rows,
+                            size_t thread)
+{
+    struct blocked_conv c;
+    set_inference(&c, call);
+    KERNEL(blocked_conv_run_rows)(&c, rows, thread);
+}
+
+static size_t bands_conv(const struct kernel_site *site)
+{
+    struct carve carve = {0};
+    const struct blocked_conv c = forward_of(site, &carve);
+    return KERNEL(blocked_conv_bands)(&c, site);
 }
 
 static size_t copies_bytes(const struct kernel_site *site)
@@ -91,6 +113,8 @@ const struct kernel KERNEL(conv_blocked) = {
     .prepared_bytes = prepared_conv,
     .prepare = prepare_conv,
     .forward = infer_conv,
+    .forward_rows = infer_conv_rows,
+    .bands = bands_conv,
 };
 
 /* --- training --- */

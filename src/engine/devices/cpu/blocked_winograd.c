@@ -298,6 +298,24 @@ static void compute_column(const struct winograd *w, const struct chunk *chunk, 
                     blocks * CHUNK * LANES);
 }
 
+/* Computes columns [begin, end) of a chunk. */
+static void compute_chunk(const struct winograd *w, const struct chunk *chunk, size_t begin,
+                          size_t end)
+{
+    for (size_t block = 0; block < w->in_blocks; block++)
+        transform_block(w, chunk, block);
+    for (size_t column = begin; column < end; column++)
+        compute_column(w, chunk, column);
+}
+
+/* Returns a chunk of no tiles in the memory of a thread. */
+static struct chunk chunk_of(const struct winograd *w, size_t image, size_t thread)
+{
+    float *inputs = (float *)w->call->workspace + thread * w->chunk_floats;
+    return (struct chunk){
+        .image = image, .inputs = inputs, .sums = inputs + w->in_blocks * VALUES * CHUNK * LANES};
+}
+
 static void winograd_task(void *context, size_t task, size_t thread)
 {
     const struct winograd *w = context;
@@ -305,15 +323,10 @@ static void winograd_task(void *context, size_t task, size_t thread)
     const size_t per_image = w->chunks * w->pieces, number = task % per_image / w->pieces;
     const size_t begin = piece_begin(w->columns, w->pieces, task % w->pieces);
     const size_t end = piece_begin(w->columns, w->pieces, task % w->pieces + 1);
-    struct chunk chunk = {.image = task / per_image,
-                          .first = piece_begin(w->tiles, w->chunks, number),
-                          .inputs = (float *)w->call->workspace + thread * w->chunk_floats};
+    struct chunk chunk = chunk_of(w, task / per_image, thread);
+    chunk.first = piece_begin(w->tiles, w->chunks, number);
     chunk.count = piece_begin(w->tiles, w->chunks, number + 1) - chunk.first;
-    chunk.sums = chunk.inputs + w->in_blocks * VALUES * CHUNK * LANES;
-    for (size_t block = 0; block < w->in_blocks; block++)
-        transform_block(w, &chunk, block);
-    for (size_t column = begin; column < end; column++)
-        compute_column(w, &chunk, column);
+    compute_chunk(w, &chunk, begin, end);
     for (size_t block = begin * PAIR; number == 0 && block < min_size(end * PAIR, w->out_blocks);
          block++)
         blocked_pad(&w->out, chunk.image, block, 0, w->to.height);
@@ -383,25 +396,64 @@ static size_t pad_winograd(const struct kernel_site *site)
     return 1 + (out.height % RESULTS || out.width % RESULTS);
 }
 
-static void share_out(struct winograd *w)
+/* Returns into how many tasks an image is divided, so that there are enough for all threads. */
+static size_t tasks_of_image(const struct winograd *w, size_t batch, size_t threads)
 {
-    const size_t batch = w->call->site->batch;
     const size_t work = batch * w->tiles * VALUES * w->from.channels * w->out_blocks;
-    const size_t wanted = divide_up(tasks_wanted(w->call, work), batch);
+    return divide_up(tasks_wanted_of(threads, work), batch);
+}
+
+static void share_out(struct winograd *w, size_t wanted)
+{
     const size_t least = divide_up(w->tiles, CHUNK);
     w->chunks = least > 1 ? max_size(least, min_size(wanted, w->tiles / GROUP)) : 1;
     w->pieces = min_size(w->columns, divide_up(wanted, w->chunks));
 }
 
+/* Sets *w to the prepared convolution with the arrays of the call. */
+static inline void set_inference(struct winograd *w, const struct kernel_call *call)
+{
+    memcpy(w, call->prepared, sizeof *w);
+    w->call = call;
+    w->in = blocked_input(call, 0);
+    w->out = blocked_output(call);
+    w->epilogue = epilogue_of(call);
+}
+
 static void infer_winograd(const struct kernel_call *call)
 {
-    struct winograd w = *(const struct winograd *)call->prepared;
-    w.call = call;
-    w.in = blocked_input(call, 0);
-    w.out = blocked_output(call);
-    w.epilogue = epilogue_of(call);
-    share_out(&w);
+    struct winograd w;
+    set_inference(&w, call);
+    share_out(&w, tasks_of_image(&w, call->site->batch, pool_threads(call->pool)));
     run_tasks(call, call->site->batch * w.chunks * w.pieces, winograd_task, &w);
+}
+
+/* The rows begin with a row of tiles, since their number is even. */
+static void infer_winograd_rows(const struct kernel_call *call, const struct kernel_rows *rows,
+                                size_t thread)
+{
+    struct winograd w;
+    set_inference(&w, call);
+    struct chunk chunk = chunk_of(&w, rows->image, thread);
+    const size_t first = rows->begin / RESULTS * w.tiles_x;
+    const size_t tiles = divide_up(rows->end, RESULTS) * w.tiles_x - first;
+    const size_t chunks = divide_up(tiles, CHUNK);
+    for (size_t i = 0; i < chunks; i++) {
+        chunk.first = first + piece_begin(tiles, chunks, i);
+        chunk.count = first + piece_begin(tiles, chunks, i + 1) - chunk.first;
+        compute_chunk(&w, &chunk, 0, w.columns);
+    }
+    for (size_t block = 0; block < w.out_blocks; block++)
+        blocked_pad(&w.out, rows->image, block, rows->begin, rows->end);
+}
+
+static size_t bands_winograd(const struct kernel_site *site)
+{
+    struct carve carve = {0};
+    struct winograd w = winograd_of(site, &carve);
+    const size_t wanted = tasks_of_image(&w, site->batch, site->threads);
+    share_out(&w, wanted);
+    return w.pieces > 1 ? 0 : min_size(wanted, divide_up(w.to.height, RESULTS));
 }
 
 const struct kernel KERNEL(conv_winograd) = {
@@ -416,4 +468,6 @@ const struct kernel KERNEL(conv_winograd) = {
     .prepare = prepare_winograd,
     .flops = flops_winograd,
     .forward = infer_winograd,
+    .forward_rows = infer_winograd_rows,
+    .bands = bands_winograd,
 };

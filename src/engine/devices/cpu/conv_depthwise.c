@@ -198,15 +198,51 @@ static void depthwise_task(void *context, size_t task, size_t thread)
         compute_band(d, &band);
 }
 
+/* Sets *d to the prepared convolution with the arrays of the call. */
+static inline void set_inference(struct depthwise *d, const struct kernel_call *call)
+{
+    memcpy(d, call->prepared, sizeof *d);
+    d->call = call;
+    d->in = blocked_input(call, 0);
+    d->out = blocked_output(call);
+    d->epilogue = epilogue_of(call);
+}
+
+/* Returns the vector operations of a row of one block. */
+static size_t row_work(const struct conv_sizes *s)
+{
+    return (s->taps + 1) * s->out.width;
+}
+
 static void forward_depthwise(const struct kernel_call *call)
 {
-    struct depthwise d = *(const struct depthwise *)call->prepared;
-    d.call = call;
-    d.in = blocked_input(call, 0);
-    d.out = blocked_output(call);
-    d.epilogue = epilogue_of(call);
-    d.tasks = blocked_tasks_of(call, &d.out, (d.sizes.taps + 1) * d.out.shape.width);
+    struct depthwise d;
+    set_inference(&d, call);
+    d.tasks = blocked_tasks_of(call, &d.out, row_work(&d.sizes));
     run_tasks(call, d.tasks.count, depthwise_task, &d);
+}
+
+static void forward_rows(const struct kernel_call *call, const struct kernel_rows *rows,
+                         size_t thread)
+{
+    (void)thread;
+    struct depthwise d;
+    set_inference(&d, call);
+    struct blocked_band band = {.image = rows->image, .begin = rows->begin, .end = rows->end};
+    for (; band.plane < d.blocks; band.plane++)
+        compute_band(&d, &band);
+}
+
+/* Divides as blocked_tasks_of does. */
+static size_t bands_depthwise(const struct kernel_site *site)
+{
+    const struct conv_sizes s = conv_sizes_of(site);
+    const size_t rows = site->batch * s.out.height;
+    const size_t planes = divide_up(site->node->output.channels, LANES);
+    const size_t wanted = tasks_wanted_of(site->threads, rows * planes * row_work(&s));
+    if (rows < wanted && s.out.height < planes)
+        return 0;
+    return min_size(divide_up(wanted, site->batch), s.out.height);
 }
 
 /* --- the kernel --- */
@@ -257,4 +293,6 @@ const struct kernel KERNEL(conv_depthwise) = {
     .prepared_bytes = prepared_depthwise,
     .prepare = prepare_depthwise,
     .forward = forward_depthwise,
+    .forward_rows = forward_rows,
+    .bands = bands_depthwise,
 };
