@@ -8,8 +8,9 @@
 
 #include "engine/execution/execution.h"
 
-struct backend_device; /* private to backend_device.c */
-struct backend_group;  /* private to backend_group.c */
+struct backend_device;  /* private to backend_device.c */
+struct backend_group;   /* private to backend_group.c */
+struct execution_chain; /* chains.h */
 
 struct execution {
     const struct execution_backend *backend;
@@ -25,10 +26,12 @@ struct execution {
     uint64_t prepared_version; /* of the weights that it was prepared from */
     float *gradients;          /* gradients of the parameters, laid out as the learnable weights */
     float *state[2];
-    struct kernel_site *sites;    /* by step: the plan's, with the size of the bound batch */
-    struct kernel_call *calls;    /* in execution order; values, labels and iteration change */
-    float **values;               /* by node: its output in the forward pass */
-    float **backward_values;      /* by node: its output in the backward pass */
+    struct kernel_site *sites;      /* by step: the plan's, with the size of the bound batch */
+    struct kernel_call *calls;      /* in execution order; values, labels and iteration change */
+    struct execution_chain *chains; /* by their first step (chains.h) */
+    bool *runs;              /* by step: it has a kernel, whose inputs and labels the batch has */
+    float **values;          /* by node: its output in the forward pass */
+    float **backward_values; /* by node: its output in the backward pass */
     struct execution_batch batch; /* the bound batch, in device memory */
     struct profile *profile;
     uint64_t call_start;            /* host: when the measured call began (clock_nanoseconds) */

@@ -4,6 +4,7 @@
 
 #include "base/float16.h"
 #include "base/memory.h"
+#include "engine/execution/chains.h"
 #include "engine/execution/host_fallback.h"
 #include "engine/execution/image_blocks.h"
 #include "engine/execution/rounding.h"
@@ -93,8 +94,11 @@ static void set_values(struct execution *execution)
     const struct plan *plan = execution->plan;
     find_values(execution, plan->values, execution->values);
     find_values(execution, plan->backward_values, execution->backward_values);
-    for (size_t s = 0; s < plan->step_count; s++)
+    for (size_t s = 0; s < plan->step_count; s++) {
+        const struct plan_step *step = &plan->steps[s];
         execution->sites[s].batch = execution->batch.count;
+        execution->runs[s] = step->kernel && execution_can_run(execution, step->site.node);
+    }
     for (size_t a = 0; a < plan->order_count; a++) {
         const struct plan_step *step = &plan->steps[plan->order[a].step];
         float **values =
@@ -156,14 +160,17 @@ static bool allocate(struct execution *execution, struct error *error)
         return false;
     execution->sites =
         memory_new(plan->step_count, sizeof *execution->sites, "the execution", error);
+    execution->chains =
+        memory_new(plan->step_count, sizeof *execution->chains, "the execution", error);
+    execution->runs = memory_new(plan->step_count, sizeof *execution->runs, "the execution", error);
     execution->calls =
         memory_new(plan->order_count, sizeof *execution->calls, "the execution", error);
     execution->values =
         memory_new(plan->graph->node_count, sizeof *execution->values, "the execution", error);
     execution->backward_values =
         memory_new(plan->graph->node_count, sizeof *execution->values, "the execution", error);
-    return execution->arena && execution->sites && execution->calls && execution->values &&
-           execution->backward_values &&
+    return execution->arena && execution->sites && execution->chains && execution->runs &&
+           execution->calls && execution->values && execution->backward_values &&
            (plan->mode == PLAN_INFERENCE || plan->frozen || allocate_training(execution, error));
 }
 
@@ -206,6 +213,8 @@ void execution_release(struct execution *execution)
 {
     execution->backend->free(execution);
     free(execution->sites);
+    free(execution->chains);
+    free(execution->runs);
     free(execution->calls);
     free(execution->values);
     free(execution->backward_values);
@@ -214,8 +223,10 @@ void execution_release(struct execution *execution)
 
 void execution_set_batch(struct execution *execution, const struct execution_batch *batch)
 {
+    const bool new_size = execution->batch.count != batch->count;
     execution->batch = *batch;
     set_values(execution);
+    chains_set(execution, new_size);
 }
 
 /* --- running --- */
@@ -306,10 +317,16 @@ static void end_pass(struct execution *execution)
         execution->backend->end_pass(execution);
 }
 
+/* The steps of a chain have no random numbers. Their calls do not change, so that they stay in the
+ * cache of every thread. */
 static void set_iteration(struct execution *execution, uint64_t iteration)
 {
-    for (size_t a = 0; a < execution->plan->order_count; a++)
-        execution->calls[a].iteration = iteration;
+    const struct plan *plan = execution->plan;
+    for (size_t a = 0; a < plan->order_count; a++)
+        if (a < plan->step_count && execution->chains[a].end > a + 1)
+            a = execution->chains[a].end - 1;
+        else
+            execution->calls[a].iteration = iteration;
 }
 
 void execution_run_forward(struct execution *execution, uint64_t iteration)
@@ -319,9 +336,12 @@ void execution_run_forward(struct execution *execution, uint64_t iteration)
     if (execution->plan->mode == PLAN_TRAINING) /* running statistics change */
         weights_mark_updated(execution->weights);
     for (size_t s = 0; s < execution->plan->step_count; s++) {
-        const struct plan_step *step = &execution->plan->steps[s];
-        if (step->kernel && execution_can_run(execution, step->site.node))
+        const size_t end = execution->profile ? s + 1 : execution->chains[s].end;
+        if (end > s + 1)
+            chains_run(execution, s);
+        else if (execution->runs[s])
             run_call(execution, s);
+        s = end - 1;
     }
     end_pass(execution);
 }

@@ -174,6 +174,20 @@ static void find_forward_values(struct live_ranges *ranges)
     }
 }
 
+/* Extends the live ranges of all that a chain of steps reads and writes to its last step. */
+static void extend_chains(struct live_ranges *ranges)
+{
+    const struct plan *plan = ranges->plan;
+    for (size_t first = 0; first < plan->step_count; first = plan->steps[first].chain_end) {
+        const size_t last = plan->steps[first].chain_end - 1;
+        for (size_t s = first; s < last; s++) {
+            const struct plan_step *step = &plan->steps[s];
+            extend(ranges, live_ranges_value(ranges, step->node), last);
+            extend_inputs(ranges, step, step->input_count, last);
+        }
+    }
+}
+
 /* Makes second blocks for recomputed values, and extends the live ranges of the values that
  * recomputations and backward passes read. */
 static void find_backward_values(struct live_ranges *ranges)
@@ -381,6 +395,8 @@ void live_ranges_find(struct live_ranges *ranges)
     find_forward_values(ranges);
     if (training)
         find_backward_values(ranges);
+    else
+        extend_chains(ranges);
     share_values(ranges);
     if (!training)
         return;

@@ -129,7 +129,7 @@ static void forecast_memory(struct plan *plan, const struct plan_settings *setti
     if (forecast->unlimited == 0)
         forecast->unlimited = forecast->total;
     forecast->tables = plan->step_count * (sizeof *plan->steps + sizeof *plan->order +
-                                           sizeof(struct kernel_site)) +
+                                           sizeof(struct kernel_site) + 6 * sizeof(size_t)) +
                        plan->order_count * sizeof(struct kernel_call) +
                        plan->graph->node_count * (3 * sizeof(size_t) + 2 * sizeof(float *)) +
                        plan->array_count * sizeof *plan->arrays + fallback_host_bytes(plan);

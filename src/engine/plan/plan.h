@@ -97,9 +97,13 @@ struct plan_step {
     size_t prepared;                  /* bytes from the start of the prepared memory */
     bool accumulate[NODE_MAX_INPUTS]; /* backward adds to the gradient of this input */
     size_t saved;                     /* offset of what the forward pass saves */
-    size_t backward_saved;         /* where backward reads it: differs from `saved` if recomputed */
-    size_t backward_at;            /* position of the backward pass; PLAN_NONE in inference */
-    size_t recompute_at;           /* position of the recomputation; PLAN_NONE: not recomputed */
+    size_t backward_saved; /* where backward reads it: differs from `saved` if recomputed */
+    size_t backward_at;    /* position of the backward pass; PLAN_NONE in inference */
+    size_t recompute_at;   /* position of the recomputation; PLAN_NONE: not recomputed */
+    /* Inference: the number of the step after the chain that begins with this one. The steps of a
+     * chain run as one job, for one band of rows of an image after the other (chains.c). A step
+     * that begins no chain has the number of the next step. */
+    size_t chain_end;
     char choice[PLAN_CHOICE_SIZE]; /* why this kernel was chosen, in English (choice.h) */
 };
 

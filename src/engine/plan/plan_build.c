@@ -3,6 +3,7 @@
  *   steps         one per needed node, with its kernel                   steps.c
  *   fusion        which steps another step's kernel computes as well     fusion.c
  *   layouts       how values lie in memory (on the cpu)                  layouts.c
+ *   chains        which steps of an inference run as one job             chains.c
  *   order         the order of all passes of an iteration                step_order.c
  *   live ranges   which arrays there are, when, and which share memory   live_ranges.c
  *   placement     their offsets in the arena, and the forecast           placement.c, arena.c
@@ -102,6 +103,7 @@ static bool run_stages(struct planner *planner, bool fuse_epilogues, struct erro
     layouts_complete(plan);
     rounding_complete(plan);
     plan->prepared_bytes = steps_place_prepared(plan);
+    step_order_find_chains(plan);
     if (!step_order_create(&planner->order, plan, error) ||
         !live_ranges_create(&planner->ranges, plan, &planner->order, planner->settings, error))
         return false;
@@ -111,8 +113,11 @@ static bool run_stages(struct planner *planner, bool fuse_epilogues, struct erro
         return false;
     planner->workspace = steps_place_workspace(plan);
     find_ranges(planner, NULL);
-    return placement_make(&planner->ranges, planner->settings, planner->workspace, error) &&
-           (within_limit(plan, planner->settings) || recompute_values(planner, error));
+    if (!placement_make(&planner->ranges, planner->settings, planner->workspace, error) ||
+        !(within_limit(plan, planner->settings) || recompute_values(planner, error)))
+        return false;
+    step_order_split_chains(plan);
+    return true;
 }
 
 static void planner_free(struct planner *planner)

@@ -29,4 +29,10 @@ bool step_order_can_recompute(const struct step_order *order, size_t node);
  * NULL: all) is set or if they cannot be recomputed; the others are recomputed. */
 void step_order_make(struct step_order *order, const bool *keep);
 
+/* Set chain_end of all steps: the first one before the arena is laid out, once fusion and layouts
+ * are complete; the second one, which splits chains whose steps share memory, afterwards
+ * (chains.c). */
+void step_order_find_chains(struct plan *plan);
+void step_order_split_chains(struct plan *plan);
+
 #endif
