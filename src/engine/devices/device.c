@@ -229,6 +229,21 @@ bool device_measure_limits(struct device *device, struct device_limits *limits, 
                      "there is no measurement of this device's limits");
 }
 
+bool device_measure_machine(struct device *device, struct error *error)
+{
+    struct machine_model model = {.measured = true};
+    if (!device->driver->measure_machine)
+        return error_set(error, ERROR_UNSUPPORTED, device->name, "use the device cpu",
+                         "its plans do not depend on measured times");
+    if (!device->driver->measure_machine(device, &model, error))
+        return false;
+    if (!machine_model_is_plausible(&model))
+        return error_set(error, ERROR_SYSTEM, device->name, "measure once more",
+                         "the measured times are not plausible");
+    device->machine = model;
+    return true;
+}
+
 /* --- precision --- */
 
 const char *const device_precision_names[PRECISIONS + 1] = {"float32", "tf32", "bf16", "fp16"};

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "engine/graph/kernel.h"
+#include "engine/graph/machine_model.h"
 #include "engine/training/solver.h"
 
 #include <stddef.h>
@@ -89,6 +90,10 @@ struct device_driver {
     /* Sets the precision of matrix products and convolutions. NULL: it is that of the plan. */
     bool (*set_precision)(struct device *device, enum device_precision precision,
                           struct error *error);
+    /* Measures the figures of the machine (machine_model.h), which takes about a tenth of a second.
+     * NULL: the device does not use them. */
+    bool (*measure_machine)(struct device *device, struct machine_model *model,
+                            struct error *error);
 };
 
 enum { DEVICE_MAX_RANKS = 16 }; /* GPUs of a process group */
@@ -107,6 +112,8 @@ struct device {
     size_t other_count;
     enum device_precision precision; /* device_set_precision */
     bool strict;                     /* its plans refuse nodes without a kernel (plan_settings) */
+    /* For its plans (plan_settings); not measured when the device is opened. */
+    struct machine_model machine;
 };
 
 /* Returns the driver of a name: reference, cpu or cuda[:N[,N...]]. NULL with ERROR_USAGE for an
@@ -125,6 +132,11 @@ void device_close(struct device *device); /* may be NULL */
  * *limits unchanged, if it cannot be measured. */
 bool device_measure_limits(struct device *device, struct device_limits *limits,
                            struct error *error);
+
+/* Measures the figures of the machine with the device's threads, which must be idle, and sets
+ * device->machine. Returns false with an error, and leaves it unchanged, if the device does not use
+ * a model, out of memory, or if the clock gives implausible times. */
+bool device_measure_machine(struct device *device, struct error *error);
 
 /* Writes what the bits of results depend on: the instruction set of the kernels for a precision, or
  * the name of the GPU and the number of ranks. Returns `text`. */

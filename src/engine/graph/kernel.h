@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct machine_model;
 struct pool;
 struct profile;
 
@@ -31,6 +32,9 @@ struct kernel_site {
     bool bf16; /* channel-blocked arrays hold bf16, and products have operands of bf16 (rounding.h)
                 */
     size_t threads; /* may change the size of the workspace, must not change results */
+    /* The figures of this machine (machine_model.h), with which a kernel divides its work
+     * and predicts its time. NULL: none are known. */
+    const struct machine_model *machine;
     bool input_gradient[NODE_MAX_INPUTS]; /* training: which inputs need a gradient */
     /* The channel_shift or channel_shuffle before this kernel that is fused into it, or NULL. The
      * call's inputs[0] and input_gradients[0] are then those of the fused node, and the kernel

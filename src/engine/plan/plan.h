@@ -116,7 +116,8 @@ struct plan {
     size_t ranks;                       /* GPUs that share an iteration's batch; 1 or more */
     size_t image_blocks; /* over which sums over images are taken (image_blocks.h); 1 or more */
     size_t threads;
-    struct plan_step *steps; /* in the order of their nodes; inputs have none */
+    struct machine_model machine; /* to which the sites point */
+    struct plan_step *steps;      /* in the order of their nodes; inputs have none */
     size_t step_count;
     struct plan_order_entry *order; /* the first step_count entries are the forward pass */
     size_t order_count;
@@ -156,6 +157,8 @@ struct plan_settings {
     /* Of a device that computes on the host, float32 or bf16. A GPU's precision is the device's
      * (device_set_precision), and its plans do not depend on it. */
     enum device_precision precision;
+    /* The figures of the machine, which the plan copies: device->machine. NULL: fixed rules. */
+    const struct machine_model *machine;
 };
 
 /* Builds a plan, which borrows graph and driver; plan_free releases it. Returns NULL with an error

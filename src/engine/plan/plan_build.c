@@ -232,6 +232,8 @@ static struct plan *plan_new(const struct graph *graph, const struct device_driv
                       .image_blocks = image_blocks_of(settings),
                       .threads = settings->threads ? settings->threads : 1,
                       .bf16 = settings->precision == PRECISION_BF16 && driver->computes_on_host};
+    if (settings->machine)
+        plan->machine = *settings->machine;
     if (driver->channel_block)
         plan->block = driver->channel_block();
     plan->steps = memory_new(graph->node_count, sizeof *plan->steps, "the plan", error);

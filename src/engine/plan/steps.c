@@ -110,7 +110,8 @@ static void start_step(const struct step_builder *builder, size_t number, struct
                  .image_blocks = plan->image_blocks,
                  .training = plan->mode == PLAN_TRAINING,
                  .bf16 = plan->bf16,
-                 .threads = plan->threads},
+                 .threads = plan->threads,
+                 .machine = &plan->machine},
     };
     memcpy(step->inputs, node->inputs, sizeof step->inputs);
     graph_input_shapes(plan->graph, node, step->site.inputs);

@@ -8,6 +8,7 @@
 #define TINCA_ENGINE_DEVICES_CPU_BLOCKED_H
 
 #include "engine/devices/cpu/elements.h"
+#include "engine/graph/machine_model.h"
 
 /* One of the arrays of a call. */
 struct blocked {
@@ -82,23 +83,19 @@ static inline void blocked_pad(const struct blocked *array, size_t image, size_t
         blocked_clear(rows, array->layout.pad * array->row);
 }
 
-/* How much work a step must have before several threads share it, in vector operations (about a
- * quarter of a nanosecond each): telling another thread takes some hundred nanoseconds. */
-enum { WORK_TO_SHARE = 1 << 12, WORK_TO_BALANCE = 1 << 17 };
-
-/* Returns the tasks that a step with `work` vector operations should have: one if it is small, one
- * for each thread, or several for each if it is so large that threads can help each other. */
-static inline size_t tasks_wanted_of(size_t threads, size_t work)
+/* Returns the tasks that a step at this site should have on `threads` threads, whose work is
+ * `amount` times the figure `unit` (machine_tasks). */
+static inline size_t tasks_wanted_of(const struct kernel_site *site, size_t threads,
+                                     enum machine_figure unit, size_t amount)
 {
-    if (threads == 1 || work < WORK_TO_SHARE)
-        return 1;
-    return work < WORK_TO_BALANCE ? threads : 4 * threads;
+    return machine_tasks(site->machine, unit, amount, threads);
 }
 
 /* Returns the same for the threads of a call. */
-static inline size_t tasks_wanted(const struct kernel_call *call, size_t work)
+static inline size_t tasks_wanted(const struct kernel_call *call, enum machine_figure unit,
+                                  size_t amount)
 {
-    return tasks_wanted_of(pool_threads(call->pool), work);
+    return tasks_wanted_of(call->site, pool_threads(call->pool), unit, amount);
 }
 
 /* A division of all planes of a batch into tasks. A task computes the same rows of every plane of
@@ -117,7 +114,7 @@ static inline struct blocked_tasks blocked_tasks_of(const struct kernel_call *ca
     struct blocked_tasks tasks = {
         .batch = call->site->batch, .planes = blocked_planes(array), .height = array->shape.height};
     const size_t rows = tasks.batch * tasks.height, planes = tasks.batch * tasks.planes;
-    const size_t wanted = tasks_wanted(call, rows * tasks.planes * work);
+    const size_t wanted = tasks_wanted(call, MACHINE_OPERATION, rows * tasks.planes * work);
     tasks.by_rows = rows >= wanted || rows >= planes;
     tasks.count = min_size(wanted, tasks.by_rows ? rows : planes);
     return tasks;

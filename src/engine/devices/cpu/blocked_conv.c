@@ -331,10 +331,11 @@ static void conv_task(void *context, size_t task, size_t thread)
 }
 
 /* Returns into how many tasks an image is divided, so that there are enough for all threads. */
-static size_t tasks_of_image(const struct blocked_conv *c, size_t batch, size_t threads)
+static size_t tasks_of_image(const struct blocked_conv *c, const struct kernel_site *site,
+                             size_t batch, size_t threads)
 {
     const size_t work = c->out_blocks * all_terms(c) * shape_area(c->sizes.out) * batch;
-    return divide_up(tasks_wanted_of(threads, work), batch);
+    return divide_up(tasks_wanted_of(site, threads, MACHINE_CONV, work), batch);
 }
 
 static bool has_large_weights(const struct blocked_conv *c)
@@ -349,7 +350,7 @@ static bool has_large_weights(const struct blocked_conv *c)
 static void share_out(struct blocked_conv *c)
 {
     const size_t batch = c->call->site->batch;
-    const size_t wanted = tasks_of_image(c, batch, pool_threads(c->call->pool));
+    const size_t wanted = tasks_of_image(c, c->call->site, batch, pool_threads(c->call->pool));
     const bool by_columns = c->column_count >= wanted && !c->source.copied && has_large_weights(c);
     c->pieces = by_columns ? wanted : 1;
     c->bands = by_columns ? 1 : min_size(wanted, c->y[0].count);
@@ -371,5 +372,5 @@ size_t KERNEL(blocked_conv_bands)(const struct blocked_conv *c, const struct ker
 {
     if (has_large_weights(c))
         return 0;
-    return min_size(tasks_of_image(c, site->batch, site->threads), c->y[0].count);
+    return min_size(tasks_of_image(c, site, site->batch, site->threads), c->y[0].count);
 }

@@ -397,10 +397,11 @@ static size_t pad_winograd(const struct kernel_site *site)
 }
 
 /* Returns into how many tasks an image is divided, so that there are enough for all threads. */
-static size_t tasks_of_image(const struct winograd *w, size_t batch, size_t threads)
+static size_t tasks_of_image(const struct winograd *w, const struct kernel_site *site, size_t batch,
+                             size_t threads)
 {
     const size_t work = batch * w->tiles * VALUES * w->from.channels * w->out_blocks;
-    return divide_up(tasks_wanted_of(threads, work), batch);
+    return divide_up(tasks_wanted_of(site, threads, MACHINE_CONV, work), batch);
 }
 
 static void share_out(struct winograd *w, size_t wanted)
@@ -424,7 +425,7 @@ static void infer_winograd(const struct kernel_call *call)
 {
     struct winograd w;
     set_inference(&w, call);
-    share_out(&w, tasks_of_image(&w, call->site->batch, pool_threads(call->pool)));
+    share_out(&w, tasks_of_image(&w, call->site, call->site->batch, pool_threads(call->pool)));
     run_tasks(call, call->site->batch * w.chunks * w.pieces, winograd_task, &w);
 }
 
@@ -451,7 +452,7 @@ static size_t bands_winograd(const struct kernel_site *site)
 {
     struct carve carve = {0};
     struct winograd w = winograd_of(site, &carve);
-    const size_t wanted = tasks_of_image(&w, site->batch, site->threads);
+    const size_t wanted = tasks_of_image(&w, site, site->batch, site->threads);
     share_out(&w, wanted);
     return w.pieces > 1 ? 0 : min_size(wanted, divide_up(w.to.height, RESULTS));
 }

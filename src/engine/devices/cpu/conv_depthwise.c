@@ -239,7 +239,8 @@ static size_t bands_depthwise(const struct kernel_site *site)
     const struct conv_sizes s = conv_sizes_of(site);
     const size_t rows = site->batch * s.out.height;
     const size_t planes = divide_up(site->node->output.channels, LANES);
-    const size_t wanted = tasks_wanted_of(site->threads, rows * planes * row_work(&s));
+    const size_t wanted =
+        tasks_wanted_of(site, site->threads, MACHINE_OPERATION, rows * planes * row_work(&s));
     if (rows < wanted && s.out.height < planes)
         return 0;
     return min_size(divide_up(wanted, site->batch), s.out.height);

@@ -149,6 +149,7 @@ const struct device_driver device_cpu = {
     .copy_to_plain = cpu_copy_to_plain,
     .update = cpu_update,
     .limits = cpu_limits,
+    .measure_machine = cpu_measure_machine,
     .idle_code_bytes = cpu_idle_code_bytes,
     .plans_bf16 = cpu_plans_bf16,
     .round = cpu_round,

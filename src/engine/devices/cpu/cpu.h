@@ -54,4 +54,7 @@ uint64_t cpu_idle_code_bytes(enum device_precision precision);
  * table of an instruction set. */
 bool cpu_limits(struct device *device, struct device_limits *limits, struct error *error);
 
+/* Measures the figures of the machine; the driver's `measure_machine` (measure_machine.c). */
+bool cpu_measure_machine(struct device *device, struct machine_model *model, struct error *error);
+
 #endif

@@ -1,0 +1,47 @@
+#include "engine/graph/machine_model.h"
+
+const char *const machine_figure_names[MACHINE_FIGURES + 1] = {
+    [MACHINE_HAND_OVER] = "hand_over",
+    [MACHINE_TASK] = "task",
+    [MACHINE_OPERATION] = "vector_operation",
+    [MACHINE_CONV] = "conv_multiply_add",
+};
+
+/* The fixed rules: they take a quarter of a nanosecond for each unit of work and some hundred
+ * nanoseconds for handing it over. */
+enum { WORK_TO_SHARE = 1 << 12, WORK_TO_BALANCE = 1 << 17 };
+
+/* Tasks for each thread of a step that is worth balancing, and how much longer than taking the
+ * additional tasks a thread's part of it must be: a kernel that begins a task does some ten times
+ * as much as the pool. */
+enum { TASKS_A_THREAD = 4, BALANCE = 1024 };
+
+bool machine_model_is_plausible(const struct machine_model *model)
+{
+    for (size_t i = 0; i < MACHINE_FIGURES; i++)
+        if (!(model->seconds[i] > 0 && model->seconds[i] < 1)) /* NaN is refused, too */
+            return false;
+    return true;
+}
+
+/* Returns the tasks by the fixed rules. */
+static size_t tasks_by_amount(size_t amount, size_t threads)
+{
+    if (amount < WORK_TO_SHARE)
+        return 1;
+    return amount < WORK_TO_BALANCE ? threads : TASKS_A_THREAD * threads;
+}
+
+size_t machine_tasks(const struct machine_model *model, enum machine_figure unit, size_t amount,
+                     size_t threads)
+{
+    if (threads == 1)
+        return 1;
+    if (!model || !model->measured)
+        return tasks_by_amount(amount, threads);
+    const double alone = (double)amount * model->seconds[unit], part = alone / (double)threads;
+    if (alone <= part + model->seconds[MACHINE_HAND_OVER])
+        return 1;
+    const double more_tasks = (TASKS_A_THREAD - 1) * model->seconds[MACHINE_TASK];
+    return part < BALANCE * more_tasks ? threads : TASKS_A_THREAD * threads;
+}
