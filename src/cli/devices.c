@@ -1,7 +1,9 @@
 /* tinca devices: lists the devices that can compute, and for the others the reason why they cannot;
- * also the machine's processor, memory limits and GPUs. A device driver that is usable has a row
- * for each of its devices (cuda:0, cuda:1), otherwise one row with the reason. */
+ * also the machine's processor, its measured figures, memory limits and GPUs. A device driver that
+ * is usable has a row for each of its devices (cuda:0, cuda:1), otherwise one row with the reason.
+ */
 #include "cli/command.h"
+#include "cli/devices_machine.h"
 #include "cli/options.h"
 #include "cli/output.h"
 
@@ -134,11 +136,11 @@ static bool build_devices(struct json *root)
     return complete;
 }
 
-static int print_json(const struct host *host)
+static int print_json(const struct host *host, const struct devices_machine *machine)
 {
     struct json *root = json_new_object();
     return output_json(root, build_host(root, host) && build_devices(root) && build_details(root) &&
-                                 build_gpus(root));
+                                 build_gpus(root) && devices_machine_add(root, machine));
 }
 
 static void print_gpus(void)
@@ -174,7 +176,7 @@ static void print_device(struct table *table, const struct device_row *row)
                    row->available ? gettext(row->driver->description) : language_text(row->reason));
 }
 
-static int print_table(const struct host *host)
+static int print_table(const struct host *host, const struct devices_machine *machine)
 {
     char bytes[32];
     output_print(ngettext("%s: %s, %zu core, %s of memory, instruction set %s\n\n",
@@ -190,7 +192,7 @@ static int print_table(const struct host *host)
         }
     int status = table_print(&table);
     print_gpus();
-    return status;
+    return status == EXIT_DONE ? devices_machine_print(machine) : status;
 }
 
 static int devices_run(const struct command *command, int argc, char **argv)
@@ -200,10 +202,17 @@ static int devices_run(const struct command *command, int argc, char **argv)
     struct host host;
     int status;
     const struct option_row rows[] = {OUTPUT_JSON_OPTION(&as_json), {0}};
-    if (!options_read(command, &(struct option_set){.rows = rows}, argc, argv, &operands, &status))
+    const struct option_set set = {.rows = rows, .opens_device = true};
+    struct devices_machine machine;
+    struct error error;
+    if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
     host_describe(&host);
-    return as_json ? print_json(&host) : print_table(&host);
+    if (!devices_machine_find(&machine, host.cores, options_tune(), &error))
+        return output_error(&error);
+    status = as_json ? print_json(&host, &machine) : print_table(&host, &machine);
+    devices_machine_free(&machine);
+    return status;
 }
 
 const struct command command_devices = {

@@ -18,6 +18,7 @@
 #include "engine/plan/plan.h"
 #include "engine/plan/traffic.h"
 #include "session/config/settings.h"
+#include "session/machine/tuned_device.h"
 #include "session/measure/forecast.h"
 
 #include <math.h>
@@ -36,8 +37,9 @@ struct part {
 struct info {
     struct network *network;
     struct device *device;
-    struct plan *plan;        /* the plan of a network without a discriminator */
-    struct gan_plan gan_plan; /* the plans of a network with a discriminator */
+    struct machine_origin origin; /* of the device's figures */
+    struct plan *plan;            /* the plan of a network without a discriminator */
+    struct gan_plan gan_plan;     /* the plans of a network with a discriminator */
     struct part main, discriminator;
     const struct memory_forecast *memory; /* to train all parts, or for inference */
     size_t batch;
@@ -73,7 +75,8 @@ static bool make_inference(struct part *part, const struct info *info,
                                      .batch = training->batch,
                                      .threads = training->threads,
                                      .strict_device = training->strict_device,
-                                     .precision = training->precision};
+                                     .precision = training->precision,
+                                     .machine = training->machine};
     if (part->graph)
         part->inference = plan_build(part->graph, info->device->driver, &settings, error);
     return !part->graph || part->inference;
@@ -89,10 +92,13 @@ static bool make_info(struct info *info, const struct run_config *config, size_t
 {
     struct network_request request = settings_network(config, classes);
     info->network = network_build(&request, error);
-    info->device = info->network ? device_open(config->device, config->threads, error) : NULL;
+    info->device = info->network
+                       ? tuned_device_open(config->device, config->threads, &info->origin, error)
+                       : NULL;
     if (!info->device)
         return false;
     struct plan_settings settings = settings_plan(config, info->device->threads, PLAN_TRAINING);
+    settings.machine = &info->device->machine;
     info->batch = settings.batch;
     if (!make_training(info, &settings, error) ||
         !make_inference(&info->main, info, &settings, error) ||
@@ -211,6 +217,14 @@ static bool add_choices(struct json *root, const struct network *network)
            (!network->activation[0] || json_add_string(root, "activation", network->activation));
 }
 
+static bool add_machine(struct json *root, const struct machine_origin *origin)
+{
+    struct json *object = json_add_object(root, "machine");
+    return json_add_string(object, "source", machine_source_names[origin->source]) &&
+           (origin->error.kind == ERROR_NONE ? json_add_null(object, "why")
+                                             : json_add_string(object, "why", origin->error.why));
+}
+
 static int print_json(const struct info *info)
 {
     const struct network *network = info->network;
@@ -227,7 +241,7 @@ static int print_json(const struct info *info)
                     json_add_count(root, "batch", info->batch) &&
                     json_add_string(root, "device", info->device->name) &&
                     json_add_string(root, "mode", mode_names[info->infer]) &&
-                    add_total(root, &info->main, info->batch) &&
+                    add_machine(root, &info->origin) && add_total(root, &info->main, info->batch) &&
                     (!info->discriminator.graph || add_discriminator(root, info)) &&
                     add_layers(root, &info->main, info->batch) && add_memory(root, info->memory);
     return output_json(root, complete);
@@ -336,6 +350,17 @@ static int print_discriminator(const struct part *part, size_t batch)
     return print_layers(part, batch);
 }
 
+/* Prints what kernels and the division of work are chosen by. */
+static void print_origin(const struct machine_origin *origin)
+{
+    char text[1024];
+    if (origin->source == MACHINE_UNUSED)
+        return;
+    output_print(_("Chosen by %s.\n"), machine_origin_text(origin));
+    if (origin->error.kind != ERROR_NONE)
+        output_print("  %s\n", error_format(&origin->error, text, sizeof text));
+}
+
 static int print_tables(const struct info *info)
 {
     const struct network *network = info->network;
@@ -356,7 +381,11 @@ static int print_tables(const struct info *info)
     int status = print_layers(&info->main, info->batch);
     if (status == EXIT_DONE && info->discriminator.graph)
         status = print_discriminator(&info->discriminator, info->batch);
-    return status == EXIT_DONE ? print_memory(info) : status;
+    if (status == EXIT_DONE)
+        status = print_memory(info);
+    if (status == EXIT_DONE)
+        print_origin(&info->origin);
+    return status;
 }
 
 static int info_run(const struct command *command, int argc, char **argv)

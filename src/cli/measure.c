@@ -123,8 +123,12 @@ static int measure_command_run(const struct command *command, int argc, char **a
          .high = (size_t)1 << 32},
         OUTPUT_JSON_OPTION(&as_json),
         {0}};
-    const struct option_set set = {
-        .rows = rows, .config = &config, .fields = fields, .operands_min = 1, .operands_max = 1};
+    const struct option_set set = {.rows = rows,
+                                   .config = &config,
+                                   .fields = fields,
+                                   .operands_min = 1,
+                                   .operands_max = 1,
+                                   .opens_device = true};
     config_defaults(&config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;

@@ -1,6 +1,7 @@
 /* Reads a command line with getopt_long. Its array of options is made of the configuration's
- * fields, then the command's rows, then --language, --help and --version. The value of
- * an option is FIRST_VALUE plus its index, which differs from every letter. */
+ * fields, then --tune if the command opens a device, the command's rows, --language, --help and
+ * --version. The value of an option is FIRST_VALUE plus its index, which differs from every
+ * letter. */
 #include "config.h"
 
 #include "cli/options.h"
@@ -8,6 +9,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "cli/output.h"
+#include "session/machine/tuned_device.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -39,6 +41,20 @@ static const struct option_row language_row = {.name = "language",
                                                .kind = OPTION_NAME,
                                                .value = &language_given,
                                                .choices = language_names};
+
+/* The option of all commands that open a device. */
+static bool tune_given;
+static const struct option_row tune_row = {
+    .name = "tune",
+    .help = N_("Measure again how fast this machine is, store it, and choose kernels and tasks by "
+               "it."),
+    .kind = OPTION_SWITCH,
+    .value = &tune_given};
+
+bool options_tune(void)
+{
+    return tune_given;
+}
 
 const char *options_language(void)
 {
@@ -90,6 +106,8 @@ static struct reader make_reader(const struct command *command, const struct opt
                      config_fields[i].value_optional ? optional_argument : required_argument);
             reader.fields[reader.count++] = &config_fields[i];
         }
+    if (set->opens_device || offers_field(set, "device"))
+        add_row(&reader, &tune_row);
     for (const struct option_row *row = set->rows; row->name; row++)
         add_row(&reader, row);
     add_row(&reader, &language_row);
@@ -422,5 +440,7 @@ bool options_read(const struct command *command, const struct option_set *set, i
     if (*status == EXIT_DONE && set->network_operand && operands->count > 0 &&
         !config_set(set->config, "network", operands->values[0], &error))
         *status = output_error(&error);
+    if (*status == EXIT_DONE && tune_given)
+        tuned_device_measure_again();
     return *status == EXIT_DONE;
 }

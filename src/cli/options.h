@@ -49,6 +49,9 @@ struct option_set {
     const char *const *fields; /* keys that are options, NULL-terminated; NULL: all but network */
     size_t operands_min, operands_max;
     bool network_operand; /* the first operand, if given, is the configuration's network */
+    /* The command opens a device although it has no field "device". Such commands have the option
+     * --tune, which calls tuned_device_measure_again. */
+    bool opens_device;
 };
 
 struct operands {
@@ -60,6 +63,9 @@ struct operands {
  * with *status: --help or --version was printed, or an error on standard error. */
 bool options_read(const struct command *command, const struct option_set *set, int argc,
                   char **argv, struct operands *operands, int *status);
+
+/* Returns whether --tune was given. */
+bool options_tune(void);
 
 /* Returns the value of --language, NULL if it was not given. */
 const char *options_language(void);

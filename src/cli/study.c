@@ -366,7 +366,7 @@ static int study_command_run(const struct command *command, int argc, char **arg
     make_vote_rows(&request, rows);
     make_display_rows(&request, rows + VOTE_ROWS);
     const struct option_set set = {
-        .rows = rows, .config = &config, .fields = fields, .operands_max = 1};
+        .rows = rows, .config = &config, .fields = fields, .operands_max = 1, .opens_device = true};
     config_defaults(&config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;

@@ -15,6 +15,10 @@ trap 'exit 130' INT TERM HUP
 TINCA=${TINCA:-./tinca}
 JSON_LOOK=${JSON_LOOK:-$(dirname "$TINCA")/json_look}
 export XDG_STATE_HOME="$T/state" XDG_CONFIG_HOME="$T/config" LC_ALL=C.UTF-8
+# Where the figures of the machine cannot be stored, fixed rules choose kernels and tasks: tests do not
+# depend on how fast the machine is. Other programs may use the cache.
+export XDG_CACHE_HOME="$T/cache"
+mkdir "$XDG_CACHE_HOME" && : >"$XDG_CACHE_HOME/tinca"
 unset NO_COLOR LANGUAGE
 tap_count=0
 tap_failed=0

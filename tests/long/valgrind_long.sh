@@ -8,7 +8,7 @@ if ! command -v valgrind >/dev/null; then
 fi
 T=$(mktemp -d) || exit 99
 trap 'rm -rf "$T"' EXIT
-export XDG_STATE_HOME="$T/state" XDG_CONFIG_HOME="$T/config" LC_ALL=C TINCA_CPU=generic
+export XDG_STATE_HOME="$T/state" XDG_CONFIG_HOME="$T/config" XDG_CACHE_HOME=/dev/null LC_ALL=C TINCA_CPU=generic
 export OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=Prescott
 echo 1..1
 if valgrind -q --error-exitcode=9 --leak-check=full --show-leak-kinds=definite \

@@ -375,6 +375,7 @@ int main(int argc, char **argv)
         return tap_done();
     }
     setenv("XDG_STATE_HOME", folder, true);
+    setenv("XDG_CACHE_HOME", "/dev/null", true);
     setenv("XDG_CONFIG_HOME", folder, true);
     setenv("TERM", "xterm-256color", true);
     setenv("LC_ALL", "C.UTF-8", true);

@@ -334,6 +334,7 @@ int main(void)
     if (!mkdtemp(folder))
         return 99;
     setenv("XDG_STATE_HOME", folder, 1);
+    setenv("XDG_CACHE_HOME", "/dev/null", 1);
     test_share();
     test_grid();
     test_rates();

@@ -239,6 +239,7 @@ static bool check_memory(struct probe *probe, struct error *error)
                                      .threads = device->threads,
                                      .strict_device = device->strict,
                                      .precision = device->precision,
+                                     .machine = &device->machine,
                                      .with_loss = true};
     struct forecast forecast = {.classes = model->network->classes, .input = model->network->input};
     if (!memory_check_plan(model->network, device->driver, &settings, &forecast.memory, error))

@@ -12,6 +12,7 @@
 #include "engine/execution/execution.h"
 #include "engine/ops/op.h"
 #include "engine/weights/weights.h"
+#include "session/machine/tuned_device.h"
 #include "session/measure/memory_check.h"
 
 #include <stdlib.h>
@@ -111,6 +112,7 @@ static struct plan_settings choose_settings(const struct bench *bench,
         .solver = is_gan(bench) ? adam : sgd,
         .strict_device = settings->strict_device,
         .precision = settings->precision,
+        .machine = &bench->device->machine,
         .memory_limit = settings->memory_limit};
 }
 
@@ -173,7 +175,8 @@ static bool prepare_bench(struct bench *bench, struct workload *workload,
     bench->mode = settings->mode;
     bench->precision = settings->precision;
     bench->network = network_build(&settings->network, error);
-    bench->device = bench->network ? device_open(settings->device, settings->threads, error) : NULL;
+    bench->device =
+        bench->network ? tuned_device_open(settings->device, settings->threads, NULL, error) : NULL;
     if (!bench->device || !device_set_precision(bench->device, settings->precision, error))
         return false;
     bench->batch = settings->batch ? settings->batch : usual_batch(bench);

@@ -7,6 +7,7 @@
 #include "data/formats/image_file.h"
 #include "data/loader/augment.h"
 #include "session/config/config.h"
+#include "session/machine/tuned_device.h"
 #include "session/model/evaluator.h"
 #include "session/model/model_file.h"
 #include "session/model/translate.h"
@@ -24,7 +25,7 @@ bool model_load(struct model *model, const char *path, const char *device, size_
     bool loaded = model_file_describe(model, path, error) &&
                   weights_create(&model->weights, &model->network->graph, error) &&
                   weights_load(&model->weights, path, error) &&
-                  (model->device = device_open(device, threads, error));
+                  (model->device = tuned_device_open(device, threads, NULL, error));
     if (!loaded)
         model_free(model);
     return loaded;
@@ -140,7 +141,8 @@ static bool make_execution(struct model *model, struct error *error)
                                      .batch = 1,
                                      .threads = model->device->threads,
                                      .strict_device = model->device->strict,
-                                     .precision = model->device->precision};
+                                     .precision = model->device->precision,
+                                     .machine = &model->device->machine};
     if (!model->plan)
         model->plan = plan_build(&model->network->graph, model->device->driver, &settings, error);
     if (model->plan && !model->execution)

@@ -53,6 +53,7 @@ static bool make_plan(struct evaluator *evaluator, const struct evaluator_settin
                                      .threads = settings->device->threads,
                                      .strict_device = settings->device->strict,
                                      .precision = settings->device->precision,
+                                     .machine = &settings->device->machine,
                                      .with_loss = true};
         evaluator->plan =
             plan_build(&settings->network->graph, settings->device->driver, &plan, error);

@@ -56,7 +56,8 @@ static bool make_execution(struct samples *samples, struct weights *weights, str
                                      .batch = 1,
                                      .threads = device->threads,
                                      .strict_device = device->strict,
-                                     .precision = device->precision};
+                                     .precision = device->precision,
+                                     .machine = &device->machine};
     samples->plan = plan_build(&samples->network->graph, device->driver, &settings, error);
     if (samples->plan)
         samples->execution = execution_create(samples->plan, device, weights, NULL, 0, error);

@@ -121,7 +121,8 @@ static bool make_translator(struct model *model, const struct image *picture, si
                                            .batch = 1,
                                            .threads = model->device->threads,
                                            .strict_device = model->device->strict,
-                                           .precision = model->device->precision};
+                                           .precision = model->device->precision,
+                                           .machine = &model->device->machine};
     struct translator *translator = model->translator;
     if (translator && translator->network->input.width == width &&
         translator->network->input.height == height)

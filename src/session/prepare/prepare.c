@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "session/config/settings.h"
+#include "session/machine/tuned_device.h"
 #include "session/measure/memory_check.h"
 #include "session/values/series.h"
 
@@ -125,6 +126,7 @@ static bool make_plan(struct preparation *prepared, const struct run_config *con
     const struct graph *graph = &prepared->network->graph;
     struct plan_settings settings = settings_plan(config, prepared->device->threads, PLAN_TRAINING);
     struct forecast *forecast = &prepared->forecast;
+    settings.machine = &prepared->device->machine;
     const struct dataset_facts *validation =
         prepared->validation ? dataset_facts(prepared->validation) : NULL;
     const struct memory_check_request question = {
@@ -233,7 +235,7 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
     if (!(prepared->network = build_network(config, 0, error)) ||
         !open_data(prepared, config, error) || !fit_classes(prepared, config, error) ||
         !check_class_names(prepared, error) ||
-        !(prepared->device = device_open(config->device, config->threads, error)) ||
+        !(prepared->device = tuned_device_open(config->device, config->threads, NULL, error)) ||
         !set_up_device(prepared->device, config, error) ||
         !choose_normalisation(prepared, config, error) || !make_plan(prepared, config, error) ||
         !allocate(prepared, config, error) || !make_samples(prepared, error) ||

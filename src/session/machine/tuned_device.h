@@ -1,0 +1,42 @@
+/* tuned_device.h: opens devices with the figures of this machine, with which their plans choose
+ * kernels and divide work.
+ *
+ * The figures are read from the cache (machine_file.h). If it lacks them they are measured once,
+ * which takes some tens of milliseconds, and stored. If they cannot be stored the device has none,
+ * and its plans follow fixed rules: two runs must not differ because each has measured for itself.
+ * With tuned_device_measure_again (--tune) they are measured even so, and hold for this process.
+ * Nothing of this makes opening a device fail. Thread safe.
+ */
+#ifndef TINCA_SESSION_MACHINE_TUNED_DEVICE_H
+#define TINCA_SESSION_MACHINE_TUNED_DEVICE_H
+
+#include "engine/devices/device.h"
+
+/* Where the figures of a device come from. */
+enum machine_source {
+    MACHINE_UNUSED,   /* the device does not use figures */
+    MACHINE_FIXED,    /* they cannot be stored, or not be measured: fixed rules */
+    MACHINE_STORED,   /* from the cache */
+    MACHINE_MEASURED, /* measured now, and stored */
+    MACHINE_UNSTORED, /* measured in this process, but not stored */
+    MACHINE_SOURCES
+};
+/* The names of the sources in JSON: "unused", "fixed", ... */
+extern const char *const machine_source_names[MACHINE_SOURCES];
+
+struct machine_origin {
+    enum machine_source source;
+    struct error error; /* MACHINE_FIXED and MACHINE_UNSTORED: what failed */
+};
+
+/* Opens a device as device_open does and sets its figures. *origin may be NULL. */
+struct device *tuned_device_open(const char *name, size_t threads, struct machine_origin *origin,
+                                 struct error *error);
+
+/* Makes the next tuned_device_open of this process measure, whatever the cache has. */
+void tuned_device_measure_again(void);
+
+/* Returns a sentence about the origin in the user's language. */
+const char *machine_origin_text(const struct machine_origin *origin);
+
+#endif
