@@ -55,7 +55,12 @@ static int print_figures(const struct machine_model *model)
         [MACHINE_HAND_OVER] = N_("handing a job to all threads"),
         [MACHINE_TASK] = N_("taking a task of it"),
         [MACHINE_OPERATION] = N_("reading or writing a vector"),
-        [MACHINE_CONV] = N_("multiply-add of a vector, direct convolution"),
+        [MACHINE_CONV_1] = N_("multiply-add of a vector, direct convolution, one block"),
+        [MACHINE_CONV_2] = N_("multiply-add of a vector, direct convolution, two blocks"),
+        [MACHINE_PRODUCT_1] = N_("multiply-add of a vector, Winograd's product, one block"),
+        [MACHINE_PRODUCT_2] = N_("multiply-add of a vector, Winograd's product, two blocks"),
+        [MACHINE_TRANSFORM] = N_("Winograd's transform of a tile of a block"),
+        [MACHINE_READ] = N_("reading a byte behind the level-2 cache"),
     };
     struct table table = table_begin("lr", _("FIGURE|NANOSECONDS"));
     for (size_t i = 0; i < MACHINE_FIGURES; i++) {

@@ -19,7 +19,7 @@ shows "have not been measured" "  with what to do"
 succeeds "info measures them" info $network --json
 is "  and says so" machine.source measured
 is "  the file has a format" format tinca-machines "$file"
-has "  and figures" machines.0.seconds.conv_multiply_add "$file"
+has "  and figures" machines.0.seconds.conv_multiply_add_2 "$file"
 cp "$file" "$T/first.json"
 succeeds "a second command" info $network --json
 is "  reads them" machine.source stored

@@ -19,7 +19,7 @@ static const struct machine_model usual = {.measured = true,
                                            .seconds = {[MACHINE_HAND_OVER] = 1e-6,
                                                        [MACHINE_TASK] = 1e-8,
                                                        [MACHINE_OPERATION] = 2e-10,
-                                                       [MACHINE_CONV] = 2e-10}};
+                                                       [MACHINE_CONV_2] = 2e-10}};
 
 /* --- tasks --- */
 
@@ -28,7 +28,7 @@ static void test_tasks(void)
     struct machine_model slow = usual, fast = usual, busy = usual;
     slow.seconds[MACHINE_HAND_OVER] = 0.5;
     fast.seconds[MACHINE_HAND_OVER] = fast.seconds[MACHINE_TASK] = 1e-9;
-    busy.seconds[MACHINE_CONV] = 1e-6;
+    busy.seconds[MACHINE_CONV_2] = 1e-6;
     const size_t work = 10000; /* 2 microseconds alone */
     tap_ok(machine_tasks(&usual, MACHINE_OPERATION, work, 1) == 1, "one thread gets one task");
     tap_ok(machine_tasks(&slow, MACHINE_OPERATION, work, 4) == 1,
@@ -39,7 +39,7 @@ static void test_tasks(void)
     tap_ok(machine_tasks(&usual, MACHINE_OPERATION, 1000, 4) == 1, "a tenth of it is not shared");
     tap_ok(machine_tasks(&usual, MACHINE_OPERATION, 100000000, 4) == 16,
            "long steps get several tasks for each thread");
-    tap_ok(machine_tasks(&busy, MACHINE_CONV, 1000, 4) == 16 &&
+    tap_ok(machine_tasks(&busy, MACHINE_CONV_2, 1000, 4) == 16 &&
                machine_tasks(&busy, MACHINE_OPERATION, 1000, 4) == 1,
            "each kind of work has its own figure");
 }
@@ -49,12 +49,12 @@ static void test_fixed_rules(void)
     const struct machine_model none = {0};
     bool agree = true;
     for (size_t work = 1; work < 10000000; work *= 3)
-        agree &= machine_tasks(NULL, MACHINE_CONV, work, 3) ==
-                 machine_tasks(&none, MACHINE_CONV, work, 3);
+        agree &= machine_tasks(NULL, MACHINE_CONV_2, work, 3) ==
+                 machine_tasks(&none, MACHINE_CONV_2, work, 3);
     tap_ok(agree, "a model that is not measured counts as none");
-    tap_ok(machine_tasks(NULL, MACHINE_CONV, 100, 3) == 1 &&
-               machine_tasks(NULL, MACHINE_CONV, 10000, 3) == 3 &&
-               machine_tasks(NULL, MACHINE_CONV, 1000000, 3) == 12,
+    tap_ok(machine_tasks(NULL, MACHINE_CONV_2, 100, 3) == 1 &&
+               machine_tasks(NULL, MACHINE_CONV_2, 10000, 3) == 3 &&
+               machine_tasks(NULL, MACHINE_CONV_2, 1000000, 3) == 12,
            "without one, the amount of work decides");
 }
 
@@ -121,7 +121,7 @@ static void test_damaged(void)
         "{\"processor\": 1, \"instruction_set\": [], \"seconds\": {}, \"threads\": [1, {}]}]}",
         "{\"format\": \"tinca-machines\", \"version\": 1, \"machines\": [{\"processor\": \"p\", "
         "\"instruction_set\": \"avx2\", \"seconds\": {\"vector_operation\": -1, "
-        "\"conv_multiply_add\": 1e99}, \"threads\": [{\"threads\": 2, \"hand_over\": 1e-6, "
+        "\"conv_multiply_add_1\": 1e99}, \"threads\": [{\"threads\": 2, \"hand_over\": 1e-6, "
         "\"task\": 0}]}]}"};
     const struct machine_key key = {"p", "avx2", 2};
     const char *path = home_path("damaged.json");
@@ -239,7 +239,7 @@ static void test_bits_of(const char *network, enum plan_mode mode)
     alone.seconds[MACHINE_HAND_OVER] = 0.9;
     for (size_t i = 0; i < MACHINE_OF_THREADS; i++)
         many.seconds[i] = 1e-12;
-    many.seconds[MACHINE_OPERATION] = many.seconds[MACHINE_CONV] = 1e-3;
+    many.seconds[MACHINE_OPERATION] = many.seconds[MACHINE_CONV_2] = 1e-3;
     const struct machine_model *const models[] = {NULL, &usual, &alone, &many};
     bool equal = compute(network, mode, 1, NULL, &expected);
     for (size_t threads = 1; threads <= 3; threads++)

@@ -31,6 +31,8 @@ static void translate(char *piece, char *text, size_t size)
         *refusal = '\0';
         snprintf(text, size, _("%s refused: %s"), piece,
                  language_text(refusal + sizeof refused - 1));
+    } else if (take_name(piece, "predicted ", "", name, sizeof name)) {
+        snprintf(text, size, _("predicted %s"), name);
     } else if (take_name(piece, "", " chosen", name, sizeof name)) {
         snprintf(text, size, _("%s chosen"), name);
     } else if (take_name(piece, "fused into ", ", which reads its input through this move", name,

@@ -3,6 +3,7 @@
 #include "engine/devices/device.h"
 
 #include "base/host/host.h"
+#include "base/json/json.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "engine/devices/choice.h"
@@ -240,6 +241,8 @@ bool device_measure_machine(struct device *device, struct error *error)
     if (!machine_model_is_plausible(&model))
         return error_set(error, ERROR_SYSTEM, device->name, "measure once more",
                          "the measured times are not plausible");
+    for (size_t i = 0; i < MACHINE_FIGURES; i++) /* a file then keeps them exactly */
+        model.seconds[i] = json_float((float)model.seconds[i]);
     device->machine = model;
     return true;
 }
@@ -396,23 +399,95 @@ static bool is_candidate(const struct kernel *kernel, const struct kernel_site *
            ((kernel->traits & KERNEL_ANY_LAYOUT) && has_one_layout(site));
 }
 
-/* Returns the device's first kernel that supports the site and writes the refusals of those before
- * it to `refusals`, which must be empty, as "; NAME refused: REASON". NULL if all refuse. Kernels
- * for another mode or layout are not asked. */
-static const struct kernel *find_kernel(const struct device_driver *driver,
-                                        const struct kernel_site *site, char *refusals, size_t size)
+/* The kernels of a device that support a site, best first: the first one, and if that one predicts
+ * its time, the others that do. */
+struct options {
+    const struct kernel *kernels[MAX_KERNELS];
+    size_t count;
+};
+
+/* Lists the kernels that support the site and writes the refusals of those before the first one to
+ * `refusals`, which must be empty, as "; NAME refused: REASON". Kernels for another mode or layout
+ * are not asked. */
+static void list_options(const struct device_driver *driver, const struct kernel_site *site,
+                         struct options *options, char *refusals, size_t size)
 {
     const struct kernel *list[MAX_KERNELS];
     const size_t count = driver->kernels ? driver->kernels(site->node->op, list, MAX_KERNELS) : 0;
+    options->count = 0;
     for (size_t i = 0; i < count; i++) {
         const char *reason;
-        if (!is_candidate(list[i], site))
+        if (!is_candidate(list[i], site) || (options->count > 0 && !list[i]->seconds))
             continue;
         if (accepts(list[i], site, &reason))
-            return list[i];
-        add_refusal(refusals, size, list[i]->name, reason);
+            options->kernels[options->count++] = list[i];
+        else if (options->count == 0)
+            add_refusal(refusals, size, list[i]->name, reason);
+        if (options->count == 1 && !options->kernels[0]->seconds)
+            return;
     }
-    return NULL;
+}
+
+/* Returns the kernel that is predicted to be the fastest and writes the predictions to `reason`, as
+ * "; predicted 12.3 us, NAME 17.8 us". */
+static const struct kernel *choose_fastest(const struct options *options,
+                                           const struct kernel_site *site, char *reason,
+                                           size_t size)
+{
+    double seconds[MAX_KERNELS];
+    size_t best = 0;
+    for (size_t i = 0; i < options->count; i++) {
+        seconds[i] = options->kernels[i]->seconds(site);
+        best = seconds[i] < seconds[best] ? i : best;
+    }
+    snprintf(reason, size, "; predicted %.1f us", seconds[best] * 1e6);
+    for (size_t i = 0; i < options->count; i++) {
+        const size_t used = strlen(reason);
+        if (i != best)
+            snprintf(reason + used, size - used, ", %s %.1f us", options->kernels[i]->name,
+                     seconds[i] * 1e6);
+    }
+    return options->kernels[best];
+}
+
+/* Returns the kernel that an earlier plan has recorded, or else the first one. */
+static const struct kernel *choose_recorded(const struct options *options,
+                                            const struct kernel_site *site, char *reason,
+                                            size_t size)
+{
+    for (size_t i = 0; i < options->count; i++)
+        if (strcmp(options->kernels[i]->name, site->recorded_kernel) == 0) {
+            snprintf(reason, size, "; %s", N_("as the run has recorded"));
+            return options->kernels[i];
+        }
+    return options->kernels[0];
+}
+
+/* Returns the device's kernel for the site, NULL if all refuse. Writes the reasons to `reasons`,
+ * which must be empty, each after "; ". */
+static const struct kernel *find_kernel(const struct device_driver *driver,
+                                        const struct kernel_site *site, char *reasons, size_t size)
+{
+    struct options options;
+    list_options(driver, site, &options, reasons, size);
+    if (options.count == 0)
+        return NULL;
+    if (options.count == 1)
+        return options.kernels[0];
+    const size_t used = strlen(reasons);
+    if (site->recorded_kernel)
+        return choose_recorded(&options, site, reasons + used, size - used);
+    if (site->machine && site->machine->measured)
+        return choose_fastest(&options, site, reasons + used, size - used);
+    return options.kernels[0];
+}
+
+bool device_predicts_kernel(const struct device_driver *driver, const struct kernel_site *site)
+{
+    struct options options;
+    char refusals[384] = "";
+    list_options(driver, site, &options, refusals, sizeof refusals);
+    return options.count > 1;
 }
 
 const struct kernel *device_choose_kernel(const struct device_driver *driver,

@@ -16,6 +16,7 @@
 
 struct device;
 struct device_backend;
+struct plan_choices;
 
 /* The measured limits of a device, with all of its threads. */
 struct device_limits {
@@ -114,6 +115,7 @@ struct device {
     bool strict;                     /* its plans refuse nodes without a kernel (plan_settings) */
     /* For its plans (plan_settings); not measured when the device is opened. */
     struct machine_model machine;
+    const struct plan_choices *choices; /* NULL: its plans predict */
 };
 
 /* Returns the driver of a name: reference, cpu or cuda[:N[,N...]]. NULL with ERROR_USAGE for an
@@ -175,12 +177,18 @@ uint64_t device_memory_free(const char *name);
 /* All drivers, NULL-terminated; cuda is listed even if it cannot be used. */
 extern const struct device_driver *const device_drivers[];
 
-/* Returns the first kernel of the device that supports the site, or NULL with an error that lists
- * all refusals. `why` (may be NULL) receives "NAME chosen; NAME refused: REASON; ...", in English,
- * which choice_translate() turns into the user's language. */
+/* Returns the first kernel of the device that supports the site or, of several that predict their
+ * times, the fastest or the one that site->recorded_kernel names. Returns NULL with an error that
+ * lists all refusals if none does. `why` (may be NULL) receives "NAME chosen; NAME refused: REASON;
+ * ...; predicted 12.3 us, NAME 17.8 us", in English, which choice_translate() turns into the user's
+ * language. */
 const struct kernel *device_choose_kernel(const struct device_driver *driver,
                                           const struct kernel_site *site, char *why, size_t size,
                                           struct error *error);
+
+/* Returns whether predictions can decide which kernel is chosen for the site: several kernels that
+ * support it state one. The last digits of results depend on the choice. */
+bool device_predicts_kernel(const struct device_driver *driver, const struct kernel_site *site);
 
 /* Returns the reference kernel for a site that device_choose_kernel refuses on this device; NULL if
  * it does not support the site either. `why` receives "NAME chosen; NAME refused: REASON; ...;

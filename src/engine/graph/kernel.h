@@ -1,7 +1,8 @@
 /* kernel.h: one implementation of one operator, and how it is called.
  *
  * A device offers an ordered list of kernels per operator, best first. The plan takes the first one
- * that supports the site. Pointers in a call point into device memory.
+ * that supports the site; if that one predicts its time, the one of those that do which is
+ * predicted to be the fastest. Pointers in a call point into device memory.
  */
 #ifndef TINCA_ENGINE_GRAPH_KERNEL_H
 #define TINCA_ENGINE_GRAPH_KERNEL_H
@@ -35,6 +36,10 @@ struct kernel_site {
     /* The figures of this machine (machine_model.h), with which a kernel divides its work
      * and predicts its time. NULL: none are known. */
     const struct machine_model *machine;
+    /* The name of the kernel that an earlier plan chose for this node by prediction. It is chosen
+     * again if it supports the site. "": the first kernel of the list. NULL: the plan predicts.
+     * Only set while the kernel is chosen. */
+    const char *recorded_kernel;
     bool input_gradient[NODE_MAX_INPUTS]; /* training: which inputs need a gradient */
     /* The channel_shift or channel_shuffle before this kernel that is fused into it, or NULL. The
      * call's inputs[0] and input_gradients[0] are then those of the fused node, and the kernel
@@ -148,6 +153,10 @@ struct kernel {
     /* Returns the FLOPs of the forward pass of one image, for a kernel that needs fewer than the
      * operator's definition. NULL: it needs as many. */
     uint64_t (*flops)(const struct kernel_site *site);
+    /* Returns the seconds that the forward pass of one image is predicted to take on one thread, by
+     * site->machine. They depend neither on the batch nor on the threads of the site, so that the
+     * choice does not, either. NULL: the kernel states no prediction. */
+    double (*seconds)(const struct kernel_site *site);
     /* Writes all of the output. */
     void (*forward)(const struct kernel_call *call);
     /* In inference, does the same for some rows of one image, with the padding beside them, and

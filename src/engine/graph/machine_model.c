@@ -4,7 +4,12 @@ const char *const machine_figure_names[MACHINE_FIGURES + 1] = {
     [MACHINE_HAND_OVER] = "hand_over",
     [MACHINE_TASK] = "task",
     [MACHINE_OPERATION] = "vector_operation",
-    [MACHINE_CONV] = "conv_multiply_add",
+    [MACHINE_CONV_1] = "conv_multiply_add_1",
+    [MACHINE_CONV_2] = "conv_multiply_add_2",
+    [MACHINE_PRODUCT_1] = "winograd_multiply_add_1",
+    [MACHINE_PRODUCT_2] = "winograd_multiply_add_2",
+    [MACHINE_TRANSFORM] = "winograd_transform",
+    [MACHINE_READ] = "read_byte",
 };
 
 /* The fixed rules: they take a quarter of a nanosecond for each unit of work and some hundred
@@ -22,6 +27,11 @@ bool machine_model_is_plausible(const struct machine_model *model)
         if (!(model->seconds[i] > 0 && model->seconds[i] < 1)) /* NaN is refused, too */
             return false;
     return true;
+}
+
+double machine_reading(const struct machine_model *model, double bytes)
+{
+    return bytes > MACHINE_CACHE_BYTES ? bytes * model->seconds[MACHINE_READ] : 0;
 }
 
 /* Returns the tasks by the fixed rules. */

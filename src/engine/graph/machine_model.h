@@ -18,7 +18,14 @@ enum machine_figure {
     MACHINE_TASK,      /* taking one task of a job */
     MACHINE_OPERATION, /* reading or writing a vector, with the arithmetic of an elementwise kernel
                         */
-    MACHINE_CONV,      /* a vector multiply-add of a direct convolution */
+    /* A vector multiply-add of a direct convolution that computes one or two blocks of channels at
+     * once, and one of Winograd's products. */
+    MACHINE_CONV_1,
+    MACHINE_CONV_2,
+    MACHINE_PRODUCT_1,
+    MACHINE_PRODUCT_2,
+    MACHINE_TRANSFORM, /* Winograd's transform of a tile, for one block of channels */
+    MACHINE_READ,      /* reading a byte that is not in the level-2 cache */
     MACHINE_FIGURES
 };
 
@@ -35,6 +42,13 @@ struct machine_model {
 
 /* Returns whether every figure is a plausible number of seconds: above 0 and below one second. */
 bool machine_model_is_plausible(const struct machine_model *model);
+
+/* Bytes of weights that are read from the level-2 cache, if they are needed again and again. */
+enum { MACHINE_CACHE_BYTES = 1 << 20 };
+
+/* Returns the time of reading weights of `bytes` bytes once, or 0 if the level-2 cache holds them.
+ */
+double machine_reading(const struct machine_model *model, double bytes);
 
 /* Returns how many tasks a step should have that takes one thread `amount` times the figure `unit`:
  * one if sharing would take longer, one for each thread, or several for each if it takes so long

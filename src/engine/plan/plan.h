@@ -58,7 +58,7 @@ struct plan_array {
     size_t first, last; /* positions, both included */
 };
 
-enum { PLAN_CHOICE_SIZE = 384 };
+enum { PLAN_CHOICE_SIZE = 384, PLAN_KERNEL_SIZE = 32 };
 
 /* What the execution rounds to bf16 before and after a call of a float32 kernel (rounding.h). */
 struct step_rounding {
@@ -84,6 +84,7 @@ struct plan_step {
      * fused add. A fused node has only the one whose value it shares. */
     size_t inputs[NODE_MAX_INPUTS], input_count;
     struct kernel_site site;
+    bool predicted;  /* of several kernels that predict their times: results depend on the choice */
     bool falls_back; /* the device has no kernel: `kernel` is the reference's (fallback.h) */
     bool backward;   /* the step takes part in the backward pass */
     struct step_rounding rounding; /* bf16: what is rounded around a kernel of float32 */
@@ -139,6 +140,16 @@ struct plan {
 /* The memory limit that asks plan_build for the smallest possible arena. */
 #define PLAN_LEAST_MEMORY UINT64_MAX
 
+/* The kernels that an earlier plan chose by prediction. A plan that is given them chooses the same,
+ * and follows fixed rules for other nodes. */
+struct plan_choice {
+    char node[NODE_NAME_SIZE], kernel[PLAN_KERNEL_SIZE];
+};
+struct plan_choices {
+    struct plan_choice *list;
+    size_t count;
+};
+
 struct plan_settings {
     enum plan_mode mode;
     size_t batch, threads; /* 0 counts as 1 */
@@ -159,6 +170,8 @@ struct plan_settings {
     enum device_precision precision;
     /* The figures of the machine, which the plan copies: device->machine. NULL: fixed rules. */
     const struct machine_model *machine;
+    /* What predictions decided earlier, which is then not predicted again. NULL: nothing. */
+    const struct plan_choices *choices;
 };
 
 /* Builds a plan, which borrows graph and driver; plan_free releases it. Returns NULL with an error

@@ -123,14 +123,29 @@ static void start_step(const struct step_builder *builder, size_t number, struct
     layouts_offer(plan, step, builder->plain[number]);
 }
 
-static bool choose_kernel(const struct plan *plan, struct plan_step *step, struct error *error)
+/* Returns the kernel that is recorded for a node, "" if there is none, NULL without a record. */
+static const char *find_recorded(const struct plan_choices *choices, const char *node)
 {
+    for (size_t i = 0; choices && i < choices->count; i++)
+        if (strcmp(choices->list[i].node, node) == 0)
+            return choices->list[i].kernel;
+    return choices ? "" : NULL;
+}
+
+static bool choose_kernel(const struct step_builder *builder, struct plan_step *step,
+                          struct error *error)
+{
+    const struct plan *plan = builder->plan;
     if (is_view(plan, step->site.node)) {
         snprintf(step->choice, sizeof step->choice, "%s",
                  N_("a view of its input: nothing to compute"));
         return true;
     }
-    return fallback_choose_kernel(plan->driver, step, error);
+    step->site.recorded_kernel = find_recorded(builder->settings->choices, step->site.node->name);
+    const bool chosen = fallback_choose_kernel(plan->driver, step, error);
+    step->site.recorded_kernel = NULL;
+    step->predicted = chosen && device_predicts_kernel(plan->driver, &step->site);
+    return chosen;
 }
 
 static bool append_steps(struct step_builder *builder, struct error *error)
@@ -146,7 +161,7 @@ static bool append_steps(struct step_builder *builder, struct error *error)
             continue;
         struct plan_step *step = &plan->steps[plan->step_count++];
         start_step(builder, n, step);
-        if (!choose_kernel(plan, step, error))
+        if (!choose_kernel(builder, step, error))
             return false;
         builder->layouts_agree &= layouts_agree(plan, step);
         layouts_settle(plan, step);

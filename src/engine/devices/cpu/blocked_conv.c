@@ -335,7 +335,7 @@ static size_t tasks_of_image(const struct blocked_conv *c, const struct kernel_s
                              size_t batch, size_t threads)
 {
     const size_t work = c->out_blocks * all_terms(c) * shape_area(c->sizes.out) * batch;
-    return divide_up(tasks_wanted_of(site, threads, MACHINE_CONV, work), batch);
+    return divide_up(tasks_wanted_of(site, threads, MACHINE_CONV_2, work), batch);
 }
 
 static bool has_large_weights(const struct blocked_conv *c)

@@ -17,6 +17,15 @@ enum { BLOCKED_MAX_STRIDE = 8, COLUMN_BLOCKS = 2 };
 /* The most groups that may have channels in one block of the results. */
 enum { BLOCK_GROUPS = TERM_TAPS > 1 ? 1 : 2 };
 
+/* The most positions of a tile with one or two blocks of channels: accumulators, weights and a
+ * broadcast value must fit into the registers. */
+#if defined(__AVX512F__) || defined(__aarch64__)
+enum { TILE_POSITIONS_1 = 16, TILE_POSITIONS_2 = 14 };
+#else
+enum { TILE_POSITIONS_1 = 10, TILE_POSITIONS_2 = 6 };
+#endif
+enum { TILE_BLOCKS = COLUMN_BLOCKS, TILE_POSITIONS = TILE_POSITIONS_1 };
+
 /* The source of the terms: an array as it is, or a task's copy of some of its rows. */
 struct source {
     bool copied;

@@ -3,6 +3,8 @@
 #include "base/language.h"
 #include "engine/devices/cpu/blocked_conv.h"
 
+#include <math.h>
+
 static struct blocked_conv forward_of(const struct kernel_site *site, struct carve *carve)
 {
     return KERNEL(blocked_conv_make)(site, false, site->layouts[0], carve);
@@ -80,6 +82,31 @@ static size_t bands_conv(const struct kernel_site *site)
     return KERNEL(blocked_conv_bands)(&c, site);
 }
 
+/* Returns the time that the columns of a row take: a tile also loads its weights, which counts as
+ * one more position. */
+static double row_seconds(const struct kernel_site *site, const struct blocked_conv *c)
+{
+    const double *figures = site->machine->seconds;
+    const size_t width = c->to.width;
+    const size_t pairs = c->out_blocks / TILE_BLOCKS, singles = c->out_blocks % TILE_BLOCKS;
+    const size_t work_1 = width + divide_up(width, TILE_POSITIONS_1);
+    const size_t work_2 = width + divide_up(width, TILE_POSITIONS_2);
+    return (double)(pairs * TILE_BLOCKS * work_2) * figures[MACHINE_CONV_2] +
+           (double)(singles * work_1) * figures[MACHINE_CONV_1];
+}
+
+/* Returns the time of the terms of one image. Every strip reads all weights. */
+static double seconds_conv(const struct kernel_site *site)
+{
+    struct carve carve = {0};
+    const struct blocked_conv c = forward_of(site, &carve);
+    const size_t terms = c.term_channels * c.sizes.taps;
+    const double weights = (double)(terms * c.out_blocks * LANES * sizeof(float));
+    const double strips = (double)divide_up(c.y[0].count, c.strip_rows);
+    return fmax((double)(terms * c.to.height) * row_seconds(site, &c),
+                strips * machine_reading(site->machine, weights));
+}
+
 static size_t copies_bytes(const struct kernel_site *site)
 {
     struct carve carve = {0};
@@ -112,6 +139,7 @@ const struct kernel KERNEL(conv_blocked) = {
     .workspace_bytes = copies_bytes,
     .prepared_bytes = prepared_conv,
     .prepare = prepare_conv,
+    .seconds = TERM_VALUES == 1 ? seconds_conv : NULL,
     .forward = infer_conv,
     .forward_rows = infer_conv_rows,
     .bands = bands_conv,

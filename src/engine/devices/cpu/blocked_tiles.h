@@ -21,15 +21,6 @@
 #include "engine/devices/cpu/blocked.h"
 #include "engine/devices/cpu/tiles.h"
 
-/* The most positions of a tile with one or two blocks of channels: accumulators, weights and a
- * broadcast value must fit into the registers. */
-#if defined(__AVX512F__) || defined(__aarch64__)
-enum { TILE_POSITIONS_1 = 16, TILE_POSITIONS_2 = 14 };
-#else
-enum { TILE_POSITIONS_1 = 10, TILE_POSITIONS_2 = 6 };
-#endif
-enum { TILE_BLOCKS = 2, TILE_POSITIONS = TILE_POSITIONS_1 };
-
 /* The terms of a block of sums. */
 #define TILE_TERMS (TERM_VALUES > 1 ? SIZE_MAX : TERM_BLOCK)
 

@@ -18,6 +18,8 @@
 #include "engine/devices/cpu/blocked.h"
 #include "engine/devices/cpu/conv.h"
 
+#include <math.h>
+
 enum {
     SIZE = 4, /* of a transformed tile, along each axis */
     VALUES = SIZE * SIZE,
@@ -389,6 +391,27 @@ static uint64_t flops_winograd(const struct kernel_site *site)
     return w.tiles * (2 * VALUES * inputs * outputs + 32 * inputs + 24 * outputs);
 }
 
+/* Returns the time of the products and transforms of one image. Every chunk reads all weights. */
+static double seconds_winograd(const struct kernel_site *site)
+{
+    struct carve carve = {0};
+    const double *figures = site->machine->seconds;
+    const struct winograd w = winograd_of(site, &carve);
+    const size_t chunks = divide_up(w.tiles, CHUNK), inputs = w.in_blocks * LANES;
+    const size_t pairs = w.out_blocks / PAIR, singles = w.out_blocks % PAIR;
+    double product = 0;
+    for (size_t i = 0; i < chunks; i++) {
+        const size_t count = piece_begin(w.tiles, chunks, i + 1) - piece_begin(w.tiles, chunks, i);
+        product += (double)(pairs * PAIR * round_up(count, GROUP)) * figures[MACHINE_PRODUCT_2] +
+                   (double)(singles * round_up(count, SINGLE_GROUP)) * figures[MACHINE_PRODUCT_1];
+    }
+    const double weights = (double)(VALUES * inputs * w.out_blocks * LANES * sizeof(float));
+    const double reading = machine_reading(site->machine, weights) * (double)chunks;
+    const double transforms = (double)(w.tiles * (w.in_blocks + w.out_blocks));
+    return fmax(product * (double)(VALUES * inputs), reading) +
+           transforms * figures[MACHINE_TRANSFORM];
+}
+
 /* Tiles at the lower and the right edge of an odd size read one position more. */
 static size_t pad_winograd(const struct kernel_site *site)
 {
@@ -401,7 +424,7 @@ static size_t tasks_of_image(const struct winograd *w, const struct kernel_site 
                              size_t threads)
 {
     const size_t work = batch * w->tiles * VALUES * w->from.channels * w->out_blocks;
-    return divide_up(tasks_wanted_of(site, threads, MACHINE_CONV, work), batch);
+    return divide_up(tasks_wanted_of(site, threads, MACHINE_PRODUCT_2, work), batch);
 }
 
 static void share_out(struct winograd *w, size_t wanted)
@@ -468,6 +491,7 @@ const struct kernel KERNEL(conv_winograd) = {
     .prepared_bytes = prepared_winograd,
     .prepare = prepare_winograd,
     .flops = flops_winograd,
+    .seconds = seconds_winograd,
     .forward = infer_winograd,
     .forward_rows = infer_winograd_rows,
     .bands = bands_winograd,

@@ -2,7 +2,9 @@
  * figure is the best of a few repeats, because a disturbance can only slow a repeat down.
  *
  * Figures of one thread are measured on a pool of one thread, those of several threads on the pool
- * of the device. The arrays of a figure fit into the level-2 cache. */
+ * of the device. The arrays of a figure fit into the level-2 cache, except those of MACHINE_READ.
+ * The figures of a kernel follow from its own prediction: the time of a convolution, divided by how
+ * often its prediction has the figure. */
 #include "engine/devices/cpu/cpu.h"
 
 #include "base/clock.h"
@@ -23,6 +25,7 @@ enum {
     MANY_TASKS = 64,     /* for each thread */
     SPIN_ROUNDS = 4000,  /* of a task that takes some microseconds */
     ARRAY_FLOATS = 4096,
+    READ_BYTES = 8 << 20, /* more than a level-2 cache has, as large as the weights of a layer */
 };
 
 /* Seconds: what is too little to be measured, a pause between two tries, and a hand-over that could
@@ -192,25 +195,46 @@ static void run_conv(void *subject)
     trial->kernel->forward(&trial->call);
 }
 
-/* Sets *seconds to the time of a convolution of `in` to as large an output with `outputs` channels.
- * Returns false with an error if out of memory. */
-static bool time_conv(const struct cpu_table *table, const char *kernel, struct pool *one,
-                      struct shape in, size_t outputs, double *seconds, struct error *error)
+/* A convolution in figures: what it takes, and how often the kernel's prediction has each figure.
+ */
+struct conv_time {
+    double seconds, units[MACHINE_FIGURES];
+};
+
+/* Predicts the time with a model in which one figure is a second and the others take no time. */
+static void count_units(struct conv_trial *trial, double units[MACHINE_FIGURES])
 {
-    const struct window window = {3, 3, 1, 1, 1, 1};
-    struct conv_trial trial = {
-        .kernel = find_kernel(table, kernel),
-        .node = {.op = &op_conv,
-                 .output = {outputs, in.height, in.width},
-                 .attributes.conv = {.window = window, .outputs = outputs, .groups = 1}},
-        .site = {.inputs[0] = in,
-                 .batch = 1,
-                 .threads = 1,
-                 .layouts[0] = {.block = table->channel_block, .pad = 1},
-                 .output_layout = {.block = table->channel_block}},
-        .call = {.pool = one}};
+    for (size_t i = 0; i < MACHINE_FIGURES; i++) {
+        struct machine_model model = {.measured = true};
+        model.seconds[i] = 1;
+        trial->site.machine = &model;
+        units[i] = trial->kernel->seconds(&trial->site);
+    }
+    trial->site.machine = NULL;
+}
+
+/* Times a convolution of a square image, with as many blocks of input and output channels. Returns
+ * false with an error if out of memory. */
+static bool time_conv(const struct cpu_table *table, const char *kernel, struct pool *one,
+                      size_t side, size_t in_blocks, size_t out_blocks, struct conv_time *time,
+                      struct error *error)
+{
+    const size_t outputs = out_blocks * table->channel_block;
+    struct conv_trial trial = {.kernel = find_kernel(table, kernel),
+                               .node = {.op = &op_conv,
+                                        .output = {outputs, side, side},
+                                        .attributes.conv = {.window = {3, 3, 1, 1, 1, 1},
+                                                            .outputs = outputs,
+                                                            .groups = 1}},
+                               .site = {.inputs[0] = {in_blocks * table->channel_block, side, side},
+                                        .batch = 1,
+                                        .threads = 1,
+                                        .layouts[0] = {.block = table->channel_block, .pad = 1},
+                                        .output_layout = {.block = table->channel_block}},
+                               .call = {.pool = one}};
     trial.site.node = &trial.node;
     trial.call.site = &trial.site;
+    count_units(&trial, time->units);
     const size_t bytes = place_arrays(&trial, NULL);
     trial.memory = memory_new_aligned(1, bytes, what, error);
     if (!trial.memory)
@@ -218,21 +242,79 @@ static bool time_conv(const struct cpu_table *table, const char *kernel, struct 
     memset(trial.memory, 0, bytes);
     place_arrays(&trial, trial.memory);
     trial.kernel->prepare(&trial.call);
-    *seconds = best_seconds(run_conv, &trial);
+    time->seconds = best_seconds(run_conv, &trial);
     free(trial.memory);
     return true;
 }
 
-static bool measure_convolutions(const struct cpu_table *table, struct pool *one,
-                                 struct machine_model *model, struct error *error)
+/* Returns what is left of a time for one figure when the other one is known; a quarter of it at
+ * least, because two measured times can disagree. */
+static double remaining(const struct conv_time *time, enum machine_figure figure,
+                        enum machine_figure known, double seconds)
 {
-    const struct shape in = {64, 14, 14};
-    const size_t outputs = 2 * table->channel_block; /* as many as a tile computes at once */
-    const double multiply_adds = 2.0 * 9 * (double)shape_count(in);
-    double seconds;
-    if (!time_conv(table, "conv blocked", one, in, outputs, &seconds, error))
+    const double all = time->seconds / time->units[figure];
+    return fmax(all - seconds * time->units[known] / time->units[figure], all / 4);
+}
+
+/* Direct convolution: with tiles of one block of channels, and of two. */
+static bool measure_direct(const struct cpu_table *table, struct pool *one,
+                           struct machine_model *model, struct error *error)
+{
+    struct conv_time single, pair;
+    if (!time_conv(table, "conv blocked", one, 16, 4, 1, &single, error) ||
+        !time_conv(table, "conv blocked", one, 14, 4, 2, &pair, error))
         return false;
-    model->seconds[MACHINE_CONV] = seconds / multiply_adds;
+    model->seconds[MACHINE_CONV_1] = single.seconds / single.units[MACHINE_CONV_1];
+    model->seconds[MACHINE_CONV_2] = pair.seconds / pair.units[MACHINE_CONV_2];
+    return true;
+}
+
+/* Winograd's: one convolution with many products for each transform, and one with few of them, give
+ * two equations for the two figures. */
+static bool measure_winograd(const struct cpu_table *table, struct pool *one,
+                             struct machine_model *model, struct error *error)
+{
+    struct conv_time many, few, single;
+    if (!time_conv(table, "conv winograd", one, 16, 4, 8, &many, error) ||
+        !time_conv(table, "conv winograd", one, 16, 1, 2, &few, error) ||
+        !time_conv(table, "conv winograd", one, 16, 4, 1, &single, error))
+        return false;
+    const double p = many.units[MACHINE_PRODUCT_2], q = few.units[MACHINE_PRODUCT_2];
+    const double x = many.units[MACHINE_TRANSFORM], y = few.units[MACHINE_TRANSFORM];
+    const double product = (many.seconds * y - few.seconds * x) / (p * y - q * x);
+    model->seconds[MACHINE_TRANSFORM] =
+        remaining(&few, MACHINE_TRANSFORM, MACHINE_PRODUCT_2, fmax(product, 0));
+    model->seconds[MACHINE_PRODUCT_2] =
+        remaining(&many, MACHINE_PRODUCT_2, MACHINE_TRANSFORM, model->seconds[MACHINE_TRANSFORM]);
+    model->seconds[MACHINE_PRODUCT_1] =
+        remaining(&single, MACHINE_PRODUCT_1, MACHINE_TRANSFORM, model->seconds[MACHINE_TRANSFORM]);
+    return true;
+}
+
+/* --- memory --- */
+
+struct reading {
+    const struct cpu_table *table;
+    struct pool *one;
+    float *values;
+};
+
+static void run_reading(void *subject)
+{
+    const struct reading *r = subject;
+    r->table->read(r->one, r->values, READ_BYTES / sizeof(float));
+}
+
+static bool measure_reading(const struct cpu_table *table, struct pool *one,
+                            struct machine_model *model, struct error *error)
+{
+    struct reading reading = {.table = table, .one = one};
+    reading.values = memory_new_aligned(1, READ_BYTES, what, error);
+    if (!reading.values)
+        return false;
+    memset(reading.values, 0, READ_BYTES);
+    model->seconds[MACHINE_READ] = best_seconds(run_reading, &reading) / READ_BYTES;
+    free(reading.values);
     return true;
 }
 
@@ -243,7 +325,9 @@ bool cpu_measure_machine(struct device *device, struct machine_model *model, str
     if (one)
         measure_jobs(device->pool, one, model);
     const bool measured = one && measure_operation(table, one, model, error) &&
-                          measure_convolutions(table, one, model, error);
+                          measure_direct(table, one, model, error) &&
+                          measure_winograd(table, one, model, error) &&
+                          measure_reading(table, one, model, error);
     pool_free(one);
     return measured;
 }
