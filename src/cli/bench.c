@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "engine/ops/op.h"
 #include "session/config/settings.h"
+#include "session/files/kernel_choices.h"
 #include "session/measure/forecast.h"
 
 #include <math.h>
@@ -98,6 +99,15 @@ static bool add_energy(struct json *root, const struct bench *bench)
            (energy->known || json_add_string(root, "energy_unknown", energy->why_unknown));
 }
 
+/* Adds the kernels that the plan chose by prediction. */
+static bool add_chosen(struct json *root, const struct bench *bench)
+{
+    char *text = kernel_choices_text(bench->main.plan, NULL);
+    const bool added = text && kernel_choices_add(root, text);
+    free(text);
+    return added;
+}
+
 static int print_json(const struct bench *bench, const struct part_profile *main,
                       const struct part_profile *discriminator)
 {
@@ -120,7 +130,8 @@ static int print_json(const struct bench *bench, const struct part_profile *main
         json_add_count(root, "unlimited_memory_bytes", bench->memory.unlimited) &&
         json_add_number(root, "extra_flops_percent", plan_recompute_overhead(&bench->memory)) &&
         json_add_count(root, "fallback_layers", bench->memory.fallback_nodes) &&
-        json_add_count(root, "fallback_bytes", bench->memory.fallback_bytes);
+        json_add_count(root, "fallback_bytes", bench->memory.fallback_bytes) &&
+        add_chosen(root, bench);
     if (main->part)
         complete = complete && bench_add_roofline(root, bench) && add_profile(root, bench, main);
     if (discriminator->part)

@@ -7,6 +7,7 @@
 
 #include "base/files/file.h"
 #include "base/language.h"
+#include "session/files/kernel_choices.h"
 #include "session/import/import.h"
 #include "session/measure/measurement.h"
 #include "session/model/evaluate.h"
@@ -42,7 +43,8 @@ static int print_json(const struct model *model, const struct evaluation *evalua
         json_add_count(root, "images", evaluation->images) &&
         json_add_count(root, "batch", evaluation->batch) &&
         json_add_count(root, "memory_bytes", evaluation->memory_bytes) &&
-        output_add_statistics(root, "ms_per_image", &times);
+        output_add_statistics(root, "ms_per_image", &times) &&
+        kernel_choices_add(root, model->chosen);
     return output_json(root, complete);
 }
 

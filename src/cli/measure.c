@@ -41,6 +41,7 @@ static int print_json(const struct run *run, const struct measurement *measureme
                     json_add_number(root, "watts", measurement->watts) &&
                     (!measurement->energy_unknown[0] ||
                      json_add_string(root, "energy_unknown", measurement->energy_unknown)) &&
+                    json_add_string(root, "chosen", measurement->chosen) &&
                     output_add_statistics(root, "ms_per_image", &measurement->ms_per_image);
     return output_json(root, complete);
 }

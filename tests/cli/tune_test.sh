@@ -80,4 +80,71 @@ else
     is "  leads to fixed rules" machine.source fixed
 fi
 refuses 2 "no such option" "commands that do not compute have no --tune" runs --tune
+
+# Figures with which direct convolution, or Winograd's, is always predicted to be faster.
+figures() { # figures NAME DIRECT WINOGRAD
+    XDG_CACHE_HOME=$T/$1
+    succeeds "figures for $1" devices --tune --json
+    for threads in 1 3; do run info $network --threads $threads; done
+    sed -e "s/\"conv_multiply_add_\(.\)\":[^,]*/\"conv_multiply_add_\1\": $2/" \
+        -e "s/\"winograd_multiply_add_\(.\)\":[^,]*/\"winograd_multiply_add_\1\": $3/" \
+        "$XDG_CACHE_HOME/tinca/machines.json" >"$T/figures"
+    cp "$T/figures" "$XDG_CACHE_HOME/tinca/machines.json"
+}
+figures direct 1e-12 1e-6
+figures winograd 1e-6 1e-12
+picture=resnet20
+XDG_CACHE_HOME=$T/direct
+succeeds "info shows the choice" info $picture --mode infer --device cpu --json
+shows '"kernel_choice":.*conv blocked chosen;.*; predicted .* us, conv winograd .* us"' "  with both times"
+succeeds "bench records it" bench $picture --mode infer --iterations 2 --json
+has "  layer by layer" "chosen.conv blocked.15"
+XDG_CACHE_HOME=$T/winograd
+succeeds "bench with other figures" bench $picture --mode infer --iterations 2 --json
+has "  records the other kernel" "chosen.conv winograd.15"
+
+# A run computes all of its validations with the kernels that it chose at its start, also after resume.
+data="--data shapes,limit=40 --validate shapes,split=test,limit=20"
+job="$picture --device cpu $data --batch 20 --epochs 30 --seed 3 --threads 1"
+often="--checkpoint 0.01 --checkpoint-share 100"
+runs=$XDG_STATE_HOME/tinca/runs
+has_validation() { has_line '"event":"validation"' "$runs"/*/journal.jsonl && ls "$runs"/*/checkpoint.safetensors >/dev/null 2>&1; }
+losses() { sed -n 's/.*"event":"validation",\(.*\),"seconds".*/\1/p' "$1/journal.jsonl"; }
+XDG_CACHE_HOME=$T/direct
+succeeds "a run with direct convolutions" train $job --run-dir "$T/whole" -q
+head -n 1 "$T/whole/journal.jsonl" >"$T/start"
+has "  in its first event" "chosen.conv blocked.15" "$T/start"
+rm -rf "$runs"
+"$TINCA" train $job $often >"$T/log" 2>&1 </dev/null &
+child=$!
+wait_until has_validation
+kill -9 $child
+wait $child 2>/dev/null
+XDG_CACHE_HOME=$T/winograd
+run runs --json
+id=$("$JSON_LOOK" "$T/out" runs.0.id)
+if [ "$("$JSON_LOOK" "$T/out" runs.0.status)" = interrupted ]; then
+    succeeds "it is killed, tuned anew and resumed with 3 threads" resume "$id" --threads 3 -q
+    if [ "$(losses "$runs/$id")" = "$(losses "$T/whole")" ]; then
+        ok "  with the same validations"
+    else
+        not_ok "  with the same validations" "$(losses "$runs/$id"; losses "$T/whole")"
+    fi
+    cmp -s "$runs/$id/best.safetensors" "$T/whole/best.safetensors" && ok "  and the same best model" ||
+        not_ok "  and the same best model"
+else
+    skip "it is killed, tuned anew and resumed with 3 threads" "it was done before"
+fi
+rm -rf "$runs"
+succeeds "a run with Winograd's" train $job --run-dir "$T/other" -q
+[ "$(losses "$T/other")" != "$(losses "$T/whole")" ] && ok "  has other last digits" ||
+    not_ok "  has other last digits"
+cmp -s "$T/other/weights.safetensors" "$T/whole/weights.safetensors" && ok "  but the same weights" ||
+    not_ok "  but the same weights"
+succeeds "eval" eval "$T/other" --threads 2 --json
+has "  records the kernels" "chosen.conv winograd.15"
+succeeds "measure" measure "$T/other" --images 10 --threads 2 --json
+shows '"chosen":.*"conv winograd 16, crc32 ' "  records them in short"
+shows_in_file=$(grep -c '"chosen":.*conv winograd 16' "$T/other/measurements.json")
+[ "$shows_in_file" = 1 ] && ok "  and in the run's folder" || not_ok "  and in the run's folder"
 done_testing

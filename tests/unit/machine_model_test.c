@@ -1,12 +1,14 @@
 /* The model of the machine: made-up figures lead to the choices that they should; its file keeps
- * what is stored, and a file that is damaged, foreign or cannot be written stops nothing; and no
- * figures, however extreme, change a bit of what is computed with any number of threads. */
+ * what is stored, and a file that is damaged, foreign or cannot be written stops nothing; predicted
+ * kernels are recorded and chosen again; and no division of the work that figures lead to, however
+ * extreme, changes a bit. */
 #include "base/files/file.h"
 #include "base/memory.h"
 #include "engine/execution/execution.h"
 #include "engine/network/network.h"
 #include "instruction_sets.h"
 #include "random_fill.h"
+#include "session/files/kernel_choices.h"
 #include "session/machine/machine_file.h"
 #include "session/machine/tuned_device.h"
 
@@ -19,7 +21,22 @@ static const struct machine_model usual = {.measured = true,
                                            .seconds = {[MACHINE_HAND_OVER] = 1e-6,
                                                        [MACHINE_TASK] = 1e-8,
                                                        [MACHINE_OPERATION] = 2e-10,
-                                                       [MACHINE_CONV_2] = 2e-10}};
+                                                       [MACHINE_CONV_1] = 2e-10,
+                                                       [MACHINE_CONV_2] = 2e-10,
+                                                       [MACHINE_PRODUCT_1] = 2e-10,
+                                                       [MACHINE_PRODUCT_2] = 2e-10,
+                                                       [MACHINE_TRANSFORM] = 1e-8,
+                                                       [MACHINE_READ] = 2e-11}};
+
+/* Figures with which direct convolution is always predicted to be faster, or Winograd's. */
+static struct machine_model favouring(bool winograd)
+{
+    struct machine_model model = usual;
+    const enum machine_figure slow_1 = winograd ? MACHINE_CONV_1 : MACHINE_PRODUCT_1;
+    const enum machine_figure slow_2 = winograd ? MACHINE_CONV_2 : MACHINE_PRODUCT_2;
+    model.seconds[slow_1] = model.seconds[slow_2] = 1e-6;
+    return model;
+}
 
 /* --- tasks --- */
 
@@ -182,6 +199,133 @@ static void test_devices(void)
            "which holds for the process");
 }
 
+/* --- kernels --- */
+
+/* Returns the plan of the network's inference; NULL if it cannot be built. */
+static struct plan *make_plan(const struct network *network, size_t batch, size_t threads,
+                              const struct machine_model *machine,
+                              const struct plan_choices *choices)
+{
+    struct error error = {0};
+    const struct plan_settings settings = {.mode = PLAN_INFERENCE,
+                                           .batch = batch,
+                                           .threads = threads,
+                                           .machine = machine,
+                                           .choices = choices};
+    const struct device_driver *driver = device_find("cpu", NULL, &error);
+    struct plan *plan = driver ? plan_build(&network->graph, driver, &settings, &error) : NULL;
+    if (!plan)
+        note_error(&error);
+    return plan;
+}
+
+/* Returns how many steps with a predicted kernel have the kernel `name`; NULL: any. */
+static size_t count_kernels(const struct plan *plan, const char *name)
+{
+    size_t count = 0;
+    for (size_t s = 0; s < plan->step_count; s++)
+        if (plan->steps[s].predicted)
+            count += !name || strcmp(plan->steps[s].kernel->name, name) == 0;
+    return count;
+}
+
+/* Returns the reason of the first predicted choice. */
+static const char *first_reason(const struct plan *plan)
+{
+    for (size_t s = 0; s < plan->step_count; s++)
+        if (plan->steps[s].predicted)
+            return plan->steps[s].choice;
+    return "";
+}
+
+static void test_prediction(const struct network *network)
+{
+    const struct machine_model direct = favouring(false), winograd = favouring(true);
+    struct plan *fixed = make_plan(network, 1, 1, NULL, NULL);
+    struct plan *first = make_plan(network, 1, 1, &direct, NULL);
+    struct plan *second = make_plan(network, 7, 3, &winograd, NULL);
+    struct plan *third = make_plan(network, 7, 3, &direct, NULL);
+    const size_t all = count_kernels(fixed, NULL);
+    tap_ok(all > 10 && count_kernels(fixed, "conv winograd") == all,
+           "without figures the first kernel of the list is chosen, %zu times", all);
+    tap_ok(count_kernels(first, "conv blocked") == all && count_kernels(first, NULL) == all,
+           "the kernel that is predicted to be faster is chosen: direct");
+    tap_ok(count_kernels(second, "conv winograd") == all, "  or Winograd's");
+    tap_ok(count_kernels(third, "conv blocked") == all, "  for any batch and number of threads");
+    const char *reason = first_reason(first);
+    tap_ok(strstr(reason, "conv blocked chosen; ") && strstr(reason, "; predicted ") &&
+               strstr(reason, ", conv winograd "),
+           "the reason has both times: %s", reason);
+    plan_free(fixed);
+    plan_free(first);
+    plan_free(second);
+    plan_free(third);
+}
+
+static void test_record(const struct network *network)
+{
+    const struct machine_model direct = favouring(false), winograd = favouring(true);
+    struct error error = {0};
+    struct plan_choices choices = {0}, none = {0};
+    struct plan *before = make_plan(network, 1, 1, &direct, NULL);
+    char *text = kernel_choices_text(before, &error), *again = NULL;
+    char summary[KERNEL_CHOICES_SUMMARY];
+    tap_ok(kernel_choices_read(text, &choices, &error) &&
+               choices.count == count_kernels(before, NULL),
+           "the record has every node that was chosen by prediction");
+    struct plan *after = make_plan(network, 5, 2, &winograd, &choices);
+    again = kernel_choices_text(after, &error);
+    tap_ok(strcmp(text, again) == 0, "a plan with the record has the same kernels");
+    tap_ok(strstr(first_reason(after), "as the run has recorded"), "and says why");
+    struct plan *fixed = make_plan(network, 1, 1, &direct, &none);
+    tap_ok(count_kernels(fixed, "conv winograd") == count_kernels(fixed, NULL),
+           "an empty record stands for fixed rules");
+    kernel_choices_summarise(text, summary);
+    tap_ok(strncmp(summary, "conv blocked ", 13) == 0 && strstr(summary, ", crc32 "),
+           "in short: %s", summary);
+    tap_ok(!kernel_choices_summarise("{}", summary)[0], "nothing to say about an empty record");
+    kernel_choices_free(&choices);
+    plan_free(before);
+    plan_free(after);
+    plan_free(fixed);
+    free(text);
+    free(again);
+}
+
+static void test_damaged_record(void)
+{
+    static const char *const texts[] = {"",
+                                        "[",
+                                        "[1]",
+                                        "3",
+                                        "{\"conv blocked\": 3}",
+                                        "{\"conv blocked\": [3]}",
+                                        "{\"conv blocked\": [[]]}"};
+    struct plan_choices choices = {0};
+    struct error error;
+    bool refused = true;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        refused &= !kernel_choices_read(texts[i], &choices, &error) && !choices.list;
+    tap_ok(refused, "damaged records are refused");
+    tap_ok(kernel_choices_read(NULL, &choices, &error) && choices.count == 0,
+           "a missing record reads as an empty one");
+}
+
+static void test_kernels(void)
+{
+    struct error error = {0};
+    const struct network_request request = {.network = "resnet20"};
+    struct network *network = network_build(&request, &error);
+    for (int set = 0; set < INSTRUCTION_SETS; set++)
+        if (instruction_set_force((enum instruction_set)set)) {
+            test_prediction(network);
+            test_record(network);
+        }
+    instruction_set_release();
+    network_free(network);
+    test_damaged_record();
+}
+
 /* --- bits --- */
 
 enum { BATCH = 3, MOST_VALUES = 1 << 19 };
@@ -232,23 +376,38 @@ static bool compute(const char *network_name, enum plan_mode mode, size_t thread
     return fits;
 }
 
-static void test_bits_of(const char *network, enum plan_mode mode)
+/* Returns whether all models give the same bits with 1, 2 and 3 threads. */
+static bool all_equal(const char *network, enum plan_mode mode,
+                      const struct machine_model *const *models, size_t count)
 {
     static struct result expected, result;
-    struct machine_model alone = usual, many = usual;
-    alone.seconds[MACHINE_HAND_OVER] = 0.9;
-    for (size_t i = 0; i < MACHINE_OF_THREADS; i++)
-        many.seconds[i] = 1e-12;
-    many.seconds[MACHINE_OPERATION] = many.seconds[MACHINE_CONV_2] = 1e-3;
-    const struct machine_model *const models[] = {NULL, &usual, &alone, &many};
-    bool equal = compute(network, mode, 1, NULL, &expected);
+    bool equal = compute(network, mode, 1, models[0], &expected);
     for (size_t threads = 1; threads <= 3; threads++)
-        for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        for (size_t i = 0; i < count; i++)
             equal = equal && compute(network, mode, threads, models[i], &result) &&
                     result.count == expected.count &&
                     memcmp(result.values, expected.values, result.count * sizeof(float)) == 0;
-    tap_ok(equal, "%s, %s: no figures change a bit, for 1, 2 and 3 threads", network,
+    return equal;
+}
+
+static void test_bits_of(const char *network, enum plan_mode mode)
+{
+    const struct machine_model winograd = favouring(true), direct = favouring(false);
+    struct machine_model alone = winograd, many = winograd;
+    struct machine_model direct_alone = direct, direct_many = direct;
+    alone.seconds[MACHINE_HAND_OVER] = direct_alone.seconds[MACHINE_HAND_OVER] = 0.9;
+    for (size_t i = 0; i < MACHINE_FIGURES; i++) { /* with the ratios that decide on the kernel */
+        many.seconds[i] *= i < MACHINE_OF_THREADS ? 1e-4 : 1e5;
+        direct_many.seconds[i] *= i < MACHINE_OF_THREADS ? 1e-4 : 1e5;
+    }
+    const struct machine_model *const models[] = {NULL, &winograd, &alone, &many};
+    const struct machine_model *const directs[] = {&direct, &direct_alone, &direct_many};
+    tap_ok(all_equal(network, mode, models, sizeof models / sizeof *models),
+           "%s, %s: no division changes a bit, for 1, 2 and 3 threads", network,
            mode == PLAN_TRAINING ? "training" : "inference");
+    if (mode == PLAN_INFERENCE)
+        tap_ok(all_equal(network, mode, directs, sizeof directs / sizeof *directs),
+               "  nor with direct convolutions");
 }
 
 static void test_bits(void)
@@ -274,6 +433,7 @@ int main(void)
     test_round_trip();
     test_damaged();
     test_devices();
+    test_kernels();
     test_bits();
     remove_home();
     return tap_done();

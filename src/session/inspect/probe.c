@@ -240,6 +240,7 @@ static bool check_memory(struct probe *probe, struct error *error)
                                      .strict_device = device->strict,
                                      .precision = device->precision,
                                      .machine = &device->machine,
+                                     .choices = device->choices,
                                      .with_loss = true};
     struct forecast forecast = {.classes = model->network->classes, .input = model->network->input};
     if (!memory_check_plan(model->network, device->driver, &settings, &forecast.memory, error))

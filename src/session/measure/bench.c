@@ -113,6 +113,7 @@ static struct plan_settings choose_settings(const struct bench *bench,
         .strict_device = settings->strict_device,
         .precision = settings->precision,
         .machine = &bench->device->machine,
+        .choices = bench->device->choices,
         .memory_limit = settings->memory_limit};
 }
 

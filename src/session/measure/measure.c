@@ -124,6 +124,7 @@ static bool measure_model(const char *path, const struct run_config *config,
     if (measured) {
         snprintf(measurement->data, sizeof measurement->data, "%s", data);
         fill(measurement, &evaluation, &energy, model.device);
+        kernel_choices_summarise(model.chosen, measurement->chosen);
     }
     model_free(&model);
     return measured;

@@ -50,6 +50,7 @@ static const struct member members[] = {
     {.key = "joules_per_image", .kind = MEMBER_NUMBER, MEMBER(joules_per_image), .optional = true},
     {.key = "watts", .kind = MEMBER_NUMBER, MEMBER(watts), .optional = true},
     {.key = "energy_unknown", .kind = MEMBER_TEXT, MEMBER(energy_unknown), .optional = true},
+    {.key = "chosen", .kind = MEMBER_TEXT, MEMBER(chosen), .optional = true},
     {.key = "median", .kind = MEMBER_NUMBER, MEMBER(ms_per_image.median), .timing = true},
     {.key = "min", .kind = MEMBER_NUMBER, MEMBER(ms_per_image.min), .timing = true},
     {.key = "mean", .kind = MEMBER_NUMBER, MEMBER(ms_per_image.mean), .timing = true},

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/threads/background_job.h"
 #include "engine/devices/device.h"
+#include "session/files/kernel_choices.h"
 #include "session/model/evaluate.h"
 #include "session/values/energy.h"
 #include "session/values/statistics.h"
@@ -39,6 +40,7 @@ struct measurement {
     double joules_per_image, watts;
     char energy_unknown[ENERGY_REASON_SIZE]; /* why; "": they are known, or an older version
                                                 measured */
+    char chosen[KERNEL_CHOICES_SUMMARY];     /* the kernels that predictions chose; "": none */
     bool stale;                              /* not stored: computed when the file is read */
 };
 

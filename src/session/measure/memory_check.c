@@ -142,6 +142,7 @@ static uint64_t inference_bytes(const struct memory_check_request *request, size
                                            .strict_device = request->settings->strict_device,
                                            .precision = request->settings->precision,
                                            .machine = request->settings->machine,
+                                           .choices = request->settings->choices,
                                            .with_loss = loss};
     return memory_check_plan(request->network, request->driver, &settings, &memory, NULL)
                ? memory.total - memory.weights + memory.tables

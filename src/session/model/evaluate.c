@@ -7,6 +7,7 @@
 #include "data/formats/image_file.h"
 #include "data/loader/augment.h"
 #include "session/config/config.h"
+#include "session/files/kernel_choices.h"
 #include "session/machine/tuned_device.h"
 #include "session/model/evaluator.h"
 #include "session/model/model_file.h"
@@ -40,6 +41,7 @@ void model_free(struct model *model)
     device_close(model->device);
     network_free(model->network);
     free(model->class_names);
+    free(model->chosen);
     *model = (struct model){0};
 }
 
@@ -73,6 +75,14 @@ static bool tell_progress(void *context, uint64_t done, struct error *error)
     return telling->request->progress(telling->request->context, done, telling->of, error);
 }
 
+/* Records the kernels of the evaluation. */
+static bool record_kernels(struct model *model, const struct plan *plan, struct error *error)
+{
+    free(model->chosen);
+    model->chosen = kernel_choices_text(plan, error);
+    return model->chosen;
+}
+
 bool model_evaluate_set(struct model *model, const struct dataset *dataset,
                         const struct evaluation_request *request, struct evaluation *evaluation,
                         struct error *error)
@@ -99,6 +109,7 @@ bool model_evaluate_set(struct model *model, const struct dataset *dataset,
     struct evaluator evaluator = {0};
     bool evaluated = check_names(model, dataset, error) &&
                      evaluator_create(&evaluator, &settings, error) &&
+                     record_kernels(model, evaluator.plan, error) &&
                      evaluator_run(&evaluator, request->progress ? tell_progress : NULL, &telling,
                                    evaluation, error);
     evaluator_free(&evaluator);
@@ -142,7 +153,8 @@ static bool make_execution(struct model *model, struct error *error)
                                      .threads = model->device->threads,
                                      .strict_device = model->device->strict,
                                      .precision = model->device->precision,
-                                     .machine = &model->device->machine};
+                                     .machine = &model->device->machine,
+                                     .choices = model->device->choices};
     if (!model->plan)
         model->plan = plan_build(&model->network->graph, model->device->driver, &settings, error);
     if (model->plan && !model->execution)

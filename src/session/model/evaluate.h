@@ -22,6 +22,7 @@ struct model {
     struct execution *execution;
     struct translator *translator; /* for pictures of another size (translate.h); NULL: none yet */
     double tolerance; /* largest error of a correct pixel, in 255ths; from the configuration */
+    char *chosen;     /* after an evaluation: the record of its kernels (kernel_choices.h) */
 };
 
 /* Loads a model file and opens the device. Returns false with an error. */

@@ -54,6 +54,7 @@ static bool make_plan(struct evaluator *evaluator, const struct evaluator_settin
                                      .strict_device = settings->device->strict,
                                      .precision = settings->device->precision,
                                      .machine = &settings->device->machine,
+                                     .choices = settings->device->choices,
                                      .with_loss = true};
         evaluator->plan =
             plan_build(&settings->network->graph, settings->device->driver, &plan, error);

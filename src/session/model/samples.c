@@ -57,7 +57,8 @@ static bool make_execution(struct samples *samples, struct weights *weights, str
                                      .threads = device->threads,
                                      .strict_device = device->strict,
                                      .precision = device->precision,
-                                     .machine = &device->machine};
+                                     .machine = &device->machine,
+                                     .choices = device->choices};
     samples->plan = plan_build(&samples->network->graph, device->driver, &settings, error);
     if (samples->plan)
         samples->execution = execution_create(samples->plan, device, weights, NULL, 0, error);

@@ -122,7 +122,8 @@ static bool make_translator(struct model *model, const struct image *picture, si
                                            .threads = model->device->threads,
                                            .strict_device = model->device->strict,
                                            .precision = model->device->precision,
-                                           .machine = &model->device->machine};
+                                           .machine = &model->device->machine,
+                                           .choices = model->device->choices};
     struct translator *translator = model->translator;
     if (translator && translator->network->input.width == width &&
         translator->network->input.height == height)

@@ -127,6 +127,7 @@ static bool make_plan(struct preparation *prepared, const struct run_config *con
     struct plan_settings settings = settings_plan(config, prepared->device->threads, PLAN_TRAINING);
     struct forecast *forecast = &prepared->forecast;
     settings.machine = &prepared->device->machine;
+    settings.choices = prepared->device->choices;
     const struct dataset_facts *validation =
         prepared->validation ? dataset_facts(prepared->validation) : NULL;
     const struct memory_check_request question = {
@@ -223,20 +224,22 @@ static bool make_evaluator(struct preparation *prepared, const struct run_config
 /* --- everything --- */
 
 static bool set_up_device(struct device *device, const struct run_config *config,
-                          struct error *error)
+                          const struct plan_choices *choices, struct error *error)
 {
+    device->choices = choices;
     device->strict = config->strict_device;
     return device_set_precision(device, (enum device_precision)config->precision, error);
 }
 
 static bool prepare_all(struct preparation *prepared, const struct run_config *config,
-                        uint64_t first_iteration, struct error *error)
+                        uint64_t first_iteration, const struct plan_choices *choices,
+                        struct error *error)
 {
     if (!(prepared->network = build_network(config, 0, error)) ||
         !open_data(prepared, config, error) || !fit_classes(prepared, config, error) ||
         !check_class_names(prepared, error) ||
         !(prepared->device = tuned_device_open(config->device, config->threads, NULL, error)) ||
-        !set_up_device(prepared->device, config, error) ||
+        !set_up_device(prepared->device, config, choices, error) ||
         !choose_normalisation(prepared, config, error) || !make_plan(prepared, config, error) ||
         !allocate(prepared, config, error) || !make_samples(prepared, error) ||
         !open_feed(prepared, config, first_iteration, error) ||
@@ -249,13 +252,18 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
 }
 
 bool prepare(struct preparation *prepared, const struct run_config *config,
-             uint64_t first_iteration, struct error *error)
+             uint64_t first_iteration, const struct plan_choices *choices, struct error *error)
 {
     *prepared = (struct preparation){0};
-    if (prepare_all(prepared, config, first_iteration, error))
+    if (prepare_all(prepared, config, first_iteration, choices, error))
         return true;
     prepare_free(prepared);
     return false;
+}
+
+const struct plan *prepare_inference_plan(const struct preparation *prepared)
+{
+    return prepared->evaluator.plan ? prepared->evaluator.plan : prepared->samples.plan;
 }
 
 void prepare_free(struct preparation *prepared)

@@ -30,10 +30,15 @@ struct preparation {
 
 /* Opens data and device, and builds network, plan and execution. Call it in the thread that trains,
  * because the device belongs to that thread. The first batch is that of `first_iteration` (0,
- * except in a resumed run). Returns false with an error, and frees everything, if the configuration
- * cannot work. */
+ * except in a resumed run). `choices`, which must live as long, are the kernels that the run has
+ * recorded; NULL: it begins. Returns false with an error, and frees everything, if the
+ * configuration cannot work. */
 bool prepare(struct preparation *prepared, const struct run_config *config,
-             uint64_t first_iteration, struct error *error);
+             uint64_t first_iteration, const struct plan_choices *choices, struct error *error);
+
+/* Returns the plan of validations or, without a validation, that of samples; NULL: there is none.
+ */
+const struct plan *prepare_inference_plan(const struct preparation *prepared);
 
 /* Frees everything and resets it to {0}. */
 void prepare_free(struct preparation *prepared);

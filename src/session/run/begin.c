@@ -4,6 +4,7 @@
 
 #include "session/config/settings.h"
 #include "session/files/computed_with.h"
+#include "session/files/kernel_choices.h"
 #include "session/files/run_files.h"
 #include "session/run/experiment.h"
 
@@ -43,7 +44,9 @@ bool begin_prepare(struct trainer *trainer)
     trainer->schedule = settings_schedule(&run->config, prepared->iterations);
     trainer->lr_schedule_state = lr_schedule_begin();
     trainer->now.learning_rate = trainer->schedule.learning_rate;
-    return loss_meter_create(&trainer->meter, run->config.average_loss, trainer->error);
+    trainer->chosen = kernel_choices_text(prepare_inference_plan(prepared), trainer->error);
+    return trainer->chosen &&
+           loss_meter_create(&trainer->meter, run->config.average_loss, trainer->error);
 }
 
 bool begin_run(struct trainer *trainer)
@@ -56,8 +59,10 @@ bool begin_run(struct trainer *trainer)
     if (!experiment_write(trainer, &trainer->saving.unsaved))
         trainer_report_unsaved(trainer); /* the first checkpoint tries once more */
     struct json *event = run_files_start_event(&facts, &trainer->now);
-    if (!event || !computed_with_add(event, run->config.device,
-                                     (enum device_precision)run->config.precision)) {
+    if (!event ||
+        !computed_with_add(event, run->config.device,
+                           (enum device_precision)run->config.precision) ||
+        !kernel_choices_add(event, trainer->chosen)) {
         json_free(event);
         return error_set_memory(trainer->error, "the journal", 0);
     }

@@ -241,7 +241,7 @@ struct metadata {
     struct computed_with here;
     char here_keys[COMPUTED_WITH][KEY_SIZE];
     char journal_sum[NUMBER_SIZE];
-    const char *texts[2 * (PLACES + COMPUTED_WITH) + 5];
+    const char *texts[2 * (PLACES + COMPUTED_WITH) + 7];
 };
 
 static void fill_metadata(const struct trainer *trainer, struct metadata *metadata)
@@ -257,6 +257,8 @@ static void fill_metadata(const struct trainer *trainer, struct metadata *metada
         metadata->texts[n++] = metadata->here.values[i];
     }
     snprintf(metadata->journal_sum, NUMBER_SIZE, "%" PRIu32, trainer->run->journal.crc32);
+    metadata->texts[n++] = "tinca.chosen";
+    metadata->texts[n++] = trainer->chosen;
     metadata->texts[n++] = "tinca.journal_crc32";
     metadata->texts[n++] = metadata->journal_sum;
     for (size_t i = 0; i < PLACES; i++) {

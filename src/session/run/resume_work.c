@@ -7,6 +7,7 @@
 #include "base/files/file.h"
 #include "session/files/checkpoint_position.h"
 #include "session/files/computed_with.h"
+#include "session/files/kernel_choices.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
 #include "session/record/run_integrity.h"
@@ -97,6 +98,13 @@ bool resume_find_checkpoint(struct trainer *trainer, uint64_t *iteration)
         return true;
     note_missing_sum(trainer);
     return checkpoint_place(&trainer->checkpoint, iteration, &trainer->run_journal, trainer->error);
+}
+
+bool resume_read_choices(struct trainer *trainer)
+{
+    const char *text =
+        trainer->checkpoint.file ? checkpoint_text(&trainer->checkpoint, "chosen") : NULL;
+    return kernel_choices_read(text, &trainer->recorded, trainer->error);
 }
 
 /* --- restoring --- */

@@ -8,6 +8,10 @@
  * *trainer->error if the run cannot continue. Changes no file. */
 bool resume_find_checkpoint(struct trainer *trainer, uint64_t *iteration);
 
+/* Reads the kernels that the checkpoint, if there is one, has recorded. One of an earlier version
+ * has no record, and was computed by fixed rules. Returns false with *trainer->error. */
+bool resume_read_choices(struct trainer *trainer);
+
 /* Restores a prepared trainer and the curves from the checkpoint and the journal, or starts the run
  * once more if there is no checkpoint. Returns false with *trainer->error if the run cannot
  * continue; its files are unchanged then. */

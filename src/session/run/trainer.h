@@ -76,6 +76,11 @@ struct trainer {
     struct data_counts data_counts;
     double run_seconds;
 
+    /* The kernels of validations, as a text (kernel_choices.h); and those that a checkpoint has
+     * recorded, which a resumed run uses. */
+    char *chosen;
+    struct plan_choices recorded;
+
     struct safetensors checkpoint; /* the one to resume from, until it has been read */
     bool previous_checkpoint;      /* it is checkpoint.previous: the last one is unusable */
     uint64_t checked_at;           /* nanoseconds: the last check of the run's folder */

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/host/host.h"
+#include "session/files/kernel_choices.h"
 #include "session/files/run_files.h"
 #include "session/run/begin.h"
 #include "session/run/checkpoint.h"
@@ -15,6 +16,8 @@
 #include "session/run/resume_work.h"
 #include "session/run/run_commands.h"
 #include "session/run/saving.h"
+
+#include <stdlib.h>
 
 /* --- training --- */
 
@@ -111,7 +114,9 @@ static enum run_status live(struct trainer *trainer)
     host_process_reset_peak();
     if (run->resumes && !resume_find_checkpoint(trainer, &first))
         return RUN_REFUSED;
-    if (!prepare(&trainer->prepared, &run->config, first, trainer->error))
+    if (!resume_read_choices(trainer) ||
+        !prepare(&trainer->prepared, &run->config, first,
+                 trainer->checkpoint.file ? &trainer->recorded : NULL, trainer->error))
         return RUN_REFUSED;
     if (!start(trainer))
         return run->resumes ? RUN_REFUSED : RUN_FAILED;
@@ -180,6 +185,8 @@ void *worker_main(void *context)
     experiment_free(&trainer);
     loss_meter_free(&trainer.meter);
     prepare_free(&trainer.prepared);
+    kernel_choices_free(&trainer.recorded);
+    free(trainer.chosen);
     if (trainer.folder_lost)
         journal_abandon(&run->journal);
     journal_close(&run->journal);
