@@ -38,10 +38,7 @@ bool devices_machine_add(struct json *root, const struct devices_machine *machin
                                 : json_add_null(object, "file")) &&
                  json_add_bool(object, "measured", machine->model.measured) &&
                  json_add_string(object, "source", machine_source_names[machine->origin.source]) &&
-                 json_add_count(object, "threads", machine->key.threads) &&
-                 (machine->origin.error.kind == ERROR_NONE
-                      ? json_add_null(object, "why")
-                      : json_add_string(object, "why", machine->origin.error.why));
+                 json_add_count(object, "threads", machine->key.threads);
     struct json *seconds = added ? json_add_object(object, "seconds") : NULL;
     added = seconds;
     for (size_t i = 0; added && machine->model.measured && i < MACHINE_FIGURES; i++)

@@ -219,10 +219,8 @@ static bool add_choices(struct json *root, const struct network *network)
 
 static bool add_machine(struct json *root, const struct machine_origin *origin)
 {
-    struct json *object = json_add_object(root, "machine");
-    return json_add_string(object, "source", machine_source_names[origin->source]) &&
-           (origin->error.kind == ERROR_NONE ? json_add_null(object, "why")
-                                             : json_add_string(object, "why", origin->error.why));
+    return json_add_string(json_add_object(root, "machine"), "source",
+                           machine_source_names[origin->source]);
 }
 
 static int print_json(const struct info *info)

@@ -3,14 +3,16 @@
 #define TINCA_UI_SCREENS_DEVICES_DEVICES_MODEL_H
 
 #include "base/host/host.h"
+#include "engine/graph/machine_model.h"
 #include "session/measure/device_meter.h"
 
 struct devices_model {
     struct device_meter *meter; /* takes the samples; NULL: the screen was not shown yet */
     struct host host;
     struct host_processor processor;
-    struct device_sample sample; /* drawn in the last frame */
-    int scroll;                  /* first line shown */
+    struct machine_model figures; /* as stored, with all cores; not measured: there are none */
+    struct device_sample sample;  /* drawn in the last frame */
+    int scroll;                   /* first line shown */
 };
 
 #endif

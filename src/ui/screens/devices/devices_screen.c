@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "engine/devices/device.h"
+#include "session/machine/machine_file.h"
 #include "session/measure/device_meter.h"
 #include "session/measure/gpu_meter.h"
 #include "ui/screens/devices/devices_model.h"
@@ -17,6 +18,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct key_binding bindings[] = {
@@ -39,6 +41,16 @@ static struct devices_model *devices_model(const struct app *app)
     return app_state(app, SCREEN_DEVICES);
 }
 
+/* Reads the stored figures of the machine. */
+static void read_figures(struct devices_model *model)
+{
+    const struct machine_key key = machine_key_here(model->host.cores);
+    char *path = machine_file_path(NULL);
+    if (path)
+        machine_file_read(path, &key, &model->figures, NULL);
+    free(path);
+}
+
 static void open(struct app *app)
 {
     struct error error;
@@ -50,6 +62,7 @@ static void open(struct app *app)
         if (!model->meter)
             app_say_error(app, &error);
     }
+    read_figures(model);
     model->scroll = 0;
 }
 
@@ -139,6 +152,22 @@ static void put_caches(struct writer *writer, const uint64_t *caches)
         put_unknown(writer, _("caches"));
 }
 
+/* Writes the figures by which kernels and tasks are chosen. */
+static void put_figures(struct writer *writer, const struct machine_model *figures)
+{
+    const double *seconds = figures->seconds;
+    if (figures->measured)
+        put(writer, _("figures"), ROLE_TEXT,
+            _("hand-over %.3g us, multiply-add %.3g ns (direct), %.3g ns (Winograd), transform "
+              "%.3g "
+              "ns"),
+            1e6 * seconds[MACHINE_HAND_OVER], 1e9 * seconds[MACHINE_CONV_2],
+            1e9 * seconds[MACHINE_PRODUCT_2], 1e9 * seconds[MACHINE_TRANSFORM]);
+    else
+        put(writer, _("figures"), ROLE_FAINT, "%s",
+            _("not measured yet; tinca devices --tune does it"));
+}
+
 static void put_processor(struct writer *writer)
 {
     const struct devices_model *model = devices_model(writer->app);
@@ -157,6 +186,7 @@ static void put_processor(struct writer *writer)
         put(writer, _("kernels"), ROLE_WARNING, _("%s, as TINCA_CPU asks; %s would run here"),
             chosen, best);
     put_caches(writer, model->processor.caches);
+    put_figures(writer, &model->figures);
 }
 
 /* Writes the load of each core, as many cores beside each other as fit. */
