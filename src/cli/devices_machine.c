@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 bool devices_machine_find(struct devices_machine *machine, size_t threads, bool tune,
@@ -62,7 +63,10 @@ static int print_figures(const struct machine_model *model)
     struct table table = table_begin("lr", _("FIGURE|NANOSECONDS"));
     for (size_t i = 0; i < MACHINE_FIGURES; i++) {
         table_cell(&table, "%s", gettext(texts[i]));
-        table_cell(&table, "%.3g", model->seconds[i] * 1e9);
+        if (isnan(model->seconds[i]))
+            table_cell(&table, "%s", _("no core was free"));
+        else
+            table_cell(&table, "%.4g", model->seconds[i] * 1e9);
     }
     return table_print(&table);
 }

@@ -88,6 +88,19 @@ static void test_plausible(void)
             refused &= !machine_model_is_plausible(&model);
         }
     tap_ok(refused, "zero, negative numbers and whole seconds are not");
+    model = usual;
+    model.seconds[MACHINE_TASK] = NAN;
+    refused = !machine_model_is_plausible(&model);
+    model = usual;
+    model.seconds[MACHINE_HAND_OVER] = NAN;
+    tap_ok(refused && machine_model_is_plausible(&model),
+           "a hand-over that could not be measured is, but no other figure");
+    const size_t amounts[] = {1, 1 << 12, 1 << 20};
+    bool fixed = true;
+    for (size_t i = 0; i < 3; i++)
+        fixed &= machine_tasks(&model, MACHINE_CONV_2, amounts[i], 2) ==
+                 machine_tasks(NULL, MACHINE_CONV_2, amounts[i], 2);
+    tap_ok(fixed, "without a hand-over the fixed rules share steps");
 }
 
 /* --- the file --- */

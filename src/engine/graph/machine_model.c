@@ -1,5 +1,7 @@
 #include "engine/graph/machine_model.h"
 
+#include <math.h>
+
 const char *const machine_figure_names[MACHINE_FIGURES + 1] = {
     [MACHINE_HAND_OVER] = "hand_over",
     [MACHINE_TASK] = "task",
@@ -23,10 +25,11 @@ enum { TASKS_A_THREAD = 4, BALANCE = 1024 };
 
 bool machine_model_is_plausible(const struct machine_model *model)
 {
-    for (size_t i = 0; i < MACHINE_FIGURES; i++)
-        if (!(model->seconds[i] > 0 && model->seconds[i] < 1)) /* NaN is refused, too */
-            return false;
-    return true;
+    bool plausible = true;
+    for (size_t i = 0; i < MACHINE_FIGURES; i++) /* NaN is refused, too */
+        plausible &= (i == MACHINE_HAND_OVER && isnan(model->seconds[i])) ||
+                     (model->seconds[i] > 0 && model->seconds[i] < 1);
+    return plausible;
 }
 
 double machine_reading(const struct machine_model *model, double bytes)
@@ -47,7 +50,7 @@ size_t machine_tasks(const struct machine_model *model, enum machine_figure unit
 {
     if (threads == 1)
         return 1;
-    if (!model || !model->measured)
+    if (!model || !model->measured || isnan(model->seconds[MACHINE_HAND_OVER]))
         return tasks_by_amount(amount, threads);
     const double alone = (double)amount * model->seconds[unit], part = alone / (double)threads;
     if (alone <= part + model->seconds[MACHINE_HAND_OVER])

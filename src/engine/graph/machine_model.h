@@ -40,7 +40,8 @@ struct machine_model {
     double seconds[MACHINE_FIGURES];
 };
 
-/* Returns whether every figure is a plausible number of seconds: above 0 and below one second. */
+/* Returns whether every figure is a plausible number of seconds: above 0 and below one second. The
+ * hand-over may be NaN: it cannot be measured while other programs keep all other cores. */
 bool machine_model_is_plausible(const struct machine_model *model);
 
 /* Bytes of weights that are read from the level-2 cache, if they are needed again and again. */
@@ -52,8 +53,8 @@ double machine_reading(const struct machine_model *model, double bytes);
 
 /* Returns how many tasks a step should have that takes one thread `amount` times the figure `unit`:
  * one if sharing would take longer, one for each thread, or several for each if it takes so long
- * that the threads should help each other. Without a model (NULL, or not measured) the amount alone
- * decides. */
+ * that the threads should help each other. Without a model (NULL, or not measured) or hand-over the
+ * amount alone decides. */
 size_t machine_tasks(const struct machine_model *model, enum machine_figure unit, size_t amount,
                      size_t threads);
 

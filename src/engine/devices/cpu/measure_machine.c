@@ -28,9 +28,8 @@ enum {
     READ_BYTES = 8 << 20, /* more than a level-2 cache has, as large as the weights of a layer */
 };
 
-/* Seconds: what is too little to be measured, a pause between two tries, and a hand-over that could
- * not be measured. */
-static const double NOTHING = 1e-9, PAUSE = 2e-3, ASSUMED_HAND_OVER = 1e-6;
+/* Seconds: what is too little to be measured, and a pause between two tries. */
+static const double NOTHING = 1e-9, PAUSE = 2e-3;
 static const char what[] = N_("the machine's figures");
 
 typedef void timed_run(void *subject);
@@ -91,7 +90,7 @@ static double job_seconds(struct pool *pool, size_t tasks, pool_task *task)
 
 /* Returns how much longer a job of one task for each thread takes than one task. While other
  * programs keep all other cores, the calling thread computes all tasks by itself; another try waits
- * for a better moment. If none comes, returns what the fixed rules assume. */
+ * for a better moment. If none comes, returns NaN. */
 static double hand_over_seconds(struct pool *pool, struct pool *one)
 {
     const double alone = job_seconds(one, 1, spin_task);
@@ -101,7 +100,7 @@ static double hand_over_seconds(struct pool *pool, struct pool *one)
             return fmax(more, NOTHING);
         clock_sleep(PAUSE);
     }
-    return ASSUMED_HAND_OVER;
+    return (double)NAN;
 }
 
 /* Sets what a job costs beyond its tasks. One thread hands nothing over. */
