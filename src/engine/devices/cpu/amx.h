@@ -62,6 +62,24 @@ static inline void amx_configure(size_t rows, size_t pairs)
     _tile_loadconfig(&c);
 }
 
+/* Sets the four tiles of sums to 0. */
+static inline void amx_clear_sums(void)
+{
+    _tile_zero(SUMS_0);
+    _tile_zero(SUMS_1);
+    _tile_zero(SUMS_2);
+    _tile_zero(SUMS_3);
+}
+
+/* Writes the four tiles to sums[tile][row][lane]. */
+static inline void amx_store_sums(float *sums)
+{
+    _tile_stored(SUMS_0, sums, TILE_BYTES);
+    _tile_stored(SUMS_1, sums + TILE_FLOATS, TILE_BYTES);
+    _tile_stored(SUMS_2, sums + 2 * TILE_FLOATS, TILE_BYTES);
+    _tile_stored(SUMS_3, sums + 3 * TILE_FLOATS, TILE_BYTES);
+}
+
 /* Releases the tiles, so that the kernel need not save them for this thread. */
 static inline void amx_release(void)
 {

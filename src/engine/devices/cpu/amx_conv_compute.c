@@ -41,10 +41,7 @@ TILE_INLINE void multiply(const struct shared *s, const struct strip *strips, fl
     const size_t row = (size_t)blocks * LANES, term = s->conv->term_floats * row;
     const float *weights = s->weights;
     amx_fence();
-    _tile_zero(SUMS_0);
-    _tile_zero(SUMS_1);
-    _tile_zero(SUMS_2);
-    _tile_zero(SUMS_3);
+    amx_clear_sums();
     for (size_t k = 0; k < s->terms; k++, weights += term) {
         const size_t at = s->offsets[k];
         _tile_loadd(WEIGHTS_0, weights, row * sizeof(float));
@@ -71,10 +68,7 @@ TILE_INLINE void multiply(const struct shared *s, const struct strip *strips, fl
             _tile_dpbf16ps(SUMS_3, VALUES_1, WEIGHTS_0);
         }
     }
-    _tile_stored(SUMS_0, sums, TILE_BYTES);
-    _tile_stored(SUMS_1, sums + TILE_FLOATS, TILE_BYTES);
-    _tile_stored(SUMS_2, sums + 2 * TILE_FLOATS, TILE_BYTES);
-    _tile_stored(SUMS_3, sums + 3 * TILE_FLOATS, TILE_BYTES);
+    amx_store_sums(sums);
 }
 
 static void multiply_strips(const struct shared *s, const struct strip *strips, size_t count,

@@ -12,10 +12,7 @@ TILE_INLINE void multiply(const struct gemm_bf16_call *g, const element *const a
 {
     const size_t stride = g->a_stride * sizeof *a[0], row = GEMM_COLUMNS * sizeof(float);
     amx_fence();
-    _tile_zero(SUMS_0);
-    _tile_zero(SUMS_1);
-    _tile_zero(SUMS_2);
-    _tile_zero(SUMS_3);
+    amx_clear_sums();
     for (size_t k = 0; k < g->depth; k += GEMM_STEP, b += GEMM_STEP / 2 * GEMM_COLUMNS) {
         _tile_loadd(WEIGHTS_0, b, row);
         _tile_loadd(VALUES_0, a[0] + k, stride);
@@ -28,10 +25,7 @@ TILE_INLINE void multiply(const struct gemm_bf16_call *g, const element *const a
             _tile_dpbf16ps(SUMS_3, VALUES_1, WEIGHTS_1);
         }
     }
-    _tile_stored(SUMS_0, sums, TILE_BYTES);
-    _tile_stored(SUMS_1, sums + TILE_FLOATS, TILE_BYTES);
-    _tile_stored(SUMS_2, sums + 2 * TILE_FLOATS, TILE_BYTES);
-    _tile_stored(SUMS_3, sums + 3 * TILE_FLOATS, TILE_BYTES);
+    amx_store_sums(sums);
 }
 
 /* Stores the sums of a strip, [half][row][lane]. */

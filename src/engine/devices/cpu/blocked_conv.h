@@ -62,7 +62,6 @@ struct blocked_conv {
     size_t term_floats;               /* of a lane's weights for one term; in bf16, one is a pair */
     size_t to_channels;               /* channels of a group in the results */
     size_t step_height, step_width;   /* positions of the source from one result to the next */
-    struct conv_residue y[BLOCKED_MAX_STRIDE], x[BLOCKED_MAX_STRIDE];
     size_t residues_y, residues_x;
     size_t span; /* rows that the terms of one result lie apart, the first and last included */
     struct source source;
@@ -81,6 +80,8 @@ struct blocked_conv {
     element *copies; /* one for each thread */
     struct epilogue epilogue;
     size_t bands, pieces; /* how an image is divided: bands of rows, pieces of the columns */
+    /* At the end, because a forward pass has one of each and does not copy the others. */
+    struct conv_residue y[BLOCKED_MAX_STRIDE], x[BLOCKED_MAX_STRIDE];
 };
 
 /* Returns the convolution of a site, with its prepared memory taken from `carve`. `layout` is that
