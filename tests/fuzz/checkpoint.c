@@ -33,7 +33,7 @@ static struct trainer *make_trainer(void)
         made = config_set(&run.config, settings[i][0], settings[i][1], &error);
     trainer.run = &run;
     trainer.error = &error;
-    made = made && prepare(&trainer.prepared, &run.config, 0, &error) &&
+    made = made && prepare(&trainer.prepared, &run.config, 0, NULL, &error) &&
            loss_meter_create(&trainer.meter, 3, &error);
     if (!made) {
         fprintf(stderr, "no training: %s: %s\n", error.what, error.why);
