@@ -5,6 +5,7 @@
 #include "fuzz.h"
 #include "session/config/config.h"
 #include "session/files/checkpoint_position.h"
+#include "session/files/kernel_choices.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ static struct trainer *make_trainer(void)
     trainer.run = &run;
     trainer.error = &error;
     made = made && prepare(&trainer.prepared, &run.config, 0, NULL, &error) &&
+           (trainer.chosen = kernel_choices_text(NULL, &error)) &&
            loss_meter_create(&trainer.meter, 3, &error);
     if (!made) {
         fprintf(stderr, "no training: %s: %s\n", error.what, error.why);

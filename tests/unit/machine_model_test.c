@@ -118,12 +118,20 @@ static void test_round_trip(void)
                              other = {"another \"one\"", "avx512", 2};
     struct machine_model model, more = usual;
     bool alone = true;
+    struct machine_model busy = usual;
     more.seconds[MACHINE_HAND_OVER] = 1.0 / 3e6;
+    busy.seconds[MACHINE_HAND_OVER] = NAN;
     tap_ok(!machine_file_read(path, &two, &model, &alone) && !alone && !model.measured,
            "no file, no figures");
     tap_ok(machine_file_write(path, &two, &usual, &error), "figures are stored in a new folder %s",
            error.why);
     tap_ok(machine_file_read(path, &two, &model, NULL) && same(&model, &usual), "and read back");
+    machine_file_write(path, &two, &busy, &error);
+    tap_ok(machine_file_read(path, &two, &model, NULL) && isnan(model.seconds[MACHINE_HAND_OVER]) &&
+               memcmp(model.seconds + 1, usual.seconds + 1,
+                      sizeof model.seconds - sizeof(double)) == 0,
+           "also without a hand-over");
+    machine_file_write(path, &two, &usual, &error);
     tap_ok(!machine_file_read(path, &three, &model, &alone) && alone,
            "another number of threads has those of one thread only");
     machine_file_write(path, &three, &more, &error);

@@ -9,6 +9,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,13 +72,17 @@ static const struct json *entries_of(const struct json *root)
     return json_is_array(list) ? list : NULL;
 }
 
-/* Sets the figures [begin, end). Returns false if one is missing. */
+/* Sets the figures [begin, end). null stands for one that could not be measured. Returns false if
+ * one is missing. */
 static bool read_figures(const struct json *object, size_t begin, size_t end,
                          struct machine_model *model)
 {
-    for (size_t i = begin; i < end; i++)
-        if (!json_number(json_member(object, machine_figure_names[i]), &model->seconds[i]))
+    for (size_t i = begin; i < end; i++) {
+        const struct json *value = json_member(object, machine_figure_names[i]);
+        model->seconds[i] = (double)NAN;
+        if (!value || (!json_number(value, &model->seconds[i]) && !json_is_null(value)))
             return false;
+    }
     return true;
 }
 

@@ -156,13 +156,15 @@ static void put_caches(struct writer *writer, const uint64_t *caches)
 static void put_figures(struct writer *writer, const struct machine_model *figures)
 {
     const double *seconds = figures->seconds;
+    char hand_over[16] = "-"; /* it could not be measured */
+    if (isfinite(seconds[MACHINE_HAND_OVER]))
+        snprintf(hand_over, sizeof hand_over, "%.3g", 1e6 * seconds[MACHINE_HAND_OVER]);
     if (figures->measured)
         put(writer, _("figures"), ROLE_TEXT,
-            _("hand-over %.3g us, multiply-add %.3g ns (direct), %.3g ns (Winograd), transform "
-              "%.3g "
+            _("hand-over %s us, multiply-add %.3g ns (direct), %.3g ns (Winograd), transform %.3g "
               "ns"),
-            1e6 * seconds[MACHINE_HAND_OVER], 1e9 * seconds[MACHINE_CONV_2],
-            1e9 * seconds[MACHINE_PRODUCT_2], 1e9 * seconds[MACHINE_TRANSFORM]);
+            hand_over, 1e9 * seconds[MACHINE_CONV_2], 1e9 * seconds[MACHINE_PRODUCT_2],
+            1e9 * seconds[MACHINE_TRANSFORM]);
     else
         put(writer, _("figures"), ROLE_FAINT, "%s",
             _("not measured yet; tinca devices --tune does it"));
