@@ -131,6 +131,11 @@ static void test_round_trip(void)
                memcmp(model.seconds + 1, usual.seconds + 1,
                       sizeof model.seconds - sizeof(double)) == 0,
            "also without a hand-over");
+    busy.seconds[MACHINE_READ] = NAN;
+    machine_file_write(path, &two, &busy, &error);
+    tap_ok(!machine_file_read(path, &two, &model, &alone) && !alone,
+           "but not without another figure, which would remain when the rest is measured");
+    alone = false;
     machine_file_write(path, &two, &usual, &error);
     tap_ok(!machine_file_read(path, &three, &model, &alone) && alone,
            "another number of threads has those of one thread only");

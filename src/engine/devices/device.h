@@ -91,7 +91,7 @@ struct device_driver {
     /* Sets the precision of matrix products and convolutions. NULL: it is that of the plan. */
     bool (*set_precision)(struct device *device, enum device_precision precision,
                           struct error *error);
-    /* Measures the figures of the machine (machine_model.h), which takes about a tenth of a second.
+    /* Measures the figures of the machine (machine_model.h), which takes about 0.15 s.
      * NULL: the device does not use them. */
     bool (*measure_machine)(struct device *device, struct machine_model *model,
                             struct error *error);

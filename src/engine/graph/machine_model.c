@@ -23,12 +23,18 @@ enum { WORK_TO_SHARE = 1 << 12, WORK_TO_BALANCE = 1 << 17 };
  * as much as the pool. */
 enum { TASKS_A_THREAD = 4, BALANCE = 1024 };
 
+bool machine_figure_is_plausible(enum machine_figure figure, double seconds)
+{
+    if (figure == MACHINE_HAND_OVER && isnan(seconds))
+        return true;
+    return seconds > 0 && seconds < 1; /* NaN is refused, too */
+}
+
 bool machine_model_is_plausible(const struct machine_model *model)
 {
     bool plausible = true;
-    for (size_t i = 0; i < MACHINE_FIGURES; i++) /* NaN is refused, too */
-        plausible &= (i == MACHINE_HAND_OVER && isnan(model->seconds[i])) ||
-                     (model->seconds[i] > 0 && model->seconds[i] < 1);
+    for (size_t i = 0; i < MACHINE_FIGURES; i++)
+        plausible &= machine_figure_is_plausible((enum machine_figure)i, model->seconds[i]);
     return plausible;
 }
 

@@ -40,8 +40,11 @@ struct machine_model {
     double seconds[MACHINE_FIGURES];
 };
 
-/* Returns whether every figure is a plausible number of seconds: above 0 and below one second. The
+/* Returns whether a figure is a plausible number of seconds: above 0 and below one second. The
  * hand-over may be NaN: it cannot be measured while other programs keep all other cores. */
+bool machine_figure_is_plausible(enum machine_figure figure, double seconds);
+
+/* Returns whether every figure is plausible. */
 bool machine_model_is_plausible(const struct machine_model *model);
 
 /* Bytes of weights that are read from the level-2 cache, if they are needed again and again. */

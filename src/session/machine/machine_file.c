@@ -73,14 +73,15 @@ static const struct json *entries_of(const struct json *root)
 }
 
 /* Sets the figures [begin, end). null stands for one that could not be measured. Returns false if
- * one is missing. */
+ * one is missing or implausible. */
 static bool read_figures(const struct json *object, size_t begin, size_t end,
                          struct machine_model *model)
 {
     for (size_t i = begin; i < end; i++) {
         const struct json *value = json_member(object, machine_figure_names[i]);
         model->seconds[i] = (double)NAN;
-        if (!value || (!json_number(value, &model->seconds[i]) && !json_is_null(value)))
+        if (!value || (!json_number(value, &model->seconds[i]) && !json_is_null(value)) ||
+            !machine_figure_is_plausible((enum machine_figure)i, model->seconds[i]))
             return false;
     }
     return true;
@@ -112,7 +113,7 @@ bool machine_file_read(const char *path, const struct machine_key *key, struct m
         }
         json_document_free(&document);
     }
-    model->measured = complete && machine_model_is_plausible(model);
+    model->measured = complete;
     if (alone)
         *alone = found;
     return model->measured;

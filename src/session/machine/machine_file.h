@@ -36,7 +36,7 @@ char *machine_file_path(struct error *error);
 
 /* Sets *model to the figures of `key`. Returns false, and a model that is not measured, if the file
  * lacks one of them or has implausible ones. The figures of one thread are set in any case if the
- * file has them all; *alone (may be NULL) says whether it has. */
+ * file has them all, plausible ones; *alone (may be NULL) says whether it has. */
 bool machine_file_read(const char *path, const struct machine_key *key, struct machine_model *model,
                        bool *alone);
 

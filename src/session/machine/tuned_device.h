@@ -2,7 +2,7 @@
  * kernels and divide work.
  *
  * The figures are read from the cache (machine_file.h). If it lacks them they are measured once,
- * which takes some tens of milliseconds, and stored. If they cannot be stored the device has none,
+ * which takes about 0.15 s, and stored. If they cannot be stored the device has none,
  * and its plans follow fixed rules: two runs must not differ because each has measured for itself.
  * With tuned_device_measure_again (--tune) they are measured even so, and hold for this process.
  * Nothing of this makes opening a device fail. Thread safe.
