@@ -1,5 +1,5 @@
 /* The table of configuration fields: parsing, printing, JSON; presets in any order of options. */
-#include "session/config/config.h"
+#include "session/config/config_differences.h"
 #include "session/measure/forecast.h"
 
 #include "session_files.h"
@@ -210,8 +210,32 @@ static void test_forecast(void)
            "images of the wrong shape are refused");
 }
 
+static void test_differences(void)
+{
+    struct run_config a = configure(SETTINGS("network=lenet", "lr=0.1", "epochs=3"));
+    struct run_config b = configure(SETTINGS("network=lenet", "lr=0.03", "iterations=40"));
+    struct run_config c = configure(SETTINGS("network=lenet", "technique=dsc", "lr=0.03"));
+    const struct config_field *fields[CONFIG_MAX_FIELDS];
+    char text[512];
+    tap_ok(config_differences((const struct run_config *[]){&a}, 1, fields) == 0,
+           "one run differs from nothing");
+    size_t count = config_differences((const struct run_config *[]){&a, &b}, 2, fields);
+    config_difference_label(&b, fields, count, text, sizeof text);
+    tap_ok(count == 3 && strcmp(text, "epochs none, iterations 40, lr 0.03") == 0,
+           "fields that differ, with iterations in place of epochs: %s", text);
+    count = config_differences((const struct run_config *[]){&b, &c}, 2, fields);
+    config_difference_label(&c, fields, count, text, sizeof text);
+    tap_ok(strncmp(text, "dsc, ", 5) == 0, "a technique needs no key before it: %s", text);
+    config_difference_label(&b, fields, count, text, sizeof text);
+    tap_ok(strncmp(text, "technique none, ", 16) == 0, "but none does: %s", text);
+    char small[8];
+    config_difference_label(&b, fields, count, small, sizeof small);
+    tap_ok(strcmp(small, "techniq") == 0, "a short buffer ends the label");
+}
+
 int main(void)
 {
+    test_differences();
     test_table();
     test_round_trip();
     test_refusals();

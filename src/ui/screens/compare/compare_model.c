@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/language.h"
+#include "session/config/config_differences.h"
 #include "session/measure/compare_files.h"
 #include "session/values/run_snapshot.h"
 
@@ -13,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FIXED_COLUMNS = 8, MAX_FIELDS = 64 };
+enum { FIXED_COLUMNS = 8 };
 
 /* Sort keys of compare_sort for the columns before the devices'; "": the column cannot be sorted.
  */
@@ -117,25 +118,13 @@ char compare_model_row_mark(size_t row)
 
 /* --- settings in which the runs differ --- */
 
-static bool differs(const struct compare_model *model, const char *key)
-{
-    char first[512], other[512];
-    for (size_t i = 0; i < model->count; i++) {
-        config_get(run_config(model->runs[i]), key, i == 0 ? first : other, sizeof first);
-        if (i > 0 && strcmp(first, other) != 0)
-            return true;
-    }
-    return false;
-}
-
 size_t compare_model_differences(const struct compare_model *model,
                                  const struct config_field **fields)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < config_field_count && count < MAX_FIELDS; i++)
-        if (differs(model, config_fields[i].key))
-            fields[count++] = &config_fields[i];
-    return count;
+    const struct run_config *configs[COMPARE_RUNS];
+    for (size_t i = 0; i < model->count; i++)
+        configs[i] = run_config(model->runs[i]);
+    return config_differences(configs, model->count, fields);
 }
 
 /* Returns whether the label of a network, as the studies print it, already contains the setting. */
@@ -151,7 +140,7 @@ static bool is_in_name(const struct config_field *field)
 
 char *compare_model_label(const struct compare_model *model, size_t run, char *text, size_t size)
 {
-    const struct config_field *fields[MAX_FIELDS];
+    const struct config_field *fields[CONFIG_MAX_FIELDS];
     size_t count = compare_model_differences(model, fields);
     size_t used = (size_t)snprintf(text, size, "%s", run_facts(model->runs[run])->network);
     char value[512];

@@ -1,0 +1,32 @@
+/* config_differences.h: the settings in which several runs differ, and the label that tells one run
+ * from the others: "lr 0.03, seed 2". Legends, tables and lists of runs use it, so that all of them
+ * call a run the same. */
+#ifndef TINCA_SESSION_CONFIG_CONFIG_DIFFERENCES_H
+#define TINCA_SESSION_CONFIG_CONFIG_DIFFERENCES_H
+
+#include "session/config/config.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* No configuration has more fields than this. */
+enum { CONFIG_MAX_FIELDS = 64 };
+
+/* Returns whether two configurations have the same value in a field. */
+bool config_field_equal(const struct run_config *a, const struct run_config *b,
+                        const struct config_field *field);
+
+/* Writes the fields in which `count` configurations differ into `fields` (CONFIG_MAX_FIELDS
+ * elements), in the order of config_fields. Returns their number; 0 for fewer than two
+ * configurations. */
+size_t config_differences(const struct run_config *const *configs, size_t count,
+                          const struct config_field **fields);
+
+/* Writes the values that a configuration has in these fields: "resnet20, dsc, lr 0.03". Values of
+ * network, technique, data and device need no key before them; an empty value is written as "none".
+ * Returns `text`, "" without fields. */
+char *config_difference_label(const struct run_config *config,
+                              const struct config_field *const *fields, size_t count, char *text,
+                              size_t size);
+
+#endif
