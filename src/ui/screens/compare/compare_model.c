@@ -5,13 +5,14 @@
 
 #include "base/clock.h"
 #include "base/language.h"
-#include "session/config/config_differences.h"
+#include "base/memory.h"
 #include "session/measure/compare_files.h"
 #include "session/values/run_snapshot.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { FIXED_COLUMNS = 8 };
@@ -24,12 +25,13 @@ static const char *const sort_names[FIXED_COLUMNS] = {"",    "network", "top1", 
 void compare_model_clear(struct compare_model *model)
 {
     compare_free(&model->table);
-    for (size_t i = 0; i < COMPARE_RUNS; i++) {
+    for (size_t i = 0; i < model->count; i++) {
         curves_free(&model->curves[i]);
         compare_files_free(&model->files[i]);
     }
     model->count = model->selected = model->top = model->left = model->scroll = model->next = 0;
-    model->left_out = model->gathering = false;
+    model->gathering = false;
+    model->difference_count = 0;
     model->window = (struct plot_window){0};
     model->in_sight = NULL;
     run_reader_drop(model->reader);
@@ -40,21 +42,29 @@ void compare_model_free(struct compare_model *model)
 {
     compare_model_clear(model);
     plot_free(&model->plot);
+    free(model->runs);
+    free(model->files);
+    free(model->curves);
     *model = (struct compare_model){0};
 }
 
 bool compare_model_add(struct compare_model *model, const struct run *run,
-                       struct compare_files *files)
+                       struct compare_files *files, struct error *error)
 {
+    const size_t needed = model->count + 1;
     for (size_t i = 0; i < model->count; i++)
         if (model->runs[i] == run)
-            return false;
-    if (model->count == COMPARE_RUNS) {
-        model->left_out = true;
+            return true;
+    if (!memory_grow(&model->runs, &model->run_capacity, needed, sizeof *model->runs,
+                     "the comparison", error) ||
+        !memory_grow(&model->files, &model->file_capacity, needed, sizeof *model->files,
+                     "the comparison", error) ||
+        !memory_grow(&model->curves, &model->curve_capacity, needed, sizeof *model->curves,
+                     "the comparison", error))
         return false;
-    }
     model->files[model->count] = *files;
     *files = (struct compare_files){0};
+    model->curves[model->count] = (struct curves){0};
     model->runs[model->count++] = run;
     return true;
 }
@@ -74,9 +84,22 @@ static void set_sort_key(struct compare_model *model)
                  model->table.devices[model->sort - FIXED_COLUMNS]);
 }
 
+static bool find_differences(struct compare_model *model, struct error *error)
+{
+    const struct run_config **configs =
+        memory_new(model->count, sizeof *configs, "the comparison", error);
+    if (!configs)
+        return false;
+    for (size_t i = 0; i < model->count; i++)
+        configs[i] = run_config(model->runs[i]);
+    model->difference_count = config_differences(configs, model->count, model->differences);
+    free(configs);
+    return true;
+}
+
 bool compare_model_build(struct compare_model *model, struct error *error)
 {
-    bool made = true;
+    bool made = find_differences(model, error);
     compare_free(&model->table);
     model->built = clock_nanoseconds();
     for (size_t i = 0; made && i < model->count; i++)
@@ -108,7 +131,7 @@ size_t compare_model_run_of_row(const struct compare_model *model, size_t row)
     for (size_t i = 0; i < model->count; i++)
         if (model->table.rows[row].run == model->runs[i])
             return i;
-    return COMPARE_RUNS;
+    return COMPARE_NO_RUN;
 }
 
 char compare_model_row_mark(size_t row)
@@ -121,10 +144,8 @@ char compare_model_row_mark(size_t row)
 size_t compare_model_differences(const struct compare_model *model,
                                  const struct config_field **fields)
 {
-    const struct run_config *configs[COMPARE_RUNS];
-    for (size_t i = 0; i < model->count; i++)
-        configs[i] = run_config(model->runs[i]);
-    return config_differences(configs, model->count, fields);
+    memcpy(fields, model->differences, model->difference_count * sizeof *fields);
+    return model->difference_count;
 }
 
 /* Returns whether the label of a network, as the studies print it, already contains the setting. */

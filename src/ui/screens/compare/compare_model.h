@@ -7,6 +7,7 @@
 #define TINCA_UI_SCREENS_COMPARE_COMPARE_MODEL_H
 
 #include "session/compare/compare.h"
+#include "session/config/config_differences.h"
 #include "session/history/run_reader.h"
 #include "ui/plot/curves.h"
 #include "ui/plot/plot_window.h"
@@ -17,21 +18,25 @@
 
 struct app;
 
-enum { COMPARE_RUNS = 24 };
+/* The place in `runs` of a row that is no run but a published result. */
+#define COMPARE_NO_RUN SIZE_MAX
+
 enum compare_kind { COMPARE_CURVES, COMPARE_TABLE, COMPARE_SETTINGS, COMPARE_KINDS };
 
 struct compare_model {
-    const struct run *runs[COMPARE_RUNS];
-    struct compare_files files[COMPARE_RUNS]; /* file sizes of each run */
-    size_t count;
-    bool left_out; /* there were more than COMPARE_RUNS */
+    const struct run **runs;
+    struct compare_files *files; /* file sizes of each run */
+    struct curves *curves;       /* by index in `runs` */
+    size_t count, run_capacity, file_capacity, curve_capacity;
+
+    const struct config_field *differences[CONFIG_MAX_FIELDS]; /* settings in which runs differ */
+    size_t difference_count;                                   /* as of the last build */
 
     struct comparison table;              /* the rows, sorted */
     bool published;                       /* the table also has published results */
     size_t sort;                          /* sort column; 0: in the order of the runs */
     char sort_key[DEVICE_NAME_SIZE + 16]; /* the key of that column for compare_sort */
 
-    struct curves curves[COMPARE_RUNS]; /* by index in `runs` */
     struct axis x;
     enum trace trace; /* drawn for every run */
     struct plot_window window;
@@ -55,10 +60,10 @@ void compare_model_clear(struct compare_model *model);
 /* Frees the model's memory. */
 void compare_model_free(struct compare_model *model);
 
-/* Adds a run and takes ownership of the contents of `files`. Returns false if the run is there
- * already, or if the comparison is full, which sets left_out. */
+/* Adds a run and takes ownership of the contents of `files`, unless the run is there already.
+ * Returns false with an error when there is no memory. */
 bool compare_model_add(struct compare_model *model, const struct run *run,
-                       struct compare_files *files);
+                       struct compare_files *files, struct error *error);
 
 /* Builds and sorts the table. Returns false with an error when there is no memory. */
 bool compare_model_build(struct compare_model *model, struct error *error);
@@ -68,13 +73,13 @@ const char *compare_model_next_sort(struct compare_model *model, struct error *e
 /* Returns the translated name of the sort column. */
 const char *compare_model_sort_name(const struct compare_model *model);
 
-/* Returns the index in `runs` of a row; COMPARE_RUNS: the row is a published result. */
+/* Returns the index in `runs` of a row; COMPARE_NO_RUN: the row is a published result. */
 size_t compare_model_run_of_row(const struct compare_model *model, size_t row);
 /* Returns the mark of a row: '1' to '9', then letters. */
 char compare_model_row_mark(size_t row);
 
-/* Writes the settings in which the runs differ into `fields`, which has 64 elements. Returns their
- * number. */
+/* Copies the settings in which the runs differed when the table was built into `fields`, which has
+ * CONFIG_MAX_FIELDS elements. Returns their number. */
 size_t compare_model_differences(const struct compare_model *model,
                                  const struct config_field **fields);
 

@@ -30,7 +30,7 @@ static void draw_entry(struct app *app, struct rect line, size_t row)
     const struct compare_model *model = compare_model(app);
     size_t run = compare_model_run_of_row(model, row);
     char label[256], value[32];
-    if (run == COMPARE_RUNS)
+    if (run == COMPARE_NO_RUN)
         return;
     value_text(compare_model_value(model, run), value, sizeof value);
     struct rect left = line;
@@ -49,7 +49,7 @@ static void draw_entries(struct app *app, struct rect area, int across)
     const struct compare_model *model = compare_model(app);
     int width = area.columns / across, shown = 0;
     for (size_t row = 0; row < model->table.count; row++) {
-        if (compare_model_run_of_row(model, row) == COMPARE_RUNS)
+        if (compare_model_run_of_row(model, row) == COMPARE_NO_RUN)
             continue;
         struct rect line = {area.row + shown / across, area.column + shown % across * width,
                             shown / across < area.rows, width - (across > 1 ? 2 : 0)};
@@ -60,6 +60,13 @@ static void draw_entries(struct app *app, struct rect area, int across)
 }
 
 /* --- curves --- */
+
+/* Returns the series of a run's cells in the plot. Runs that are UINT8_MAX apart share a series and
+ * a colour, so that one may draw into the other's cells. */
+static uint8_t plot_series(size_t run)
+{
+    return (uint8_t)(run % UINT8_MAX + 1);
+}
 
 /* Returns the chosen x axis, or one for which all runs have values; see curves_available_x. */
 static enum curve_x known_x(const struct app *app)
@@ -85,10 +92,10 @@ static void add_nonpositive_and_marks(struct app *app, size_t row, size_t run, c
     const struct compare_model *model = compare_model(app);
     double end = end_of(model, run, known_x(app)), shift = 0.06 * (double)(row % 5);
     curve_mark_nonpositive(&model->curves[run].trace[model->trace], y, &compare_model(app)->plot,
-                           (uint8_t)(run + 1));
+                           plot_series(run));
     for (int i = 0; i < MARKS; i++)
         curve_mark(&model->curves[run].trace[model->trace], y, &compare_model(app)->plot,
-                   (uint8_t)(run + 1), end * (0.1 + shift + 0.3 * i), compare_model_row_mark(row));
+                   plot_series(run), end * (0.1 + shift + 0.3 * i), compare_model_row_mark(row));
 }
 
 static void add_curves(struct app *app, const struct axis *y)
@@ -97,16 +104,16 @@ static void add_curves(struct app *app, const struct axis *y)
     for (int pass = 0; pass < 2; pass++)
         for (size_t row = model->table.count; row-- > 0;) {
             size_t run = compare_model_run_of_row(model, row);
-            if (run == COMPARE_RUNS)
+            if (run == COMPARE_NO_RUN)
                 continue;
             if (model->trace >= TRACES_PER_ITERATION && pass == 0)
                 continue;
             if (model->trace >= TRACES_PER_ITERATION)
                 validations_draw(&model->curves[run], model->trace, y, &compare_model(app)->plot,
-                                 (uint8_t)(run + 1), compare_model_row_mark(row));
+                                 plot_series(run), compare_model_row_mark(row));
             else if (pass == 0)
                 curve_draw(&model->curves[run].trace[model->trace], y, &compare_model(app)->plot,
-                           (uint8_t)(run + 1));
+                           plot_series(run));
             else
                 add_nonpositive_and_marks(app, row, run, y);
         }
@@ -171,8 +178,8 @@ static void draw_legend(struct app *app, struct rect area)
 
 static void draw_curves(struct app *app, struct rect area)
 {
-    enum role roles[COMPARE_RUNS + 1] = {ROLE_TEXT};
-    enum plot_style styles[COMPARE_RUNS + 1] = {PLOT_SOLID};
+    enum role roles[UINT8_MAX + 1] = {ROLE_TEXT};
+    enum plot_style styles[UINT8_MAX + 1] = {PLOT_SOLID};
     struct compare_model *model = compare_model(app);
     struct plot_layout layout = layout_plot(area, true);
     struct error error;
@@ -189,7 +196,7 @@ static void draw_curves(struct app *app, struct rect area)
         return;
     }
     struct axis y = compare_model_y_axis(model, app->shared.axes.log_y);
-    for (size_t i = 0; i < COMPARE_RUNS; i++) {
+    for (size_t i = 0; i < UINT8_MAX; i++) {
         roles[i + 1] = (enum role)(ROLE_SERIES + i % THEME_SERIES);
         styles[i + 1] = PLOT_SOLID;
     }

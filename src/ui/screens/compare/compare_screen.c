@@ -139,8 +139,9 @@ static bool take_read(struct app *app)
     }
     if (read->files_error.kind != ERROR_NONE)
         app_say_error(app, &read->files_error);
-    if (entry && entry->run)
-        compare_model_add(model, entry->run, &read->files);
+    struct error error;
+    if (entry && entry->run && !compare_model_add(model, entry->run, &read->files, &error))
+        app_say_error(app, &error);
     model->next++;
     run_reader_drop(model->reader);
     model->reader = NULL;
@@ -156,8 +157,6 @@ static void begin_read(struct app *app, size_t index)
     struct error error;
     if (entry->refused || !directory || !is_wanted(app, index)) {
         model->next++;
-    } else if (model->count == COMPARE_RUNS) {
-        model->left_out = true;
     } else {
         model->reader =
             run_reader_start_open(RUN_DEPTH_COMPARED, &directory, &entry->run, 1, &error);
@@ -175,10 +174,6 @@ static void end_gathering(struct app *app)
     model->gathering = false;
     if (!compare_model_build(model, &error))
         app_say_error(app, &error);
-    else if (model->left_out)
-        app_say(app, ROLE_WARNING,
-                "These are the first %d; mark runs in the list (o, space) to choose others.",
-                COMPARE_RUNS);
     if (!compare_model_has_values(model, model->trace))
         compare_model_next_trace(model);
 }
@@ -192,9 +187,9 @@ static bool work(struct app *app)
         return true;
     if (loading_is_listing(app) || loading_any_unread(app) || (model->reader && !take_read(app)))
         return false; /* `busy` has it called again soon */
-    while (!model->reader && model->next < app_run_count(app) && !model->left_out)
+    while (!model->reader && model->next < app_run_count(app))
         begin_read(app, model->next);
-    if (!model->reader && (model->next >= app_run_count(app) || model->left_out))
+    if (!model->reader && model->next >= app_run_count(app))
         end_gathering(app);
     return model->gathering;
 }

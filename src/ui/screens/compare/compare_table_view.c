@@ -18,7 +18,7 @@ enum { MAX_COLUMNS = FIRST_TIME + 2 * COMPARE_DEVICES };
 enum role compare_row_role(const struct compare_model *model, size_t row)
 {
     size_t run = compare_model_run_of_row(model, row);
-    return run < COMPARE_RUNS ? (enum role)(ROLE_SERIES + run % THEME_SERIES) : ROLE_FAINT;
+    return run != COMPARE_NO_RUN ? (enum role)(ROLE_SERIES + run % THEME_SERIES) : ROLE_FAINT;
 }
 
 int compare_table_rows(const struct compare_model *model)
@@ -231,7 +231,7 @@ static void draw_setting(struct app *app, struct rect line, const struct config_
     draw_text(&app->canvas, line, 0, 1, ROLE_FAINT, gettext(field->label));
     for (size_t row = model->left, column = LABEL; row < model->table.count; row++) {
         size_t run = compare_model_run_of_row(model, row);
-        if (run == COMPARE_RUNS)
+        if (run == COMPARE_NO_RUN)
             continue;
         config_get(run_config(model->runs[run]), field->key, value, sizeof value);
         columns_fit(value[0] ? value : _("none"), VALUE - 2, shown, sizeof shown);
@@ -246,7 +246,7 @@ static void draw_setting_heads(struct app *app, struct rect line)
     char shown[128], text[160];
     for (size_t row = model->left, column = LABEL; row < model->table.count; row++) {
         size_t run = compare_model_run_of_row(model, row);
-        if (run == COMPARE_RUNS)
+        if (run == COMPARE_NO_RUN)
             continue;
         snprintf(text, sizeof text, "%c %s", compare_model_row_mark(row),
                  run_facts(model->runs[run])->network);
