@@ -93,20 +93,21 @@ static void draw_hints(struct app *app, struct rect area)
     draw_hints_of(app, area, column, &keys_everywhere, 2, SIZE_MAX);
 }
 
-/* Draws the message in its line; a long one covers up to three lines above it. */
+/* Draws the message in its line; a long one covers up to three lines above it, in their whole
+ * width, so that no end of such a line remains beside it. */
 static void draw_message(struct app *app, const struct frame_layout *frame)
 {
-    struct rect area = frame->message.rows > 0 ? frame->message : frame->hints;
-    area.column += area.columns > 60;
-    area.columns -= area.columns > 60 ? 2 : 0;
+    struct rect area = frame->message.rows > 0 ? frame->message : frame->hints, text = area;
+    text.column += area.columns > 60;
+    text.columns -= area.columns > 60 ? 2 : 0;
     if (rect_is_empty(area))
         return;
-    int lines = (int)columns_lines(app->message, (size_t)area.columns);
+    int lines = (int)columns_lines(app->message, (size_t)text.columns);
     lines = lines > 4 ? 4 : lines > area.row ? area.row : lines;
-    area.row -= lines - 1;
-    area.rows = lines;
+    text.row = area.row -= lines - 1;
+    text.rows = area.rows = lines;
     draw_fill(&app->canvas, area, ROLE_TEXT);
-    draw_wrapped(&app->canvas, area, 0, app->message_role, app->message);
+    draw_wrapped(&app->canvas, text, 0, app->message_role, app->message);
 }
 
 static void draw_bottom(struct app *app, const struct frame_layout *frame)

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <wctype.h>
 
 enum { LINE_BYTES = 2048 }; /* enough for a line of the widest terminal */
 
@@ -75,9 +76,46 @@ static void draw_rule(struct canvas *canvas, struct rect area, int row, const ch
     draw_text(canvas, area, row, column, ROLE_FAINT, right);
 }
 
+/* Returns whether the cell shows a character of a word or number, not of a plot or rule. */
+static bool is_of_word(int row, int column)
+{
+    cchar_t cell;
+    wchar_t text[CCHARW_MAX + 1] = L"";
+    attr_t attributes;
+    short pair;
+    if (mvin_wch(row, column, &cell) == ERR ||
+        getcchar(&cell, text, &attributes, &pair, NULL) == ERR || text[0] <= L' ')
+        return false;
+    return iswalnum((wint_t)text[0]) || (text[0] < 128 && strchr(".,%'/+-_()", (int)text[0]));
+}
+
+/* Erases the cell beside a box and, as far as a word or number is cut there, the rest of it: "12.5"
+ * must not remain as "2.5". `step`: -1 from the left edge to the left, 1 to the right. */
+static void erase_cut_word(const struct canvas *canvas, int row, int column, int step)
+{
+    enum { LONGEST = 24 };
+    bool cut = true;
+    for (int i = 0; i < LONGEST && cut && column >= 0 && column < canvas->columns; i++) {
+        cut = is_of_word(row, column);
+        if (cut || i == 0)
+            mvaddch(row, column, ' ');
+        column += step;
+    }
+}
+
+static void erase_around(const struct canvas *canvas, struct rect area)
+{
+    attrset((attr_t)canvas->theme->attributes[ROLE_TEXT]);
+    for (int row = area.row; row < area.row + area.rows; row++) {
+        erase_cut_word(canvas, row, area.column - 1, -1);
+        erase_cut_word(canvas, row, area.column + area.columns, 1);
+    }
+}
+
 struct rect draw_box(struct canvas *canvas, struct rect area, const char *title)
 {
     const struct glyphs *glyphs = canvas->glyphs;
+    erase_around(canvas, area);
     draw_fill(canvas, area, ROLE_TEXT);
     if (area.rows < 3 || area.columns < 6) /* too small for an edge */
         return area;

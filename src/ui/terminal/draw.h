@@ -39,7 +39,8 @@ int draw_wrapped(struct canvas *canvas, struct rect area, int row, enum role rol
 /* Fills the rectangle with spaces. */
 void draw_fill(struct canvas *canvas, struct rect area, enum role role);
 
-/* Draws a box along the rectangle's edge and clears its inside. Returns the inside. */
+/* Draws a box along the rectangle's edge and clears its inside, one column on either side, and the
+ * rest of each word or number that the box cuts. Returns the inside. */
 struct rect draw_box(struct canvas *canvas, struct rect area, const char *title);
 
 /* Draws a bar that is filled to `fraction` (0..1) over `columns` columns. */

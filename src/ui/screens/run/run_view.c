@@ -1,4 +1,4 @@
-/* Drawing of the run screen: the tabs with the newest finding, the view in front (views.h), the
+/* Drawing of the run screen: the tabs, the newest finding, the view in front (views.h), the
  * run's values beside or below it, and the progress. A completed run is shown as its last snapshot.
  */
 #include "ui/screens/run/run_view.h"
@@ -140,38 +140,46 @@ static void draw_view(struct app *app, struct run_entry *entry, const struct vie
         view->draw(app, entry, layout, display);
 }
 
-enum { FINDING_COLUMNS = 50 };
-
-/* Draws the newest finding into the line of the tabs. */
+/* Draws the newest finding, and how many there are. */
 static void draw_finding(struct app *app, const struct run_entry *entry, struct rect area)
 {
     struct finding finding;
-    if (!entry->run || entry->snapshot.finding_count == 0 || rect_is_empty(area))
-        return;
-    run_finding(entry->run, entry->snapshot.finding_count - 1, &finding);
+    const size_t count = entry->snapshot.finding_count;
+    char text[160], more[48] = "";
+    run_finding(entry->run, count - 1, &finding);
     const char *kind = finding_kind_words(finding.kind);
-    char text[160];
     if (isnan(finding.epoch))
         snprintf(text, sizeof text, _("! %s from iteration %llu"), kind,
                  (unsigned long long)finding.iteration);
     else
         snprintf(text, sizeof text, _("! %s from epoch %.2f (iteration %llu)"), kind, finding.epoch,
                  (unsigned long long)finding.iteration);
-    if ((int)columns_of(text) <= area.columns)
-        draw_text(&app->canvas, area, 0, 0, ROLE_BAD, text);
+    if (count > 1)
+        snprintf(more, sizeof more, _("  (newest of %zu: %zu lists them)"), count,
+                 views_digit(&view_findings));
+    int column = 1;
+    if ((int)columns_of(text) < area.columns)
+        column = draw_text(&app->canvas, area, 0, column, ROLE_BAD, text);
     else
-        draw_format(&app->canvas, area, 0, 0, ROLE_BAD, "! %s", kind);
+        column = draw_format(&app->canvas, area, 0, column, ROLE_BAD, "! %s", kind);
+    if (column + (int)columns_of(more) <= area.columns)
+        draw_text(&app->canvas, area, 0, column, ROLE_FAINT, more);
+    targets_add(&app->canvas.targets, area, '0' + (int)views_digit(&view_findings), 1);
 }
 
-/* Draws the tabs and the newest finding; if they do not both fit, the tabs are shortened. */
-static void draw_tab_line(struct app *app, const struct run_entry *entry, struct rect area)
+/* Takes the line of the newest finding from the top of the view, unless that view lists all
+ * findings or has no row to spare. */
+static struct rect take_finding_line(const struct run_entry *entry, const struct view *view,
+                                     struct run_layout *layout)
 {
-    const bool finding = entry->run && entry->snapshot.finding_count > 0;
-    if (rect_is_empty(area))
-        return;
-    int end = views_draw_tabs(app, entry, area, area.columns - (finding ? FINDING_COLUMNS : 0)) + 1;
-    struct rect rest = {area.row, area.column + end, 1, area.columns - end};
-    draw_finding(app, entry, rest);
+    enum { LEAST_VIEW_ROWS = 3 };
+    struct rect line = {layout->view.row, layout->view.column, 1, layout->view.columns};
+    if (!entry->run || entry->snapshot.finding_count == 0 || view == &view_findings ||
+        layout->view.rows <= LEAST_VIEW_ROWS)
+        return (struct rect){0};
+    layout->view.row++;
+    layout->view.rows--;
+    return line;
 }
 
 /* Enlarges the area of every view but Curves: by the rows of the learning-rate panel and, on a
@@ -204,16 +212,19 @@ void run_view_draw(struct app *app, struct rect body)
                      _("There is no run yet: n sets one up, and r there starts it."));
         return;
     }
+    const struct view *view = views_shown(app, entry);
+    const struct rect finding = take_finding_line(entry, view, &layout);
     if (entry->run)
         run_plot_update(app, entry, &layout);
-    const struct view *view = views_shown(app, entry);
     enlarge_view(&layout, view);
     struct run_display display = display_of(app, entry);
     draw_view(app, entry, view, &layout, &display);
     if (!rect_is_empty(layout.facts))
         draw_facts(app, &layout, &display);
     draw_progress(app, layout.progress, &display);
-    draw_tab_line(app, entry, layout.tabs);
+    views_draw_tabs(app, entry, layout.tabs);
+    if (!rect_is_empty(finding))
+        draw_finding(app, entry, finding);
     if (run_model(app)->choice.open && view == &view_curves && entry->run)
         trace_list_draw(app, entry, body);
 }

@@ -37,6 +37,14 @@ void views_next(struct app *app, const struct run_entry *entry)
     show(app, next);
 }
 
+size_t views_digit(const struct view *view)
+{
+    size_t index = 0;
+    while (views[index] != view)
+        index++;
+    return index + 1;
+}
+
 void views_go(struct app *app, const struct run_entry *entry, size_t digit)
 {
     if (digit == 0 || digit > VIEWS)
@@ -58,12 +66,14 @@ static int tabs_width(const struct run_entry *entry)
     return width;
 }
 
-int views_draw_tabs(struct app *app, const struct run_entry *entry, struct rect area, int columns)
+void views_draw_tabs(struct app *app, const struct run_entry *entry, struct rect area)
 {
     struct canvas *canvas = &app->canvas;
     const struct view *shown = views_shown(app, entry);
-    const bool names = tabs_width(entry) <= columns;
+    const bool names = tabs_width(entry) <= area.columns;
     int column = 0;
+    if (rect_is_empty(area))
+        return;
     for (size_t i = 0; i < VIEWS; i++) {
         const char *name = gettext(views[i]->name);
         if (!is_available(views[i], entry))
@@ -81,5 +91,4 @@ int views_draw_tabs(struct app *app, const struct run_entry *entry, struct rect 
         struct rect tab = {area.row, area.column + start, 1, column - start};
         targets_add(&canvas->targets, tab, '1' + (int)i, 1);
     }
-    return column;
 }

@@ -34,11 +34,13 @@ const struct view *views_shown(const struct app *app, const struct run_entry *en
 
 /* Goes to the next view that the run has. */
 void views_next(struct app *app, const struct run_entry *entry);
+/* Returns the number of a view, counted from 1: the digit at its tab. */
+size_t views_digit(const struct view *view);
 /* Goes to view number `digit`, counted from 1. */
 void views_go(struct app *app, const struct run_entry *entry, size_t digit);
 
-/* Draws the tabs in one line: digits and names or, if `columns` are too few, only the name of the
- * view in front. Returns the column after them. */
-int views_draw_tabs(struct app *app, const struct run_entry *entry, struct rect area, int columns);
+/* Draws the tabs in one line: digits and names or, where they do not all fit, only the name of the
+ * view in front. */
+void views_draw_tabs(struct app *app, const struct run_entry *entry, struct rect area);
 
 #endif
