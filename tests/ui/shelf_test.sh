@@ -73,7 +73,7 @@ screen_keys curves.png
 screen_shows 'PNG: a picture' "the format follows a typed extension"
 screen_keys Enter
 screen_shows 'Wrote curves.png' "the picture is written"
-screen_keys e Up Up Right
+screen_keys e Right
 screen_shows 'times_HOST_tinca.csv go' "CSV asks for a folder"
 screen_keys C-u
 screen_keys tables Enter

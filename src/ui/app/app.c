@@ -129,16 +129,53 @@ void app_notify(struct app *app, enum screen_event event, struct run_entry *entr
 
 /* --- messages --- */
 
+static void say(struct app *app, enum role role, const char *format, va_list arguments)
+{
+    struct message *message = &app->message;
+    const uint64_t count = message->count + 1;
+    *message = (struct message){.role = role, .count = count};
+    vsnprintf(message->text, sizeof message->text, language_text(format), arguments);
+    message->until = clock_nanoseconds() + (uint64_t)(MESSAGE_SECONDS * 1e9);
+}
+
 void app_say(struct app *app, enum role role, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(app->message, sizeof app->message, language_text(format), arguments);
+    say(app, role, format, arguments);
     va_end(arguments);
     if (role != ROLE_FAINT)
-        log_add(&app->shared.log, role, app->message);
-    app->message_role = role;
-    app->message_until = clock_nanoseconds() + (uint64_t)(MESSAGE_SECONDS * 1e9);
+        log_add(&app->shared.log, role, app->message.text);
+}
+
+void app_say_while(struct app *app, bool (*holds)(const struct app *app), enum role role,
+                   const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say(app, role, format, arguments);
+    va_end(arguments);
+    app->message.holds = holds;
+}
+
+bool app_has_message(struct app *app)
+{
+    struct message *message = &app->message;
+    if (message->holds ? !message->holds(app) : clock_nanoseconds() >= message->until)
+        message->text[0] = '\0';
+    return message->text[0] != '\0';
+}
+
+void app_message_after_key(struct app *app, uint64_t count, enum screen_id front)
+{
+    struct message *message = &app->message;
+    const bool refuses =
+        message->role == ROLE_WARNING || message->role == ROLE_BAD || message->role == ROLE_FAINT;
+    if (message->count != count)
+        message->answers_key = true;
+    else if (message->answers_key && !message->holds &&
+             (refuses || (message->role != ROLE_GOOD && !app_is_in_front(app, front))))
+        message->text[0] = '\0';
 }
 
 void app_say_error(struct app *app, const struct error *error)

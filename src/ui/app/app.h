@@ -20,6 +20,16 @@ struct run_loading;
 
 enum closing { CLOSING_NO, CLOSING_QUIT, CLOSING_SIGNAL };
 
+/* The message above the key hints. */
+struct message {
+    char text[480]; /* "": none is shown */
+    enum role role;
+    uint64_t until; /* it ends then (clock_nanoseconds), unless `holds` is set */
+    bool (*holds)(const struct app *app); /* it lasts as long as this returns true; NULL: no such */
+    bool answers_key;                     /* it was said in answer to a key */
+    uint64_t count;                       /* messages said so far */
+};
+
 struct app {
     const struct ui_options *options;
     struct theme theme;
@@ -38,9 +48,7 @@ struct app {
 
     struct dialog dialog;
     struct menu menu;
-    char message[480]; /* "": none is shown */
-    enum role message_role;
-    uint64_t message_until; /* clock_nanoseconds; UINT64_MAX: until another message replaces it */
+    struct message message;
 
     enum closing closing; /* the program ends as soon as no run is active */
     bool gone;            /* the terminal was closed (SIGHUP) */
@@ -84,10 +92,20 @@ void app_notify(struct app *app, enum screen_event event, struct run_entry *entr
 
 /* --- messages --- */
 
-/* Shows a message for six seconds and, unless its role is ROLE_FAINT, adds it to the log. The
- * function translates the format itself. */
+/* Shows a message, for six seconds at most (app_message_after_key), and, unless its role is
+ * ROLE_FAINT, adds it to the log. The function translates the format itself. */
 void app_say(struct app *app, enum role role, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Shows a message as long as `holds` returns true, or until another one replaces it. It is not
+ * added to the log. */
+void app_say_while(struct app *app, bool (*holds)(const struct app *app), enum role role,
+                   const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Returns whether a message is shown. Removes one whose time or cause has ended. */
+bool app_has_message(struct app *app);
+/* Removes a message that the key just handled has made obsolete: `count` is the number of messages
+ * before it, `front` the screen that was in front. What refused an earlier key goes with the next
+ * one; other answers except results (ROLE_GOOD) go with their screen. */
+void app_message_after_key(struct app *app, uint64_t count, enum screen_id front);
 /* Shows an error as a message: what failed, why and what to do. */
 void app_say_error(struct app *app, const struct error *error);
 /* Shows the findings of a run as messages, from finding number `known` on. */

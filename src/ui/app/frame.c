@@ -2,7 +2,6 @@
  * and the key hints, and above them the menu or the dialog that is open. */
 #include "ui/app/app.h"
 
-#include "base/clock.h"
 #include "base/language.h"
 #include "ui/terminal/columns.h"
 #include "ui/terminal/terminal.h"
@@ -102,19 +101,17 @@ static void draw_message(struct app *app, const struct frame_layout *frame)
     text.columns -= area.columns > 60 ? 2 : 0;
     if (rect_is_empty(area))
         return;
-    int lines = (int)columns_lines(app->message, (size_t)text.columns);
+    int lines = (int)columns_lines(app->message.text, (size_t)text.columns);
     lines = lines > 4 ? 4 : lines > area.row ? area.row : lines;
     text.row = area.row -= lines - 1;
     text.rows = area.rows = lines;
     draw_fill(&app->canvas, area, ROLE_TEXT);
-    draw_wrapped(&app->canvas, text, 0, app->message_role, app->message);
+    draw_wrapped(&app->canvas, text, 0, app->message.role, app->message.text);
 }
 
 static void draw_bottom(struct app *app, const struct frame_layout *frame)
 {
-    bool has_message = app->message[0] && clock_nanoseconds() < app->message_until;
-    if (!has_message)
-        app->message[0] = '\0';
+    const bool has_message = app_has_message(app);
     if (has_message)
         draw_message(app, frame);
     if (has_message && frame->message.rows == 0)

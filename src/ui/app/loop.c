@@ -27,16 +27,20 @@ static uint64_t after(double seconds)
     return clock_nanoseconds() + (uint64_t)(seconds * 1e9);
 }
 
+static bool is_closing(const struct app *app)
+{
+    return app->closing != CLOSING_NO;
+}
+
 void app_close(struct app *app, enum run_command command)
 {
     sweep_job_stop(&app->shared.sweep);
     run_list_stop(&app->shared.runs, command);
     app->closing = CLOSING_QUIT;
-    app_say(app, ROLE_STRONG,
-            command == COMMAND_STOP_AT_EPOCH
-                ? N_("Finishing the epoch, then saving and quitting; q stops at once ...")
-                : N_("Finishing the iteration, then saving and quitting ..."));
-    app->message_until = UINT64_MAX;
+    app_say_while(app, is_closing, ROLE_STRONG,
+                  command == COMMAND_STOP_AT_EPOCH
+                      ? N_("Finishing the epoch, then saving and quitting; q stops at once ...")
+                      : N_("Finishing the iteration, then saving and quitting ..."));
 }
 
 /* --- keys --- */
@@ -77,7 +81,7 @@ static void key_to_dialog(struct app *app, int key)
         app->dialog.answer(app, app->dialog.selected);
 }
 
-static void take_key(struct app *app, int key)
+static void dispatch_key(struct app *app, int key)
 {
     const struct screen *screen = app_screen(app);
     if (app->closing) { /* waits for the run to stop */
@@ -100,6 +104,14 @@ static void take_key(struct app *app, int key)
         else
             act_everywhere(app, keys_find(&keys_everywhere, key));
     }
+}
+
+static void take_key(struct app *app, int key)
+{
+    const uint64_t said = app->message.count;
+    const enum screen_id front = app->stack[app->depth - 1];
+    dispatch_key(app, key);
+    app_message_after_key(app, said, front);
 }
 
 /* Handles a click on a target by the keys that do the same. */
@@ -161,16 +173,16 @@ static double rest(const struct app *app, uint64_t tick, bool frame_pending)
         seconds = fmin(seconds, seconds_until(tick));
     if (exporting_is_active(app))
         seconds = fmin(seconds, EXPORT_SECONDS);
-    if (app->message[0] && app->message_until != UINT64_MAX)
-        seconds = fmin(seconds, seconds_until(app->message_until) + 0.001);
+    if (app->message.text[0] && !app->message.holds)
+        seconds = fmin(seconds, seconds_until(app->message.until) + 0.001);
     return seconds;
 }
 
-/* Returns whether a message has appeared since `before`, or the present one has expired. */
-static bool message_changes(const struct app *app, uint64_t before)
+/* Returns whether a message has appeared since there were `before`, or the present one has ended.
+ */
+static bool message_changes(struct app *app, uint64_t before)
 {
-    return app->message_until != before ||
-           (app->message[0] && clock_nanoseconds() >= app->message_until);
+    return app->message.count != before || (app->message.text[0] && !app_has_message(app));
 }
 
 static void loop(struct app *app)
@@ -180,7 +192,7 @@ static void loop(struct app *app)
     bool busy = false;          /* a screen wants to continue its work at once */
     while (!app->gone && !(app->closing && !run_list_active(&app->shared.runs))) {
         unsigned wakes = terminal_wait(busy ? 0 : rest(app, tick, frame_pending));
-        uint64_t message = app->message_until;
+        uint64_t message = app->message.count;
         bool was_busy = busy;
         take_wakes(app, wakes);
         exporting_poll(app);
@@ -234,7 +246,7 @@ bool app_run(struct app *app, struct error *error)
     }
     if (app->options->attach)
         others_attach(app);
-    else if (!app->message[0])
+    else if (!app->message.text[0])
         others_announce(app);
     loop(app);
     if (app->gone)

@@ -175,8 +175,6 @@ static void end_waiting(struct app *app)
     run_reader_drop(loading->session);
     loading->session = NULL;
     loading->action = NULL;
-    if (app->message_until == UINT64_MAX && !app->closing)
-        app->message[0] = '\0'; /* it said that the run is being read */
 }
 
 static void begin_waiting(struct app *app)
@@ -185,10 +183,14 @@ static void begin_waiting(struct app *app)
     app->loading->waiting = app->stack[app->depth - 1];
 }
 
+static bool is_waiting(const struct app *app)
+{
+    return app->loading->whole || app->loading->action;
+}
+
 static void say_reading(struct app *app, const char *text)
 {
-    app_say(app, ROLE_FAINT, "%s", text);
-    app->message_until = UINT64_MAX;
+    app_say_while(app, is_waiting, ROLE_FAINT, "%s", text);
 }
 
 /* --- outlines of all runs, for an action --- */

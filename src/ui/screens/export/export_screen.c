@@ -190,7 +190,8 @@ static void answer_export(struct app *app, size_t choice)
                                            .path = dialog->edit.text,
                                            .write_report = report_write};
     if (items && export_job_start(&app->shared.export, &request, &error))
-        app_say(app, ROLE_TEXT, _("Writing %s ..."), app->shared.export.path);
+        app_say_while(app, exporting_is_active, ROLE_TEXT, _("Writing %s ..."),
+                      app->shared.export.path);
     else
         exporting_reopen_dialog(app, &error);
     free(items);
@@ -237,6 +238,7 @@ static void ask_export(struct app *app)
     line_edit_begin(&dialog->edit, app->options->export_path ? app->options->export_path : path,
                     sizeof dialog->edit.text, true);
     dialog->edited = edited;
+    dialog->above = PICKS; /* the cursor begins on the format; letters go into the name at once */
     edited(app);
 }
 

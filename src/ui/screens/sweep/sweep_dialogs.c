@@ -134,7 +134,7 @@ static void answer_results(struct app *app, size_t choice)
     memcpy(path, app->dialog.edit.text, sizeof path);
     if (is_folder(path)) {
         if (start_csv(app, path, &error))
-            app_say(app, ROLE_FAINT, _("Writing %s ..."), path);
+            app_say_while(app, exporting_is_active, ROLE_FAINT, _("Writing %s ..."), path);
         else
             exporting_reopen_dialog(app, &error);
     } else if (!ends_in(path, ".md") && !ends_in(path, ".json") && !ends_in(path, ".txt"))
