@@ -54,8 +54,8 @@ screen_shows '2 runs are marked' "a marks all runs"
 # --- export ---
 screen_keys e
 screen_shows 'What .*2 marked runs' "e offers the marked runs"
-screen_keys Up Up Right Right Right Right Right Right
-screen_shows 'a report and its picture' "Up and Right choose the format"
+screen_keys Right Right Right Right Right Right
+screen_shows 'a report and its picture' "the cursor begins on the format: Right chooses another"
 screen_shows 'tinca-[0-9-]+\.md' "the file name's extension follows"
 screen_keys C-u
 screen_keys report.md Enter

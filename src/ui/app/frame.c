@@ -3,6 +3,7 @@
 #include "ui/app/app.h"
 
 #include "base/language.h"
+#include "ui/app/offers.h"
 #include "ui/terminal/columns.h"
 #include "ui/terminal/terminal.h"
 
@@ -37,13 +38,6 @@ static void draw_title(struct app *app, struct rect area)
         draw_right(&app->canvas, area, 0, ROLE_TITLE, right);
 }
 
-/* Returns whether the screen in front gives the key another meaning. */
-static bool is_overridden(const struct app *app, const struct key_table *table,
-                          const struct key_binding *binding)
-{
-    return table == &keys_everywhere && keys_find(app_screen(app)->keys, binding->key);
-}
-
 /* Draws the first `length` bytes of a key's name and its hint, as a click target for `key`. Returns
  * the column after them. */
 static int draw_hint(struct app *app, struct rect area, int column, int key, int length,
@@ -63,9 +57,10 @@ static int draw_hints_of(struct app *app, struct rect area, int column,
 {
     for (size_t i = from; i < to && i < table->count; i++) {
         const struct key_binding *binding = &table->bindings[i];
-        if (!binding->hint || is_overridden(app, table, binding))
+        if (!binding->hint || !offers_binding(app, app_screen(app), table, binding))
             continue;
-        const char *name = gettext(binding->name), *hint = gettext(binding->hint);
+        const char *name = gettext(binding->name);
+        const char *hint = offers_hint(app, app_screen(app), binding);
         int length = (int)strcspn(name, " ");
         if (column + length + 1 + (int)columns_of(hint) > area.columns)
             return area.columns;

@@ -10,6 +10,7 @@
 #include "ui/app/app_runs.h"
 #include "ui/app/background.h"
 #include "ui/app/exporting.h"
+#include "ui/app/offers.h"
 #include "ui/app/other_runs.h"
 #include "ui/app/run_loading.h"
 #include "ui/shared/last_form.h"
@@ -47,17 +48,9 @@ void app_close(struct app *app, enum run_command command)
 
 static void act_everywhere(struct app *app, enum action action)
 {
-    static const struct {
-        enum action action;
-        enum screen_id screen;
-    } screens[] = {{ACTION_HELP, SCREEN_HELP},
-                   {ACTION_RUNS, SCREEN_RUNS},
-                   {ACTION_FORM, SCREEN_SETUP},
-                   {ACTION_EXPORT, SCREEN_EXPORT},
-                   {ACTION_COMPARE, SCREEN_COMPARE}};
-    for (size_t i = 0; i < sizeof screens / sizeof *screens; i++)
-        if (screens[i].action == action)
-            app_go(app, screens[i].screen);
+    const enum screen_id place = offers_destination(action);
+    if (place != SCREEN_COUNT)
+        app_go(app, place);
     if (action == ACTION_BACK)
         app_back(app);
     else if (action == ACTION_MENU)

@@ -172,16 +172,17 @@ static void remove_entry(struct app *app, struct run_entry *entry)
 
 /* --- resuming --- */
 
-static bool may_resume(const struct run_entry *entry, struct error *error)
+bool run_actions_may_resume(const struct run_entry *entry, struct error *error)
 {
     if (run_entry_is_saved(entry) && entry->refused) {
-        *error = entry->error;
+        if (error)
+            *error = entry->error;
         return false;
     }
     struct run_snapshot end = entry->snapshot;
     if (end.status == RUN_DONE && entry->run && run_damage(entry->run)->kind != ERROR_NONE)
         end.status = RUN_INTERRUPTED; /* resuming computes the damaged curves again */
-    return run_trained_by_tinca(entry->imported, runs_id(entry), error) &&
+    return !entry->live && run_trained_by_tinca(entry->imported, runs_id(entry), error) &&
            resume_allows(&end, runs_id(entry), error);
 }
 
@@ -213,7 +214,7 @@ void run_actions_resume(struct app *app, size_t index)
     if (is_being_read(app, entry) || others_reject_command(app, entry))
         return;
     snprintf(directory, sizeof directory, "%s", path);
-    if (!may_resume(entry, &error) ||
+    if (!run_actions_may_resume(entry, &error) ||
         !run_list_resume(&app->shared.runs, &entry->config, directory, &error)) {
         app_say_error(app, &error);
         return;

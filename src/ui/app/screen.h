@@ -56,6 +56,14 @@ struct screen {
     /* Handles a key before the table of keys is searched. Returns whether it did. NULL: the screen
      * handles no key itself. */
     bool (*take_key)(struct app *app, int key);
+    /* Returns whether an action of the table of keys would do something now (offers.h). NULL: every
+     * action would. */
+    bool (*offers)(const struct app *app, enum action action);
+    /* Returns the translated word for what the action does in the present state, in place of the
+     * table's hint, or NULL. NULL: the table's hints always fit. */
+    const char *(*hint)(const struct app *app, enum action action);
+    /* Returns whether the screen has something to show. NULL: it always has. */
+    bool (*reachable)(const struct app *app);
     /* Does the action that the table of keys gives for a key. */
     void (*act)(struct app *app, enum action action);
     /* Draws the screen into `body`, the rows between title and message. */

@@ -110,6 +110,7 @@ enum action {
     ACTION_THREADS,
     ACTION_UPDATE,
     ACTION_GO,
+    ACTION_TRY,
 };
 
 struct key_binding {

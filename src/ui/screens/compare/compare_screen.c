@@ -2,6 +2,7 @@
  * the settings in which they differ. Runs are read one after the other in the background, because a
  * saved run may have a long journal; the table is built once all are read. */
 #include "ui/app/app.h"
+#include "ui/app/offers.h"
 #include "ui/app/plot_actions.h"
 #include "ui/app/run_cells.h"
 #include "ui/app/run_loading.h"
@@ -414,6 +415,7 @@ const struct screen compare_screen = {
     .close = close,
     .title = title,
     .take_key = take_key,
+    .reachable = offers_comparison,
     .act = act,
     .draw = draw,
     .work = work,

@@ -1,6 +1,8 @@
-/* The screen Help, made from the tables that dispatch the keys. It begins with the keys of the
- * screen from which it was opened. */
+/* The screen Help, made from the tables that dispatch the keys. It begins with those keys of the
+ * screen from which it was opened that do something there now. A search leaves only the entries in
+ * which the text occurs; n and N step through them. */
 #include "ui/app/app.h"
+#include "ui/app/offers.h"
 
 #include "base/language.h"
 #include "ui/terminal/columns.h"
@@ -15,6 +17,10 @@ static const struct key_binding bindings[] = {
     {UI_PAGE_DOWN, ' ', ACTION_PAGE_DOWN, "PgDn", N_("page"), NULL},
     {UI_HOME, 0, ACTION_FIRST, N_("Home"), NULL, NULL},
     {UI_END, 0, ACTION_LAST, N_("End"), NULL, NULL},
+    {'/', 0, ACTION_SEARCH, "/", N_("search"),
+     N_("show only entries in which the text occurs; Esc shows all again")},
+    {'n', 0, ACTION_NEXT, "n", N_("next"), N_("the next entry that was found")},
+    {'N', 0, ACTION_PREVIOUS, "N", NULL, N_("the entry before")},
     {'?', UI_ENTER, ACTION_BACK, "?", N_("close"), NULL},
 };
 static const struct key_table table = {N_("In the help"), bindings,
@@ -54,11 +60,48 @@ static const struct {
 
 struct help_state {
     int scroll; /* first line shown */
+    bool searching;
+    struct line_edit search; /* "": every entry is shown */
+    size_t found, current;   /* entries in which the text occurs, and the one that n has reached */
+    bool follow;             /* the next frame scrolls to that entry */
 };
 
 static struct help_state *help_state(const struct app *app)
 {
     return app_state(app, SCREEN_HELP);
+}
+
+/* --- keys --- */
+
+static bool take_key(struct app *app, int key)
+{
+    struct help_state *state = help_state(app);
+    if (!state->searching && !(key == UI_ESCAPE && state->search.text[0]))
+        return false;
+    if (key == UI_UP || key == UI_DOWN)
+        return false;
+    if (key == UI_ENTER || key == UI_ESCAPE) {
+        state->searching = false;
+        if (key == UI_ESCAPE)
+            state->search.text[0] = '\0';
+    } else
+        line_edit_key(&state->search, key);
+    state->current = 0;
+    state->follow = true;
+    return true;
+}
+
+static void go_to_found(struct app *app, size_t steps)
+{
+    struct help_state *state = help_state(app);
+    if (!state->search.text[0] || state->found == 0) {
+        app_say(app, ROLE_FAINT, "%s",
+                state->search.text[0] ? _("Nothing was found.")
+                                      : _("/ searches; n goes to the next entry then."));
+        return;
+    }
+    state->current = (state->current + steps) % state->found;
+    state->follow = true;
 }
 
 static void act(struct app *app, enum action action)
@@ -68,13 +111,28 @@ static void act(struct app *app, enum action action)
         int lines;
     } moves[] = {{ACTION_UP, -1},        {ACTION_DOWN, 1},       {ACTION_PAGE_UP, -10},
                  {ACTION_PAGE_DOWN, 10}, {ACTION_FIRST, -10000}, {ACTION_LAST, 10000}};
+    struct help_state *state = help_state(app);
     for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
         if (moves[i].action == action)
-            help_state(app)->scroll += moves[i].lines;
-    if (help_state(app)->scroll < 0)
-        help_state(app)->scroll = 0;
-    if (action == ACTION_BACK)
+            state->scroll += moves[i].lines;
+    if (state->scroll < 0)
+        state->scroll = 0;
+    if (action == ACTION_NEXT)
+        go_to_found(app, 1);
+    else if (action == ACTION_PREVIOUS)
+        go_to_found(app, state->found > 0 ? state->found - 1 : 0);
+    else if (action == ACTION_BACK)
         app_back(app);
+    else if (action == ACTION_SEARCH) {
+        state->searching = true;
+        line_edit_begin(&state->search, "", sizeof state->search.text, false);
+    }
+}
+
+static bool offers(const struct app *app, enum action action)
+{
+    const bool found = help_state(app)->search.text[0] && help_state(app)->found > 0;
+    return found || (action != ACTION_NEXT && action != ACTION_PREVIOUS);
 }
 
 /* --- drawing: lines are laid out from the top and drawn from line `scroll` on --- */
@@ -82,82 +140,165 @@ static void act(struct app *app, enum action action)
 struct writer {
     struct app *app;
     struct rect area;
-    int line; /* next line, counted from the top of the text */
+    int line;                 /* next line, counted from the top of the text */
+    const char *heading;      /* of the entries that follow, until the first of them is written */
+    size_t found;             /* entries written so far */
+    int current, current_end; /* lines of the entry that n has reached */
 };
 
-static void put_heading(struct writer *writer, const char *title)
+static int row_of(const struct writer *writer)
 {
-    int row = writer->line - help_state(writer->app)->scroll;
-    draw_text(&writer->app->canvas, writer->area, row, 1, ROLE_HEADING, gettext(title));
-    writer->line++;
+    return writer->line - help_state(writer->app)->scroll;
 }
 
-static void put_entry(struct writer *writer, const char *name, const char *text)
+/* Draws again what was searched, where it occurs in the text, so that it stands out. */
+static void highlight(struct writer *writer, int row, int column, const char *text)
 {
-    char line[512];
-    int indent = writer->area.columns >= 50 ? 14 : 8;
-    int beside = (int)columns_of(gettext(name)) + 3; /* a long name shifts its text */
-    indent = beside > indent ? beside : indent;
-    int width = writer->area.columns - indent - 1;
-    bool first = true;
-    text = gettext(text);
-    while (text && width > 4) {
-        int row = writer->line - help_state(writer->app)->scroll;
-        text = columns_wrap(text, (size_t)width, line, sizeof line);
-        if (first)
-            draw_text(&writer->app->canvas, writer->area, row, 2, ROLE_KEY, gettext(name));
-        draw_text(&writer->app->canvas, writer->area, row, indent, ROLE_TEXT, line);
-        first = false;
-        writer->line++;
+    const char *search = help_state(writer->app)->search.text;
+    char shown[512];
+    for (const char *at = text; search[0] && (at = strcasestr(at, search)); at += strlen(search)) {
+        snprintf(shown, sizeof shown, "%.*s", (int)(at - text), text);
+        const int start = column + (int)columns_of(shown);
+        snprintf(shown, sizeof shown, "%.*s", (int)strlen(search), at);
+        draw_text(&writer->app->canvas, writer->area, row, start, ROLE_FOCUS, shown);
     }
 }
 
-static void put_table(struct writer *writer, const struct key_table *keys)
+static void put_heading(struct writer *writer)
 {
-    put_heading(writer, gettext(keys->title));
-    for (size_t i = 0; i < keys->count; i++)
-        if (keys->bindings[i].help)
-            put_entry(writer, keys->bindings[i].name, gettext(keys->bindings[i].help));
+    if (!writer->heading)
+        return;
+    writer->line += writer->line > 0;
+    draw_text(&writer->app->canvas, writer->area, row_of(writer), 1, ROLE_HEADING, writer->heading);
+    writer->heading = NULL;
     writer->line++;
+}
+
+/* Writes an entry if it contains what is searched. Both texts are translated already. */
+static void put_entry(struct writer *writer, const char *name, const char *text)
+{
+    char line[512];
+    const char *search = help_state(writer->app)->search.text;
+    const int start = writer->area.columns >= 50 ? 14 : 8;
+    const int beside = (int)columns_of(name) + 3; /* a long name shifts its text */
+    const int indent = beside > start ? beside : start;
+    const int width = writer->area.columns - indent - 1;
+    if (width <= 4 || !(strcasestr(name, search) || strcasestr(text, search)))
+        return;
+    put_heading(writer);
+    const bool current = search[0] && writer->found++ == help_state(writer->app)->current;
+    if (current) {
+        draw_text(&writer->app->canvas, writer->area, row_of(writer), 0, ROLE_STRONG, ">");
+        writer->current = writer->line;
+    }
+    draw_text(&writer->app->canvas, writer->area, row_of(writer), 2, ROLE_KEY, name);
+    highlight(writer, row_of(writer), 2, name);
+    for (; text; writer->line++) {
+        text = columns_wrap(text, (size_t)width, line, sizeof line);
+        draw_text(&writer->app->canvas, writer->area, row_of(writer), indent, ROLE_TEXT, line);
+        highlight(writer, row_of(writer), indent, line);
+    }
+    if (current)
+        writer->current_end = writer->line;
+}
+
+/* Writes a table of keys; of `here`, the screen below (NULL: any other), only those it offers. */
+static void put_table(struct writer *writer, const struct key_table *keys,
+                      const struct screen *here)
+{
+    writer->heading = gettext(keys->title);
+    for (size_t i = 0; i < keys->count; i++) {
+        const struct key_binding *binding = &keys->bindings[i];
+        if (binding->help && (!here || offers_binding(writer->app, here, keys, binding)))
+            put_entry(writer, gettext(binding->name), gettext(binding->help));
+    }
+}
+
+static void put_all(struct writer *writer)
+{
+    struct app *app = writer->app;
+    const struct screen *here =
+        app->depth > 1 ? app->screens[app->stack[app->depth - 2]] : app_screen(app);
+    if (here->keys && here != app_screen(app))
+        put_table(writer, here->keys, here);
+    put_table(writer, &keys_everywhere, here);
+    put_table(writer, &keys_editing, NULL);
+    for (size_t i = 0; i < SCREEN_COUNT; i++)
+        if (app->screens[i]->keys && app->screens[i] != here)
+            put_table(writer, app->screens[i]->keys, NULL);
+    writer->heading = _("The menu (m)");
+    for (size_t i = 0; i < SCREEN_COUNT; i++)
+        put_entry(writer, (char[2]){(char)app->screens[i]->letter},
+                  gettext(app->screens[i]->purpose));
+    writer->heading = _("Words and marks");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        put_entry(writer, gettext(words[i].word), gettext(words[i].meaning));
+}
+
+/* Draws what is searched, and which of the entries found n has reached. */
+static void draw_search(struct app *app, struct rect area)
+{
+    const struct help_state *state = help_state(app);
+    char count[48];
+    if (state->found > 0)
+        snprintf(count, sizeof count, _("%zu of %zu"), state->current + 1, state->found);
+    else
+        snprintf(count, sizeof count, "%s", _("nothing matches"));
+    const int end = draw_text(&app->canvas, area, 0, 1, ROLE_KEY, "/ ");
+    const int room = area.columns - end - (int)columns_of(count) - 2;
+    size_t cursor, start = line_edit_window(&state->search, room > 1 ? (size_t)room : 1, &cursor);
+    draw_text(&app->canvas, area, 0, end, ROLE_TEXT, state->search.text + start);
+    draw_right(&app->canvas, area, 0, state->found > 0 ? ROLE_FAINT : ROLE_WARNING, count);
+    if (state->searching)
+        draw_cursor(&app->canvas, area, 0, end + (int)cursor);
+}
+
+/* Returns the scroll position nearest to the present one at which the text fills the screen and,
+ * after n or a search, the entry found is visible. */
+static int wanted_scroll(const struct help_state *state, const struct writer *writer)
+{
+    const int rows = writer->area.rows, furthest = writer->line > rows ? writer->line - rows : 0;
+    int scroll = state->scroll;
+    if (state->follow && writer->current_end > scroll + rows)
+        scroll = writer->current_end - rows;
+    if (state->follow && writer->current - 1 < scroll) /* with the heading above it */
+        scroll = writer->current > 0 ? writer->current - 1 : 0;
+    return scroll > furthest ? furthest : scroll;
 }
 
 static void draw(struct app *app, struct rect body)
 {
-    const struct key_table *here =
-        app->depth > 1 ? app->screens[app->stack[app->depth - 2]]->keys : NULL;
-    struct writer writer = {app, body, 0};
-    if (here)
-        put_table(&writer, here);
-    put_table(&writer, &keys_everywhere);
-    put_table(&writer, &keys_editing);
-    for (size_t i = 0; i < SCREEN_COUNT; i++)
-        if (i != SCREEN_HELP && app->screens[i]->keys && app->screens[i]->keys != here)
-            put_table(&writer, app->screens[i]->keys);
-    put_heading(&writer, N_("The menu (m)"));
-    for (size_t i = 0; i < SCREEN_COUNT; i++)
-        put_entry(&writer, (char[2]){(char)app->screens[i]->letter},
-                  gettext(app->screens[i]->purpose));
-    writer.line++;
-    put_heading(&writer, N_("Words and marks"));
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        put_entry(&writer, words[i].word, words[i].meaning);
-    int furthest = writer.line > body.rows ? writer.line - body.rows : 0;
-    if (help_state(app)->scroll > furthest) { /* draws again, so that the text fills the screen */
-        help_state(app)->scroll = furthest;
+    struct help_state *state = help_state(app);
+    const bool searches = (state->searching || state->search.text[0]) && body.rows > 1;
+    const struct rect text = {body.row, body.column, body.rows - searches, body.columns};
+    struct writer writer = {app, text, 0, NULL, 0, 0, 0};
+    put_all(&writer);
+    state->found = writer.found;
+    const int scroll = wanted_scroll(state, &writer), end = writer.line;
+    state->follow = false;
+    if (scroll != state->scroll) {
+        state->scroll = scroll;
         draw_fill(&app->canvas, body, ROLE_TEXT);
-        draw(app, body);
-        return;
+        writer = (struct writer){app, text, 0, NULL, 0, 0, 0};
+        put_all(&writer);
     }
-    if (help_state(app)->scroll > 0)
-        draw_right(&app->canvas, body, 0, ROLE_FAINT, app->canvas.glyphs->up);
-    if (help_state(app)->scroll < furthest)
-        draw_right(&app->canvas, body, body.rows - 1, ROLE_FAINT, app->canvas.glyphs->down);
-    draw_cursor(&app->canvas, body, 0, 1);
+    if (scroll > 0)
+        draw_right(&app->canvas, text, 0, ROLE_FAINT, app->canvas.glyphs->up);
+    if (scroll + text.rows < end)
+        draw_right(&app->canvas, text, text.rows - 1, ROLE_FAINT, app->canvas.glyphs->down);
+    draw_cursor(&app->canvas, text, searches ? writer.current - scroll : 0, searches ? 0 : 1);
+    if (searches)
+        draw_search(app, (struct rect){body.row + body.rows - 1, body.column, 1, body.columns});
 }
 
 static void open(struct app *app)
 {
-    help_state(app)->scroll = 0;
+    *help_state(app) = (struct help_state){0};
+}
+
+static bool typing(const struct app *app)
+{
+    return help_state(app)->searching;
 }
 
 const struct screen help_screen = {
@@ -167,6 +308,9 @@ const struct screen help_screen = {
     .keys = &table,
     .state_size = sizeof(struct help_state),
     .open = open,
+    .take_key = take_key,
+    .offers = offers,
+    .typing = typing,
     .act = act,
     .draw = draw,
 };

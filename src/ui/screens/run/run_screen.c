@@ -4,6 +4,7 @@
  * last snapshot. */
 #include "session/config/config_paths.h"
 #include "ui/app/app.h"
+#include "ui/app/offers.h"
 #include "ui/app/other_runs.h"
 #include "ui/app/plot_actions.h"
 #include "ui/app/questions.h"
@@ -27,6 +28,13 @@ static const struct key_binding bindings[] = {
     {' ', 0, ACTION_PAUSE, N_("space"), N_("pause"), N_("pause the run, and go on")},
     {'s', 0, ACTION_STOP, "s", N_("stop"),
      N_("stop the run: asks whether now or after this epoch")},
+    {'r', 0, ACTION_RESUME, "r", N_("resume"),
+     N_("go on with a run that was interrupted or stopped, from its last checkpoint")},
+    {'t', 0, ACTION_TRY, "t", N_("try"), N_("try the weights that the run has saved")},
+    {'c', 0, ACTION_COMPARE, "c", N_("compare"),
+     N_("compare this run with the marked ones, or with all that are finished")},
+    {'e', 0, ACTION_EXPORT, "e", N_("export"),
+     N_("export this run, the session or the marked runs: JSON, CSV, picture, report; asks")},
     {'v', 0, ACTION_VIEW, "v", N_("view"),
      N_("the next view: curves, findings, memory, the plan's arena, layers, matrix products, "
         "weights, Caffe's mean; of networks that make pictures a sample")},
@@ -61,8 +69,6 @@ static const struct key_binding bindings[] = {
     {'+', '=', ACTION_RATE_UP, "+", NULL, N_("propose twice the learning rate")},
     {'-', 0, ACTION_RATE_DOWN, "-", NULL, N_("propose half the learning rate")},
     {'w', 0, ACTION_SAVE, "w", NULL, N_("write a checkpoint now")},
-    {'r', 0, ACTION_RESUME, "r", NULL,
-     N_("go on with a run that was interrupted or stopped, from its last checkpoint")},
     {UI_TAB, 0, ACTION_NEXT, "Tab", NULL, N_("the next run of this session")},
     {UI_BACK_TAB, 0, ACTION_PREVIOUS, "S-Tab", NULL, N_("the run before")},
     {'n', 0, ACTION_FORM, "n", N_("new"), N_("set up another run")},
@@ -218,12 +224,85 @@ static void act(struct app *app, enum action action)
         switch_run(app, app->shared.runs.count - 1);
         break;
     case ACTION_FORM:
-        app_show(app, SCREEN_SETUP);
+    case ACTION_COMPARE:
+    case ACTION_EXPORT:
+        app_go(app, offers_destination(action));
+        break;
+    case ACTION_TRY:
+        app_go(app, SCREEN_TRY);
         break;
     default:
         plot_act(app, &run_model(app)->window, action);
         break;
     }
+}
+
+/* --- what can be done --- */
+
+/* Returns whether an action on the curves has a purpose. */
+static bool offers_on_curves(const struct app *app, const struct run_entry *entry,
+                             enum action action)
+{
+    const struct plot_window *window = &run_model(app)->window;
+    if (!entry || !entry->run || entry->snapshot.iteration == 0)
+        return false;
+    switch (action) {
+    case ACTION_BEST:
+        return entry->snapshot.has_validation;
+    case ACTION_FINDING:
+        return entry->snapshot.finding_count > 0 || views_shown(app, entry) == &view_loss;
+    case ACTION_ZOOM_OUT:
+    case ACTION_ZOOM_ALL:
+    case ACTION_PAN_LEFT:
+    case ACTION_PAN_RIGHT:
+        return window->zoomed;
+    default:
+        return true;
+    }
+}
+
+/* Comparison and export have their place among the first hints once the run is over or only
+ * watched; before, they are offered as on every screen. */
+static bool is_settled(const struct run_entry *entry)
+{
+    return entry->live || (entry->run && run_status_is_over(entry->snapshot.status));
+}
+
+static bool offers(const struct app *app, enum action action)
+{
+    const struct run_entry *entry = app_entry(app);
+    if (action >= ACTION_VIEW_1 && action <= ACTION_VIEW_9)
+        return views_are_offered(entry, action - ACTION_VIEW_1 + 1);
+    switch (action) {
+    case ACTION_QUANTITY:
+    case ACTION_SCALE:
+    case ACTION_X:
+        return offers_on_curves(app, entry, action);
+    case ACTION_VIEW:
+        return entry && entry->run;
+    case ACTION_NEXT:
+    case ACTION_PREVIOUS:
+        return app->shared.runs.count + app->shared.shown_is_saved > 1;
+    case ACTION_COMPARE:
+    case ACTION_EXPORT:
+        return entry && is_settled(entry) && offers_run_action(entry, action);
+    default:
+        return is_about_curves(action) ? offers_on_curves(app, entry, action)
+                                       : offers_run_action(entry, action);
+    }
+}
+
+static const char *hint(const struct app *app, enum action action)
+{
+    const struct run_entry *entry = app_entry(app);
+    if (action >= ACTION_VIEW_1 && action <= ACTION_VIEW_9)
+        return views_name(action - ACTION_VIEW_1 + 1);
+    return action == ACTION_PAUSE && entry && entry->pause_asked ? _("go on") : NULL;
+}
+
+static bool reachable(const struct app *app)
+{
+    return app->shared.runs.count > 0;
 }
 
 /* --- the title --- */
@@ -330,6 +409,9 @@ const struct screen run_screen = {
     .close = close,
     .title = title,
     .take_key = take_key,
+    .offers = offers,
+    .hint = hint,
+    .reachable = reachable,
     .act = act,
     .draw = run_view_draw,
     .run = app_entry,

@@ -22,6 +22,17 @@ const struct view *views_shown(const struct app *app, const struct run_entry *en
     return is_available(view, entry) ? view : views[0];
 }
 
+bool views_are_offered(const struct run_entry *entry, size_t digit)
+{
+    return entry && entry->run && digit > 0 && digit <= VIEWS &&
+           is_available(views[digit - 1], entry);
+}
+
+const char *views_name(size_t digit)
+{
+    return digit > 0 && digit <= VIEWS ? gettext(views[digit - 1]->name) : NULL;
+}
+
 static void show(struct app *app, size_t index)
 {
     run_model(app)->view = index;

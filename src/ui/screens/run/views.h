@@ -32,6 +32,10 @@ extern const struct view view_curves, view_findings, view_memory, view_arena, vi
 /* Returns the view in front: the chosen one or, if the run does not have it, the first. */
 const struct view *views_shown(const struct app *app, const struct run_entry *entry);
 
+/* Returns whether there is a view number `digit` and the run has it. */
+bool views_are_offered(const struct run_entry *entry, size_t digit);
+/* Returns the translated name of view number `digit`, or NULL if there is none. */
+const char *views_name(size_t digit);
 /* Goes to the next view that the run has. */
 void views_next(struct app *app, const struct run_entry *entry);
 /* Returns the number of a view, counted from 1: the digit at its tab. */

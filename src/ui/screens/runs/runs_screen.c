@@ -2,6 +2,7 @@
  * complete, then the saved runs of earlier sessions, the newest first. runs_model.c chooses and
  * sorts the rows; ui/app/run_actions.c does what the keys ask for. */
 #include "ui/app/app.h"
+#include "ui/app/offers.h"
 
 #include "base/language.h"
 #include "ui/app/other_runs.h"
@@ -86,6 +87,14 @@ static void mark(struct app *app, size_t index)
         app_say(app, ROLE_WARNING, _("This run has nothing to compare."));
     app->shared.runs_changed = true;
     runs_model_move(app, 1);
+}
+
+static bool any_marked(const struct app *app)
+{
+    for (size_t i = 0; i < app_run_count(app); i++)
+        if (app_run_at(app, i)->marked)
+            return true;
+    return false;
 }
 
 static void mark_all(struct app *app, bool marked)
@@ -346,6 +355,17 @@ static void close(struct app *app)
     runs_model_free(runs_model(app));
 }
 
+static bool offers(const struct app *app, enum action action)
+{
+    const size_t index = runs_model_index(app);
+    const struct run_entry *entry = index < app_run_count(app) ? app_run_at(app, index) : NULL;
+    if (action == ACTION_COMPARE)
+        return offers_comparison(app);
+    if (action == ACTION_OPEN)
+        return entry;
+    return action == ACTION_REMOVE && any_marked(app) ? true : offers_run_action(entry, action);
+}
+
 static bool typing(const struct app *app)
 {
     return runs_model(app)->searching;
@@ -373,6 +393,7 @@ const struct screen runs_screen = {
     .close = close,
     .title = title,
     .take_key = take_key,
+    .offers = offers,
     .act = act,
     .draw = draw,
     .typing = typing,
