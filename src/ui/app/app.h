@@ -8,6 +8,7 @@
 #ifndef TINCA_UI_APP_APP_H
 #define TINCA_UI_APP_APP_H
 
+#include "ui/app/commands.h"
 #include "ui/app/dialog.h"
 #include "ui/app/menu.h"
 #include "ui/app/screen.h"
@@ -48,6 +49,7 @@ struct app {
 
     struct dialog dialog;
     struct menu menu;
+    struct commands commands;
     struct message message;
 
     enum closing closing; /* the program ends as soon as no run is active */
@@ -84,6 +86,8 @@ void app_leave(struct app *app, enum screen_id id);
 /* Goes back to the screen below. On the bottom screen it quits, after a question if a run is active
  * or waits. */
 void app_back(struct app *app);
+/* Handles a key as if it had been pressed. */
+void app_press(struct app *app, int key);
 /* Returns whether letters are typed into a field of the screen in front. */
 bool app_is_typing(const struct app *app);
 /* Calls the `notice` function of every screen. `entry` is the run that the event concerns, or NULL.

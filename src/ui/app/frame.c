@@ -132,10 +132,12 @@ void frame_draw(struct app *app)
     targets_clear(&app->canvas.targets);
     app_screen(app)->draw(app, frame.body);
     draw_bottom(app, &frame);
-    if (app->menu.open || app->dialog.open)
+    if (app->menu.open || app->dialog.open || app->commands.chooser.open)
         targets_clear(&app->canvas.targets);
     if (app->menu.open)
         menu_draw(app);
+    if (app->commands.chooser.open)
+        commands_draw(app);
     if (app->dialog.open)
         dialog_draw(&app->dialog, &app->canvas);
     terminal_end_frame(app->canvas.cursor_row, app->canvas.cursor_column);

@@ -55,6 +55,8 @@ static void act_everywhere(struct app *app, enum action action)
         app_back(app);
     else if (action == ACTION_MENU)
         menu_open(app);
+    else if (action == ACTION_COMMANDS)
+        commands_open(app, 0);
     else if (action == ACTION_REDRAW)
         terminal_redraw();
 }
@@ -86,6 +88,8 @@ static void dispatch_key(struct app *app, int key)
         key_to_dialog(app, key);
     else if (app->menu.open)
         menu_key(app, key);
+    else if (app->commands.chooser.open)
+        commands_key(app, key);
     else if (key == UI_ESCAPE && loading_cancel(app))
         app_say(app, ROLE_STRONG, "Reading the run was cancelled.");
     else if (!screen->take_key || !screen->take_key(app, key)) {
@@ -99,7 +103,7 @@ static void dispatch_key(struct app *app, int key)
     }
 }
 
-static void take_key(struct app *app, int key)
+void app_press(struct app *app, int key)
 {
     const uint64_t said = app->message.count;
     const enum screen_id front = app->stack[app->depth - 1];
@@ -116,9 +120,9 @@ static void take_click(struct app *app)
     if (!found)
         return;
     for (size_t i = 0; i < found->times; i++)
-        take_key(app, found->key);
+        app_press(app, found->key);
     for (size_t i = 0; i < found->second_times; i++)
-        take_key(app, found->second_key);
+        app_press(app, found->second_key);
 }
 
 static void take_input(struct app *app, int key)
@@ -128,9 +132,9 @@ static void take_input(struct app *app, int key)
         take_click(app);
     else if (key == UI_WHEEL_UP || key == UI_WHEEL_DOWN)
         for (int i = 0; i < WHEEL_STEPS; i++)
-            take_key(app, key == UI_WHEEL_UP ? UI_UP : UI_DOWN);
+            app_press(app, key == UI_WHEEL_UP ? UI_UP : UI_DOWN);
     else
-        take_key(app, key);
+        app_press(app, key);
 }
 
 static void take_wakes(struct app *app, unsigned wakes)
@@ -140,7 +144,7 @@ static void take_wakes(struct app *app, unsigned wakes)
     if (wakes & WAKE_STOP && app->closing != CLOSING_SIGNAL) {
         app_close(app, COMMAND_STOP);
         app->closing = CLOSING_SIGNAL;
-        app->dialog.open = app->menu.open = false;
+        app->dialog.open = app->menu.open = app->commands.chooser.open = false;
     }
     if (wakes & WAKE_INPUT)
         for (int key; (key = terminal_read_key()) != UI_NONE;)

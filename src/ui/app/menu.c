@@ -1,9 +1,11 @@
-/* The menu: one line for each screen, with its letter, its name and, in a wide terminal, its
- * purpose. The letters, Enter and clicks lead to a screen. */
+/* The menu: one line for each screen that has something to show, with its letter, its name and, in
+ * a wide terminal, its purpose. The letters, Enter and clicks lead to a screen. */
 #include "ui/app/menu.h"
 
 #include "base/language.h"
 #include "ui/app/app.h"
+#include "ui/app/commands.h"
+#include "ui/app/offers.h"
 
 enum { NAME_COLUMN = 5, WHAT_COLUMN = 19, WIDE = 84, NARROW = 26 };
 
@@ -18,45 +20,57 @@ static void go(struct app *app, enum screen_id place)
     app_go(app, place);
 }
 
-static void move(struct menu *menu, size_t steps)
+/* Writes the screens that have something to show, in the order of the menu. Returns their number.
+ */
+static size_t list_places(const struct app *app, enum screen_id places[SCREEN_COUNT])
 {
-    menu->selected = (menu->selected + steps) % (size_t)SCREEN_COUNT;
+    size_t count = 0;
+    for (enum screen_id i = 0; i < SCREEN_COUNT; i++)
+        if (offers_screen(app, i))
+            places[count++] = i;
+    return count;
 }
 
 void menu_key(struct app *app, int key)
 {
     struct menu *menu = &app->menu;
-    for (size_t i = 0; i < (size_t)SCREEN_COUNT; i++)
+    enum screen_id places[SCREEN_COUNT];
+    const size_t count = list_places(app, places);
+    for (enum screen_id i = 0; i < SCREEN_COUNT; i++)
         if (app->screens[i]->letter == key) {
-            go(app, (enum screen_id)i);
+            go(app, i);
             return;
         }
     if (key == UI_ENTER)
-        go(app, (enum screen_id)menu->selected);
+        go(app, places[menu->selected]);
     else if (key == UI_ESCAPE || key == 'm' || key == 'q')
         menu->open = false;
     else if (key == UI_UP || key == UI_BACK_TAB)
-        move(menu, (size_t)SCREEN_COUNT - 1);
+        menu->selected = (menu->selected + count - 1) % count;
     else if (key == UI_DOWN || key == UI_TAB)
-        move(menu, 1);
+        menu->selected = (menu->selected + 1) % count;
     else if (key == UI_HOME || key == UI_END)
-        menu->selected = key == UI_HOME ? 0 : (size_t)SCREEN_COUNT - 1;
+        menu->selected = key == UI_HOME ? 0 : count - 1;
+    else if (key > ' ' && key < UI_UP) { /* another character searches */
+        menu->open = false;
+        commands_open(app, key);
+    }
 }
 
-static void draw_place(struct app *app, struct rect list, int row, size_t index)
+static void draw_place(struct app *app, struct rect list, int row, enum screen_id place,
+                       bool selected)
 {
-    bool selected = index == app->menu.selected;
     struct rect line = {list.row + row, list.column, 1, list.columns};
     enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
     if (selected)
         draw_fill(&app->canvas, line, ROLE_FOCUS);
     draw_text(&app->canvas, line, 0, 0, role, selected ? ">" : " ");
     draw_format(&app->canvas, line, 0, 2, selected ? ROLE_FOCUS : ROLE_KEY, "%c",
-                app->screens[index]->letter);
-    draw_text(&app->canvas, line, 0, NAME_COLUMN, role, gettext(app->screens[index]->name));
+                app->screens[place]->letter);
+    draw_text(&app->canvas, line, 0, NAME_COLUMN, role, gettext(app->screens[place]->name));
     if (list.columns > NARROW)
         draw_text(&app->canvas, line, 0, WHAT_COLUMN, selected ? ROLE_FOCUS : ROLE_FAINT,
-                  gettext(app->screens[index]->purpose));
+                  gettext(app->screens[place]->purpose));
     if (selected)
         draw_cursor(&app->canvas, line, 0, 0);
 }
@@ -64,9 +78,10 @@ static void draw_place(struct app *app, struct rect list, int row, size_t index)
 void menu_draw(struct app *app)
 {
     struct menu *menu = &app->menu;
-    struct rect box =
-        layout_dialog(app->canvas.rows - 2, app->canvas.columns, (int)SCREEN_COUNT + 2,
-                      app->canvas.columns >= 72 ? WIDE : NARROW);
+    enum screen_id places[SCREEN_COUNT];
+    const size_t count = list_places(app, places);
+    struct rect box = layout_dialog(app->canvas.rows - 2, app->canvas.columns, (int)count + 2,
+                                    app->canvas.columns >= 72 ? WIDE : NARROW);
     box.row += app->canvas.rows > 2;
     struct rect inside = draw_box(&app->canvas, box, _("Go to"));
     if (inside.rows <= 0)
@@ -76,13 +91,14 @@ void menu_draw(struct app *app)
         menu->top = menu->selected;
     if (menu->selected >= menu->top + room)
         menu->top = menu->selected - room + 1;
-    for (size_t row = 0; row < room && menu->top + row < (size_t)SCREEN_COUNT; row++) {
+    for (size_t row = 0; row < room && menu->top + row < count; row++) {
         struct rect line = {inside.row + (int)row, inside.column, 1, inside.columns};
-        draw_place(app, inside, (int)row, menu->top + row);
-        targets_add(&app->canvas.targets, line, app->screens[menu->top + row]->letter, 1);
+        const size_t index = menu->top + row;
+        draw_place(app, inside, (int)row, places[index], index == menu->selected);
+        targets_add(&app->canvas.targets, line, app->screens[places[index]]->letter, 1);
     }
     if (menu->top > 0)
         draw_right(&app->canvas, inside, 0, ROLE_FAINT, app->canvas.glyphs->up);
-    if (menu->top + room < (size_t)SCREEN_COUNT)
+    if (menu->top + room < count)
         draw_right(&app->canvas, inside, inside.rows - 1, ROLE_FAINT, app->canvas.glyphs->down);
 }

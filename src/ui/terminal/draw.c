@@ -93,12 +93,15 @@ static bool is_of_word(int row, int column)
  * must not remain as "2.5". `step`: -1 from the left edge to the left, 1 to the right. */
 static void erase_cut_word(const struct canvas *canvas, int row, int column, int step)
 {
-    enum { LONGEST = 24 };
+    enum { LONGEST = 24, STRIP = 4 }; /* STRIP: so few columns beside a box are left empty */
+    const int beside = step < 0 ? column + 1 : canvas->columns - column;
+    const int least = beside < STRIP ? beside : 1;
     bool cut = true;
-    for (int i = 0; i < LONGEST && cut && column >= 0 && column < canvas->columns; i++) {
-        cut = is_of_word(row, column);
-        if (cut || i == 0)
-            mvaddch(row, column, ' ');
+    for (int i = 0; i < LONGEST && column >= 0 && column < canvas->columns; i++) {
+        cut = cut && is_of_word(row, column);
+        if (!cut && i >= least)
+            break;
+        mvaddch(row, column, ' ');
         column += step;
     }
 }

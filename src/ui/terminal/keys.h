@@ -111,6 +111,7 @@ enum action {
     ACTION_UPDATE,
     ACTION_GO,
     ACTION_TRY,
+    ACTION_COMMANDS,
 };
 
 struct key_binding {

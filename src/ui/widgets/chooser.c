@@ -10,12 +10,34 @@
 #include <stdio.h>
 #include <string.h>
 
+static bool has_words(const struct chooser_item *item, const char *words)
+{
+    char word[64];
+    for (int length; (length = (int)strcspn(words, " ")) > 0 || *words; words += length) {
+        snprintf(word, sizeof word, "%.*s", length, words);
+        if (!strcasestr(item->text, word) && !strcasestr(item->note, word))
+            return false;
+        length += words[length] == ' ';
+    }
+    return true;
+}
+
+/* Returns the place of an item among those that match, 0 before 1, or -1 if it does not match. */
+static int rank_of(const struct chooser *chooser, const struct chooser_item *item)
+{
+    const char *typed = chooser->filter.text;
+    if (!chooser->commands)
+        return strcasestr(item->text, typed) ? 0 : -1;
+    return !has_words(item, typed) ? -1 : strncasecmp(item->text, typed, strlen(typed)) != 0;
+}
+
 static void apply_filter(struct chooser *chooser)
 {
     chooser->shown_count = 0;
-    for (size_t i = 0; i < chooser->count; i++)
-        if (strcasestr(chooser->items[i].text, chooser->filter.text))
-            chooser->shown[chooser->shown_count++] = i;
+    for (int rank = 0; rank <= 1; rank++)
+        for (size_t i = 0; i < chooser->count; i++)
+            if (rank_of(chooser, &chooser->items[i]) == rank)
+                chooser->shown[chooser->shown_count++] = i;
     chooser->selected = 0;
     chooser->top = 0;
 }
@@ -34,6 +56,12 @@ void chooser_begin(struct chooser *chooser, const char *title, const struct choo
     for (size_t i = 0; i < chooser->count; i++)
         if (strcmp(chooser->items[i].text, current) == 0)
             chooser->selected = i;
+}
+
+void chooser_show_commands(struct chooser *chooser, const char *const *keys)
+{
+    chooser->commands = true;
+    memcpy(chooser->keys, keys, chooser->count * sizeof *keys);
 }
 
 static void move(struct chooser *chooser, long steps)
@@ -73,16 +101,19 @@ const char *chooser_choice(const struct chooser *chooser)
 }
 
 static void draw_item(struct chooser *chooser, struct canvas *canvas, struct rect list, int row,
-                      int note_column)
+                      int text_column, int note_column)
 {
-    const struct chooser_item *item = &chooser->items[chooser->shown[chooser->top + (size_t)row]];
+    const size_t index = chooser->shown[chooser->top + (size_t)row];
+    const struct chooser_item *item = &chooser->items[index];
     bool selected = chooser->top + (size_t)row == chooser->selected;
     struct rect line = {list.row + row, list.column, 1, list.columns};
     if (selected) {
         draw_fill(canvas, line, ROLE_FOCUS);
         draw_text(canvas, line, 0, 0, ROLE_FOCUS, ">");
     }
-    int column = draw_text(canvas, line, 0, 2, selected ? ROLE_FOCUS : ROLE_TEXT,
+    if (chooser->commands)
+        draw_text(canvas, line, 0, 2, selected ? ROLE_FOCUS : ROLE_KEY, chooser->keys[index]);
+    int column = draw_text(canvas, line, 0, text_column, selected ? ROLE_FOCUS : ROLE_TEXT,
                            item->text[0] ? item->text : _("(none)"));
     if (item->note[0])
         draw_text(canvas, line, 0, column < note_column ? note_column : column + 2,
@@ -93,10 +124,20 @@ static int widest_item(const struct chooser *chooser)
 {
     size_t widest = 8;
     for (size_t i = 0; i < chooser->count; i++) {
-        size_t columns = columns_of(chooser->items[i].text);
+        const struct chooser_item *item = &chooser->items[i];
+        size_t columns = chooser->commands && !item->note[0] ? 0 : columns_of(item->text);
         widest = columns > widest && columns < 40 ? columns : widest;
     }
     return (int)widest;
+}
+
+/* Returns the column of the texts: after the keys of commands. */
+static int text_column(const struct chooser *chooser)
+{
+    size_t widest = 0;
+    for (size_t i = 0; chooser->commands && i < chooser->count; i++)
+        widest = columns_of(chooser->keys[i]) > widest ? columns_of(chooser->keys[i]) : widest;
+    return 2 + (int)widest + 2 * (widest > 0);
 }
 
 static bool has_notes(const struct chooser *chooser)
@@ -128,6 +169,7 @@ void chooser_draw(struct chooser *chooser, struct canvas *canvas)
 {
     int widest = widest_item(chooser);
     int columns = has_notes(chooser) ? 76 : widest + 8 < 48 ? 48 : widest + 8;
+    const int texts = text_column(chooser);
     int rows = (int)chooser->count + 3;
     struct rect box = layout_dialog(canvas->rows - 2, canvas->columns, rows, columns);
     box.row += canvas->rows > 2;
@@ -143,7 +185,7 @@ void chooser_draw(struct chooser *chooser, struct canvas *canvas)
         chooser->top = chooser->selected - visible_rows + 1;
     for (int row = 0; row < list.rows && chooser->top + (size_t)row < chooser->shown_count; row++) {
         struct rect line = {list.row + row, list.column, 1, list.columns};
-        draw_item(chooser, canvas, list, row, widest + 4);
+        draw_item(chooser, canvas, list, row, texts, texts + widest + 2);
         targets_add_row(&canvas->targets, line, chooser->top + (size_t)row, chooser->selected);
     }
     if (chooser->shown_count == 0)

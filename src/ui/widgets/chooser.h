@@ -17,9 +17,10 @@ struct chooser_item {
 };
 
 struct chooser {
-    bool open, free_text;
+    bool open, free_text, commands; /* commands: see chooser_show_commands */
     char title[64];
     struct chooser_item items[CHOOSER_MAX_ITEMS];
+    const char *keys[CHOOSER_MAX_ITEMS]; /* of commands */
     size_t count;
     size_t shown[CHOOSER_MAX_ITEMS], shown_count; /* indices of the items that match the filter */
     size_t selected, top; /* indices into `shown`: the selected item and the first visible one */
@@ -30,6 +31,11 @@ struct chooser {
  * it is closed. Items beyond CHOOSER_MAX_ITEMS are left out. */
 void chooser_begin(struct chooser *chooser, const char *title, const struct chooser_item *items,
                    size_t count, const char *current, bool free_text);
+
+/* Makes a chooser that has just begun one of commands: an item matches if every word typed occurs
+ * in its text or note, items whose text begins with what is typed come first, and keys[i], the key
+ * that does the same as item i, stands before its text. Copies `keys`, but borrows their texts. */
+void chooser_show_commands(struct chooser *chooser, const char *const *keys);
 
 enum chooser_result { CHOOSER_OPEN, CHOOSER_CANCELLED, CHOOSER_CHOSEN };
 

@@ -1,0 +1,33 @@
+/* commands.h: the command palette: everything that can be done now, found by its words. It is made
+ * from the tables of keys and of screens, so that it lists what the keys do and nothing twice. */
+#ifndef TINCA_UI_APP_COMMANDS_H
+#define TINCA_UI_APP_COMMANDS_H
+
+#include "ui/app/screen.h"
+#include "ui/widgets/chooser.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct app;
+
+struct command {
+    int key;              /* the key that does the same; 0: `place` is a screen of the menu */
+    enum screen_id place; /* used if `key` is 0 */
+    char name[16];        /* how that key, or the menu's letter, is written */
+};
+
+struct commands {
+    struct chooser chooser; /* chooser.open: the palette is open */
+    struct command list[CHOOSER_MAX_ITEMS];
+    size_t count;
+};
+
+/* Opens the palette over the screen in front, with the character `key` typed (0: none). */
+void commands_open(struct app *app, int key);
+/* Handles a key while the palette is open: Enter does the selected command, Esc closes it. */
+void commands_key(struct app *app, int key);
+/* Draws the palette over the screen in front. */
+void commands_draw(struct app *app);
+
+#endif
