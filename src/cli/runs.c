@@ -1,4 +1,5 @@
-/* tinca runs: lists the runs of the folder of runs, oldest first. A run that cannot be read is
+/* tinca runs: lists the runs of the folder of runs, or those that a filter lets pass, oldest first;
+ * restores deleted runs from the trash and empties it. A run that cannot be read is
  * listed as unreadable with the reason; a folder whose process was killed before the run began is
  * listed as incomplete. With --check the runs are verified instead (runs_check.c). */
 #include "cli/runs.h"
@@ -9,15 +10,18 @@
 #include "cli/runs_check.h"
 
 #include "base/language.h"
-
+#include "base/text.h"
 #include "session/config/config_paths.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_name.h"
+#include "session/history/run_filter.h"
+#include "session/history/run_trash.h"
 #include "session/record/run_open.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct run *runs_open(const char *id, struct error *error)
 {
@@ -27,23 +31,65 @@ struct run *runs_open(const char *id, struct error *error)
     return run;
 }
 
-/* Adds the name that the user gave the run, or null. */
-static bool add_name(struct json *object, const struct run *run)
+/* A run of the list with everything that a row or the filter reads. */
+struct listed {
+    struct run *run; /* NULL: it cannot be read, see `error` */
+    struct error error;
+    struct run_snapshot snapshot;
+    char name[RUN_NAME_SIZE], tags[RUN_TAGS_SIZE], note[RUN_NOTE_SIZE];
+    struct run_record record;
+};
+
+static void open_listed(struct listed *listed, const char *id)
 {
-    char name[RUN_NAME_SIZE];
-    run_name_read(run_facts(run)->directory, name);
-    return name[0] ? json_add_string(object, "name", name) : json_add_null(object, "name");
+    *listed = (struct listed){.run = runs_open(id, &listed->error)};
+    listed->record = (struct run_record){.id = id, .status = N_("unreadable")};
+    if (!listed->run)
+        return;
+    const struct run_facts *facts = run_facts(listed->run);
+    run_snapshot(listed->run, &listed->snapshot);
+    listed->record = (struct run_record){
+        .config = run_config(listed->run),
+        .snapshot = &listed->snapshot,
+        .id = id,
+        .name = run_name_read(facts->directory, listed->name),
+        .tags = run_tags_read(facts->directory, listed->tags),
+        .note = run_note_read(facts->directory, listed->note),
+        .network = facts->network,
+        .status = run_snapshot_word(&listed->snapshot),
+        .imported = facts->imported,
+        .parameters = facts->parameters,
+        .known = true,
+        .started = listed->snapshot.iterations > 0,
+    };
+}
+
+static bool add_text_or_null(struct json *object, const char *key, const char *text)
+{
+    return text[0] ? json_add_string(object, key, text) : json_add_null(object, key);
+}
+
+/* Adds each tag as a text of the list "tags". */
+static bool add_tags(struct json *object, const char *tags)
+{
+    char words[RUN_TAGS_SIZE], *rest = words;
+    struct json *list = json_add_array(object, "tags");
+    bool added = list;
+    snprintf(words, sizeof words, "%s", tags);
+    for (char *tag; added && (tag = strtok_r(rest, " ", &rest));)
+        added = json_add_string(list, NULL, tag);
+    return added;
 }
 
 /* Adds everything about a run that can be read. */
-static bool add_readable(struct json *object, const struct run *run)
+static bool add_readable(struct json *object, const struct listed *listed)
 {
-    const struct run_config *config = run_config(run);
-    const struct run_facts *facts = run_facts(run);
-    struct run_snapshot snapshot;
-    run_snapshot(run, &snapshot);
-    return add_name(object, run) &&
-           json_add_string(object, "status", run_status_name(snapshot.status)) &&
+    const struct run_config *config = run_config(listed->run);
+    const struct run_facts *facts = run_facts(listed->run);
+    const struct run_snapshot *snapshot = &listed->snapshot;
+    return add_text_or_null(object, "name", listed->name) && add_tags(object, listed->tags) &&
+           add_text_or_null(object, "note", listed->note) &&
+           json_add_string(object, "status", listed->record.status) &&
            json_add_string(object, "network", facts->network) &&
            json_add_string(object, "technique", facts->technique) &&
            json_add_string(object, "data", config->data) &&
@@ -51,34 +97,28 @@ static bool add_readable(struct json *object, const struct run *run)
                           : json_add_null(object, "batch")) &&
            json_add_string(object, "device", config->device) &&
            json_add_string(object, "created", facts->created) &&
-           (facts->imported[0] ? json_add_string(object, "imported", facts->imported)
-                               : json_add_null(object, "imported")) &&
+           add_text_or_null(object, "imported", facts->imported) &&
            json_add_string(object, "host", facts->host) &&
            json_add_string(object, "directory", facts->directory) &&
-           json_add_count(object, "iteration", snapshot.iteration) &&
-           json_add_count(object, "iterations", snapshot.iterations) &&
-           (snapshot.iteration ? json_add_float(object, "loss", snapshot.loss)
-                               : json_add_null(object, "loss")) &&
-           json_add_number(object, "joules_per_image", run_snapshot_joules_per_image(&snapshot)) &&
-           json_add_number(object, "watts", run_snapshot_watts(&snapshot)) &&
-           (snapshot.has_validation ? json_add_number(object, "top1", snapshot.top1)
-                                    : json_add_null(object, "top1"));
+           json_add_count(object, "iteration", snapshot->iteration) &&
+           json_add_count(object, "iterations", snapshot->iterations) &&
+           (snapshot->iteration ? json_add_float(object, "loss", snapshot->loss)
+                                : json_add_null(object, "loss")) &&
+           json_add_number(object, "joules_per_image", run_snapshot_joules_per_image(snapshot)) &&
+           json_add_number(object, "watts", run_snapshot_watts(snapshot)) &&
+           (snapshot->has_validation ? json_add_number(object, "top1", snapshot->top1)
+                                     : json_add_null(object, "top1"));
 }
 
-static bool add_json(struct json *list, const char *id)
+static bool add_json(struct json *list, const struct listed *listed)
 {
-    struct error error;
     char text[1200];
-    struct run *run = runs_open(id, &error);
     struct json *object = json_add_object(list, NULL);
-    bool added = json_add_string(object, "id", id);
-    if (run)
-        added = added && add_readable(object, run);
-    else
-        added = added && json_add_string(object, "status", "unreadable") &&
-                json_add_string(object, "error", error_format(&error, text, sizeof text));
-    run_free(run);
-    return added;
+    bool added = json_add_string(object, "id", listed->record.id);
+    if (listed->run)
+        return added && add_readable(object, listed);
+    return added && json_add_string(object, "status", listed->record.status) &&
+           json_add_string(object, "error", error_format(&listed->error, text, sizeof text));
 }
 
 /* Appends what the run computes; for an imported run also its framework and its machine. */
@@ -97,38 +137,31 @@ static void add_what(struct table *table, const struct run *run)
                    config->device, facts->imported, facts->host[0] ? facts->host : "?");
 }
 
-static void add_row(struct table *table, const char *id)
+static void add_row(struct table *table, const struct listed *listed)
 {
-    struct error error;
-    struct run_snapshot snapshot;
-    char name[RUN_NAME_SIZE] = "";
-    struct run *run = runs_open(id, &error);
-    if (run)
-        run_name_read(run_facts(run)->directory, name);
-    table_cell(table, "%s", id);
-    table_cell(table, "%s", name[0] ? name : "-");
-    if (!run) {
-        table_cell(table, "%s", _("unreadable"));
+    const struct run_snapshot *snapshot = &listed->snapshot;
+    table_cell(table, "%s", listed->record.id);
+    table_cell(table, "%s", listed->name[0] ? listed->name : "-");
+    table_cell(table, "%s", gettext(listed->record.status));
+    if (!listed->run) {
         for (size_t i = 3; i + 1 < table->columns; i++)
             table_cell(table, "-");
-        table_cell(table, "%s", error.why);
+        table_cell(table, "%s", listed->error.why);
         return;
     }
-    run_snapshot(run, &snapshot);
-    table_cell(table, "%s", gettext(run_status_name(snapshot.status)));
-    table_cell(table, "%llu/%llu", (unsigned long long)snapshot.iteration,
-               (unsigned long long)snapshot.iterations);
-    const bool loss_known = !run_facts(run)->imported[0] || !isnan(snapshot.loss);
-    if (snapshot.iteration && loss_known)
-        table_cell(table, "%.4g", (double)snapshot.loss);
+    table_cell(table, "%llu/%llu", (unsigned long long)snapshot->iteration,
+               (unsigned long long)snapshot->iterations);
+    const bool loss_known = !run_facts(listed->run)->imported[0] || !isnan(snapshot->loss);
+    if (snapshot->iteration && loss_known)
+        table_cell(table, "%.4g", (double)snapshot->loss);
     else
         table_cell(table, "-");
-    if (snapshot.has_validation && !isnan(snapshot.top1))
-        table_cell(table, "%.2f %%", snapshot.top1);
+    if (snapshot->has_validation && !isnan(snapshot->top1))
+        table_cell(table, "%.2f %%", snapshot->top1);
     else
         table_cell(table, "-");
-    add_what(table, run);
-    run_free(run);
+    table_cell(table, "%s", listed->tags[0] ? listed->tags : "-");
+    add_what(table, listed->run);
 }
 
 /* The IDs of the runs, and of folders in which no run began. */
@@ -161,74 +194,163 @@ static bool add_incomplete_json(struct json *list, const char *id)
     return json_add_string(object, "id", id) && json_add_string(object, "status", "incomplete");
 }
 
-static int print_json(const struct listing *listing)
+/* Opens one run after the other, and prints those that the filter lets pass. */
+static int print_json(const struct listing *listing, const struct run_filter *filter)
 {
     struct json *root = json_new_object(), *list = json_add_array(root, "runs");
     bool complete = list;
-    for (size_t i = 0; i < listing->count; i++)
-        complete = complete && add_json(list, listing->ids[i]);
-    for (size_t i = 0; i < listing->incomplete_count; i++)
+    for (size_t i = 0; complete && i < listing->count; i++) {
+        struct listed listed;
+        open_listed(&listed, listing->ids[i]);
+        if (run_filter_matches(filter, &listed.record))
+            complete = add_json(list, &listed);
+        run_free(listed.run);
+    }
+    for (size_t i = 0; i < listing->incomplete_count && filter->count == 0; i++)
         complete = complete && add_incomplete_json(list, listing->incomplete[i]);
     return output_json(root, complete);
 }
 
-static int print_table(const struct listing *listing)
+static int print_table(const struct listing *listing, const struct run_filter *filter)
 {
-    struct table table = table_begin("lllrrrl", _("RUN|NAME|STATUS|ITERATION|LOSS|TOP-1|WHAT"));
-    if (listing->count + listing->incomplete_count == 0) {
-        table_free(&table);
-        output_print(_("There are no runs yet: tinca train makes one.\n"));
-        return EXIT_DONE;
+    size_t shown = 0;
+    struct table table =
+        table_begin("lllrrrll", _("RUN|NAME|STATUS|ITERATION|LOSS|TOP-1|TAGS|WHAT"));
+    for (size_t i = 0; i < listing->count; i++) {
+        struct listed listed;
+        open_listed(&listed, listing->ids[i]);
+        if (run_filter_matches(filter, &listed.record)) {
+            add_row(&table, &listed);
+            shown++;
+        }
+        run_free(listed.run);
     }
-    for (size_t i = 0; i < listing->count; i++)
-        add_row(&table, listing->ids[i]);
-    for (size_t i = 0; i < listing->incomplete_count; i++)
+    for (size_t i = 0; i < listing->incomplete_count && filter->count == 0; i++, shown++)
         add_incomplete_row(&table, listing->incomplete[i]);
-    return table_print(&table);
+    if (shown > 0)
+        return table_print(&table);
+    table_free(&table);
+    if (listing->count > 0)
+        output_print(ngettext("None of the %zu run matches.\n", "None of the %zu runs matches.\n",
+                              listing->count),
+                     listing->count);
+    else
+        output_print(_("There are no runs yet: tinca train makes one.\n"));
+    return EXIT_DONE;
+}
+
+static int list_runs(const struct run_filter *filter, bool as_json)
+{
+    struct error error;
+    struct listing listing = {0};
+    int status;
+    if (!run_directory_list(&listing.ids, &listing.count, &error) ||
+        !run_directory_list_incomplete(&listing.incomplete, &listing.incomplete_count, &error))
+        status = output_error(&error);
+    else
+        status = as_json ? print_json(&listing, filter) : print_table(&listing, filter);
+    free_ids(listing.ids, listing.count);
+    free_ids(listing.incomplete, listing.incomplete_count);
+    return status;
+}
+
+/* Parses all operands as one filter. An operand that the shell has unquoted may contain spaces. */
+static bool read_filter(struct run_filter *filter, const struct operands *operands,
+                        struct error *error)
+{
+    struct text text = {0};
+    for (size_t i = 0; i < operands->count; i++) {
+        const char *value = operands->values[i], *quote = strchr(value, ' ') ? "\"" : "";
+        const size_t key = quote[0] && !strchr(value, '"') ? strcspn(value, ":=<>") : strlen(value);
+        if (value[key] && !strchr(value, '"')) /* data:my set -> data:"my set" */
+            text_append(&text, " %.*s%s%s%s", (int)key + 1, value, quote, value + key + 1, quote);
+        else if (!strchr(value, '"'))
+            text_append(&text, " %s%s%s", quote, value, quote);
+        else
+            text_append(&text, " %s", value);
+    }
+    const bool good = !text.failed || error_set_memory(error, "the filter", 0);
+    const bool parsed = good && run_filter_parse(filter, text.data ? text.data : "", error);
+    text_free(&text);
+    return parsed;
+}
+
+/* --- the trash --- */
+
+static int restore_runs(void)
+{
+    struct error error;
+    size_t restored;
+    if (!run_trash_undo(&restored, &error))
+        return output_error(&error);
+    output_print(ngettext("Restored %zu run.\n", "Restored %zu runs.\n", restored), restored);
+    return EXIT_DONE;
+}
+
+static int empty_trash(void)
+{
+    struct error error;
+    size_t removed;
+    if (!run_trash_empty(&removed, &error))
+        return output_error(&error);
+    output_print(ngettext("Removed %zu run for good.\n", "Removed %zu runs for good.\n", removed),
+                 removed);
+    return EXIT_DONE;
 }
 
 static int runs_run(const struct command *command, int argc, char **argv)
 {
     struct error error;
     struct operands operands;
-    struct listing listing = {0};
-    bool as_json = false, check = false;
+    struct run_filter filter;
+    bool as_json = false, check = false, undelete = false, empty = false;
     int status;
     const struct option_row rows[] = {
         {.name = "check",
          .help = N_("Verify the run's files, or those of all runs, and change nothing."),
          .kind = OPTION_SWITCH,
          .value = &check},
+        {.name = "undelete",
+         .help = N_("Restore the runs of the last deletion from the trash."),
+         .kind = OPTION_SWITCH,
+         .value = &undelete},
+        {.name = "empty-trash",
+         .help = N_("Remove all deleted runs for good."),
+         .kind = OPTION_SWITCH,
+         .value = &empty},
         OUTPUT_JSON_OPTION(&as_json),
         {0}};
-    const struct option_set set = {.rows = rows, .operands_max = 1};
+    const struct option_set set = {.rows = rows, .operands_max = FILTER_TERMS};
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    if (check)
-        return runs_check(operands.count ? operands.values[0] : NULL, as_json);
-    if (operands.count) {
-        error_set(&error, ERROR_USAGE, operands.values[0], "tinca runs --check RUN verifies one",
-                  "all runs are listed, not one");
+    if ((check && operands.count > 1) || ((undelete || empty) && operands.count > 0) ||
+        check + undelete + empty > 1) {
+        error_set(&error, ERROR_USAGE, "runs", "tinca runs --help explains them",
+                  "these options and operands cannot be combined");
         return output_error(&error);
     }
-    if (!run_directory_list(&listing.ids, &listing.count, &error) ||
-        !run_directory_list_incomplete(&listing.incomplete, &listing.incomplete_count, &error))
-        status = output_error(&error);
-    else
-        status = as_json ? print_json(&listing) : print_table(&listing);
-    free_ids(listing.ids, listing.count);
-    free_ids(listing.incomplete, listing.incomplete_count);
-    return status;
+    if (check)
+        return runs_check(operands.count ? operands.values[0] : NULL, as_json);
+    if (undelete || empty)
+        return undelete ? restore_runs() : empty_trash();
+    return read_filter(&filter, &operands, &error) ? list_runs(&filter, as_json)
+                                                   : output_error(&error);
 }
 
 const struct command command_runs = {
     .name = "runs",
-    .operands = "[RUN]",
-    .summary = N_("List all runs, oldest first, or verify their files."),
+    .operands = "[FILTER...]",
+    .summary = N_("List all runs, or those that match, oldest first, or verify their files."),
     .details = N_(
-        "Each run is a folder of $XDG_STATE_HOME/tinca/runs (~/.local/state by default); delete "
-        "the folder to delete the run. NAME is the name that the run was given in the workbench; "
-        "commands accept it in place of the ID.\n--check verifies RUN, or all runs, and prints a "
+        "Each run is a folder of $XDG_STATE_HOME/tinca/runs (~/.local/state by default). NAME is "
+        "the name that the run was given, which commands accept in place of the ID.\nEach FILTER "
+        "is a word that occurs in the run, or field:value, field:a..b, field>x, field<x; a "
+        "preceding - excludes (after --). Fields are all settings (lr:0.1, batch:64) and id, name, "
+        "status, tag, note, network, epoch, iteration, loss, val-loss, top1, top5, best, ms, "
+        "memory, parameters, time. All filters must match: tinca runs 'lr:0.01..0.1' 'top1>90' "
+        "tag:good.\nRuns that the workbench deletes stay in a trash folder for 30 days: "
+        "--undelete restores the last deletion, --empty-trash removes them for good.\n--check "
+        "verifies one run, or all runs, and prints a "
         "line for each problem, with what can be done. Checksums show whether models, checkpoints "
         "and the journal are as they were written. The exit status is 1 if something is damaged."),
     .run = runs_run,

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "data/dataset/dataset.h"
 #include "session/export/export.h"
+#include "session/files/run_name.h"
 #include "session/measure/forecast.h"
 #include "session/run/run_start.h"
 
@@ -128,7 +129,7 @@ static void print_summary(const struct train *train, const struct run *run,
     output_printer *const print_line = stdout_taken ? output_note : output_print;
     const struct run_facts *facts = run_facts(run);
     print_line(_("%s: %s after %llu iterations in %s\n"), facts->id,
-               gettext(run_status_name(snapshot->status)), (unsigned long long)snapshot->iteration,
+               gettext(run_snapshot_word(snapshot)), (unsigned long long)snapshot->iteration,
                text_duration(snapshot->elapsed_seconds, duration, sizeof duration));
     if (snapshot->has_validation && isfinite(snapshot->top1))
         print_line(
@@ -206,17 +207,46 @@ static void announce_limit(const struct train *train, const struct run *run)
                     text_bytes(memory->total, total, sizeof total));
 }
 
+/* Gives the run the name and the tags that the options ask for. A failure is only reported, because
+ * the run itself is not affected. */
+static void label_run(const struct train *train, const struct run *run)
+{
+    struct error error;
+    const char *directory = run_facts(run)->directory;
+    if (train->name && !run_name_write(directory, train->name, &error))
+        output_error(&error);
+    if (train->tags[0] && !run_tags_write(directory, train->tags, &error))
+        output_error(&error);
+}
+
+static bool check_labels(const struct train *train, struct error *error)
+{
+    return (!train->name || run_name_check(train->name, error)) &&
+           run_tags_check(train->tags, error);
+}
+
 int train_go(const struct train *train)
 {
     struct error error;
-    if (!config_check(&train->config, &error) || !train_check_targets(train, &error))
+    if (!config_check(&train->config, &error) || !train_check_targets(train, &error) ||
+        !check_labels(train, &error))
         return output_error(&error);
     stop_signal_catch();
     struct run *run = run_start(&train->config, &train->options, &error);
     if (!run)
         return output_error(&error);
+    label_run(train, run);
     announce_limit(train, run);
     return train_follow(train, run);
+}
+
+/* Writes the tags of all --tag options into one text. */
+static void join_tags(const struct option_list *list, char *text, size_t size)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < list->count && length < size; i++)
+        length += (size_t)snprintf(text + length, size - length, "%s%s", length ? " " : "",
+                                   list->values[i]);
 }
 
 static int train_run(const struct command *command, int argc, char **argv)
@@ -224,8 +254,19 @@ static int train_run(const struct command *command, int argc, char **argv)
     struct train train = {0};
     struct error error;
     struct operands operands;
+    struct option_list tags = {.count = 0};
     int status;
     const struct option_row rows[] = {
+        {.name = "name",
+         .argument = "NAME",
+         .help = N_("A name for the run, which commands accept in place of its ID."),
+         .kind = OPTION_TEXT,
+         .value = &train.name},
+        {.name = "tag",
+         .argument = "TAG",
+         .help = N_("A tag for the run; give the option once for each tag."),
+         .kind = OPTION_LIST,
+         .value = &tags},
         {.name = "run-dir",
          .argument = "DIR",
          .help = N_("Store the run in this new folder instead of the folder of all runs."),
@@ -254,6 +295,7 @@ static int train_run(const struct command *command, int argc, char **argv)
         return status;
     if (!check_is_complete(&train.config, &operands, &error))
         return output_error(&error);
+    join_tags(&tags, train.tags, sizeof train.tags);
     return train_go(&train);
 }
 

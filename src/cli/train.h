@@ -12,6 +12,8 @@ struct train {
     struct run_config config;
     struct run_options options;
     const char *export_path; /* --export: the session file, written at the end; NULL: none */
+    const char *name;        /* --name of the run; NULL: none */
+    char tags[512];          /* --tag, separated by spaces */
     bool quiet;
 };
 

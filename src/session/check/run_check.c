@@ -32,7 +32,9 @@ struct file_check {
  * the summary while it is read, and models are compared with the journal. */
 static const struct file_check checks[] = {
     {"config.json", check_config},
-    {"name.txt", check_name},
+    {"name.txt", check_own_line},
+    {"tags.txt", check_own_line},
+    {"note.txt", check_own_line},
     {"lock", check_lock},
     {"summary.json", check_summary},
     {"checkpoint.safetensors", check_checkpoint_mark},

@@ -34,6 +34,8 @@ enum check_remedy {
     REMEDY_RENAME,      /* rename the folder to the run's ID */
     REMEDY_RESUME,      /* nothing: resuming repairs it */
     REMEDY_NAME,        /* name the run again */
+    REMEDY_TAGS,        /* give the tags again */
+    REMEDY_NOTE,        /* write the note again */
 };
 
 /* FILE_STRANGE: not a regular file, which has been reported. */
@@ -131,7 +133,7 @@ bool check_folder(struct check *check);
 
 /* The checks of the table; `file` is the name of the file. */
 void check_config(struct check *check, const char *file);
-void check_name(struct check *check, const char *file);
+void check_own_line(struct check *check, const char *file);
 void check_lock(struct check *check, const char *file);
 void check_summary(struct check *check, const char *file);
 void check_measurements(struct check *check, const char *file);

@@ -124,21 +124,41 @@ void check_config(struct check *check, const char *file)
 
 /* --- small files --- */
 
-void check_name(struct check *check, const char *file)
+/* The files of one line that the user has written. */
+static const struct own_line {
+    const char *file, *lacks;
+    char *(*read)(const char *directory, char *line);
+    enum check_remedy remedy;
+} own_lines[] = {
+    {"name.txt", N_("it does not contain a name"), run_name_read, REMEDY_NAME},
+    {"tags.txt", N_("it does not contain tags"), run_tags_read, REMEDY_TAGS},
+    {"note.txt", N_("it does not contain a note"), run_note_read, REMEDY_NOTE},
+};
+
+static const struct own_line *find_line(const char *file)
 {
-    char name[RUN_NAME_SIZE];
+    size_t i = 0;
+    while (i + 1 < sizeof own_lines / sizeof *own_lines && strcmp(own_lines[i].file, file) != 0)
+        i++;
+    return &own_lines[i];
+}
+
+void check_own_line(struct check *check, const char *file)
+{
+    char line[RUN_NOTE_SIZE];
     struct error error = {0};
     size_t size = 0;
     char *path = check_path(check, file);
     char *text = path ? file_read(path, JSON_LIMIT, &size, &error) : NULL;
     free(path);
     if (!text) {
-        check_damage_by(check, file, REMEDY_NAME, &error);
+        check_damage_by(check, file, find_line(file)->remedy, &error);
         return;
     }
     const char *newline = memchr(text, '\n', size);
-    if (!run_name_read(check->directory, name)[0] || newline != text + size - 1)
-        check_damage(check, file, REMEDY_NAME, _("it does not contain a name"));
+    const struct own_line *own = find_line(file);
+    if (!own->read(check->directory, line)[0] || newline != text + size - 1)
+        check_damage(check, file, own->remedy, "%s", gettext(own->lacks));
     free(text);
 }
 

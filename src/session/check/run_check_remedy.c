@@ -205,6 +205,8 @@ static const char *const sentences[] = {
     [REMEDY_MOVE] = N_("move it elsewhere: tinca deletes no run with such a file"),
     [REMEDY_RENAME] = N_("give the folder its name back"),
     [REMEDY_NAME] = N_("name the run again: R in the workbench's list of runs"),
+    [REMEDY_TAGS] = N_("give the tags again: t in the workbench's list of runs"),
+    [REMEDY_NOTE] = N_("write the note again: N in the workbench's list of runs"),
 };
 
 static void word(struct check *check, const struct outlook *outlook, enum check_remedy remedy,

@@ -72,7 +72,7 @@ static void put_state(struct text *text, const struct run *run, const struct run
     text_append(text,
                 _("Status: **%s**, %" PRIu64 " of %" PRIu64 " iterations, %.4g of %.4g epochs "
                   "in %s.\n"),
-                gettext(run_status_name(now->status)), now->iteration, now->iterations, now->epoch,
+                gettext(run_snapshot_word(now)), now->iteration, now->iterations, now->epoch,
                 now->epochs, text_duration(now->elapsed_seconds, duration, sizeof duration));
     if (!run_status_is_over(now->status))
         text_append(text, "%s\n", _("It is still on: these are the figures of this moment."));

@@ -1,6 +1,8 @@
 /* A value may be a name or contain a path; find_path finds the path within it. */
 #include "session/config/config_paths.h"
 
+#include "base/files/file.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,4 +97,14 @@ bool config_make_absolute(struct run_config *config, struct error *error)
         return false;
     *config = absolute;
     return true;
+}
+
+char *config_network_name(const char *network, char *name, size_t size)
+{
+    const char *base = file_base_name(network);
+    size_t length = strlen(base);
+    if (length > 5 && strcmp(base + length - 5, ".json") == 0)
+        length -= 5;
+    snprintf(name, size, "%.*s", (int)length, base);
+    return name;
 }

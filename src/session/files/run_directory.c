@@ -373,6 +373,8 @@ bool run_directory_is_own_file(const char *name)
                                       "measurements.json",
                                       "profile.json",
                                       "name.txt",
+                                      "tags.txt",
+                                      "note.txt",
                                       "lock"};
     size_t length = length_without_part(name);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)

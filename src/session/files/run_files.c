@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILE_LIMIT = 1 << 20 };
+enum { FILE_LIMIT = 1 << 20, START_LIMIT = 1 << 20 };
 
 /* --- tables of members --- */
 
@@ -234,6 +234,35 @@ bool run_files_read_start(const struct json *line, struct run_facts *facts,
     read_counts(line, snapshot, count_places, LENGTH(count_places));
     read_numbers(line, snapshot);
     return true;
+}
+
+/* Reads the first line of a file that has at most START_LIMIT bytes. */
+static bool read_first_line(const char *path, struct json_document *document)
+{
+    char *line = NULL;
+    size_t capacity = 0;
+    FILE *file = file_open_stream(path, NULL);
+    const ssize_t length = file ? getline(&line, &capacity, file) : -1;
+    const bool parsed = length > 0 && (size_t)length <= START_LIMIT &&
+                        json_parse(document, line, (size_t)length, path, NULL);
+    if (file)
+        fclose(file);
+    free(line);
+    return parsed;
+}
+
+bool run_files_peek_start(const char *directory, struct run_facts *facts)
+{
+    struct run_snapshot unused = {0}; /* how far the run is to go, which the summary says, too */
+    struct json_document document;
+    char *path = file_join(directory, "journal.jsonl");
+    bool read = path && read_first_line(path, &document);
+    free(path);
+    if (!read)
+        return false;
+    read = run_files_read_start(document.root, facts, &unused);
+    json_document_free(&document);
+    return read;
 }
 
 /* --- summary.json --- */

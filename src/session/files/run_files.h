@@ -37,6 +37,10 @@ bool run_files_read_config(struct run_config *config, struct run_facts *facts,
 bool run_files_read_start(const struct json *line, struct run_facts *facts,
                           struct run_snapshot *snapshot);
 
+/* Reads into `facts` what the start event says, the first line of the folder's journal. Returns
+ * false if there is none. */
+bool run_files_peek_start(const char *directory, struct run_facts *facts);
+
 /* Reads the journal's length and CRC-32 from summary.json. Returns false if it does not have them.
  */
 bool run_files_read_journal_crc32(const char *directory, uint64_t *length, uint32_t *sum);

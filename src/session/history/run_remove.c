@@ -82,6 +82,11 @@ static bool remove_file(int directory, const char *name, const struct stat *stat
     return error_set_errno(error, name, "check the folder's permissions", "cannot be deleted");
 }
 
+bool run_removal_add(const char *directory, void *removal, struct error *error)
+{
+    return visit_files(directory, count_file, removal, error);
+}
+
 bool run_remove_check(const char *directory, struct run_removal *removal, struct error *error)
 {
     if (run_directory_is_alive(directory))

@@ -131,6 +131,8 @@ static bool read_network(struct model *model, const struct safetensors *file, st
     if (!read_variation(file, &request, error))
         return false;
     model->network = network_build(&request, error);
+    if (model->network) /* a network from a file is called like the file, not like its text says */
+        snprintf(model->network->name, sizeof model->network->name, "%s", request.network);
     return model->network;
 }
 

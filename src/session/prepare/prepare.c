@@ -4,6 +4,7 @@
 #include "session/prepare/prepare.h"
 
 #include "base/memory.h"
+#include "session/config/config_paths.h"
 #include "session/config/settings.h"
 #include "session/machine/tuned_device.h"
 #include "session/measure/memory_check.h"
@@ -18,7 +19,10 @@ static struct network *build_network(const struct run_config *config, size_t cla
                                      struct error *error)
 {
     struct network_request request = settings_network(config, classes);
-    return network_build(&request, error);
+    struct network *network = network_build(&request, error);
+    if (network && strchr(config->network, '/')) /* its file may have another name inside */
+        config_network_name(config->network, network->name, sizeof network->name);
+    return network;
 }
 
 static bool open_data(struct preparation *prepared, const struct run_config *config,

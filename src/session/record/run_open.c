@@ -3,6 +3,7 @@
 #include "session/record/run_open.h"
 #include "base/files/file.h"
 #include "base/memory.h"
+#include "session/config/config_paths.h"
 #include "session/files/folder_trust.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
@@ -50,7 +51,7 @@ bool run_state_read_config(const char *directory, struct run_config *config,
     if (!folder_trust_check(directory, error) ||
         !run_files_read_config(config, facts, directory, error))
         return false;
-    snprintf(facts->network, sizeof facts->network, "%.63s", file_base_name(config->network));
+    config_network_name(config->network, facts->network, sizeof facts->network);
     snprintf(facts->technique, sizeof facts->technique, "%s",
              technique_name((enum technique)config->technique));
     return true;
@@ -109,6 +110,7 @@ bool run_peek(const char *directory, struct run_outline *outline, struct error *
     config_defaults(&outline->config);
     if (!run_state_read_config(directory, &outline->config, &outline->facts, error))
         return false;
+    run_files_peek_start(directory, &outline->facts);
     read_end(directory, &outline->snapshot);
     return true;
 }

@@ -8,8 +8,8 @@
  * Returns NULL with an error if the folder has no readable run. */
 struct run *run_open(const char *directory, struct error *error);
 
-/* The contents of a run's config.json and summary.json: the end of the run, without curves. `facts`
- * has what the configuration knows, so no parameters. */
+/* The contents of a run's config.json and summary.json and the start event of its journal: the end
+ * of the run, without curves. `facts` lacks the parameters if the run never began. */
 struct run_outline {
     struct run_config config;
     struct run_facts facts;

@@ -64,7 +64,7 @@ static void set_early_facts(struct run *run, const struct forecast *forecast)
 {
     struct run_facts *facts = &run->early_facts;
     snprintf(facts->directory, sizeof facts->directory, "%s", run->directory);
-    snprintf(facts->network, sizeof facts->network, "%.63s", file_base_name(run->config.network));
+    config_network_name(run->config.network, facts->network, sizeof facts->network);
     snprintf(facts->technique, sizeof facts->technique, "%s",
              technique_name((enum technique)run->config.technique));
     facts->parameters = forecast->parameters;

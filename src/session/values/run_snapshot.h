@@ -22,7 +22,9 @@ enum run_status {
     RUN_INTERRUPTED, /* its process ended without saving */
 };
 
+/* Returns the name of a status in files: "running". */
 const char *run_status_name(enum run_status status);
+/* Returns whether the run has ended. */
 bool run_status_is_over(enum run_status status);
 
 struct run_snapshot {
@@ -56,6 +58,10 @@ struct run_snapshot {
      * (a full disk), or a command to save or inspect that failed. At the end: what was lost. */
     struct error error;
 };
+
+/* Returns the untranslated word for the state of a run in all views: the name of its status, but
+ * "diverged" if the run failed because its loss was NaN or infinite. */
+const char *run_snapshot_word(const struct run_snapshot *snapshot);
 
 /* Returns whether the energy is known. */
 static inline bool run_snapshot_has_energy(const struct run_snapshot *snapshot)

@@ -52,7 +52,7 @@ const char *run_entry_status(const struct run_entry *entry)
         return N_("waiting");
     if (run_entry_is_saved(entry) && (entry->refused || !entry->outline_known))
         return entry->refused ? N_("unreadable") : "";
-    return run_status_name(entry->refused ? RUN_REFUSED : entry->snapshot.status);
+    return entry->refused ? run_status_name(RUN_REFUSED) : run_snapshot_word(&entry->snapshot);
 }
 
 static void start(struct run_entry *entry)

@@ -354,7 +354,7 @@ char *run_text_progress(const struct run_display *display, int columns, char *te
     bool over = run_status_is_over(display->now.status), known = display->steady.eta_seconds >= 0;
     if (over)
         snprintf(text, size, _("%.0f %%  %s after %s"), percent,
-                 gettext(run_status_name(display->now.status)), gone);
+                 gettext(run_snapshot_word(&display->now)), gone);
     else if (columns < 50)
         snprintf(text, size, "%.0f %% %s", percent, known ? left : "");
     else if (known)

@@ -1,0 +1,222 @@
+/* The text is split at spaces outside quotes. A term is `-`, a field's key, an operator and a
+ * value; without an operator, or when it begins with a quote, it is a word. Comparisons of numbers
+ * become ranges. */
+#include "session/history/run_filter.h"
+
+#include "base/language.h"
+#include "base/text.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* The fields whose texts a word is looked for in, besides the ID. */
+static const char *const searched[] = {"name",      "tag",  "note",  "status", "network",
+                                       "technique", "data", "batch", "device", "begun"};
+
+/* --- parsing --- */
+
+/* Copies the next term without its quotes. Sets *quoted if it begins with one. Returns where the
+ * text goes on, or NULL at its end. */
+static const char *next_term(const char *at, char *term, size_t size, bool *quoted,
+                             struct error *error)
+{
+    size_t length = 0;
+    char quote = '\0';
+    at += strspn(at, " \t");
+    *quoted = at[0] == '"' || at[0] == '\'' || (at[0] == '-' && (at[1] == '"' || at[1] == '\''));
+    const char *begin = at;
+    for (; *at && (quote || (*at != ' ' && *at != '\t')); at++) {
+        if (quote ? *at == quote : *at == '"' || *at == '\'')
+            quote = quote ? '\0' : *at;
+        else if (length + 1 < size)
+            term[length++] = *at;
+    }
+    term[length] = '\0';
+    if (quote)
+        error_set(error, ERROR_USAGE, begin, NULL, _("the closing %c is missing"), quote);
+    return quote ? NULL : at;
+}
+
+/* Adds the fields that begin with the same letter, or the most usual ones. */
+static bool refuse_field(const char *key, const char *term, struct error *error)
+{
+    char candidates[240] = "";
+    size_t length = 0;
+    for (size_t field = 0; field < run_field_count() && length < 160; field++)
+        if (tolower((unsigned char)run_field_key(field)[0]) == tolower((unsigned char)key[0]))
+            length += (size_t)snprintf(candidates + length, sizeof candidates - length, "%s%s",
+                                       length ? ", " : "", run_field_key(field));
+    return error_set(error, ERROR_USAGE, term,
+                     _("Tab lists all fields; quotes search for the text itself"),
+                     candidates[0] ? _("there is no field \"%s\"; perhaps %s")
+                                   : _("there is no field \"%s\"; there are %s"),
+                     key, candidates[0] ? candidates : "lr, batch, loss, top1, tag, status, ...");
+}
+
+static bool parse_number(const struct run_term *term, const char *text, double *value,
+                         const char *whole, struct error *error)
+{
+    uint64_t bytes;
+    if (term->field == FIELD_MEMORY && text_to_bytes(text, &bytes)) {
+        *value = (double)bytes;
+        return true;
+    }
+    return text_to_double(text, value) ||
+           error_set(error, ERROR_USAGE, whole, _("give a number, such as 0.1 or 0.01..0.1"),
+                     _("\"%s\" is not a number, but %s has numbers"), text,
+                     run_field_key(term->field));
+}
+
+/* Parses "a", "a..b", "a.." or "..b". */
+static bool add_range(struct run_term *term, char *text, const char *whole, struct error *error)
+{
+    double low = -INFINITY, high = INFINITY;
+    char *dots = strstr(text, "..");
+    if (dots)
+        *dots = '\0';
+    const char *last = dots ? dots + 2 : text;
+    if ((!dots || text[0]) && !parse_number(term, text, &low, whole, error))
+        return false;
+    if ((!dots || last[0]) && !parse_number(term, last, &high, whole, error))
+        return false;
+    if (term->range_count == FILTER_RANGES)
+        return error_set(error, ERROR_USAGE, whole, _("use a range: a..b"),
+                         _("more than %d values"), FILTER_RANGES);
+    term->ranges[term->range_count].low = low;
+    term->ranges[term->range_count++].high = high;
+    return true;
+}
+
+static bool parse_values(struct run_term *term, const char *operator, const char * whole,
+                         struct error *error)
+{
+    char values[FILTER_WORD], *rest = values;
+    double value;
+    snprintf(values, sizeof values, "%s", term->text);
+    if (operator[0] == '<' || operator[0] == '>') {
+        const bool greater = operator[0] == '>', open = operator[1] != '=';
+        if (!parse_number(term, values, &value, whole, error))
+            return false;
+        term->ranges[0].low = greater ? value : -INFINITY;
+        term->ranges[0].high = greater ? INFINITY : value;
+        term->ranges[0].above = greater && open;
+        term->ranges[0].below = !greater && open;
+        term->range_count = 1;
+        return true;
+    }
+    for (char *part; (part = strtok_r(rest, ",", &rest));)
+        if (!add_range(term, part, whole, error))
+            return false;
+    return true;
+}
+
+static bool parse_term(struct run_term *term, const char *text, bool quoted, struct error *error)
+{
+    char key[FILTER_WORD];
+    *term = (struct run_term){.field = FIELD_NONE, .negated = text[0] == '-' && text[1]};
+    const char *begin = text + term->negated, *operator= begin + strcspn(begin, ":=<>");
+    snprintf(term->text, sizeof term->text, "%s", begin);
+    if (quoted || !*operator|| operator== begin)
+        return true;
+    snprintf(key, sizeof key, "%.*s", (int)(operator- begin), begin);
+    term->field = run_field_find(strcasecmp(key, "tags") == 0 ? "tag" : key);
+    if (term->field == FIELD_NONE)
+        return refuse_field(key, text, error);
+    const size_t length = 1 + ((*operator== '<' || * operator== '>') && operator[1] == '=');
+    snprintf(term->text, sizeof term->text, "%s", operator+ length);
+    term->exact = *operator== '=';
+    if (!term->text[0])
+        return error_set(error, ERROR_USAGE, text, _("Tab lists the values that occur"),
+                         _("a value is missing"));
+    if (run_field_is_number(term->field))
+        return parse_values(term, operator, text, error);
+    return *operator== ':' || * operator== '=' ||
+        error_set(error, ERROR_USAGE, text, _("use : or ="), _("%s has texts, not numbers"), key);
+}
+
+bool run_filter_parse(struct run_filter *filter, const char *text, struct error *error)
+{
+    char term[FILTER_WORD];
+    bool quoted;
+    filter->count = 0;
+    while (text[strspn(text, " \t")]) {
+        if (!(text = next_term(text, term, sizeof term, &quoted, error)))
+            return false;
+        if (filter->count == FILTER_TERMS)
+            return error_set(error, ERROR_USAGE, term, NULL, _("more than %d terms"), FILTER_TERMS);
+        if (!parse_term(&filter->terms[filter->count], term, quoted, error))
+            return false;
+        filter->count += term[0] != '\0';
+    }
+    return true;
+}
+
+/* --- matching --- */
+
+static bool word_occurs(const char *word, const struct run_record *record)
+{
+    char text[FIELD_TEXT];
+    if (strcasestr(record->id, word))
+        return true;
+    if (!record->known)
+        return false;
+    for (size_t i = 0; i < sizeof searched / sizeof *searched; i++)
+        if (strcasestr(run_field_text(run_field_find(searched[i]), record, text, sizeof text),
+                       word))
+            return true;
+    return strcasestr(language_text(record->status), word);
+}
+
+/* Settings are stored in double precision, losses in single: values that agree in six digits are
+ * equal. */
+static bool is_equal(double a, double b)
+{
+    return fabs(a - b) <= 1e-6 * fmax(fabs(a), fabs(b));
+}
+
+static bool number_matches(const struct run_term *term, double value)
+{
+    for (size_t i = 0; i < term->range_count; i++) {
+        const double low = term->ranges[i].low, high = term->ranges[i].high;
+        const bool at_low = is_equal(value, low), at_high = is_equal(value, high);
+        if ((value > low || at_low) && (value < high || at_high) &&
+            !(at_low && term->ranges[i].above) && !(at_high && term->ranges[i].below))
+            return true;
+    }
+    return false;
+}
+
+static bool text_matches(const struct run_term *term, const struct run_record *record)
+{
+    char text[FIELD_TEXT];
+    run_field_text(term->field, record, text, sizeof text);
+    if (term->field == FIELD_TAG) { /* one of several words */
+        for (char *tag, *rest = text; (tag = strtok_r(rest, " ", &rest));)
+            if (strcasecmp(tag, term->text) == 0)
+                return true;
+        return false;
+    }
+    if (term->field == FIELD_STATUS && strcasecmp(language_text(record->status), term->text) == 0)
+        return true;
+    return term->exact ? strcasecmp(text, term->text) == 0 : strcasestr(text, term->text) != NULL;
+}
+
+static bool term_matches(const struct run_term *term, const struct run_record *record)
+{
+    if (term->field == FIELD_NONE)
+        return word_occurs(term->text, record);
+    return run_field_is_number(term->field)
+               ? number_matches(term, run_field_number(term->field, record))
+               : text_matches(term, record);
+}
+
+bool run_filter_matches(const struct run_filter *filter, const struct run_record *record)
+{
+    for (size_t i = 0; i < filter->count; i++)
+        if (term_matches(&filter->terms[i], record) == filter->terms[i].negated)
+            return false;
+    return true;
+}

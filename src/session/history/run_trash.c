@@ -1,0 +1,274 @@
+/* A run is moved by rename, so a deletion is complete or did not happen, and the trash needs no
+ * file that describes it: the folder's name is the time, and the run's folder is named as before.
+ */
+#include "session/history/run_trash.h"
+
+#include "base/files/file.h"
+#include "base/memory.h"
+#include "session/files/run_directory.h"
+#include "session/values/run_id.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { STAMP = 15, TRIES = 100 }; /* STAMP: characters of 20260131-235959 */
+
+static char *trash_home(struct error *error)
+{
+    char *runs = run_directory_home(error), *trash = NULL;
+    if (runs) {
+        *strrchr(runs, '/') = '\0';
+        trash = file_join(runs, "trash");
+        if (!trash)
+            error_set_memory(error, "a path", 0);
+    }
+    free(runs);
+    return trash;
+}
+
+bool run_trash_takes(const char *directory)
+{
+    char *home = run_directory_home(NULL);
+    const size_t length = home ? strlen(home) : 0;
+    const bool takes = home && strncmp(directory, home, length) == 0 && directory[length] == '/' &&
+                       !strchr(directory + length + 1, '/');
+    free(home);
+    return takes;
+}
+
+/* --- visiting --- */
+
+/* Calls `visit` with each entry of a folder whose name does not begin with a point, in the order of
+ * the names, until it returns false. A missing folder has no entries. */
+typedef bool visit_entry(const char *path, void *context, struct error *error);
+static bool visit_entries(const char *folder, visit_entry *visit, void *context,
+                          struct error *error)
+{
+    struct dirent **entries;
+    bool good = true;
+    const int count = scandir(folder, &entries, NULL, alphasort);
+    if (count < 0)
+        return errno == ENOENT ||
+               error_set_errno(error, folder, "check its permissions", "cannot be listed");
+    for (int i = 0; i < count; i++) {
+        char *path = entries[i]->d_name[0] == '.' ? NULL : file_join(folder, entries[i]->d_name);
+        if (good && path)
+            good = visit(path, context, error);
+        free(path);
+        free(entries[i]);
+    }
+    free(entries);
+    return good;
+}
+
+/* Calls `visit` with the folder of each run in the trash. */
+struct runs_visit {
+    visit_entry *visit;
+    void *context;
+};
+
+static bool visit_deletion(const char *path, void *context, struct error *error)
+{
+    const struct runs_visit *runs = context;
+    return visit_entries(path, runs->visit, runs->context, error);
+}
+
+static bool visit_runs(visit_entry *visit, void *context, struct error *error)
+{
+    struct runs_visit runs = {visit, context};
+    char *trash = trash_home(error);
+    const bool good = trash && visit_entries(trash, visit_deletion, &runs, error);
+    free(trash);
+    return good;
+}
+
+/* --- removal for good --- */
+
+static bool count_run(const char *path, void *context, struct error *error)
+{
+    (void)path;
+    (void)error;
+    ++*(size_t *)context;
+    return true;
+}
+
+static bool remove_run(const char *path, void *context, struct error *error)
+{
+    if (!run_remove(path, error))
+        return false;
+    ++*(size_t *)context;
+    return true;
+}
+
+/* Removes the folder of a deletion with its runs. */
+static bool remove_deletion(const char *path, void *context, struct error *error)
+{
+    return visit_entries(path, remove_run, context, error) &&
+           (rmdir(path) == 0 ||
+            error_set_errno(error, path, "look at what is left there", "cannot be removed"));
+}
+
+static void format_time(time_t time, char *stamp)
+{
+    struct tm parts;
+    gmtime_r(&time, &parts);
+    strftime(stamp, STAMP + 1, "%Y%m%d-%H%M%S", &parts);
+}
+
+/* Removes a deletion that is older than the time in `context`. What cannot be removed stays. */
+static bool remove_if_old(const char *path, void *context, struct error *error)
+{
+    size_t removed = 0;
+    (void)error;
+    if (strncmp(file_base_name(path), context, STAMP) < 0)
+        remove_deletion(path, &removed, NULL);
+    return true;
+}
+
+static void remove_old(const char *trash)
+{
+    char oldest[STAMP + 1];
+    format_time(time(NULL) - (time_t)RUN_TRASH_DAYS * 24 * 3600, oldest);
+    visit_entries(trash, remove_if_old, oldest, NULL);
+}
+
+bool run_trash_measure(size_t *runs, struct run_removal *removal, struct error *error)
+{
+    *runs = 0;
+    return visit_runs(count_run, runs, error) && visit_runs(run_removal_add, removal, error);
+}
+
+bool run_trash_empty(size_t *removed, struct error *error)
+{
+    *removed = 0;
+    char *trash = trash_home(error);
+    const bool good = trash && visit_entries(trash, remove_deletion, removed, error);
+    free(trash);
+    return good;
+}
+
+/* --- deletion --- */
+
+/* Creates the folder of a deletion; of several in one second the later ones have a number. */
+static char *make_deletion(const char *trash, struct error *error)
+{
+    char stamp[STAMP + 1], name[STAMP + 16];
+    format_time(time(NULL), stamp);
+    for (int i = 0; i < TRIES; i++) {
+        snprintf(name, sizeof name, "%s-%02d", stamp, i);
+        char *path = file_join(trash, name);
+        if (!path) {
+            error_set_memory(error, "a path", 0);
+            return NULL;
+        }
+        if (mkdir(path, 0700) == 0)
+            return path;
+        const bool again = errno == EEXIST;
+        if (!again || i + 1 == TRIES)
+            error_set_errno(error, path, "check space and permissions", "cannot be created");
+        free(path);
+        if (!again)
+            return NULL;
+    }
+    return NULL;
+}
+
+char *run_trash_begin(struct error *error)
+{
+    char *trash = trash_home(error), *deletion = NULL;
+    if (trash && file_make_directories(trash, error)) {
+        remove_old(trash);
+        deletion = make_deletion(trash, error);
+    }
+    free(trash);
+    return deletion;
+}
+
+/* Renames a folder into another one and makes both changes durable. */
+static bool move_into(const char *from, const char *folder, struct error *error)
+{
+    char *to = file_join(folder, file_base_name(from));
+    if (!to)
+        return error_set_memory(error, "a path", 0);
+    const bool moved = rename(from, to) == 0;
+    if (!moved)
+        error_set_errno(error, from, "check space and permissions", "cannot be moved");
+    else {
+        file_sync_directory(folder);
+        file_sync_directory_of(from);
+    }
+    free(to);
+    return moved;
+}
+
+bool run_trash_put(const char *deletion, const char *directory, struct error *error)
+{
+    struct run_removal removal = {0};
+    if (!run_remove_check(directory, &removal, error)) /* before a lock file is created there */
+        return false;
+    const int lock = run_directory_lock(directory, error);
+    if (lock < 0)
+        return false;
+    const bool moved =
+        run_removal_add(directory, &removal, error) && move_into(directory, deletion, error);
+    close(lock);
+    return moved;
+}
+
+void run_trash_end(const char *deletion)
+{
+    rmdir(deletion); /* fails if it contains runs */
+}
+
+/* --- undo --- */
+
+struct restoring {
+    const char *home;
+    size_t count;
+};
+
+static bool restore_run(const char *path, void *context, struct error *error)
+{
+    struct restoring *restoring = context;
+    if (!move_into(path, restoring->home, error))
+        return false;
+    restoring->count++;
+    return true;
+}
+
+/* Stores the path, so that after all entries it is that of the last deletion with runs. */
+static bool take_last(const char *path, void *context, struct error *error)
+{
+    char **last = context;
+    size_t runs = 0;
+    if (!visit_entries(path, count_run, &runs, error))
+        return false;
+    if (runs == 0)
+        return true;
+    free(*last);
+    *last = memory_copy_text(path, error);
+    return *last != NULL;
+}
+
+bool run_trash_undo(size_t *restored, struct error *error)
+{
+    char *trash = trash_home(error), *home = run_directory_home(error), *last = NULL;
+    struct restoring restoring = {home, 0};
+    bool good = trash && home && visit_entries(trash, take_last, &last, error);
+    if (good && !last)
+        good = error_set(error, ERROR_USAGE, "trash", NULL, "no deletion is left to undo");
+    good = good && visit_entries(last, restore_run, &restoring, error);
+    if (last)
+        rmdir(last);
+    *restored = restoring.count;
+    free(trash);
+    free(home);
+    free(last);
+    return good;
+}
