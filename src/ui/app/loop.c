@@ -51,7 +51,9 @@ static void act_everywhere(struct app *app, enum action action)
     const enum screen_id place = offers_destination(action);
     if (place != SCREEN_COUNT)
         app_go(app, place);
-    if (action == ACTION_BACK)
+    if (action == ACTION_RUN_FORM)
+        app_run_form(app);
+    else if (action == ACTION_BACK)
         app_back(app);
     else if (action == ACTION_MENU)
         menu_open(app);
@@ -76,6 +78,12 @@ static void key_to_dialog(struct app *app, int key)
         app->dialog.answer(app, app->dialog.selected);
 }
 
+/* Returns whether the key can never be part of a text and edits none. */
+static bool is_function_key(int key)
+{
+    return (key >= UI_F1 && key <= UI_F10) || key == UI_CTRL_R;
+}
+
 static void dispatch_key(struct app *app, int key)
 {
     const struct screen *screen = app_screen(app);
@@ -92,6 +100,8 @@ static void dispatch_key(struct app *app, int key)
         commands_key(app, key);
     else if (key == UI_ESCAPE && loading_cancel(app))
         app_say(app, ROLE_STRONG, "Reading the run was cancelled.");
+    else if (is_function_key(key) && !keys_find(screen->keys, key))
+        act_everywhere(app, keys_find(&keys_everywhere, key)); /* also while a text is typed */
     else if (!screen->take_key || !screen->take_key(app, key)) {
         enum action action = keys_find(screen->keys, key);
         if (action)
@@ -125,11 +135,27 @@ static void take_click(struct app *app)
         app_press(app, found->second_key);
 }
 
+/* Passes a paste on. Nothing of it may act as a command, so what takes no text ignores all of it.
+ */
+static void take_paste(struct app *app)
+{
+    app_press(app, UI_PASTE);
+    if (app->closing || terminal_paste_outcome() == PASTE_INSERTED)
+        return;
+    app_say(app, ROLE_WARNING, "%s",
+            terminal_paste_outcome() == PASTE_TOO_LONG
+                ? _("The paste was ignored: it is too long for this line.")
+                : _("The paste was ignored: nothing here takes text. / searches in lists; in the "
+                    "form choose a row that holds text."));
+}
+
 static void take_input(struct app *app, int key)
 {
     enum { WHEEL_STEPS = 3 };
     if (key == UI_CLICK)
         take_click(app);
+    else if (key == UI_PASTE)
+        take_paste(app);
     else if (key == UI_WHEEL_UP || key == UI_WHEEL_DOWN)
         for (int i = 0; i < WHEEL_STEPS; i++)
             app_press(app, key == UI_WHEEL_UP ? UI_UP : UI_DOWN);

@@ -43,7 +43,7 @@ void menu_key(struct app *app, int key)
         }
     if (key == UI_ENTER)
         go(app, places[menu->selected]);
-    else if (key == UI_ESCAPE || key == 'm' || key == 'q')
+    else if (key == UI_ESCAPE || key == UI_F9 || key == 'm' || key == 'q')
         menu->open = false;
     else if (key == UI_UP || key == UI_BACK_TAB)
         menu->selected = (menu->selected + count - 1) % count;
@@ -51,7 +51,7 @@ void menu_key(struct app *app, int key)
         menu->selected = (menu->selected + 1) % count;
     else if (key == UI_HOME || key == UI_END)
         menu->selected = key == UI_HOME ? 0 : count - 1;
-    else if (key > ' ' && key < UI_UP) { /* another character searches */
+    else if (key != ' ' && key_is_printable(key)) { /* another character searches */
         menu->open = false;
         commands_open(app, key);
     }

@@ -6,6 +6,7 @@
 #ifndef TINCA_UI_TERMINAL_KEYS_H
 #define TINCA_UI_TERMINAL_KEYS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* A key is a character's code point, a control character (1..31) or one of these. */
@@ -26,7 +27,11 @@ enum ui_key {
     UI_BACKSPACE,
     UI_DELETE,
     UI_F1,
+    UI_F5,
+    UI_F9,
+    UI_F10,
     UI_CLICK, /* terminal_click_position returns where */
+    UI_PASTE, /* terminal_paste_text returns what */
     UI_WHEEL_UP,
     UI_WHEEL_DOWN,
 };
@@ -36,6 +41,7 @@ enum {
     UI_CTRL_E = 5,
     UI_CTRL_K = 11,
     UI_CTRL_L = 12,
+    UI_CTRL_R = 18,
     UI_CTRL_U = 21,
     UI_CTRL_W = 23
 };
@@ -61,6 +67,7 @@ enum action {
     ACTION_OPEN,
     ACTION_EDIT,
     ACTION_RUN,
+    ACTION_RUN_FORM,
     ACTION_ALL,
     ACTION_SEARCH,
     ACTION_PAUSE,
@@ -117,7 +124,7 @@ enum action {
 struct key_binding {
     int key, other; /* `other`: a second key for the same action, or 0 */
     enum action action;
-    const char *name; /* the key's name: "Enter", "?  F1" */
+    const char *name; /* the key's name: "Enter"; with a second key both: "? F1" */
     const char *hint; /* one or two words for the bottom line; NULL: not shown there */
     const char *help; /* a sentence for the help screen; NULL: the row above explains it */
 };
@@ -127,6 +134,9 @@ struct key_table {
     const struct key_binding *bindings;
     size_t count;
 };
+
+/* Returns whether the key is a character that a text can hold: no control or function key. */
+bool key_is_printable(int key);
 
 /* Returns the action that the table binds to the key, or ACTION_NONE. */
 enum action keys_find(const struct key_table *table, int key);

@@ -6,7 +6,9 @@
  * terminal accepts output, and a stopped terminal cannot delay signals. */
 #include "ui/terminal/terminal.h"
 
+#include "base/clock.h"
 #include "base/language.h"
+#include "ui/terminal/input.h"
 #include "ui/terminal/keys.h"
 
 #include <curses.h>
@@ -23,6 +25,8 @@
 #include <unistd.h>
 
 enum { PLAIN_SIGNALS = 4, CRASH_SIGNALS = 5 };
+static const char paste_on[] = "\033[?2004h", paste_off[] = "\033[?2004l";
+enum { PASTE_SWITCH = sizeof paste_on - 1 };
 static const int plain_signals[PLAIN_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH};
 static const int crash_signals[CRASH_SIGNALS] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
 
@@ -33,9 +37,13 @@ static struct {
     size_t restore_length;
     const char *crash_prefix; /* sent before `restore`; NULL: nothing */
     int output, null_device;  /* a duplicate of standard output, and /dev/null (release_output) */
-    int click_row, click_column;
+    struct input input;
+    bool mouse; /* clicks are wanted and reported */
+    enum paste_outcome paste_outcome;
+    bool pastes; /* bracketed paste has been switched on */
     int pipe[2];
     struct sigaction plain_before[PLAIN_SIGNALS], crash_before[CRASH_SIGNALS], pipe_before;
+    struct sigaction suspend_before; /* of ncurses */
 } terminal = {.pipe = {-1, -1}, .output = -1, .null_device = -1};
 
 static volatile sig_atomic_t resized, stop_asked, hung_up;
@@ -92,6 +100,34 @@ static void on_crash(int number)
     raise(number);
 }
 
+/* Sends one of the two sequences to a terminal that accepts output and understands them. */
+static void switch_pastes(bool on)
+{
+    struct pollfd output = {STDOUT_FILENO, POLLOUT, 0};
+    if (terminal.pastes && poll(&output, 1, 0) > 0 &&
+        write(STDOUT_FILENO, on ? paste_on : paste_off, PASTE_SWITCH) < 0)
+        return; /* the terminal is gone, which the next wait notices */
+}
+
+/* Suspends with the handler of ncurses, which returns when the program is continued. */
+static void on_suspend(int number)
+{
+    switch_pastes(false);
+    terminal.suspend_before.sa_handler(number);
+    switch_pastes(true);
+}
+
+/* Wraps the handler that ncurses has installed, if it has one. */
+static void catch_suspend(void)
+{
+    sigaction(SIGTSTP, NULL, &terminal.suspend_before);
+    struct sigaction action = terminal.suspend_before;
+    if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)
+        return;
+    action.sa_handler = on_suspend;
+    sigaction(SIGTSTP, &action, NULL);
+}
+
 static void catch_signals(void)
 {
     struct sigaction action = {.sa_handler = on_signal}, crash = {.sa_handler = on_crash};
@@ -129,13 +165,17 @@ static void add_restore(const char *capability)
     }
 }
 
-static void prepare_restore(bool mouse)
+static void prepare_restore(void)
 {
     static const char no_mouse[] = "\033[?1006;1000l";
     terminal.restore_length = 0;
-    if (mouse) {
+    if (terminal.mouse) {
         memcpy(terminal.restore, no_mouse, sizeof no_mouse - 1);
         terminal.restore_length = sizeof no_mouse - 1;
+    }
+    if (terminal.pastes) {
+        memcpy(terminal.restore + terminal.restore_length, paste_off, PASTE_SWITCH);
+        terminal.restore_length += PASTE_SWITCH;
     }
     add_restore("sgr0");
     add_restore("rmkx");
@@ -206,6 +246,29 @@ bool terminal_prints_lines_only(void)
     return check_is_terminal(NULL) && !check_is_able(NULL);
 }
 
+/* Prepares the decoder with the keys of this terminal, and asks for bracketed pastes if its control
+ * sequences are those of ECMA-48; other terminals would print the request. */
+static void begin_input(void)
+{
+    static const struct {
+        const char *capability;
+        int key;
+    } keys[] = {{"kcuu1", UI_UP},     {"kcud1", UI_DOWN},    {"kcub1", UI_LEFT},
+                {"kcuf1", UI_RIGHT},  {"khome", UI_HOME},    {"kend", UI_END},
+                {"kpp", UI_PAGE_UP},  {"knp", UI_PAGE_DOWN}, {"kcbt", UI_BACK_TAB},
+                {"kdch1", UI_DELETE}, {"kent", UI_ENTER},    {"kf1", UI_F1},
+                {"kf5", UI_F5},       {"kf9", UI_F9},        {"kf10", UI_F10}};
+    terminal.input = (struct input){0};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const char *sequence = tigetstr(keys[i].capability);
+        if (sequence != (const char *)-1)
+            input_define(&terminal.input, sequence, keys[i].key);
+    }
+    const char *place = tigetstr("cup");
+    terminal.pastes = place && place != (const char *)-1 && strstr(place, "\033[");
+    switch_pastes(true);
+}
+
 bool terminal_open(struct error *error)
 {
     if (!check_is_terminal(error) || !check_is_able(error) || !open_pipe(error))
@@ -224,8 +287,9 @@ bool terminal_open(struct error *error)
         return error_set(error, ERROR_USAGE, "TERM", "use tinca train",
                          "ncurses cannot use a terminal of type %s", getenv("TERM"));
     }
-    prepare_restore(false);
-    set_escdelay(25);
+    catch_suspend();
+    begin_input();
+    prepare_restore();
     cbreak();
     noecho();
     nonl();
@@ -239,7 +303,8 @@ void terminal_enable_mouse(bool taken)
 {
     mmask_t wished = taken ? BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0;
     mouseinterval(0); /* a press counts as a click at once, without waiting for the release */
-    prepare_restore(mousemask(wished, NULL) & BUTTON1_PRESSED);
+    terminal.mouse = mousemask(wished, NULL) & BUTTON1_PRESSED;
+    prepare_restore();
 }
 
 void terminal_set_crash_prefix(const char *bytes)
@@ -288,12 +353,15 @@ void terminal_close(bool gone)
     if (gone)
         redirect_to_null(); /* the screen is not freed, since that might flush output */
     else if (make_writable()) {
+        switch_pastes(false);
         endwin();
         delscreen(terminal.screen);
     } else {
         tcsetattr(STDIN_FILENO, TCSANOW, &terminal.settings);
         redirect_to_null();
     }
+    sigaction(SIGTSTP, &terminal.suspend_before, NULL);
+    terminal.mouse = terminal.pastes = false;
     release_signals();
     close_pipe();
 }
@@ -315,12 +383,19 @@ static void take_new_size(void)
         resizeterm(size.ws_row, size.ws_col);
 }
 
+static double seconds_now(void)
+{
+    return (double)clock_nanoseconds() / 1e9;
+}
+
 unsigned terminal_wait(double seconds)
 {
     struct pollfd watched[2] = {{STDIN_FILENO, POLLIN, 0}, {terminal.pipe[0], POLLIN, 0}};
     unsigned wakes = 0;
     int pending = 0;
-    int ready = poll(watched, 2, seconds < 0 ? -1 : (int)ceil(fmin(seconds, 1e6) * 1000));
+    const double decoder = input_seconds(&terminal.input, seconds_now());
+    seconds = seconds < 0 ? decoder : fmin(seconds, decoder);
+    int ready = poll(watched, 2, isinf(seconds) ? -1 : (int)ceil(fmin(seconds, 1e6) * 1000));
     if (ready > 0 && watched[1].revents)
         drain_pipe();
     if (ready > 0 && watched[0].revents & POLLIN) {
@@ -335,53 +410,62 @@ unsigned terminal_wait(double seconds)
         take_new_size();
         wakes |= WAKE_RESIZE;
     }
+    if (input_seconds(&terminal.input, seconds_now()) <= 0) /* a pending Esc, for example */
+        wakes |= WAKE_INPUT;
     return wakes | (stop_asked ? WAKE_STOP : 0) | (hung_up ? WAKE_HANGUP : 0);
-}
-
-static int read_mouse(void)
-{
-    MEVENT event;
-    if (getmouse(&event) != OK)
-        return UI_NONE;
-    terminal.click_row = event.y;
-    terminal.click_column = event.x;
-    return event.bstate & BUTTON4_PRESSED   ? UI_WHEEL_UP
-           : event.bstate & BUTTON5_PRESSED ? UI_WHEEL_DOWN
-           : event.bstate & BUTTON1_PRESSED ? UI_CLICK
-                                            : UI_NONE;
 }
 
 void terminal_click_position(int *row, int *column)
 {
-    *row = terminal.click_row;
-    *column = terminal.click_column;
+    *row = terminal.input.row;
+    *column = terminal.input.column;
+}
+
+const char *terminal_paste_text(void)
+{
+    return terminal.input.paste;
+}
+
+void terminal_set_paste_outcome(enum paste_outcome outcome)
+{
+    terminal.paste_outcome = outcome;
+}
+
+enum paste_outcome terminal_paste_outcome(void)
+{
+    return terminal.paste_outcome;
+}
+
+/* Passes the bytes that wait to the decoder, as many as it has room for. Returns false if there are
+ * none. */
+static bool read_bytes(void)
+{
+    char bytes[INPUT_BYTES];
+    struct pollfd watched = {STDIN_FILENO, POLLIN, 0};
+    const size_t room = INPUT_BYTES - terminal.input.count;
+    if (room == 0 || poll(&watched, 1, 0) <= 0 || !(watched.revents & POLLIN))
+        return false;
+    const ssize_t got = read(STDIN_FILENO, bytes, room);
+    return got > 0 && input_put(&terminal.input, bytes, (size_t)got, seconds_now()) > 0;
+}
+
+/* Returns whether the screens get this key. */
+static bool is_wanted(int key)
+{
+    const bool mouse = key == UI_CLICK || key == UI_WHEEL_UP || key == UI_WHEEL_DOWN;
+    return key != UI_NONE && (terminal.mouse || !mouse);
 }
 
 int terminal_read_key(void)
 {
-    static const struct {
-        wint_t theirs;
-        int ours;
-    } names[] = {{KEY_UP, UI_UP},         {KEY_DOWN, UI_DOWN},
-                 {KEY_LEFT, UI_LEFT},     {KEY_RIGHT, UI_RIGHT},
-                 {KEY_HOME, UI_HOME},     {KEY_END, UI_END},
-                 {KEY_PPAGE, UI_PAGE_UP}, {KEY_NPAGE, UI_PAGE_DOWN},
-                 {KEY_BTAB, UI_BACK_TAB}, {KEY_BACKSPACE, UI_BACKSPACE},
-                 {KEY_DC, UI_DELETE},     {KEY_ENTER, UI_ENTER},
-                 {KEY_F(1), UI_F1}};
-    wint_t key;
     for (;;) {
-        int kind = get_wch(&key);
-        if (kind == ERR)
+        const int key = input_key(&terminal.input, seconds_now());
+        if (key == UI_PASTE)
+            terminal.paste_outcome = PASTE_IGNORED;
+        if (is_wanted(key))
+            return key;
+        if (key == UI_NONE && !read_bytes())
             return UI_NONE;
-        if (kind == OK)
-            return key == 127 || key == 8 ? UI_BACKSPACE : key == '\n' ? UI_ENTER : (int)key;
-        int ours = key == KEY_MOUSE ? read_mouse() : UI_NONE;
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-            if (names[i].theirs == key)
-                ours = names[i].ours;
-        if (ours != UI_NONE)
-            return ours;
     }
 }
 

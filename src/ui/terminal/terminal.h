@@ -20,6 +20,17 @@ void terminal_enable_mouse(bool taken);
 /* Sets the position of the last UI_CLICK. */
 void terminal_click_position(int *row, int *column);
 
+/* Returns the text of the last UI_PASTE: one line without control characters. It is valid until the
+ * next key is read. */
+const char *terminal_paste_text(void);
+
+/* What became of a paste. */
+enum paste_outcome { PASTE_IGNORED, PASTE_INSERTED, PASTE_TOO_LONG };
+
+/* Records what became of the last UI_PASTE, which counts as ignored until then. */
+void terminal_set_paste_outcome(enum paste_outcome outcome);
+enum paste_outcome terminal_paste_outcome(void);
+
 /* Returns whether standard input and output are a terminal that can show lines of text but not the
  * workbench. */
 bool terminal_prints_lines_only(void);

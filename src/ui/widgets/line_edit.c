@@ -4,6 +4,7 @@
 
 #include "ui/terminal/columns.h"
 #include "ui/terminal/keys.h"
+#include "ui/terminal/terminal.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -37,11 +38,29 @@ static bool insert_bytes(struct line_edit *edit, const char *bytes, size_t count
     return true;
 }
 
+bool line_edit_insert(struct line_edit *edit, const char *text)
+{
+    if ((edit->replace_on_typing ? 0 : strlen(edit->text)) + strlen(text) >= edit->limit)
+        return false;
+    if (edit->replace_on_typing)
+        cut(edit, 0, strlen(edit->text));
+    edit->replace_on_typing = false;
+    return insert_bytes(edit, text, strlen(text));
+}
+
+/* A text that does not fit is not inserted at all: half a path would name another file. */
+static bool paste(struct line_edit *edit)
+{
+    const bool inserted = line_edit_insert(edit, terminal_paste_text());
+    terminal_set_paste_outcome(inserted ? PASTE_INSERTED : PASTE_TOO_LONG);
+    return inserted;
+}
+
 static bool insert_character(struct line_edit *edit, int key)
 {
     char bytes[16]; /* at least MB_LEN_MAX in every locale */
     mbstate_t state = {0};
-    if (key < 32 || key == 127 || key >= UI_UP)
+    if (!key_is_printable(key))
         return false;
     size_t count = wcrtomb(bytes, (wchar_t)key, &state);
     if (count == (size_t)-1)
@@ -104,6 +123,8 @@ static bool move_or_cut(struct line_edit *edit, int key)
 
 bool line_edit_key(struct line_edit *edit, int key)
 {
+    if (key == UI_PASTE)
+        return paste(edit);
     bool used = move_or_cut(edit, key) || insert_character(edit, key);
     if (used)
         edit->replace_on_typing = false;

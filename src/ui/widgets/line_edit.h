@@ -16,8 +16,12 @@ struct line_edit {
  * the text, while moving the cursor or deleting edits it. */
 void line_edit_begin(struct line_edit *edit, const char *text, size_t limit, bool replace);
 
-/* Applies an editing key or inserts a character. Returns false if the key has no effect here. */
+/* Applies an editing key, inserts a character or, for UI_PASTE, the pasted text. Returns false if
+ * the key has no effect here. */
 bool line_edit_key(struct line_edit *edit, int key);
+
+/* Inserts a text at the cursor, or does nothing and returns false if the line cannot hold it. */
+bool line_edit_insert(struct line_edit *edit, const char *text);
 
 /* Completes the path that begins after the last ':' (or at the start) as far as it is unambiguous.
  * Returns false if no file matches. */
