@@ -15,21 +15,14 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "session/run/run_start.h"
+#include "session/sweep/sweep_process.h"
 #include "session/sweep/sweep_table.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 static const double poll_seconds = 0.2, first_poll_seconds = 0.005, plain_interval = 5;
 
@@ -139,22 +132,16 @@ int sweep_jobs_run_cell(struct sweep *sweep, size_t index, bool quiet)
 
 /* --- many cells, each in a process --- */
 
-struct job {
-    pid_t process; /* 0: none */
-    size_t cell;
-};
-
 struct work {
     struct sweep *sweep;
     struct sweep_estimate *estimate;
     const struct sweep_jobs *settings;
-    struct job *jobs;
-    bool *tried;    /* one flag for each cell: none is started twice */
-    bool terminal;  /* standard error is a terminal */
-    bool line_open; /* the terminal shows a line that will be rewritten */
-    bool stop_sent; /* the children have been asked to stop */
-    double shown;   /* the clock at the last line of progress, in seconds */
-    double poll;    /* seconds until the next poll: they double while nothing happens */
+    struct sweep_process *jobs; /* id 0: free */
+    bool *tried;                /* one flag for each cell: none is started twice */
+    bool terminal;              /* standard error is a terminal */
+    bool line_open;             /* the terminal shows a line that will be rewritten */
+    double shown;               /* the clock at the last line of progress, in seconds */
+    double poll;                /* seconds until the next poll: they double while nothing happens */
 };
 
 static double now_seconds(void)
@@ -169,68 +156,21 @@ static void clear_line(struct work *work)
     work->line_open = false;
 }
 
-static char *path_in_cell(const struct work *work, size_t cell, const char *name)
+static void print_cell(struct work *work, size_t index)
 {
-    char *folder = file_join(work->sweep->directory, work->sweep->cells[cell].id);
-    char *path = folder && file_make_directories(folder, NULL) ? file_join(folder, name) : NULL;
-    free(folder);
-    return path;
+    char line[1300];
+    if (work->settings->quiet)
+        return;
+    clear_line(work);
+    output_note("%s\n", sweep_outcome_text(work->sweep, index, line, sizeof line));
 }
 
-/* Starts the process that computes the cell. Its output, messages of a crash included, goes to
- * output.txt in the cell's folder. Returns 0 or an error number. */
-static int spawn(const struct work *work, size_t cell, pid_t *process)
+static void start(struct work *work, struct sweep_process *job, size_t cell)
 {
-    posix_spawn_file_actions_t actions;
-    char threads[24];
-    char *log = path_in_cell(work, cell, "output.txt");
-    snprintf(threads, sizeof threads, "%zu", work->sweep->cells[cell].config.threads);
-    const char *arguments[] = {"tinca",   "sweep",
-                               "--name",  work->sweep->grid.name,
-                               "--cell",  work->sweep->cells[cell].id,
-                               "--quiet", "--threads",
-                               threads,   NULL};
-    if (posix_spawn_file_actions_init(&actions) != 0)
-        return ENOMEM;
-    int failed = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    if (!failed)
-        failed = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log ? log : "/dev/null",
-                                                  O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
-    if (!failed)
-        failed = posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-    if (!failed)
-        failed =
-            posix_spawn(process, "/proc/self/exe", &actions, NULL, (char **)arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    free(log);
-    return failed;
-}
-
-/* Records that the cell's process failed. */
-static void fail_cell(struct work *work, size_t cell, const char *why)
-{
-    struct error failure, error;
-    error_set(&failure, ERROR_SYSTEM, work->sweep->cells[cell].id,
-              _("see output.txt in its folder; --retry computes it once more"), "%s", why);
-    if (!sweep_record_run(work->sweep, cell, work->sweep->cells[cell].run, &failure, &error))
-        output_error(&error);
-    sweep_refresh(work->sweep, cell);
-}
-
-static void start(struct work *work, struct job *job, size_t cell)
-{
-    char why[160];
     work->tried[cell] = true;
     work->poll = first_poll_seconds;
-    int failed = spawn(work, cell, &job->process);
-    job->cell = cell;
-    if (!failed) {
-        work->sweep->cells[cell].state = SWEEP_RUNNING;
-        return;
-    }
-    job->process = 0;
-    snprintf(why, sizeof why, _("its process could not be started: %s"), strerror(failed));
-    fail_cell(work, cell, why);
+    if (!sweep_process_start(job, work->sweep, cell, SWEEP_GROUP_SHARED))
+        print_cell(work, cell);
 }
 
 /* Finds the next cell to start. Its state is read again: another process may have computed it, or
@@ -248,63 +188,16 @@ static bool next_cell(struct work *work, size_t *cell)
     return false;
 }
 
-/* --- the end of a cell --- */
-
-static void print_cell(struct work *work, size_t index)
-{
-    char reason[1200];
-    const struct sweep_cell *cell = &work->sweep->cells[index];
-    if (work->settings->quiet)
-        return;
-    clear_line(work);
-    if (cell->state == SWEEP_DONE && !cell->result.known)
-        output_note(_("%zu/%zu %s: done, but its results cannot be read\n"), index + 1,
-                    work->sweep->count, cell->id);
-    else if (cell->state == SWEEP_DONE)
-        output_note(_("%zu/%zu %s: done, %.4g ms/image, loss %.4g\n"), index + 1,
-                    work->sweep->count, cell->id, cell->result.ms_per_image, cell->result.loss);
-    else if (cell->reason.why[0])
-        output_note("%zu/%zu %s: %s: %s\n", index + 1, work->sweep->count, cell->id,
-                    sweep_state_words(cell->state), sweep_reason_text(cell, reason, sizeof reason));
-    else
-        output_note("%zu/%zu %s: %s\n", index + 1, work->sweep->count, cell->id,
-                    sweep_state_words(cell->state));
-}
-
-/* Records how the cell's process ended. One that ended by a signal crashed, or the system killed it
- * for memory; after a stop signal the cell is only interrupted. */
-static void record_end(struct work *work, size_t index, int status)
-{
-    char why[96];
-    struct sweep_cell *cell = &work->sweep->cells[index];
-    sweep_refresh(work->sweep, index);
-    if (WIFSIGNALED(status) && !sweep_is_computed(cell) && !stop_signal_came()) {
-        snprintf(why, sizeof why, _("signal %d (%s) ended its process"), WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
-        fail_cell(work, index, why);
-    } else if (cell->state == SWEEP_WAITING && !stop_signal_came() && status != 0) {
-        fail_cell(work, index, _("its process ended before a run began"));
-    } else if (cell->state == SWEEP_WAITING && !stop_signal_came()) {
-        cell->state = SWEEP_CANNOT_FIT;
-        error_set(&cell->reason, ERROR_MEMORY, cell->id,
-                  _("repeat the command to try it once more"),
-                  _("there was too little free memory when it was to start"));
-    }
-    sweep_read_result(work->sweep, index);
-    sweep_estimate_add_cell(work->estimate, cell, NULL);
-    print_cell(work, index);
-}
-
 /* Records the processes that have ended. */
 static void reap(struct work *work)
 {
     for (size_t i = 0; i < work->settings->jobs; i++) {
-        int status;
-        struct job *job = &work->jobs[i];
-        if (!job->process || waitpid(job->process, &status, WNOHANG) != job->process)
+        const size_t cell = work->jobs[i].cell;
+        if (!sweep_process_has_ended(&work->jobs[i], work->sweep))
             continue;
-        job->process = 0;
-        record_end(work, job->cell, status);
+        sweep_read_result(work->sweep, cell);
+        sweep_estimate_add_cell(work->estimate, &work->sweep->cells[cell], NULL);
+        print_cell(work, cell);
     }
 }
 
@@ -320,7 +213,7 @@ static void describe(const struct work *work, char *line, size_t size)
                             sweep->count);
     for (size_t i = 0; i < work->settings->jobs && used < size; i++) {
         const struct sweep_cell *cell = &sweep->cells[work->jobs[i].cell];
-        if (work->jobs[i].process)
+        if (work->jobs[i].id)
             used += (size_t)snprintf(line + used, size - used, "  %s %llu/%llu", cell->id,
                                      (unsigned long long)cell->iteration,
                                      (unsigned long long)cell->iterations);
@@ -337,7 +230,7 @@ static void show(struct work *work)
     if (work->settings->quiet || (!work->terminal && now_seconds() - work->shown < plain_interval))
         return;
     for (size_t i = 0; i < work->settings->jobs; i++)
-        if (work->jobs[i].process)
+        if (work->jobs[i].id)
             sweep_read_progress(work->sweep, work->jobs[i].cell);
     describe(work, line, sizeof line);
     work->shown = now_seconds();
@@ -357,7 +250,7 @@ static size_t count_running(const struct work *work)
 {
     size_t count = 0;
     for (size_t i = 0; i < work->settings->jobs; i++)
-        count += work->jobs[i].process != 0;
+        count += work->jobs[i].id != 0;
     return count;
 }
 
@@ -366,20 +259,17 @@ static void start_cells(struct work *work)
 {
     size_t cell;
     for (size_t i = 0; i < work->settings->jobs && !stop_signal_came(); i++)
-        while (!work->jobs[i].process && next_cell(work, &cell))
+        while (!work->jobs[i].id && next_cell(work, &cell))
             start(work, &work->jobs[i], cell);
 }
 
-/* Asks the children to stop. Ctrl-C reaches them anyway, but a signal to this process alone does
- * not. */
+/* Asks the processes to stop, once. Ctrl-C reaches them anyway, but a signal to this process alone
+ * does not. */
 static void forward_stop(struct work *work)
 {
-    if (!stop_signal_came() || work->stop_sent)
-        return;
-    work->stop_sent = true;
-    for (size_t i = 0; i < work->settings->jobs; i++)
-        if (work->jobs[i].process)
-            kill(work->jobs[i].process, SIGTERM);
+    for (size_t i = 0; stop_signal_came() && i < work->settings->jobs; i++)
+        if (!work->jobs[i].stopped)
+            sweep_process_stop(&work->jobs[i]);
 }
 
 static void compute_all(struct work *work)

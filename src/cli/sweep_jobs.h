@@ -1,9 +1,8 @@
 /* sweep_jobs.h: computes the cells of a sweep.
  *
  * A cell is one configuration of the grid. Each cell is computed by a separate process, this
- * program with --cell. A cell that runs out of memory or crashes cannot harm the others, and the
- * memory measured is that of one cell only. This process starts them, reads their files and records
- * how they ended. Call these functions from one thread.
+ * program with --cell (sweep_process.h). This process starts them and reports how they ended. Call
+ * these functions from one thread.
  */
 #ifndef TINCA_CLI_SWEEP_JOBS_H
 #define TINCA_CLI_SWEEP_JOBS_H

@@ -243,4 +243,39 @@ cells=$(grep -c '"id"' "$T/out")
 if [ "$cells" = 15 ]; then ok "  is each of them, with three batches"; else not_ok "  is each of them" "$cells"; fi
 refuses 2 "ranges are for whole numbers.*lr=0.1,0.01" "a range of rates" sweep --networks mlp \
     --data digits --vary lr=0.1..0.001 --dry-run
+# A cell whose process is killed has failed, and the sweep goes on. The kernel's count of processes that it has
+# killed for memory tells such a kill from others; here a file stands for that count.
+kill_cell() { # kill_cell NAME AFTER: starts a sweep of two cells and kills the first one; the count becomes AFTER
+    printf 'nr_free_pages 9\noom_kill 3\n' >vmstat
+    $apart sh -c 'if [ -n "$2" ]; then mount --bind vmstat /proc/vmstat; fi
+        exec "$0" sweep --networks mlp --batches 8,16 --data digits --iterations 1000000 --threads 1 --name "$1"' \
+        "$TINCA" "$1" "$2" >out 2>err </dev/null &
+    sweep=$!
+    begun() { [ -s state/tinca/sweeps/"$name"/mlp-b008-*/cell.json ]; }
+    name=$1
+    wait_until begun
+    [ -z "$2" ] || printf 'nr_free_pages 9\noom_kill %s\n' "$2" >vmstat
+    read -r cell host <state/tinca/sweeps/"$name"/mlp-b008-*/lock
+    kill -KILL "$cell"
+    begun() { [ -s state/tinca/sweeps/"$name"/mlp-b016-*/cell.json ]; }
+    wait_until begun
+    kill -INT $sweep
+    wait $sweep
+    succeeds "a sweep whose first cell is killed goes on" sweep --name "$1" --dry-run --json
+    is "  the cell has failed" cells.0.state failed
+    is "  the next cell was computed" cells.1.state interrupted
+}
+apart=''
+kill_cell struck ''
+shows 'signal 9 .Killed. ended its process' "  with the signal as the reason"
+if unshare -rm sh -c 'mount --bind vmstat /proc/vmstat' 2>/dev/null; then
+    apart='unshare -rm'
+    kill_cell starved 4
+    shows 'killed for memory: the system ended its process, which had used [0-9.]+ MiB' "  for a lack of memory"
+    kill_cell unlucky 3
+    shows 'signal 9 .Killed. ended its process' "  and not if the count is the same"
+else
+    skip "a cell that is killed for memory" "no namespace with other files in /proc can be made"
+fi
+
 done_testing

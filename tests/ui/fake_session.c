@@ -6,6 +6,7 @@
 #include "session/history/follow.h"
 #include "session/measure/forecast.h"
 #include "session/run/run_start.h"
+#include "session/sweep/sweep_process.h"
 #include "session/values/inspection.h"
 
 #include "base/clock.h"
@@ -456,6 +457,32 @@ bool run_status_is_over(enum run_status status)
 {
     return status >= RUN_DONE;
 }
+
+/* --- cells of sweeps: there is no program that could compute them --- */
+
+bool sweep_process_start(struct sweep_process *process, struct sweep *sweep, size_t index,
+                         enum sweep_process_group group)
+{
+    (void)group;
+    *process = (struct sweep_process){.cell = index};
+    sweep->cells[index].state = SWEEP_FAILED;
+    error_set(&sweep->cells[index].reason, ERROR_SYSTEM, sweep->cells[index].id, NULL,
+              "this session trains nothing");
+    return false;
+}
+
+void sweep_process_stop(struct sweep_process *process)
+{
+    (void)process;
+}
+
+bool sweep_process_has_ended(struct sweep_process *process, struct sweep *sweep)
+{
+    (void)process, (void)sweep;
+    return false;
+}
+
+/* --- export --- */
 
 bool export_session(struct run *const *runs, size_t count, const char *path, struct error *error)
 {

@@ -84,6 +84,26 @@ char *sweep_reason_text(const struct sweep_cell *cell, char *text, size_t size)
     return text;
 }
 
+char *sweep_outcome_text(const struct sweep *sweep, size_t index, char *text, size_t size)
+{
+    char reason[1200];
+    const struct sweep_cell *cell = &sweep->cells[index];
+    const size_t number = index + 1, all = sweep->count;
+    if (cell->state == SWEEP_DONE && !cell->result.known)
+        snprintf(text, size, _("%zu/%zu %s: done, but its results cannot be read"), number, all,
+                 cell->id);
+    else if (cell->state == SWEEP_DONE)
+        snprintf(text, size, _("%zu/%zu %s: done, %.4g ms/image, loss %.4g"), number, all, cell->id,
+                 cell->result.ms_per_image, cell->result.loss);
+    else if (cell->reason.why[0])
+        snprintf(text, size, "%zu/%zu %s: %s: %s", number, all, cell->id,
+                 sweep_state_words(cell->state), sweep_reason_text(cell, reason, sizeof reason));
+    else
+        snprintf(text, size, "%zu/%zu %s: %s", number, all, cell->id,
+                 sweep_state_words(cell->state));
+    return text;
+}
+
 /* --- layout --- */
 
 struct layout {

@@ -30,6 +30,11 @@ char *sweep_cell_text(const struct sweep_cell *cell, enum sweep_measure measure,
 /* Writes why a cell diverged, failed, cannot fit or was skipped, and what to do. Returns `text`. */
 char *sweep_reason_text(const struct sweep_cell *cell, char *text, size_t size);
 
+/* Writes the number, the name and the state of a cell, with its figures if it is done and the
+ * reason if there is one: "3/12 lenet-b004-cpu-1f2e3d4c: done, 0.31 ms/image, loss 1.2". Its result
+ * must have been read. Returns `text`. */
+char *sweep_outcome_text(const struct sweep *sweep, size_t index, char *text, size_t size);
+
 /* Appends one table for each measure that has figures, then the speed-up of every pair of devices,
  * then the list of cells that diverged, failed, cannot fit or were skipped, with reasons. */
 void sweep_write_tables(const struct sweep *sweep, bool markdown, struct text *text);

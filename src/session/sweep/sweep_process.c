@@ -1,0 +1,222 @@
+/* The process is started by posix_spawn from /proc/self/exe, so that it is this very program. How
+ * it ended follows from the files that it wrote and, if it ended by a signal, from the signal:
+ * SIGKILL means a lack of memory if the kernel's count of such kills has grown meanwhile. */
+#include "session/sweep/sweep_process.h"
+
+#include "base/files/file.h"
+#include "base/language.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Returns how many processes the kernel has killed for a lack of memory since the machine started
+ * (proc(5), vmstat); 0 if unknown. */
+static uint64_t count_memory_kills(void)
+{
+    char line[128];
+    uint64_t kills = 0;
+    FILE *file = fopen("/proc/vmstat", "re");
+    while (file && fgets(line, sizeof line, file) && sscanf(line, "oom_kill %" SCNu64, &kills) != 1)
+        continue;
+    if (file)
+        fclose(file);
+    return kills;
+}
+
+/* --- starting --- */
+
+/* Records the failure in the cell's file, or shows in the cell why that is impossible. */
+static void fail_cell(struct sweep *sweep, size_t index, const struct error *failure)
+{
+    struct sweep_cell *cell = &sweep->cells[index];
+    struct error error;
+    if (sweep_record_run(sweep, index, cell->run, failure, &error))
+        sweep_refresh(sweep, index);
+    else {
+        cell->state = SWEEP_FAILED;
+        cell->reason = error;
+    }
+}
+
+static char *path_in_cell(const struct sweep *sweep, size_t index, const char *name)
+{
+    char *folder = file_join(sweep->directory, sweep->cells[index].id);
+    char *path = folder && file_make_directories(folder, NULL) ? file_join(folder, name) : NULL;
+    free(folder);
+    return path;
+}
+
+/* Makes standard input empty, and sends standard output and standard error to `log`. */
+static int redirect(posix_spawn_file_actions_t *actions, const char *log)
+{
+    int failed = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (!failed)
+        failed = posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, log,
+                                                  O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
+    if (!failed)
+        failed = posix_spawn_file_actions_adddup2(actions, STDOUT_FILENO, STDERR_FILENO);
+    return failed;
+}
+
+/* Sets the group, and gives SIGPIPE, which the workbench ignores, its default again. */
+static int set_attributes(posix_spawnattr_t *attributes, enum sweep_process_group group)
+{
+    sigset_t defaults;
+    const short flags = POSIX_SPAWN_SETSIGDEF;
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGPIPE);
+    int failed = posix_spawnattr_setsigdefault(attributes, &defaults);
+    if (!failed && group == SWEEP_GROUP_OWN)
+        failed = posix_spawnattr_setpgroup(attributes, 0);
+    if (!failed)
+        failed = posix_spawnattr_setflags(
+            attributes, group == SWEEP_GROUP_OWN ? flags | POSIX_SPAWN_SETPGROUP : flags);
+    return failed;
+}
+
+/* Starts the process with these actions and attributes. Returns 0 or an error number. */
+static int spawn_with(const struct sweep *sweep, size_t index, pid_t *id,
+                      const posix_spawn_file_actions_t *actions,
+                      const posix_spawnattr_t *attributes)
+{
+    char threads[24];
+    snprintf(threads, sizeof threads, "%zu", sweep->cells[index].config.threads);
+    const char *arguments[] = {"tinca",   "sweep",
+                               "--name",  sweep->grid.name,
+                               "--cell",  sweep->cells[index].id,
+                               "--quiet", "--threads",
+                               threads,   NULL};
+    return posix_spawn(id, "/proc/self/exe", actions, attributes, (char **)arguments, environ);
+}
+
+static int spawn(const struct sweep *sweep, size_t index, enum sweep_process_group group, pid_t *id)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int failed = posix_spawn_file_actions_init(&actions);
+    if (failed)
+        return failed;
+    failed = posix_spawnattr_init(&attributes);
+    if (!failed) {
+        char *log = path_in_cell(sweep, index, "output.txt");
+        failed = redirect(&actions, log ? log : "/dev/null");
+        if (!failed)
+            failed = set_attributes(&attributes, group);
+        if (!failed)
+            failed = spawn_with(sweep, index, id, &actions, &attributes);
+        free(log);
+        posix_spawnattr_destroy(&attributes);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    return failed;
+}
+
+/* Makes the kernel prefer the process to this one when it has to end one for memory. It may refuse,
+ * in which case it chooses by size alone. */
+static void offer_to_memory_killer(pid_t id)
+{
+    char path[48];
+    snprintf(path, sizeof path, "/proc/%ld/oom_score_adj", (long)id);
+    FILE *file = fopen(path, "we");
+    if (!file)
+        return;
+    fputs("500", file);
+    fclose(file);
+}
+
+bool sweep_process_start(struct sweep_process *process, struct sweep *sweep, size_t index,
+                         enum sweep_process_group group)
+{
+    struct error failure;
+    *process = (struct sweep_process){.cell = index, .memory_kills = count_memory_kills()};
+    const int failed = spawn(sweep, index, group, &process->id);
+    if (!failed) {
+        offer_to_memory_killer(process->id);
+        sweep->cells[index].state = SWEEP_RUNNING;
+        sweep->cells[index].iteration = 0;
+        return true;
+    }
+    process->id = 0;
+    error_set(&failure, ERROR_SYSTEM, sweep->cells[index].id,
+              _("end other programs, then compute the cell once more (--retry)"),
+              _("its process could not be started: %s"), strerror(failed));
+    fail_cell(sweep, index, &failure);
+    return false;
+}
+
+void sweep_process_stop(struct sweep_process *process)
+{
+    if (!process->id)
+        return;
+    process->stopped = true;
+    kill(process->id, SIGTERM);
+}
+
+/* --- its end --- */
+
+/* Sets the reason why a signal ended the process. `highest`: its highest resident memory. */
+static void explain_signal(const struct sweep_process *process, const char *id, int signal,
+                           uint64_t highest, struct error *failure)
+{
+    char bytes[32];
+    if (signal == SIGKILL && count_memory_kills() > process->memory_kills)
+        error_set(failure, ERROR_MEMORY, id,
+                  _("take a smaller batch or fewer jobs; --retry computes it once more"),
+                  _("killed for memory: the system ended its process, which had used %s"),
+                  text_bytes(highest, bytes, sizeof bytes));
+    else
+        error_set(failure, ERROR_SYSTEM, id,
+                  _("see output.txt in its folder; --retry computes it once more"),
+                  _("signal %d (%s) ended its process"), signal, strsignal(signal));
+}
+
+/* Sets the cell's state after its process has ended with `status`. */
+static void take_end(const struct sweep_process *process, struct sweep *sweep, int status,
+                     uint64_t highest)
+{
+    struct error failure;
+    struct sweep_cell *cell = &sweep->cells[process->cell];
+    sweep_refresh(sweep, process->cell);
+    if (process->stopped || sweep_is_computed(cell))
+        return;
+    if (WIFSIGNALED(status)) {
+        explain_signal(process, cell->id, WTERMSIG(status), highest, &failure);
+        fail_cell(sweep, process->cell, &failure);
+    } else if (cell->state == SWEEP_WAITING && status != 0) {
+        error_set(&failure, ERROR_SYSTEM, cell->id,
+                  _("see output.txt in its folder; --retry computes it once more"),
+                  _("its process ended before a run began"));
+        fail_cell(sweep, process->cell, &failure);
+    } else if (cell->state == SWEEP_WAITING) {
+        cell->state = SWEEP_CANNOT_FIT;
+        error_set(&cell->reason, ERROR_MEMORY, cell->id,
+                  _("repeat the command to try it once more"),
+                  _("there was too little free memory when it was to start"));
+    }
+}
+
+bool sweep_process_has_ended(struct sweep_process *process, struct sweep *sweep)
+{
+    int status = EXIT_FAILURE << 8; /* unknown, if whoever started this process ignores SIGCHLD */
+    struct rusage usage = {0};
+    if (!process->id)
+        return false;
+    const pid_t ended = wait4(process->id, &status, WNOHANG, &usage);
+    if (ended == 0 || (ended < 0 && errno == EINTR))
+        return false;
+    process->id = 0;
+    take_end(process, sweep, status, (uint64_t)usage.ru_maxrss * 1024);
+    return true;
+}

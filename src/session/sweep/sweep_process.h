@@ -1,0 +1,46 @@
+/* sweep_process.h: computes a cell in a process of its own, this program with `sweep --cell`.
+ *
+ * A cell that runs out of memory or crashes therefore cannot harm the others, and the memory that
+ * its run measures is that of this cell alone. The process that starts it only reads the cell's
+ * files and records how its process ended.
+ *
+ * Not thread-safe.
+ */
+#ifndef TINCA_SESSION_SWEEP_SWEEP_PROCESS_H
+#define TINCA_SESSION_SWEEP_SWEEP_PROCESS_H
+
+#include "session/sweep/sweep.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct sweep_process {     /* starts as {0} */
+    pid_t id;              /* 0: none */
+    size_t cell;           /* the index of the cell that it computes */
+    bool stopped;          /* it was asked to stop, so its end is no failure */
+    uint64_t memory_kills; /* how many processes the kernel had killed for memory before it began */
+};
+
+/* Which signals of the terminal reach the process. */
+enum sweep_process_group {
+    SWEEP_GROUP_SHARED, /* Ctrl-C and the end of the terminal, as they reach this process */
+    SWEEP_GROUP_OWN     /* none: it outlives the terminal */
+};
+
+/* Starts a process that computes the cell of a saved sweep, and sets the cell's state to
+ * SWEEP_RUNNING. Its output, messages of a crash included, goes to output.txt in the cell's folder.
+ * If memory runs out, the kernel ends it rather than this process. Returns false if it cannot be
+ * started; the cell has then failed, with the reason. */
+bool sweep_process_start(struct sweep_process *process, struct sweep *sweep, size_t index,
+                         enum sweep_process_group group);
+
+/* Asks the process to finish the iteration, save and exit. Does nothing if there is none. */
+void sweep_process_stop(struct sweep_process *process);
+
+/* Returns whether the process has ended since the last call. Then its cell has its new state, a
+ * crash or a lack of memory is recorded as the reason, and process->id is 0. */
+bool sweep_process_has_ended(struct sweep_process *process, struct sweep *sweep);
+
+#endif
