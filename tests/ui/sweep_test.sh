@@ -143,9 +143,11 @@ screen_keys r
 screen_shows '> [0-9]+ % +waiting' "the interrupted cell continues"
 screen_keys Space
 screen_shows 'Paused: 0 of 2 done' "space pauses"
-screen_shows 'Sweep lasting +paused' "also the run"
+screen_shows 'Sweep lasting +sweep paused' "the title shows it"
+screen_shows 'partial +waiting' "the cell's process has saved and ended"
 screen_keys Space
 screen_shows 'Running: 0 of 2 done' "and continues"
+screen_shows '> [0-9]+ % +waiting' "in a new process"
 screen_keys q q
 screen_shows 'A sweep is on, and 1 of its cells' "quitting asks"
 screen_keys c m w
@@ -154,6 +156,18 @@ screen_shows 'Stop the sweep' "s asks how to stop"
 screen_keys n
 screen_shows 'Not running: 0 of 2 done' "the cell is stopped at once"
 screen_shows 'partial +waiting' "and can be continued"
+screen_keys r
+screen_shows '> [0-9]+ % +waiting' "r continues"
+read -r pid host <state/tinca/sweeps/lasting/mlp-b004-*/lock # the cell's process
+kill -9 "$pid"
+screen_shows 'failed +> [0-9]+ %' "a cell whose process is killed has failed, and the next one begins"
+screen_shows 'signal 9 .* ended its process' "the reason is shown"
+screen_keys m o
+screen_shows 'running +mlp' "the run of the cell is among the runs"
+screen_keys m w s
+screen_shows 'Stop the sweep' "s asks how to stop once more"
+screen_keys n
+screen_shows 'failed +partial' "the second cell is stopped as well"
 screen_resize 40x12
 screen_shows 'batch +4 +8' "a small terminal shows the table"
 screen_resize 10x4
@@ -161,11 +175,35 @@ screen_resize 200x60
 screen_shows 'Not running: 0 of 2 done' "and so does a large one, after a tiny one"
 screen_end
 
+# --- each cell's memory is that of its own process ---
+"$TINCA" sweep --networks lenet --batches 4,3000,5 --data digits --iterations 2 --threads 1 --name memory \
+    --cell 1 -q </dev/null
+open_sweep 80x24 C.UTF-8
+screen_keys v v
+screen_shows ' memory' "a sweep whose first cell is computed"
+screen_keys Down Down Enter
+screen_shows 'Sweep memory' "is opened"
+screen_keys r
+screen_shows 'Finished: 3 of 3 done' "the workbench computes the others"
+screen_end
+"$TINCA" sweep --name memory --report --json -q >out 2>err </dev/null
+memory() { "$JSON_LOOK" out "cells.$1.result.memory_bytes"; }
+if [ "$(memory 1)" -gt $(($(memory 0) * 3)) ]; then
+    ok "a cell with batch 3000 needs much memory"
+else
+    not_ok "a cell with batch 3000 needs much memory" "$(memory 0) $(memory 1)"
+fi
+if [ $(($(memory 2) * 9)) -lt $(($(memory 0) * 10)) ] && [ $(($(memory 0) * 9)) -lt $(($(memory 2) * 10)) ]; then
+    ok "the cell after it has as much as one that was computed alone"
+else
+    not_ok "the cell after it has as much as one that was computed alone" "$(memory 0) $(memory 2)"
+fi
+
 # --- without colours, in ASCII ---
 NO_COLOR=1
 export NO_COLOR
 open_sweep 80x24 C
-screen_keys v v Down Down Enter
+screen_keys v v Down Down Down Enter
 screen_shows 'Sweep tiny' "another sweep is opened"
 screen_shows 'lenet +[_"-] +[0-9.]+' "shades are ASCII"
 if screen_text | LC_ALL=C grep -q '[^ -~]'; then

@@ -108,7 +108,7 @@ void app_back(struct app *app)
     const struct run_list *runs = &app->shared.runs;
     if (app->depth > 1)
         app->depth--;
-    else if (run_list_active(runs) || run_list_waiting(runs) > 0 || app->shared.sweep.on)
+    else if (run_list_is_busy(runs) || run_list_waiting(runs) > 0 || app->shared.sweep.on)
         ask_quit(app);
     else
         app->closing = CLOSING_QUIT;

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/language.h"
+#include "session/sweep/sweep_table.h"
 #include "session/values/run_snapshot.h"
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
@@ -87,13 +88,13 @@ static void start_last(struct app *app, bool busy)
 
 void app_start_resumed(struct app *app)
 {
-    start_last(app, run_list_active(&app->shared.runs) != NULL);
+    start_last(app, run_list_is_busy(&app->shared.runs));
 }
 
 static void start_run(struct app *app)
 {
     struct error error = {0};
-    bool first = app->shared.runs.count == 0, busy = run_list_active(&app->shared.runs) != NULL;
+    bool first = app->shared.runs.count == 0, busy = run_list_is_busy(&app->shared.runs);
     if (!run_list_add(&app->shared.runs, &app->shared.form.config,
                       first ? &app->options->run : NULL, &error)) {
         app_say_error(app, &error);
@@ -149,10 +150,20 @@ static void report_trouble(struct app *app, const struct run_entry *entry,
 
 static void poll_sweep(struct app *app)
 {
-    char counts[200];
-    if (sweep_job_step(&app->shared.sweep, &app->shared.runs) && !app->closing)
+    char text[1300], counts[200];
+    const struct sweep *sweep = &app->shared.sweep.sweep;
+    const struct sweep_job_news news = sweep_job_step(&app->shared.sweep, &app->shared.runs);
+    if (app->closing)
+        return;
+    if (news.cell_ended) {
+        const enum sweep_state state = sweep->cells[news.cell].state;
+        app_say(app, state == SWEEP_FAILED || state == SWEEP_CANNOT_FIT ? ROLE_BAD : ROLE_GOOD,
+                "%s", sweep_outcome_text(sweep, news.cell, text, sizeof text));
+        app->shared.runs_changed = true;
+    }
+    if (news.sweep_ended)
         app_say(app, ROLE_GOOD, _("The sweep is over: %s."),
-                sweep_counts_text(&app->shared.sweep.sweep, counts, sizeof counts));
+                sweep_counts_text(sweep, counts, sizeof counts));
 }
 
 static void poll_runs(struct app *app)

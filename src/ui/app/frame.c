@@ -10,9 +10,21 @@
 #include <stdio.h>
 #include <string.h>
 
-static void draw_title(struct app *app, struct rect area)
+/* Returns the translated state of what computes: the active run or the sweep; NULL: nothing does.
+ */
+static const char *state_of_work(const struct app *app)
 {
     const struct run_entry *active = run_list_active(&app->shared.runs);
+    if (active)
+        return language_text(run_entry_status(active));
+    if (app->shared.sweep.on && app->shared.sweep.paused)
+        return _("sweep paused");
+    return app->shared.runs.held ? _("sweep running") : NULL;
+}
+
+static void draw_title(struct app *app, struct rect area)
+{
+    const char *state = state_of_work(app);
     const struct run_entry *shown = app_run_in_front(app);
     char right[96] = "", text[256];
     size_t waiting = run_list_waiting(&app->shared.runs);
@@ -20,11 +32,10 @@ static void draw_title(struct app *app, struct rect area)
     snprintf(text, sizeof text, "%s", gettext(app_screen(app)->name));
     if (app_screen(app)->title)
         app_screen(app)->title(app, text, sizeof text);
-    if (active && waiting > 0)
-        snprintf(right, sizeof right, _("%s, %zu waiting "),
-                 language_text(run_entry_status(active)), waiting);
-    else if (active)
-        snprintf(right, sizeof right, "%s ", language_text(run_entry_status(active)));
+    if (state && waiting > 0)
+        snprintf(right, sizeof right, _("%s, %zu waiting "), state, waiting);
+    else if (state)
+        snprintf(right, sizeof right, "%s ", state);
     else if (shown && shown->live)
         snprintf(right, sizeof right, "%s ", language_text(run_entry_status(shown)));
     else if (app->shared.runs.count > 0)

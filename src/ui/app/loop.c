@@ -35,13 +35,18 @@ static bool is_closing(const struct app *app)
 
 void app_close(struct app *app, enum run_command command)
 {
-    sweep_job_stop(&app->shared.sweep);
+    const bool later = command == COMMAND_STOP_AT_EPOCH;
+    if (later)
+        sweep_job_stop(&app->shared.sweep);
+    else
+        sweep_job_stop_now(&app->shared.sweep);
     run_list_stop(&app->shared.runs, command);
     app->closing = CLOSING_QUIT;
     app_say_while(app, is_closing, ROLE_STRONG,
-                  command == COMMAND_STOP_AT_EPOCH
-                      ? N_("Finishing the epoch, then saving and quitting; q stops at once ...")
-                      : N_("Finishing the iteration, then saving and quitting ..."));
+                  later && app->shared.runs.held
+                      ? N_("Finishing the cell, then quitting; q stops it at once and saves ...")
+                  : later ? N_("Finishing the epoch, then saving and quitting; q stops at once ...")
+                          : N_("Finishing the iteration, then saving and quitting ..."));
 }
 
 /* --- keys --- */
@@ -191,7 +196,7 @@ static double rest(const struct app *app, uint64_t tick, bool frame_pending)
 {
     const struct run_list *runs = &app->shared.runs;
     double seconds = fmin(3600, background_seconds_to_next(app));
-    if (run_list_active(runs) || run_list_waiting(runs) > 0 || frame_pending ||
+    if (run_list_is_busy(runs) || run_list_waiting(runs) > 0 || frame_pending ||
         sweep_job_is_live(&app->shared.sweep))
         seconds = fmin(seconds, seconds_until(tick));
     if (exporting_is_active(app))
@@ -213,7 +218,7 @@ static void loop(struct app *app)
     uint64_t tick = after(TICK_SECONDS), frame = 0;
     bool frame_pending = false; /* the terminal has not taken the last frame: draw another one */
     bool busy = false;          /* a screen wants to continue its work at once */
-    while (!app->gone && !(app->closing && !run_list_active(&app->shared.runs))) {
+    while (!app->gone && !(app->closing && !run_list_is_busy(&app->shared.runs))) {
         unsigned wakes = terminal_wait(busy ? 0 : rest(app, tick, frame_pending));
         uint64_t message = app->message.count;
         bool was_busy = busy;
@@ -240,21 +245,23 @@ static void loop(struct app *app)
 static void finish_without_terminal(struct app *app)
 {
     host_yield_processor();
-    while (run_list_active(&app->shared.runs) || run_list_waiting(&app->shared.runs) > 0 ||
+    while (run_list_is_busy(&app->shared.runs) || run_list_waiting(&app->shared.runs) > 0 ||
            app->shared.sweep.on) {
         struct run_entry *active = run_list_active(&app->shared.runs);
         bool stop = terminal_wait(0) & WAKE_STOP;
         if (active && active->snapshot.status == RUN_PAUSED) /* no user can end the pause */
             run_send(active->run, COMMAND_GO_ON, 0);
         if (stop) {
-            sweep_job_stop(&app->shared.sweep);
+            sweep_job_stop_now(&app->shared.sweep);
             run_list_stop(&app->shared.runs, COMMAND_STOP);
             app->closing = CLOSING_SIGNAL;
         }
         if (active)
             run_wait(active->run, 0.5);
+        else
+            clock_sleep(TICK_SECONDS);
         run_list_step(&app->shared.runs);
-        app->shared.sweep.paused = false;
+        sweep_job_resume(&app->shared.sweep);
         sweep_job_step(&app->shared.sweep, &app->shared.runs);
     }
 }

@@ -72,6 +72,8 @@ void ask_quit(struct app *app)
     else
         snprintf(dialog->text, sizeof dialog->text, _("A run is on."));
     dialog_offer(dialog, 'y', 's', _("stop it now, save, and quit"));
-    dialog_offer(dialog, 'e', 0, _("finish this epoch, save, and quit"));
+    dialog_offer(dialog, 'e', 0,
+                 app->shared.runs.held ? _("finish this cell, and quit")
+                                       : _("finish this epoch, save, and quit"));
     dialog_offer(dialog, 'c', 'n', _("carry on"));
 }

@@ -76,7 +76,7 @@ size_t run_list_step(struct run_list *list)
         if (was_on && !run_entry_is_active(entry))
             ended = i;
     }
-    for (size_t i = 0; i < list->count && !run_list_active(list); i++)
+    for (size_t i = 0; i < list->count && !run_list_is_busy(list); i++)
         if (run_entry_is_waiting(&list->entries[i]))
             start(&list->entries[i]);
     return ended;
@@ -88,6 +88,11 @@ struct run_entry *run_list_active(const struct run_list *list)
         if (run_entry_is_active(&list->entries[i]))
             return &list->entries[i];
     return NULL;
+}
+
+bool run_list_is_busy(const struct run_list *list)
+{
+    return list->held || run_list_active(list);
 }
 
 size_t run_list_waiting(const struct run_list *list)

@@ -40,6 +40,7 @@ struct run_entry {
 struct run_list { /* starts as {0} */
     struct run_entry *entries;
     size_t count, capacity;
+    bool held; /* something else computes, a cell of the sweep: no waiting run is started */
 };
 
 /* --- the runs of this session --- */
@@ -60,6 +61,9 @@ size_t run_list_step(struct run_list *list);
 
 /* Returns the active run, or NULL. */
 struct run_entry *run_list_active(const struct run_list *list);
+
+/* Returns whether a run would compute beside another one: a run is active, or the list is held. */
+bool run_list_is_busy(const struct run_list *list);
 
 /* Returns how many runs wait. */
 size_t run_list_waiting(const struct run_list *list);

@@ -1,7 +1,7 @@
 /* While the sweep is on, sweep_job_step starts the next due cell whenever the list of runs has
- * nothing else to do; a run that the form adds runs between two cells. A cell is locked before it
- * starts, so several processes can share a sweep. The cells that other processes run are read once
- * a second. */
+ * nothing to do; a run that the form adds runs between two cells. The cell's process locks it, so
+ * several processes can share a sweep. The cells that other processes run are read once a second.
+ */
 #include "ui/shared/sweep_job.h"
 
 #include "base/clock.h"
@@ -11,14 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { SAVED_RUNS_READ = 100 }; /* to estimate times */
 
 void sweep_job_free(struct sweep_job *job)
 {
-    if (job->run)
-        close(job->lock);
     sweep_free(&job->sweep);
     sweep_estimate_free(&job->estimate);
     free(job->tried);
@@ -26,6 +23,12 @@ void sweep_job_free(struct sweep_job *job)
 }
 
 /* --- reading --- */
+
+/* Returns whether the process of this job computes the cell. */
+static bool is_current(const struct sweep_job *job, size_t index)
+{
+    return job->process.id && job->process.cell == index;
+}
 
 /* Reads the result of a cell, and adds it to the estimate when it becomes known. */
 static void read_result(struct sweep_job *job, size_t index)
@@ -42,7 +45,7 @@ bool sweep_job_read(struct sweep_job *job)
     size_t i = job->read;
     if (i >= job->sweep.count)
         return false;
-    if (!job->run || i != job->cell)
+    if (!is_current(job, i))
         sweep_refresh(&job->sweep, i);
     sweep_forecast(&job->sweep, i, 1);
     read_result(job, i);
@@ -85,7 +88,7 @@ static bool prepare_sweep(struct sweep_job *job, struct error *error)
 
 static bool refuse_while_on(const struct sweep_job *job, struct error *error)
 {
-    return (!job->on && !job->run) ||
+    return (!job->on && !job->process.id) ||
            error_set(error, ERROR_USAGE, job->sweep.grid.name,
                      _("stop it first: press s in the tab Cells"), _("this sweep is running"));
 }
@@ -121,98 +124,19 @@ bool sweep_job_continue(struct sweep_job *job, struct error *error)
 
 /* --- running cells --- */
 
-/* Returns the entry of a run, or NULL. */
-static struct run_entry *entry_of(const struct run *run, struct run_list *runs)
+/* Reads the progress of the current cell and, at its end, its result. Returns whether it has ended.
+ */
+static bool follow_cell(struct sweep_job *job)
 {
-    for (size_t i = runs->count; run && i-- > 0;)
-        if (runs->entries[i].run == run)
-            return &runs->entries[i];
-    return NULL;
-}
-
-struct run_entry *sweep_job_entry(const struct sweep_job *job, struct run_list *runs, size_t cell)
-{
-    const char *id = job->sweep.cells[cell].run;
-    for (size_t i = runs->count; id[0] && i-- > 0;)
-        if (runs->entries[i].run && strcmp(run_facts(runs->entries[i].run)->id, id) == 0)
-            return &runs->entries[i];
-    return NULL;
-}
-
-/* Marks a cell that could not be started. Only a failure is saved; a lack of memory is not, since
- * there may be enough the next time. */
-static void refuse_cell(struct sweep_job *job, size_t index, const struct error *refusal)
-{
-    struct sweep_cell *cell = &job->sweep.cells[index];
-    cell->state = refusal->kind == ERROR_MEMORY ? SWEEP_CANNOT_FIT : SWEEP_FAILED;
-    cell->reason = *refusal;
-    if (cell->state == SWEEP_FAILED)
-        sweep_record_run(&job->sweep, index, NULL, refusal, NULL);
-}
-
-/* Adds the cell's run to the list; a run that was interrupted is resumed. */
-static bool add_cell(const struct sweep_job *job, struct run_list *runs, size_t index,
-                     struct error *error)
-{
-    const struct run_config *config = &job->sweep.cells[index].config;
-    char *directory = sweep_interrupted_run(&job->sweep, index);
-    bool added = directory ? run_list_resume(runs, config, directory, error)
-                           : run_list_add(runs, config, NULL, error);
-    free(directory);
-    return added;
-}
-
-/* Locks a cell and starts its run. Does nothing if another process holds the lock. */
-static void start_cell(struct sweep_job *job, struct run_list *runs, size_t index)
-{
-    struct error error = {0};
-    struct sweep_cell *cell = &job->sweep.cells[index];
-    job->tried[index] = true;
-    int lock = sweep_claim(&job->sweep, index, &error);
-    if (lock < 0) {
-        if (error.kind != ERROR_NONE)
-            refuse_cell(job, index, &error);
-        return;
+    const size_t index = job->process.cell;
+    if (!sweep_process_has_ended(&job->process, &job->sweep)) {
+        sweep_read_progress(&job->sweep, index);
+        return false;
     }
-    const struct run_entry *entry = NULL;
-    if (add_cell(job, runs, index, &error)) {
-        run_list_step(runs);
-        entry = &runs->entries[runs->count - 1];
-        error = entry->error;
-    }
-    if (!entry || !entry->run ||
-        !sweep_record_run(&job->sweep, index, run_facts(entry->run)->id, NULL, &error)) {
-        if (entry && entry->run)
-            run_send(entry->run, COMMAND_STOP, 0);
-        refuse_cell(job, index, &error);
-        close(lock);
-        return;
-    }
-    cell->state = SWEEP_RUNNING;
-    job->run = entry->run;
-    job->cell = index;
-    job->lock = lock;
-}
-
-/* Copies the progress of the current cell and, at its end, its result. Returns whether it is still
- * active. */
-static bool follow_cell(struct sweep_job *job, struct run_list *runs)
-{
-    const struct run_entry *entry = entry_of(job->run, runs);
-    struct sweep_cell *cell = &job->sweep.cells[job->cell];
-    if (entry && run_entry_is_active(entry)) {
-        job->paused = entry->pause_asked; /* the screen Run can pause it too */
-        cell->iteration = entry->snapshot.iteration;
-        cell->iterations = entry->snapshot.iterations;
-        return true;
-    }
-    close(job->lock);
-    job->run = NULL;
-    sweep_refresh(&job->sweep, job->cell);
-    read_result(job, job->cell);
+    read_result(job, index);
     if (job->stop_after)
         sweep_job_stop(job);
-    return false;
+    return true;
 }
 
 /* Returns the next cell to start, or the number of cells. All cells must have been read. */
@@ -231,12 +155,12 @@ static size_t next_cell(struct sweep_job *job)
 /* Returns whether another process runs the cell. */
 static bool is_elsewhere(const struct sweep_job *job, size_t index)
 {
-    return job->sweep.cells[index].state == SWEEP_RUNNING && !(job->run && job->cell == index);
+    return job->sweep.cells[index].state == SWEEP_RUNNING && !is_current(job, index);
 }
 
 bool sweep_job_is_live(const struct sweep_job *job)
 {
-    bool live = job->on || job->run;
+    bool live = job->on || job->process.id;
     for (size_t i = 0; !live && i < job->sweep.count; i++)
         live = is_elsewhere(job, i);
     return live;
@@ -258,26 +182,57 @@ static void poll_elsewhere(struct sweep_job *job)
     }
 }
 
-bool sweep_job_step(struct sweep_job *job, struct run_list *runs)
+/* Starts the next due cell, or ends the sweep if there is none. */
+static void start_next(struct sweep_job *job, struct sweep_job_news *news)
 {
-    poll_elsewhere(job);
-    if (job->run && follow_cell(job, runs))
-        return false;
-    if (!job->on || job->paused || run_list_active(runs) || run_list_waiting(runs) > 0)
-        return false;
-    if (!read_some(job))
-        return false;
-    size_t index = next_cell(job);
-    if (index < job->sweep.count)
-        start_cell(job, runs, index);
-    else
+    const size_t index = next_cell(job);
+    if (index == job->sweep.count) {
         job->on = false;
-    return !job->on;
+        news->sweep_ended = true;
+        return;
+    }
+    job->tried[index] = true;
+    news->cell = index;
+    news->cell_ended = !sweep_process_start(&job->process, &job->sweep, index, SWEEP_GROUP_OWN);
+}
+
+struct sweep_job_news sweep_job_step(struct sweep_job *job, struct run_list *runs)
+{
+    struct sweep_job_news news = {.cell = job->process.cell};
+    poll_elsewhere(job);
+    if (job->process.id)
+        news.cell_ended = follow_cell(job);
+    else if (job->on && !job->paused && !run_list_active(runs) && run_list_waiting(runs) == 0 &&
+             read_some(job))
+        start_next(job, &news);
+    runs->held = job->process.id != 0;
+    return news;
 }
 
 void sweep_job_stop(struct sweep_job *job)
 {
     job->on = job->paused = job->stop_after = false;
+}
+
+void sweep_job_stop_now(struct sweep_job *job)
+{
+    sweep_job_stop(job);
+    sweep_process_stop(&job->process);
+}
+
+bool sweep_job_pause(struct sweep_job *job)
+{
+    job->paused = true;
+    if (!job->process.id)
+        return false;
+    job->tried[job->process.cell] = false;
+    sweep_process_stop(&job->process);
+    return true;
+}
+
+void sweep_job_resume(struct sweep_job *job)
+{
+    job->paused = false;
 }
 
 size_t sweep_job_due(const struct sweep_job *job)

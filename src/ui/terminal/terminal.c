@@ -273,8 +273,8 @@ bool terminal_open(struct error *error)
 {
     if (!check_is_terminal(error) || !check_is_able(error) || !open_pipe(error))
         return false;
-    terminal.output = dup(STDOUT_FILENO);
-    terminal.null_device = open("/dev/null", O_WRONLY);
+    terminal.output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    terminal.null_device = open("/dev/null", O_WRONLY | O_CLOEXEC);
     resized = stop_asked = hung_up = 0;
     tcgetattr(STDIN_FILENO, &terminal.settings);
     terminal.restore_length = 0;

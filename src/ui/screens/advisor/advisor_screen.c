@@ -169,7 +169,7 @@ static void ask_measure(struct app *app, const struct advise_missing *missing,
 {
     struct advisor_model *model = advisor_model(app);
     struct dialog *dialog = &app->dialog;
-    const bool on = run_list_active(&app->shared.runs) != NULL;
+    const bool on = run_list_is_busy(&app->shared.runs);
     if (model->background_job) {
         app_say(app, ROLE_WARNING, "%s", _("A measurement is running; s cancels it."));
         return;

@@ -102,7 +102,7 @@ static void make(struct app *app, size_t run)
 {
     struct error error;
     if (!study_model_start_pictures(study_model(app), run,
-                                    run_list_active(&app->shared.runs) ? 1 : 0, &error))
+                                    run_list_is_busy(&app->shared.runs) ? 1 : 0, &error))
         app_say_error(app, &error);
 }
 

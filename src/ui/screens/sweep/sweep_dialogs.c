@@ -19,14 +19,11 @@
 static void answer_stop(struct app *app, size_t choice)
 {
     struct sweep_job *job = &app->shared.sweep;
-    struct run_entry *entry = job->run ? sweep_job_entry(job, &app->shared.runs, job->cell) : NULL;
     if (choice == 0) {
         job->stop_after = true;
         app_say(app, ROLE_GOOD, "%s", _("The sweep stops when this cell is done."));
     } else if (choice == 1) {
-        sweep_job_stop(job);
-        if (entry)
-            run_send(entry->run, COMMAND_STOP, 0);
+        sweep_job_stop_now(job);
         app_say(app, ROLE_GOOD, "%s",
                 _("The sweep stops after this iteration; r goes on with it."));
     }

@@ -96,7 +96,7 @@ static void start(struct app *app)
     else if (sweep_job_due(&app->shared.sweep) == 0) {
         sweep_job_stop(&app->shared.sweep);
         app_say(app, ROLE_GOOD, "%s", _("Nothing is left to run."));
-    } else if (run_list_active(&app->shared.runs))
+    } else if (run_list_is_busy(&app->shared.runs))
         app_say(app, ROLE_GOOD, "%s", _("It begins when the run that is on has ended."));
 }
 
@@ -129,19 +129,18 @@ static void show_run(struct app *app)
 static void pause_or_go_on(struct app *app)
 {
     struct sweep_job *job = &app->shared.sweep;
-    struct run_entry *entry = job->run ? sweep_job_entry(job, &app->shared.runs, job->cell) : NULL;
     if (!job->on) {
         app_say(app, ROLE_WARNING, "%s", _("The sweep is not on; r goes on with it."));
         return;
     }
-    job->paused = !job->paused;
-    const bool sent = entry && run_send(entry->run, job->paused ? COMMAND_PAUSE : COMMAND_GO_ON, 0);
-    if (sent)
-        entry->pause_asked = job->paused;
-    app_say(app, ROLE_GOOD, "%s",
-            !job->paused ? _("It continues.")
-            : sent       ? _("Paused after this iteration; space goes on.")
-                         : _("Paused before the next cell begins; space goes on."));
+    if (job->paused) {
+        sweep_job_resume(job);
+        app_say(app, ROLE_GOOD, "%s", _("It continues."));
+    } else if (sweep_job_pause(job))
+        app_say(app, ROLE_GOOD, "%s",
+                _("Paused: the cell is saved after this iteration; space goes on."));
+    else
+        app_say(app, ROLE_GOOD, "%s", _("Paused before the next cell begins; space goes on."));
 }
 
 /* Makes a failed cell wait for another attempt; this never happens automatically. */
