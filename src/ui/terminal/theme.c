@@ -20,109 +20,98 @@ struct style {
 
 #define DEFAULT_COLOURS -1, -1, -1, -1
 
-/* The series of the colour-blind scheme are the nearest of 256 colours to the blue, orange, yellow
- * and purple of Okabe and Ito ("Color universal design", 2008). */
-static const struct style styles[SCHEMES][ROLES] = {
-    [SCHEME_DEFAULT] =
-        {
-            [ROLE_TEXT] = {DEFAULT_COLOURS, A_NORMAL},
-            [ROLE_FAINT] = {245, -1, 8, -1, A_NORMAL},
-            [ROLE_STRONG] = {DEFAULT_COLOURS, A_BOLD},
-            [ROLE_TITLE] = {231, 23, 15, 6, A_BOLD},
-            [ROLE_HEADING] = {80, -1, 14, -1, A_BOLD},
-            [ROLE_KEY] = {80, -1, 14, -1, A_BOLD},
-            [ROLE_FOCUS] = {231, 24, 15, 6, A_BOLD},
-            [ROLE_EDIT] = {231, 238, 15, 4, A_NORMAL},
-            [ROLE_GOOD] = {114, -1, 10, -1, A_NORMAL},
-            [ROLE_WARNING] = {221, -1, 11, -1, A_NORMAL},
-            [ROLE_BAD] = {210, -1, 9, -1, A_BOLD},
-            [ROLE_RAW] = {242, -1, 8, -1, A_NORMAL},
-            [ROLE_SMOOTHED] = {80, -1, 14, -1, A_BOLD},
-            [ROLE_VALIDATION] = {215, -1, 11, -1, A_BOLD},
-            [ROLE_RATE] = {147, -1, 13, -1, A_NORMAL},
-            [ROLE_GAUGE] = {73, -1, 6, -1, A_NORMAL},
-            [ROLE_SERIES] = {80, -1, 14, -1, A_BOLD},
-            [ROLE_SERIES + 1] = {215, -1, 11, -1, A_BOLD},
-            [ROLE_SERIES + 2] = {147, -1, 13, -1, A_NORMAL},
-            [ROLE_SERIES + 3] = {114, -1, 10, -1, A_NORMAL},
-            [ROLE_SERIES + 4] = {210, -1, 9, -1, A_NORMAL},
-            [ROLE_SERIES + 5] = {251, -1, 7, -1, A_NORMAL},
-        },
-    [SCHEME_LIGHT] =
-        {
-            [ROLE_TEXT] = {DEFAULT_COLOURS, A_NORMAL},
-            [ROLE_FAINT] = {242, -1, 8, -1, A_NORMAL},
-            [ROLE_STRONG] = {DEFAULT_COLOURS, A_BOLD},
-            [ROLE_TITLE] = {231, 24, 15, 4, A_BOLD},
-            [ROLE_HEADING] = {24, -1, 4, -1, A_BOLD},
-            [ROLE_KEY] = {24, -1, 4, -1, A_BOLD},
-            [ROLE_FOCUS] = {231, 25, 15, 4, A_BOLD},
-            [ROLE_EDIT] = {16, 254, 0, 7, A_NORMAL},
-            [ROLE_GOOD] = {28, -1, 2, -1, A_NORMAL},
-            [ROLE_WARNING] = {130, -1, 3, -1, A_BOLD},
-            [ROLE_BAD] = {160, -1, 1, -1, A_BOLD},
-            [ROLE_RAW] = {246, -1, 8, -1, A_NORMAL},
-            [ROLE_SMOOTHED] = {25, -1, 4, -1, A_BOLD},
-            [ROLE_VALIDATION] = {130, -1, 1, -1, A_BOLD},
-            [ROLE_RATE] = {91, -1, 5, -1, A_NORMAL},
-            [ROLE_GAUGE] = {31, -1, 6, -1, A_NORMAL},
-            [ROLE_SERIES] = {25, -1, 4, -1, A_BOLD},
-            [ROLE_SERIES + 1] = {130, -1, 1, -1, A_BOLD},
-            [ROLE_SERIES + 2] = {91, -1, 5, -1, A_NORMAL},
-            [ROLE_SERIES + 3] = {28, -1, 2, -1, A_NORMAL},
-            [ROLE_SERIES + 4] = {162, -1, 13, -1, A_NORMAL},
-            [ROLE_SERIES + 5] = {240, -1, 8, -1, A_NORMAL},
-        },
-    [SCHEME_MONO] =
-        {
-            [ROLE_TEXT] = {DEFAULT_COLOURS, A_NORMAL},
-            [ROLE_FAINT] = {DEFAULT_COLOURS, A_DIM},
-            [ROLE_STRONG] = {DEFAULT_COLOURS, A_BOLD},
-            [ROLE_TITLE] = {DEFAULT_COLOURS, A_REVERSE},
-            [ROLE_HEADING] = {DEFAULT_COLOURS, A_BOLD},
-            [ROLE_KEY] = {DEFAULT_COLOURS, A_BOLD},
-            [ROLE_FOCUS] = {DEFAULT_COLOURS, A_REVERSE},
-            [ROLE_EDIT] = {DEFAULT_COLOURS, A_UNDERLINE},
-            [ROLE_GOOD] = {DEFAULT_COLOURS, A_NORMAL},
-            [ROLE_WARNING] = {DEFAULT_COLOURS, A_BOLD},
-            [ROLE_BAD] = {DEFAULT_COLOURS, A_BOLD},
-            [ROLE_RAW] = {DEFAULT_COLOURS, A_DIM},
-            [ROLE_SMOOTHED] = {DEFAULT_COLOURS, A_BOLD},
-            [ROLE_VALIDATION] = {DEFAULT_COLOURS, A_BOLD},
-            [ROLE_RATE] = {DEFAULT_COLOURS, A_NORMAL},
-            [ROLE_GAUGE] = {DEFAULT_COLOURS, A_NORMAL},
-            [ROLE_SERIES] = {DEFAULT_COLOURS, A_BOLD},
-            [ROLE_SERIES + 1] = {DEFAULT_COLOURS, A_NORMAL},
-            [ROLE_SERIES + 2] = {DEFAULT_COLOURS, A_NORMAL},
-            [ROLE_SERIES + 3] = {DEFAULT_COLOURS, A_NORMAL},
-            [ROLE_SERIES + 4] = {DEFAULT_COLOURS, A_NORMAL},
-            [ROLE_SERIES + 5] = {DEFAULT_COLOURS, A_NORMAL},
-        },
-    [SCHEME_COLOUR_BLIND] =
-        {
-            [ROLE_TEXT] = {DEFAULT_COLOURS, A_NORMAL},
-            [ROLE_FAINT] = {245, -1, 8, -1, A_NORMAL},
-            [ROLE_STRONG] = {DEFAULT_COLOURS, A_BOLD},
-            [ROLE_TITLE] = {231, 24, 15, 4, A_BOLD},
-            [ROLE_HEADING] = {117, -1, 12, -1, A_BOLD},
-            [ROLE_KEY] = {117, -1, 12, -1, A_BOLD},
-            [ROLE_FOCUS] = {16, 214, 0, 3, A_BOLD},
-            [ROLE_EDIT] = {231, 238, 15, 4, A_NORMAL},
-            [ROLE_GOOD] = {74, -1, 12, -1, A_NORMAL},
-            [ROLE_WARNING] = {227, -1, 11, -1, A_NORMAL},
-            [ROLE_BAD] = {208, -1, 11, -1, A_BOLD},
-            [ROLE_RAW] = {242, -1, 8, -1, A_NORMAL},
-            [ROLE_SMOOTHED] = {75, -1, 12, -1, A_BOLD},
-            [ROLE_VALIDATION] = {214, -1, 11, -1, A_BOLD},
-            [ROLE_RATE] = {175, -1, 13, -1, A_NORMAL},
-            [ROLE_GAUGE] = {74, -1, 12, -1, A_NORMAL},
-            [ROLE_SERIES] = {75, -1, 12, -1, A_BOLD},
-            [ROLE_SERIES + 1] = {214, -1, 11, -1, A_BOLD},
-            [ROLE_SERIES + 2] = {175, -1, 13, -1, A_NORMAL},
-            [ROLE_SERIES + 3] = {36, -1, 10, -1, A_NORMAL},
-            [ROLE_SERIES + 4] = {227, -1, 14, -1, A_NORMAL},
-            [ROLE_SERIES + 5] = {251, -1, 7, -1, A_NORMAL},
-        },
+/* Each set of ten was searched among the 256 colours for the largest least difference (CIEDE2000)
+ * between any two of them, in normal vision and as seen without one kind of cones (Machado et al.
+ * 2009, "A physiologically-based model for simulation of color vision deficiency"); the contrast to
+ * the background is at least 3. Grey is among them at most once. The order makes the first ones
+ * the most different. series_colours_test.c checks the result. The 16 colours are the user's own:
+ * here they are only different ones. */
+const struct theme_series theme_series[THEME_BACKGROUNDS] = {
+    [THEME_DARK] = {{39, 96, 194, 29, 46, 107, 225, 27, 160, 211},
+                    {12, 13, 15, 6, 10, 3, 7, 14, 9, 11}},
+    [THEME_LIGHT] = {{24, 136, 52, 17, 135, 21, 103, 240, 124, 65},
+                     {6, 3, 1, 4, 5, 12, 13, 8, 9, 2}},
+};
+
+/* The styles of the roles below ROLE_SERIES. */
+static const struct style styles[SCHEMES][ROLE_SERIES] =
+    {
+        [SCHEME_DEFAULT] =
+            {
+                [ROLE_TEXT] = {DEFAULT_COLOURS, A_NORMAL},
+                [ROLE_FAINT] = {245, -1, 8, -1, A_NORMAL},
+                [ROLE_STRONG] = {DEFAULT_COLOURS, A_BOLD},
+                [ROLE_TITLE] = {231, 23, 15, 6, A_BOLD},
+                [ROLE_HEADING] = {80, -1, 14, -1, A_BOLD},
+                [ROLE_KEY] = {80, -1, 14, -1, A_BOLD},
+                [ROLE_FOCUS] = {231, 24, 15, 6, A_BOLD},
+                [ROLE_EDIT] = {231, 238, 15, 4, A_NORMAL},
+                [ROLE_GOOD] = {114, -1, 10, -1, A_NORMAL},
+                [ROLE_WARNING] = {221, -1, 11, -1, A_NORMAL},
+                [ROLE_BAD] = {210, -1, 9, -1, A_BOLD},
+                [ROLE_RAW] = {242, -1, 8, -1, A_NORMAL},
+                [ROLE_SMOOTHED] = {80, -1, 14, -1, A_BOLD},
+                [ROLE_VALIDATION] = {215, -1, 11, -1, A_BOLD},
+                [ROLE_RATE] = {147, -1, 13, -1, A_NORMAL},
+                [ROLE_GAUGE] = {73, -1, 6, -1, A_NORMAL},
+            },
+        [SCHEME_LIGHT] =
+            {
+                [ROLE_TEXT] = {DEFAULT_COLOURS, A_NORMAL},
+                [ROLE_FAINT] = {242, -1, 8, -1, A_NORMAL},
+                [ROLE_STRONG] = {DEFAULT_COLOURS, A_BOLD},
+                [ROLE_TITLE] = {231, 24, 15, 4, A_BOLD},
+                [ROLE_HEADING] = {24, -1, 4, -1, A_BOLD},
+                [ROLE_KEY] = {24, -1, 4, -1, A_BOLD},
+                [ROLE_FOCUS] = {231, 25, 15, 4, A_BOLD},
+                [ROLE_EDIT] = {16, 254, 0, 7, A_NORMAL},
+                [ROLE_GOOD] = {28, -1, 2, -1, A_NORMAL},
+                [ROLE_WARNING] = {130, -1, 3, -1, A_BOLD},
+                [ROLE_BAD] = {160, -1, 1, -1, A_BOLD},
+                [ROLE_RAW] = {246, -1, 8, -1, A_NORMAL},
+                [ROLE_SMOOTHED] = {25, -1, 4, -1, A_BOLD},
+                [ROLE_VALIDATION] = {130, -1, 1, -1, A_BOLD},
+                [ROLE_RATE] = {91, -1, 5, -1, A_NORMAL},
+                [ROLE_GAUGE] = {31, -1, 6, -1, A_NORMAL},
+            },
+        [SCHEME_MONO] =
+            {
+                [ROLE_TEXT] = {DEFAULT_COLOURS, A_NORMAL},
+                [ROLE_FAINT] = {DEFAULT_COLOURS, A_DIM},
+                [ROLE_STRONG] = {DEFAULT_COLOURS, A_BOLD},
+                [ROLE_TITLE] = {DEFAULT_COLOURS, A_REVERSE},
+                [ROLE_HEADING] = {DEFAULT_COLOURS, A_BOLD},
+                [ROLE_KEY] = {DEFAULT_COLOURS, A_BOLD},
+                [ROLE_FOCUS] = {DEFAULT_COLOURS, A_REVERSE},
+                [ROLE_EDIT] = {DEFAULT_COLOURS, A_UNDERLINE},
+                [ROLE_GOOD] = {DEFAULT_COLOURS, A_NORMAL},
+                [ROLE_WARNING] = {DEFAULT_COLOURS, A_BOLD},
+                [ROLE_BAD] = {DEFAULT_COLOURS, A_BOLD},
+                [ROLE_RAW] = {DEFAULT_COLOURS, A_DIM},
+                [ROLE_SMOOTHED] = {DEFAULT_COLOURS, A_BOLD},
+                [ROLE_VALIDATION] = {DEFAULT_COLOURS, A_BOLD},
+                [ROLE_RATE] = {DEFAULT_COLOURS, A_NORMAL},
+                [ROLE_GAUGE] = {DEFAULT_COLOURS, A_NORMAL},
+            },
+        [SCHEME_COLOUR_BLIND] =
+            {
+                [ROLE_TEXT] = {DEFAULT_COLOURS, A_NORMAL},
+                [ROLE_FAINT] = {245, -1, 8, -1, A_NORMAL},
+                [ROLE_STRONG] = {DEFAULT_COLOURS, A_BOLD},
+                [ROLE_TITLE] = {231, 24, 15, 4, A_BOLD},
+                [ROLE_HEADING] = {117, -1, 12, -1, A_BOLD},
+                [ROLE_KEY] = {117, -1, 12, -1, A_BOLD},
+                [ROLE_FOCUS] = {16, 214, 0, 3, A_BOLD},
+                [ROLE_EDIT] = {231, 238, 15, 4, A_NORMAL},
+                [ROLE_GOOD] = {74, -1, 12, -1, A_NORMAL},
+                [ROLE_WARNING] = {227, -1, 11, -1, A_NORMAL},
+                [ROLE_BAD] = {208, -1, 11, -1, A_BOLD},
+                [ROLE_RAW] = {242, -1, 8, -1, A_NORMAL},
+                [ROLE_SMOOTHED] = {75, -1, 12, -1, A_BOLD},
+                [ROLE_VALIDATION] = {214, -1, 11, -1, A_BOLD},
+                [ROLE_RATE] = {175, -1, 13, -1, A_NORMAL},
+                [ROLE_GAUGE] = {74, -1, 12, -1, A_NORMAL},
+            },
 };
 
 static bool find_scheme(const char *name, enum scheme *scheme)
@@ -149,6 +138,20 @@ static attr_t reduce_to_8(short *fore, short *back)
     }
     *back = (short)(*back > 7 ? *back - 8 : *back);
     return added;
+}
+
+/* Returns the style of a role. Without colours, only the first series differs from the others. */
+static struct style style_of(enum scheme scheme, int role)
+{
+    if (role < ROLE_SERIES)
+        return styles[scheme][role];
+    const int series = role - ROLE_SERIES;
+    const attr_t attributes = series < 1 ? A_BOLD : A_NORMAL;
+    if (scheme == SCHEME_MONO)
+        return (struct style){DEFAULT_COLOURS, attributes};
+    const struct theme_series *colours =
+        &theme_series[scheme == SCHEME_LIGHT ? THEME_LIGHT : THEME_DARK];
+    return (struct style){colours->of256[series], -1, colours->of16[series], -1, attributes};
 }
 
 static attr_t attributes_of(const struct style *style, short pair)
@@ -180,8 +183,9 @@ void theme_load(struct theme *theme, const char *name)
         scheme = SCHEME_MONO;
     theme->colours256 = scheme != SCHEME_MONO && COLORS >= 256 && COLOR_PAIRS >= 4096;
     theme->dark = scheme != SCHEME_LIGHT;
-    for (int role = 0; role < ROLES; role++)
-        theme->attributes[role] = scheme == SCHEME_MONO
-                                      ? styles[scheme][role].attributes
-                                      : attributes_of(&styles[scheme][role], (short)(role + 1));
+    for (int role = 0; role < ROLES; role++) {
+        const struct style style = style_of(scheme, role);
+        theme->attributes[role] =
+            scheme == SCHEME_MONO ? style.attributes : attributes_of(&style, (short)(role + 1));
+    }
 }

@@ -29,9 +29,17 @@ enum role {
     ROLE_RATE,
     ROLE_GAUGE,
     ROLE_SERIES, /* the first of THEME_SERIES colours for curves in one plot */
-    ROLES = ROLE_SERIES + 6
+    ROLES = ROLE_SERIES + 10
 };
 enum { THEME_SERIES = ROLES - ROLE_SERIES };
+
+/* The colours of the series on terminals with 256 and with 16 colours. Colour-blind readers can
+ * tell those of 256 apart; the schemes with a dark background share one set. */
+enum theme_background { THEME_DARK, THEME_LIGHT, THEME_BACKGROUNDS };
+struct theme_series {
+    short of256[THEME_SERIES], of16[THEME_SERIES];
+};
+extern const struct theme_series theme_series[THEME_BACKGROUNDS];
 
 struct theme {
     unsigned long attributes[ROLES]; /* an attr_t of ncurses, with its colour pair */
