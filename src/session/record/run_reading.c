@@ -65,6 +65,8 @@ static void take_point(struct run_reading *reading, const struct series_point *p
     now->loss_l1 = point->loss_l1;
     now->learning_rate = (double)point->learning_rate;
     now->elapsed_seconds = (double)point->seconds;
+    if (isfinite(point->seconds))
+        pace_add(&reading->pace, (double)point->seconds, point->iteration);
     now->memory_measured = point->memory_bytes;
     reading->phase = is_followed_by_validation(reading) ? RUN_VALIDATING : RUN_RUNNING;
 }
@@ -102,6 +104,7 @@ static void take_event(struct run_reading *reading, const char *event, const str
         reading->phase = RUN_RUNNING;
     else if (strcmp(event, "resume") == 0) {
         now->begun_at = number_to_uint64(iteration);
+        reading->pace = (struct pace){0};
         reading->phase = RUN_RUNNING;
     }
     if (strcmp(event, "checkpoint") != 0)
@@ -131,14 +134,13 @@ bool run_reading_take(void *context, const struct json *line, struct error *erro
     return true;
 }
 
-/* Estimates the remaining time like the trainer, but without future validations. */
+/* Estimates the remaining time like the trainer. */
 static double estimate_remaining(const struct run_reading *reading)
 {
     const struct run_snapshot *now = reading->snapshot;
-    if (reading->tempo->count < 2 || now->iteration > now->iterations)
+    if (now->iteration > now->iterations)
         return -1;
-    return now->ms_per_image_median * 1e-3 * (double)reading->run->config.batch *
-           (double)(now->iterations - now->iteration);
+    return pace_remaining(&reading->pace, now->iterations - now->iteration);
 }
 
 void run_reading_sum_up(struct run_reading *reading)

@@ -5,11 +5,13 @@
 
 #include "base/json/json.h"
 #include "session/record/run_state.h"
+#include "session/values/pace.h"
 
 struct run_reading {
     struct run *run;
     struct run_snapshot *snapshot;
     struct tempo *tempo;
+    struct pace pace;       /* since the run was begun or resumed */
     struct run_facts facts; /* the facts in the start event */
     bool started;           /* the start event was read, so there is a series */
     enum run_status phase;  /* state of a live run: running, paused or validating */

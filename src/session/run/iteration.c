@@ -39,14 +39,7 @@ void iteration_measure(struct trainer *trainer)
 
 static double estimate_remaining(const struct trainer *trainer)
 {
-    const struct preparation *prepared = &trainer->prepared;
-    uint64_t left = trainer->now.iterations - trainer->moment.iteration;
-    double seconds =
-        trainer->now.ms_per_image_median * 1e-3 * (double)trainer->run->config.batch * (double)left;
-    if (trainer->validations > 0)
-        seconds += trainer->validation_seconds / (double)trainer->validations *
-                   ((double)left / (double)prepared->per_epoch);
-    return trainer->tempo.count < 2 ? -1 : seconds;
+    return pace_remaining(&trainer->pace, trainer->now.iterations - trainer->moment.iteration);
 }
 
 static void update_snapshot(struct trainer *trainer, const struct series_point *point)
@@ -64,6 +57,7 @@ static void update_snapshot(struct trainer *trainer, const struct series_point *
     now->ms_per_image_median = tempo_median(&trainer->tempo);
     now->images_per_second = now->ms_per_image_now > 0 ? 1e3 / now->ms_per_image_now : 0;
     now->elapsed_seconds = (double)point->seconds;
+    pace_add(&trainer->pace, (double)point->seconds, point->iteration);
     now->eta_seconds = estimate_remaining(trainer);
     trainer_publish(trainer);
 }

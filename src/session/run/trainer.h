@@ -15,6 +15,7 @@
 #include "session/prepare/inspector.h"
 #include "session/prepare/prepare.h"
 #include "session/record/run_state.h"
+#include "session/values/pace.h"
 #include "session/values/tempo.h"
 
 /* The state of saving.c. */
@@ -46,6 +47,7 @@ struct trainer {
     struct lr_schedule_settings schedule;
     struct lr_schedule_state lr_schedule_state;
     struct tempo tempo;
+    struct pace pace; /* of the iterations of this process */
     struct watcher watcher;
     struct inspector inspector;
     struct moment moment;        /* iterations and epochs done */

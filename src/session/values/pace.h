@@ -1,0 +1,29 @@
+/* pace.h: the pace of a run in the last minute, from which the remaining time follows. It is
+ * measured on the run's own clock, which stands still in pauses only; so validations and
+ * checkpoints are part of it. Internal to session/. */
+#ifndef TINCA_SESSION_VALUES_PACE_H
+#define TINCA_SESSION_VALUES_PACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PACE_SECONDS = 60, PACE_MARKS = PACE_SECONDS + 2 };
+
+/* Initialise it with {0}, also when a run goes on in another process. */
+struct pace {
+    struct pace_mark {
+        double seconds;
+        uint64_t iteration;
+    } marks[PACE_MARKS], now; /* a ring buffer, at most one mark a second; and the last iteration */
+    uint64_t count;           /* marks so far */
+};
+
+/* Adds an iteration that ended when the run had taken `seconds`. An iteration or a time before the
+ * last one begins the measurement again. */
+void pace_add(struct pace *pace, double seconds, uint64_t iteration);
+
+/* Returns the expected seconds for `iterations` more; -1 if fewer than two iterations were added.
+ */
+double pace_remaining(const struct pace *pace, uint64_t iterations);
+
+#endif
