@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cli/stop_signal.h"
 #include "cli/train.h"
+#include "cli/train_wait.h"
 
 #include "session/files/run_directory.h"
 #include "session/run/resume.h"
@@ -43,11 +44,15 @@ static bool check_options(int argc, char **argv, struct error *error)
 static int go_on(const char *name, const struct train *train)
 {
     struct error error;
+    struct run_queue_place place = {0};
     char *directory = run_directory_find(name, &error);
     if (!directory)
         return output_error(&error);
     stop_signal_catch();
-    struct run *run = run_resume(directory, &train->config, &train->options, &error);
+    struct run *run = NULL;
+    if (!train->wait || train_wait(train->quiet, &place, &error))
+        run = run_resume(directory, &train->config, &train->options, &error);
+    run_queue_leave(&place);
     free(directory);
     return run ? train_follow(train, run) : output_error(&error);
 }
@@ -69,6 +74,10 @@ static int resume_run(const struct command *command, int argc, char **argv)
          .help = N_("Write the session to FILE (JSON) at the end."),
          .kind = OPTION_TEXT,
          .value = &train.export_path},
+        {.name = "wait",
+         .help = N_("Start when no other run of yours is on, first come first served."),
+         .kind = OPTION_SWITCH,
+         .value = &train.wait},
         {.name = "quiet",
          .letter = 'q',
          .help = N_("Print only errors."),

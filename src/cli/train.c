@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/stop_signal.h"
+#include "cli/train_wait.h"
 
 #include "base/escape/shell.h"
 #include "base/files/file.h"
@@ -225,6 +226,20 @@ static bool check_labels(const struct train *train, struct error *error)
            run_tags_check(train->tags, error);
 }
 
+/* Starts the run, with --wait when it is its turn. Mistakes of the configuration are found before
+ * the wait. */
+static struct run *start(const struct train *train, struct error *error)
+{
+    struct run_queue_place place = {0};
+    struct forecast forecast;
+    if (train->wait && (!forecast_make(&train->config, &forecast, error) ||
+                        !train_wait(train->quiet, &place, error)))
+        return NULL;
+    struct run *run = run_start(&train->config, &train->options, error);
+    run_queue_leave(&place);
+    return run;
+}
+
 int train_go(const struct train *train)
 {
     struct error error;
@@ -232,7 +247,7 @@ int train_go(const struct train *train)
         !check_labels(train, &error))
         return output_error(&error);
     stop_signal_catch();
-    struct run *run = run_start(&train->config, &train->options, &error);
+    struct run *run = start(train, &error);
     if (!run)
         return output_error(&error);
     label_run(train, run);
@@ -282,6 +297,10 @@ static int train_run(const struct command *command, int argc, char **argv)
          .help = N_("Write the session to FILE (JSON) at the end."),
          .kind = OPTION_TEXT,
          .value = &train.export_path},
+        {.name = "wait",
+         .help = N_("Start when no other run of yours is on, first come first served."),
+         .kind = OPTION_SWITCH,
+         .value = &train.wait},
         {.name = "quiet",
          .letter = 'q',
          .help = N_("Print only errors."),

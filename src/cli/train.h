@@ -15,6 +15,7 @@ struct train {
     const char *name;        /* --name of the run; NULL: none */
     char tags[512];          /* --tag, separated by spaces */
     bool quiet;
+    bool wait; /* --wait: starts when no other run of this machine is alive */
 };
 
 /* Checks the request, trains, shows progress until the run is over, and writes the files that were

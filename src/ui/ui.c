@@ -8,6 +8,7 @@
 #include "ui/shared/last_form.h"
 #include "ui/terminal/terminal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,6 +88,8 @@ bool ui_run(const struct ui_options *options, struct error *error)
         if (options->remember)
             save_choices(app);
         terminal_close(app->gone);
+        if (app->farewell[0] && !app->gone)
+            fputs(app->farewell, stdout);
     }
     app_end(app);
     free(app);

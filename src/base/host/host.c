@@ -49,7 +49,7 @@ static uint64_t kibibytes_of(const char *path, const char *key)
     return find_line(path, key, value, sizeof value) ? strtoull(value, NULL, 10) * 1024 : 0;
 }
 
-static size_t usable_cores(void)
+size_t host_cores(void)
 {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
@@ -101,7 +101,7 @@ bool host_has_bf16(void)
 
 void host_describe(struct host *host)
 {
-    *host = (struct host){.cores = usable_cores(), .instruction_set = strongest()};
+    *host = (struct host){.cores = host_cores(), .instruction_set = strongest()};
     if (gethostname(host->name, sizeof host->name - 1) != 0)
         snprintf(host->name, sizeof host->name, "localhost");
     struct utsname system;
@@ -168,6 +168,13 @@ uint64_t host_available_bytes(void)
 uint64_t host_process_memory(void)
 {
     return kibibytes_of("/proc/self/status", "VmRSS");
+}
+
+uint64_t host_memory_of_process(long process)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/status", process);
+    return process > 0 ? kibibytes_of(path, "VmRSS") : 0;
 }
 
 uint64_t host_process_peak(void)

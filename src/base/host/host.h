@@ -62,6 +62,12 @@ uint64_t host_available_bytes(void);
 /* Returns the resident memory of this process in bytes; 0 if unknown. */
 uint64_t host_process_memory(void);
 
+/* Returns the resident bytes of another process of this machine; 0: unknown. */
+uint64_t host_memory_of_process(long process);
+
+/* Returns the number of cores that this process may run on. */
+size_t host_cores(void);
+
 /* Returns the highest resident memory of this process so far, in bytes; 0 if unknown. */
 uint64_t host_process_peak(void);
 

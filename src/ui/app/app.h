@@ -9,6 +9,7 @@
 #define TINCA_UI_APP_APP_H
 
 #include "ui/app/commands.h"
+#include "ui/app/detach.h"
 #include "ui/app/dialog.h"
 #include "ui/app/menu.h"
 #include "ui/app/screen.h"
@@ -53,6 +54,8 @@ struct app {
     struct message message;
 
     enum closing closing; /* the program ends as soon as no run is active */
+    struct detach detach; /* hands the runs over to background processes */
+    char farewell[480];   /* printed when the terminal has been restored; "": nothing */
     bool gone;            /* the terminal was closed (SIGHUP) */
 };
 

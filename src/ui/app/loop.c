@@ -92,6 +92,8 @@ static bool is_function_key(int key)
 static void dispatch_key(struct app *app, int key)
 {
     const struct screen *screen = app_screen(app);
+    if (detach_is_active(app))
+        return;
     if (app->closing) { /* waits for the run to stop */
         if (key == 'q' && app->closing == CLOSING_QUIT)
             app_close(app, COMMAND_STOP);
@@ -197,7 +199,7 @@ static double rest(const struct app *app, uint64_t tick, bool frame_pending)
     const struct run_list *runs = &app->shared.runs;
     double seconds = fmin(3600, background_seconds_to_next(app));
     if (run_list_is_busy(runs) || run_list_waiting(runs) > 0 || frame_pending ||
-        sweep_job_is_live(&app->shared.sweep))
+        detach_is_active(app) || sweep_job_is_live(&app->shared.sweep))
         seconds = fmin(seconds, seconds_until(tick));
     if (exporting_is_active(app))
         seconds = fmin(seconds, EXPORT_SECONDS);
@@ -227,6 +229,7 @@ static void loop(struct app *app)
         busy = background_step(app) && !app->closing;
         if (clock_nanoseconds() >= tick) {
             app_poll_runs(app);
+            detach_step(app);
             tick = after(TICK_SECONDS);
         }
         bool was_pending = frame_pending;

@@ -51,6 +51,8 @@ static void answer_quit(struct app *app, size_t choice)
         app_close(app, COMMAND_STOP);
     else if (choice == 1)
         app_close(app, COMMAND_STOP_AT_EPOCH);
+    else if (choice == 2 && !app->shared.sweep.on)
+        detach_begin(app);
 }
 
 void ask_quit(struct app *app)
@@ -65,15 +67,20 @@ void ask_quit(struct app *app)
                      due),
             due);
     else if (waiting > 0)
-        snprintf(dialog->text, sizeof dialog->text,
-                 ngettext("A run is on, and %zu more waits; it will not be started.",
-                          "A run is on, and %zu more wait; those will not be started.", waiting),
-                 waiting);
+        snprintf(
+            dialog->text, sizeof dialog->text,
+            ngettext(
+                "A run is on, and %zu more waits; it is started only if you leave them running.",
+                "A run is on, and %zu more wait; they are started only if you leave them running.",
+                waiting),
+            waiting);
     else
         snprintf(dialog->text, sizeof dialog->text, _("A run is on."));
     dialog_offer(dialog, 'y', 's', _("stop it now, save, and quit"));
     dialog_offer(dialog, 'e', 0,
                  app->shared.runs.held ? _("finish this cell, and quit")
                                        : _("finish this epoch, save, and quit"));
+    if (!app->shared.sweep.on)
+        dialog_offer(dialog, 'l', 'd', _("leave it running, and quit"));
     dialog_offer(dialog, 'c', 'n', _("carry on"));
 }

@@ -76,7 +76,7 @@ size_t run_list_step(struct run_list *list)
         if (was_on && !run_entry_is_active(entry))
             ended = i;
     }
-    for (size_t i = 0; i < list->count && !run_list_is_busy(list); i++)
+    for (size_t i = 0; i < list->count && !list->leaving && !run_list_is_busy(list); i++)
         if (run_entry_is_waiting(&list->entries[i]))
             start(&list->entries[i]);
     return ended;

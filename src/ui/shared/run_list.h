@@ -40,7 +40,8 @@ struct run_entry {
 struct run_list { /* starts as {0} */
     struct run_entry *entries;
     size_t count, capacity;
-    bool held; /* something else computes, a cell of the sweep: no waiting run is started */
+    bool held;    /* something else computes, a cell of the sweep: no waiting run is started */
+    bool leaving; /* the runs are left to background processes: no waiting run is started */
 };
 
 /* --- the runs of this session --- */

@@ -1,0 +1,253 @@
+/* Places are made, counted and removed under the lock of RUNS/queue/lock, so that no process sees a
+ * place between its creation and its lock. A place whose lock is free belonged to a process that
+ * has ended; whoever finds it removes it. */
+#include "session/history/run_queue.h"
+
+#include "base/files/file.h"
+#include "base/host/host.h"
+#include "base/language.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "session/config/config.h"
+#include "session/files/run_directory.h"
+#include "session/files/run_files.h"
+#include "session/history/run_owner.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum { DIGITS = 20 };
+
+/* --- the folder --- */
+
+/* The queue's folder, while this process has its lock. */
+struct queue {
+    char *path;
+    int lock;
+};
+
+static void close_queue(struct queue *queue)
+{
+    if (queue->lock >= 0)
+        close(queue->lock);
+    free(queue->path);
+}
+
+static bool open_queue(struct queue *queue, struct error *error)
+{
+    char *home = run_directory_home(error), *path = NULL;
+    *queue = (struct queue){.lock = -1};
+    if (!home)
+        return false;
+    queue->path = file_join(home, "queue");
+    free(home);
+    if (!queue->path)
+        return error_set_memory(error, "a path", 0);
+    if (file_make_directories(queue->path, error) && (path = file_join(queue->path, "lock")))
+        queue->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const bool locked = queue->lock >= 0 && flock(queue->lock, LOCK_EX) == 0;
+    if (path && !locked)
+        error_set_errno(error, path, "check space and permissions", "cannot be locked");
+    free(path);
+    if (!locked)
+        close_queue(queue);
+    return locked;
+}
+
+/* Returns the number of a place's file, or 0. */
+static uint64_t number_of(const char *name)
+{
+    uint64_t number = 0;
+    return strlen(name) == DIGITS && text_to_uint64(name, &number) ? number : 0;
+}
+
+/* Returns whether a process holds the place; removes it if none does. */
+static bool is_held(int folder, const char *name)
+{
+    const int descriptor = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    const bool held =
+        descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (descriptor >= 0 && !held)
+        unlinkat(folder, name, 0);
+    if (descriptor >= 0)
+        close(descriptor);
+    return held;
+}
+
+/* Counts the held places with numbers below `limit`; *last becomes the highest of them. */
+static size_t count_places(const struct queue *queue, uint64_t limit, uint64_t *last)
+{
+    size_t count = 0;
+    DIR *stream = opendir(queue->path);
+    *last = 0;
+    for (struct dirent *entry; stream && (entry = readdir(stream));) {
+        const uint64_t number = number_of(entry->d_name);
+        if (number == 0 || number >= limit || !is_held(dirfd(stream), entry->d_name))
+            continue;
+        count++;
+        *last = number > *last ? number : *last;
+    }
+    if (stream)
+        closedir(stream);
+    return count;
+}
+
+static char *place_path(const struct queue *queue, uint64_t number)
+{
+    char name[DIGITS + 1];
+    snprintf(name, sizeof name, "%0*" PRIu64, DIGITS, number);
+    return file_join(queue->path, name);
+}
+
+/* --- places --- */
+
+bool run_queue_join(struct run_queue_place *place, struct error *error)
+{
+    struct queue queue;
+    uint64_t last;
+    *place = (struct run_queue_place){.descriptor = -1};
+    if (!open_queue(&queue, error))
+        return false;
+    count_places(&queue, UINT64_MAX, &last);
+    char *path = place_path(&queue, last + 1);
+    if (path)
+        place->descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (place->descriptor >= 0 && flock(place->descriptor, LOCK_EX | LOCK_NB) == 0)
+        place->number = last + 1;
+    else
+        error_set_errno(error, path ? path : queue.path, "check space and permissions",
+                        "no place in the queue could be taken");
+    if (place->number == 0 && place->descriptor >= 0)
+        close(place->descriptor);
+    free(path);
+    close_queue(&queue);
+    return place->number > 0;
+}
+
+/* If the queue cannot be locked now, the place waits until it can. */
+static bool is_first(const struct run_queue_place *place)
+{
+    struct queue queue;
+    struct error error;
+    uint64_t last;
+    if (!open_queue(&queue, &error))
+        return false;
+    const bool first = count_places(&queue, place->number, &last) == 0;
+    close_queue(&queue);
+    return first;
+}
+
+bool run_queue_is_turn(const struct run_queue_place *place, char *id)
+{
+    struct live_runs live;
+    const bool first = is_first(place); /* before the runs: see run_queue.h */
+    run_queue_look(&live);
+    snprintf(id, RUN_ID_SIZE, "%s", live.count > 0 ? live.runs[0].id : "");
+    return first && live.count == 0;
+}
+
+void run_queue_leave(struct run_queue_place *place)
+{
+    struct queue queue;
+    struct error error;
+    if (place->number == 0)
+        return;
+    if (open_queue(&queue, &error)) {
+        char *path = place_path(&queue, place->number);
+        if (path)
+            unlink(path);
+        free(path);
+        close_queue(&queue);
+    }
+    close(place->descriptor);
+    *place = (struct run_queue_place){.descriptor = -1};
+}
+
+/* --- the live runs --- */
+
+static bool is_here(const struct run_owner *owner)
+{
+    struct host host;
+    host_describe(&host);
+    return !owner->host[0] || strcmp(owner->host, host.name) == 0;
+}
+
+static size_t threads_of(const char *directory, size_t cores)
+{
+    struct run_config config;
+    struct run_facts facts = {0};
+    struct error error;
+    config_defaults(&config);
+    if (!run_files_read_config(&config, &facts, directory, &error))
+        return 0; /* its process is just writing it */
+    return config.threads == 0 ? cores : config.threads;
+}
+
+static void add_run(struct live_runs *live, const char *directory)
+{
+    struct run_owner owner;
+    if (!run_directory_is_alive(directory) || !run_owner_find(directory, &owner) ||
+        owner.process == (long)getpid() || !is_here(&owner))
+        return;
+    if (live->count < RUN_QUEUE_LIVE) {
+        struct live_run *run = &live->runs[live->count];
+        *run = (struct live_run){.process = owner.process,
+                                 .threads = threads_of(directory, host_cores()),
+                                 .memory = host_memory_of_process(owner.process)};
+        snprintf(run->id, sizeof run->id, "%s", file_base_name(directory));
+    }
+    live->count++;
+}
+
+void run_queue_look(struct live_runs *live)
+{
+    char **ids = NULL, *home = run_directory_home(NULL);
+    size_t count = 0;
+    uint64_t last;
+    struct queue queue;
+    *live = (struct live_runs){0};
+    if (home && run_directory_list(&ids, &count, NULL))
+        for (size_t i = count; i-- > 0;) {
+            char *directory = file_join(home, ids[i]);
+            if (directory)
+                add_run(live, directory);
+            free(directory);
+            free(ids[i]);
+        }
+    free(ids);
+    free(home);
+    if (open_queue(&queue, NULL)) {
+        live->waiting = count_places(&queue, UINT64_MAX, &last);
+        close_queue(&queue);
+    }
+}
+
+char *run_queue_text(const struct live_runs *live, char *text, size_t size)
+{
+    char memory[32];
+    const size_t cores = host_cores();
+    size_t threads = 0;
+    uint64_t bytes = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < live->count && i < RUN_QUEUE_LIVE; i++) {
+        threads += live->runs[i].threads;
+        bytes += live->runs[i].memory;
+    }
+    if (live->count == 0)
+        return text;
+    const int length = snprintf(text, size,
+                                ngettext("%zu other run uses %zu of %zu cores",
+                                         "%zu other runs use %zu of %zu cores", live->count),
+                                live->count, threads < cores ? threads : cores, cores);
+    if (bytes > 0 && length > 0 && (size_t)length < size)
+        snprintf(text + length, size - (size_t)length, ", %s",
+                 text_bytes(bytes, memory, sizeof memory));
+    return text;
+}

@@ -1,0 +1,69 @@
+#!/bin/sh
+# tinca train --wait and tinca resume --wait: one run at a time in several processes, in their order.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
+cd "$T" || exit 99
+job="lenet --data digits,limit=200 --batch 20 --seed 3 --threads 1"
+queue=$XDG_STATE_HOME/tinca/runs/queue
+
+is_alive() { ls "$XDG_STATE_HOME"/tinca/runs/*/journal.jsonl >/dev/null 2>&1; }
+has_places() { [ "$(ls "$queue" 2>/dev/null | grep -c '^[0-9]')" -eq "$1" ]; }
+has_fourth() { [ "$(count_runs)" -eq 4 ] && "$TINCA" runs | grep -q running; }
+count_runs() { ls -d "$XDG_STATE_HOME"/tinca/runs/2* | wc -l; }
+
+# shellcheck disable=SC2086 # a list of options
+{
+    "$TINCA" train $job --epochs 100000 -q >/dev/null 2>&1 </dev/null &
+    first=$!
+    wait_until is_alive
+    "$TINCA" train $job --epochs 1 --wait >killed 2>&1 </dev/null &
+    killed=$!
+    wait_until has_places 1
+    "$TINCA" train $job --epochs 2 --wait >second 2>&1 </dev/null &
+    second=$!
+    wait_until has_places 2
+    "$TINCA" train $job --epochs 3 --wait >third 2>&1 </dev/null &
+    third=$!
+    wait_until has_places 3
+    "$TINCA" train $job --epochs 4 --wait >stopped 2>&1 </dev/null &
+    stopped=$!
+    wait_until has_places 4 && ok "four processes wait" || not_ok "four processes wait" "$(ls "$queue")"
+    [ "$(count_runs)" -eq 1 ] && ok "  and have no run yet" || not_ok "  and have no run yet"
+    grep -q "waits for 2.*lenet" second && ok "  and say for which run" || not_ok "  and say for which run" "$(cat second)"
+    kill -9 $killed
+    kill -TERM $stopped
+    wait $killed 2>/dev/null
+    wait $stopped 2>/dev/null
+    [ $? -eq 130 ] && ok "a signal ends a wait" || not_ok "a signal ends a wait" "$(cat stopped)"
+    run train nothing --data digits --wait
+    [ "$status" -eq 2 ] && ok "a mistake does not wait" || not_ok "a mistake does not wait" "$status"
+    kill -9 $first
+    wait $first 2>/dev/null
+    wait $second
+    [ $? -eq 0 ] && ok "when the first run is killed, the next one starts" ||
+        not_ok "when the first run is killed, the next one starts" "$(cat second)"
+    wait $third
+    [ $? -eq 0 ] && ok "  and then the one after it" || not_ok "  and then the one after it" "$(cat third)"
+    grep -h '"event":"start"' "$XDG_STATE_HOME"/tinca/runs/2*/journal.jsonl | wc -l >starts
+    [ "$(cat starts)" -eq 3 ] && ok "  a killed or stopped one has no run" ||
+        not_ok "  a killed or stopped one has no run" "$(cat starts)"
+    ls "$XDG_STATE_HOME"/tinca/runs | grep '^2' >ids
+    second_id=$(sed -n 's/^\(2[^:]*\): done after 20 .*/\1/p' second)
+    third_id=$(sed -n 's/^\(2[^:]*\): done after 30 .*/\1/p' third)
+    end=$(stat -c %Y "$XDG_STATE_HOME/tinca/runs/$second_id/summary.json")
+    begin=$(stat -c %Y "$XDG_STATE_HOME/tinca/runs/$third_id/config.json")
+    [ -n "$third_id" ] && [ "$begin" -ge "$end" ] && ok "  one at a time" || not_ok "  one at a time" "$end $begin"
+    has_places 0 && ok "the queue is empty" || not_ok "the queue is empty" "$(ls "$queue")"
+    "$TINCA" train $job --epochs 100000 -q >/dev/null 2>&1 </dev/null &
+    first=$!
+    wait_until has_fourth
+    "$TINCA" resume "$(head -n 1 ids)" --wait >resumed 2>&1 </dev/null &
+    resumed=$!
+    wait_until has_places 1 && ok "resume waits, too" || not_ok "resume waits, too" "$(cat resumed)"
+    kill -TERM $resumed
+    wait $resumed
+    kill -9 $first
+    wait $first 2>/dev/null
+}
+done_testing
