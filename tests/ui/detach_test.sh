@@ -1,0 +1,60 @@
+#!/bin/sh
+# Quitting leaves the run running: a background process resumes it, and the queue goes on after it.
+. "${srcdir:-.}/tests/ui/screen.sh"
+need_tmux "a run goes on in the background"
+case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
+cd "$T" || exit 99
+job="--data digits,limit=200 --batch 20 --seed 3 --threads 1"
+runs=$XDG_STATE_HOME/tinca/runs
+
+# shellcheck disable=SC2086 # a list of options
+"$TINCA" train lenet $job --epochs 150 --run-dir "$T/whole" -q
+# The shell stands for the user's: its prompt must come back.
+cat >shell <<END
+"$TINCA" ui lenet $job --epochs 150 --start
+echo status \$? PROMPT
+exec sleep 1000
+END
+screen_start 100x30 C.UTF-8 sh shell
+screen_wait 'iteration +[0-9][0-9]+ of'
+screen_keys n
+screen_shows 'Training data' "another run is set up"
+screen_keys r
+screen_shows 'In the queue' "  and waits"
+screen_keys o q q
+screen_keys q
+screen_shows 'leave it running, and quit' "quitting offers to leave the runs running"
+screen_keys l
+screen_shows 'status 0 PROMPT' "the shell has its terminal back"
+screen_shows 'goes on in the background, process [0-9]+' "  and the user learns which process goes on"
+screen_shows 'tinca attach' "  and how to find it"
+screen_shows '1 run waits in the queue' "  and that a run waits"
+first=$(screen_text | sed -n 's/^\(2[^ ]*\) goes on in the .*/\1/p')
+is_over() { [ "$(grep -l '"done"' "$runs"/2*/summary.json 2>/dev/null | wc -l)" -eq "$1" ]; }
+screen_start 100x30 C.UTF-8 "$TINCA"
+screen_shows 'Another process has a run that is on' "the workbench finds the run again"
+screen_keys o
+screen_shows 'running +lenet|done +lenet' "  and its list has the run"
+screen_end
+wait_until is_over 2 && ok "both runs end" || not_ok "both runs end" "$(ls "$runs"/*)"
+grep -q '"resume"' "$runs/$first/journal.jsonl" && ok "  the first one was resumed" ||
+    not_ok "  the first one was resumed"
+cmp -s "$runs/$first/weights.safetensors" whole/weights.safetensors && ok "  with the same bits" ||
+    not_ok "  with the same bits"
+for second in "$runs"/2*; do [ "${second##*/}" = "$first" ] || break; done
+cmp -s "$second/weights.safetensors" whole/weights.safetensors && ok "  as has the one that waited" ||
+    not_ok "  as has the one that waited"
+
+# --- a handover that fails ---
+mkdir "$T/gone"
+screen_start 100x30 C.UTF-8 "$TINCA" ui lenet --data "digits,limit=200" --batch 20 --epochs 100000 --threads 1 --start \
+    --save "$T/gone/model"
+screen_wait 'iteration +[0-9][0-9]+ of'
+rm -r "$T/gone"
+screen_keys q
+screen_wait 'leave it running'
+screen_keys l
+screen_shows 'nothing is lost|could not be saved there|background process' "a handover that fails says why"
+screen_shows 'tinca . Run|iteration +[0-9]+ of' "  and the workbench stays"
+screen_end
+done_testing
