@@ -12,17 +12,17 @@ screen_shows '431,080' "parameters are forecast"
 screen_keys Down Right
 screen_shows '‹ alexnet ›' "right: the next network"
 screen_shows 'alexnet wants 227x227' "an invalid combination is reported at the field"
-screen_keys r
+screen_keys F5
 screen_shows '> *Training data|! Training data' "and cannot be started"
 screen_keys Up Up Up Left
 screen_shows '‹ lenet ›' "left: the previous network"
-screen_keys Enter
+screen_keys Down Enter
 screen_shows 'type to search' "Enter opens a list"
-screen_keys resnet56
-screen_shows '> resnet56' "typing filters it"
+screen_keys shuf
+screen_shows '> shuffle' "typing filters it"
 screen_keys Escape
-screen_shows '‹ lenet ›' "Esc closes it without a change"
-screen_keys Down Down Down Down Down 9 6
+screen_shows '‹ none ›' "Esc closes it without a change"
+screen_keys Up Down Down Down Down Down 9 6
 screen_shows 'Enter take it' "typing starts to edit"
 screen_keys Enter
 screen_shows '‹ 96 ›' "Enter accepts the number"
@@ -144,7 +144,7 @@ ended "y stops, saves and quits"
 # --- a run that fails ---
 screen_start 80x24 C.UTF-8 "$FAKE"
 screen_wait 'What it takes'
-screen_keys Down Down Down Down i 'dx:/nowhere' Enter r
+screen_keys Down Down Down Down i 'dx:/nowhere' Enter F5
 screen_shows 'no such folder' "a failed run shows the reason"
 screen_keys q q
 ended "q quits when no run is in progress"

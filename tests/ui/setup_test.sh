@@ -82,7 +82,7 @@ has '"x-axis":.*"time"' "$CONFIG" "the last choice of the axis is stored"
 has '"network"' "$XDG_STATE_HOME/tinca/form.json" "the form is stored"
 screen_start 80x24 C.UTF-8 "$TINCA"
 screen_shows 'digits,limit=30' "the next start shows it"
-screen_keys Down D
+screen_keys D
 screen_lacks 'digits,limit=30' "D: the defaults"
 screen_keys D
 screen_shows 'digits,limit=30' "D once more: the earlier values"

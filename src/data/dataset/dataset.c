@@ -36,6 +36,7 @@ static const struct dataset_kind kinds[] = {
      .argument = "DIR",
      .description = N_("CIFAR-10, binary version: 60,000 photographs of ten kinds of things"),
      .classes = 10,
+     .class_names = cifar10_class_names,
      .channels = 3,
      .height = 32,
      .width = 32,
@@ -71,6 +72,7 @@ static const struct dataset_kind kinds[] = {
      .argument = "",
      .description = N_("generated: ten geometric shapes, turned and coloured at random on noise"),
      .classes = 10,
+     .class_names = generate_shape_names,
      .channels = 3,
      .height = 32,
      .width = 32,
@@ -79,6 +81,7 @@ static const struct dataset_kind kinds[] = {
      .argument = "",
      .description = N_("generated: handwritten-looking digits"),
      .classes = 10,
+     .class_names = generate_digit_names,
      .channels = 1,
      .height = 28,
      .width = 28,
@@ -108,6 +111,20 @@ const struct dataset_kind *dataset_kind_of(const char *spec)
         if (strlen(kinds[i].name) == length && memcmp(kinds[i].name, spec, length) == 0)
             return &kinds[i];
     return NULL;
+}
+
+static bool is_paired(const struct dataset_kind *kind)
+{
+    return strcmp(kind->name, "pairs") == 0 || strcmp(kind->name, "maps") == 0;
+}
+
+bool dataset_kind_has_option(const struct dataset_kind *kind, const char *option)
+{
+    if (strcmp(option, "direction") == 0)
+        return is_paired(kind);
+    if (strcmp(option, "only") == 0)
+        return !is_paired(kind);
+    return strcmp(option, "broken") != 0 || strcmp(kind->name, "folder") == 0;
 }
 
 static void list_kinds(char *text, size_t size)

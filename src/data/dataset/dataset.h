@@ -68,6 +68,7 @@ struct dataset_kind {
     const char *argument;             /* "DIR", or "" for a generated set */
     const char *description;          /* one sentence */
     size_t classes;                   /* 0: depends on the files */
+    const char *const *class_names;   /* `classes` names; NULL: they depend on the files */
     size_t channels, height, width;   /* 0: as the network's input */
     bool stored;                      /* all images are held in memory as raw bytes */
     const struct source_kind *source; /* its implementation, internal to data/ */
@@ -78,6 +79,9 @@ const struct dataset_kind *dataset_kinds(size_t *count);
 
 /* Returns the kind that a SPEC begins with, or NULL if there is no such kind. */
 const struct dataset_kind *dataset_kind_of(const char *spec);
+
+/* Returns whether sets of a kind have the option of this name (spec_options). */
+bool dataset_kind_has_option(const struct dataset_kind *kind, const char *option);
 
 /* Returns the bytes that a set will keep in memory, from the sizes of its files; 0 if it reads or
  * generates each image on demand, or cannot be opened. */

@@ -27,8 +27,8 @@ struct layout {
     const char *const *class_names;
 };
 
-static const char *const cifar10_names[] = {"airplane", "automobile", "bird",  "cat",  "deer",
-                                            "dog",      "frog",       "horse", "ship", "truck"};
+const char *const cifar10_class_names[10] = {"airplane", "automobile", "bird",  "cat",  "deer",
+                                             "dog",      "frog",       "horse", "ship", "truck"};
 
 static const struct layout cifar10 = {
     .name = "CIFAR-10",
@@ -40,7 +40,7 @@ static const struct layout cifar10 = {
     .archive_folder = "cifar-10-batches-bin",
     .names_file = "batches.meta.txt",
     .fetch = "datasets/fetch.sh cifar10 DIR",
-    .class_names = cifar10_names,
+    .class_names = cifar10_class_names,
 };
 static const struct layout cifar100 = {
     .name = "CIFAR-100",

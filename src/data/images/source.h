@@ -63,6 +63,9 @@ typedef bool source_open(struct source *source, const struct spec *spec, struct 
 source_open cifar10_open, cifar100_open, idx_open, folder_open, pairs_open;
 source_open shapes_open, digits_open, tench_open, maps_open;
 
+/* The classes of CIFAR-10, unless a file of the set gives other names. */
+extern const char *const cifar10_class_names[10];
+
 /* Returns the bytes that an opened source keeps in memory, from the sizes of its files. */
 typedef uint64_t source_bytes(const struct spec *spec);
 

@@ -1,4 +1,5 @@
-/* A table gives each option its name, the words for its values, and the function that parses them.
+/* Two tables give each option its name, the words for its values, and the function that parses
+ * them.
  */
 #include "data/images/spec.h"
 
@@ -70,17 +71,25 @@ static bool take_broken(struct spec *spec, const char *value)
     return parse_word(value, "skip", "refuse", &spec->refuse_broken);
 }
 
-static const struct option {
-    const char *name, *expected;
-    bool (*take)(struct spec *spec, const char *value);
-} options[] = {
-    {"split", N_("train or test"), take_split},
-    {"limit", N_("a number of images, from 1"), take_limit},
-    {"only", N_("the name or number of a class"), take_only},
-    {"classes", N_("a number of classes, 1 to 100000"), take_classes},
-    {"direction", N_("ab (left half to right half) or ba"), take_direction},
-    {"broken", N_("skip or refuse"), take_broken},
+static const struct spec_option options[] = {
+    {"split", N_("train or test"), {"train", "test"}},
+    {"limit", N_("a number of images, from 1"), {NULL}},
+    {"only", N_("the name or number of a class"), {NULL}},
+    {"classes", N_("a number of classes, 1 to 100000"), {NULL}},
+    {"direction", N_("ab (left half to right half) or ba"), {"ab", "ba"}},
+    {"broken", N_("skip or refuse"), {"skip", "refuse"}},
 };
+enum { OPTIONS = sizeof options / sizeof *options };
+
+/* The functions that parse the values, in the order of the table. */
+static bool (*const take[OPTIONS])(struct spec *spec, const char *value) = {
+    take_split, take_limit, take_only, take_classes, take_direction, take_broken};
+
+const struct spec_option *spec_options(size_t *count)
+{
+    *count = OPTIONS;
+    return options;
+}
 
 static bool take_option(struct spec *spec, char *assignment, struct error *error)
 {
@@ -89,9 +98,9 @@ static bool take_option(struct spec *spec, char *assignment, struct error *error
         return error_set(error, ERROR_USAGE, spec->text, option_list,
                          "'%s' is not of the form OPTION=VALUE", assignment);
     *equals = '\0';
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+    for (size_t i = 0; i < OPTIONS; i++)
         if (strcmp(assignment, options[i].name) == 0)
-            return options[i].take(spec, equals + 1) ||
+            return take[i](spec, equals + 1) ||
                    set_usage(spec, assignment, equals + 1, options[i].expected, error);
     return error_set(error, ERROR_USAGE, spec->text, option_list,
                      "there is no option '%s' of a data set", assignment);

@@ -1,4 +1,5 @@
-/* spec.h: parses the name of a data set, `KIND[:DIR][,OPTION=VALUE]...`. Internal to data/. */
+/* spec.h: parses the name of a data set, `KIND[:DIR][,OPTION=VALUE]...`, and lists its options.
+ * Only data/ parses it. */
 #ifndef TINCA_DATA_IMAGES_SPEC_H
 #define TINCA_DATA_IMAGES_SPEC_H
 
@@ -7,6 +8,16 @@
 #include <stddef.h>
 
 enum { SPEC_MAX_CLASSES = 100000 };
+
+/* An option, as menus list it. */
+struct spec_option {
+    const char *name;     /* "split" */
+    const char *expected; /* what its value is, in words */
+    const char *words[2]; /* the values, if there are just two; else NULL */
+};
+
+/* Returns the array of all options and sets *count. */
+const struct spec_option *spec_options(size_t *count);
 
 struct spec {
     char text[512];       /* as given */

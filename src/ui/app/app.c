@@ -120,6 +120,12 @@ bool app_is_typing(const struct app *app)
     return screen->typing && screen->typing(app);
 }
 
+bool app_takes_text(const struct app *app)
+{
+    const struct screen *screen = app_screen(app);
+    return screen->takes_text && screen->takes_text(app);
+}
+
 void app_notify(struct app *app, enum screen_event event, struct run_entry *entry)
 {
     for (size_t i = 0; i < SCREEN_COUNT; i++)

@@ -93,6 +93,8 @@ void app_back(struct app *app);
 void app_press(struct app *app, int key);
 /* Returns whether letters are typed into a field of the screen in front. */
 bool app_is_typing(const struct app *app);
+/* Returns whether a printable key would begin to edit a text of the screen in front. */
+bool app_takes_text(const struct app *app);
 /* Calls the `notice` function of every screen. `entry` is the run that the event concerns, or NULL.
  */
 void app_notify(struct app *app, enum screen_event event, struct run_entry *entry);

@@ -108,9 +108,10 @@ static void start_run(struct app *app)
 void app_run_form(struct app *app)
 {
     struct form *form = &app->shared.form;
-    if (form->editing && !form_set(form, form->edit.text))
+    if (!form_end_edit(form)) {
+        app_say_error(app, &form->edit_error);
         return;
-    form->editing = false;
+    }
     form_make_forecast(form);
     if (form->problem.kind == ERROR_NONE) {
         start_run(app);

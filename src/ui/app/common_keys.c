@@ -27,9 +27,12 @@ const struct key_table keys_everywhere = {N_("Everywhere"), everywhere,
 static const struct key_binding editing[] = {
     {UI_ENTER, 0, ACTION_NONE, N_("Enter"), N_("take it"), N_("take the value")},
     {UI_ESCAPE, 0, ACTION_NONE, "Esc", N_("leave it"), N_("leave the value as it was")},
-    {UI_TAB, 0, ACTION_NONE, "Tab", N_("complete a path"), N_("complete a file or folder name")},
+    {UI_TAB, 0, ACTION_NONE, "Tab", N_("complete"),
+     N_("complete as far as it is certain, then choose among the candidates; in the form the "
+        "arrows choose too, Enter takes one, and Esc closes their list")},
     {UI_CTRL_U, 0, ACTION_NONE, "C-u", N_("clear"),
-     N_("clear the line; C-w a word, C-a and C-e to its ends")},
+     N_("clear the line; C-w a word, C-k the rest, C-a and C-e to its ends")},
+    {UI_F5, 0, ACTION_NONE, "F5", N_("run"), NULL},
 };
 const struct key_table keys_editing = {N_("Typing a value (just begin, or Enter)"), editing,
                                        sizeof editing / sizeof *editing};

@@ -61,6 +61,19 @@ static int draw_hint(struct app *app, struct rect area, int column, int key, int
     return end + 2;
 }
 
+/* Returns the key of a binding that works now: where printable keys are typed, its second key or
+ * none. Sets *name to the place of the key's name. */
+static int hinted_key(const struct app *app, const struct key_binding *binding, const char **name)
+{
+    if (!app_takes_text(app) || !key_is_printable(binding->key))
+        return binding->key;
+    const char *space = strchr(*name, ' ');
+    if (!binding->other || key_is_printable(binding->other) || !space)
+        return UI_NONE;
+    *name = space + 1;
+    return binding->other;
+}
+
 /* Draws the hints of bindings `from` to `to` of a table, as many as fit. Returns the column after
  * them. */
 static int draw_hints_of(struct app *app, struct rect area, int column,
@@ -72,10 +85,13 @@ static int draw_hints_of(struct app *app, struct rect area, int column,
             continue;
         const char *name = gettext(binding->name);
         const char *hint = offers_hint(app, app_screen(app), binding);
+        const int key = hinted_key(app, binding, &name);
         int length = (int)strcspn(name, " ");
+        if (key == UI_NONE)
+            continue;
         if (column + length + 1 + (int)columns_of(hint) > area.columns)
             return area.columns;
-        column = draw_hint(app, area, column, binding->key, length, name, hint);
+        column = draw_hint(app, area, column, key, length, name, hint);
     }
     return column;
 }
@@ -92,6 +108,8 @@ static void draw_hints(struct app *app, struct rect area)
         column = draw_hints_of(app, area, 0, &keys_everywhere, 0, 1);
     if (app->depth > 1)
         column = draw_hints_of(app, area, column, &keys_everywhere, 1, 2);
+    else if (app_takes_text(app))
+        column = draw_hint(app, area, column, UI_F10, 3, "F10", _("quit"));
     else
         column = draw_hint(app, area, column, 'q', 1, "q", _("quit"));
     column = draw_hints_of(app, area, column, app_screen(app)->keys, 0, SIZE_MAX);

@@ -114,7 +114,9 @@ static void dispatch_key(struct app *app, int key)
         if (action)
             screen->act(app, action);
         else if (key == UI_ESCAPE && app->depth == 1)
-            app_say(app, ROLE_FAINT, "q quits"); /* one Esc too many must not quit */
+            app_say(app, ROLE_FAINT,
+                    app_takes_text(app) ? N_("F10 quits")
+                                        : N_("q quits")); /* one Esc too many must not quit */
         else
             act_everywhere(app, keys_find(&keys_everywhere, key));
     }

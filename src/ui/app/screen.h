@@ -70,6 +70,9 @@ struct screen {
     void (*draw)(struct app *app, struct rect body);
     /* Returns whether letters go into a text field now instead of being commands. NULL: never. */
     bool (*typing)(const struct app *app);
+    /* Returns whether a printable key would begin to edit a text now, so that only the other keys
+     * are commands. NULL: never. */
+    bool (*takes_text)(const struct app *app);
     /* Returns the run that is shown or selected, or NULL. NULL: the screen shows no run. */
     struct run_entry *(*run)(const struct app *app);
 

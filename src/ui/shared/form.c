@@ -83,7 +83,7 @@ void form_begin(struct form *form, const struct run_config *config)
 void form_replace(struct form *form, const struct run_config *config)
 {
     form->config = *config;
-    form->editing = false;
+    form_cancel_edit(form);
     changed(form);
 }
 
@@ -108,6 +108,22 @@ const struct config_field *form_focused(const struct form *form)
 char *form_value(const struct form *form, size_t field, char *text, size_t size)
 {
     return config_get(&form->config, form->fields[field]->key, text, size);
+}
+
+char *form_note(const struct form *form, size_t field, char *text, size_t size)
+{
+    const char *key = form->fields[field]->key;
+    const double width = form->config.width_rate, block = form->config.block_rate;
+    text[0] = '\0';
+    if (strcmp(key, "width-rate") == 0 && width > 0)
+        snprintf(text, size, _("widths / %g"), width);
+    else if (strcmp(key, "width-rate") == 0)
+        snprintf(text, size, "%s", _("widths as they are"));
+    else if (strcmp(key, "block-rate") == 0 && block > 0)
+        snprintf(text, size, _("bottlenecks: width / %g"), block);
+    else if (strcmp(key, "block-rate") == 0)
+        snprintf(text, size, "%s", _("blocks as they are"));
+    return text;
 }
 
 void form_move(struct form *form, int steps)
@@ -311,55 +327,6 @@ bool form_set(struct form *form, const char *text)
     }
     changed(form);
     return true;
-}
-
-/* --- editing --- */
-
-void form_edit(struct form *form, const char *text)
-{
-    char value[FORM_TEXT];
-    const struct config_field *field = form_focused(form);
-    if (field->kind == CONFIG_FLAG || field->kind == CONFIG_CHOICE)
-        return;
-    form_value(form, form->focus, value, sizeof value);
-    size_t limit = field->kind == CONFIG_TEXT ? field->size : 32;
-    line_edit_begin(&form->edit, text ? text : value, limit, false);
-    form->edit_error.kind = ERROR_NONE;
-    form->editing = true;
-}
-
-bool form_edit_by_typing(struct form *form, int key)
-{
-    const struct config_field *field = form_focused(form);
-    bool number = (key >= '0' && key <= '9') || key == '.';
-    bool fits = field->kind == CONFIG_TEXT ? key > ' ' && key < UI_UP && key != 127 : number;
-    if (field->kind == CONFIG_FLAG || field->kind == CONFIG_CHOICE)
-        return false;
-    if (key == UI_BACKSPACE) {
-        form_edit(form, NULL);
-        return form->editing && line_edit_key(&form->edit, key);
-    }
-    if (!fits)
-        return false;
-    form_edit(form, "");
-    return line_edit_key(&form->edit, key);
-}
-
-void form_edit_key(struct form *form, int key)
-{
-    if (key == UI_ESCAPE) {
-        form->editing = false;
-        form->edit_error.kind = ERROR_NONE;
-    } else if (key == UI_ENTER)
-        form->editing = !form_set(form, form->edit.text);
-    else if (key == UI_TAB && form_focused(form)->kind == CONFIG_TEXT)
-        line_edit_complete_path(&form->edit);
-    else if (key == UI_UP || key == UI_DOWN || key == UI_TAB || key == UI_BACK_TAB) {
-        form->editing = !form_set(form, form->edit.text);
-        if (!form->editing)
-            form_move(form, key == UI_UP || key == UI_BACK_TAB ? -1 : 1);
-    } else if (line_edit_key(&form->edit, key))
-        form->edit_error.kind = ERROR_NONE;
 }
 
 /* --- the forecast --- */

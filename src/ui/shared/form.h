@@ -7,6 +7,7 @@
 #include "session/config/config.h"
 #include "session/measure/forecast.h"
 #include "ui/widgets/chooser.h"
+#include "ui/widgets/completion.h"
 #include "ui/widgets/line_edit.h"
 
 #include <stdbool.h>
@@ -27,7 +28,8 @@ struct form {
 
     bool editing; /* the focused field */
     struct line_edit edit;
-    struct error edit_error; /* why the typed text is invalid; kind ERROR_NONE: it is valid */
+    struct completion completion; /* the candidates for `edit` */
+    struct error edit_error;      /* why the typed text is invalid; kind ERROR_NONE: it is valid */
 
     bool forecast_stale; /* the configuration has changed since the forecast */
     bool forecast_known; /* `forecast` is valid */
@@ -52,6 +54,10 @@ const struct config_field *form_focused(const struct form *form);
 /* Writes the value of the field with this index as text, "" if it is empty. Returns `text`. */
 char *form_value(const struct form *form, size_t field, char *text, size_t size);
 
+/* Writes what the value of a field with a rate means ("widths / 2"), or "" for other
+ * fields. Returns `text`. */
+char *form_note(const struct form *form, size_t field, char *text, size_t size);
+
 /* Moves the focus by `steps` fields, at most to the first or the last one. */
 void form_move(struct form *form, int steps);
 
@@ -64,17 +70,36 @@ size_t form_items(const struct form *form, size_t field, struct chooser_item *it
  * of yes and no, or for a number without offered values the next integer. */
 void form_cycle(struct form *form, int direction);
 
+/* --- editing the focused field (form_edit.c) --- */
+
+/* Returns whether the focused field holds text, which every printable key edits. */
+bool form_takes_text(const struct form *form);
+
 /* Begins to edit the focused field, with `text` or (NULL) its value. Fields with a fixed choice of
  * values cannot be edited. */
 void form_edit(struct form *form, const char *text);
 
-/* Begins to edit the focused field with the key as the first one typed. Returns false if the key
- * does not begin a value of that field. */
+/* Begins to edit the focused field with the key (or the paste) as the first one typed; Backspace
+ * edits its value. Returns false if the key does not begin a value of that field. */
 bool form_edit_by_typing(struct form *form, int key);
 
-/* Handles a key while editing: Enter sets the value, Esc restores the old one, Tab completes a
- * path. */
+/* Handles a key while editing: Enter takes the selected candidate or sets the value, Esc closes the
+ * list of candidates or restores the old value, Tab completes. */
 void form_edit_key(struct form *form, int key);
+
+/* Sets the field to the text that is edited and ends the editing. Returns false and sets edit_error
+ * if the text is invalid; true if nothing is edited. */
+bool form_end_edit(struct form *form);
+
+/* Ends the editing; the field keeps its value. */
+void form_cancel_edit(struct form *form);
+
+/* Adds candidates that have become known in the meantime. Returns whether it added the last ones.
+ */
+bool form_step(struct form *form);
+
+/* Returns whether candidates are still being read, so that form_step has to be called. */
+bool form_is_waiting(const struct form *form);
 
 /* Sets the focused field from text. Returns false and sets edit_error if the text is invalid. */
 bool form_set(struct form *form, const char *text);

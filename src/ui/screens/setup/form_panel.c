@@ -242,7 +242,9 @@ static void draw_verdict(struct app *app, struct rect area)
         return;
     }
     if (form->problem.kind == ERROR_NONE) {
-        draw_wrapped(&app->canvas, inside, 0, ROLE_GOOD, _("It fits. Press r to run it."));
+        draw_wrapped(&app->canvas, inside, 0, ROLE_GOOD,
+                     form_takes_text(form) ? _("It fits. Press F5 to run it.")
+                                           : _("It fits. Press r to run it."));
         return;
     }
     int row = draw_wrapped(&app->canvas, inside, 0, ROLE_BAD, _("! This cannot run."));

@@ -27,6 +27,8 @@ struct setup_model {
     bool past_known;            /* the search has ended; `past` is its result */
     struct past_run past;
 
+    int focus_row; /* the focused field, counted from the first visible row */
+
     struct plot plot;         /* learning rate over the run */
     struct run_config before; /* the form before setup_toggle_defaults */
     bool replaced;            /* the form holds the defaults; `before` is valid */

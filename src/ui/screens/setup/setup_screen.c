@@ -14,15 +14,17 @@
 #include <string.h>
 
 static const struct key_binding bindings[] = {
-    {'r', 0, ACTION_RUN, "r", N_("run"),
-     N_("run what the form says; while a run is on: put it in the queue")},
+    {'r', UI_F5, ACTION_RUN, "r F5", N_("run"),
+     N_("run what the form says; while a run is on: put it in the queue. On a row that holds text, "
+        "where letters are typed: F5 or C-r")},
+    {UI_CTRL_R, 0, ACTION_RUN, "C-r", NULL, NULL},
     {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the field above")},
     {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the field below (Tab too)")},
     {UI_TAB, 0, ACTION_NEXT, "Tab", NULL, NULL},
     {UI_BACK_TAB, 0, ACTION_PREVIOUS, "S-Tab", NULL, NULL},
     {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL, N_("the value before")},
     {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), NULL, N_("the next value")},
-    {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("choose"), N_("the list of choices, or edit the value")},
+    {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("change"), N_("the list of choices, or edit the value")},
     {' ', 0, ACTION_OPEN, N_("Space"), NULL, NULL},
     {'/', 0, ACTION_SEARCH, "/", N_("search"), N_("search the choices of the field")},
     {'*', 0, ACTION_ALL, "*", N_("all"),
@@ -55,7 +57,7 @@ static void open_list(struct app *app)
     const struct config_field *field = form_focused(form);
     struct chooser_item items[CHOOSER_MAX_ITEMS];
     char value[FORM_TEXT];
-    size_t count = form_items(form, form->focus, items);
+    const size_t count = form_takes_text(form) ? 0 : form_items(form, form->focus, items);
     if (field->kind == CONFIG_FLAG) {
         form_cycle(form, 1);
         app_form_changed(app);
@@ -88,17 +90,23 @@ static void key_to_chooser(struct app *app, int key)
     if (result == CHOOSER_CANCELLED)
         return;
     snprintf(chosen, sizeof chosen, "%s", chooser_choice(chooser));
-    const size_t length = strlen(chosen);
-    if (length > 0 && chosen[length - 1] == ':') /* "folder:": the user types the path */
-        form_edit(form, chosen);
-    else
-        form_set(form, chosen);
+    form_set(form, chosen);
     app_form_changed(app);
+}
+
+/* Returns whether the key is a command although a text or a list takes the letters. */
+static bool runs_the_form(int key)
+{
+    return key == UI_F5 || key == UI_CTRL_R;
 }
 
 static bool take_key(struct app *app, int key)
 {
     struct form *form = &app->shared.form;
+    if (runs_the_form(key)) {
+        setup_model(app)->chooser.open = false;
+        return false;
+    }
     if (setup_model(app)->chooser.open) {
         key_to_chooser(app, key);
         return true;
@@ -108,7 +116,7 @@ static bool take_key(struct app *app, int key)
         app_form_changed(app);
         return true;
     }
-    if (keys_find(&table, key) || keys_find(&keys_everywhere, key))
+    if (!form_takes_text(form) && (keys_find(&table, key) || keys_find(&keys_everywhere, key)))
         return false;
     return form_edit_by_typing(form, key);
 }
@@ -189,11 +197,23 @@ static void draw_edit(struct app *app, struct rect line)
     draw_cursor(&app->canvas, line, 0, (int)column);
 }
 
+/* Draws what the value means after it, if all of it fits. */
+static void draw_note(struct app *app, struct rect line, size_t field, int column)
+{
+    char note[96];
+    form_note(&app->shared.form, field, note, sizeof note);
+    if (column + (int)columns_of(note) <= line.columns)
+        draw_text(&app->canvas, line, 0, column, ROLE_FAINT, note);
+}
+
 static void draw_value(struct app *app, struct rect line, size_t field, bool focused)
 {
+    enum { NOTE_COLUMN = 9, FRAME = 5 };
     const struct glyphs *glyphs = app->canvas.glyphs;
     char value[FORM_TEXT], shown[FORM_TEXT];
     form_value(&app->shared.form, field, value, sizeof value);
+    const int used_by_value = (int)columns_of(value) + FRAME;
+    draw_note(app, line, field, used_by_value > NOTE_COLUMN ? used_by_value : NOTE_COLUMN);
     if (!focused) {
         draw_text(&app->canvas, line, 0, 2, value[0] ? ROLE_TEXT : ROLE_FAINT,
                   value[0] ? value : _("none"));
@@ -256,6 +276,8 @@ static void draw_fields(struct app *app, const struct form_layout *layout)
         draw_text(&app->canvas, area, row, 0, ROLE_BAD, error ? "!" : focused ? ">" : " ");
         draw_text(&app->canvas, label, 0, 2, focused ? ROLE_STRONG : ROLE_FAINT,
                   gettext(form->fields[i]->label));
+        if (focused)
+            setup_model(app)->focus_row = row;
         if (focused && form->editing)
             draw_edit(app, line);
         else
@@ -286,11 +308,26 @@ static void draw_help(struct app *app, struct rect area)
     area.column++;
     area.columns -= 2;
     draw_wrapped(&app->canvas, area, 0, ROLE_TEXT, help);
+    const char *keys =
+        form_takes_text(&app->shared.form)
+            ? _("Left and right change it; type or paste a new value; Enter edits it.")
+        : field->kind == CONFIG_CHOICE || field->kind == CONFIG_FLAG || field->choices
+            ? _("Left and right change it; Enter lists the choices.")
+            : _("Left and right change it; Enter lists the choices; or type a value.");
     if (area.rows >= 2 && columns_of(help) <= (size_t)area.columns)
-        draw_text(&app->canvas, area, 1, 0, ROLE_FAINT,
-                  field->kind == CONFIG_CHOICE || field->kind == CONFIG_FLAG
-                      ? _("Left and right change it; Enter lists the choices.")
-                      : _("Left and right change it; Enter lists the choices; or type a value."));
+        draw_text(&app->canvas, area, 1, 0, ROLE_FAINT, keys);
+}
+
+/* Draws the candidates over the rows next to the focused one and, where the form is low, over the
+ * help. */
+static void draw_candidates(struct app *app, const struct form_layout *layout)
+{
+    struct form *form = &app->shared.form;
+    struct rect area = layout->fields;
+    area.columns = app->canvas.columns - area.column;
+    area.rows = layout->help.row + layout->help.rows - area.row;
+    completion_draw(&form->completion, &app->canvas, area, setup_model(app)->focus_row,
+                    value_column(form, layout));
 }
 
 static void draw(struct app *app, struct rect body)
@@ -303,6 +340,8 @@ static void draw(struct app *app, struct rect body)
     form_panel_draw_summary(app, layout.summary);
     setup_draw_pictures(setup_model(app), &app->shared.form, &app->canvas, layout.pictures);
     draw_help(app, layout.help);
+    if (app->shared.form.editing && completion_is_shown(&app->shared.form.completion))
+        draw_candidates(app, &layout);
     if (setup_model(app)->chooser.open) {
         targets_clear(&app->canvas.targets); /* a click must not reach what the chooser covers */
         chooser_draw(&setup_model(app)->chooser, &app->canvas);
@@ -311,12 +350,18 @@ static void draw(struct app *app, struct rect body)
 
 static void close(struct app *app)
 {
+    form_cancel_edit(&app->shared.form);
     setup_free(setup_model(app));
 }
 
 static bool typing(const struct app *app)
 {
     return setup_model(app)->chooser.open || app->shared.form.editing;
+}
+
+static bool takes_text(const struct app *app)
+{
+    return form_takes_text(&app->shared.form);
 }
 
 static bool is_in_front(const struct app *app)
@@ -329,8 +374,10 @@ static bool work(struct app *app)
 {
     const bool due =
         app->shared.form.forecast_stale && clock_nanoseconds() >= app->shared.forecast_at;
-    if (is_in_front(app))
+    if (is_in_front(app)) {
         setup_step(setup_model(app), &app->shared.form);
+        form_step(&app->shared.form);
+    }
     if (due)
         form_make_forecast(&app->shared.form);
     return due;
@@ -342,7 +389,8 @@ static double busy(const struct app *app)
     double seconds = INFINITY;
     if (app->shared.form.forecast_stale)
         seconds = due > now ? clock_seconds(now, due) : 0;
-    if (is_in_front(app) && setup_is_waiting(setup_model(app)))
+    if (is_in_front(app) &&
+        (setup_is_waiting(setup_model(app)) || form_is_waiting(&app->shared.form)))
         seconds = fmin(seconds, ANSWER_SECONDS);
     return seconds;
 }
@@ -365,6 +413,7 @@ const struct screen setup_screen = {
     .act = act,
     .draw = draw,
     .typing = typing,
+    .takes_text = takes_text,
     .work = work,
     .busy = busy,
     .notice = notice,

@@ -1,0 +1,209 @@
+/* Each source looks at the text before the cursor and decides which part of it is being typed. */
+#include "ui/shared/completion_sources.h"
+
+#include "base/language.h"
+#include "data/dataset/dataset.h"
+#include "data/images/spec.h"
+#include "ui/widgets/folder_listing.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool completion_has_source(const struct config_field *field)
+{
+    return field->kind == CONFIG_TEXT && !field->choices && config_suggestion(field->key, 0);
+}
+
+static void add_typed(struct completion *completion, const struct completion_subject *subject)
+{
+    if (subject->typed[0])
+        completion_add(completion, subject->typed, _("as typed"), false);
+}
+
+/* --- networks --- */
+
+/* Adds `name` with a suffix if there is a network of that name: not every technique changes every
+ * network. */
+static void add_suffixed(struct completion *completion, const char *name, const char *suffix,
+                         const char *note)
+{
+    char text[COMPLETION_TEXT];
+    struct error error;
+    if (snprintf(text, sizeof text, "%s-%s", name, suffix) >= (int)sizeof text ||
+        (!completion->all && strncmp(text, completion->stem, strlen(completion->stem)) != 0))
+        return;
+    struct network *network =
+        network_build(&(struct network_request){.network = text, .classes = 10}, &error);
+    if (network)
+        completion_add(completion, text, note, false);
+    network_free(network);
+}
+
+/* Adds the suffixes that can follow the name before the last '-', or the whole name if it is one.
+ */
+static void add_suffixes(struct completion *completion, const char *text)
+{
+    static const struct {
+        const char *suffix, *note;
+    } others[] = {{"2", N_("width rate: half of every width")},
+                  {"0.5", N_("width rate: twice every width")},
+                  {"2.4_block", N_("block rate: residual blocks become bottlenecks")},
+                  {"w800x400", N_("widths of the hidden layers")},
+                  {"tanh", N_("activation")},
+                  {"sigmoid", N_("activation")}};
+    char name[COMPLETION_TEXT];
+    const char *dash = strrchr(text, '-');
+    const size_t length = dash ? (size_t)(dash - text) : strlen(text);
+    snprintf(name, sizeof name, "%.*s", (int)length, text);
+    struct error error;
+    struct network *network =
+        network_build(&(struct network_request){.network = name, .classes = 10}, &error);
+    for (size_t i = 1; network && technique_names[i]; i++)
+        add_suffixed(completion, name, technique_names[i], _("technique"));
+    for (size_t i = 0; network && i < sizeof others / sizeof *others; i++)
+        add_suffixed(completion, name, others[i].suffix, gettext(others[i].note));
+    network_free(network);
+}
+
+static bool is_path(const char *text)
+{
+    return strchr(text, '/') || text[0] == '~' || text[0] == '.';
+}
+
+static void network_source(struct completion *completion, const char *text,
+                           const struct completion_subject *subject)
+{
+    add_typed(completion, subject);
+    if (is_path(text) && !completion->all) {
+        completion_add_paths(completion, text, 0, ".json");
+        return;
+    }
+    for (size_t i = 0; i < network_builtin_count; i++)
+        completion_add(completion, network_builtins[i].name, _("built in"), false);
+    if (text[0] && !completion->all)
+        add_suffixes(completion, text);
+    completion_add_paths(completion, text, 0, ".json");
+}
+
+/* --- data sets --- */
+
+static void kind_source(struct completion *completion, const struct completion_subject *subject)
+{
+    size_t count;
+    const struct dataset_kind *kinds = dataset_kinds(&count);
+    char text[COMPLETION_TEXT];
+    add_typed(completion, subject);
+    for (size_t i = 0; i < count; i++) {
+        const bool more = kinds[i].argument[0];
+        snprintf(text, sizeof text, "%s%s", kinds[i].name, more ? ":" : "");
+        completion_add(completion, text, gettext(kinds[i].description), more);
+    }
+}
+
+/* Returns the folder of a SPEC: what is between ':' and the first ','. */
+static void folder_of(const char *text, char *folder, size_t size)
+{
+    const char *colon = strchr(text, ':');
+    const size_t length = colon ? strcspn(colon + 1, ",") : 0;
+    snprintf(folder, size, "%.*s", (int)length, colon ? colon + 1 : "");
+}
+
+static bool has_folder(const struct folder_name *names, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (names[i].is_folder && strcmp(names[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Adds the classes of a folder of pictures: its folders, or those of its training split. */
+static void add_folder_classes(struct completion *completion, const char *text)
+{
+    char folder[600];
+    size_t count = 0;
+    folder_of(text, folder, sizeof folder - 8);
+    const struct folder_name *names = completion_folder(completion, folder, &count);
+    if (names && has_folder(names, count, "train")) {
+        strcat(folder, "/train");
+        names = completion_folder(completion, folder, &count);
+    }
+    for (size_t i = 0; names && i < count; i++)
+        if (names[i].is_folder && names[i].name[0] != '.')
+            completion_add(completion, names[i].name, "", false);
+}
+
+static void value_source(struct completion *completion, const char *text, const char *option,
+                         const struct dataset_kind *kind)
+{
+    const size_t length = strcspn(option, "=");
+    size_t count;
+    const struct spec_option *options = spec_options(&count);
+    completion_stem(completion, text, (size_t)(option - text) + length + 1);
+    for (size_t i = 0; i < count; i++)
+        if (strlen(options[i].name) == length && memcmp(options[i].name, option, length) == 0)
+            for (size_t j = 0; j < 2 && options[i].words[j]; j++)
+                completion_add(completion, options[i].words[j], "", false);
+    if (!kind || length != strlen("only") || memcmp(option, "only", length) != 0)
+        return;
+    for (size_t i = 0; kind->class_names && i < kind->classes; i++)
+        completion_add(completion, kind->class_names[i], "", false);
+    if (strcmp(kind->name, "folder") == 0)
+        add_folder_classes(completion, text);
+}
+
+static void option_source(struct completion *completion, const char *text)
+{
+    const char *option = strrchr(text, ',') + 1;
+    const struct dataset_kind *kind = dataset_kind_of(text);
+    char name[32], given[34];
+    size_t count;
+    const struct spec_option *options = spec_options(&count);
+    if (strchr(option, '=')) {
+        value_source(completion, text, option, kind);
+        return;
+    }
+    completion_stem(completion, text, (size_t)(option - text));
+    for (size_t i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "%s=", options[i].name);
+        snprintf(given, sizeof given, ",%s", name);
+        if (kind && dataset_kind_has_option(kind, options[i].name) && !strstr(text, given))
+            completion_add(completion, name, gettext(options[i].expected), true);
+    }
+}
+
+static void data_source(struct completion *completion, const char *text,
+                        const struct completion_subject *subject)
+{
+    const char *colon = strchr(text, ':');
+    const bool options = strchr(text, ',') != NULL;
+    if (options && !completion->all) {
+        option_source(completion, text);
+        return;
+    }
+    if (!colon || completion->all)
+        kind_source(completion, subject);
+    if (colon && !options)
+        completion_add_paths(completion, text, (size_t)(colon - text) + 1, NULL);
+}
+
+/* --- fields --- */
+
+static void suggestion_source(struct completion *completion,
+                              const struct completion_subject *subject)
+{
+    add_typed(completion, subject);
+    for (size_t i = 0; config_suggestion(subject->field->key, i); i++)
+        completion_add(completion, config_suggestion(subject->field->key, i), "", false);
+}
+
+void completion_of_field(struct completion *completion, const char *text, const void *context)
+{
+    const struct completion_subject *subject = context;
+    const char *key = subject->field->key;
+    if (strcmp(key, "network") == 0)
+        network_source(completion, text, subject);
+    else if (strcmp(key, "data") == 0 || strcmp(key, "validate") == 0)
+        data_source(completion, text, subject);
+    else
+        suggestion_source(completion, subject);
+}

@@ -1,0 +1,179 @@
+/* Editing the focused field: the line with its list of candidates. On a field that holds text the
+ * list follows every key; Enter without a selected candidate takes the line as it was typed. */
+#include "ui/shared/form.h"
+
+#include "ui/shared/completion_sources.h"
+#include "ui/terminal/keys.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool form_takes_text(const struct form *form)
+{
+    const struct config_field *field = form_focused(form);
+    return field->kind == CONFIG_TEXT && !field->choices;
+}
+
+static bool can_edit(const struct config_field *field)
+{
+    return field->kind != CONFIG_FLAG && field->kind != CONFIG_CHOICE;
+}
+
+/* --- candidates --- */
+
+static void update_candidates(struct form *form, bool all)
+{
+    const struct config_field *field = form_focused(form);
+    const struct completion_subject subject = {field, form->typed[field - config_fields]};
+    if (completion_has_source(field))
+        completion_update(&form->completion, &form->edit, all, completion_of_field, &subject);
+}
+
+bool form_is_waiting(const struct form *form)
+{
+    return form->editing && completion_is_waiting(&form->completion);
+}
+
+bool form_step(struct form *form)
+{
+    if (!form_is_waiting(form))
+        return false;
+    const size_t selected = form->completion.selected;
+    update_candidates(form, form->completion.all);
+    if (selected <= form->completion.count) /* names of files are added after the others */
+        form->completion.selected = selected;
+    return !form->completion.waiting;
+}
+
+/* --- beginning and end --- */
+
+/* Begins to edit with a text. */
+static void begin(struct form *form, const char *text, bool all)
+{
+    const struct config_field *field = form_focused(form);
+    const size_t limit = field->kind == CONFIG_TEXT ? field->size : 32;
+    line_edit_begin(&form->edit, text, limit, false);
+    form->edit_error.kind = ERROR_NONE;
+    form->editing = true;
+    update_candidates(form, all);
+}
+
+void form_edit(struct form *form, const char *text)
+{
+    char value[FORM_TEXT];
+    if (can_edit(form_focused(form)))
+        begin(form, text ? text : form_value(form, form->focus, value, sizeof value), !text);
+}
+
+bool form_edit_by_typing(struct form *form, int key)
+{
+    const bool number = (key >= '0' && key <= '9') || key == '.' || key == UI_PASTE;
+    const bool fits = form_takes_text(form) ? key_is_printable(key) || key == UI_PASTE : number;
+    if (!can_edit(form_focused(form)) || (!fits && key != UI_BACKSPACE))
+        return false;
+    form_edit(form, key == UI_BACKSPACE ? NULL : "");
+    form_edit_key(form, key);
+    if (form->edit.text[0] || key == UI_BACKSPACE)
+        return true;
+    form_cancel_edit(form); /* the paste was empty or too long: the value stays */
+    return true;
+}
+
+void form_cancel_edit(struct form *form)
+{
+    form->editing = false;
+    form->edit_error.kind = ERROR_NONE;
+    completion_close(&form->completion);
+}
+
+/* Writes the text with a leading ~/ expanded: network files are opened by their names as they are;
+ * data sets expand it themselves. */
+static void expand_home(char *to, size_t size, const char *text)
+{
+    const char *home = getenv("HOME");
+    const bool expand = strncmp(text, "~/", 2) == 0 && home;
+    snprintf(to, size, "%s%s", expand ? home : "", expand ? text + 1 : text);
+}
+
+bool form_end_edit(struct form *form)
+{
+    char text[2 * FORM_TEXT];
+    if (!form->editing)
+        return true;
+    expand_home(text, sizeof text, form->edit.text);
+    form->editing = !form_set(form, text);
+    if (!form->editing)
+        completion_close(&form->completion);
+    return !form->editing;
+}
+
+/* --- keys --- */
+
+static void end_and_move(struct form *form, int steps)
+{
+    if (form_end_edit(form))
+        form_move(form, steps);
+}
+
+/* Takes the selected candidate. One that needs no more text is the value. */
+static void take_candidate(struct form *form)
+{
+    const struct completion_item *item = completion_take(&form->completion, &form->edit);
+    if (item && !item->more && form->edit.cursor == strlen(form->edit.text))
+        form_end_edit(form);
+    else if (item)
+        update_candidates(form, false);
+}
+
+/* Completes the line as far as it is unambiguous, or selects the next candidate. */
+static void complete(struct form *form, int direction)
+{
+    struct completion *completion = &form->completion;
+    if (!completion_is_shown(completion))
+        update_candidates(form, false);
+    else if (completion->selected == 0 && direction > 0 && !completion->all &&
+             completion_extend(completion, &form->edit))
+        update_candidates(form, false);
+    else
+        completion_turn(completion, direction);
+}
+
+/* Handles a key of the list of candidates, which is shown. Returns whether it did. */
+static bool list_key(struct form *form, int key)
+{
+    struct completion *completion = &form->completion;
+    const bool selected = completion->selected > 0;
+    if (key == UI_DOWN || key == UI_PAGE_DOWN)
+        completion_move(completion, key == UI_DOWN ? 1 : 8);
+    else if (selected && (key == UI_UP || key == UI_PAGE_UP))
+        completion_move(completion, key == UI_UP ? -1 : -8);
+    else if (selected && key == UI_ENTER)
+        take_candidate(form);
+    else if (key == UI_ESCAPE)
+        completion->open = false;
+    else
+        return false;
+    return true;
+}
+
+void form_edit_key(struct form *form, int key)
+{
+    if (completion_is_shown(&form->completion) && list_key(form, key))
+        return;
+    const bool completes = completion_has_source(form_focused(form));
+    if (key == UI_ESCAPE)
+        form_cancel_edit(form);
+    else if (key == UI_ENTER)
+        form_end_edit(form);
+    else if (completes && (key == UI_TAB || key == UI_BACK_TAB))
+        complete(form, key == UI_TAB ? 1 : -1);
+    else if (key == UI_UP || key == UI_BACK_TAB)
+        end_and_move(form, -1);
+    else if (key == UI_DOWN || key == UI_TAB)
+        end_and_move(form, 1);
+    else if (line_edit_key(&form->edit, key)) {
+        form->edit_error.kind = ERROR_NONE;
+        update_candidates(form, false);
+    }
+}

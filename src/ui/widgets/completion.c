@@ -1,0 +1,297 @@
+/* The candidates are made afresh after each change of the line; only the names of the last folder
+ * are kept between two changes. Folders are read within a short wait, or appear later. */
+#include "ui/widgets/completion.h"
+
+#include "base/character.h"
+#include "base/language.h"
+#include "ui/terminal/columns.h"
+#include "ui/terminal/draw.h"
+#include "ui/widgets/folder_listing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double LISTING_SECONDS = 0.008; /* enough for most folders, too short to be noticed */
+
+/* --- adding candidates --- */
+
+void completion_stem(struct completion *completion, const char *text, size_t from)
+{
+    completion->from = from;
+    completion->to = strlen(text);
+    snprintf(completion->stem, sizeof completion->stem, "%s", text + from);
+}
+
+static bool begins_with_stem(const struct completion *completion, const char *text)
+{
+    return strncmp(text, completion->stem, strlen(completion->stem)) == 0;
+}
+
+void completion_add(struct completion *completion, const char *text, const char *note, bool more)
+{
+    if (strlen(text) >= COMPLETION_TEXT ||
+        (!completion->all && !begins_with_stem(completion, text)))
+        return;
+    for (size_t i = 0; i < completion->count; i++)
+        if (strcmp(completion->items[i].text, text) == 0)
+            return;
+    if (completion->count == COMPLETION_ITEMS) {
+        completion->left_out++;
+        return;
+    }
+    struct completion_item *item = &completion->items[completion->count++];
+    snprintf(item->text, sizeof item->text, "%s", text);
+    snprintf(item->note, sizeof item->note, "%s", note);
+    item->more = more;
+}
+
+/* --- folders --- */
+
+/* Returns the path with a leading ~ expanded, owned by the caller, or NULL if out of memory. */
+static char *expand_home(const char *path)
+{
+    const char *home = getenv("HOME");
+    const bool expand = path[0] == '~' && (path[1] == '/' || !path[1]) && home;
+    const size_t size = strlen(path) + (expand ? strlen(home) : 0) + 2;
+    char *expanded = malloc(size);
+    if (expanded)
+        snprintf(expanded, size, "%s%s",
+                 expand    ? home
+                 : path[0] ? ""
+                           : ".",
+                 expand ? path + 1 : path);
+    return expanded;
+}
+
+const struct folder_name *completion_folder(struct completion *completion, const char *path,
+                                            size_t *count)
+{
+    char *expanded = expand_home(path);
+    struct folder_listing **listing = &completion->listing;
+    if (expanded && (!*listing || strcmp(folder_listing_path(*listing), expanded) != 0)) {
+        folder_listing_drop(*listing);
+        *listing = folder_listing_start(expanded, NULL); /* NULL: without names until later */
+    }
+    free(expanded);
+    completion->waiting = !*listing || !folder_listing_wait(*listing, LISTING_SECONDS);
+    return completion->waiting ? NULL : folder_listing_names(*listing, count);
+}
+
+bool completion_is_waiting(const struct completion *completion)
+{
+    return completion->open && completion->waiting;
+}
+
+static bool ends_in(const char *name, const char *ending)
+{
+    const size_t length = strlen(name), end = strlen(ending);
+    return length >= end && strcmp(name + length - end, ending) == 0;
+}
+
+/* A name with hidden characters cannot be shown as it is, so it is not offered. */
+static bool is_visible(const char *name)
+{
+    bool visible = true;
+    for (; *name && visible; name += character_length(name, &visible))
+        continue;
+    return visible;
+}
+
+void completion_add_paths(struct completion *completion, const char *text, size_t from,
+                          const char *ending)
+{
+    const char *slash = strrchr(text + from, '/');
+    const size_t name_from = slash ? (size_t)(slash - text) + 1 : from;
+    char folder[sizeof((struct line_edit *)0)->text], item[COMPLETION_TEXT];
+    size_t count = 0;
+    const int before = completion->all ? (int)name_from : 0; /* then an item is the whole text */
+    snprintf(folder, sizeof folder, "%.*s", (int)(name_from - from), text + from);
+    completion_stem(completion, text, completion->all ? 0 : name_from);
+    if (strcmp(text + from, "~") == 0)
+        completion_add(completion, "~/", _("the home directory"), true);
+    const struct folder_name *names = completion_folder(completion, folder, &count);
+    for (size_t i = 0; names && i < count; i++) {
+        const char *name = names[i].name;
+        const bool hidden = name[0] == '.' && text[name_from] != '.';
+        if (hidden || !is_visible(name) ||
+            !(names[i].is_folder || (ending && ends_in(name, ending))))
+            continue;
+        const int length = snprintf(item, sizeof item, "%.*s%s%s", before, text, name,
+                                    names[i].is_folder ? "/" : "");
+        if (length < (int)sizeof item) /* half a name would be another one */
+            completion_add(completion, item, "", names[i].is_folder);
+    }
+}
+
+/* --- the list --- */
+
+void completion_update(struct completion *completion, const struct line_edit *edit, bool all,
+                       completion_source *source, const void *context)
+{
+    char text[sizeof edit->text];
+    snprintf(text, sizeof text, "%.*s", (int)edit->cursor, edit->text);
+    completion->open = true;
+    completion->all = all;
+    completion->count = completion->left_out = 0;
+    completion->selected = completion->top = 0;
+    completion->waiting = false;
+    completion_stem(completion, text, 0);
+    source(completion, text, context);
+    const bool complete = completion->count == 1 && !completion->items[0].more &&
+                          strcmp(completion->items[0].text, completion->stem) == 0;
+    if (complete) /* it offers only what is there */
+        completion->count = 0;
+}
+
+bool completion_is_shown(const struct completion *completion)
+{
+    return completion->open && completion->count > 0;
+}
+
+void completion_move(struct completion *completion, int steps)
+{
+    const long to = (long)completion->selected + steps, last = (long)completion->count;
+    completion->selected = (size_t)(to < 0 ? 0 : to > last ? last : to);
+}
+
+void completion_turn(struct completion *completion, int direction)
+{
+    const size_t count = completion->count, selected = completion->selected;
+    if (direction > 0)
+        completion->selected = selected < count ? selected + 1 : 1;
+    else
+        completion->selected = selected > 1 ? selected - 1 : count;
+}
+
+static bool replace(const struct completion *completion, struct line_edit *edit, const char *text)
+{
+    const size_t length = strlen(text), end = strlen(edit->text);
+    const size_t from = completion->from, to = completion->to;
+    if (end - (to - from) + length >= edit->limit)
+        return false;
+    memmove(edit->text + from + length, edit->text + to, end - to + 1);
+    memcpy(edit->text + from, text, length);
+    edit->cursor = from + length;
+    edit->replace_on_typing = false;
+    return true;
+}
+
+const struct completion_item *completion_take(struct completion *completion, struct line_edit *edit)
+{
+    if (!completion_is_shown(completion) || completion->selected == 0)
+        return NULL;
+    const struct completion_item *item = &completion->items[completion->selected - 1];
+    return replace(completion, edit, item->text) ? item : NULL;
+}
+
+/* Returns the length of the common beginning in bytes; it ends between two characters. */
+static size_t common_length(const char *one, const char *other)
+{
+    size_t same = 0, length;
+    for (bool visible; one[same]; same += length) {
+        length = character_length(one + same, &visible);
+        if (strncmp(one + same, other + same, length) != 0)
+            break;
+    }
+    return same;
+}
+
+bool completion_extend(const struct completion *completion, struct line_edit *edit)
+{
+    char common[COMPLETION_TEXT] = "";
+    bool any = false;
+    for (size_t i = 0; i < completion->count; i++) {
+        const char *text = completion->items[i].text;
+        if (!begins_with_stem(completion, text))
+            continue;
+        if (any)
+            common[common_length(common, text)] = '\0';
+        else
+            snprintf(common, sizeof common, "%s", text);
+        any = true;
+    }
+    return strlen(common) > strlen(completion->stem) && replace(completion, edit, common);
+}
+
+void completion_close(struct completion *completion)
+{
+    folder_listing_drop(completion->listing);
+    *completion = (struct completion){0};
+}
+
+/* --- drawing --- */
+
+/* Returns the title of the box: what to do next. */
+static const char *title_of(const struct completion *completion, char *text, size_t size)
+{
+    if (completion->selected > 0)
+        return _("Enter takes it");
+    if (completion->left_out == 0)
+        return _("Down or Tab chooses");
+    snprintf(text, size, ngettext("%zu more: type on", "%zu more: type on", completion->left_out),
+             completion->left_out);
+    return text;
+}
+
+/* Returns the box: below the row, or above it where there is more room, and as wide as needed. */
+static struct rect place_box(const struct completion *completion, struct rect area, int row,
+                             int column, int text_columns)
+{
+    enum { MOST = 10, EDGE = 2 };
+    const int below = area.rows - row - 1;
+    const bool up = below < MOST + EDGE && row > below;
+    const int room = up ? row : below, wished = (int)completion->count + EDGE;
+    int columns = 30 > text_columns ? 30 : text_columns, rows = wished < MOST ? wished : MOST;
+    for (size_t i = 0; i < completion->count; i++) {
+        const struct completion_item *item = &completion->items[i];
+        const int both = text_columns + (int)columns_of(item->note);
+        columns = item->note[0] && both > columns ? both : columns;
+    }
+    columns = columns + 8 < area.columns ? columns + 8 : area.columns;
+    rows = rows < room ? rows : room;
+    column = column + columns <= area.columns ? column : area.columns - columns;
+    return (struct rect){area.row + (up ? row - rows : row + 1), area.column + column, rows,
+                         columns};
+}
+
+static void draw_candidate(const struct completion *completion, struct canvas *canvas,
+                           struct rect line, size_t index, int note_column)
+{
+    const struct completion_item *item = &completion->items[index];
+    const bool selected = index + 1 == completion->selected;
+    if (selected)
+        draw_fill(canvas, line, ROLE_FOCUS);
+    draw_text(canvas, line, 0, 0, selected ? ROLE_FOCUS : ROLE_TEXT, selected ? ">" : " ");
+    draw_text(canvas, line, 0, 2, selected ? ROLE_FOCUS : ROLE_TEXT, item->text);
+    draw_text(canvas, line, 0, note_column, selected ? ROLE_FOCUS : ROLE_FAINT, item->note);
+    if (selected)
+        draw_cursor(canvas, line, 0, 0);
+    targets_add_row(&canvas->targets, line, index + 1, completion->selected);
+}
+
+void completion_draw(struct completion *completion, struct canvas *canvas, struct rect area,
+                     int row, int column)
+{
+    char title[80];
+    int widest = 0;
+    for (size_t i = 0; i < completion->count; i++) {
+        const int columns = (int)columns_of(completion->items[i].text);
+        widest = columns > widest ? columns : widest;
+    }
+    struct rect box = place_box(completion, area, row, column, widest);
+    struct rect inside = draw_box(canvas, box, title_of(completion, title, sizeof title));
+    const size_t rows = inside.rows > 0 ? (size_t)inside.rows : 0;
+    if (completion->selected > completion->top + rows)
+        completion->top = completion->selected - rows;
+    if (completion->selected > 0 && completion->selected <= completion->top)
+        completion->top = completion->selected - 1;
+    for (size_t i = 0; i < rows && completion->top + i < completion->count; i++) {
+        const struct rect line = {inside.row + (int)i, inside.column, 1, inside.columns};
+        draw_candidate(completion, canvas, line, completion->top + i, widest + 4);
+    }
+    if (completion->top > 0)
+        draw_right(canvas, inside, 0, ROLE_FAINT, canvas->glyphs->up);
+    if (completion->top + rows < completion->count)
+        draw_right(canvas, inside, inside.rows - 1, ROLE_FAINT, canvas->glyphs->down);
+}
