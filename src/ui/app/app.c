@@ -39,6 +39,7 @@ bool app_begin(struct app *app, const struct screen *const *screens, struct erro
 void app_end(struct app *app)
 {
     export_job_finish(&app->shared.export);
+    completion_close(&app->dialog.completion);
     for (size_t i = 0; i < SCREEN_COUNT; i++) {
         if (app->states[i] && app->screens[i]->close)
             app->screens[i]->close(app);

@@ -18,6 +18,7 @@ struct dialog *dialog_begin(struct app *app, const char *title,
                             void (*answer)(struct app *app, size_t choice))
 {
     struct dialog *dialog = &app->dialog;
+    completion_close(&dialog->completion);
     *dialog = (struct dialog){.open = true, .answer = answer};
     snprintf(dialog->title, sizeof dialog->title, "%s", title);
     return dialog;
@@ -66,8 +67,56 @@ static bool pick_key(struct dialog *dialog, int key)
     return key == UI_RIGHT || key == ' ' || key == UI_LEFT;
 }
 
+/* --- the line --- */
+
+static void path_source(struct completion *completion, const char *text, const void *context)
+{
+    (void)context;
+    completion_add_paths(completion, text, 0, "");
+}
+
+static void complete(struct dialog *dialog)
+{
+    completion_update(&dialog->completion, &dialog->edit, false, path_source, NULL);
+}
+
+/* Handles a key of the list of files; Tab opens it. Returns whether it did. */
+static bool list_key(struct dialog *dialog, int key)
+{
+    struct completion *completion = &dialog->completion;
+    const bool shown = completion_is_shown(completion);
+    if (!shown && key != UI_TAB)
+        return false;
+    if (!shown)
+        complete(dialog);
+    const enum completion_result result = completion_key(completion, &dialog->edit, key);
+    if (!shown) /* the first Tab only completes and shows */
+        completion->selected = 0;
+    if (result == COMPLETION_CHANGED)
+        complete(dialog);
+    else if (result == COMPLETION_TAKEN)
+        completion_close(completion);
+    return !shown || result != COMPLETION_IGNORED;
+}
+
+static void edit_line(struct dialog *dialog, int key)
+{
+    const bool listed = completion_is_shown(&dialog->completion);
+    if (line_edit_key(&dialog->edit, key) && listed)
+        complete(dialog);
+}
+
+void dialog_step(struct dialog *dialog)
+{
+    if (dialog->open && completion_is_waiting(&dialog->completion))
+        complete(dialog);
+}
+
 enum dialog_result dialog_key(struct dialog *dialog, int key)
 {
+    const bool on_line = dialog->choice_count == 0 && dialog->above == 0;
+    if (on_line && list_key(dialog, key))
+        return DIALOG_OPEN;
     if (key == UI_ESCAPE)
         return DIALOG_CANCELLED;
     if (dialog->pick_count > 0 && pick_key(dialog, key))
@@ -76,10 +125,7 @@ enum dialog_result dialog_key(struct dialog *dialog, int key)
         return choose_key(dialog, key);
     if (key == UI_ENTER)
         return DIALOG_ANSWERED;
-    if (key == UI_TAB)
-        line_edit_complete_path(&dialog->edit);
-    else
-        line_edit_key(&dialog->edit, key);
+    edit_line(dialog, key);
     return DIALOG_OPEN;
 }
 
@@ -178,8 +224,7 @@ static int draw_picks(const struct dialog *dialog, struct canvas *canvas, struct
     return row;
 }
 
-static void draw_line(const struct dialog *dialog, struct canvas *canvas, struct rect inside,
-                      int row)
+static void draw_line(struct dialog *dialog, struct canvas *canvas, struct rect inside, int row)
 {
     size_t column, start = line_edit_window(&dialog->edit, (size_t)inside.columns, &column);
     struct rect line = {inside.row + row, inside.column, row < inside.rows, inside.columns};
@@ -194,9 +239,13 @@ static void draw_line(const struct dialog *dialog, struct canvas *canvas, struct
         draw_text(canvas, inside, row + 1, 0, ROLE_FAINT,
                   dialog->pick_count ? _("Enter writes it, Up and Down choose, Esc leaves")
                                      : _("Enter takes it, C-u clears, Esc leaves"));
+    if (completion_is_shown(&dialog->completion)) {
+        const struct rect all = {0, line.column, canvas->rows, canvas->columns - line.column};
+        completion_draw(&dialog->completion, canvas, all, line.row, 0);
+    }
 }
 
-void dialog_draw(const struct dialog *dialog, struct canvas *canvas)
+void dialog_draw(struct dialog *dialog, struct canvas *canvas)
 {
     int columns = canvas->columns < 64 ? canvas->columns : 64;
     int text_rows = lines_of(dialog->text, columns - 4);

@@ -4,6 +4,7 @@
 #ifndef TINCA_UI_APP_DIALOG_H
 #define TINCA_UI_APP_DIALOG_H
 
+#include "ui/widgets/completion.h"
 #include "ui/widgets/line_edit.h"
 
 #include <stdbool.h>
@@ -38,6 +39,7 @@ struct dialog {
     size_t above; /* the focus is this many rows above the text line; 0: on the line */
     bool asked;   /* the user was asked whether the existing file may be replaced */
     struct line_edit edit;
+    struct completion completion;                   /* files for the line, after Tab */
     char note[200];                                 /* below the line: what is wrong with it */
     void (*answer)(struct app *app, size_t choice); /* choice 0 for a typed line */
     bool (*edit_key)(struct app *app, int key);     /* handles a key first; NULL: none */
@@ -62,10 +64,13 @@ void dialog_note_path(struct dialog *dialog);
 bool dialog_may_write(struct dialog *dialog, bool exists);
 
 /* Applies a key to an open dialog and returns the dialog's state after it. Esc cancels; Enter
- * answers with the selected choice or the line. */
+ * answers with the selected choice or the line. In the line Tab completes the path of a file. */
 enum dialog_result dialog_key(struct dialog *dialog, int key);
 
+/* Adds files that have become known in the meantime to the candidates for the line. */
+void dialog_step(struct dialog *dialog);
+
 /* Draws the dialog in the middle of the screen. */
-void dialog_draw(const struct dialog *dialog, struct canvas *canvas);
+void dialog_draw(struct dialog *dialog, struct canvas *canvas);
 
 #endif

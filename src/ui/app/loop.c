@@ -203,7 +203,8 @@ static double rest(const struct app *app, uint64_t tick, bool frame_pending)
     if (run_list_is_busy(runs) || run_list_waiting(runs) > 0 || frame_pending ||
         detach_is_active(app) || sweep_job_is_live(&app->shared.sweep))
         seconds = fmin(seconds, seconds_until(tick));
-    if (exporting_is_active(app))
+    if (exporting_is_active(app) ||
+        (app->dialog.open && completion_is_waiting(&app->dialog.completion)))
         seconds = fmin(seconds, EXPORT_SECONDS);
     if (app->message.text[0] && !app->message.holds)
         seconds = fmin(seconds, seconds_until(app->message.until) + 0.001);
@@ -228,6 +229,7 @@ static void loop(struct app *app)
         bool was_busy = busy;
         take_wakes(app, wakes);
         exporting_poll(app);
+        dialog_step(&app->dialog);
         busy = background_step(app) && !app->closing;
         if (clock_nanoseconds() >= tick) {
             app_poll_runs(app);

@@ -116,58 +116,27 @@ static void end_and_move(struct form *form, int steps)
         form_move(form, steps);
 }
 
-/* Takes the selected candidate. One that needs no more text is the value. */
-static void take_candidate(struct form *form)
-{
-    const struct completion_item *item = completion_take(&form->completion, &form->edit);
-    if (item && !item->more && form->edit.cursor == strlen(form->edit.text))
-        form_end_edit(form);
-    else if (item)
-        update_candidates(form, false);
-}
-
-/* Completes the line as far as it is unambiguous, or selects the next candidate. */
-static void complete(struct form *form, int direction)
-{
-    struct completion *completion = &form->completion;
-    if (!completion_is_shown(completion))
-        update_candidates(form, false);
-    else if (completion->selected == 0 && direction > 0 && !completion->all &&
-             completion_extend(completion, &form->edit))
-        update_candidates(form, false);
-    else
-        completion_turn(completion, direction);
-}
-
-/* Handles a key of the list of candidates, which is shown. Returns whether it did. */
-static bool list_key(struct form *form, int key)
-{
-    struct completion *completion = &form->completion;
-    const bool selected = completion->selected > 0;
-    if (key == UI_DOWN || key == UI_PAGE_DOWN)
-        completion_move(completion, key == UI_DOWN ? 1 : 8);
-    else if (selected && (key == UI_UP || key == UI_PAGE_UP))
-        completion_move(completion, key == UI_UP ? -1 : -8);
-    else if (selected && key == UI_ENTER)
-        take_candidate(form);
-    else if (key == UI_ESCAPE)
-        completion->open = false;
-    else
-        return false;
-    return true;
-}
-
 void form_edit_key(struct form *form, int key)
 {
-    if (completion_is_shown(&form->completion) && list_key(form, key))
-        return;
     const bool completes = completion_has_source(form_focused(form));
+    switch (completion_key(&form->completion, &form->edit, key)) {
+    case COMPLETION_CHANGED:
+        update_candidates(form, false);
+        return;
+    case COMPLETION_TAKEN:
+        form_end_edit(form);
+        return;
+    case COMPLETION_MOVED:
+        return;
+    case COMPLETION_IGNORED:
+        break;
+    }
     if (key == UI_ESCAPE)
         form_cancel_edit(form);
     else if (key == UI_ENTER)
         form_end_edit(form);
     else if (completes && (key == UI_TAB || key == UI_BACK_TAB))
-        complete(form, key == UI_TAB ? 1 : -1);
+        update_candidates(form, false);
     else if (key == UI_UP || key == UI_BACK_TAB)
         end_and_move(form, -1);
     else if (key == UI_DOWN || key == UI_TAB)

@@ -6,6 +6,7 @@
 #include "base/language.h"
 #include "ui/terminal/columns.h"
 #include "ui/terminal/draw.h"
+#include "ui/terminal/keys.h"
 #include "ui/widgets/folder_listing.h"
 
 #include <stdio.h>
@@ -149,16 +150,19 @@ bool completion_is_shown(const struct completion *completion)
     return completion->open && completion->count > 0;
 }
 
-void completion_move(struct completion *completion, int steps)
+/* --- keys --- */
+
+static void move(struct completion *completion, int steps)
 {
     const long to = (long)completion->selected + steps, last = (long)completion->count;
     completion->selected = (size_t)(to < 0 ? 0 : to > last ? last : to);
 }
 
-void completion_turn(struct completion *completion, int direction)
+/* Selects the next or the previous candidate; after the last comes the first. */
+static void turn(struct completion *completion, bool forwards)
 {
     const size_t count = completion->count, selected = completion->selected;
-    if (direction > 0)
+    if (forwards)
         completion->selected = selected < count ? selected + 1 : 1;
     else
         completion->selected = selected > 1 ? selected - 1 : count;
@@ -177,12 +181,13 @@ static bool replace(const struct completion *completion, struct line_edit *edit,
     return true;
 }
 
-const struct completion_item *completion_take(struct completion *completion, struct line_edit *edit)
+/* Replaces the stem by the selected candidate, unless the line has no room for it. */
+static enum completion_result take(const struct completion *completion, struct line_edit *edit)
 {
-    if (!completion_is_shown(completion) || completion->selected == 0)
-        return NULL;
     const struct completion_item *item = &completion->items[completion->selected - 1];
-    return replace(completion, edit, item->text) ? item : NULL;
+    if (!replace(completion, edit, item->text))
+        return COMPLETION_MOVED;
+    return item->more || edit->text[edit->cursor] ? COMPLETION_CHANGED : COMPLETION_TAKEN;
 }
 
 /* Returns the length of the common beginning in bytes; it ends between two characters. */
@@ -197,7 +202,9 @@ static size_t common_length(const char *one, const char *other)
     return same;
 }
 
-bool completion_extend(const struct completion *completion, struct line_edit *edit)
+/* Extends the line by what all candidates that begin with the stem have in common. Returns whether
+ * the line has changed. */
+static bool extend(const struct completion *completion, struct line_edit *edit)
 {
     char common[COMPLETION_TEXT] = "";
     bool any = false;
@@ -212,6 +219,30 @@ bool completion_extend(const struct completion *completion, struct line_edit *ed
         any = true;
     }
     return strlen(common) > strlen(completion->stem) && replace(completion, edit, common);
+}
+
+enum completion_result completion_key(struct completion *completion, struct line_edit *edit,
+                                      int key)
+{
+    enum { PAGE = 8 };
+    const bool selected = completion->selected > 0;
+    if (!completion_is_shown(completion))
+        return COMPLETION_IGNORED;
+    if (key == UI_DOWN || key == UI_PAGE_DOWN)
+        move(completion, key == UI_DOWN ? 1 : PAGE);
+    else if (selected && (key == UI_UP || key == UI_PAGE_UP))
+        move(completion, key == UI_UP ? -1 : -PAGE);
+    else if (selected && key == UI_ENTER)
+        return take(completion, edit);
+    else if (key == UI_TAB && !selected && !completion->all && extend(completion, edit))
+        return COMPLETION_CHANGED;
+    else if (key == UI_TAB || key == UI_BACK_TAB)
+        turn(completion, key == UI_TAB);
+    else if (key == UI_ESCAPE)
+        completion->open = false;
+    else
+        return COMPLETION_IGNORED;
+    return COMPLETION_MOVED;
 }
 
 void completion_close(struct completion *completion)

@@ -70,20 +70,22 @@ bool completion_is_waiting(const struct completion *completion);
 /* Returns whether the list is shown: it is open and has candidates. */
 bool completion_is_shown(const struct completion *completion);
 
-/* Moves the selection; before the first candidate none is selected. */
-void completion_move(struct completion *completion, int steps);
+/* What a key did to a list that is shown. */
+enum completion_result {
+    COMPLETION_IGNORED, /* the key is not one of the list's */
+    COMPLETION_MOVED,   /* another candidate is selected, or the list is closed */
+    COMPLETION_CHANGED, /* the line has changed and can be completed further */
+    COMPLETION_TAKEN,   /* the line ends in the chosen candidate, which needs no more text */
+};
 
-/* Selects the next (+1) or previous (-1) candidate, the first after the last. */
-void completion_turn(struct completion *completion, int direction);
-
-/* Replaces the stem in the line by the selected candidate. Returns the candidate, or NULL if none
- * is selected or the line has no room for it. */
-const struct completion_item *completion_take(struct completion *completion,
-                                              struct line_edit *edit);
-
-/* Extends the line by what all candidates that begin with the stem have in common. Returns whether
- * the line has changed. */
-bool completion_extend(const struct completion *completion, struct line_edit *edit);
+/* Handles a key of the list; ignores all of them while it is not shown. Up and Down move the
+ * selection, and above the first candidate none is selected; then Up is ignored. Tab extends the
+ * line by what all candidates have in common, or selects the next one. Enter takes the selected
+ * one; without one it is ignored. Esc closes the list. After COMPLETION_CHANGED call
+ * completion_update.
+ */
+enum completion_result completion_key(struct completion *completion, struct line_edit *edit,
+                                      int key);
 
 /* Closes the list and drops the folder. */
 void completion_close(struct completion *completion);

@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <wchar.h>
@@ -162,7 +163,7 @@ static bool is_directory(const char *path)
 
 bool line_edit_complete_path(struct line_edit *edit)
 {
-    char folder[sizeof edit->text], common[256] = "";
+    char folder[3 * sizeof edit->text], common[256] = "";
     edit->replace_on_typing = false;
     size_t end = strlen(edit->text);
     edit->cursor = end;
@@ -170,7 +171,9 @@ bool line_edit_complete_path(struct line_edit *edit)
     const char *path = colon ? colon + 1 : edit->text;
     const char *slash = strrchr(path, '/');
     const char *stem = slash ? slash + 1 : path;
-    snprintf(folder, sizeof folder, "%.*s", (int)(stem - path), path);
+    const char *home = strncmp(path, "~/", 2) == 0 ? getenv("HOME") : NULL;
+    const int beginning = (int)(stem - path) - (home ? 1 : 0);
+    snprintf(folder, sizeof folder, "%s%.*s", home ? home : "", beginning, path + (home ? 1 : 0));
     DIR *directory = opendir(folder[0] ? folder : ".");
     if (!directory)
         return false;
@@ -181,8 +184,8 @@ bool line_edit_complete_path(struct line_edit *edit)
     const char *rest = common + strlen(stem);
     if (!insert_bytes(edit, rest, strlen(rest)))
         return false;
-    path = (colon = strrchr(edit->text, ':')) ? colon + 1 : edit->text;
-    if (found == 1 && is_directory(path))
+    snprintf(folder + strlen(folder), sizeof folder - strlen(folder), "%s", common);
+    if (found == 1 && is_directory(folder))
         insert_bytes(edit, "/", 1);
     return true;
 }
