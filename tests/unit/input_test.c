@@ -109,6 +109,28 @@ static void test_unknown(void)
     tap_ok(strcmp(keys_of("\377x"), "x") == 0, "a byte that is no character is dropped");
 }
 
+static void test_mouse(void)
+{
+    input = (struct input){0};
+    put("\033[<0;3;4M");
+    tap_ok(strcmp(keys(), name(UI_CLICK)) == 0, "a press is a click");
+    put("\033[<32;5;6M");
+    tap_ok(strcmp(keys(), name(UI_DRAG)) == 0 && input.row == 5 && input.column == 4,
+           "a move with the button held is a drag, with its position");
+    put("\033[<0;5;6m");
+    tap_ok(strcmp(keys(), name(UI_RELEASE)) == 0, "the end of it is a release");
+    put("\033[<32;5;6M\033[<35;5;6M");
+    tap_ok(keys()[0] == '\0', "moves without a button are no keys");
+    put("\033[<2;5;6M\033[<2;5;6m");
+    tap_ok(keys()[0] == '\0', "nor are other buttons");
+    put("\033[<65;7;8M");
+    tap_ok(strcmp(keys(), name(UI_WHEEL_DOWN)) == 0 && input.row == 7 && input.column == 6,
+           "the wheel has a position, too");
+    put("\033[M !!\033[M#!!");
+    tap_ok(strncmp(keys(), name(UI_CLICK), strlen(name(UI_CLICK))) == 0,
+           "reports of older terminals have a release as well");
+}
+
 static void test_pieces(void)
 {
     static const char *const cases[] = {"\033[1~", "\033OH", "\033[[A", "\033[<0;12;7M"};
@@ -220,6 +242,7 @@ int main(void)
     }
     test_known();
     test_unknown();
+    test_mouse();
     test_pieces();
     test_escape();
     test_paste();

@@ -158,9 +158,29 @@ static void take_paste(struct app *app)
                     "form choose a row that holds text."));
 }
 
+static bool is_of_mouse(int key)
+{
+    return key == UI_CLICK || key == UI_DRAG || key == UI_RELEASE || key == UI_WHEEL_UP ||
+           key == UI_WHEEL_DOWN;
+}
+
+/* Offers an event of the mouse to the screen in front. Returns whether the screen handled it. */
+static bool screen_takes_mouse(struct app *app, int event)
+{
+    const struct screen *screen = app_screen(app);
+    int row, column;
+    if (!screen->take_mouse || app->closing || app->dialog.open || app->menu.open ||
+        app->commands.chooser.open)
+        return false;
+    terminal_click_position(&row, &column);
+    return screen->take_mouse(app, event, row, column);
+}
+
 static void take_input(struct app *app, int key)
 {
     enum { WHEEL_STEPS = 3 };
+    if (is_of_mouse(key) && screen_takes_mouse(app, key))
+        return;
     if (key == UI_CLICK)
         take_click(app);
     else if (key == UI_PASTE)
@@ -168,7 +188,7 @@ static void take_input(struct app *app, int key)
     else if (key == UI_WHEEL_UP || key == UI_WHEEL_DOWN)
         for (int i = 0; i < WHEEL_STEPS; i++)
             app_press(app, key == UI_WHEEL_UP ? UI_UP : UI_DOWN);
-    else
+    else if (!is_of_mouse(key))
         app_press(app, key);
 }
 

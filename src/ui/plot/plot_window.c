@@ -81,7 +81,12 @@ static double anchor(const struct plot_window *window)
 
 bool plot_window_zoom(struct plot_window *window, bool in)
 {
-    double around = anchor(window), factor = in ? 0.5 : 2;
+    return plot_window_zoom_at(window, anchor(window), in);
+}
+
+bool plot_window_zoom_at(struct plot_window *window, double around, bool in)
+{
+    const double factor = in ? 0.5 : 2;
     double from = around - around * factor, to = around + (1 - around) * factor;
     if (!in && !window->zoomed)
         return false;

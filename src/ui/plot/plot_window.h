@@ -23,6 +23,7 @@ struct plot_extent {
 struct plot_window { /* starts as {0} */
     bool zoomed, cursor_on;
     bool follow;      /* zoomed in on the newest points: the window moves along with them */
+    bool dragged;     /* the mouse moves the cursor */
     double low, high; /* the visible part, if zoomed */
     double cursor;    /* its x value, if cursor_on */
     unsigned frames_since_shift; /* frames since the window last moved to follow new points */
@@ -36,6 +37,9 @@ struct axis plot_window_show(struct plot_window *window, const struct plot_exten
 /* Shows half (in) or twice (out) as much of the axis. The fixed point is the cursor, else the
  * newest point of a live run, else the middle. Returns false at the limits of zooming. */
 bool plot_window_zoom(struct plot_window *window, bool in);
+
+/* Does the same around a position on the shown axis, 0 to 1. */
+bool plot_window_zoom_at(struct plot_window *window, double place, bool in);
 
 /* Moves the window by a fraction of its width, to the left if negative. Returns false if nothing
  * lies there. */

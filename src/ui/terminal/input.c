@@ -1,10 +1,13 @@
 /* `bytes` begins with a character or an escape sequence. Each decode function looks at its
  * beginning and returns how many bytes it has used; 0 means that more bytes are needed. After a
- * time without new bytes the beginning is taken as it is: ESC alone            after ESCAPE_SECONDS
- * it is the key Esc a begun sequence     after SEQUENCE_SECONDS it is dropped a begun character
- * after CHARACTER_SECONDS its first byte is dropped a paste              after PASTE_SECONDS it
- * ends On a slow line the rest of a sequence can arrive after its ESC was reported. What follows
- * that Esc within REST_SECONDS and reads like the rest of a sequence is therefore not typed.
+ * time without new bytes the beginning is taken as it is:
+ * - ESC alone is the key Esc after ESCAPE_SECONDS;
+ * - the begun sequence is dropped after SEQUENCE_SECONDS;
+ * - the first byte of a begun character is dropped after CHARACTER_SECONDS;
+ * - the paste ends after PASTE_SECONDS.
+ *
+ * On a slow line the rest of a sequence can arrive after its ESC was reported. What follows that
+ * Esc within REST_SECONDS and reads like the rest of a sequence is therefore not typed.
  *
  * The forms of the sequences are those of ECMA-48 (CSI: ESC [, parameters, a final byte), of the VT
  * terminals (SS3: ESC O and a final byte), and of xterm (SGR mouse, bracketed paste). */
@@ -91,18 +94,25 @@ static struct csi parse_csi(const char *body, size_t length)
     return csi;
 }
 
-/* Returns the key of an xterm mouse event, and sets the position of a click. */
-static int mouse_key(struct input *input, long button, long column, long row)
+/* Returns the key of an xterm mouse event, and sets its position. `released`: an SGR report says
+ * so; older reports have a button number for it. */
+static int mouse_key(struct input *input, long button, long column, long row, bool released)
 {
-    enum { MODIFIERS = 4 | 8 | 16, WHEEL_UP = 64, WHEEL_DOWN = 65 };
+    enum { MODIFIERS = 4 | 8 | 16, RELEASED = 3, MOVED = 32, WHEEL_UP = 64, WHEEL_DOWN = 65 };
+    const bool was_held = input->held;
     button &= ~(long)MODIFIERS;
-    if (button == WHEEL_UP || button == WHEEL_DOWN)
-        return button == WHEEL_UP ? UI_WHEEL_UP : UI_WHEEL_DOWN;
-    if (button != 0 || column < 1 || row < 1)
+    if (column < 1 || row < 1)
         return UI_NONE;
     input->row = (int)row - 1;
     input->column = (int)column - 1;
-    return UI_CLICK;
+    if (button == WHEEL_UP || button == WHEEL_DOWN)
+        return button == WHEEL_UP ? UI_WHEEL_UP : UI_WHEEL_DOWN;
+    if (button == MOVED)
+        return was_held ? UI_DRAG : UI_NONE;
+    if (button != 0 && button != RELEASED)
+        return UI_NONE; /* another button */
+    input->held = button == 0 && !released;
+    return input->held ? UI_CLICK : was_held ? UI_RELEASE : UI_NONE;
 }
 
 /* Returns the key with this final byte in CSI and SS3 sequences. */
@@ -141,8 +151,8 @@ static int csi_key(struct input *input, const char *body, size_t length)
     const long *parameters = csi.parameters;
     if (csi.intermediate)
         return UI_NONE;
-    if (csi.private_mark == '<' && csi.final == 'M' && csi.count == 3)
-        return mouse_key(input, parameters[0], parameters[1], parameters[2]);
+    if (csi.private_mark == '<' && strchr("Mm", csi.final) && csi.count == 3)
+        return mouse_key(input, parameters[0], parameters[1], parameters[2], csi.final == 'm');
     if (csi.private_mark || csi.count > 2 || (csi.count == 2 && parameters[1] > 1))
         return UI_NONE;
     if (csi.final == '~' && csi.count == 1 && parameters[0] == 200) {
@@ -169,7 +179,7 @@ static size_t decode_odd(struct input *input, const char *body, size_t count, in
         *key = body[2] == 'A' ? UI_F1 : body[2] == 'E' ? UI_F5 : UI_NONE;
     else
         *key = mouse_key(input, (unsigned char)body[2] - OFFSET, (unsigned char)body[3] - OFFSET,
-                         (unsigned char)body[4] - OFFSET);
+                         (unsigned char)body[4] - OFFSET, false);
     return length;
 }
 

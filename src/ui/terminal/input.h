@@ -31,7 +31,8 @@ struct input {
     char paste[INPUT_PASTE_BYTES]; /* the text of the last paste, NUL-terminated; cut if too long */
     size_t paste_length;
 
-    int row, column; /* of the last UI_CLICK, from 0 */
+    int row, column; /* of the last event of the mouse, from 0 */
+    bool held;       /* the left button is held down */
 
     struct {
         char bytes[INPUT_SEQUENCE_BYTES];

@@ -30,10 +30,12 @@ enum ui_key {
     UI_F5,
     UI_F9,
     UI_F10,
-    UI_CLICK, /* terminal_click_position returns where */
     UI_PASTE, /* terminal_paste_text returns what */
+    UI_CLICK, /* terminal_click_position returns where, also for the next four */
     UI_WHEEL_UP,
     UI_WHEEL_DOWN,
+    UI_DRAG,    /* the mouse moved while its button was held */
+    UI_RELEASE, /* the button was released */
 };
 
 enum {
@@ -100,6 +102,13 @@ enum action {
     ACTION_ZOOM_ALL,
     ACTION_PAN_LEFT,
     ACTION_PAN_RIGHT,
+    ACTION_SMOOTHING,
+    ACTION_RANGE,
+    ACTION_NEXT_MARK,
+    ACTION_HIDE,
+    ACTION_SOLO,
+    ACTION_PIN,
+    ACTION_GROUPS,
     ACTION_PICTURES,
     ACTION_NEXT_PICTURES,
     ACTION_AS_TRAINED,

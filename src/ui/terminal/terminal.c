@@ -38,7 +38,7 @@ static struct {
     const char *crash_prefix; /* sent before `restore`; NULL: nothing */
     int output, null_device;  /* a duplicate of standard output, and /dev/null (release_output) */
     struct input input;
-    bool mouse; /* clicks are wanted and reported */
+    bool mouse; /* the mouse is wanted and reported */
     enum paste_outcome paste_outcome;
     bool pastes; /* bracketed paste has been switched on */
     int pipe[2];
@@ -167,7 +167,7 @@ static void add_restore(const char *capability)
 
 static void prepare_restore(void)
 {
-    static const char no_mouse[] = "\033[?1006;1000l";
+    static const char no_mouse[] = "\033[?1006;1002;1000l";
     terminal.restore_length = 0;
     if (terminal.mouse) {
         memcpy(terminal.restore, no_mouse, sizeof no_mouse - 1);
@@ -278,6 +278,7 @@ bool terminal_open(struct error *error)
     resized = stop_asked = hung_up = 0;
     tcgetattr(STDIN_FILENO, &terminal.settings);
     terminal.restore_length = 0;
+    terminal.mouse = terminal.held = false;
     terminal.crash_prefix = NULL;
     catch_signals(); /* before ncurses, which does not replace handlers that are installed */
     terminal.screen = newterm(NULL, stdout, stdin);
@@ -299,11 +300,24 @@ bool terminal_open(struct error *error)
     return true;
 }
 
+/* Asks the terminal to report the moves of the mouse while its button is held, or to stop; ncurses
+ * asks for clicks only. */
+static void report_drags(bool wanted)
+{
+    putp(wanted ? "\033[?1002h" : "\033[?1002l");
+    fflush(stdout);
+}
+
 void terminal_enable_mouse(bool taken)
 {
-    mmask_t wished = taken ? BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0;
+    const mmask_t all = BUTTON1_PRESSED | BUTTON1_RELEASED | BUTTON4_PRESSED | BUTTON5_PRESSED |
+                        REPORT_MOUSE_POSITION;
     mouseinterval(0); /* a press counts as a click at once, without waiting for the release */
-    terminal.mouse = mousemask(wished, NULL) & BUTTON1_PRESSED;
+    if (terminal.mouse && !taken)
+        report_drags(false);
+    terminal.mouse = mousemask(taken ? all : 0, NULL) & BUTTON1_PRESSED;
+    if (terminal.mouse)
+        report_drags(true);
     prepare_restore();
 }
 
@@ -354,6 +368,8 @@ void terminal_close(bool gone)
         redirect_to_null(); /* the screen is not freed, since that might flush output */
     else if (make_writable()) {
         switch_pastes(false);
+        if (terminal.mouse)
+            report_drags(false);
         endwin();
         delscreen(terminal.screen);
     } else {
@@ -452,7 +468,8 @@ static bool read_bytes(void)
 /* Returns whether the screens get this key. */
 static bool is_wanted(int key)
 {
-    const bool mouse = key == UI_CLICK || key == UI_WHEEL_UP || key == UI_WHEEL_DOWN;
+    const bool mouse = key == UI_CLICK || key == UI_DRAG || key == UI_RELEASE ||
+                       key == UI_WHEEL_UP || key == UI_WHEEL_DOWN;
     return key != UI_NONE && (terminal.mouse || !mouse);
 }
 
