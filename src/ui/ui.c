@@ -30,6 +30,10 @@ static void take_preferences(struct app *app, const struct ui_options *options)
             app->shared.axes.x = x;
     app->shared.axes.log_x = app->shared.preferences.log_x;
     app->shared.axes.log_y = app->shared.preferences.log_y;
+    app->shared.axes.all_values = app->shared.preferences.all_values;
+    for (size_t i = 0; smoothing_names[i]; i++)
+        if (strcmp(app->shared.preferences.smoothing, smoothing_names[i]) == 0)
+            app->shared.axes.smoothing = i;
 }
 
 /* Stores a preference that was changed since the start. Returns whether it was changed. */
@@ -46,10 +50,13 @@ static bool update_preference(struct app *app, const char *key, const char *valu
 static void save_choices(struct app *app)
 {
     const struct run_config *before = &app->options->config;
-    const bool x = update_preference(app, "x-axis", x_names[app->shared.axes.x]);
-    const bool log_x = update_preference(app, "log-x", app->shared.axes.log_x ? "yes" : "no");
-    const bool log_y = update_preference(app, "log-y", app->shared.axes.log_y ? "yes" : "no");
-    if ((x || log_x || log_y) && app->options->broken.kind == ERROR_NONE)
+    const struct axes *axes = &app->shared.axes;
+    bool changed = update_preference(app, "x-axis", x_names[axes->x]);
+    changed |= update_preference(app, "log-x", axes->log_x ? "yes" : "no");
+    changed |= update_preference(app, "log-y", axes->log_y ? "yes" : "no");
+    changed |= update_preference(app, "smoothing", smoothing_names[axes->smoothing]);
+    changed |= update_preference(app, "all-values", axes->all_values ? "yes" : "no");
+    if (changed && app->options->broken.kind == ERROR_NONE)
         preferences_write(&app->shared.saved_preferences, NULL);
     if (memcmp(&app->shared.form.config, before, sizeof *before) != 0 || app->shared.runs.count > 0)
         last_form_write(&app->shared.form.config, NULL);

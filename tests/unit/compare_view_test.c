@@ -114,11 +114,13 @@ static void test_runs(void)
     struct compare_files none = {0};
     struct error error;
     char label[128];
+    const struct compare_entry *entry = NULL;
     tap_ok(add(&view, 0) && add(&view, 1) &&
                compare_model_add(&view, kept.entries[1].run, &none, &error) && view.count == 2,
            "a run is taken once");
     tap_ok(compare_model_build(&view, &error) && view.table.count == 2, "two runs are two rows");
-    tap_ok(strcmp(compare_model_label(&view, 1, label, sizeof label), "lenet, batch 64") == 0,
+    entry = &view.curves.entries[1];
+    tap_ok(strcmp(compare_curves_label(&view, entry, label, sizeof label), "batch 64") == 0,
            "a label says what tells a run from the others");
     const struct config_field *fields[64];
     tap_ok(compare_model_differences(&view, fields) == 1 && strcmp(fields[0]->key, "batch") == 0,
@@ -127,8 +129,10 @@ static void test_runs(void)
     compare_model_build(&view, &error);
     tap_ok(compare_model_differences(&view, fields) == 2 && strcmp(fields[0]->key, "network") == 0,
            "another network is a difference, too");
-    tap_ok(strcmp(compare_model_label(&view, 2, label, sizeof label), "resnet20, batch 32") == 0,
-           "but is not said twice");
+    entry = &view.curves.entries[2];
+    tap_ok(strcmp(compare_curves_label(&view, entry, label, sizeof label), "resnet20, batch 32") ==
+               0,
+           "and the label names it");
 }
 
 static void test_table(void)
@@ -161,26 +165,33 @@ static void test_table(void)
     tap_ok(compare_model_row_mark(0) == '1' && compare_model_row_mark(9) == 'a', "marks of rows");
 }
 
+static double value_of(size_t entry)
+{
+    size_t runs;
+    return compare_curves_value(&view, &view.curves.entries[entry], &runs);
+}
+
 static void test_curves(void)
 {
     struct curve_view wanted = {.x = X_ITERATION, .width = 100};
     struct error error;
-    tap_ok(compare_model_update_curves(&view, &wanted, 50, &error) && view.x.high == 1000,
+    struct axis y;
+    tap_ok(compare_curves_update(&view, &wanted, 50, &error) && view.x.high == 1000,
            "one axis holds all runs");
-    struct axis y = compare_model_y_axis(&view, false);
-    tap_ok(y.low == 0 && y.high >= 2 && isfinite(compare_model_value(&view, 0)),
+    tap_ok(compare_curves_y_axis(&view, false, false, &y, &error) && y.low == 0 && y.high >= 2 &&
+               isfinite(value_of(0)),
            "and their losses");
     plot_window_set_cursor(&view.window, 100);
-    tap_ok(compare_model_value(&view, 0) > 1, "under the cursor the value is the one of there");
+    tap_ok(value_of(0) > 1, "under the cursor the value is the one of there");
     plot_window_zoom(&view.window, true);
-    tap_ok(compare_model_update_curves(&view, &wanted, 50, &error) && view.x.high < 600 &&
-               view.curves[0].trace[view.trace].columns[99].any,
+    tap_ok(compare_curves_update(&view, &wanted, 50, &error) && view.x.high < 600 &&
+               view.curves.list[0].curves.trace[view.trace].columns[99].any,
            "all runs are zoomed alike");
     compare_model_next_trace(&view);
     tap_ok(view.trace == TRACE_VALIDATION, "next: what the runs have");
     compare_model_next_trace(&view);
     view.window.cursor_on = false;
-    tap_ok(view.trace == TRACE_TOP1 && compare_model_value(&view, 0) > 80, "the accuracy");
+    tap_ok(view.trace == TRACE_TOP1 && value_of(0) > 80, "the accuracy");
     size_t others = 0;
     for (; view.trace != TRACE_SMOOTHED && others < 20; others++)
         compare_model_next_trace(&view);

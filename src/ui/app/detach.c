@@ -296,8 +296,8 @@ void detach_begin(struct app *app)
         }
     }
     app->shared.runs.leaving = true;
-    app_say(app, ROLE_STRONG, N_("Saving, then a background process goes on ..."));
-    app->message_until = UINT64_MAX;
+    app_say_while(app, detach_is_active, ROLE_STRONG,
+                  N_("Saving, then a background process goes on ..."));
 }
 
 /* Forgets the run if it has ended by itself: there is nothing to resume. */

@@ -6,6 +6,8 @@
 #include "ui/app/app.h"
 #include "ui/plot/curves.h"
 
+#include <math.h>
+
 static void next_scale(struct app *app)
 {
     static const char *const names[] = {N_("Scale: both axes linear."), N_("Scale: x logarithmic."),
@@ -44,6 +46,28 @@ static void next_symbols(struct app *app)
     app_say(app, ROLE_STRONG, _("Symbols: %s."), ui_symbols[app->symbols]);
 }
 
+static void next_smoothing(struct app *app)
+{
+    struct axes *axes = &app->shared.axes;
+    axes->smoothing = smoothing_names[axes->smoothing + 1] ? axes->smoothing + 1 : 0;
+    if (axes->smoothing == 0)
+        app_say(app, ROLE_STRONG, "Smoothing: as the run says.");
+    else if (smoothing_strength(axes->smoothing) == 0)
+        app_say(app, ROLE_STRONG, "Smoothing: 0, the losses as they are.");
+    else
+        app_say(app, ROLE_STRONG, "Smoothing: %s (exponential moving average).",
+                smoothing_names[axes->smoothing]);
+}
+
+static void toggle_range(struct app *app)
+{
+    struct axes *axes = &app->shared.axes;
+    axes->all_values = !axes->all_values;
+    app_say(app, ROLE_STRONG, "%s",
+            axes->all_values ? N_("The y axis shows all values.")
+                             : N_("The y axis leaves out outliers; ^ and v mark them."));
+}
+
 static void toggle_cursor(struct plot_window *window)
 {
     if (window->cursor_on)
@@ -80,6 +104,10 @@ bool plot_act(struct app *app, struct plot_window *window, enum action action)
         next_x(app);
     else if (action == ACTION_SYMBOLS)
         next_symbols(app);
+    else if (action == ACTION_SMOOTHING)
+        next_smoothing(app);
+    else if (action == ACTION_RANGE)
+        toggle_range(app);
     else if (action == ACTION_CURSOR)
         toggle_cursor(window);
     else if (action == ACTION_ZOOM_IN)
@@ -112,6 +140,28 @@ bool plot_move_cursor(struct plot_window *window, enum action action)
         return false;
     plot_window_set_cursor(window,
                            action == ACTION_FIRST ? window->extent.first : window->extent.last);
+    return true;
+}
+
+bool plot_take_mouse(struct plot_window *window, struct rect area, int event, int row, int column)
+{
+    const bool inside = row >= area.row && row < area.row + area.rows && column >= area.column &&
+                        column < area.column + area.columns;
+    const double last = area.columns > 1 ? area.columns - 1 : 1;
+    const double place = fmin(fmax((column - area.column) / last, 0), 1);
+    const bool dragged = window->dragged;
+    window->dragged = event == UI_CLICK ? inside : dragged && event != UI_RELEASE;
+    if (event == UI_DRAG || event == UI_RELEASE) { /* the pointer may leave the plot */
+        if (dragged)
+            plot_window_set_cursor(window, axis_value(&window->shown, place));
+        return dragged;
+    }
+    if (!inside)
+        return false;
+    if (event == UI_CLICK)
+        plot_window_set_cursor(window, axis_value(&window->shown, place));
+    else
+        plot_window_zoom_at(window, place, event == UI_WHEEL_UP);
     return true;
 }
 

@@ -67,15 +67,17 @@ void curve_add_all(struct curve *curve, long column, const float *values, size_t
         curve->columns[column] = to;
 }
 
-void curve_range(const struct curve *curve, bool log, double *low, double *high)
+bool curve_measure(const struct curve *curve, struct value_range *range, struct error *error)
 {
     for (size_t i = 0; i < curve->width; i++) {
         const struct curve_column *column = &curve->columns[i];
-        if (!column->any || (log && column->high <= 0))
+        if (!column->any)
             continue;
-        *low = fmin(*low, (double)(log ? column->positive : column->low));
-        *high = fmax(*high, (double)column->high);
+        if (!value_range_add(range, (double)(range->log ? column->positive : column->low), error) ||
+            !value_range_add(range, (double)column->high, error))
+            return false;
     }
+    return value_range_end_curve(range, error);
 }
 
 /* Returns the dot row of a value, the lowest for values that a logarithmic axis cannot show. */
@@ -93,7 +95,7 @@ static bool has_place(const struct axis *y, float value)
     return !y->log || value > 0;
 }
 
-void curve_draw(const struct curve *curve, const struct axis *y, struct plot *plot, uint8_t series)
+void curve_draw(const struct curve *curve, const struct axis *y, struct plot *plot, uint16_t series)
 {
     const struct curve_column *before = NULL;
     if (plot_height(plot) == 0)
@@ -117,15 +119,47 @@ void curve_draw(const struct curve *curve, const struct axis *y, struct plot *pl
     }
 }
 
+/* Returns whether the column has values above the axis. */
+static bool is_above(const struct curve_column *column, const struct axis *y)
+{
+    return column->any && (double)column->high > y->high;
+}
+
+/* Returns whether the column has values below the axis that the axis could show. */
+static bool is_below(const struct curve_column *column, const struct axis *y)
+{
+    return column->any && (double)(y->log ? column->positive : column->low) < y->low;
+}
+
+size_t curve_count_outliers(const struct curve *curve, const struct axis *y)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < curve->width; i++)
+        count += is_above(&curve->columns[i], y) || is_below(&curve->columns[i], y);
+    return count;
+}
+
+void curve_mark_outliers(const struct curve *curve, const struct axis *y, struct plot *plot,
+                         uint16_t series)
+{
+    for (size_t i = 0; i < curve->width; i++) {
+        const struct curve_column *column = &curve->columns[i];
+        if (is_above(column, y))
+            plot_mark(plot, series, (long)i, (long)plot_height(plot) - 1, CURVE_ABOVE);
+        if (is_below(column, y))
+            plot_mark(plot, series, (long)i, 0, CURVE_BELOW);
+    }
+}
+
 void curve_mark_nonpositive(const struct curve *curve, const struct axis *y, struct plot *plot,
-                            uint8_t series)
+                            uint16_t series)
 {
     for (size_t i = 0; i < curve->width && y->log && curve->nonpositive > 0; i++)
         if (curve->columns[i].any && curve->columns[i].low <= 0)
-            plot_mark(plot, series, (long)i, 0, CURVE_NONPOSITIVE);
+            plot_mark(plot, series, (long)i, 0, CURVE_BELOW);
 }
 
-void curve_mark(const struct curve *curve, const struct axis *y, struct plot *plot, uint8_t series,
+void curve_mark(const struct curve *curve, const struct axis *y, struct plot *plot, uint16_t series,
                 double place, char mark)
 {
     if (curve->width == 0 || plot_height(plot) == 0)

@@ -10,6 +10,7 @@
 #include "base/axis.h"
 #include "base/error.h"
 #include "ui/plot/plot.h"
+#include "ui/plot/value_range.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,8 +30,9 @@ struct curve {
     bool gap;               /* the last value added was NaN or infinity */
 };
 
-/* The mark at the foot of a logarithmic plot for values at or below zero. */
-enum { CURVE_NONPOSITIVE = 'v' };
+/* The marks at the edges of a plot: for values above it; for values below it, which on a
+ * logarithmic axis all those at or below zero are. */
+enum { CURVE_ABOVE = '^', CURVE_BELOW = 'v' };
 
 /* Empties the curve (which starts as {0}) and gives it `width` columns. Returns false with an error
  * if out of memory. */
@@ -48,18 +50,29 @@ long curve_column_at(double place, size_t width);
 void curve_add_all(struct curve *curve, long column, const float *values, size_t stride,
                    size_t count);
 
-/* Widens *low..*high to include the curve's values; with `log` only the positive ones. */
-void curve_range(const struct curve *curve, bool log, double *low, double *high);
+/* Adds the smallest and largest value of each column to a range as one curve. Returns false with an
+ * error if out of memory. */
+bool curve_measure(const struct curve *curve, struct value_range *range, struct error *error);
 
 /* Draws the curve as series `series` of the plot. */
-void curve_draw(const struct curve *curve, const struct axis *y, struct plot *plot, uint8_t series);
+void curve_draw(const struct curve *curve, const struct axis *y, struct plot *plot,
+                uint16_t series);
+
+/* Marks the columns with values above or below the y axis at the edges of the plot, but not values
+ * at or below zero on a logarithmic axis. */
+void curve_mark_outliers(const struct curve *curve, const struct axis *y, struct plot *plot,
+                         uint16_t series);
 
 /* Marks the columns with values at or below zero at the foot of a logarithmic plot. */
 void curve_mark_nonpositive(const struct curve *curve, const struct axis *y, struct plot *plot,
-                            uint8_t series);
+                            uint16_t series);
+
+/* Returns how many columns have values above or below the y axis; values at or below zero on a
+ * logarithmic axis are counted in `nonpositive` instead. */
+size_t curve_count_outliers(const struct curve *curve, const struct axis *y);
 
 /* Draws a character on the curve, at its last value up to `place` (0..1 along the x axis). */
-void curve_mark(const struct curve *curve, const struct axis *y, struct plot *plot, uint8_t series,
+void curve_mark(const struct curve *curve, const struct axis *y, struct plot *plot, uint16_t series,
                 double place, char mark);
 
 #endif

@@ -76,14 +76,15 @@ static bool same_bins(const struct curves *curves, const struct series *series,
 {
     return curves->series == series && curves->view.x == view->x &&
            curves->view.width == view->width && curves->view.traces == view->traces &&
-           curves->x.low == x->low && curves->x.high == x->high && curves->x.log == x->log;
+           curves->view.smoothing == view->smoothing && curves->x.low == x->low &&
+           curves->x.high == x->high && curves->x.log == x->log;
 }
 
 static bool start_bins(struct curves *curves, const struct series *series, size_t count,
                        const struct curve_view *view, struct error *error)
 {
-    if (curves->series != series)
-        smoothing_clear(&curves->smoothing);
+    if (curves->series != series || curves->smoothing.choice != view->smoothing)
+        smoothing_clear(&curves->smoothing, view->smoothing);
     curves->series = NULL;
     curves->count = 0;
     for (enum trace trace = 0; trace < TRACES_PER_ITERATION; trace++)
@@ -119,11 +120,12 @@ static size_t end_of_column(const struct curves *curves, size_t from, size_t lim
 static void bin_chunk(struct curves *curves, size_t count, struct smoothed *state)
 {
     float smoothed[TRACES_SMOOTHED][CHUNK];
+    const struct smoothing *smoothing = &curves->smoothing;
     const struct series_point *points = &curves->series->points[curves->binned];
     const long column = column_of(curves, curves->binned);
     bool smooth = curves->view.traces & (TRACE_BIT(TRACES_SMOOTHED) - 1);
     for (size_t i = 0; i < count && smooth; i++) {
-        smoothing_step(state, curves->series, curves->binned + i);
+        smoothing_step(smoothing, state, curves->series, curves->binned + i);
         for (enum trace trace = 0; trace < TRACES_SMOOTHED; trace++)
             smoothed[trace][i] = (float)state->values[trace];
     }
@@ -187,7 +189,7 @@ void curves_invalidate(struct curves *curves)
 {
     curves->series = NULL;
     curves->count = curves->binned = 0;
-    smoothing_clear(&curves->smoothing);
+    smoothing_clear(&curves->smoothing, curves->smoothing.choice);
 }
 
 double curves_newest(const struct curves *curves, enum trace trace)
@@ -263,4 +265,26 @@ double curves_validation_value(const struct curves *curves, enum trace trace, do
         if (curves_x_of_validation(curves, &series->validations[i]) <= x * (1 + 1e-9))
             return (double)trace_validation_value(&series->validations[i], trace);
     return NAN;
+}
+
+/* --- traces of either kind --- */
+
+bool curves_measure(const struct curves *curves, enum trace trace, struct value_range *range,
+                    struct error *error)
+{
+    if (trace >= TRACES_PER_ITERATION)
+        return validations_measure(curves, trace, range, error);
+    return curve_measure(&curves->trace[trace], range, error);
+}
+
+size_t curves_outliers(const struct curves *curves, enum trace trace, const struct axis *y)
+{
+    return trace < TRACES_PER_ITERATION ? curve_count_outliers(&curves->trace[trace], y)
+                                        : validations_outliers(curves, trace, y);
+}
+
+size_t curves_nonpositive(const struct curves *curves, enum trace trace)
+{
+    return trace < TRACES_PER_ITERATION ? curves->trace[trace].nonpositive
+                                        : validations_nonpositive(curves, trace);
 }

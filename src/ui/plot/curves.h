@@ -25,6 +25,7 @@ struct curve_view {
     double iterations, epochs; /* the length of the whole run; 0: unknown */
     bool over;                 /* the run is over, so the axis ends where its points do */
     const struct axis *axis;   /* the part of the x axis to show; NULL: the whole run */
+    size_t smoothing;          /* index of smoothing_names */
 };
 
 struct curves { /* starts as {0} */
@@ -92,16 +93,36 @@ double curves_validation_value(const struct curves *curves, enum trace trace, do
 
 /* --- traces of validations: lines between marks, or lines alone where marks would crowd --- */
 
-/* Widens *low..*high to include the visible parts of the lines; with `log` only positive values. */
-void validations_range(const struct curves *curves, enum trace trace, bool log, double *low,
-                       double *high);
+/* Adds the visible parts of the lines to a range as one curve. Returns false with an error if out
+ * of memory. */
+bool validations_measure(const struct curves *curves, enum trace trace, struct value_range *range,
+                         struct error *error);
+
+/* Adds the values of a trace of either kind to a range as one curve. Returns false with an error if
+ * out of memory. */
+bool curves_measure(const struct curves *curves, enum trace trace, struct value_range *range,
+                    struct error *error);
+
+/* Returns how many columns or validations of a trace lie outside the y axis; those that a
+ * logarithmic axis cannot show are not counted. */
+size_t curves_outliers(const struct curves *curves, enum trace trace, const struct axis *y);
+
+/* Returns how many visible values of a trace are at or below zero. */
+size_t curves_nonpositive(const struct curves *curves, enum trace trace);
 
 /* Draws the lines and marks as series `number` of the plot. */
 void validations_draw(const struct curves *curves, enum trace trace, const struct axis *y,
-                      struct plot *plot, uint8_t number, char mark);
+                      struct plot *plot, uint16_t number, char mark);
 
 /* Returns how many visible validations are at or below zero, which a logarithmic axis cannot show.
  */
 size_t validations_nonpositive(const struct curves *curves, enum trace trace);
+
+/* Writes the values of the lines at each of `width` columns; NaN: there is no line. */
+void validations_sample(const struct curves *curves, enum trace trace, double *values,
+                        size_t width);
+
+/* Returns how many visible validations lie outside the y axis, not counting those. */
+size_t validations_outliers(const struct curves *curves, enum trace trace, const struct axis *y);
 
 #endif

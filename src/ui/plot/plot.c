@@ -53,7 +53,7 @@ void plot_free(struct plot *plot)
 }
 
 /* Makes the cell of a dot one of `series` and returns it; NULL outside the plot. */
-static struct plot_cell *take_cell(struct plot *plot, uint8_t series, long x, long y)
+static struct plot_cell *take_cell(struct plot *plot, uint16_t series, long x, long y)
 {
     if (x < 0 || y < 0 || (size_t)x >= plot_width(plot) || (size_t)y >= plot_height(plot))
         return NULL;
@@ -65,7 +65,7 @@ static struct plot_cell *take_cell(struct plot *plot, uint8_t series, long x, lo
     return cell;
 }
 
-void plot_dot(struct plot *plot, uint8_t series, long x, long y)
+void plot_dot(struct plot *plot, uint16_t series, long x, long y)
 {
     struct plot_cell *cell = take_cell(plot, series, x, y);
     if (!cell)
@@ -80,7 +80,7 @@ static long clamp(long value, long low, long high)
     return value < low ? low : value > high ? high : value;
 }
 
-void plot_span(struct plot *plot, uint8_t series, long x, long y_from, long y_to)
+void plot_span(struct plot *plot, uint16_t series, long x, long y_from, long y_to)
 {
     long top = (long)plot_height(plot) - 1;
     if ((y_from < 0 && y_to < 0) || (y_from > top && y_to > top))
@@ -91,7 +91,7 @@ void plot_span(struct plot *plot, uint8_t series, long x, long y_from, long y_to
         plot_dot(plot, series, x, y);
 }
 
-void plot_line(struct plot *plot, uint8_t series, long x0, long y0, long x1, long y1)
+void plot_line(struct plot *plot, uint16_t series, long x0, long y0, long x1, long y1)
 {
     /* points far outside are moved nearer, which bounds the length of the loop */
     long reach = 4 * (long)(plot_width(plot) + plot_height(plot)) + 16;
@@ -117,7 +117,7 @@ void plot_line(struct plot *plot, uint8_t series, long x0, long y0, long x1, lon
     }
 }
 
-void plot_mark(struct plot *plot, uint8_t series, long x, long y, char mark)
+void plot_mark(struct plot *plot, uint16_t series, long x, long y, char mark)
 {
     struct plot_cell *cell = take_cell(plot, series, x, y);
     if (cell)

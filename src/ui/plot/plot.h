@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 struct plot_cell {
-    uint8_t series; /* 0: empty */
-    uint8_t dots;   /* a set of bits: row * columns of dots + column */
-    char mark;      /* a character that replaces the dots, or 0 */
+    uint16_t series; /* 0: empty */
+    uint8_t dots;    /* a set of bits: row * columns of dots + column */
+    char mark;       /* a character that replaces the dots, or 0 */
 };
 
 struct plot {
@@ -54,16 +54,16 @@ size_t plot_dots_down(enum graph_symbols symbols);
  * lies outside. `series` is at least 1. */
 
 /* Draws one dot. */
-void plot_dot(struct plot *plot, uint8_t series, long x, long y);
+void plot_dot(struct plot *plot, uint16_t series, long x, long y);
 
 /* Draws a vertical line. */
-void plot_span(struct plot *plot, uint8_t series, long x, long y_from, long y_to);
+void plot_span(struct plot *plot, uint16_t series, long x, long y_from, long y_to);
 
 /* Draws a straight line. */
-void plot_line(struct plot *plot, uint8_t series, long x0, long y0, long x1, long y1);
+void plot_line(struct plot *plot, uint16_t series, long x0, long y0, long x1, long y1);
 
 /* Replaces the cell that contains the dot by a character. */
-void plot_mark(struct plot *plot, uint8_t series, long x, long y, char mark);
+void plot_mark(struct plot *plot, uint16_t series, long x, long y, char mark);
 
 /* Writes a cell as one UTF-8 character, "" if it is empty; row 0 is the top. `text` has at least 5
  * bytes. Returns `text`. */

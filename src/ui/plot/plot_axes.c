@@ -85,7 +85,7 @@ void plot_draw(struct canvas *canvas, struct rect area, const struct plot *plot,
     char text[5];
     for (size_t row = 0; row < plot->rows; row++)
         for (size_t column = 0; column < plot->columns; column++) {
-            uint8_t series = plot->cells[row * plot->columns + column].series;
+            uint16_t series = plot->cells[row * plot->columns + column].series;
             plot_cell_text(plot, row, column, styles[series], text);
             draw_text(canvas, area, (int)row, (int)column, roles[series], text);
         }

@@ -42,16 +42,8 @@ static bool cut_line(struct spot *from, struct spot *to)
     return true;
 }
 
-static void widen(const struct spot *spot, bool log, double *low, double *high)
-{
-    if (log && spot->value <= 0)
-        return;
-    *low = fmin(*low, spot->value);
-    *high = fmax(*high, spot->value);
-}
-
-void validations_range(const struct curves *curves, enum trace trace, bool log, double *low,
-                       double *high)
+bool validations_measure(const struct curves *curves, enum trace trace, struct value_range *range,
+                         struct error *error)
 {
     struct spot before = {0}, here;
     bool any = false;
@@ -60,16 +52,17 @@ void validations_range(const struct curves *curves, enum trace trace, bool log, 
             any = false;
             continue;
         }
-        if (is_visible(&here))
-            widen(&here, log, low, high);
+        if (is_visible(&here) && !value_range_add(range, here.value, error))
+            return false;
         struct spot from = before, to = here;
-        if (any && cut_line(&from, &to)) {
-            widen(&from, log, low, high);
-            widen(&to, log, low, high);
-        }
+        if (any && cut_line(&from, &to) &&
+            (!value_range_add(range, from.value, error) ||
+             !value_range_add(range, to.value, error)))
+            return false;
         before = here;
         any = true;
     }
+    return value_range_end_curve(range, error);
 }
 
 size_t validations_nonpositive(const struct curves *curves, enum trace trace)
@@ -78,6 +71,48 @@ size_t validations_nonpositive(const struct curves *curves, enum trace trace)
     size_t count = 0;
     for (size_t i = 0; i < series_validation_count(curves->series); i++)
         count += spot_of(curves, trace, i, &spot) && is_visible(&spot) && spot.value <= 0;
+    return count;
+}
+
+void validations_sample(const struct curves *curves, enum trace trace, double *values, size_t width)
+{
+    struct spot before = {0}, here;
+    const double last = width > 1 ? (double)(width - 1) : 1;
+    bool any = false;
+    for (size_t i = 0; i < width; i++)
+        values[i] = NAN;
+    for (size_t i = 0; i < series_validation_count(curves->series); i++) {
+        if (!spot_of(curves, trace, i, &here)) {
+            any = false;
+            continue;
+        }
+        struct spot from = any ? before : here, to = here;
+        before = here;
+        any = true;
+        if (!cut_line(&from, &to))
+            continue;
+        for (long column = lround(from.place * last); column <= lround(to.place * last); column++) {
+            const double place = fmin(fmax((double)column / last, from.place), to.place);
+            values[column] = to.place > from.place ? cut(from, to, place).value : to.value;
+        }
+    }
+}
+
+/* Returns -1 for a value below the axis, 1 for one above it, else 0. */
+static int side_of(const struct axis *y, double value)
+{
+    if (value > y->high)
+        return 1;
+    return value < y->low ? -1 : 0;
+}
+
+size_t validations_outliers(const struct curves *curves, enum trace trace, const struct axis *y)
+{
+    struct spot spot;
+    size_t count = 0;
+    for (size_t i = 0; i < series_validation_count(curves->series); i++)
+        count += spot_of(curves, trace, i, &spot) && is_visible(&spot) &&
+                 side_of(y, spot.value) != 0 && (!y->log || spot.value > 0);
     return count;
 }
 
@@ -93,7 +128,7 @@ static long dot_row(const struct axis *y, const struct plot *plot, double value)
 }
 
 static void draw_lines(const struct curves *curves, enum trace trace, const struct axis *y,
-                       struct plot *plot, uint8_t number)
+                       struct plot *plot, uint16_t number)
 {
     struct spot before = {0}, here;
     bool any = false;
@@ -125,7 +160,7 @@ static size_t count_visible(const struct curves *curves, enum trace trace, size_
 }
 
 void validations_draw(const struct curves *curves, enum trace trace, const struct axis *y,
-                      struct plot *plot, uint8_t number, char mark)
+                      struct plot *plot, uint16_t number, char mark)
 {
     struct spot spot;
     size_t last = 0, count = count_visible(curves, trace, &last);
@@ -136,9 +171,13 @@ void validations_draw(const struct curves *curves, enum trace trace, const struc
     for (size_t i = 0; i <= last && count > 0; i++) { /* marks lie over the lines */
         if (!spot_of(curves, trace, i, &spot) || !is_visible(&spot))
             continue;
-        bool placed = !y->log || spot.value > 0;
-        if (marks || i == last || !placed)
+        const int side = side_of(y, spot.value);
+        const long top = (long)plot_height(plot) - 1;
+        if (side != 0)
+            plot_mark(plot, number, dot(spot.place, plot_width(plot)), side > 0 ? top : 0,
+                      side > 0 ? CURVE_ABOVE : CURVE_BELOW);
+        else if (marks || i == last)
             plot_mark(plot, number, dot(spot.place, plot_width(plot)), dot_row(y, plot, spot.value),
-                      placed ? mark : CURVE_NONPOSITIVE);
+                      mark);
     }
 }

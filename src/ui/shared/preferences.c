@@ -3,6 +3,7 @@
 #include "ui/shared/preferences.h"
 
 #include "base/language.h"
+#include "ui/plot/smoothing.h"
 #include "ui/terminal/glyphs.h"
 #include "ui/terminal/theme.h"
 
@@ -46,6 +47,13 @@ const struct preference preference_table[] = {
     {"log-y", N_("Log y axis"), "yes|no",
      N_("A logarithmic y axis for curves; the last choice is remembered."), PREFERENCE_FLAG,
      MEMBER(log_y), NULL},
+    {"smoothing", N_("Smoothing"), "NAME",
+     N_("The smoothing of losses: auto (as the run says) or a moving average's strength; "
+        "remembered."),
+     PREFERENCE_NAME, MEMBER(smoothing), smoothing_names},
+    {"all-values", N_("All values"), "yes|no",
+     N_("The y axis of curves shows outliers too; the last choice is remembered."), PREFERENCE_FLAG,
+     MEMBER(all_values), NULL},
     {"shared-runs", N_("Shared runs"), "yes|no",
      N_("Accept folders of runs that are shared with a group; no refuses them."), PREFERENCE_FLAG,
      MEMBER(shared_runs), NULL},
@@ -68,7 +76,8 @@ void preferences_defaults(struct preferences *preferences)
                                         .mouse = true,
                                         .language = "auto",
                                         .export_format = "markdown",
-                                        .x_axis = "iteration"};
+                                        .x_axis = "iteration",
+                                        .smoothing = "auto"};
 }
 
 /* --- values --- */

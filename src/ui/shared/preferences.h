@@ -22,6 +22,8 @@ struct preferences {
     char export_format[12];     /* format of comparisons: "markdown", "csv", "json" */
     char x_axis[12];            /* last choice for curves: "iteration", "epoch", "time" */
     bool log_x, log_y;          /* last choice for curves: logarithmic axes */
+    char smoothing[8];          /* last choice for curves: one of smoothing_names */
+    bool all_values;            /* last choice for curves: outliers widen the y axis */
     bool shared_runs; /* accept folders of runs that are shared with a group (folder_trust.h) */
 };
 
@@ -38,7 +40,7 @@ struct preference {
 };
 
 extern const struct preference preference_table[];
-enum { PREFERENCE_COUNT = 11 };
+enum { PREFERENCE_COUNT = 13 };
 
 /* Returns the preference with this key, or NULL. */
 const struct preference *preferences_find(const char *key);

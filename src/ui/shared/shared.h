@@ -19,6 +19,8 @@
 struct axes {
     enum curve_x x, previous_x; /* previous_x: before the last change of x */
     bool log_x, log_y;
+    bool all_values;  /* the y axis shows outliers too */
+    size_t smoothing; /* index of smoothing_names */
 };
 
 struct shared {

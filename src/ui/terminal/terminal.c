@@ -278,7 +278,7 @@ bool terminal_open(struct error *error)
     resized = stop_asked = hung_up = 0;
     tcgetattr(STDIN_FILENO, &terminal.settings);
     terminal.restore_length = 0;
-    terminal.mouse = terminal.held = false;
+    terminal.mouse = false;
     terminal.crash_prefix = NULL;
     catch_signals(); /* before ncurses, which does not replace handlers that are installed */
     terminal.screen = newterm(NULL, stdout, stdin);

@@ -9,8 +9,9 @@
 #include "session/compare/compare.h"
 #include "session/config/config_differences.h"
 #include "session/history/run_reader.h"
-#include "ui/plot/curves.h"
 #include "ui/plot/plot_window.h"
+#include "ui/screens/compare/compare_curves.h"
+#include "ui/terminal/layout.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,8 +27,7 @@ enum compare_kind { COMPARE_CURVES, COMPARE_TABLE, COMPARE_SETTINGS, COMPARE_KIN
 struct compare_model {
     const struct run **runs;
     struct compare_files *files; /* file sizes of each run */
-    struct curves *curves;       /* by index in `runs` */
-    size_t count, run_capacity, file_capacity, curve_capacity;
+    size_t count, run_capacity, file_capacity;
 
     const struct config_field *differences[CONFIG_MAX_FIELDS]; /* settings in which runs differ */
     size_t difference_count;                                   /* as of the last build */
@@ -37,10 +37,12 @@ struct compare_model {
     size_t sort;                          /* sort column; 0: in the order of the runs */
     char sort_key[DEVICE_NAME_SIZE + 16]; /* the key of that column for compare_sort */
 
+    struct compare_curves curves;
     struct axis x;
     enum trace trace; /* drawn for every run */
     struct plot_window window;
     struct plot plot;
+    struct rect plot_area; /* where the plot was drawn; empty: nowhere */
 
     enum compare_kind kind;     /* view in front */
     size_t selected, top, left; /* selected row; first row and first column shown */
@@ -83,27 +85,11 @@ char compare_model_row_mark(size_t row);
 size_t compare_model_differences(const struct compare_model *model,
                                  const struct config_field **fields);
 
-/* Writes "lenet, batch 32": the network and the settings in which the run differs from the others.
- * Returns `text`. */
-char *compare_model_label(const struct compare_model *model, size_t run, char *text, size_t size);
-
 /* Selects the next trace for which a run has values. Raw traces are left out, because they would
  * hide each other. */
 void compare_model_next_trace(struct compare_model *model);
 /* Returns whether a run has values of the trace. */
 bool compare_model_has_values(const struct compare_model *model, enum trace trace);
-
-/* Adds every run's new points to its curves, on an x axis of `columns` cells that shows all runs
- * or, if zoomed, a part. The function sets wanted->axis and wanted->traces in a copy of `wanted`.
- * Returns false with an error when there is no memory. */
-bool compare_model_update_curves(struct compare_model *model, const struct curve_view *wanted,
-                                 size_t columns, struct error *error);
-/* Returns the y axis of the trace. */
-struct axis compare_model_y_axis(const struct compare_model *model, bool log);
-/* Returns how many shown values are not positive, so that a logarithmic axis cannot show them. */
-size_t compare_model_count_nonpositive(const struct compare_model *model);
-/* Returns the trace's value under the cursor or, without a cursor, its last value; NaN: none. */
-double compare_model_value(const struct compare_model *model, size_t run);
 
 /* --- the table's cells, shorter than those of compare_cell --- */
 

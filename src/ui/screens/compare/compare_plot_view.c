@@ -1,10 +1,12 @@
-/* The curves of several runs on common axes, with a key that names them. A curve carries its row's
- * mark, so that colour is not needed to distinguish runs; the first row is drawn last, on top. */
+/* The curves of several runs on common axes, with a legend that names them by what differs. A curve
+ * carries its row's mark, so that colour is not needed to distinguish runs; the first entry of the
+ * legend is drawn last, on top. */
 #include "ui/screens/compare/compare_view.h"
 
 #include "base/language.h"
 #include "ui/app/plot_actions.h"
 #include "ui/plot/plot_axes.h"
+#include "ui/screens/compare/compare_curves.h"
 #include "ui/screens/compare/compare_model.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/legend.h"
@@ -12,9 +14,9 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { PANEL = 38, PANEL_FROM = 100, MARKS = 3 };
+enum { PANEL = 38, PANEL_FROM = 100, MARKS = 3, LEGEND_MOST = 255 };
 
-/* --- the key to the curves --- */
+/* --- the legend that names the runs --- */
 
 static const char *value_text(double value, char *text, size_t size)
 {
@@ -25,48 +27,71 @@ static const char *value_text(double value, char *text, size_t size)
     return text;
 }
 
-static void draw_entry(struct app *app, struct rect line, size_t row)
+/* Writes the label of an entry; that of a group with the number of its runs and, where its value is
+ * over fewer, of these. */
+static void print_label(const struct compare_model *model, const struct compare_entry *entry,
+                        size_t runs, char *text, size_t size)
 {
-    const struct compare_model *model = compare_model(app);
-    size_t run = compare_model_run_of_row(model, row);
-    char label[256], value[32];
-    if (run == COMPARE_NO_RUN)
-        return;
-    value_text(compare_model_value(model, run), value, sizeof value);
-    struct rect left = line;
-    left.columns -= (int)columns_of(value) + 1;
-    draw_format(&app->canvas, left, 0, 0, compare_row_role(model, row), "%c%s%s",
-                compare_model_row_mark(row), app->canvas.glyphs->horizontal,
-                app->canvas.glyphs->horizontal);
-    draw_text(&app->canvas, left, 0, 4, ROLE_TEXT,
-              compare_model_label(model, run, label, sizeof label));
-    draw_right(&app->canvas, line, 0, ROLE_STRONG, value);
+    char label[LEGEND_MOST + 1];
+    compare_curves_label(model, entry, label, sizeof label);
+    if (entry->runs == 1)
+        snprintf(text, size, "%s", label);
+    else if (runs == entry->runs)
+        snprintf(text, size, _("%s (%zu seeds)"), label, entry->runs);
+    else
+        snprintf(text, size, _("%s (%zu of %zu seeds)"), label, runs, entry->runs);
 }
 
-/* Draws the key's entries in `across` columns, filled row by row. */
-static void draw_entries(struct app *app, struct rect area, int across)
+static void draw_entry(struct app *app, struct rect line, const struct compare_entry *entry)
 {
     const struct compare_model *model = compare_model(app);
-    int width = area.columns / across, shown = 0;
-    for (size_t row = 0; row < model->table.count; row++) {
-        if (compare_model_run_of_row(model, row) == COMPARE_NO_RUN)
-            continue;
-        struct rect line = {area.row + shown / across, area.column + shown % across * width,
-                            shown / across < area.rows, width - (across > 1 ? 2 : 0)};
-        draw_entry(app, line, row);
-        targets_add_row(&app->canvas.targets, line, row, model->selected);
-        shown++;
+    const bool selected = entry == compare_curves_selected(model);
+    const char *dash = app->canvas.glyphs->horizontal;
+    char label[LEGEND_MOST + 64], value[32];
+    size_t runs;
+    value_text(compare_curves_value(model, entry, &runs), value, sizeof value);
+    print_label(model, entry, runs, label, sizeof label);
+    if (!entry->visible)
+        snprintf(value, sizeof value, "%s", _("hidden"));
+    struct rect left = line;
+    left.columns -= (int)columns_of(value) + 1;
+    draw_text(&app->canvas, left, 0, 0, ROLE_STRONG, selected ? ">" : " ");
+    int column = draw_format(&app->canvas, left, 0, 1,
+                             entry->visible ? compare_row_role(model, entry->row) : ROLE_FAINT,
+                             "%c%s%s ", compare_model_row_mark(entry->row),
+                             entry->visible ? dash : " ", entry->visible ? dash : " ");
+    column = draw_text(&app->canvas, left, 0, column, ROLE_STRONG, entry->pinned ? "* " : "");
+    draw_text(&app->canvas, left, 0, column,
+              !entry->visible ? ROLE_FAINT
+              : selected      ? ROLE_STRONG
+                              : ROLE_TEXT,
+              label);
+    draw_right(&app->canvas, line, 0, entry->visible ? ROLE_STRONG : ROLE_FAINT, value);
+    if (selected)
+        draw_cursor(&app->canvas, line, 0, 0);
+}
+
+/* Draws the entries in `across` columns, filled row by row, from the first line on that shows the
+ * selected one too. */
+static void draw_entries(struct app *app, struct rect area, int across)
+{
+    const struct compare_curves *curves = &compare_model(app)->curves;
+    const struct compare_entry *selected = compare_curves_selected(compare_model(app));
+    const size_t at = selected ? (size_t)(selected - curves->entries) : 0;
+    const int width = area.columns / across, below = (int)at / across - area.rows + 1;
+    const int top = below > 0 ? below : 0;
+    for (size_t i = (size_t)(top * across); i < curves->entry_count; i++) {
+        const int shown = (int)i - top * across;
+        struct rect line = {area.row + shown / across, area.column + shown % across * width, 1,
+                            width - (across > 1 ? 2 : 0)};
+        if (shown / across >= area.rows)
+            return;
+        draw_entry(app, line, &curves->entries[i]);
+        targets_add_row(&app->canvas.targets, line, i, at);
     }
 }
 
 /* --- curves --- */
-
-/* Returns the series of a run's cells in the plot. Runs that are UINT8_MAX apart share a series and
- * a colour, so that one may draw into the other's cells. */
-static uint8_t plot_series(size_t run)
-{
-    return (uint8_t)(run % UINT8_MAX + 1);
-}
 
 /* Returns the chosen x axis, or one for which all runs have values; see curves_available_x. */
 static enum curve_x known_x(const struct app *app)
@@ -79,44 +104,64 @@ static enum curve_x known_x(const struct app *app)
     return app->shared.axes.x;
 }
 
-static double end_of(const struct compare_model *model, size_t run, enum curve_x x)
+/* Returns the position of an entry's newest value on the x axis, 0 to 1. */
+static double end_of(const struct compare_model *model, const struct curve *curve,
+                     const struct compare_entry *entry, enum curve_x x)
 {
     double first, last;
-    if (!curves_extent(run_series(model->runs[run]), x, &first, &last))
-        return 0;
-    return fmax(0, fmin(1, axis_position(&model->x, last)));
+    size_t column = curve->width;
+    if (entry->runs == 1 && curves_extent(run_series(model->runs[entry->run]), x, &first, &last))
+        return fmax(0, fmin(1, axis_position(&model->x, last)));
+    while (column > 0 && !curve->columns[column - 1].any)
+        column--;
+    return curve->width > 1 ? (double)column / (double)curve->width : 0;
 }
 
-static void add_nonpositive_and_marks(struct app *app, size_t row, size_t run, const struct axis *y)
+static void add_marks(struct app *app, const struct compare_entry *entry, const struct curve *curve,
+                      const struct axis *y)
 {
-    const struct compare_model *model = compare_model(app);
-    double end = end_of(model, run, known_x(app)), shift = 0.06 * (double)(row % 5);
-    curve_mark_nonpositive(&model->curves[run].trace[model->trace], y, &compare_model(app)->plot,
-                           plot_series(run));
+    struct compare_model *model = compare_model(app);
+    const uint16_t series = (uint16_t)(entry->run + 1);
+    double end = end_of(model, curve, entry, known_x(app)), shift = 0.06 * (double)(entry->row % 5);
+    curve_mark_nonpositive(curve, y, &model->plot, series);
+    curve_mark_outliers(curve, y, &model->plot, series);
     for (int i = 0; i < MARKS; i++)
-        curve_mark(&model->curves[run].trace[model->trace], y, &compare_model(app)->plot,
-                   plot_series(run), end * (0.1 + shift + 0.3 * i), compare_model_row_mark(row));
+        curve_mark(curve, y, &model->plot, series, end * (0.1 + shift + 0.3 * i),
+                   compare_model_row_mark(entry->row));
 }
 
+enum pass { PASS_BANDS, PASS_LINES, PASS_MARKS, PASSES };
+
+static void add_entry(struct app *app, const struct compare_entry *entry, const struct axis *y,
+                      enum pass pass)
+{
+    struct compare_model *model = compare_model(app);
+    struct compare_curve *record = &model->curves.list[entry->run];
+    const struct curve *line = entry->runs > 1 ? &record->band.mean
+                               : model->trace < TRACES_PER_ITERATION
+                                   ? &record->curves.trace[model->trace]
+                                   : NULL;
+    const uint16_t series = (uint16_t)(entry->run + 1);
+    const uint16_t band = (uint16_t)(model->curves.count + entry->run + 1);
+    if (pass == PASS_BANDS && entry->runs > 1)
+        curve_draw(&record->band.extent, y, &model->plot, band);
+    else if (pass == PASS_LINES && line)
+        curve_draw(line, y, &model->plot, series);
+    else if (pass == PASS_MARKS && line)
+        add_marks(app, entry, line, y);
+    else if (pass == PASS_LINES)
+        validations_draw(&record->curves, model->trace, y, &model->plot, series,
+                         compare_model_row_mark(entry->row));
+}
+
+/* Adds the visible entries, all bands below all lines. */
 static void add_curves(struct app *app, const struct axis *y)
 {
-    const struct compare_model *model = compare_model(app);
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t row = model->table.count; row-- > 0;) {
-            size_t run = compare_model_run_of_row(model, row);
-            if (run == COMPARE_NO_RUN)
-                continue;
-            if (model->trace >= TRACES_PER_ITERATION && pass == 0)
-                continue;
-            if (model->trace >= TRACES_PER_ITERATION)
-                validations_draw(&model->curves[run], model->trace, y, &compare_model(app)->plot,
-                                 plot_series(run), compare_model_row_mark(row));
-            else if (pass == 0)
-                curve_draw(&model->curves[run].trace[model->trace], y, &compare_model(app)->plot,
-                           plot_series(run));
-            else
-                add_nonpositive_and_marks(app, row, run, y);
-        }
+    const struct compare_curves *curves = &compare_model(app)->curves;
+    for (enum pass pass = 0; pass < PASSES; pass++)
+        for (size_t i = curves->entry_count; i-- > 0;)
+            if (curves->entries[i].visible)
+                add_entry(app, &curves->entries[i], y, pass);
 }
 
 static bool all_adversarial(const struct compare_model *model)
@@ -127,20 +172,24 @@ static bool all_adversarial(const struct compare_model *model)
     return model->count > 0;
 }
 
-/* Writes the name of the trace; for smoothed losses also the length of the mean, in iterations, if
- * all runs have the same. */
-static void print_trace(const struct compare_model *model, char *text, size_t size)
+/* Writes the name of the trace; for smoothed losses also how they are smoothed, if all runs are
+ * smoothed alike. */
+static void print_trace(const struct app *app, char *text, size_t size)
 {
+    const struct compare_model *model = compare_model(app);
     const char *name = trace_name(model->trace, all_adversarial(model));
-    size_t window =
-        model->count && model->trace == TRACE_SMOOTHED ? run_series(model->runs[0])->window : 0;
+    const size_t choice = app->shared.axes.smoothing;
+    const bool runs_say = choice == 0 && model->trace == TRACE_SMOOTHED;
+    char words[40] = "";
     bool alike = true;
-    for (size_t i = 1; i < model->count && model->trace == TRACE_SMOOTHED; i++)
-        alike &= run_series(model->runs[i])->window == window;
+    for (size_t i = 1; i < model->count && runs_say; i++)
+        alike &= run_series(model->runs[i])->window == run_series(model->runs[0])->window;
+    if (model->count > 0 && (runs_say || (choice > 0 && model->trace < TRACES_SMOOTHED)))
+        smoothing_words(choice, run_series(model->runs[0]), words, sizeof words);
     if (!alike)
         snprintf(text, size, _("%s (of different windows)"), name);
-    else if (window)
-        snprintf(text, size, _("%s (mean of %zu)"), name, window);
+    else if (words[0])
+        snprintf(text, size, "%s (%s)", name, words);
     else
         snprintf(text, size, "%s", name);
 }
@@ -157,13 +206,22 @@ static void add_cursor_words(const struct app *app, struct legend *legend)
         legend_add(legend, ROLE_STRONG, "", _("at %.4g s"), at);
 }
 
-static void draw_legend(struct app *app, struct rect area)
+/* Returns whether a group of several runs is drawn. */
+static bool draws_bands(const struct compare_curves *curves)
+{
+    for (size_t i = 0; i < curves->entry_count; i++)
+        if (curves->entries[i].runs > 1 && curves->entries[i].visible)
+            return true;
+    return false;
+}
+
+static void draw_legend(struct app *app, struct rect area, const struct axis *y)
 {
     const struct compare_model *model = compare_model(app);
     struct legend legend = {.count = 0};
-    size_t nonpositive = app->shared.axes.log_y ? compare_model_count_nonpositive(model) : 0;
+    size_t nonpositive = app->shared.axes.log_y ? compare_curves_nonpositive(model) : 0;
     char name[64];
-    print_trace(model, name, sizeof name);
+    print_trace(app, name, sizeof name);
     snprintf(legend.title, sizeof legend.title, app->shared.axes.log_y ? _("%s, log") : "%s", name);
     if (model->window.cursor_on)
         add_cursor_words(app, &legend);
@@ -171,48 +229,65 @@ static void draw_legend(struct app *app, struct rect area)
         legend_add(&legend, ROLE_STRONG, "<>", "%s",
                    model->window.follow ? _("follows") : _("zoomed"));
     if (nonpositive > 0)
-        legend_add(&legend, ROLE_WARNING, (char[2]){CURVE_NONPOSITIVE, '\0'},
+        legend_add(&legend, ROLE_WARNING, (char[2]){CURVE_BELOW, '\0'},
                    ngettext("%zu value <= 0", "%zu values <= 0", nonpositive), nonpositive);
+    if (compare_curves_outliers(model, y) > 0)
+        legend_add(&legend, ROLE_WARNING, "^v", "%s", _("outliers (a: all)"));
+    if (draws_bands(&model->curves))
+        legend_add(&legend, ROLE_RAW, app->symbols == SYMBOLS_ASCII ? ".:" : "::", "%s",
+                   _("mean, min and max of seeds"));
     legend_draw(&legend, &app->canvas, area);
+}
+
+/* Draws the cells of the plot. Lines have the colours of their rows; bands are faint. */
+static void draw_cells(struct app *app, struct rect area)
+{
+    struct compare_curves *curves = &compare_model(app)->curves;
+    for (size_t i = 0; i < curves->count; i++) {
+        curves->roles[i + 1] = (enum role)(ROLE_SERIES + i % THEME_SERIES);
+        curves->styles[i + 1] = PLOT_SOLID;
+        curves->roles[curves->count + i + 1] = ROLE_RAW;
+        curves->styles[curves->count + i + 1] = PLOT_DOTTED;
+    }
+    plot_draw(&app->canvas, area, &compare_model(app)->plot, curves->roles, curves->styles);
 }
 
 static void draw_curves(struct app *app, struct rect area)
 {
-    enum role roles[UINT8_MAX + 1] = {ROLE_TEXT};
-    enum plot_style styles[UINT8_MAX + 1] = {PLOT_SOLID};
     struct compare_model *model = compare_model(app);
+    const struct axes *axes = &app->shared.axes;
     struct plot_layout layout = layout_plot(area, true);
     struct error error;
+    struct axis y;
     if (rect_is_empty(layout.plot))
         return;
     struct curve_view wanted = {.x = known_x(app),
-                                .log_x = app->shared.axes.log_x,
+                                .log_x = axes->log_x,
+                                .smoothing = axes->smoothing,
                                 .width =
                                     (size_t)layout.plot.columns * plot_dots_across(app->symbols)};
-    if (!compare_model_update_curves(model, &wanted, (size_t)layout.plot.columns, &error) ||
-        !plot_reset(&compare_model(app)->plot, (size_t)layout.plot.rows,
-                    (size_t)layout.plot.columns, app->symbols, &error)) {
+    if (!compare_curves_update(model, &wanted, (size_t)layout.plot.columns, &error) ||
+        !compare_curves_y_axis(model, axes->log_y, axes->all_values, &y, &error) ||
+        !plot_reset(&model->plot, (size_t)layout.plot.rows, (size_t)layout.plot.columns,
+                    app->symbols, &error)) {
         app_say_error(app, &error);
         return;
     }
-    struct axis y = compare_model_y_axis(model, app->shared.axes.log_y);
-    for (size_t i = 0; i < UINT8_MAX; i++) {
-        roles[i + 1] = (enum role)(ROLE_SERIES + i % THEME_SERIES);
-        styles[i + 1] = PLOT_SOLID;
-    }
+    model->plot_area = layout.plot;
     add_curves(app, &y);
-    draw_legend(app, layout.legend);
+    draw_legend(app, layout.legend, &y);
     plot_axes_draw_y(&app->canvas, layout.labels, &y);
-    plot_draw(&app->canvas, layout.plot, &compare_model(app)->plot, roles, styles);
-    plot_draw_cursor(&app->canvas, &compare_model(app)->plot, &model->window, layout.plot);
+    draw_cells(app, layout.plot);
+    plot_draw_cursor(&app->canvas, &model->plot, &model->window, layout.plot);
     plot_axes_draw_x(&app->canvas, layout.axis, &model->x, known_x(app), layout.labels.columns > 0);
 }
 
 /* The key stands beside the curves in a wide area, else above them. */
 void compare_draw_curves(struct app *app, struct rect area)
 {
+    const int runs = (int)compare_model(app)->curves.entry_count;
     bool wide = area.columns >= PANEL_FROM;
-    int across = wide || area.columns < 60 ? 1 : 2, runs = (int)compare_model(app)->count;
+    int across = wide || area.columns < 60 ? 1 : 2;
     struct rect key = area;
     if (wide) {
         key.column += area.columns - PANEL;

@@ -46,7 +46,18 @@ static const struct key_binding bindings[] = {
     {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), NULL, N_("columns to the right")},
     {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
     {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
+    {'h', 0, ACTION_HIDE, "h", N_("hide"), N_("hide the curve of the selected run, or show it")},
+    {'H', 0, ACTION_SOLO, "H", NULL,
+     N_("show only the selected run and the pinned ones, or all again")},
+    {'P', 0, ACTION_PIN, "P", N_("pin"),
+     N_("pin the selected run: first in the legend, on top, shown beside any other")},
+    {'G', 0, ACTION_GROUPS, "G", N_("seeds"),
+     N_("draw runs that differ in their seed only as mean, minimum and maximum, or apart")},
     {'l', 0, ACTION_SCALE, "l", N_("log"), N_("axis scales: linear, log x, log y, log both")},
+    {'S', 0, ACTION_SMOOTHING, "S", N_("smoothing"),
+     N_("the next strength of smoothing: as the run says, 0, 0.6, 0.9, 0.97, 0.99, 0.999")},
+    {'a', 0, ACTION_RANGE, "a", NULL,
+     N_("let the y axis show all values, or leave out outliers (^ and v mark them)")},
     {'x', 0, ACTION_X, "x", N_("axis"), N_("the x axis: iteration, epoch, time")},
     {'g', 0, ACTION_SYMBOLS, "g", NULL, N_("graph symbols: braille, block, ASCII")},
 };
@@ -253,6 +264,31 @@ static bool take_key(struct app *app, int key)
            plot_leave_cursor(&compare_model(app)->window, key);
 }
 
+/* Hides, shows alone or pins the selected run or group, or switches the groups. */
+static void choose_curves(struct app *app, enum action action)
+{
+    struct compare_model *model = compare_model(app);
+    if (model->kind != COMPARE_CURVES)
+        app_say(app, ROLE_WARNING, "This acts on the curves; v goes to them.");
+    else if (action == ACTION_GROUPS && compare_curves_toggle_groups(model) == 0)
+        app_say(app, ROLE_WARNING, "No runs differ in their seed only, so there are no groups.");
+    else if (action == ACTION_GROUPS)
+        app_say(app, ROLE_STRONG, "%s",
+                model->curves.ungrouped ? N_("Every run has a curve of its own.")
+                                        : N_("Seeds are drawn as mean, minimum and maximum."));
+    else if (!(action == ACTION_HIDE   ? compare_curves_hide(model)
+               : action == ACTION_SOLO ? compare_curves_solo(model)
+                                       : compare_curves_pin(model)))
+        app_say(app, ROLE_WARNING, "This row is published; it has no curve.");
+}
+
+static bool take_mouse(struct app *app, int event, int row, int column)
+{
+    struct compare_model *model = compare_model(app);
+    return model->kind == COMPARE_CURVES && !model->gathering && model->count > 0 &&
+           plot_take_mouse(&model->window, model->plot_area, event, row, column);
+}
+
 static void act(struct app *app, enum action action)
 {
     struct compare_model *model = compare_model(app);
@@ -278,13 +314,27 @@ static void act(struct app *app, enum action action)
     case ACTION_OPEN:
         open_selected(app);
         break;
+    case ACTION_HIDE:
+    case ACTION_SOLO:
+    case ACTION_PIN:
+    case ACTION_GROUPS:
+        choose_curves(app, action);
+        break;
     case ACTION_UP:
     case ACTION_DOWN:
-        move(model, action == ACTION_UP ? -1 : 1);
+        if (model->kind == COMPARE_CURVES)
+            compare_curves_select(model, action == ACTION_UP ? -1 : 1);
+        else
+            move(model, action == ACTION_UP ? -1 : 1);
         break;
     case ACTION_FIRST:
     case ACTION_LAST:
-        move(model, action == ACTION_FIRST ? -(long)model->table.count : (long)model->table.count);
+        if (model->kind == COMPARE_CURVES)
+            compare_curves_select(model, action == ACTION_FIRST ? -(long)model->curves.entry_count
+                                                                : (long)model->curves.entry_count);
+        else
+            move(model,
+                 action == ACTION_FIRST ? -(long)model->table.count : (long)model->table.count);
         break;
     case ACTION_LEFT:
         model->left -= model->left > 0;
@@ -415,6 +465,7 @@ const struct screen compare_screen = {
     .close = close,
     .title = title,
     .take_key = take_key,
+    .take_mouse = take_mouse,
     .reachable = offers_comparison,
     .act = act,
     .draw = draw,

@@ -29,8 +29,16 @@ static size_t count_nonpositive(const struct run_picture *picture, const struct 
     size_t count = 0;
     for (enum trace trace = 0; trace < TRACES && panel->log; trace++)
         if (has(panel->traces, trace))
-            count += trace < TRACES_PER_ITERATION ? curves->trace[trace].nonpositive
-                                                  : validations_nonpositive(curves, trace);
+            count += curves_nonpositive(curves, trace);
+    return count;
+}
+
+static size_t count_outliers(const struct run_picture *picture, const struct run_panel *panel)
+{
+    size_t count = 0;
+    for (enum trace trace = 0; trace < TRACES; trace++)
+        if (has(panel->follows, trace))
+            count += curves_outliers(&run_model(picture->app)->curves, trace, &panel->y);
     return count;
 }
 
@@ -72,15 +80,24 @@ static const char *sample_of(const struct run_picture *picture, const struct run
     return text;
 }
 
+/* Writes how a trace is smoothed. Returns false if there is nothing to say: only the loss is
+ * smoothed by the mean that the run itself computes. */
+static bool has_smoothing_words(const struct run_picture *picture, enum trace trace, char text[40])
+{
+    const size_t choice = picture->app->shared.axes.smoothing;
+    smoothing_words(choice, picture->series, text, 40);
+    return text[0] && (choice > 0 || trace == TRACE_SMOOTHED);
+}
+
 /* Adds a curve's name and value. Values are padded, so that a moving cursor does not shift the
  * text. `brief`: without the name. */
 static void add_trace_words(const struct run_picture *picture, struct run_panel *panel,
                             enum trace trace, bool brief)
 {
-    char sample[24], value[32], mean[64];
+    char sample[24], value[32], mean[96], smoothing[40];
     const char *words = brief ? "" : trace_legend(trace, picture->adversarial);
-    if (!brief && trace == TRACE_SMOOTHED && picture->series->window) {
-        snprintf(mean, sizeof mean, _("%s (mean of %zu)"), words, picture->series->window);
+    if (!brief && trace < TRACES_SMOOTHED && has_smoothing_words(picture, trace, smoothing)) {
+        snprintf(mean, sizeof mean, "%s (%s)", words, smoothing);
         words = mean;
     }
     sample_of(picture, panel, trace, sample, sizeof sample);
@@ -114,8 +131,10 @@ void run_panel_make_legend(const struct run_picture *picture, struct run_panel *
     legend->count = 0;
     snprintf(legend->title, sizeof legend->title, panel->log ? _("%s, log") : "%s", unit);
     if (nonpositive > 0)
-        legend_add(legend, ROLE_WARNING, (char[2]){CURVE_NONPOSITIVE, '\0'},
+        legend_add(legend, ROLE_WARNING, (char[2]){CURVE_BELOW, '\0'},
                    ngettext("%zu value <= 0", "%zu values <= 0", nonpositive), nonpositive);
+    if (count_outliers(picture, panel) > 0)
+        legend_add(legend, ROLE_WARNING, "^v", "%s", _("outliers (a: all)"));
     bool plain = panel->traces == TRACE_BIT(TRACE_RATE) || panel->traces == TRACE_BIT(TRACE_MS);
     for (enum trace trace = 0; trace < TRACES; trace++)
         if (has(panel->traces, trace) && (!plain || picture->point != SIZE_MAX))

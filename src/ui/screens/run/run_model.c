@@ -20,6 +20,7 @@ void run_model_free(struct run_model *model)
 {
     curves_free(&model->curves);
     plot_free(&model->plot);
+    value_range_free(&model->range);
     sample_model_free(&model->sample);
     insight_table_free(&model->layers);
     insight_table_free(&model->gemm);

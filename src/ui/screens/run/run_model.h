@@ -10,6 +10,7 @@
 #include "ui/plot/trace_choice.h"
 #include "ui/screens/run/insight.h"
 #include "ui/screens/run/sample_model.h"
+#include "ui/terminal/layout.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,6 +39,8 @@ struct run_model {
     struct plot_window window;
     struct curves curves;
     struct plot plot;
+    struct rect plot_area;    /* where the panels' plots were drawn; empty: nowhere */
+    struct value_range range; /* of the panel that is being measured */
     struct sample_model sample;
     struct insight insight;
     struct insight_table_view layers, gemm, weights;

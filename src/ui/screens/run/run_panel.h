@@ -12,9 +12,10 @@ enum { OWNER_ZERO = TRACES + 1, OWNER_FINDING, OWNERS };
 
 struct run_panel {
     enum trace_unit unit;
-    unsigned traces; /* bits of the traces that are drawn in this panel */
-    bool first;      /* top panel: its legend also describes the whole view */
-    bool log;        /* logarithmic y axis */
+    unsigned traces;  /* bits of the traces that are drawn in this panel */
+    unsigned follows; /* bits of those whose values the y axis follows */
+    bool first;       /* top panel: its legend also describes the whole view */
+    bool log;         /* logarithmic y axis */
     struct axis y;
     struct plot_layout layout;
     struct legend legend;

@@ -15,7 +15,6 @@
 #include "ui/screens/run/run_model.h"
 #include "ui/screens/run/run_panel.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -53,6 +52,7 @@ void run_plot_update(struct app *app, const struct run_entry *entry, const struc
                                 .log_x = app->shared.axes.log_x,
                                 .width = columns * plot_dots_across(app->symbols),
                                 .traces = run_plot_traces(app, entry, run),
+                                .smoothing = app->shared.axes.smoothing,
                                 .iterations = (double)now->iterations,
                                 .epochs = now->epochs,
                                 .over = run_status_is_over(now->status)};
@@ -94,19 +94,34 @@ static bool is_log(const struct run_picture *picture, unsigned traces)
     return picture->app->shared.axes.log_y || (picture->adversarial && losses > 1);
 }
 
+/* Returns the traces that the y axis follows: without raw values, unless there are only these or
+ * all values are shown. */
+static unsigned traces_to_follow(const struct run_picture *picture, unsigned traces)
+{
+    unsigned smooth = traces;
+    for (enum trace trace = 0; trace < TRACES; trace++)
+        if (trace_kind(trace) == TRACE_IS_RAW)
+            smooth &= ~TRACE_BIT(trace);
+    return smooth && !picture->app->shared.axes.all_values ? smooth : traces;
+}
+
 static struct axis y_axis(const struct run_picture *picture, const struct run_panel *panel)
 {
-    const struct curves *curves = &run_model(picture->app)->curves;
-    double low = DBL_MAX, high = -DBL_MAX;
+    struct app *app = picture->app;
+    struct value_range *range = &run_model(app)->range;
+    struct error error;
+    /* steps of the learning rate are no outliers */
+    value_range_begin(range, panel->log, app->shared.axes.all_values || panel->unit == UNIT_RATE);
     for (enum trace trace = 0; trace < TRACES; trace++)
-        if (has(panel->traces, trace) && trace < TRACES_PER_ITERATION)
-            curve_range(&curves->trace[trace], panel->log, &low, &high);
-        else if (has(panel->traces, trace))
-            validations_range(curves, trace, panel->log, &low, &high);
-    bool flat = high - low < 1e-3 * high; /* a constant needs an axis that begins at 0 */
-    if (!panel->log && (flat || panel->unit == UNIT_RATE))
-        return axis_for_range(0, high > 0 ? high : 1, false);
-    return axis_for_range(low, high, panel->log);
+        if (has(panel->follows, trace) &&
+            !curves_measure(&run_model(app)->curves, trace, range, &error))
+            app_say_error(app, &error);
+    struct value_bounds bounds = value_range_join(range);
+    /* a constant needs an axis that begins at 0 */
+    bool flat = bounds.high - bounds.low < 1e-3 * bounds.high;
+    if (!panel->log && bounds.low <= bounds.high && (flat || panel->unit == UNIT_RATE))
+        return axis_for_range(0, bounds.high > 0 ? bounds.high : 1, false);
+    return value_range_axis(range, bounds);
 }
 
 /* --- curves --- */
@@ -129,10 +144,10 @@ static void add_kind(const struct run_picture *picture, const struct run_panel *
             continue;
         if (kind == TRACE_IS_VALIDATION)
             validations_draw(&run_model(app)->curves, trace, &panel->y, &run_model(app)->plot,
-                             (uint8_t)(trace + 1), trace_letter(trace, picture->adversarial));
+                             (uint16_t)(trace + 1), trace_letter(trace, picture->adversarial));
         else
             curve_draw(&run_model(app)->curves.trace[trace], &panel->y, &run_model(app)->plot,
-                       (uint8_t)(trace + 1));
+                       (uint16_t)(trace + 1));
     }
 }
 
@@ -153,7 +168,7 @@ static void add_letters(const struct run_picture *picture, const struct run_pane
             continue;
         for (int i = 0; i < LETTERS; i++)
             curve_mark(&run_model(app)->curves.trace[trace], &panel->y, &run_model(app)->plot,
-                       (uint8_t)(trace + 1), end_of(app) * (0.15 + 0.3 * i + shift),
+                       (uint16_t)(trace + 1), end_of(app) * (0.15 + 0.3 * i + shift),
                        trace_letter(trace, picture->adversarial));
         shift += 0.05;
     }
@@ -170,6 +185,20 @@ static void draw_cells(const struct run_picture *picture, const struct run_panel
     styles[OWNER_FINDING] = PLOT_SOLID;
     plot_draw(&picture->app->canvas, panel->layout.plot, &run_model(picture->app)->plot, roles,
               styles);
+}
+
+/* Marks values beyond the axis at its ends. Raw values are marked only if the axis follows them,
+ * because their noise often leaves it. */
+static void mark_outliers(const struct run_picture *picture, const struct run_panel *panel)
+{
+    struct run_model *model = run_model(picture->app);
+    for (enum trace trace = 0; trace < TRACES_PER_ITERATION; trace++) {
+        const struct curve *curve = &model->curves.trace[trace];
+        if (has(panel->traces, trace))
+            curve_mark_nonpositive(curve, &panel->y, &model->plot, (uint16_t)(trace + 1));
+        if (has(panel->follows, trace))
+            curve_mark_outliers(curve, &panel->y, &model->plot, (uint16_t)(trace + 1));
+    }
 }
 
 static void draw_panel(const struct run_picture *picture, struct run_panel *panel)
@@ -190,10 +219,7 @@ static void draw_panel(const struct run_picture *picture, struct run_panel *pane
                                                            TRACE_IS_VALIDATION};
         add_kind(picture, panel, order[kind]);
     }
-    for (enum trace trace = 0; trace < TRACES_PER_ITERATION; trace++)
-        if (has(panel->traces, trace))
-            curve_mark_nonpositive(&run_model(app)->curves.trace[trace], &panel->y, plot,
-                                   (uint8_t)(trace + 1));
+    mark_outliers(picture, panel);
     add_letters(picture, panel);
     run_marks_add(picture, panel);
     legend_draw(&panel->legend, &app->canvas, panel->layout.legend);
@@ -216,6 +242,7 @@ static size_t make_panels(const struct run_picture *picture, unsigned traces,
             continue;
         panel->first = count == 0;
         panel->log = is_log(picture, panel->traces);
+        panel->follows = traces_to_follow(picture, panel->traces);
         panel->y = y_axis(picture, panel);
         run_panel_make_legend(picture, panel, false);
         count++;
@@ -240,6 +267,15 @@ static void report_left_out(struct legend *legend, size_t count)
                    ngettext("%zu plot has no room", "%zu plots have no room", count), count);
 }
 
+/* Returns the area of all plots, from the first to the last. */
+static struct rect plots_of(const struct panels_layout *layout)
+{
+    struct rect area = layout->panels[0].plot;
+    const struct rect last = layout->panels[layout->count - 1].plot;
+    area.rows = last.row + last.rows - area.row;
+    return area;
+}
+
 void run_plot_draw(struct app *app, const struct run_entry *entry, const struct run_layout *run)
 {
     struct rect area = plots_area(run);
@@ -247,6 +283,7 @@ void run_plot_draw(struct app *app, const struct run_entry *entry, const struct 
     struct run_panel panels[UNITS];
     const struct plot_window *window = &run_model(app)->window;
     unsigned traces = run_plot_traces(app, entry, run);
+    run_model(app)->plot_area = (struct rect){0};
     if (run_model(app)->curves.series != picture.series)
         return;
     const enum curve_x x = curves_available_x(picture.series, app->shared.axes.x);
@@ -272,6 +309,7 @@ void run_plot_draw(struct app *app, const struct run_entry *entry, const struct 
             report_left_out(&panels[0].legend, count - (size_t)layout.count);
         draw_panel(&picture, &panels[i]);
     }
+    run_model(app)->plot_area = plots_of(&layout);
     plot_axes_draw_x(&app->canvas, layout.axis, &run_model(app)->curves.x, x,
                      layout.panels[0].labels.columns > 0);
     run_marks_draw_best(&picture, layout.axis);

@@ -63,6 +63,10 @@ static const struct key_binding bindings[] = {
     {'<', 0, ACTION_PAN_LEFT, "<", NULL, N_("scroll a zoomed plot to the left")},
     {'>', 0, ACTION_PAN_RIGHT, ">", NULL, N_("scroll it to the right")},
     {'l', 0, ACTION_SCALE, "l", N_("log"), N_("axis scales: linear, log x, log y, log both")},
+    {'S', 0, ACTION_SMOOTHING, "S", N_("smoothing"),
+     N_("the next strength of smoothing: as the run says, 0, 0.6, 0.9, 0.97, 0.99, 0.999")},
+    {'a', 0, ACTION_RANGE, "a", NULL,
+     N_("let the y axis show all values, or leave out outliers (^ and v mark them)")},
     {'x', 0, ACTION_X, "x", N_("axis"), N_("the x axis: iteration, epoch, time")},
     {'g', 0, ACTION_SYMBOLS, "g", N_("symbols"), N_("graph symbols: braille, block, ASCII")},
     {'L', 0, ACTION_RATE, "L", N_("rate"), N_("change the learning rate")},
@@ -160,6 +164,15 @@ static bool take_key(struct app *app, int key)
         return plot_leave_cursor(&run_model(app)->window, key);
     trace_list_key(&run_model(app)->choice, run_series(entry->run), key);
     return true;
+}
+
+static bool take_mouse(struct app *app, int event, int row, int column)
+{
+    const struct run_entry *entry = app_entry(app);
+    struct run_model *model = run_model(app);
+    if (views_shown(app, entry) != &view_curves || !entry || !entry->run || model->choice.open)
+        return false;
+    return plot_take_mouse(&model->window, model->plot_area, event, row, column);
 }
 
 /* Returns whether the action is a command to the run. */
@@ -409,6 +422,7 @@ const struct screen run_screen = {
     .close = close,
     .title = title,
     .take_key = take_key,
+    .take_mouse = take_mouse,
     .offers = offers,
     .hint = hint,
     .reachable = reachable,

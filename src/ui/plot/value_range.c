@@ -1,0 +1,137 @@
+/* The quantiles are 5 % and 95 %, as TensorBoard's. Values beyond them still count if they lie
+ * within REACH times the distance of the two, since the begin of a loss curve is no outlier. Runs
+ * are compared by the medians of their lower and upper ends; of an even number the median nearer to
+ * the others' values counts, so of two runs the one that diverged is left out. */
+#include "ui/plot/value_range.h"
+
+#include "base/memory.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+static const double QUANTILE = 0.05, REACH = 2, REACH_OF_RUNS = 3;
+static const struct value_bounds nothing = {DBL_MAX, -DBL_MAX};
+
+void value_range_begin(struct value_range *range, bool log, bool all)
+{
+    range->log = log;
+    range->all = all;
+    range->count = range->curve_count = 0;
+}
+
+void value_range_free(struct value_range *range)
+{
+    free(range->values);
+    free(range->curves);
+    *range = (struct value_range){0};
+}
+
+bool value_range_add(struct value_range *range, double value, struct error *error)
+{
+    if (!isfinite(value) || (range->log && value <= 0))
+        return true;
+    if (!memory_grow(&range->values, &range->capacity, range->count + 1, sizeof *range->values,
+                     "a plot", error))
+        return false;
+    range->values[range->count++] = range->log ? log(value) : value;
+    return true;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double one = *(const double *)a, other = *(const double *)b;
+    return (one > other) - (one < other);
+}
+
+static double quantile(const double *sorted, size_t count, double part)
+{
+    const double place = part * (double)(count - 1);
+    const size_t at = (size_t)place;
+    const double rest = place - (double)at;
+    return at + 1 < count ? sorted[at] + rest * (sorted[at + 1] - sorted[at]) : sorted[at];
+}
+
+/* Returns the range of the present curve. Sorts its values. */
+static struct value_bounds bounds_of_curve(struct value_range *range)
+{
+    double *values = range->values;
+    size_t first = 0, last = range->count - 1;
+    if (range->count == 0)
+        return nothing;
+    qsort(values, range->count, sizeof *values, by_value);
+    const double low = quantile(values, range->count, QUANTILE),
+                 high = quantile(values, range->count, 1 - QUANTILE);
+    const double reach = REACH * (high - low);
+    while (!range->all && values[first] < low - reach)
+        first++;
+    while (!range->all && values[last] > high + reach)
+        last--;
+    return (struct value_bounds){values[first], values[last]};
+}
+
+bool value_range_end_curve(struct value_range *range, struct error *error)
+{
+    if (!memory_grow(&range->curves, &range->curve_capacity, range->curve_count + 1,
+                     sizeof *range->curves, "a plot", error))
+        return false;
+    const struct value_bounds bounds = bounds_of_curve(range);
+    if (bounds.low <= bounds.high)
+        range->curves[range->curve_count++] = bounds;
+    range->count = 0;
+    return true;
+}
+
+static struct value_bounds join(struct value_bounds a, struct value_bounds b)
+{
+    return (struct value_bounds){fmin(a.low, b.low), fmax(a.high, b.high)};
+}
+
+struct value_bounds value_range_join(const struct value_range *range)
+{
+    struct value_bounds bounds = nothing;
+    for (size_t i = 0; i < range->curve_count; i++)
+        bounds = join(bounds, range->curves[i]);
+    return bounds;
+}
+
+static int by_low(const void *a, const void *b)
+{
+    const struct value_bounds *one = a, *other = b;
+    return (one->low > other->low) - (one->low < other->low);
+}
+
+static int by_high(const void *a, const void *b)
+{
+    const struct value_bounds *one = a, *other = b;
+    return (one->high > other->high) - (one->high < other->high);
+}
+
+struct value_bounds value_range_join_runs(struct value_range *range)
+{
+    const size_t count = range->curve_count;
+    struct value_bounds bounds = nothing;
+    if (range->all || count < 2)
+        return value_range_join(range);
+    qsort(range->curves, count, sizeof *range->curves, by_low);
+    const double low = range->curves[count / 2].low;
+    qsort(range->curves, count, sizeof *range->curves, by_high);
+    const double high = range->curves[(count - 1) / 2].high;
+    const double reach = REACH_OF_RUNS * fmax(fabs(high - low), 1e-9 * fabs(high));
+    for (size_t i = 0; i < count; i++) {
+        struct value_bounds near = range->curves[i];
+        near.low = near.low < low - reach ? low : near.low;
+        near.high = near.high > high + reach ? high : near.high;
+        bounds = near.low <= near.high ? join(bounds, near) : bounds;
+    }
+    return bounds;
+}
+
+struct axis value_range_axis(const struct value_range *range, struct value_bounds bounds)
+{
+    if (bounds.low > bounds.high)
+        return axis_for_range(INFINITY, -INFINITY, range->log);
+    if (range->log)
+        return axis_for_range(exp(bounds.low), exp(bounds.high), true);
+    return axis_for_range(bounds.low, bounds.high, false);
+}
