@@ -105,6 +105,7 @@ static void take_event(struct run_reading *reading, const char *event, const str
     else if (strcmp(event, "resume") == 0) {
         now->begun_at = number_to_uint64(iteration);
         reading->pace = (struct pace){0};
+        series_add_resume(&reading->run->own_series, now->begun_at);
         reading->phase = RUN_RUNNING;
     }
     if (strcmp(event, "checkpoint") != 0)

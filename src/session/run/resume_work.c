@@ -171,6 +171,7 @@ static bool read_back(struct trainer *trainer)
         return false;
     now->finding_count = read.finding_count;
     now->iteration = now->begun_at = now->checkpoint_iteration = trainer->moment.iteration;
+    series_add_resume(&trainer->run->own_series, now->begun_at);
     now->epoch = trainer->moment.epoch;
     now->loss = read.loss;
     now->loss_caffe = trainer->meter.caffe;

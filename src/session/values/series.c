@@ -33,6 +33,7 @@ bool series_create(struct series *series, uint64_t iterations, size_t epochs, st
     series->validation_capacity = epochs + 1;
     atomic_init(&series->count, 0);
     atomic_init(&series->validation_count, 0);
+    atomic_init(&series->resume_count, 0);
     series->points = memory_new(series->capacity, sizeof *series->points, "the curves", error);
     series->validations =
         memory_new(series->validation_capacity, sizeof *series->validations, "the curves", error);
@@ -67,6 +68,20 @@ void series_add_validation(struct series *series, const struct series_validation
         return;
     series->validations[count] = *validation;
     atomic_store_explicit(&series->validation_count, count + 1, memory_order_release);
+}
+
+void series_add_resume(struct series *series, uint64_t iteration)
+{
+    size_t count = atomic_load_explicit(&series->resume_count, memory_order_relaxed);
+    if (count == SERIES_RESUMES)
+        return;
+    series->resumes[count] = iteration;
+    atomic_store_explicit(&series->resume_count, count + 1, memory_order_release);
+}
+
+size_t series_resume_count(const struct series *series)
+{
+    return atomic_load_explicit(&series->resume_count, memory_order_acquire);
 }
 
 size_t series_count(const struct series *series)

@@ -36,6 +36,8 @@ struct series_validation {
     float pixel_accuracy; /* percent; NaN: the network predicts classes */
 };
 
+enum { SERIES_RESUMES = 64 };
+
 struct series {
     struct series_point *points;
     size_t capacity;
@@ -45,6 +47,8 @@ struct series {
     struct series_validation *validations;
     size_t validation_capacity;
     atomic_size_t validation_count;
+    uint64_t resumes[SERIES_RESUMES]; /* the iterations after which the run was resumed */
+    atomic_size_t resume_count;
 };
 
 /* Returns the bytes that the curves of so many iterations take. */
@@ -54,8 +58,11 @@ bool series_create(struct series *series, uint64_t iterations, size_t epochs, st
 void series_free(struct series *series);
 void series_add(struct series *series, const struct series_point *point);
 void series_add_validation(struct series *series, const struct series_validation *validation);
+/* Notes that the run was resumed after an iteration; only the first SERIES_RESUMES are kept. */
+void series_add_resume(struct series *series, uint64_t iteration);
 size_t series_count(const struct series *series);
 size_t series_validation_count(const struct series *series);
+size_t series_resume_count(const struct series *series);
 
 /* Returns the index of the best validation (highest top-1, then lowest loss; without classes the
  * lowest loss), or SIZE_MAX. */

@@ -107,6 +107,14 @@ static int by_high(const void *a, const void *b)
     return (one->high > other->high) - (one->high < other->high);
 }
 
+/* Returns how far from the median ends the values of a run may lie. Runs that happen to end close
+ * together must not make the others outliers, so values of the same magnitude are none. */
+static double reach_of_runs(bool log_axis, double low, double high)
+{
+    const double least = log_axis ? log(2) : fabs(high) / 2;
+    return REACH_OF_RUNS * fmax(fabs(high - low), least);
+}
+
 struct value_bounds value_range_join_runs(struct value_range *range)
 {
     const size_t count = range->curve_count;
@@ -117,7 +125,7 @@ struct value_bounds value_range_join_runs(struct value_range *range)
     const double low = range->curves[count / 2].low;
     qsort(range->curves, count, sizeof *range->curves, by_high);
     const double high = range->curves[(count - 1) / 2].high;
-    const double reach = REACH_OF_RUNS * fmax(fabs(high - low), 1e-9 * fabs(high));
+    const double reach = reach_of_runs(range->log, low, high);
     for (size_t i = 0; i < count; i++) {
         struct value_bounds near = range->curves[i];
         near.low = near.low < low - reach ? low : near.low;

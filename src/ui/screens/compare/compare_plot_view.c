@@ -232,7 +232,7 @@ static void draw_legend(struct app *app, struct rect area, const struct axis *y)
         legend_add(&legend, ROLE_WARNING, (char[2]){CURVE_BELOW, '\0'},
                    ngettext("%zu value <= 0", "%zu values <= 0", nonpositive), nonpositive);
     if (compare_curves_outliers(model, y) > 0)
-        legend_add(&legend, ROLE_WARNING, "^v", "%s", _("outliers (a: all)"));
+        legend_add(&legend, ROLE_WARNING, "^v", "%s", _("outliers"));
     if (draws_bands(&model->curves))
         legend_add(&legend, ROLE_RAW, app->symbols == SYMBOLS_ASCII ? ".:" : "::", "%s",
                    _("mean, min and max of seeds"));

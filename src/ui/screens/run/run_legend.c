@@ -119,6 +119,10 @@ static void add_common_words(const struct run_picture *picture, struct legend *l
     if (best != SIZE_MAX)
         legend_add(legend, ROLE_GOOD, app->canvas.glyphs->best, _("best epoch %.4g"),
                    (double)picture->series->validations[best].epoch);
+    if (run_model(app)->marks.rate_count > 0)
+        legend_add(legend, ROLE_RATE, (char[2]){MARK_RATE, '\0'}, "%s", _("new learning rate"));
+    if (series_resume_count(picture->series) > 0)
+        legend_add(legend, ROLE_WARNING, (char[2]){MARK_RESUME, '\0'}, "%s", _("resumed"));
     if (picture->entry->snapshot.finding_count > 0)
         legend_add(legend, ROLE_BAD, "!", "%s", _("finding"));
 }
@@ -134,7 +138,7 @@ void run_panel_make_legend(const struct run_picture *picture, struct run_panel *
         legend_add(legend, ROLE_WARNING, (char[2]){CURVE_BELOW, '\0'},
                    ngettext("%zu value <= 0", "%zu values <= 0", nonpositive), nonpositive);
     if (count_outliers(picture, panel) > 0)
-        legend_add(legend, ROLE_WARNING, "^v", "%s", _("outliers (a: all)"));
+        legend_add(legend, ROLE_WARNING, "^v", "%s", _("outliers"));
     bool plain = panel->traces == TRACE_BIT(TRACE_RATE) || panel->traces == TRACE_BIT(TRACE_MS);
     for (enum trace trace = 0; trace < TRACES; trace++)
         if (has(panel->traces, trace) && (!plain || picture->point != SIZE_MAX))

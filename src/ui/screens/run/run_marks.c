@@ -148,20 +148,89 @@ void run_plot_to_finding(struct app *app, const struct run_entry *entry)
     app_say(app, ROLE_BAD, "! %s: %s", finding_kind_words(finding.kind), finding.text);
 }
 
-/* --- the best epoch --- */
+/* --- marks on the x axis --- */
 
-void run_marks_draw_best(const struct run_picture *picture, struct rect axis)
+static double x_of_rate(const struct app *app, size_t index)
 {
-    struct app *app = picture->app;
-    size_t best = series_best(picture->series);
-    if (best == SIZE_MAX || axis.rows < 2)
-        return;
+    const struct run_model *model = run_model(app);
+    const struct series_point *point = &model->marks.series->points[model->marks.rates[index]];
+    return curves_x(&model->curves, point->iteration, (double)point->epoch);
+}
+
+/* Returns the x value of the first iteration after a resume; NaN: it has not been done yet. */
+static double x_of_resume(const struct app *app, size_t index)
+{
     const struct curves *curves = &run_model(app)->curves;
-    double at = axis_position(&curves->x,
-                              curves_x_of_validation(curves, &picture->series->validations[best]));
+    const struct series *series = curves->series;
+    const uint64_t first = series->resumes[index] + 1;
+    const size_t at = curves_nearest(series, X_ITERATION, (double)first);
+    if (at == SIZE_MAX || series->points[at].iteration < first)
+        return NAN;
+    return curves_x(curves, series->points[at].iteration, (double)series->points[at].epoch);
+}
+
+/* Returns the x value of the best epoch; NaN: there is none. */
+static double x_of_best(const struct app *app)
+{
+    const struct curves *curves = &run_model(app)->curves;
+    const size_t best = series_best(curves->series);
+    return best == SIZE_MAX ? (double)NAN
+                            : curves_x_of_validation(curves, &curves->series->validations[best]);
+}
+
+static void draw_mark(const struct run_picture *picture, struct rect axis, double x, enum role role,
+                      const char *mark)
+{
+    const double at = axis_position(&run_model(picture->app)->curves.x, x);
     if (at >= 0 && at <= 1)
-        draw_text(&app->canvas, axis, 0, (int)lround(at * (axis.columns - 1)), ROLE_GOOD,
-                  app->canvas.glyphs->best);
+        draw_text(&picture->app->canvas, axis, 0, (int)lround(at * (axis.columns - 1)), role, mark);
+}
+
+void run_marks_draw_on_axis(const struct run_picture *picture, struct rect axis)
+{
+    const struct app *app = picture->app;
+    if (axis.rows < 2)
+        return;
+    for (size_t i = 0; i < run_model(app)->marks.rate_count; i++)
+        draw_mark(picture, axis, x_of_rate(app, i), ROLE_RATE, (char[2]){MARK_RATE, '\0'});
+    for (size_t i = 0; i < series_resume_count(picture->series); i++)
+        draw_mark(picture, axis, x_of_resume(app, i), ROLE_WARNING, (char[2]){MARK_RESUME, '\0'});
+    draw_mark(picture, axis, x_of_best(app), ROLE_GOOD, app->canvas.glyphs->best);
+}
+
+/* Sets *next to `at` if that lies after `here` and before *next (NaN: there is no next yet). */
+static void offer(double at, double here, double *next)
+{
+    if (at > here && !(at >= *next))
+        *next = at;
+}
+
+/* Returns the x value of the first mark after `here`; NaN: there is none. */
+static double mark_beyond(const struct app *app, const struct run_entry *entry, double here)
+{
+    double next = NAN, at = 0;
+    if (finding_beyond(app, entry, here, &at) != SIZE_MAX)
+        offer(at, here, &next);
+    offer(x_of_best(app), here, &next);
+    for (size_t i = 0; i < run_model(app)->marks.rate_count; i++)
+        offer(x_of_rate(app, i), here, &next);
+    for (size_t i = 0; i < series_resume_count(run_model(app)->curves.series); i++)
+        offer(x_of_resume(app, i), here, &next);
+    return next;
+}
+
+void run_plot_to_mark(struct app *app, const struct run_entry *entry)
+{
+    struct plot_window *window = &run_model(app)->window;
+    const double here = window->cursor_on ? window->cursor : -INFINITY;
+    if (!run_model(app)->curves.series)
+        return;
+    double next = mark_beyond(app, entry, here + fabs(here) * 1e-9);
+    if (isnan(next))
+        next = mark_beyond(app, entry, -INFINITY);
+    if (isnan(next))
+        app_say(app, ROLE_FAINT, _("There are no marks so far."));
+    plot_window_set_cursor(window, next);
 }
 
 void run_plot_to_best(struct app *app, const struct run_entry *entry)
@@ -179,17 +248,42 @@ void run_plot_to_best(struct app *app, const struct run_entry *entry)
 
 /* --- the cursor --- */
 
+/* Returns whether a value of the x axis lies in the cursor's column. */
+static bool is_at_cursor(const struct app *app, double x)
+{
+    const struct plot_window *window = &run_model(app)->window;
+    const struct axis *axis = &run_model(app)->curves.x;
+    const double away = axis_position(axis, x) - axis_position(axis, window->cursor);
+    return fabs(away) * (double)window->extent.columns <= 0.75;
+}
+
+/* Draws what the marks on the x axis in the cursor's column mean. Returns the column after it. */
+static int draw_marks_there(const struct run_picture *picture, struct rect area, int column)
+{
+    struct app *app = picture->app;
+    const struct curve_marks *marks = &run_model(app)->marks;
+    for (size_t i = 0; i < marks->rate_count; i++) {
+        const struct series_point *point = &picture->series->points[marks->rates[i]];
+        if (is_at_cursor(app, x_of_rate(app, i)))
+            column = draw_format(&app->canvas, area, 0, column + 2, ROLE_RATE,
+                                 _("%c learning rate %.4g -> %.4g"), MARK_RATE,
+                                 (double)point[-1].learning_rate, (double)point->learning_rate);
+    }
+    for (size_t i = 0; i < series_resume_count(picture->series); i++)
+        if (is_at_cursor(app, x_of_resume(app, i)))
+            column = draw_format(&app->canvas, area, 0, column + 2, ROLE_WARNING,
+                                 _("%c resumed after iteration %llu"), MARK_RESUME,
+                                 (unsigned long long)picture->series->resumes[i]);
+    return column;
+}
+
 /* Draws the names of the findings in the cursor's column. Returns the column after them. */
 static int draw_findings_there(const struct run_picture *picture, struct rect area, int column)
 {
-    const struct plot_window *window = &run_model(picture->app)->window;
     const struct curves *curves = &run_model(picture->app)->curves;
     for (size_t i = 0; i < picture->entry->snapshot.finding_count; i++) {
         struct finding finding = finding_at(picture, i);
-        double away =
-            axis_position(&curves->x, curves_x(curves, finding.iteration, finding.epoch)) -
-            axis_position(&curves->x, window->cursor);
-        if (fabs(away) * (double)window->extent.columns <= 0.75)
+        if (is_at_cursor(picture->app, curves_x(curves, finding.iteration, finding.epoch)))
             column = draw_format(&picture->app->canvas, area, 0, column + 2, ROLE_BAD, "! %s",
                                  finding_kind_words(finding.kind));
     }
@@ -237,6 +331,7 @@ void run_marks_draw_readout(const struct run_picture *picture, unsigned traces, 
         return;
     int column = draw_position(picture, area, values);
     column = draw_findings_there(picture, area, column);
+    column = draw_marks_there(picture, area, column);
     if (values)
         draw_values(picture, traces, area, column);
     draw_cursor(&picture->app->canvas, area, 0, 0);

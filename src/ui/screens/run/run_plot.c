@@ -65,7 +65,8 @@ void run_plot_update(struct app *app, const struct run_entry *entry, const struc
     curves_extent(series, wanted.x, &extent.first, &extent.last);
     struct axis axis = plot_window_show(&run_model(app)->window, &extent);
     wanted.axis = &axis;
-    if (!curves_update(&run_model(app)->curves, series, &wanted, &error))
+    if (!curves_update(&run_model(app)->curves, series, &wanted, &error) ||
+        !curve_marks_update(&run_model(app)->marks, series, &error))
         app_say_error(app, &error);
 }
 
@@ -312,7 +313,7 @@ void run_plot_draw(struct app *app, const struct run_entry *entry, const struct 
     run_model(app)->plot_area = plots_of(&layout);
     plot_axes_draw_x(&app->canvas, layout.axis, &run_model(app)->curves.x, x,
                      layout.panels[0].labels.columns > 0);
-    run_marks_draw_best(&picture, layout.axis);
+    run_marks_draw_on_axis(&picture, layout.axis);
     if (readout)
         run_marks_draw_readout(&picture, traces, layout.readout, layout.panels[0].legend.rows == 0);
 }

@@ -56,6 +56,9 @@ static const struct key_binding bindings[] = {
     {'b', 0, ACTION_BEST, "b", NULL, N_("the cursor to the best epoch")},
     {'f', 0, ACTION_FINDING, "f", NULL,
      N_("the cursor to the next finding; in the loss lab where Caffe's mean falls below zero")},
+    {'M', 0, ACTION_NEXT_MARK, "M", NULL,
+     N_("the cursor to the next mark: a finding, the best epoch, a new learning rate (L), a resume "
+        "(R)")},
     {'z', 0, ACTION_ZOOM_IN, "z", N_("zoom"),
      N_("zoom in at the cursor, else at the newest points, which stay visible")},
     {'Z', 0, ACTION_ZOOM_OUT, "Z", NULL, N_("zoom out")},
@@ -134,9 +137,9 @@ static void next_picture(struct app *app)
 /* Returns whether the action concerns the curves, so that it brings their view to the front. */
 static bool is_about_curves(enum action action)
 {
-    static const enum action actions[] = {ACTION_TRACES,   ACTION_CURSOR,   ACTION_BEST,
-                                          ACTION_FINDING,  ACTION_ZOOM_IN,  ACTION_ZOOM_OUT,
-                                          ACTION_ZOOM_ALL, ACTION_PAN_LEFT, ACTION_PAN_RIGHT};
+    static const enum action actions[] = {
+        ACTION_TRACES,  ACTION_CURSOR,   ACTION_BEST,     ACTION_FINDING,  ACTION_NEXT_MARK,
+        ACTION_ZOOM_IN, ACTION_ZOOM_OUT, ACTION_ZOOM_ALL, ACTION_PAN_LEFT, ACTION_PAN_RIGHT};
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
         if (actions[i] == action)
             return true;
@@ -404,10 +407,12 @@ static void notice(struct app *app, enum screen_event event, struct run_entry *e
     const struct run_entry *shown = app_entry(app);
     if (event == EVENT_RUN_REMOVED) {
         model->curves.series = NULL;
+        curve_marks_invalidate(&model->marks);
         app_leave(app, SCREEN_RUN);
-    } else if (event == EVENT_RUN_REPLACED && entry == shown)
+    } else if (event == EVENT_RUN_REPLACED && entry == shown) {
         curves_invalidate(&model->curves);
-    else if (event == EVENT_X_AXIS && shown && shown->run)
+        curve_marks_invalidate(&model->marks);
+    } else if (event == EVENT_X_AXIS && shown && shown->run)
         run_model_change_axis(model, run_series(shown->run), axes->previous_x, axes->x);
 }
 
