@@ -59,6 +59,8 @@ static void read_outline(struct run_read *result)
     if (!result->outlined)
         return;
     run_name_read(result->directory, result->name);
+    run_tags_read(result->directory, result->tags);
+    run_note_read(result->directory, result->note);
     read_saved(result);
 }
 

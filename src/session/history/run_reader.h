@@ -27,9 +27,9 @@ extern const char *const run_saved_files[RUN_SAVED_KINDS]; /* best.safetensors, 
 struct run_read {
     char *directory;
     bool alive;    /* RUN_DEPTH_ALIVE */
-    bool outlined; /* `outline` and `name` are valid; else `error` says why not */
+    bool outlined; /* `outline`, `name`, `tags` and `note` are valid; else `error` says why not */
     struct run_outline outline;
-    char name[RUN_NAME_SIZE];
+    char name[RUN_NAME_SIZE], tags[RUN_TAGS_SIZE], note[RUN_NOTE_SIZE];
     bool saved[RUN_SAVED_KINDS]; /* which of run_saved_files exist; not for RUN_DEPTH_ALIVE */
     struct run *run; /* from RUN_DEPTH_WHOLE on; NULL with `error`. To take it, set it to NULL */
     struct compare_files files; /* RUN_DEPTH_COMPARED; if incomplete, `files_error` says why */

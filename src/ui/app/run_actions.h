@@ -1,6 +1,7 @@
-/* run_actions.h: the actions on a run of the run table: name it, copy its settings into the form,
- * resume it, delete it. An action opens a dialog if it needs an answer, and shows failures as
- * messages. `index` is the run's number in app_run_at; app_run_count means that no run is selected.
+/* run_actions.h: the actions on a run that several screens offer: copy its settings into the form,
+ * resume it, drop it from its list. An action opens a dialog if it needs an answer, and shows
+ * failures as messages. `index` is the run's number in app_run_at; app_run_count means that no run
+ * is selected.
  */
 #ifndef TINCA_UI_APP_RUN_ACTIONS_H
 #define TINCA_UI_APP_RUN_ACTIONS_H
@@ -16,8 +17,6 @@ struct run_entry;
  * Dialogs store a run's directory because lists may change their order while a dialog is open. */
 struct run_entry *run_actions_subject(const struct app *app);
 
-/* Asks for the run's name. */
-void ask_run_name(struct app *app, size_t index);
 /* Copies the run's settings into the form and shows the form. */
 void run_actions_clone(struct app *app, size_t index);
 
@@ -29,8 +28,7 @@ bool run_actions_may_resume(const struct run_entry *entry, struct error *error);
  * no other run is active. */
 void run_actions_resume(struct app *app, size_t index);
 
-/* Removes a waiting run from the queue. For a run with files, asks whether to delete the marked
- * runs that the table shows or, if none is marked, this run. */
-void ask_run_removal(struct app *app, size_t index);
+/* Takes a run that is not active out of its list, after all screens were told; its files stay. */
+void run_actions_drop_entry(struct app *app, struct run_entry *entry);
 
 #endif

@@ -1,51 +1,21 @@
-/* run_cells.h: the cells of the run table as text and as numbers, and the search in them. */
+/* run_cells.h: what the run table and other lists show of a run: its record (run_field.h), its ID
+ * and its name, and whether it matches the filter of the table. */
 #ifndef TINCA_UI_APP_RUN_CELLS_H
 #define TINCA_UI_APP_RUN_CELLS_H
 
+#include "session/history/run_field.h"
 #include "ui/shared/run_list.h"
-#include "ui/widgets/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct app;
 
-enum runs_column {
-    RUNS_MARK,
-    RUNS_NUMBER,
-    RUNS_STATUS,
-    RUNS_NETWORK,
-    RUNS_TECHNIQUE,
-    RUNS_NAME, /* given by the user; shown when at least one run has a name */
-    RUNS_DATA,
-    RUNS_BATCH,
-    RUNS_DEVICE,
-    RUNS_EPOCHS,
-    RUNS_LOSS,
-    RUNS_TOP1,
-    RUNS_SPEED,
-    RUNS_BEGUN,
-    RUNS_COLUMNS
-};
+/* Fills in the record of a run, which borrows from the entry. A saved run whose outline is not read
+ * yet has only its ID. */
+void runs_record(const struct run_entry *entry, struct run_record *record);
 
-/* Returns the RUNS_COLUMNS columns with their headings, widths and ranks. */
-const struct table_column *runs_table_columns(void);
-/* Returns the heading of a column in the user's language. */
-const char *runs_heading(enum runs_column column);
-
-/* Writes the cell of run number `index` (app_run_at) into `text`; "" if it is not known. Returns
- * `text`. */
-char *runs_cell(const struct app *app, size_t index, enum runs_column column, char *text,
-                size_t size);
-/* Returns whether a column is sorted by number (runs_value) rather than by text (runs_text). */
-bool runs_is_numeric(enum runs_column column);
-/* Returns the value of a numeric column; NaN: unknown. */
-double runs_value(const struct run_entry *entry, enum runs_column column);
-/* Returns the text of a column of text, or NULL for other columns. */
-const char *runs_text(const struct run_entry *entry, enum runs_column column);
-
-/* Returns whether every word of the search (shared.runs_search) occurs in one of the run's cells or
- * in its ID. */
+/* Returns whether the run matches the filter of the run table (shared.runs_filter). */
 bool runs_match(const struct app *app, size_t index);
 
 /* Returns the run's ID; "": the run has not started. */

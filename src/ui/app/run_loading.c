@@ -17,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 64 }; /* outlines that one thread reads */
-
 /* The longest waits for a fast disk, too short to be noticed; and how long after a change of the
  * folder it is listed again, because a new run creates its folder before its files. */
 static const double OUTLINES_SECONDS = 0.008, WHOLE_SECONDS = 0.1, SETTLE_SECONDS = 2;
@@ -47,9 +45,15 @@ bool loading_any_unread(const struct app *app)
 
 struct run_entry *loading_find_entry(struct app *app, const char *directory)
 {
+    struct run_list *saved = &app->shared.saved_runs;
+    size_t *next = &app->loading->next; /* results come in the order of the list, from its end */
+    if (*next < saved->count && strcmp(saved->entries[*next].directory, directory) == 0)
+        return &saved->entries[(*next)--];
     for (size_t i = app->shared.saved_runs.count; i-- > 0;)
-        if (strcmp(app->shared.saved_runs.entries[i].directory, directory) == 0)
-            return &app->shared.saved_runs.entries[i];
+        if (strcmp(saved->entries[i].directory, directory) == 0) {
+            *next = i - 1; /* SIZE_MAX after the first */
+            return &saved->entries[i];
+        }
     return NULL; /* it was deleted, or resumed in this session */
 }
 
@@ -126,17 +130,20 @@ static void take_outlines(struct app *app)
     loading->outlines = NULL;
 }
 
+/* Starts a thread that reads the outlines of all runs that have none. */
 static void begin_outlines(struct app *app)
 {
     struct run_loading *loading = app->loading;
-    const char *directories[BATCH];
+    const char **directories =
+        memory_new(app->shared.saved_runs.count, sizeof *directories, "the list of runs", NULL);
     size_t count = 0;
-    for (size_t i = app->shared.saved_runs.count; i-- > 0 && count < BATCH;)
+    for (size_t i = app->shared.saved_runs.count; directories && i-- > 0;)
         if (is_wanted(&app->shared.saved_runs.entries[i]))
             directories[count++] = app->shared.saved_runs.entries[i].directory;
     loading->taken = 0;
     if (count > 0) /* if no thread can be started, a later call tries again */
         loading->outlines = run_reader_start(RUN_DEPTH_OUTLINE, directories, count, NULL);
+    free(directories);
 }
 
 bool loading_read_outlines(struct app *app)

@@ -31,6 +31,7 @@ struct run_loading {             /* starts as {0} */
     struct run_reader *session;  /* reads outlines of this session's runs, for `action` */
     struct run_reader *outlines; /* reads outlines of saved runs; NULL: not now */
     size_t taken;                /* results of `outlines` that are in the list already */
+    size_t next;                 /* where loading_find_entry looks first */
     struct run_reader *whole;    /* reads the run that is to be shown; NULL: none */
     enum screen_id waiting;      /* screen on which `whole` or `action` waits */
     bool attached;               /* `whole` was requested by `tinca attach` */

@@ -6,6 +6,7 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/config/config_paths.h"
 #include "session/record/run_open.h"
 #include "session/run/run_start.h"
 
@@ -19,8 +20,10 @@ bool run_list_add(struct run_list *list, const struct run_config *config,
     if (!memory_grow(&list->entries, &list->capacity, list->count + 1, sizeof *list->entries,
                      "the list of runs", error))
         return false;
-    list->entries[list->count++] = (struct run_entry){
-        .config = *config, .options = options ? *options : (struct run_options){0}};
+    struct run_entry *entry = &list->entries[list->count++];
+    *entry = (struct run_entry){.config = *config,
+                                .options = options ? *options : (struct run_options){0}};
+    config_network_name(config->network, entry->network, sizeof entry->network);
     return true;
 }
 
@@ -33,6 +36,8 @@ bool run_list_resume(struct run_list *list, const struct run_config *config, con
     struct run_entry *entry = &list->entries[list->count - 1];
     snprintf(entry->resumed_directory, sizeof entry->resumed_directory, "%s", directory);
     run_name_read(directory, entry->name);
+    run_tags_read(directory, entry->tags);
+    run_note_read(directory, entry->note);
     return true;
 }
 
@@ -119,6 +124,12 @@ void run_list_drop(struct run_list *list, size_t index)
     memmove(&list->entries[index], &list->entries[index + 1],
             (list->count - index - 1) * sizeof *list->entries);
     list->count--;
+}
+
+const char *run_entry_network(const struct run_entry *entry)
+{
+    return entry->run && run_facts(entry->run)->network[0] ? run_facts(entry->run)->network
+                                                           : entry->network;
 }
 
 const char *run_entry_directory(const struct run_entry *entry)
@@ -242,6 +253,8 @@ static void copy_outline(struct run_entry *entry, const struct run_outline *outl
 {
     entry->config = outline->config;
     entry->snapshot = outline->snapshot;
+    entry->parameters = outline->facts.parameters;
+    snprintf(entry->network, sizeof entry->network, "%s", outline->facts.network);
     snprintf(entry->imported, sizeof entry->imported, "%s", outline->facts.imported);
     entry->live = !run_status_is_over(entry->snapshot.status);
 }
@@ -264,6 +277,8 @@ void run_entry_update(struct run_entry *entry, struct run_read *read)
     if (entry->outline_known) {
         copy_outline(entry, &read->outline);
         memcpy(entry->name, read->name, sizeof entry->name);
+        memcpy(entry->tags, read->tags, sizeof entry->tags);
+        memcpy(entry->note, read->note, sizeof entry->note);
         memcpy(entry->models, read->saved, sizeof entry->models);
     }
     if (read->run)

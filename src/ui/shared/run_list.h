@@ -20,7 +20,10 @@ struct run_entry {
     bool deletion_candidate;  /* a dialog asks whether to delete this run */
     bool marked;              /* for a comparison, an export or deletion */
     char name[RUN_NAME_SIZE]; /* given by the user; "": none, or not read yet */
-    bool pause_asked;         /* the user paused it; the snapshot shows that later */
+    char tags[RUN_TAGS_SIZE], note[RUN_NOTE_SIZE]; /* likewise */
+    char network[64];                              /* what it is called; see run_entry_network */
+    size_t parameters;                             /* of a saved run; 0: unknown */
+    bool pause_asked; /* the user paused it; the snapshot shows that later */
     struct error error;
     struct run_snapshot snapshot; /* as of the last run_list_step */
     char resumed_directory[512];  /* the directory of the run that it continues; "": a new run */
@@ -94,6 +97,9 @@ bool run_entry_is_saved(const struct run_entry *entry);
 
 /* Returns the untranslated status: "waiting", "running", ... */
 const char *run_entry_status(const struct run_entry *entry);
+
+/* Returns what the run's network is called: "resnet20-dsc". */
+const char *run_entry_network(const struct run_entry *entry);
 
 /* Returns the run's directory, or NULL if it has none yet. */
 const char *run_entry_directory(const struct run_entry *entry);

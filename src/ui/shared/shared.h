@@ -4,6 +4,7 @@
 #define TINCA_UI_SHARED_SHARED_H
 
 #include "session/export/export_job.h"
+#include "session/history/run_filter.h"
 #include "ui/plot/curves.h"
 #include "ui/shared/form.h"
 #include "ui/shared/log_model.h"
@@ -31,13 +32,14 @@ struct shared {
     struct form form;
     uint64_t forecast_at; /* when a stale forecast is made again (clock_nanoseconds) */
 
-    struct run_list runs;         /* the runs of this session */
-    struct run_list saved_runs;   /* saved by earlier sessions or by other processes */
-    bool shown_is_saved;          /* the run screen shows one of `saved_runs`, not of `runs` */
-    size_t shown;                 /* the index of its run in that list; SIZE_MAX: none */
-    bool runs_changed;            /* the run table has to be sorted again */
-    struct line_edit runs_search; /* the words that a run must match to be listed */
-    char subject[512];            /* the directory of the run that the open dialog is about */
+    struct run_list runs;          /* the runs of this session */
+    struct run_list saved_runs;    /* saved by earlier sessions or by other processes */
+    bool shown_is_saved;           /* the run screen shows one of `saved_runs`, not of `runs` */
+    size_t shown;                  /* the index of its run in that list; SIZE_MAX: none */
+    bool runs_changed;             /* the run table has to be sorted again */
+    struct line_edit runs_search;  /* the filter of the run table as text */
+    struct run_filter runs_filter; /* the last valid filter of it: what the table shows */
+    char subject[512];             /* the directory of the run that the open dialog is about */
 
     struct sweep_job sweep;
     struct export_job export;

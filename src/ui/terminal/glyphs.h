@@ -21,6 +21,8 @@ struct glyphs {
     const char *sorted;                   /* marks the column that a table is sorted by */
     const char *dot;                      /* separates items in one line */
     const char *best;                     /* marks the best epoch */
+    const char *cut;                      /* ends a text that is cut */
+    const char *plus_minus;               /* between a mean and its standard deviation */
     const char *full, *empty;             /* cells of a gauge */
     const char *eighths[8];               /* a gauge's last cell by eighths filled; [0] is empty */
     const char *levels[8];                /* a sparkline's cell, lowest first */

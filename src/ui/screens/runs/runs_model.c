@@ -1,12 +1,13 @@
-/* The rows of the run table: the runs that match the search, sorted by one column. The selection is
- * stored as the run's directory, so that it stays with its run when the order changes. */
+/* An update makes a record of every run, filters and sorts them, and then makes the rows: with
+ * groups a head before the runs of each group that is open. The selection is stored as the run's
+ * directory or the group's value, so that it stays where it was when the order changes. */
 #include "ui/screens/runs/runs_model.h"
 
 #include "base/memory.h"
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 
-#include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,103 +20,179 @@ struct runs_model *runs_model(const struct app *app)
 void runs_model_free(struct runs_model *model)
 {
     free(model->order);
+    free(model->rows);
+    free(model->groups);
+    free(model->records);
+    runs_preview_free(&model->preview);
     *model = (struct runs_model){0};
-}
-
-void runs_columns(const struct runs_model *model, struct table_column *fitted)
-{
-    memcpy(fitted, runs_table_columns(), RUNS_COLUMNS * sizeof *fitted);
-    if (!model->named)
-        fitted[RUNS_NAME].width = 0;
 }
 
 /* --- order --- */
 
-static int compare_figures(double a, double b, bool backwards)
-{
-    if (isnan(a) || isnan(b)) /* unknown values come last in both directions */
-        return isnan(a) - isnan(b);
-    int order = (a > b) - (a < b);
-    return backwards ? -order : order;
-}
-
-static int compare_words(const char *a, const char *b, bool backwards)
-{
-    if (!a[0] || !b[0])
-        return !a[0] - !b[0];
-    int order = strcasecmp(a, b);
-    return backwards ? -order : order;
-}
-
 static int by_column(const void *first, const void *second, void *context)
 {
-    const struct app *app = context;
-    size_t i = *(const size_t *)first, j = *(const size_t *)second;
-    const struct runs_model *model = runs_model(app);
-    const struct run_entry *a = app_run_at(app, i), *b = app_run_at(app, j);
-    int order = (int)loading_is_unread(a) - (int)loading_is_unread(b);
-    if (order == 0 && runs_is_numeric(model->sort))
-        order = compare_figures(runs_value(a, model->sort), runs_value(b, model->sort),
-                                model->backwards);
-    else if (order == 0 && model->sort == RUNS_BEGUN)
-        order = compare_words(runs_id(a), runs_id(b), model->backwards);
-    else if (order == 0 && model->sort != RUNS_NUMBER)
-        order =
-            compare_words(runs_text(a, model->sort), runs_text(b, model->sort), model->backwards);
+    const struct runs_model *model = context;
+    const size_t i = *(const size_t *)first, j = *(const size_t *)second;
+    const struct run_record *a = &model->records[i], *b = &model->records[j];
+    int order = (int)b->known - (int)a->known;
+    if (order == 0 && model->group != FIELD_NONE)
+        order = run_field_compare(model->group, a, b, false);
+    if (order == 0 && model->sort != FIELD_NONE)
+        order = run_field_compare(model->sort, a, b, model->backwards);
     if (order != 0)
         return order;
     order = (i > j) - (i < j);
-    return model->sort == RUNS_NUMBER && model->backwards ? -order : order;
+    return model->sort == FIELD_NONE && model->backwards ? -order : order;
 }
 
-size_t runs_model_index(const struct app *app)
+static bool grow(struct runs_model *model, size_t runs, struct error *error)
 {
-    const struct runs_model *model = runs_model(app);
-    return model->selected < model->count ? model->order[model->selected] : app_run_count(app);
+    static const char what[] = "the list of runs";
+    return memory_grow(&model->order, &model->capacity, runs, sizeof *model->order, what, error) &&
+           memory_grow(&model->records, &model->record_capacity, runs, sizeof *model->records, what,
+                       error) &&
+           memory_grow(&model->groups, &model->group_capacity, runs, sizeof *model->groups, what,
+                       error) &&
+           memory_grow(&model->rows, &model->row_capacity, 2 * runs, sizeof *model->rows, what,
+                       error);
+}
+
+/* Chooses the columns for the runs that are shown, in the order in which they are shown. */
+static bool choose_columns(struct runs_model *model, struct error *error)
+{
+    struct run_record *shown = memory_new(model->count, sizeof *shown, "the list of runs", error);
+    if (!shown && model->count > 0)
+        return false;
+    for (size_t i = 0; i < model->count; i++)
+        shown[i] = model->records[model->order[i]];
+    runs_columns_choose(&model->columns, shown, model->count);
+    free(shown);
+    return true;
+}
+
+/* --- groups and rows --- */
+
+static size_t find_collapsed(const struct runs_model *model, const char *value)
+{
+    size_t i = 0;
+    while (i < model->collapsed_count && strcmp(model->collapsed[i], value) != 0)
+        i++;
+    return i;
+}
+
+static void begin_group(struct runs_model *model, const char *value, size_t first)
+{
+    struct runs_group *group = &model->groups[model->group_count++];
+    *group = (struct runs_group){.first = first};
+    snprintf(group->value, sizeof group->value, "%s", value);
+    group->collapsed = find_collapsed(model, group->value) < model->collapsed_count;
+}
+
+/* Divides the order into groups: runs with equal texts in the field follow each other. */
+static void make_groups(struct runs_model *model)
+{
+    char text[FIELD_TEXT], value[RUNS_GROUP_VALUE];
+    model->group_count = 0;
+    for (size_t i = 0; model->group != FIELD_NONE && i < model->count; i++) {
+        snprintf(value, sizeof value, "%.63s",
+                 runs_cell(model->group, &model->records[model->order[i]], text, sizeof text));
+        if (model->group_count == 0 ||
+            strcasecmp(model->groups[model->group_count - 1].value, value) != 0)
+            begin_group(model, value, i);
+        model->groups[model->group_count - 1].count++;
+    }
+}
+
+static void add_row(struct runs_model *model, size_t index, size_t group)
+{
+    model->rows[model->row_count++] = (struct runs_row){index, group};
+}
+
+static void make_rows(struct runs_model *model)
+{
+    model->row_count = 0;
+    for (size_t i = 0; model->group == FIELD_NONE && i < model->count; i++)
+        add_row(model, model->order[i], 0);
+    for (size_t g = 0; g < model->group_count; g++) {
+        const struct runs_group *group = &model->groups[g];
+        add_row(model, SIZE_MAX, g);
+        for (size_t i = 0; !group->collapsed && i < group->count; i++)
+            add_row(model, model->order[group->first + i], g);
+    }
 }
 
 static bool make_order(struct app *app)
 {
     struct runs_model *model = runs_model(app);
     struct error error;
-    size_t count = app_run_count(app);
-    if (!memory_grow(&model->order, &model->capacity, count, sizeof *model->order,
-                     "the list of runs", &error)) {
+    const size_t count = app_run_count(app);
+    if (!grow(model, count, &error)) {
         app_say_error(app, &error);
         return false;
     }
     model->count = model->unread = 0;
-    model->named = false;
     for (size_t i = 0; i < count; i++) {
-        const struct run_entry *entry = app_run_at(app, i);
-        model->unread += loading_is_unread(entry);
-        model->named = model->named || entry->name[0];
-        if (runs_match(app, i))
+        model->unread += loading_is_unread(app_run_at(app, i));
+        runs_record(app_run_at(app, i), &model->records[i]);
+        if (run_filter_matches(&app->shared.runs_filter, &model->records[i]))
             model->order[model->count++] = i;
     }
     if (model->count > 0) /* else `order` may be NULL */
-        qsort_r(model->order, model->count, sizeof *model->order, by_column, app);
-    return true;
+        qsort_r(model->order, model->count, sizeof *model->order, by_column, model);
+    make_groups(model);
+    make_rows(model);
+    if (choose_columns(model, &error))
+        return true;
+    app_say_error(app, &error);
+    return false;
+}
+
+/* --- selection --- */
+
+size_t runs_model_index(const struct app *app)
+{
+    const struct runs_model *model = runs_model(app);
+    const size_t index =
+        model->selected < model->row_count ? model->rows[model->selected].index : SIZE_MAX;
+    return index < app_run_count(app) ? index : app_run_count(app);
+}
+
+const struct runs_group *runs_model_head(const struct app *app)
+{
+    const struct runs_model *model = runs_model(app);
+    const bool head =
+        model->selected < model->row_count && model->rows[model->selected].index == SIZE_MAX;
+    return head ? &model->groups[model->rows[model->selected].group] : NULL;
 }
 
 /* Stores the selected run's directory, because indices shift when the list grows. */
 static void remember_selected(struct app *app)
 {
     struct runs_model *model = runs_model(app);
+    const struct runs_group *head = runs_model_head(app);
     model->at_index = runs_model_index(app);
     model->at[0] = '\0';
+    model->at_head = head;
+    if (head)
+        memcpy(model->at_group, head->value, sizeof model->at_group);
     if (model->at_index >= app_run_count(app))
         return;
     const char *directory = run_entry_directory(app_run_at(app, model->at_index));
     snprintf(model->at, sizeof model->at, "%s", directory ? directory : "");
 }
 
-static bool was_selected(const struct app *app, size_t index)
+static bool was_selected(const struct app *app, const struct runs_row *row)
 {
-    const char *directory = run_entry_directory(app_run_at(app, index));
-    if (!runs_model(app)->at[0])
-        return index == runs_model(app)->at_index;
-    return directory && strcmp(directory, runs_model(app)->at) == 0;
+    const struct runs_model *model = runs_model(app);
+    if (model->at_head)
+        return row->index == SIZE_MAX &&
+               strcmp(model->groups[row->group].value, model->at_group) == 0;
+    if (row->index == SIZE_MAX)
+        return false;
+    const char *directory = run_entry_directory(app_run_at(app, row->index));
+    if (!model->at[0])
+        return row->index == model->at_index;
+    return directory && strcmp(directory, model->at) == 0;
 }
 
 void runs_model_update(struct app *app)
@@ -126,10 +203,10 @@ void runs_model_update(struct app *app)
         return;
     if (!make_order(app))
         return;
-    if (model->selected >= model->count)
-        model->selected = model->count > 0 ? model->count - 1 : 0;
-    for (size_t i = 0; model->moved && i < model->count; i++)
-        if (was_selected(app, model->order[i])) {
+    if (model->selected >= model->row_count)
+        model->selected = model->row_count > 0 ? model->row_count - 1 : 0;
+    for (size_t i = 0; model->moved && i < model->row_count; i++)
+        if (was_selected(app, &model->rows[i])) {
             model->selected = i;
             break;
         }
@@ -141,23 +218,52 @@ void runs_model_update(struct app *app)
 void runs_model_move(struct app *app, long steps)
 {
     struct runs_model *model = runs_model(app);
-    long last = (long)model->count - 1, to = (long)model->selected + steps;
+    long last = (long)model->row_count - 1, to = (long)model->selected + steps;
     model->selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
     model->moved = true;
     remember_selected(app);
 }
 
+/* --- what the keys change --- */
+
 void runs_model_sort(struct app *app, int direction)
 {
     struct runs_model *model = runs_model(app);
-    size_t steps = direction > 0 ? 1 : RUNS_COLUMNS - 1;
-    do
-        model->sort = (enum runs_column)(((size_t)model->sort + steps) % RUNS_COLUMNS);
-    while (model->sort == RUNS_NAME && !model->named);
-    model->backwards = model->sort == RUNS_TOP1 || model->sort == RUNS_BEGUN; /* the best first */
-    if (model->sort == RUNS_MARK)
-        model->backwards = false;
+    const size_t choices = model->columns.count + 1; /* the first is the start time */
+    const size_t at =
+        model->sort == FIELD_NONE ? 0 : runs_columns_place(&model->columns, model->sort);
+    const size_t to = (at + (direction > 0 ? 1 : choices - 1)) % choices;
+    model->sort = to == 0 ? FIELD_NONE : model->columns.list[to - 1].field;
+    model->backwards = model->sort == FIELD_TOP1 || model->sort == FIELD_TOP5 ||
+                       model->sort == FIELD_BEST || model->sort == FIELD_BEGUN; /* best first */
     app->shared.runs_changed = true;
+}
+
+void runs_model_group(struct app *app, size_t field)
+{
+    struct runs_model *model = runs_model(app);
+    model->group = field;
+    model->collapsed_count = 0;
+    app->shared.runs_changed = true;
+    runs_model_update(app);
+}
+
+void runs_model_collapse(struct app *app, bool collapsed)
+{
+    struct runs_model *model = runs_model(app);
+    if (model->group == FIELD_NONE || model->selected >= model->row_count)
+        return;
+    const struct runs_group *group = &model->groups[model->rows[model->selected].group];
+    const size_t place = find_collapsed(model, group->value);
+    if (collapsed && place == model->collapsed_count && place < RUNS_COLLAPSED)
+        memcpy(model->collapsed[model->collapsed_count++], group->value, RUNS_GROUP_VALUE);
+    else if (!collapsed && place < model->collapsed_count)
+        memcpy(model->collapsed[place], model->collapsed[--model->collapsed_count],
+               RUNS_GROUP_VALUE);
+    model->at_head = model->moved = true;
+    memcpy(model->at_group, group->value, sizeof model->at_group);
+    app->shared.runs_changed = true;
+    runs_model_update(app);
 }
 
 bool runs_model_read_outlines(struct app *app)

@@ -1,6 +1,6 @@
 /* The run table: the runs of this session, of which one is active while the others wait or are
- * complete, then the saved runs of earlier sessions, the newest first. runs_model.c chooses and
- * sorts the rows; ui/app/run_actions.c does what the keys ask for. */
+ * complete, then the saved runs of earlier sessions, the newest first. runs_model.c chooses, groups
+ * and sorts the rows, runs_columns.c the columns; runs_view.c draws them. */
 #include "ui/app/app.h"
 #include "ui/app/offers.h"
 
@@ -9,29 +9,49 @@
 #include "ui/app/questions.h"
 #include "ui/app/run_actions.h"
 #include "ui/app/run_loading.h"
+#include "ui/screens/runs/runs_choosers.h"
+#include "ui/screens/runs/runs_deletion.h"
+#include "ui/screens/runs/runs_filter_line.h"
+#include "ui/screens/runs/runs_labels.h"
 #include "ui/screens/runs/runs_model.h"
-#include "ui/terminal/columns.h"
+#include "ui/screens/runs/runs_view.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const struct key_binding bindings[] = {
-    {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("watch"), N_("watch the selected run")},
+    {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("watch"),
+     N_("watch the selected run; open or close a group")},
     {' ', 0, ACTION_MARK, N_("space"), N_("mark"),
-     N_("mark the run for a comparison, an export or deletion, or not")},
+     N_("mark the run or group for a comparison, an export, tags or deletion, or not")},
     {'c', 0, ACTION_COMPARE, "c", N_("compare"),
      N_("compare the marked runs; without marks all finished ones of the list")},
-    {'/', 0, ACTION_SEARCH, "/", N_("search"),
-     N_("show only runs in whose line, ID or name every word occurs; Esc shows all again")},
+    {'/', 0, ACTION_SEARCH, "/", N_("filter"),
+     N_("show only runs that match: words, lr:0.1, batch:32,64, lr:0.01..0.1, top1>90, tag:good, "
+        "status:done, -word; Tab completes fields and values; Esc shows all again")},
     {'>', 0, ACTION_SORT, ">", N_("sort"), N_("sort by the next column")},
     {'<', 0, ACTION_SORT_BACK, "<", NULL, N_("sort by the column before")},
     {'i', 0, ACTION_REVERSE, "i", NULL, N_("reverse the order; unknown values stay last")},
+    {'b', 0, ACTION_GROUP, "b", N_("group"),
+     N_("group by a field: each group shows its number of runs, mean and standard deviation")},
+    {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL, N_("close the group")},
+    {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), NULL, N_("open the group")},
+    {'C', 0, ACTION_COLUMNS, "C", N_("columns"),
+     N_("choose the columns; without a choice those in which the listed runs differ")},
+    {'v', 0, ACTION_SAVED_VIEWS, "v", N_("views"), N_("show a saved view, or remove one (Del)")},
+    {'V', 0, ACTION_SAVE_VIEW, "V", NULL,
+     N_("save filter, columns, order and groups as a view with a name")},
     {'f', 0, ACTION_CLONE, "f", N_("to form"), N_("copy all settings of the run into the form")},
     {'r', 0, ACTION_RESUME, "r", N_("resume"),
      N_("go on with a run that was interrupted or stopped, from its last checkpoint")},
     {'R', 0, ACTION_RENAME, "R", N_("name"), N_("give the run a name of your own")},
+    {'t', 0, ACTION_TAGS, "t", N_("tags"),
+     N_("tag the run, or add and remove tags (+good -bad) of the marked runs")},
+    {'N', 0, ACTION_NOTE, "N", NULL, N_("write a note about the run")},
     {'d', UI_DELETE, ACTION_REMOVE, "d", N_("delete"),
      N_("delete the marked runs, or the selected one: asks; drop a run that waits")},
+    {'U', 0, ACTION_UNDO, "U", N_("undo"), N_("restore the runs of the last deletion")},
+    {'X', 0, ACTION_EMPTY_TRASH, "X", NULL, N_("remove all deleted runs for good: asks")},
     {'a', 0, ACTION_ALL, "a", NULL, N_("mark every run of the list")},
     {'u', 0, ACTION_UNMARK, "u", NULL, N_("remove all marks")},
     {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the run above")},
@@ -50,25 +70,9 @@ enum { PAGE = 10 };
 
 /* --- keys --- */
 
-/* Handles the keys of the search line. Esc ends the editing, or clears a search that is in effect.
- */
 static bool take_key(struct app *app, int key)
 {
-    struct runs_model *model = runs_model(app);
-    struct line_edit *search = &app->shared.runs_search;
-    if (!model->searching && !(key == UI_ESCAPE && search->text[0]))
-        return false;
-    if (key == UI_UP || key == UI_DOWN)
-        return false;
-    if (key == UI_ENTER || key == UI_ESCAPE) {
-        model->searching = false;
-        if (key == UI_ESCAPE)
-            search->text[0] = '\0';
-    } else
-        line_edit_key(search, key);
-    app->shared.runs_changed = true;
-    runs_model_update(app);
-    return true;
+    return runs_choosers_key(app, key) || runs_filter_key(app, key);
 }
 
 static bool can_be_marked(const struct run_entry *entry)
@@ -76,8 +80,26 @@ static bool can_be_marked(const struct run_entry *entry)
     return !run_entry_is_waiting(entry) && run_entry_directory(entry);
 }
 
+/* Marks all runs of a group; if all are marked, removes the marks. */
+static void mark_group(struct app *app, const struct runs_group *group)
+{
+    const size_t *order = &runs_model(app)->order[group->first];
+    bool all = true;
+    for (size_t i = 0; i < group->count; i++)
+        all =
+            all && (app_run_at(app, order[i])->marked || !can_be_marked(app_run_at(app, order[i])));
+    for (size_t i = 0; i < group->count; i++)
+        app_run_at(app, order[i])->marked = !all && can_be_marked(app_run_at(app, order[i]));
+    app->shared.runs_changed = true;
+}
+
 static void mark(struct app *app, size_t index)
 {
+    const struct runs_group *head = runs_model_head(app);
+    if (head) {
+        mark_group(app, head);
+        return;
+    }
     if (index >= app_run_count(app))
         return;
     struct run_entry *entry = app_run_at(app, index);
@@ -118,7 +140,7 @@ static void mark_all(struct app *app, bool marked)
 
 static void move(struct app *app, enum action action)
 {
-    long all = (long)app_run_count(app);
+    long all = (long)runs_model(app)->row_count;
     long steps = action == ACTION_UP          ? -1
                  : action == ACTION_DOWN      ? 1
                  : action == ACTION_PAGE_UP   ? -PAGE
@@ -128,14 +150,71 @@ static void move(struct app *app, enum action action)
     runs_model_move(app, steps);
 }
 
+static void open_row(struct app *app, size_t index)
+{
+    const struct runs_group *head = runs_model_head(app);
+    if (head)
+        runs_model_collapse(app, !head->collapsed);
+    else if (index < app_run_count(app))
+        app_show_run(app, index);
+}
+
+static void stop(struct app *app, size_t index)
+{
+    if (index >= app_run_count(app) || !others_ask_stop(app, app_run_at(app, index)))
+        ask_stop(app);
+}
+
+static void reverse(struct app *app)
+{
+    runs_model(app)->backwards = !runs_model(app)->backwards;
+    app->shared.runs_changed = true;
+}
+
+/* Does an action that changes what the table shows. Returns false for other actions. */
+static bool act_on_table(struct app *app, enum action action)
+{
+    switch (action) {
+    case ACTION_SEARCH:
+        runs_filter_begin(app);
+        return true;
+    case ACTION_SORT:
+    case ACTION_SORT_BACK:
+        runs_model_sort(app, action == ACTION_SORT ? 1 : -1);
+        return true;
+    case ACTION_REVERSE:
+        reverse(app);
+        return true;
+    case ACTION_LEFT:
+    case ACTION_RIGHT:
+        runs_model_collapse(app, action == ACTION_LEFT);
+        return true;
+    case ACTION_COLUMNS:
+        runs_choose_columns(app);
+        return true;
+    case ACTION_GROUP:
+        runs_choose_group(app);
+        return true;
+    case ACTION_SAVED_VIEWS:
+        runs_choose_view(app);
+        return true;
+    case ACTION_SAVE_VIEW:
+        runs_ask_view_name(app);
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void act(struct app *app, enum action action)
 {
     runs_model_update(app);
-    size_t index = runs_model_index(app);
+    const size_t index = runs_model_index(app);
+    if (act_on_table(app, action))
+        return;
     switch (action) {
     case ACTION_OPEN:
-        if (index < app_run_count(app))
-            app_show_run(app, index);
+        open_row(app, index);
         break;
     case ACTION_MARK:
         mark(app, index);
@@ -147,21 +226,14 @@ static void act(struct app *app, enum action action)
     case ACTION_COMPARE:
         app_go(app, SCREEN_COMPARE);
         break;
-    case ACTION_SEARCH:
-        runs_model(app)->searching = true;
-        app->shared.runs_changed = true;
-        line_edit_begin(&app->shared.runs_search, "", sizeof app->shared.runs_search.text, false);
-        break;
-    case ACTION_SORT:
-    case ACTION_SORT_BACK:
-        runs_model_sort(app, action == ACTION_SORT ? 1 : -1);
-        break;
-    case ACTION_REVERSE:
-        runs_model(app)->backwards = !runs_model(app)->backwards;
-        app->shared.runs_changed = true;
-        break;
     case ACTION_RENAME:
-        ask_run_name(app, index);
+        runs_ask_label(app, RUNS_LABEL_NAME, index);
+        break;
+    case ACTION_TAGS:
+        runs_ask_label(app, RUNS_LABEL_TAGS, index);
+        break;
+    case ACTION_NOTE:
+        runs_ask_label(app, RUNS_LABEL_NOTE, index);
         break;
     case ACTION_CLONE:
         run_actions_clone(app, index);
@@ -170,11 +242,16 @@ static void act(struct app *app, enum action action)
         run_actions_resume(app, index);
         break;
     case ACTION_REMOVE:
-        ask_run_removal(app, index);
+        runs_ask_deletion(app, index);
+        break;
+    case ACTION_UNDO:
+        runs_undo_deletion(app);
+        break;
+    case ACTION_EMPTY_TRASH:
+        runs_ask_empty_trash(app);
         break;
     case ACTION_STOP:
-        if (index >= app_run_count(app) || !others_ask_stop(app, app_run_at(app, index)))
-            ask_stop(app);
+        stop(app, index);
         break;
     case ACTION_FORM:
         app_show(app, SCREEN_SETUP);
@@ -185,169 +262,41 @@ static void act(struct app *app, enum action action)
     }
 }
 
-/* --- drawing --- */
+/* --- the screen --- */
 
 static void title(const struct app *app, char *text, size_t size)
 {
     const struct runs_model *model = runs_model(app);
     const struct glyphs *glyphs = app->canvas.glyphs;
-    if (model->sort == RUNS_NUMBER && !model->backwards)
+    if (model->sort == FIELD_NONE && !model->backwards)
         snprintf(text, size, "%s", _("Runs"));
     else
         snprintf(text, size, _("Runs by %s %s"),
-                 model->sort == RUNS_MARK ? _("marks") : runs_heading(model->sort),
+                 model->sort == FIELD_NONE ? _("start") : runs_heading(model->sort),
                  model->backwards ? glyphs->down : glyphs->up);
-}
-
-static void draw_row(struct app *app, struct rect line, size_t index, bool selected,
-                     const int *starts, const int *widths)
-{
-    char text[FORM_TEXT];
-    enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
-    struct table_column columns[RUNS_COLUMNS];
-    runs_columns(runs_model(app), columns);
-    if (selected) {
-        draw_fill(&app->canvas, line, ROLE_FOCUS);
-        draw_text(&app->canvas, line, 0, 0, ROLE_FOCUS, ">");
-        draw_cursor(&app->canvas, line, 0, 0);
-    }
-    for (enum runs_column i = 0; i < RUNS_COLUMNS; i++) {
-        struct rect cell = {line.row, line.column + 1 + starts[i], 1, widths[i]};
-        runs_cell(app, index, i, text, sizeof text);
-        if (columns[i].right)
-            draw_right(&app->canvas, cell, 0, role, text);
-        else
-            draw_text(&app->canvas, cell, 0, 0, role, text);
-    }
-}
-
-/* Draws the headings; the sort column has an arrow that shows the direction. */
-static void draw_head(struct app *app, struct rect head, const int *starts, const int *widths)
-{
-    const struct runs_model *model = runs_model(app);
-    struct table_column columns[RUNS_COLUMNS];
-    runs_columns(model, columns);
-    for (enum runs_column i = 0; i < RUNS_COLUMNS; i++) {
-        struct rect cell = {head.row, head.column + 1 + starts[i], head.rows, widths[i]};
-        const char *heading = runs_heading(i);
-        int used = (int)columns_of(heading) < widths[i] ? (int)columns_of(heading) : widths[i];
-        if (columns[i].right)
-            draw_right(&app->canvas, cell, 0, ROLE_HEADING, heading);
-        else
-            draw_text(&app->canvas, cell, 0, 0, ROLE_HEADING, heading);
-        if (i != model->sort || widths[i] == 0 || (i == RUNS_NUMBER && !model->backwards))
-            continue;
-        cell.columns++; /* the arrow may use the gap before the next column */
-        draw_text(&app->canvas, cell, 0, columns[i].right ? widths[i] : used, ROLE_STRONG,
-                  model->backwards ? app->canvas.glyphs->down : app->canvas.glyphs->up);
-    }
-}
-
-/* Writes how many runs the table shows, and how many are still unread. */
-static void count_text(const struct app *app, char *text, size_t size)
-{
-    const struct runs_model *model = runs_model(app);
-    size_t all = app_run_count(app), marked = 0;
-    for (size_t i = 0; i < all; i++)
-        marked += app_run_at(app, i)->marked;
-    if (model->unread > 0)
-        snprintf(text, size, _("reading: %zu of %zu"), all - model->unread, all);
-    else if (model->count < all)
-        snprintf(text, size, _("%zu of %zu runs"), model->count, all);
-    else if (marked > 0)
-        snprintf(text, size, _("%zu of %zu marked"), marked, all);
-    else
-        snprintf(text, size, ngettext("%zu run", "%zu runs", all), all);
-}
-
-static void draw_search(struct app *app, struct rect area)
-{
-    const struct runs_model *model = runs_model(app);
-    int column = draw_text(&app->canvas, area, 0, 1, ROLE_KEY, "/ ");
-    size_t cursor, room = area.columns > column + 2 ? (size_t)(area.columns - column - 1) : 1;
-    size_t start = line_edit_window(&app->shared.runs_search, room, &cursor);
-    draw_text(&app->canvas, area, 0, column, ROLE_TEXT, app->shared.runs_search.text + start);
-    if (model->searching)
-        draw_cursor(&app->canvas, area, 0, column + (int)cursor);
-}
-
-static void add_owner(const struct run_entry *entry, char *text, size_t size)
-{
-    char owner[192];
-    const size_t length = strlen(text);
-    snprintf(text + length, size - length, "  %s", others_owner_text(entry, owner, sizeof owner));
-}
-
-/* Draws the search line or, without a search, the selected run's ID, which commands accept. */
-static void draw_foot(struct app *app, struct rect area)
-{
-    char text[128], called[384] = "";
-    size_t index = runs_model_index(app);
-    count_text(app, text, sizeof text);
-    int room = area.columns - (int)columns_of(text) - 2;
-    struct rect left = {area.row, area.column, area.rows, room > 16 ? room : area.columns};
-    if (room > 16)
-        draw_right(&app->canvas, area, 0, ROLE_FAINT, text);
-    if (runs_model(app)->searching || app->shared.runs_search.text[0]) {
-        draw_search(app, left);
-        return;
-    }
-    if (index < app_run_count(app)) {
-        const struct run_entry *entry = app_run_at(app, index);
-        snprintf(called, sizeof called, "%s%s%s", runs_id(entry), entry->name[0] ? "  " : "",
-                 entry->name);
-        if (entry->live)
-            add_owner(entry, called, sizeof called);
-    }
-    draw_text(&app->canvas, left, 0, 1, ROLE_FAINT, called);
-}
-
-static void draw_list(struct app *app, struct rect list, const int *starts, const int *widths)
-{
-    struct runs_model *model = runs_model(app);
-    size_t rows = list.rows > 0 ? (size_t)list.rows : 0;
-    model->top = table_scroll(model->top, model->selected, rows, model->count);
-    if (model->count == 0)
-        draw_wrapped(&app->canvas, list, 0, ROLE_FAINT,
-                     _("No run has all of these words; Esc shows all runs again."));
-    for (size_t i = 0; i < rows && model->top + i < model->count; i++) {
-        size_t place = model->top + i;
-        struct rect line = {list.row + (int)i, list.column, 1, list.columns};
-        draw_row(app, line, model->order[place], place == model->selected, starts, widths);
-        targets_add_row(&app->canvas.targets, line, place, model->selected);
-    }
 }
 
 static void draw(struct app *app, struct rect body)
 {
-    int starts[RUNS_COLUMNS], widths[RUNS_COLUMNS];
-    struct table_column columns[RUNS_COLUMNS];
-    runs_model_update(app);
-    runs_columns(runs_model(app), columns);
-    table_fit(columns, RUNS_COLUMNS, body.columns - 2, starts, widths);
-    struct rect list = {body.row + 2, body.column, body.rows - 3, body.columns};
-    struct rect head = {body.row + 1, body.column, body.rows > 1, body.columns};
-    struct rect foot = {body.row + body.rows - 1, body.column, body.rows > 3, body.columns};
-    if (app_run_count(app) == 0) {
-        draw_wrapped(&app->canvas, body, 1, ROLE_FAINT,
-                     loading_is_listing(app)
-                         ? _("Reading the folder of runs ...")
-                         : _("There is no run yet: n sets one up, and r there starts it."));
-        return;
-    }
-    draw_head(app, head, starts, widths);
-    draw_list(app, list, starts, widths);
-    draw_foot(app, foot);
+    runs_view_draw(app, body);
+    runs_choosers_draw(app);
 }
 
 static void begin(struct app *app)
 {
-    runs_model(app)->sort = RUNS_NUMBER;
+    struct runs_model *model = runs_model(app);
+    struct error error;
+    model->sort = model->group = FIELD_NONE;
+    if (!saved_views_read(&model->views, &error))
+        app_say_error(app, &error);
+    memcpy(model->columns.chosen, model->views.present.columns, sizeof model->columns.chosen);
+    model->columns.chosen_count = model->views.present.column_count;
 }
 
 static void open(struct app *app)
 {
     loading_list_runs(app, true);
+    runs_preview_forget(&runs_model(app)->preview, NULL);
 }
 
 static void close(struct app *app)
@@ -368,7 +317,7 @@ static bool offers(const struct app *app, enum action action)
 
 static bool typing(const struct app *app)
 {
-    return runs_model(app)->searching;
+    return runs_model(app)->searching || runs_model(app)->chooser.open;
 }
 
 static struct run_entry *selected_run(const struct app *app)
@@ -379,7 +328,15 @@ static struct run_entry *selected_run(const struct app *app)
 
 static bool work(struct app *app)
 {
+    runs_preview_work(app);
     return app_is_in_front(app, SCREEN_RUNS) && runs_model_read_outlines(app);
+}
+
+/* The panel must not show a run that is freed or read again. */
+static void notice(struct app *app, enum screen_event event, struct run_entry *entry)
+{
+    if (event == EVENT_RUN_REMOVED || event == EVENT_RUN_REPLACED)
+        runs_preview_forget(&runs_model(app)->preview, entry ? run_entry_directory(entry) : NULL);
 }
 
 const struct screen runs_screen = {
@@ -399,4 +356,6 @@ const struct screen runs_screen = {
     .typing = typing,
     .run = selected_run,
     .work = work,
+    .busy = runs_preview_busy,
+    .notice = notice,
 };

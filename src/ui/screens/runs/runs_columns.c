@@ -1,0 +1,206 @@
+/* The order of the automatic columns is fixed: status, network, name and tags if a run has some,
+ * the settings that differ, then figures. Where the terminal is narrow, columns are left out by
+ * their priority; those chosen by hand from the right. */
+#include "ui/screens/runs/runs_columns.h"
+
+#include "base/language.h"
+#include "session/config/config_differences.h"
+#include "ui/terminal/columns.h"
+
+#include <string.h>
+
+enum { TEXT_LEAST = 10, TEXT_MOST = 40 }; /* widths of a column of text */
+
+const char *runs_heading(size_t field)
+{
+    return gettext(run_field_heading(field));
+}
+
+char *runs_cell(size_t field, const struct run_record *record, char *text, size_t size)
+{
+    if (field == FIELD_NETWORK && !record->known)
+        field = FIELD_ID;
+    if (field != FIELD_STATUS)
+        return run_field_text(field, record, text, size);
+    columns_fit(language_text(record->status), TEXT_MOST, text, size);
+    return text;
+}
+
+/* --- choice --- */
+
+static void add(struct runs_columns *columns, size_t field)
+{
+    if (columns->count < RUNS_COLUMNS && runs_columns_place(columns, field) == 0)
+        columns->list[columns->count++] =
+            (struct runs_column){.field = field, .right = run_field_is_number(field)};
+}
+
+size_t runs_columns_place(const struct runs_columns *columns, size_t field)
+{
+    for (size_t i = 0; i < columns->count; i++)
+        if (columns->list[i].field == field)
+            return i + 1;
+    return 0;
+}
+
+/* Adds a field if a record has a value in it. */
+static void add_if_any(struct runs_columns *columns, size_t field, const struct run_record *records,
+                       size_t count)
+{
+    char text[FIELD_TEXT];
+    for (size_t i = 0; i < count; i++)
+        if (run_field_text(field, &records[i], text, sizeof text)[0]) {
+            add(columns, field);
+            return;
+        }
+}
+
+/* Adds the settings in which the known records differ, compared with the first; with a single
+ * record what usually distinguishes runs. */
+static void add_differences(struct runs_columns *columns, const struct run_record *records,
+                            size_t count)
+{
+    static const char *const usual[] = {"technique", "data", "batch", "device"};
+    const struct run_record *first = NULL;
+    bool differs[CONFIG_MAX_FIELDS] = {false};
+    size_t known = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!records[i].known)
+            continue;
+        known++;
+        first = first ? first : &records[i];
+        for (size_t n = 0; n < config_field_count; n++)
+            differs[n] = differs[n] ||
+                         !config_field_equal(first->config, records[i].config, &config_fields[n]);
+    }
+    for (size_t n = 0; n < config_field_count; n++)
+        if (differs[n] && strcmp(config_fields[n].key, "network") != 0)
+            add(columns, run_field_of_setting(&config_fields[n]));
+    for (size_t i = 0; known < 2 && i < sizeof usual / sizeof *usual; i++)
+        add(columns, run_field_find(usual[i]));
+}
+
+static void choose_fields(struct runs_columns *columns, const struct run_record *records,
+                          size_t count)
+{
+    columns->count = 0;
+    for (size_t i = 0; i < columns->chosen_count; i++)
+        add(columns, columns->chosen[i]);
+    if (columns->chosen_count > 0)
+        return;
+    add(columns, FIELD_STATUS);
+    add(columns, FIELD_NETWORK);
+    add_if_any(columns, FIELD_NAME, records, count);
+    add_if_any(columns, FIELD_TAG, records, count);
+    add_differences(columns, records, count);
+    add(columns, FIELD_EPOCH);
+    add(columns, FIELD_LOSS);
+    add_if_any(columns, FIELD_TOP1, records, count);
+    add(columns, FIELD_MS);
+    add(columns, FIELD_BEGUN);
+    add_if_any(columns, FIELD_NOTE, records, count);
+}
+
+static void measure(struct runs_column *column, const struct run_record *records, size_t count)
+{
+    char text[FIELD_TEXT];
+    const size_t most = column->right ? FIELD_TEXT : TEXT_MOST;
+    size_t content = columns_of(runs_heading(column->field));
+    for (size_t i = 0; i < count; i++) {
+        const size_t width = columns_of(runs_cell(column->field, &records[i], text, sizeof text));
+        content = width > content ? width : content;
+    }
+    column->content = (int)(content < most ? content : most);
+}
+
+void runs_columns_choose(struct runs_columns *columns, const struct run_record *records,
+                         size_t count)
+{
+    choose_fields(columns, records, count);
+    for (size_t i = 0; i < columns->count; i++)
+        measure(&columns->list[i], records, count);
+}
+
+void runs_columns_toggle(struct runs_columns *columns, size_t field)
+{
+    if (columns->chosen_count == 0)
+        for (size_t i = 0; i < columns->count; i++)
+            columns->chosen[columns->chosen_count++] = columns->list[i].field;
+    for (size_t i = 0; i < columns->chosen_count; i++)
+        if (columns->chosen[i] == field) {
+            memmove(&columns->chosen[i], &columns->chosen[i + 1],
+                    (columns->chosen_count - i - 1) * sizeof *columns->chosen);
+            columns->chosen_count--;
+            return;
+        }
+    if (columns->chosen_count < RUNS_COLUMNS)
+        columns->chosen[columns->chosen_count++] = field;
+}
+
+/* --- widths --- */
+
+/* Returns how important a column is: 0 stays to the last. */
+static int priority(const struct runs_columns *columns, size_t i)
+{
+    static const size_t first[] = {FIELD_STATUS, FIELD_NETWORK, FIELD_LOSS,
+                                   FIELD_TOP1,   FIELD_NAME,    FIELD_TAG},
+                        last[] = {FIELD_EPOCH, FIELD_MS, FIELD_BEGUN, FIELD_NOTE};
+    const size_t field = columns->list[i].field;
+    if (columns->chosen_count > 0)
+        return (int)i;
+    for (size_t n = 0; n < sizeof first / sizeof *first; n++)
+        if (first[n] == field)
+            return (int)n;
+    for (size_t n = 0; n < sizeof last / sizeof *last; n++)
+        if (last[n] == field)
+            return 1000 + (int)n;
+    return (columns->list[i].right ? 100 : 200) + (int)i;
+}
+
+static int least(const struct runs_column *column)
+{
+    return column->right || column->content < TEXT_LEAST || column->field == FIELD_BEGUN ||
+                   column->field == FIELD_STATUS
+               ? column->content
+               : TEXT_LEAST;
+}
+
+static int used(const struct runs_columns *columns)
+{
+    int total = 0;
+    for (size_t i = 0; i < columns->count; i++)
+        total += columns->list[i].width ? columns->list[i].width + 1 : 0;
+    return total - 1;
+}
+
+/* Leaves out the least important columns until the others fit. One always stays. */
+static void leave_out(struct runs_columns *columns, int room)
+{
+    for (size_t shown = columns->count; shown > 1 && used(columns) > room; shown--) {
+        size_t out = RUNS_COLUMNS;
+        for (size_t i = 0; i < columns->count; i++)
+            if (columns->list[i].width &&
+                (out == RUNS_COLUMNS || priority(columns, i) > priority(columns, out)))
+                out = i;
+        columns->list[out].width = 0;
+    }
+}
+
+void runs_columns_fit(struct runs_columns *columns, int start, int room)
+{
+    for (size_t i = 0; i < columns->count; i++)
+        columns->list[i].width = least(&columns->list[i]);
+    leave_out(columns, room);
+    int spare = room - used(columns);
+    for (size_t i = 0; i < columns->count; i++) {
+        struct runs_column *column = &columns->list[i];
+        const int wish = column->width ? column->content - column->width : 0;
+        const int more = wish < spare ? wish : spare;
+        if (more > 0) {
+            column->width += more;
+            spare -= more;
+        }
+        column->start = start;
+        start += column->width ? column->width + 1 : 0;
+    }
+}
