@@ -1,15 +1,19 @@
-/* A detached task reads one run after the other and publishes each by increasing `ready`. */
+/* A detached task reads the runs. Outlines of many runs are read by several threads, each of which
+ * begins with a share of its own; a result counts as ready once all before it are complete. */
 #include "session/history/run_reader.h"
 
 #include "base/files/file.h"
 #include "base/memory.h"
 #include "base/threads/detached_task.h"
+#include "base/threads/pool.h"
 #include "session/files/run_directory.h"
 #include "session/history/follow.h"
 #include "session/record/run_open.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
+
+enum { MANY = 64, THREADS = 4 }; /* from MANY outlines on, THREADS threads wait for the disk */
 
 const char *const run_saved_files[RUN_SAVED_KINDS] = {
     [RUN_SAVED_BEST] = "best.safetensors", [RUN_SAVED_LAST] = "weights.safetensors"};
@@ -19,7 +23,8 @@ struct run_reader {
     enum run_depth depth;
     size_t count;
     struct run_read *results;
-    atomic_size_t ready;
+    atomic_bool *complete; /* of each result */
+    size_t ready;          /* results counted so far, by the caller's thread */
     atomic_bool dropped;
 };
 
@@ -32,6 +37,7 @@ static void free_reader(void *state)
         free(reader->results[i].directory);
     }
     free(reader->results);
+    free(reader->complete);
     free(reader);
 }
 
@@ -110,19 +116,35 @@ static void read_one(const struct run_reader *reader, struct run_read *result)
     }
 }
 
+static void read_task(void *context, size_t task, size_t thread)
+{
+    struct run_reader *reader = context;
+    (void)thread;
+    if (atomic_load(&reader->dropped))
+        return;
+    read_one(reader, &reader->results[task]);
+    atomic_store(&reader->complete[task], true);
+}
+
 static void work(void *state)
 {
     struct run_reader *reader = state;
-    for (size_t i = 0; i < reader->count && !atomic_load(&reader->dropped); i++) {
-        read_one(reader, &reader->results[i]);
-        atomic_store(&reader->ready, i + 1);
-    }
+    const bool many = reader->depth == RUN_DEPTH_OUTLINE && reader->count >= MANY;
+    struct pool *pool = many ? pool_create(THREADS, NULL) : NULL;
+    if (pool)
+        pool_run(pool, reader->count, read_task, reader);
+    for (size_t i = 0; !pool && i < reader->count; i++)
+        read_task(reader, i, 0);
+    pool_free(pool);
 }
 
 static bool copy_directories(struct run_reader *reader, const char *const *directories,
                              size_t count, struct error *error)
 {
     reader->results = memory_new(count, sizeof *reader->results, "runs to be read", error);
+    reader->complete = memory_new(count, sizeof *reader->complete, "runs to be read", error);
+    if (!reader->complete)
+        return false;
     for (size_t i = 0; reader->results && i < count; i++) {
         reader->results[i].directory = memory_copy_text(directories[i], error);
         if (!reader->results[i].directory)
@@ -139,7 +161,6 @@ struct run_reader *run_reader_start_open(enum run_depth depth, const char *const
     if (!reader)
         return NULL;
     reader->depth = depth;
-    atomic_init(&reader->ready, 0);
     atomic_init(&reader->dropped, false);
     const bool copied = copy_directories(reader, directories, count, error);
     for (size_t i = 0; copied && runs && i < count; i++)
@@ -157,9 +178,11 @@ struct run_reader *run_reader_start(enum run_depth depth, const char *const *dir
     return run_reader_start_open(depth, directories, NULL, count, error);
 }
 
-size_t run_reader_ready(const struct run_reader *reader)
+size_t run_reader_ready(struct run_reader *reader)
 {
-    return atomic_load(&reader->ready);
+    while (reader->ready < reader->count && atomic_load(&reader->complete[reader->ready]))
+        reader->ready++;
+    return reader->ready;
 }
 
 bool run_reader_done(const struct run_reader *reader)

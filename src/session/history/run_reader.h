@@ -1,7 +1,7 @@
 /* run_reader.h: reads stored runs in a separate thread, so that a slow disk delays no key.
  *
- * Results become complete one after the other, in the order of the directories. The thread does not
- * touch a result after run_reader_ready has counted it. */
+ * Results are counted as ready in the order of the directories. No thread touches a result after
+ * run_reader_ready has counted it. */
 #ifndef TINCA_SESSION_HISTORY_RUN_READER_H
 #define TINCA_SESSION_HISTORY_RUN_READER_H
 
@@ -54,7 +54,7 @@ struct run_reader *run_reader_start_open(enum run_depth depth, const char *const
                                          struct error *error);
 
 /* Returns how many results are complete. Never waits. */
-size_t run_reader_ready(const struct run_reader *reader);
+size_t run_reader_ready(struct run_reader *reader);
 
 /* Waits until all results are complete or `seconds` have passed; returns whether they are. */
 bool run_reader_wait(const struct run_reader *reader, double seconds);

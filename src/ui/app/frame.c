@@ -10,6 +10,20 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Writes how many runs there are, as the list of runs counts them, and how many of them other
+ * processes train. */
+static void count_runs(const struct app *app, char *text, size_t size)
+{
+    const size_t all = app_run_count(app);
+    size_t live = 0;
+    for (size_t i = 0; i < app->shared.saved_runs.count; i++)
+        live += app->shared.saved_runs.entries[i].live;
+    if (all > 0 && live > 0)
+        snprintf(text, size, ngettext("%zu run, %zu on ", "%zu runs, %zu on ", all), all, live);
+    else if (all > 0)
+        snprintf(text, size, ngettext("%zu run, none on ", "%zu runs, none on ", all), all);
+}
+
 /* Returns the translated state of what computes: the active run or the sweep; NULL: nothing does.
  */
 static const char *state_of_work(const struct app *app)
@@ -38,10 +52,8 @@ static void draw_title(struct app *app, struct rect area)
         snprintf(right, sizeof right, "%s ", state);
     else if (shown && shown->live)
         snprintf(right, sizeof right, "%s ", language_text(run_entry_status(shown)));
-    else if (app->shared.runs.count > 0)
-        snprintf(right, sizeof right,
-                 ngettext("%zu run, none on ", "%zu runs, none on ", app->shared.runs.count),
-                 app->shared.runs.count);
+    else
+        count_runs(app, right, sizeof right);
     int room = area.columns - (int)columns_of(right) - 2; /* columns for the left text */
     struct rect left = {area.row, area.column + 1, 1, room >= 20 ? room : area.columns - 1};
     draw_format(&app->canvas, left, 0, 0, ROLE_TITLE, "tinca %s %s", app->canvas.glyphs->dot, text);

@@ -158,6 +158,11 @@ bool loading_read_outlines(struct app *app)
     return true;
 }
 
+bool loading_is_reading_outlines(const struct app *app)
+{
+    return app->loading->outlines;
+}
+
 /* --- waiting requests --- */
 
 static bool is_below(const struct app *app, enum screen_id screen)

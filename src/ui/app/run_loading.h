@@ -65,6 +65,9 @@ void loading_read_all_then(struct app *app, loading_action *action);
  * already, so that the caller should call it again at once. */
 bool loading_read_outlines(struct app *app);
 
+/* Returns whether outlines are being read now. */
+bool loading_is_reading_outlines(const struct app *app);
+
 /* Returns whether the entry is a saved run whose outline was not read yet. */
 bool loading_is_unread(const struct run_entry *entry);
 

@@ -74,7 +74,8 @@ static void add_differences(struct runs_columns *columns, const struct run_recor
                          !config_field_equal(first->config, records[i].config, &config_fields[n]);
     }
     for (size_t n = 0; n < config_field_count; n++)
-        if (differs[n] && strcmp(config_fields[n].key, "network") != 0)
+        if (differs[n] && strcmp(config_fields[n].key, "network") != 0 &&
+            strcmp(config_fields[n].key, "epochs") != 0) /* FIELD_EPOCH shows it, too: 3/10 */
             add(columns, run_field_of_setting(&config_fields[n]));
     for (size_t i = 0; known < 2 && i < sizeof usual / sizeof *usual; i++)
         add(columns, run_field_find(usual[i]));

@@ -3,6 +3,7 @@
  * directory or the group's value, so that it stays where it was when the order changes. */
 #include "ui/screens/runs/runs_model.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
@@ -11,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { REST = 5 }; /* an order rests for so many times the time that it took */
 
 struct runs_model *runs_model(const struct app *app)
 {
@@ -195,14 +198,28 @@ static bool was_selected(const struct app *app, const struct runs_row *row)
     return directory && strcmp(directory, model->at) == 0;
 }
 
+/* Returns whether the order can wait: while outlines are read, ordering thousands of runs again
+ * after each of them would take longer than reading them. */
+static bool can_wait(const struct app *app)
+{
+    const struct runs_model *model = runs_model(app);
+    return model->unread > 0 && loading_is_reading_outlines(app) &&
+           clock_nanoseconds() - model->ordered < REST * model->order_took;
+}
+
 void runs_model_update(struct app *app)
 {
     struct runs_model *model = runs_model(app);
     size_t count = app_run_count(app);
     if (model->known == count && !app->shared.runs_changed && !run_list_active(&app->shared.runs))
         return;
+    if (model->known == count && can_wait(app))
+        return;
+    const uint64_t from = clock_nanoseconds();
     if (!make_order(app))
         return;
+    model->ordered = clock_nanoseconds();
+    model->order_took = model->ordered - from;
     if (model->selected >= model->row_count)
         model->selected = model->row_count > 0 ? model->row_count - 1 : 0;
     for (size_t i = 0; model->moved && i < model->row_count; i++)

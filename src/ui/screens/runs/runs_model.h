@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct app;
 
@@ -45,12 +46,13 @@ struct runs_model {
     size_t group_count, group_capacity;
     struct run_record *records; /* of all runs; valid only while the order is made */
     size_t record_capacity;
-    size_t known;         /* number of all runs when `order` was made */
-    size_t selected, top; /* rows: the selected one, the first one shown */
-    bool moved;           /* the user has selected a run: the selection follows it */
-    char at[512];         /* directory of the selected run; "": it has none yet */
-    size_t at_index;      /* index (app_run_at) of a selected run without directory */
-    bool at_head;         /* the head of a group is selected; at_group is its value */
+    uint64_t ordered, order_took; /* when the order was made, and how long that took (ns) */
+    size_t known;                 /* number of all runs when `order` was made */
+    size_t selected, top;         /* rows: the selected one, the first one shown */
+    bool moved;                   /* the user has selected a run: the selection follows it */
+    char at[512];                 /* directory of the selected run; "": it has none yet */
+    size_t at_index;              /* index (app_run_at) of a selected run without directory */
+    bool at_head;                 /* the head of a group is selected; at_group is its value */
     char at_group[RUNS_GROUP_VALUE];
     size_t sort;    /* a field; FIELD_NONE: by start time, the newest first */
     bool backwards; /* sorts in descending order */

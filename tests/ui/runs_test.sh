@@ -1,0 +1,187 @@
+#!/bin/sh
+# The list of runs as the place to find and compare runs: filters with completion, groups, columns, saved views,
+# the preview, tags, notes, deletion with undo; typed and clicked. And the same filters on the command line.
+. "${srcdir:-.}/tests/ui/screen.sh"
+need_tmux "runs are filtered, grouped and restored"
+case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
+case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
+cp "${srcdir:-.}/networks/mlp.json" "$T/mynet.json"
+cd "$T" || exit 99
+runs=$XDG_STATE_HOME/tinca/runs
+train() {
+    "$TINCA" train "$@" --iterations 8 --threads 1 -q --data digits,limit=64 --validate digits,split=test,limit=40
+    sleep 1 # IDs are sorted by the second
+}
+train mlp --lr 0.1 --seed 1 --tag good --tag first
+train mlp --lr 0.1 --seed 2 --name 'my study'
+train mlp --lr 0.03 --seed 1
+train "$T/mynet.json" --lr 0.03 --seed 2
+"$TINCA" train mlp --data digits,limit=64 --lr 1000000 --iterations 200 --threads 1 -q 2>/dev/null
+
+# --- the command line ---
+run runs --json
+is "train --tag stores tags" runs.0.tags.1 first
+is "train --name stores a name" runs.1.name "my study"
+is "a run of mynet.json is called mynet" runs.3.network mynet
+is "a run whose loss is not finite has diverged" runs.4.status diverged
+run runs --json lr:0.03..0.1 status:done
+is "a filter of two terms" "runs.#" 4
+run runs --json tag:good
+is "a filter by a tag" "runs.#" 1
+run runs 'name:my study'
+shows 'my study' "an operand with a space"
+refuses 2 'no field "lrate"; perhaps .*lr' "an unknown field is refused, with candidates" runs lrate:1
+run runs lr:77
+shows 'None of the 5 runs' "a filter that matches nothing says so"
+refuses 2 'tag' "an invalid tag is refused" train mlp --data digits --tag a:b
+refuses 2 'slashes' "and an invalid name, before training" train mlp --data digits --name a/b
+
+# --- columns ---
+screen_start 100x30 C.UTF-8 "$TINCA"
+screen_wait 'What it takes'
+screen_keys o
+screen_shows 'status +network +name +tags .*seed' "settings that differ have a column"
+screen_lacks 'device|technique' "those that do not differ have none"
+screen_shows 'diverged +mlp' "the run has diverged here, too"
+screen_shows '5 runs, none on' "the title counts the runs of the list"
+screen_shows 'done +mynet' "and mynet is called so"
+screen_keys C
+screen_wait 'automatic; space'
+screen_keys End
+screen_keys Space
+screen_wait 'a: automatic'
+screen_keys Escape
+screen_shows 'network.*save-precision' "C adds a column by hand"
+screen_keys q q
+ended "the program ends"
+screen_start 100x30 C.UTF-8 "$TINCA"
+screen_wait 'What it takes'
+screen_keys o
+screen_shows 'network.*save-precision' "which the next session shows again"
+screen_keys C a Escape
+screen_lacks 'save-precision' "a there chooses the columns automatically again"
+
+# --- the filter ---
+screen_keys / l r
+screen_shows 'lr:' "completion offers the field"
+screen_keys Tab
+screen_shows '^ / lr:' "Tab completes it"
+screen_shows 'lr:0.03 +lr:0.1 +lr:1e\+06' "and then offers the values that occur"
+screen_keys 0.03 Enter
+screen_shows '2 of 5 runs' "the filter is in effect"
+screen_keys /
+screen_keys C-u
+screen_keys 'lrate:3'
+screen_shows 'no field "lrate"' "an unknown field is explained"
+screen_shows '2 of 5 runs' "and changes nothing"
+screen_keys C-u
+screen_keys 'status:done -tag:good' Enter
+screen_shows '3 of 5 runs' "a negated term"
+screen_keys V
+screen_wait 'A name for this view'
+screen_keys untagged Enter
+screen_shows 'view "untagged" is saved' "V saves the view"
+screen_keys Escape
+screen_shows '5 runs$' "Esc removes the filter"
+screen_keys v
+screen_wait 'untagged'
+screen_keys unt Enter
+screen_shows '3 of 5 runs' "v shows the view again"
+grep -q '"untagged"' "$XDG_CONFIG_HOME/tinca/views.json" && ok "it is stored in views.json" ||
+    not_ok "it is stored in views.json" "$(cat "$XDG_CONFIG_HOME/tinca/views.json")"
+screen_keys v
+screen_wait 'untagged'
+screen_keys Down DC Escape
+screen_shows 'view "untagged" is removed' "Del removes a view"
+screen_keys Escape
+screen_wait '5 runs$'
+
+# --- groups ---
+screen_keys b
+screen_wait 'Group by'
+screen_keys lr Enter
+screen_shows '> *- lr 0.03  2 runs  loss [0-9.]+ ± [0-9.]+' "a group has its mean and standard deviation"
+screen_shows 'lr 1e\+06  1 run' "a group of one run has no deviation"
+screen_keys Enter
+screen_shows '> *\+ lr 0.03  2 runs' "Enter closes it"
+screen_lacks 'mynet' "and its runs are not shown"
+screen_keys Right
+screen_shows '> *- lr 0.03  2 runs' "Right opens it"
+screen_keys Space
+screen_shows '2 of 5 marked' "space marks the runs of the group"
+screen_keys u
+screen_keys b
+screen_wait 'Group by'
+screen_keys none Enter
+screen_lacks 'lr 0.03  2 runs' "none removes the groups"
+
+# --- tags and a note ---
+screen_keys Home
+screen_keys t
+screen_wait 'tags are separated'
+screen_keys 'bad:tag' Enter
+screen_shows 'none of : < >' "an invalid tag is refused with a message"
+screen_keys C-u
+screen_keys 'slow' Enter
+screen_shows 'has the tags "slow"' "t tags the run"
+screen_keys Space Space t
+screen_wait '2 marked runs'
+screen_keys 'late -slow' Enter
+screen_shows 'Tagged 2 runs' "and the marked runs"
+run runs --json tag:late -- -tag:slow
+is "which the command line finds" "runs.#" 2
+screen_keys u Home N
+screen_wait 'A note about'
+screen_keys 'rate too high' Enter
+screen_shows 'rate too high' "N writes a note"
+
+# --- deletion and undo ---
+screen_keys a
+screen_wait '5 runs are marked'
+screen_keys d
+screen_shows 'U restores it for 30 days' "d says how long it can be undone"
+screen_keys d
+screen_shows 'Deleted 5 runs: U restores them' "and deletes"
+[ -z "$(ls "$runs")" ] && ok "the runs are gone" || not_ok "the runs are gone" "$(ls "$runs")"
+screen_keys U
+screen_shows 'Restored 5 runs' "U restores them"
+screen_shows '> .*diverged' "the list shows them again"
+[ "$(ls "$runs" | wc -l)" = 5 ] && ok "in their folder" || not_ok "in their folder" "$(ls "$runs")"
+screen_keys U
+screen_shows 'no deletion is left' "a second U has nothing to restore"
+screen_keys Home d
+screen_wait 'Delete\?'
+screen_keys d
+screen_wait 'Deleted 1 run'
+screen_keys X
+screen_shows '1 deleted run' "X asks before the trash is emptied"
+screen_keys k
+screen_keys q q
+ended "the program ends"
+succeeds "a later command restores it" runs --undelete
+run runs --json
+is "it is there again" "runs.#" 5
+succeeds "runs --empty-trash" runs --empty-trash
+
+# --- wide, narrow and clicked ---
+screen_start 130x30 C.UTF-8 "$TINCA"
+screen_wait 'What it takes'
+screen_keys o
+screen_wait 'done +mynet'
+screen_keys Down
+screen_shows "mynet-[0-9a-f]+ done" "the preview names the run"
+screen_shows "smoothed.*validation" "and has its curves"
+screen_shows "$BRAILLE" "as a plot"
+click() { # click COLUMN ROW, from 1
+    screen_keys -l "$(printf '\033[<0;%d;%dM' "$1" "$2")"
+    screen_keys -l "$(printf '\033[<0;%d;%dm' "$1" "$2")"
+}
+row=$(screen_text | grep -n 'my study' | head -n 1 | cut -d: -f1)
+click 5 "$row"
+screen_shows '> +done +mlp +my study' "a click selects a run"
+screen_shows 'my study done' "and the preview follows"
+screen_resize 40x12
+screen_shows '> +done +mlp' "40 columns show the list"
+screen_lacks '[0-9]e-[0-9]?$' "no number is cut"
+screen_end
+done_testing
