@@ -25,7 +25,7 @@ if command -v tmux >/dev/null; then
     tmux -L $socket send-keys o
     until tmux -L $socket capture-pane -p | grep -q ' mlp '; do :; done
     first=$(now)
-    until tmux -L $socket capture-pane -p | grep -qE "(^| )$COUNT runs"; do :; done
+    until tmux -L $socket capture-pane -p | grep -qE "(^| )$COUNT runs *\$"; do :; done
     all=$(now)
     echo "the list in the workbench: first frame with runs $(((first - begun) / 1000000)) ms," \
         "all $COUNT runs read and sorted $(((all - begun) / 1000000)) ms"

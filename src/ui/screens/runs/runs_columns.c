@@ -1,6 +1,6 @@
 /* The order of the automatic columns is fixed: status, network, name and tags if a run has some,
  * the settings that differ, then figures. Where the terminal is narrow, columns are left out by
- * their priority; those chosen by hand from the right. */
+ * their priority. */
 #include "ui/screens/runs/runs_columns.h"
 
 #include "base/language.h"
@@ -147,8 +147,6 @@ static int priority(const struct runs_columns *columns, size_t i)
                                    FIELD_TOP1,   FIELD_NAME,    FIELD_TAG},
                         last[] = {FIELD_EPOCH, FIELD_MS, FIELD_BEGUN, FIELD_NOTE};
     const size_t field = columns->list[i].field;
-    if (columns->chosen_count > 0)
-        return (int)i;
     for (size_t n = 0; n < sizeof first / sizeof *first; n++)
         if (first[n] == field)
             return (int)n;
