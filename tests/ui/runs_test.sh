@@ -51,15 +51,15 @@ screen_keys End
 screen_keys Space
 screen_wait 'a: automatic'
 screen_keys Escape
-screen_shows 'network.*save-precision' "C adds a column by hand"
+screen_shows 'network.*save-prec' "C adds a column by hand"
 screen_keys q q
 ended "the program ends"
 screen_start 118x30 C.UTF-8 "$TINCA"
 screen_wait 'What it takes'
 screen_keys o
-screen_shows 'network.*save-precision' "which the next session shows again"
+screen_shows 'network.*save-prec' "which the next session shows again"
 screen_keys C a Escape
-screen_lacks 'save-precision' "a there chooses the columns automatically again"
+screen_lacks 'save-prec' "a there chooses the columns automatically again"
 
 # --- the filter ---
 screen_keys / l r

@@ -91,11 +91,11 @@ static void check_terms(void)
                                       "solver:sgd",
                                       "augment:no",
                                       "ms:1.5 lr:0.1 tag:good done"},
-                            *const no[] = {"vgg",           "lr:0.2",        "lr:0.11..",
-                                           "top1>91.5",     "top1<91.5",     "tag:goo",
-                                           "-resnet",       "-tag:good",     "network=resnet20",
-                                           "memory<500M",   "done failed",   "name:\"my  study\"",
-                                           "status:failed", "lr:0.1 batch:1"};
+                             *const no[] = {"vgg",           "lr:0.2",        "lr:0.11..",
+                                            "top1>91.5",     "top1<91.5",     "tag:goo",
+                                            "-resnet",       "-tag:good",     "network=resnet20",
+                                            "memory<500M",   "done failed",   "name:\"my  study\"",
+                                            "status:failed", "lr:0.1 batch:1"};
     const char *list[64] = {NULL};
     memcpy(list, yes, sizeof yes);
     tap_ok(all(true, list), "words, values, ranges, comparisons, tags and negations match");
@@ -280,10 +280,10 @@ int main(void)
     check_errors();
     check_completion();
     struct run *runs[] = {
-        make_run(&(struct made_run){.id = first, .network = "lenet", .technique = "none",
-                                    .parameters = 10}),
-        make_run(&(struct made_run){.id = second, .network = "lenet", .technique = "none",
-                                    .parameters = 10})};
+        make_run(&(struct made_run){
+            .id = first, .network = "lenet", .technique = "none", .parameters = 10}),
+        make_run(&(struct made_run){
+            .id = second, .network = "lenet", .technique = "none", .parameters = 10})};
     check_labels();
     check_trash();
     check_old();

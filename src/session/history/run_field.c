@@ -147,18 +147,15 @@ static const struct row rows[FIELD_SETTINGS] = {
 
 /* --- the list --- */
 
-static bool is_network(const struct config_field *setting)
-{
-    return strcmp(setting->key, "network") == 0;
-}
-
-/* Returns the setting of a field, or NULL. */
+/* Returns the setting of a field, or NULL. The settings behind "network" are one place further. */
 static const struct config_field *setting_of(size_t field)
 {
-    for (size_t i = 0, at = FIELD_SETTINGS; i < config_field_count && field >= FIELD_SETTINGS; i++)
-        if (!is_network(&config_fields[i]) && at++ == field)
-            return &config_fields[i];
-    return NULL;
+    size_t i = 0;
+    if (field < FIELD_SETTINGS || field >= run_field_count())
+        return NULL;
+    while (i < field - FIELD_SETTINGS && strcmp(config_fields[i].key, "network") != 0)
+        i++;
+    return &config_fields[field - FIELD_SETTINGS + (strcmp(config_fields[i].key, "network") == 0)];
 }
 
 size_t run_field_count(void)
