@@ -1,7 +1,7 @@
 /* tinca compare: the table of the dissertation (accuracy, size, times of networks), from the user's
  * runs. session/compare makes and writes the table; this file reads the options and opens the runs.
  */
-#include "session/compare/compare.h"
+#include "session/compare/pareto.h"
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -20,9 +20,9 @@
 static const char *const format_names[] = {"text", "json", "csv", "markdown", NULL};
 
 struct compare_request {
-    const char *sort, *target;
+    const char *sort, *pareto, *target;
     size_t format;
-    bool published, as_json;
+    bool published, settings, reverse, as_json;
 };
 
 /* Returns the output as text, which the caller frees; NULL with an error if out of memory. */
@@ -48,20 +48,43 @@ static bool write_output(const struct comparison *comparison, const struct compa
     return written;
 }
 
+static bool fill(struct comparison *comparison, struct run **runs, const struct operands *operands,
+                 const struct compare_request *request, struct error *error)
+{
+    bool filled = true;
+    for (size_t i = 0; filled && i < operands->count; i++)
+        filled = (runs[i] = runs_open(operands->values[i], error)) &&
+                 compare_add_run(comparison, runs[i], error);
+    filled = filled && (!request->settings || compare_add_settings(comparison, error)) &&
+             (!request->published || compare_add_published(comparison, error));
+    if (filled)
+        compare_complete(comparison);
+    return filled &&
+           (!request->sort || compare_sort(comparison, request->sort, request->reverse, error));
+}
+
+/* Finds the Pareto front, if one is requested. */
+static bool find_front(struct comparison *comparison, const struct compare_request *request,
+                       struct compare_front *front, struct error *error)
+{
+    struct compare_figure x, y;
+    if (!request->pareto)
+        return true;
+    comparison->front = front;
+    return compare_parse_front(comparison, request->pareto, &x, &y, error) &&
+           compare_find_front(comparison, &x, &y, front, error);
+}
+
 /* Opens the runs, which the caller frees also after an error, and writes the comparison. */
 static bool compare(struct run **runs, const struct operands *operands,
                     const struct compare_request *request, struct error *error)
 {
     struct comparison comparison = {0};
-    bool compared = true;
-    for (size_t i = 0; compared && i < operands->count; i++)
-        compared = (runs[i] = runs_open(operands->values[i], error)) &&
-                   compare_add_run(&comparison, runs[i], error);
-    compared = compared && (!request->published || compare_add_published(&comparison, error));
-    if (compared)
-        compare_complete(&comparison);
-    compared = compared && (!request->sort || compare_sort(&comparison, request->sort, error)) &&
-               write_output(&comparison, request, error);
+    struct compare_front front = {0};
+    const bool compared = fill(&comparison, runs, operands, request, error) &&
+                          find_front(&comparison, request, &front, error) &&
+                          write_output(&comparison, request, error);
+    compare_front_free(&front);
     compare_free(&comparison);
     return compared;
 }
@@ -75,12 +98,24 @@ static int compare_command_run(const struct command *command, int argc, char **a
     const struct option_row rows[] = {
         {.name = "sort",
          .argument = "COLUMN",
-         .help = N_(
-             "Sort by network, run, top1, e_p, parameters, flops, size, memory, energy, ms (both "
-             "on the first device) or a device's name, the best first; without it in the order "
-             "given."),
+         .help = N_("Sort by network, run, top1, top5, loss, e_p, parameters, flops, size, memory, "
+                    "energy, ms (both on the first device), a device's name or a setting's key, "
+                    "the best first; without it in the order given."),
          .kind = OPTION_TEXT,
          .value = &request.sort},
+        {.name = "reverse",
+         .help = N_("With --sort: the worst first; rows without a value stay last."),
+         .kind = OPTION_SWITCH,
+         .value = &request.reverse},
+        {.name = "pareto",
+         .argument = "X,Y",
+         .help = N_("Name the rows that no other row beats in both columns, such as ms,top1."),
+         .kind = OPTION_TEXT,
+         .value = &request.pareto},
+        {.name = "settings",
+         .help = N_("Add a column for each setting in which the runs differ."),
+         .kind = OPTION_SWITCH,
+         .value = &request.settings},
         {.name = "published",
          .help = N_("Add the studies' published figures, marked as such."),
          .kind = OPTION_SWITCH,

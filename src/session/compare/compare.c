@@ -1,4 +1,4 @@
-/* Builds the rows of the comparison and sorts them.
+/* Builds the rows of the comparison.
  *
  * Parameters, FLOPs and the validation accuracy come from the run, times only from its
  * measurements, the size from the model file. The accuracy is that of the best validation, because
@@ -24,7 +24,8 @@ static struct compare_row *new_row(struct comparison *comparison, struct error *
                      sizeof *comparison->rows, "the comparison", error))
         return NULL;
     struct compare_row *row = &comparison->rows[comparison->count];
-    *row = (struct compare_row){.accuracy = "none", .top1 = NAN, .efficiency = NAN};
+    *row = (struct compare_row){
+        .accuracy = "none", .top1 = NAN, .top5 = NAN, .loss = NAN, .efficiency = NAN};
     return row;
 }
 
@@ -68,12 +69,29 @@ static const struct measurement *widest(const struct measurements *list)
     return found;
 }
 
+/* Takes top-5 and loss from the validation that the accuracy comes from, else from the measurement.
+ */
+static void fill_loss(struct compare_row *row, const struct run *run,
+                      const struct measurement *measured)
+{
+    const struct series *series = run_series(run);
+    const size_t best = series_best(series);
+    if (best != SIZE_MAX) {
+        row->top5 = (double)series->validations[best].top5;
+        row->loss = (double)series->validations[best].loss;
+    } else if (measured) {
+        row->top5 = measured->top5;
+        row->loss = measured->loss;
+    }
+}
+
 static void fill_accuracy(struct compare_row *row, const struct run *run)
 {
     struct run_snapshot snapshot;
     const struct run_config *config = run_config(run);
     const struct measurement *measured = widest(&row->ms);
     run_snapshot(run, &snapshot);
+    fill_loss(row, run, measured);
     const bool imported = run_facts(run)->imported[0];
     if (snapshot.has_validation &&
         (imported ? isfinite(snapshot.best_top1) : run_facts(run)->classes > 0)) {
@@ -138,6 +156,23 @@ bool compare_add_run(struct comparison *comparison, const struct run *run, struc
                  compare_add(comparison, run, &files, error);
     compare_files_free(&files);
     return added;
+}
+
+/* --- settings --- */
+
+bool compare_add_settings(struct comparison *comparison, struct error *error)
+{
+    size_t count = 0;
+    const struct run_config **configs =
+        memory_new(comparison->count, sizeof *configs, "the comparison", error);
+    if (!configs)
+        return false;
+    for (size_t i = 0; i < comparison->count; i++)
+        if (comparison->rows[i].run)
+            configs[count++] = run_config(comparison->rows[i].run);
+    comparison->field_count = config_differences(configs, count, comparison->fields);
+    free(configs);
+    return true;
 }
 
 /* --- completing and freeing the table --- */
@@ -301,117 +336,4 @@ enum compare_relation compare_rows(const struct comparison *comparison, size_t d
         !measurements_are_comparable(x, y))
         return COMPARE_UNRELATED;
     return measurements_overlap(x, y) ? COMPARE_INDISTINGUISHABLE : COMPARE_DISTINGUISHABLE;
-}
-
-/* --- order --- */
-
-enum sort_key {
-    SORT_NETWORK,
-    SORT_RUN,
-    SORT_TOP1,
-    SORT_EFFICIENCY,
-    SORT_PARAMETERS,
-    SORT_FLOPS,
-    SORT_SIZE,
-    SORT_MEMORY,
-    SORT_ENERGY,
-    SORT_TIME, /* the key of every device that is named */
-    SORT_KEYS
-};
-
-const char *const compare_sort_keys[] = {[SORT_NETWORK] = "network",
-                                         [SORT_RUN] = "run",
-                                         [SORT_TOP1] = "top1",
-                                         [SORT_EFFICIENCY] = "e_p",
-                                         [SORT_PARAMETERS] = "parameters",
-                                         [SORT_FLOPS] = "flops",
-                                         [SORT_SIZE] = "size",
-                                         [SORT_MEMORY] = "memory",
-                                         [SORT_ENERGY] = "energy",
-                                         [SORT_TIME] = "ms",
-                                         [SORT_KEYS] = NULL};
-
-static double known(uint64_t count)
-{
-    return count ? (double)count : (double)NAN;
-}
-
-/* Returns the number that a row is sorted by, smaller for better rows; NaN (unknown) sorts last. */
-static double sort_value(const struct comparison *comparison, size_t number, size_t key,
-                         size_t device)
-{
-    const struct compare_row *row = &comparison->rows[number];
-    const struct measurement *time;
-    switch (key) {
-    case SORT_TOP1:
-        return -row->top1;
-    case SORT_EFFICIENCY:
-        return -row->efficiency;
-    case SORT_PARAMETERS:
-        return known(row->parameters);
-    case SORT_FLOPS:
-        return known(row->flops);
-    case SORT_SIZE:
-        return known(row->model_bytes);
-    case SORT_MEMORY:
-        return known(row->memory_bytes);
-    case SORT_ENERGY:
-        return compare_joules(comparison, number, device);
-    default:
-        time = compare_time(comparison, number, device);
-        return time ? time->ms_per_image.mean : (double)NAN;
-    }
-}
-
-static bool comes_before(const struct comparison *comparison, size_t a, size_t b, size_t key,
-                         size_t device)
-{
-    const struct compare_row *x = &comparison->rows[a], *y = &comparison->rows[b];
-    if (key == SORT_NETWORK)
-        return strcmp(x->network, y->network) < 0;
-    if (key == SORT_RUN)
-        return strcmp(x->name, y->name) < 0;
-    double p = sort_value(comparison, a, key, device), q = sort_value(comparison, b, key, device);
-    return isnan(q) ? !isnan(p) : p < q;
-}
-
-static bool parse_key(const struct comparison *comparison, const char *column, size_t *key,
-                      size_t *device, struct error *error)
-{
-    char advice[sizeof error->advice] = "one of";
-    *device = 0;
-    for (*key = 0; compare_sort_keys[*key]; ++*key) {
-        if (strcmp(compare_sort_keys[*key], column) == 0)
-            return true;
-        size_t used = strlen(advice);
-        snprintf(advice + used, sizeof advice - used, "%s %s", *key ? "," : "",
-                 compare_sort_keys[*key]);
-    }
-    static const char energy[] = "energy ";
-    const bool by_energy = strncmp(column, energy, sizeof energy - 1) == 0;
-    const char *name = by_energy ? column + sizeof energy - 1 : column;
-    *key = by_energy ? SORT_ENERGY : SORT_TIME;
-    for (; *device < comparison->device_count; ++*device)
-        if (strcmp(comparison->devices[*device], name) == 0)
-            return true;
-    for (size_t i = 0; i < comparison->device_count; i++) {
-        size_t used = strlen(advice);
-        snprintf(advice + used, sizeof advice - used, ", %s", comparison->devices[i]);
-    }
-    return error_set(error, ERROR_USAGE, column, advice, "there is no such column");
-}
-
-/* Insertion sort keeps the order of equal rows; tables are short. */
-bool compare_sort(struct comparison *comparison, const char *column, struct error *error)
-{
-    size_t key, device;
-    if (!parse_key(comparison, column, &key, &device, error))
-        return false;
-    for (size_t i = 1; i < comparison->count; i++)
-        for (size_t j = i; j > 0 && comes_before(comparison, j, j - 1, key, device); j--) {
-            struct compare_row row = comparison->rows[j];
-            comparison->rows[j] = comparison->rows[j - 1];
-            comparison->rows[j - 1] = row;
-        }
-    return true;
 }

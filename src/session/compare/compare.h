@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "base/text.h"
+#include "session/config/config_differences.h"
 #include "session/measure/compare_files.h"
 #include "session/measure/measurement.h"
 #include "session/record/run.h"
@@ -22,6 +23,9 @@
 #include <stdint.h>
 
 enum { COMPARE_DEVICES = 16 };
+
+struct compare_figure;
+struct compare_front;
 
 struct compare_row {
     const struct run *run;     /* NULL: a published row */
@@ -33,6 +37,7 @@ struct compare_row {
     char data[512];         /* what the accuracy was measured on */
     const char *accuracy;   /* source of top1: "validation", "measured", "published", "none" */
     double top1;            /* percent; NaN: unknown */
+    double top5, loss;      /* of the same validation or measurement; NaN: unknown */
     double efficiency;      /* E_P: top1 / parameters; NaN: unknown */
     size_t parameters;      /* 0: unknown */
     uint64_t flops;         /* for one image; 0: unknown */
@@ -48,6 +53,10 @@ struct comparison {
     char devices[COMPARE_DEVICES][DEVICE_NAME_SIZE];
     size_t device_count; /* including the published devices */
     size_t published_devices;
+    /* the settings in which the runs differ, which are columns too, see compare_add_settings */
+    const struct config_field *fields[CONFIG_MAX_FIELDS];
+    size_t field_count;
+    const struct compare_front *front; /* borrowed; the outputs name its members. NULL: none */
 };
 
 /* Adds a row for the run and copies `files`, without reading any file. `comparison` starts as {0}.
@@ -62,6 +71,10 @@ bool compare_add_run(struct comparison *comparison, const struct run *run, struc
  * it after the runs have been added. */
 bool compare_add_published(struct comparison *comparison, struct error *error);
 
+/* Finds the settings in which the runs differ, and makes them columns. Call it after the runs have
+ * been added. */
+bool compare_add_settings(struct comparison *comparison, struct error *error);
+
 /* Adds a column for the first run's device if nothing was measured yet, so that the missing times
  * have a column. Call it when all rows are added. */
 void compare_complete(struct comparison *comparison);
@@ -69,12 +82,12 @@ void compare_complete(struct comparison *comparison);
 /* Frees the rows, and sets the comparison to {0}. */
 void compare_free(struct comparison *comparison);
 
-/* Sorts the rows by a column: network, run, top1, e_p, parameters, flops, size, memory, ms or
- * energy (of the first device), the name of a device, or "energy" and such a name. The best row
- * comes first (highest accuracy and E_P, lowest values of the rest), unknown values last. Fails for
- * any other column. */
-bool compare_sort(struct comparison *comparison, const char *column, struct error *error);
-extern const char *const compare_sort_keys[]; /* NULL-terminated */
+/* Sorts the rows by a figure, which compare_find_figure finds by its name (compare_figures.h). The
+ * best row comes first (highest accuracy and E_P, lowest values of the rest), with `reverse` the
+ * worst one; unknown values are last either way, and equal rows keep their order. Fails if there is
+ * no such figure. */
+bool compare_sort(struct comparison *comparison, const char *column, bool reverse,
+                  struct error *error);
 
 /* Returns the time of a row on a device, or NULL if it was not measured or is stale. */
 const struct measurement *compare_time(const struct comparison *comparison, size_t row,
@@ -128,12 +141,17 @@ size_t compare_threads(const struct comparison *comparison, const char *device);
 
 enum compare_format { COMPARE_TEXT, COMPARE_JSON, COMPARE_CSV, COMPARE_MARKDOWN };
 
-/* Returns the number of columns of the table as the user sees it: the last ones are the energy of
- * an image on each device where it is known for any row. */
+/* Returns the number of columns of the table as the user sees it: number, network, the settings
+ * that the network's name does not contain, what is known of the run, its time on each device, and
+ * the energy of an image on each device where it is known for any row. */
 size_t compare_columns(const struct comparison *comparison);
 
-/* Returns whether a column has the energy of an image, and sets *device to its device. */
-bool compare_column_energy(const struct comparison *comparison, size_t column, size_t *device);
+/* Sets *figure to that of a column. Returns false for column 0, the number of the row. */
+bool compare_column_figure(const struct comparison *comparison, size_t column,
+                           struct compare_figure *figure);
+
+/* Returns whether the cells of a column are flush left. */
+bool compare_column_is_text(const struct comparison *comparison, size_t column);
 
 /* Writes the heading of a column. Returns `text`. */
 char *compare_heading(const struct comparison *comparison, size_t column, char *text, size_t size);

@@ -1,5 +1,6 @@
 /* Writes the comparison as JSON, in full precision, with null for values that were not measured. */
 #include "session/compare/compare.h"
+#include "session/compare/pareto.h"
 
 #include <math.h>
 #include <string.h>
@@ -59,6 +60,26 @@ static bool add_speed_ups(const struct comparison *comparison, size_t row, struc
     return added;
 }
 
+/* Adds the settings in which the runs differ, if they are columns of the table. */
+static bool add_settings(const struct comparison *comparison, size_t row, struct json *object)
+{
+    char value[512];
+    if (comparison->field_count == 0)
+        return true;
+    struct json *settings = json_add_object(object, "settings");
+    bool added = settings;
+    for (size_t i = 0; i < comparison->field_count; i++) {
+        const struct compare_figure figure = {.kind = FIGURE_SETTING,
+                                              .field = comparison->fields[i]};
+        const double number = compare_figure_value(comparison, row, &figure);
+        compare_figure_text(comparison, row, &figure, value, sizeof value);
+        added = added && (isfinite(number) ? json_add_number(settings, figure.field->key, number)
+                          : value[0]       ? json_add_string(settings, figure.field->key, value)
+                                           : json_add_null(settings, figure.field->key));
+    }
+    return added;
+}
+
 bool compare_row_to_json(const struct comparison *comparison, size_t number, struct json *object)
 {
     const struct compare_row *row = &comparison->rows[number];
@@ -76,6 +97,8 @@ bool compare_row_to_json(const struct comparison *comparison, size_t number, str
                  add_count_or_null(object, "flops", row->flops) &&
                  add_count_or_null(object, "model_bytes", row->model_bytes) &&
                  add_count_or_null(object, "training_memory_bytes", row->memory_bytes);
+    added = added && json_add_number(object, "top5", row->top5) &&
+            json_add_number(object, "loss", row->loss) && add_settings(comparison, number, object);
     struct json *times = json_add_array(object, "ms_per_image");
     for (size_t d = 0; d < comparison->device_count; d++)
         if (compare_time(comparison, number, d))
@@ -111,6 +134,8 @@ struct json *compare_to_json(const struct comparison *comparison)
     for (size_t i = 0; i < comparison->count; i++)
         complete = complete && compare_row_to_json(comparison, i, json_add_object(runs, NULL));
     complete = complete && runs && add_missing(comparison, json_add_array(root, "not_measured"));
+    if (comparison->front)
+        complete = complete && compare_front_to_json(comparison, comparison->front, root);
     if (complete)
         return root;
     json_free(root);

@@ -1,6 +1,7 @@
 /* Writes the comparison as a text table, Markdown or CSV. Text and Markdown show rounded cells with
  * units and marks; CSV has plain numbers, and empty fields where nothing was measured. */
 #include "session/compare/compare.h"
+#include "session/compare/pareto.h"
 
 #include "base/character.h"
 #include "base/escape/markdown.h"
@@ -13,186 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL = 640, MB = 1000000 };
-enum fixed_column {
-    NUMBER,
-    NETWORK,
-    TOP1,
-    PARAMETERS,
-    EFFICIENCY,
-    FLOPS,
-    SIZE,
-    MEMORY,
-    FIRST_TIME
-};
-/* TRANSLATORS: headings of tables are short and in capitals. */
-static const char *const headings[] = {
-    "#",           N_("NETWORK"), N_("TOP-1 %"),  N_("PARAMETERS"),
-    "E_P x 10^-3", N_("FLOPS"),   N_("MODEL MB"), N_("MEMORY TRAIN/INFER")};
-static const char unknown[] = N_("not measured"), nothing[] = "-";
-static const char stale[] = N_("stale, run tinca measure again");
-
-size_t compare_columns(const struct comparison *comparison)
-{
-    size_t columns = FIRST_TIME + comparison->device_count;
-    for (size_t d = 0; d < comparison->device_count; d++)
-        columns += compare_has_energy(comparison, d);
-    return columns;
-}
-
-bool compare_column_energy(const struct comparison *comparison, size_t column, size_t *device)
-{
-    size_t next = FIRST_TIME + comparison->device_count;
-    for (*device = 0; *device < comparison->device_count; ++*device)
-        if (compare_has_energy(comparison, *device) && next++ == column)
-            return true;
-    return false;
-}
-
-static bool device_is_published(const struct comparison *comparison, size_t device)
-{
-    return device + comparison->published_devices >= comparison->device_count;
-}
-
-char *compare_heading(const struct comparison *comparison, size_t column, char *text, size_t size)
-{
-    size_t device;
-    const bool energy = compare_column_energy(comparison, column, &device);
-    if (!energy)
-        device = column - FIRST_TIME;
-    if (column < FIRST_TIME)
-        snprintf(text, size, "%s", gettext(headings[column]));
-    else if (energy)
-        snprintf(text, size, _("J/image %s"), comparison->devices[device]);
-    else
-        snprintf(text, size,
-                 device_is_published(comparison, device) ? _("ms %s (published)") : "ms %s",
-                 comparison->devices[device]);
-    return character_replace_hidden(text);
-}
-
-/* Writes why a row has no time on a device. */
-static void write_missing(const struct comparison *comparison, size_t row, size_t device,
-                          char *text, size_t size)
-{
-    const bool other = !comparison->rows[row].run || device_is_published(comparison, device);
-    const bool old = compare_is_stale(comparison, row, device);
-    snprintf(text, size, "%s", gettext(old ? stale : other ? nothing : unknown));
-}
-
-static void write_energy(const struct comparison *comparison, size_t row, size_t device, char *text,
-                         size_t size)
-{
-    const double joules = compare_joules(comparison, row, device);
-    if (isfinite(joules))
-        snprintf(text, size, "%.4g", joules);
-    else if (compare_time(comparison, row, device))
-        snprintf(text, size, "%s", comparison->rows[row].run ? _("not known") : nothing);
-    else
-        write_missing(comparison, row, device, text, size);
-}
-
-/* Writes "2.31 +- 0.04 ~2,5": mean and interval in ms, and the rows whose intervals overlap this
- * one. */
-static void write_time(const struct comparison *comparison, size_t row, size_t device, char *text,
-                       size_t size)
-{
-    const struct measurement *time = compare_time(comparison, row, device);
-    bool published = !comparison->rows[row].run;
-    if (!time) {
-        write_missing(comparison, row, device, text, size);
-        return;
-    }
-    if (published) {
-        snprintf(text, size, "%.2f", time->ms_per_image.mean);
-        return;
-    }
-    size_t used = (size_t)snprintf(text, size, "%.4g +- %s", time->ms_per_image.mean,
-                                   STATISTICS_SPREAD(time->ms_per_image.ci95));
-    const char *before = " ~";
-    for (size_t i = 0; i < comparison->count && used + 24 < size; i++)
-        if (compare_rows(comparison, device, row, i) == COMPARE_INDISTINGUISHABLE) {
-            used += (size_t)snprintf(text + used, size - used, "%s%zu", before, i + 1);
-            before = ",";
-        }
-}
-
-/* Writes "5.2 MiB / 1.1 MiB": the forecast for training, and the memory of inference if it was
- * measured. */
-static void write_memory(const struct compare_row *row, char *text, size_t size)
-{
-    char training[32], inference[32] = "";
-    uint64_t measured = 0;
-    for (size_t i = 0; i < row->ms.count && measured == 0; i++)
-        measured = row->ms.entries[i].stale ? 0 : row->ms.entries[i].memory_bytes;
-    if (measured > 0)
-        text_bytes(measured, inference, sizeof inference);
-    if (row->memory_bytes > 0)
-        snprintf(text, size, "%s%s%s", text_bytes(row->memory_bytes, training, sizeof training),
-                 measured ? " / " : "", inference);
-}
-
-/* Writes the value, or why it is missing. */
-static void write_number(const struct compare_row *row, const char *format, double value,
-                         char *text, size_t size)
-{
-    bool classes = !row->run || run_facts(row->run)->classes > 0;
-    if (isfinite(value))
-        snprintf(text, size, format, value);
-    else
-        snprintf(text, size, "%s", gettext(row->run && classes ? unknown : nothing));
-}
-
-static void write_fixed(const struct compare_row *row, size_t number, size_t column, char *text,
-                        size_t size)
-{
-    snprintf(text, size, "%s", gettext(row->run ? unknown : nothing));
-    switch (column) {
-    case NUMBER:
-        snprintf(text, size, "%zu", number + 1);
-        break;
-    case NETWORK:
-        if (row->given[0])
-            snprintf(text, size, "%s (%s)", row->network, row->given);
-        else
-            snprintf(text, size, row->run ? "%s" : _("%s (published)"), row->network);
-        break;
-    case TOP1:
-        write_number(row, "%.2f", row->top1, text, size);
-        break;
-    case EFFICIENCY:
-        write_number(row, "%.4f", row->efficiency * 1e3, text, size);
-        break;
-    case PARAMETERS:
-        if (row->parameters > 0)
-            text_count(row->parameters, text, size);
-        break;
-    case FLOPS:
-        if (row->flops > 0)
-            text_si((double)row->flops, text, size);
-        break;
-    case SIZE:
-        if (row->model_bytes > 0)
-            snprintf(text, size, "%.3f", (double)row->model_bytes / MB);
-        break;
-    default:
-        write_memory(row, text, size);
-        break;
-    }
-}
-
-char *compare_cell(const struct comparison *comparison, size_t row, size_t column, char *text,
-                   size_t size)
-{
-    size_t device;
-    if (column < FIRST_TIME)
-        write_fixed(&comparison->rows[row], row, column, text, size);
-    else if (compare_column_energy(comparison, column, &device))
-        write_energy(comparison, row, device, text, size);
-    else
-        write_time(comparison, row, column - FIRST_TIME, text, size);
-    return character_replace_hidden(text);
-}
+enum { CELL = 640 };
+static const char unknown[] = N_("not measured");
 
 /* --- notes below a table --- */
 
@@ -350,17 +173,18 @@ static size_t column_width(const struct comparison *comparison, size_t column)
 }
 
 /* Appends a line of the text table: a row, or the headings if `row` is comparison->count. */
-static void write_line(const struct comparison *comparison, size_t row, struct text *text)
+static void write_line(const struct comparison *comparison, size_t row, const size_t *widths,
+                       struct text *text)
 {
     char cell[CELL];
     size_t columns = compare_columns(comparison);
     for (size_t c = 0; c < columns; c++) {
-        int width = (int)column_width(comparison, c);
+        int width = (int)widths[c];
         if (row == comparison->count)
             compare_heading(comparison, c, cell, sizeof cell);
         else
             compare_cell(comparison, row, c, cell, sizeof cell);
-        bool left = c == NETWORK || c >= FIRST_TIME;
+        const bool left = compare_column_is_text(comparison, c);
         if (left && c + 1 == columns)
             width = 0;
         int padding = width - (int)text_columns(cell);
@@ -372,12 +196,16 @@ static void write_line(const struct comparison *comparison, size_t row, struct t
 
 static void write_text(const struct comparison *comparison, struct text *text)
 {
-    write_line(comparison, comparison->count, text);
-    for (size_t row = 0; row < comparison->count; row++)
-        write_line(comparison, row, text);
+    size_t widths[1 + COMPARE_FIGURES];
+    for (size_t c = 0; c < compare_columns(comparison); c++)
+        widths[c] = column_width(comparison, c);
+    for (size_t row = 0; row <= comparison->count; row++) /* the headings first */
+        write_line(comparison, row > 0 ? row - 1 : comparison->count, widths, text);
     text_append(text, "\n");
     write_runs(comparison, &terminal, text);
     write_notes(comparison, &terminal, text);
+    if (comparison->front)
+        compare_write_front(comparison, comparison->front, text);
 }
 
 static void write_markdown_cell(const char *cell, struct text *text)
@@ -394,7 +222,7 @@ static void write_markdown(const struct comparison *comparison, struct text *tex
         write_markdown_cell(compare_heading(comparison, c, cell, sizeof cell), text);
     text_append(text, "\n|");
     for (size_t c = 0; c < columns; c++)
-        text_append(text, c == NETWORK ? " --- |" : " ---: |");
+        text_append(text, c == 1 ? " --- |" : " ---: |");
     for (size_t row = 0; row < comparison->count; row++) {
         text_append(text, "\n|");
         for (size_t c = 0; c < columns; c++)
@@ -403,6 +231,10 @@ static void write_markdown(const struct comparison *comparison, struct text *tex
     text_append(text, "\n\n");
     write_runs(comparison, &markdown, text);
     write_notes(comparison, &markdown, text);
+    if (comparison->front) {
+        text_append(text, "- ");
+        compare_write_front(comparison, comparison->front, text);
+    }
 }
 
 /* Appends a CSV field (RFC 4180: quoted if it holds a comma or a quote). An apostrophe before a
@@ -494,6 +326,15 @@ static void write_csv_row(const struct comparison *comparison, size_t number, st
         text_append(text, "%" PRIu64, row->memory_bytes);
     for (size_t d = 0; d < comparison->device_count; d++)
         write_csv_time(comparison, number, d, text);
+    for (size_t i = 0; i < comparison->field_count; i++) {
+        const struct compare_figure setting = {.kind = FIGURE_SETTING,
+                                               .field = comparison->fields[i]};
+        char value[CELL];
+        text_append(text, ",");
+        write_field(compare_figure_text(comparison, number, &setting, value, sizeof value), text);
+    }
+    if (comparison->front)
+        text_append(text, ",%s", compare_front_has(comparison->front, number) ? "yes" : "no");
     text_append(text, "\n");
 }
 
@@ -514,7 +355,9 @@ static void write_csv(const struct comparison *comparison, struct text *text)
         for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
             write_heading(columns[i], comparison->devices[d], text);
     }
-    text_append(text, "\n");
+    for (size_t i = 0; i < comparison->field_count; i++)
+        text_append(text, ",%s", comparison->fields[i]->key);
+    text_append(text, "%s\n", comparison->front ? ",pareto" : "");
     for (size_t row = 0; row < comparison->count; row++)
         write_csv_row(comparison, row, text);
 }

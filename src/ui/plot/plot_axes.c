@@ -55,15 +55,22 @@ static void name_axis(const struct axis *axis, enum curve_x x, char *name, size_
 void plot_axes_draw_x(struct canvas *canvas, struct rect area, const struct axis *axis,
                       enum curve_x x, bool labelled_left)
 {
+    char name[64];
+    name_axis(axis, x, name, sizeof name);
+    plot_axes_draw_named_x(canvas, area, axis, name, labelled_left);
+}
+
+void plot_axes_draw_named_x(struct canvas *canvas, struct rect area, const struct axis *axis,
+                            const char *name, bool labelled_left)
+{
     double ticks[AXIS_MAX_TICKS];
-    char text[32], name[64];
+    char text[32];
     if (rect_is_empty(area))
         return;
     size_t count = axis_ticks(axis, (size_t)(area.columns / 10 > 2 ? area.columns / 10 : 2), ticks);
     bool rule = area.rows >= 2;
     if (rule)
         draw_x_rule(canvas, area, labelled_left);
-    name_axis(axis, x, name, sizeof name);
     int end = area.columns - (int)columns_of(name) - 1, free_from = 0;
     draw_right(canvas, area, area.rows - 1, ROLE_FAINT, name);
     for (size_t i = 0; i < count; i++) {

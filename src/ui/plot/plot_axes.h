@@ -14,6 +14,10 @@ void plot_axes_draw_y(struct canvas *canvas, struct rect labels, const struct ax
 void plot_axes_draw_x(struct canvas *canvas, struct rect area, const struct axis *axis,
                       enum curve_x x, bool labelled_left);
 
+/* Draws an x axis of any quantity in the same way, with its name. */
+void plot_axes_draw_named_x(struct canvas *canvas, struct rect area, const struct axis *axis,
+                            const char *name, bool labelled_left);
+
 /* Draws a plot cell by cell. `roles` and `styles` are indexed by series; index 0 is not used. */
 void plot_draw(struct canvas *canvas, struct rect area, const struct plot *plot,
                const enum role *roles, const enum plot_style *styles);

@@ -1,6 +1,5 @@
 /* The state of the screen Compare. The runs stay at their indices, which determine colours and
- * curves; only the rows of the table are sorted. Columns are the fixed ones below, then the times
- * and the energies of the devices. */
+ * curves; only the rows of the table are sorted. */
 #include "ui/screens/compare/compare_model.h"
 
 #include "base/clock.h"
@@ -12,13 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIXED_COLUMNS = 8 };
-
-/* Sort keys of compare_sort for the columns before the devices'; "": the column cannot be sorted.
- */
-static const char *const sort_names[FIXED_COLUMNS] = {"",    "network", "top1", "parameters",
-                                                      "e_p", "flops",   "size", "memory"};
-
 void compare_model_clear(struct compare_model *model)
 {
     compare_free(&model->table);
@@ -26,7 +18,8 @@ void compare_model_clear(struct compare_model *model)
     for (size_t i = 0; i < model->count; i++)
         compare_files_free(&model->files[i]);
     model->count = model->selected = model->top = model->left = model->scroll = model->next = 0;
-    model->gathering = false;
+    model->gathering = model->outdated = false;
+    model->omitted = 0;
     model->difference_count = 0;
     model->window = (struct plot_window){0};
     model->in_sight = NULL;
@@ -39,6 +32,8 @@ void compare_model_free(struct compare_model *model)
     compare_model_clear(model);
     compare_curves_free(&model->curves);
     plot_free(&model->plot);
+    compare_scatter_free(&model->scatter);
+    compare_parallel_free(&model->parallel);
     free(model->runs);
     free(model->files);
     *model = (struct compare_model){0};
@@ -64,19 +59,6 @@ bool compare_model_add(struct compare_model *model, const struct run *run,
 
 /* --- the table --- */
 
-static void set_sort_key(struct compare_model *model)
-{
-    size_t device;
-    if (model->sort < FIXED_COLUMNS)
-        snprintf(model->sort_key, sizeof model->sort_key, "%s", sort_names[model->sort]);
-    else if (compare_column_energy(&model->table, model->sort, &device))
-        snprintf(model->sort_key, sizeof model->sort_key, "energy %s",
-                 model->table.devices[device]);
-    else
-        snprintf(model->sort_key, sizeof model->sort_key, "%s",
-                 model->table.devices[model->sort - FIXED_COLUMNS]);
-}
-
 static bool find_differences(struct compare_model *model, struct error *error)
 {
     const struct run_config **configs =
@@ -90,22 +72,50 @@ static bool find_differences(struct compare_model *model, struct error *error)
     return true;
 }
 
-bool compare_model_build(struct compare_model *model, struct error *error)
+/* Finds the column with the sort key again, since columns come and go with the runs. */
+static void find_sort_column(struct compare_model *model)
 {
-    bool made = find_differences(model, error);
-    compare_free(&model->table);
-    model->built = clock_nanoseconds();
+    struct compare_figure wanted, figure;
+    struct error error;
+    model->sort = 0;
+    if (!model->sort_key[0] ||
+        !compare_find_figure(&model->table, model->sort_key, &wanted, &error))
+        return;
+    for (size_t i = 1; i < compare_columns(&model->table); i++)
+        if (compare_column_figure(&model->table, i, &figure) &&
+            compare_figure_equal(&figure, &wanted))
+            model->sort = i;
+}
+
+static bool fill_table(struct compare_model *model, struct error *error)
+{
+    bool made = true;
     for (size_t i = 0; made && i < model->count; i++)
         made = compare_add(&model->table, model->runs[i], &model->files[i], error);
-    made = made && (!model->published || compare_add_published(&model->table, error));
+    made = made && compare_add_settings(&model->table, error) &&
+           (!model->published || compare_add_published(&model->table, error));
     if (made)
         compare_complete(&model->table);
-    if (model->sort >= compare_columns(&model->table)) /* that device's column no longer exists */
-        model->sort = 0;
+    return made;
+}
+
+bool compare_model_build(struct compare_model *model, struct error *error)
+{
+    compare_free(&model->table);
+    model->built = clock_nanoseconds();
+    model->outdated = false;
+    if (!find_differences(model, error) || !fill_table(model, error))
+        return false;
     if (model->selected >= model->table.count)
         model->selected = model->table.count > 0 ? model->table.count - 1 : 0;
-    set_sort_key(model);
-    return made && (model->sort == 0 || compare_sort(&model->table, model->sort_key, error)) &&
+    find_sort_column(model);
+    if (model->sort == 0)
+        model->sort_key[0] = '\0';
+    else if (!compare_sort(&model->table, model->sort_key, model->reverse, error))
+        return false;
+    compare_model_measure_columns(model);
+    return compare_scatter_build(&model->scatter, &model->table, error) &&
+           compare_parallel_build(&model->parallel, &model->table, error) &&
            compare_curves_match(model, error);
 }
 
@@ -114,10 +124,23 @@ const char *compare_model_sort_name(const struct compare_model *model)
     return model->sort == 0 ? _("as chosen") : model->sort_key;
 }
 
-const char *compare_model_next_sort(struct compare_model *model, struct error *error)
+void compare_model_step_sort(struct compare_model *model, int steps)
 {
-    model->sort = (model->sort + 1) % compare_columns(&model->table);
-    return compare_model_build(model, error) ? compare_model_sort_name(model) : NULL;
+    const size_t count = compare_columns(&model->table);
+    struct compare_figure figure;
+    model->sort = (size_t)((long)(model->sort + count) + steps) % count;
+    model->reverse = false;
+    model->sort_key[0] = '\0';
+    if (compare_column_figure(&model->table, model->sort, &figure))
+        compare_figure_name(&model->table, &figure, model->sort_key, sizeof model->sort_key);
+    model->show = model->sort;
+    model->outdated = true;
+}
+
+void compare_model_reverse(struct compare_model *model)
+{
+    model->reverse = !model->reverse;
+    model->outdated = true;
 }
 
 size_t compare_model_run_of_row(const struct compare_model *model, size_t row)
@@ -126,11 +149,6 @@ size_t compare_model_run_of_row(const struct compare_model *model, size_t row)
         if (model->table.rows[row].run == model->runs[i])
             return i;
     return COMPARE_NO_RUN;
-}
-
-char compare_model_row_mark(size_t row)
-{
-    return row < 9 ? (char)('1' + row) : row < 35 ? (char)('a' + row - 9) : '+';
 }
 
 /* --- settings in which the runs differ --- */
@@ -166,25 +184,4 @@ void compare_model_next_trace(struct compare_model *model)
         if (compare_model_has_values(model, model->trace))
             return;
     }
-}
-
-/* --- cells --- */
-
-char *compare_model_cell(const struct compare_model *model, size_t row, size_t column, char *text,
-                         size_t size)
-{
-    compare_cell(&model->table, row, column, text, size);
-    if (strcmp(text, "not measured") == 0)
-        snprintf(text, size, "?");
-    return text;
-}
-
-void compare_model_heading(const struct compare_model *model, size_t column, char *upper,
-                           char *lower, size_t size)
-{
-    char text[128];
-    compare_heading(&model->table, column, text, sizeof text);
-    size_t space = strcspn(text, " ");
-    snprintf(upper, size, "%.*s", (int)space, text);
-    snprintf(lower, size, "%s", text[space] ? text + space + 1 : "");
 }

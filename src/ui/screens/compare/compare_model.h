@@ -6,12 +6,15 @@
 #ifndef TINCA_UI_SCREENS_COMPARE_COMPARE_MODEL_H
 #define TINCA_UI_SCREENS_COMPARE_COMPARE_MODEL_H
 
-#include "session/compare/compare.h"
+#include "session/compare/compare_figures.h"
 #include "session/config/config_differences.h"
 #include "session/history/run_reader.h"
 #include "ui/plot/plot_window.h"
 #include "ui/screens/compare/compare_curves.h"
+#include "ui/screens/compare/compare_parallel_model.h"
+#include "ui/screens/compare/compare_scatter_model.h"
 #include "ui/terminal/layout.h"
+#include "ui/widgets/chooser.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,7 +25,14 @@ struct app;
 /* The place in `runs` of a row that is no run but a published result. */
 #define COMPARE_NO_RUN SIZE_MAX
 
-enum compare_kind { COMPARE_CURVES, COMPARE_TABLE, COMPARE_SETTINGS, COMPARE_KINDS };
+enum compare_kind {
+    COMPARE_CURVES,
+    COMPARE_TABLE,
+    COMPARE_SETTINGS,
+    COMPARE_SCATTER,
+    COMPARE_PARALLEL,
+    COMPARE_KINDS
+};
 
 struct compare_model {
     const struct run **runs;
@@ -35,7 +45,11 @@ struct compare_model {
     struct comparison table;              /* the rows, sorted */
     bool published;                       /* the table also has published results */
     size_t sort;                          /* sort column; 0: in the order of the runs */
-    char sort_key[DEVICE_NAME_SIZE + 16]; /* the key of that column for compare_sort */
+    char sort_key[DEVICE_NAME_SIZE + 16]; /* the name of its figure for compare_sort */
+    bool reverse;                         /* the worst row comes first */
+    int widths[1 + COMPARE_FIGURES];      /* of the columns, in terminal columns */
+    size_t show;                          /* drawing scrolls to this column; 0: to none */
+    bool outdated;                        /* the table must be built before it is drawn */
 
     struct compare_curves curves;
     struct axis x;
@@ -43,6 +57,12 @@ struct compare_model {
     struct plot_window window;
     struct plot plot;
     struct rect plot_area; /* where the plot was drawn; empty: nowhere */
+
+    struct compare_scatter scatter;
+    struct compare_parallel parallel;
+    struct chooser chooser;                       /* of a figure */
+    char choices[CHOOSER_MAX_ITEMS][FIGURE_NAME]; /* the items of the chooser */
+    enum scatter_axis chosen_for; /* the axis of the scatter plot that it is chosen for */
 
     enum compare_kind kind;     /* view in front */
     size_t selected, top, left; /* selected row; first row and first column shown */
@@ -52,6 +72,7 @@ struct compare_model {
     bool gathering;             /* not all are read yet */
     bool marked_only;           /* only marked runs are compared */
     size_t next;                /* next run to read (app_run_at) */
+    size_t omitted;             /* chosen runs that have not begun or cannot be read */
     struct run_reader *reader;  /* reads one run; NULL: none */
     const struct run *in_sight; /* the run that was in front when the screen was opened */
     uint64_t built;             /* when the table was built (clock_nanoseconds) */
@@ -70,15 +91,20 @@ bool compare_model_add(struct compare_model *model, const struct run *run,
 /* Builds and sorts the table. Returns false with an error when there is no memory. */
 bool compare_model_build(struct compare_model *model, struct error *error);
 
-/* Sorts by the next column and returns its translated name, or NULL with an error. */
-const char *compare_model_next_sort(struct compare_model *model, struct error *error);
+/* Makes the column `steps` after the sort column the sort column, best first, and the table
+ * outdated. */
+void compare_model_step_sort(struct compare_model *model, int steps);
+/* Reverses the order of the rows, unknown values excepted, and makes the table outdated. */
+void compare_model_reverse(struct compare_model *model);
 /* Returns the translated name of the sort column. */
 const char *compare_model_sort_name(const struct compare_model *model);
 
 /* Returns the index in `runs` of a row; COMPARE_NO_RUN: the row is a published result. */
 size_t compare_model_run_of_row(const struct compare_model *model, size_t row);
-/* Returns the mark of a row: '1' to '9', then letters. */
+/* Returns the mark of a row in one character: '1' to '9', then letters, then '+'. */
 char compare_model_row_mark(size_t row);
+/* Writes the mark of a row: that character or, instead of '+', its number. Returns `text`. */
+char *compare_model_mark(size_t row, char *text, size_t size);
 
 /* Copies the settings in which the runs differed when the table was built into `fields`, which has
  * CONFIG_MAX_FIELDS elements. Returns their number. */
@@ -93,12 +119,19 @@ bool compare_model_has_values(const struct compare_model *model, enum trace trac
 
 /* --- the table's cells, shorter than those of compare_cell --- */
 
-/* Writes a cell; "?" if the value was not measured. Returns `text`. */
+/* Writes a cell; "?" if the value was not measured. Rows are named by their marks. Returns `text`.
+ */
 char *compare_model_cell(const struct compare_model *model, size_t row, size_t column, char *text,
                          size_t size);
 /* Writes the two lines of a column's heading into `upper` and `lower`, `size` bytes each. */
 void compare_model_heading(const struct compare_model *model, size_t column, char *upper,
                            char *lower, size_t size);
+
+/* Measures the widths of all columns. Call it when the table is built. */
+void compare_model_measure_columns(struct compare_model *model);
+/* Copies as much of a cell as fits into `columns` columns. A cell that does not fit ends in "..",
+ * at a place where no number is cut. Returns `out`. */
+char *compare_model_fit(const char *cell, size_t columns, char *out, size_t size);
 
 /* Returns the state of the comparison. */
 struct compare_model *compare_model(const struct app *app);

@@ -47,7 +47,7 @@ static void draw_entry(struct app *app, struct rect line, const struct compare_e
     const struct compare_model *model = compare_model(app);
     const bool selected = entry == compare_curves_selected(model);
     const char *dash = app->canvas.glyphs->horizontal;
-    char label[LEGEND_MOST + 64], value[32];
+    char label[LEGEND_MOST + 64], value[32], mark[24];
     size_t runs;
     value_text(compare_curves_value(model, entry, &runs), value, sizeof value);
     print_label(model, entry, runs, label, sizeof label);
@@ -58,7 +58,7 @@ static void draw_entry(struct app *app, struct rect line, const struct compare_e
     draw_text(&app->canvas, left, 0, 0, ROLE_STRONG, selected ? ">" : " ");
     int column = draw_format(&app->canvas, left, 0, 1,
                              entry->visible ? compare_row_role(model, entry->row) : ROLE_FAINT,
-                             "%c%s%s ", compare_model_row_mark(entry->row),
+                             "%s%s%s ", compare_model_mark(entry->row, mark, sizeof mark),
                              entry->visible ? dash : " ", entry->visible ? dash : " ");
     column = draw_text(&app->canvas, left, 0, column, ROLE_STRONG, entry->pinned ? "* " : "");
     draw_text(&app->canvas, left, 0, column,

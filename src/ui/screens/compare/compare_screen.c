@@ -1,12 +1,11 @@
-/* The screen Compare: the marked runs, or all complete ones, as curves, as a table and as a list of
- * the settings in which they differ. Runs are read one after the other in the background, because a
- * saved run may have a long journal; the table is built once all are read. */
+/* The screen Compare: its keys, its views and when the table is built. Runs are shown as curves, as
+ * a table, as a list of the settings in which they differ, as points of two figures and as lines
+ * across parallel axes. compare_gather.c chooses and reads them. */
 #include "ui/app/app.h"
 #include "ui/app/offers.h"
 #include "ui/app/plot_actions.h"
-#include "ui/app/run_cells.h"
-#include "ui/app/run_loading.h"
 #include "ui/screens/compare/compare_dialog.h"
+#include "ui/screens/compare/compare_gather.h"
 
 #include "base/clock.h"
 #include "base/language.h"
@@ -20,30 +19,45 @@
 
 static const struct key_binding bindings[] = {
     {'v', 0, ACTION_VIEW, "v", N_("view"),
-     N_("the next view: curves, table, settings that differ")},
+     N_("the next view: curves, table, settings that differ, scatter plot, parallel axes")},
     {'s', 0, ACTION_SORT, "s", N_("sort"), N_("sort by the next column, the best first")},
+    {'S', 0, ACTION_SORT_BACK, "S", NULL, N_("sort by the column before")},
+    {'r', 0, ACTION_REVERSE, "r", NULL, N_("reverse the order; unknown values stay last")},
     {'y', 0, ACTION_QUANTITY, "y", N_("curve"),
-     N_("what the curves show: losses, accuracy, learning rate, ms/image")},
+     N_("what the curves show: losses, accuracy, learning rate, ms/image; the y axis of a scatter "
+        "plot")},
     {'i', 0, ACTION_CURSOR, "i", N_("inspect"),
      N_("a cursor that reads the values of all runs; Left and Right move it")},
     {'z', 0, ACTION_ZOOM_IN, "z", N_("zoom"), N_("zoom in at the cursor")},
     {'Z', 0, ACTION_ZOOM_OUT, "Z", NULL, N_("zoom out")},
     {'0', 0, ACTION_ZOOM_ALL, "0", NULL, N_("show the whole runs")},
-    {'<', 0, ACTION_PAN_LEFT, "<", NULL, N_("scroll a zoomed plot to the left")},
-    {'>', 0, ACTION_PAN_RIGHT, ">", NULL, N_("scroll it to the right")},
+    {'<', 0, ACTION_PAN_LEFT, "<", NULL,
+     N_("scroll a zoomed plot, or move a parallel axis, to the left")},
+    {'>', 0, ACTION_PAN_RIGHT, ">", NULL, N_("the same to the right")},
+    {'[', 0, ACTION_BRUSH_LOW_UP, "[", NULL,
+     N_("parallel axes: raise the lower end of the range that filters the runs")},
+    {'{', 0, ACTION_BRUSH_LOW_DOWN, "{", NULL, N_("lower it again")},
+    {']', 0, ACTION_BRUSH_HIGH_DOWN, "]", NULL, N_("lower the upper end of that range")},
+    {'}', 0, ACTION_BRUSH_HIGH_UP, "}", NULL, N_("raise it again")},
+    {'w', 0, ACTION_BRUSH_CLEAR, "w", NULL, N_("the whole axis: no filter")},
+    {'W', 0, ACTION_BRUSH_CLEAR_ALL, "W", NULL, N_("no filter on any axis")},
+    {'-', 0, ACTION_REMOVE, "-", NULL, N_("leave the selected axis out")},
+    {'+', 0, ACTION_ALL, "+", NULL, N_("add an axis that is left out")},
     {'p', 0, ACTION_PUBLISHED, "p", N_("published"),
      N_("the studies' published figures, marked as such")},
     {'e', 0, ACTION_EXPORT, "e", N_("export"),
      N_("write the table as JSON, CSV or Markdown; asks where")},
     {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("watch"), N_("show the selected run")},
-    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the row above")},
-    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the row below")},
+    {UI_TAB, 0, ACTION_NEXT, "Tab", NULL, N_("the next row, in every view")},
+    {UI_BACK_TAB, 0, ACTION_PREVIOUS, "S-Tab", NULL, N_("the row before")},
+    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the row above, or the next point of a scatter plot")},
+    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the row or point below")},
     {UI_PAGE_UP, ',', ACTION_PAGE_UP, "PgUp ,", NULL,
      N_("the cursor a tenth of the plot to the left")},
     {UI_PAGE_DOWN, '.', ACTION_PAGE_DOWN, "PgDn .", NULL,
      N_("the cursor a tenth of the plot to the right")},
-    {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL, N_("columns to the left")},
-    {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), NULL, N_("columns to the right")},
+    {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL, N_("columns, points or axes to the left")},
+    {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), NULL, N_("the same to the right")},
     {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
     {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
     {'h', 0, ACTION_HIDE, "h", N_("hide"), N_("hide the curve of the selected run, or show it")},
@@ -58,152 +72,19 @@ static const struct key_binding bindings[] = {
      N_("the next strength of smoothing: as the run says, 0, 0.6, 0.9, 0.97, 0.99, 0.999")},
     {'a', 0, ACTION_RANGE, "a", NULL,
      N_("let the y axis show all values, or leave out outliers (^ and v mark them)")},
-    {'x', 0, ACTION_X, "x", N_("axis"), N_("the x axis: iteration, epoch, time")},
+    {'x', 0, ACTION_X, "x", N_("axis"),
+     N_("the x axis: iteration, epoch, time; of a scatter plot any figure")},
     {'g', 0, ACTION_SYMBOLS, "g", NULL, N_("graph symbols: braille, block, ASCII")},
 };
 static const struct key_table table = {N_("Comparing runs"), bindings,
                                        sizeof bindings / sizeof *bindings};
 
-static const char *const view_names[COMPARE_KINDS] = {N_("Curves"), N_("Table"), N_("Settings")};
-
-static const double POLL_SECONDS = 0.02;
-static const double READ_SECONDS = 0.008; /* waits for a fast disk, to show the run in this frame */
-
-/* --- reading the runs --- */
-
-static bool any_marked(const struct app *app)
-{
-    for (size_t i = 0; i < app_run_count(app); i++)
-        if (app_run_at(app, i)->marked)
-            return true;
-    return false;
-}
+static const char *const view_names[COMPARE_KINDS] = {N_("Curves"), N_("Table"), N_("Settings"),
+                                                      N_("Scatter"), N_("Parallel")};
 
 struct compare_model *compare_model(const struct app *app)
 {
     return app_state(app, SCREEN_COMPARE);
-}
-
-/* Unloads the curves of saved runs that are no longer shown, to free their memory. */
-static void unload_saved_runs(struct app *app)
-{
-    const struct run_entry *in_sight = app_entry(app);
-    for (size_t i = 0; i < app->shared.saved_runs.count; i++)
-        if (&app->shared.saved_runs.entries[i] != in_sight)
-            run_entry_unload_curves(&app->shared.saved_runs.entries[i]);
-}
-
-static void go(struct app *app)
-{
-    struct compare_model *model = compare_model(app);
-    const struct run_entry *entry = app_run_in_front(app);
-    loading_list_runs(app, true);
-    compare_model_clear(model);
-    unload_saved_runs(app);
-    model->in_sight = entry ? entry->run : NULL;
-    model->marked_only = any_marked(app);
-    model->gathering = true;
-    app_show(app, SCREEN_COMPARE);
-}
-
-static bool is_finished(const struct run_snapshot *snapshot)
-{
-    return snapshot->iteration > 0 &&
-           (snapshot->status == RUN_DONE || snapshot->status == RUN_STOPPED);
-}
-
-static bool is_wanted(const struct app *app, size_t index)
-{
-    const struct compare_model *model = compare_model(app);
-    const struct run_entry *entry = app_run_at(app, index);
-    if (entry->run && entry->run == model->in_sight)
-        return entry->snapshot.status != RUN_PREPARING;
-    if (model->marked_only)
-        return entry->marked && !run_entry_is_waiting(entry) &&
-               (run_entry_is_saved(entry) || entry->snapshot.status != RUN_PREPARING);
-    return is_finished(&entry->snapshot) && runs_match(app, index);
-}
-
-/* Returns the entry whose run was read, or NULL if it no longer exists. */
-static struct run_entry *entry_of(struct app *app, const struct run_read *read)
-{
-    if (read->opened)
-        return loading_find_entry(app, read->directory);
-    for (size_t i = 0; i < app_run_count(app); i++)
-        if (app_run_at(app, i)->run == read->run)
-            return app_run_at(app, i);
-    return NULL;
-}
-
-/* Takes over the run that was being read. Returns false if reading is not complete. */
-static bool take_read(struct app *app)
-{
-    struct compare_model *model = compare_model(app);
-    if (!run_reader_wait(model->reader, READ_SECONDS))
-        return false;
-    struct run_read *read = run_reader_result(model->reader, 0);
-    struct run_entry *entry = entry_of(app, read);
-    if (entry && !entry->run) {
-        run_entry_update(entry, read);
-        app->shared.runs_changed = true;
-        if (!entry->run)
-            app_say_error(app, &entry->error);
-    }
-    if (read->files_error.kind != ERROR_NONE)
-        app_say_error(app, &read->files_error);
-    struct error error;
-    if (entry && entry->run && !compare_model_add(model, entry->run, &read->files, &error))
-        app_say_error(app, &error);
-    model->next++;
-    run_reader_drop(model->reader);
-    model->reader = NULL;
-    return true;
-}
-
-/* Starts to read run number `index` if it belongs to the comparison. */
-static void begin_read(struct app *app, size_t index)
-{
-    struct compare_model *model = compare_model(app);
-    const struct run_entry *entry = app_run_at(app, index);
-    const char *directory = run_entry_directory(entry);
-    struct error error;
-    if (entry->refused || !directory || !is_wanted(app, index)) {
-        model->next++;
-    } else {
-        model->reader =
-            run_reader_start_open(RUN_DEPTH_COMPARED, &directory, &entry->run, 1, &error);
-        if (model->reader)
-            return;
-        app_say_error(app, &error);
-        model->next++;
-    }
-}
-
-static void end_gathering(struct app *app)
-{
-    struct compare_model *model = compare_model(app);
-    struct error error;
-    model->gathering = false;
-    if (!compare_model_build(model, &error))
-        app_say_error(app, &error);
-    if (!compare_model_has_values(model, model->trace))
-        compare_model_next_trace(model);
-}
-
-static bool work(struct app *app)
-{
-    struct compare_model *model = compare_model(app);
-    if (!model->gathering || !app_is_in_front(app, SCREEN_COMPARE))
-        return false;
-    if (loading_read_outlines(app))
-        return true;
-    if (loading_is_listing(app) || loading_any_unread(app) || (model->reader && !take_read(app)))
-        return false; /* `busy` has it called again soon */
-    while (!model->reader && model->next < app_run_count(app))
-        begin_read(app, model->next);
-    if (!model->reader && model->next >= app_run_count(app))
-        end_gathering(app);
-    return model->gathering;
 }
 
 /* --- keys --- */
@@ -215,24 +96,19 @@ static void move(struct compare_model *model, long steps)
     model->scroll = (size_t)(steps < 0 && model->scroll == 0 ? 0 : (long)model->scroll + steps);
 }
 
-static void sort(struct app *app)
+static void sort(struct app *app, int steps)
 {
-    struct error error;
-    const char *name = compare_model_next_sort(compare_model(app), &error);
-    if (name)
-        app_say(app, ROLE_STRONG, "Sorted: %s.", name);
-    else
-        app_say_error(app, &error);
+    struct compare_model *model = compare_model(app);
+    compare_model_step_sort(model, steps);
+    app_say(app, ROLE_FAINT, "Sorted: %s.", compare_model_sort_name(model));
 }
 
 static void toggle_published(struct app *app)
 {
     struct compare_model *model = compare_model(app);
-    struct error error;
+    model->outdated = true;
     model->published = !model->published;
-    if (!compare_model_build(model, &error))
-        app_say_error(app, &error);
-    else if (model->published)
+    if (model->published)
         app_say(app, ROLE_STRONG, "With the published figures of Gondim Santos 2019.");
     else
         app_say(app, ROLE_STRONG, "Without published figures.");
@@ -251,6 +127,141 @@ static void open_selected(struct app *app)
     app_say(app, ROLE_WARNING, "This row is published; there is no run to watch.");
 }
 
+/* Selects the row after or before, from the last one on the first. */
+static void step(struct compare_model *model, bool next)
+{
+    const size_t count = model->table.count;
+    if (count > 0)
+        model->selected = (model->selected + (next ? 1 : count - 1)) % count;
+}
+
+/* --- choosing a figure --- */
+
+/* Opens the chooser of the figures with numbers, for an axis of the scatter plot. */
+static void choose_scatter_figure(struct app *app, enum scatter_axis axis)
+{
+    struct compare_model *model = compare_model(app);
+    struct compare_figure figures[COMPARE_FIGURES];
+    struct chooser_item items[CHOOSER_MAX_ITEMS];
+    size_t count = compare_list_figures(&model->table, figures), listed = 0;
+    for (size_t i = 0; i < count && listed < CHOOSER_MAX_ITEMS; i++)
+        if (!compare_figure_is_text(&figures[i])) {
+            char *name = model->choices[listed];
+            compare_figure_name(&model->table, &figures[i], name, FIGURE_NAME);
+            items[listed++] = (struct chooser_item){name, ""};
+        }
+    model->chosen_for = axis;
+    chooser_begin(&model->chooser,
+                  axis == SCATTER_X ? _("Which figure on the x axis?")
+                                    : _("Which figure on the y axis?"),
+                  items, listed, model->scatter.names[axis], false);
+}
+
+/* Opens the chooser of the axes that are left out of the parallel coordinates. */
+static void choose_parallel_axis(struct app *app)
+{
+    struct compare_model *model = compare_model(app);
+    const struct compare_parallel *parallel = &model->parallel;
+    struct chooser_item items[CHOOSER_MAX_ITEMS];
+    size_t listed = 0;
+    for (size_t i = parallel->shown; i < parallel->count && listed < CHOOSER_MAX_ITEMS; i++) {
+        snprintf(model->choices[listed], FIGURE_NAME, "%s", parallel->axes[i].name);
+        items[listed] = (struct chooser_item){model->choices[listed], ""};
+        listed++;
+    }
+    if (listed == 0)
+        app_say(app, ROLE_FAINT, "All axes are shown.");
+    else
+        chooser_begin(&model->chooser, _("Which axis?"), items, listed, items[0].text, false);
+}
+
+static bool take_chooser_key(struct compare_model *model, int key)
+{
+    const enum chooser_result result = chooser_key(&model->chooser, key);
+    if (result == CHOOSER_OPEN)
+        return true;
+    model->chooser.open = false;
+    if (result == CHOOSER_CHOSEN && model->kind == COMPARE_PARALLEL)
+        compare_parallel_show(&model->parallel, chooser_choice(&model->chooser));
+    else if (result == CHOOSER_CHOSEN) {
+        snprintf(model->scatter.names[model->chosen_for], FIGURE_NAME, "%s",
+                 chooser_choice(&model->chooser));
+        model->outdated = true;
+    }
+    return true;
+}
+
+/* --- the keys of single views --- */
+
+static bool act_on_scatter(struct app *app, enum action action)
+{
+    struct compare_model *model = compare_model(app);
+    struct compare_scatter *scatter = &model->scatter;
+    if (!scatter->usable)
+        return false;
+    switch (action) {
+    case ACTION_UP:
+    case ACTION_DOWN:
+        model->selected =
+            compare_scatter_neighbour(scatter, model->selected, 0, action == ACTION_UP ? 1 : -1);
+        return true;
+    case ACTION_LEFT:
+    case ACTION_RIGHT:
+        model->selected =
+            compare_scatter_neighbour(scatter, model->selected, action == ACTION_RIGHT ? 1 : -1, 0);
+        return true;
+    case ACTION_X:
+        choose_scatter_figure(app, SCATTER_X);
+        return true;
+    case ACTION_QUANTITY:
+        choose_scatter_figure(app, SCATTER_Y);
+        return true;
+    case ACTION_SCALE:
+        compare_scatter_next_scale(scatter);
+        model->outdated = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool act_on_parallel(struct app *app, enum action action)
+{
+    struct compare_parallel *parallel = &compare_model(app)->parallel;
+    switch (action) {
+    case ACTION_LEFT:
+        parallel->selected -= parallel->selected > 0;
+        return true;
+    case ACTION_RIGHT:
+        parallel->selected += parallel->selected + 1 < parallel->shown;
+        return true;
+    case ACTION_PAN_LEFT:
+    case ACTION_PAN_RIGHT:
+        compare_parallel_move(parallel, action == ACTION_PAN_RIGHT);
+        return true;
+    case ACTION_BRUSH_LOW_UP:
+    case ACTION_BRUSH_LOW_DOWN:
+        compare_parallel_brush(parallel, true, action == ACTION_BRUSH_LOW_UP);
+        return true;
+    case ACTION_BRUSH_HIGH_UP:
+    case ACTION_BRUSH_HIGH_DOWN:
+        compare_parallel_brush(parallel, false, action == ACTION_BRUSH_HIGH_UP);
+        return true;
+    case ACTION_BRUSH_CLEAR:
+    case ACTION_BRUSH_CLEAR_ALL:
+        compare_parallel_clear_brush(parallel, action == ACTION_BRUSH_CLEAR_ALL);
+        return true;
+    case ACTION_REMOVE:
+        compare_parallel_leave_out(parallel);
+        return true;
+    case ACTION_ALL:
+        choose_parallel_axis(app);
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* Moves the cursor of the curves, except for Home and End, which move the selected row. */
 static bool act_on_cursor(struct compare_model *model, enum action action)
 {
@@ -260,8 +271,9 @@ static bool act_on_cursor(struct compare_model *model, enum action action)
 
 static bool take_key(struct app *app, int key)
 {
-    return compare_model(app)->kind == COMPARE_CURVES &&
-           plot_leave_cursor(&compare_model(app)->window, key);
+    struct compare_model *model = compare_model(app);
+    return (model->chooser.open && take_chooser_key(model, key)) ||
+           (model->kind == COMPARE_CURVES && plot_leave_cursor(&model->window, key));
 }
 
 /* Hides, shows alone or pins the selected run or group, or switches the groups. */
@@ -292,7 +304,10 @@ static bool take_mouse(struct app *app, int event, int row, int column)
 static void act(struct app *app, enum action action)
 {
     struct compare_model *model = compare_model(app);
-    if (model->gathering || model->count == 0 || act_on_cursor(model, action))
+    const bool scatter = model->kind == COMPARE_SCATTER;
+    if (model->gathering || model->count == 0 || act_on_cursor(model, action) ||
+        (scatter && act_on_scatter(app, action)) ||
+        (model->kind == COMPARE_PARALLEL && act_on_parallel(app, action)))
         return;
     switch (action) {
     case ACTION_VIEW:
@@ -300,7 +315,11 @@ static void act(struct app *app, enum action action)
         model->left = model->scroll = 0;
         break;
     case ACTION_SORT:
-        sort(app);
+    case ACTION_SORT_BACK:
+        sort(app, action == ACTION_SORT ? 1 : -1);
+        break;
+    case ACTION_REVERSE:
+        compare_model_reverse(model);
         break;
     case ACTION_PUBLISHED:
         toggle_published(app);
@@ -319,6 +338,10 @@ static void act(struct app *app, enum action action)
     case ACTION_PIN:
     case ACTION_GROUPS:
         choose_curves(app, action);
+        break;
+    case ACTION_NEXT:
+    case ACTION_PREVIOUS:
+        step(model, action == ACTION_NEXT);
         break;
     case ACTION_UP:
     case ACTION_DOWN:
@@ -350,7 +373,8 @@ static void act(struct app *app, enum action action)
 
 /* --- drawing --- */
 
-/* Builds the table again from time to time while one of its runs is active. */
+/* Builds the table again if a key has outdated it, and from time to time while one of its runs is
+ * active. */
 static void refresh(struct app *app)
 {
     struct compare_model *model = compare_model(app);
@@ -361,8 +385,8 @@ static void refresh(struct app *app)
         run_snapshot(model->runs[i], &snapshot);
         on = on || !run_status_is_over(snapshot.status);
     }
-    if (on && clock_seconds(model->built, clock_nanoseconds()) >= 1 &&
-        !compare_model_build(model, &error))
+    const bool due = on && clock_seconds(model->built, clock_nanoseconds()) >= 1;
+    if ((due || model->outdated) && !compare_model_build(model, &error))
         app_say_error(app, &error);
 }
 
@@ -386,6 +410,10 @@ static void draw_body(struct app *app, struct rect body)
     const struct compare_model *model = compare_model(app);
     if (model->kind == COMPARE_SETTINGS)
         compare_draw_settings(app, body);
+    else if (model->kind == COMPARE_SCATTER)
+        compare_draw_scatter(app, body);
+    else if (model->kind == COMPARE_PARALLEL)
+        compare_draw_parallel(app, body);
     else if (model->kind == COMPARE_TABLE)
         compare_draw_table(app, body);
     else if (body.rows >= 30) { /* curves and table both fit */
@@ -421,6 +449,15 @@ static void draw(struct app *app, struct rect body)
     draw_body(app, body);
     if (app->canvas.cursor_row < 0)
         draw_cursor(&app->canvas, body, 0, 0);
+    if (model->chooser.open) {
+        targets_clear(&app->canvas.targets); /* a click must not reach what the chooser covers */
+        chooser_draw(&model->chooser, &app->canvas);
+    }
+}
+
+static bool typing(const struct app *app)
+{
+    return compare_model(app)->chooser.open;
 }
 
 static void title(const struct app *app, char *text, size_t size)
@@ -435,12 +472,6 @@ static void title(const struct app *app, char *text, size_t size)
 static void close(struct app *app)
 {
     compare_model_free(compare_model(app));
-}
-
-static double busy(const struct app *app)
-{
-    const bool reading = compare_model(app)->gathering && app_is_in_front(app, SCREEN_COMPARE);
-    return reading ? POLL_SECONDS : INFINITY;
 }
 
 /* The comparison borrows its runs, so the screen closes when one of them is removed. */
@@ -461,7 +492,7 @@ const struct screen compare_screen = {
     .purpose = N_("curves and tables of several runs"),
     .keys = &table,
     .state_size = sizeof(struct compare_model),
-    .go = go,
+    .go = compare_gather_begin,
     .close = close,
     .title = title,
     .take_key = take_key,
@@ -469,7 +500,8 @@ const struct screen compare_screen = {
     .reachable = offers_comparison,
     .act = act,
     .draw = draw,
-    .work = work,
-    .busy = busy,
+    .typing = typing,
+    .work = compare_gather_work,
+    .busy = compare_gather_busy,
     .notice = notice,
 };

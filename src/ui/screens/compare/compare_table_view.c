@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CELL = 640, NETWORK = 1, FIRST_TIME = 8, WIDEST = 36, HEAD_ROWS = 2, NOTE_ROWS = 4 };
-enum { MAX_COLUMNS = FIRST_TIME + 2 * COMPARE_DEVICES };
+enum { CELL = 640, NETWORK = 1, HEAD_ROWS = 2, NOTE_ROWS = 4 };
+enum { MAX_COLUMNS = 1 + COMPARE_FIGURES };
 
 enum role compare_row_role(const struct compare_model *model, size_t row)
 {
@@ -28,19 +28,6 @@ int compare_table_rows(const struct compare_model *model)
 
 /* --- columns --- */
 
-static int width_of(const struct compare_model *model, size_t column)
-{
-    char cell[CELL], lower[CELL];
-    compare_model_heading(model, column, cell, lower, sizeof cell);
-    size_t widest = columns_of(cell), width = columns_of(lower);
-    widest = (width > widest ? width : widest) + (column == model->sort && column > 0);
-    for (size_t row = 0; row < model->table.count; row++) {
-        width = columns_of(compare_model_cell(model, row, column, cell, sizeof cell));
-        widest = width > widest ? width : widest;
-    }
-    return widest > WIDEST ? WIDEST : (int)widest;
-}
-
 /* Fills in the columns' starts and widths (0: not shown). Returns whether columns on the right do
  * not fit. */
 static bool place_columns(const struct compare_model *model, int columns, int *starts, int *widths)
@@ -52,7 +39,7 @@ static bool place_columns(const struct compare_model *model, int columns, int *s
         widths[i] = starts[i] = 0;
         if (i > NETWORK && i - NETWORK - 1 < model->left)
             continue;
-        int width = width_of(model, i);
+        int width = model->widths[i];
         cut = cut || (at + width > columns && i > NETWORK);
         if (cut)
             continue;
@@ -63,9 +50,28 @@ static bool place_columns(const struct compare_model *model, int columns, int *s
     return cut;
 }
 
+/* Scrolls so that a column that was asked for is among those shown. */
+static void show_column(struct compare_model *model, int columns, int *starts, int *widths)
+{
+    if (model->show > NETWORK && model->show - NETWORK - 1 < model->left)
+        model->left = model->show - NETWORK - 1;
+    place_columns(model, columns, starts, widths);
+    while (model->show > NETWORK && widths[model->show] == 0 &&
+           model->left < model->show - NETWORK - 1) {
+        model->left++;
+        place_columns(model, columns, starts, widths);
+    }
+    model->show = 0;
+}
+
 /* Places the columns as place_columns does, and limits the scrolling to the last column. */
 static bool fit_columns(struct compare_model *model, int columns, int *starts, int *widths)
 {
+    const size_t last = compare_columns(&model->table);
+    if (model->left > last)
+        model->left = last;
+    if (model->show > 0)
+        show_column(model, columns, starts, widths);
     while (model->left > 0) {
         model->left--;
         if (place_columns(model, columns, starts, widths)) {
@@ -79,11 +85,28 @@ static bool fit_columns(struct compare_model *model, int columns, int *starts, i
 static void put(struct app *app, struct rect line, size_t column, int start, int width,
                 enum role role, const char *text)
 {
+    char fitted[CELL];
     struct rect cell = {line.row, line.column + start, line.rows, width};
-    if (column == NETWORK || column >= FIRST_TIME)
-        draw_text(&app->canvas, cell, 0, 0, role, text);
+    if (width <= 0)
+        return;
+    compare_model_fit(text, (size_t)width, fitted, sizeof fitted);
+    if (compare_column_is_text(&compare_model(app)->table, column))
+        draw_text(&app->canvas, cell, 0, 0, role, fitted);
     else
-        draw_right(&app->canvas, cell, 0, role, text);
+        draw_right(&app->canvas, cell, 0, role, fitted);
+}
+
+/* A click on a heading sorts by that column, on the sort column's heading it reverses the order. */
+static void add_heading_target(struct app *app, struct rect line, size_t column, int start,
+                               int width)
+{
+    const struct compare_model *model = compare_model(app);
+    const size_t count = compare_columns(&model->table);
+    struct rect heading = {line.row, line.column + start, HEAD_ROWS, width};
+    const bool sorted = column > 0 && column == model->sort;
+    if (width > 0 && column > 0)
+        targets_add(&app->canvas.targets, heading, sorted ? 'r' : 's',
+                    sorted ? 1 : (column + count - model->sort) % count);
 }
 
 static void draw_head(struct app *app, struct rect area, const int *starts, const int *widths)
@@ -93,9 +116,13 @@ static void draw_head(struct app *app, struct rect area, const int *starts, cons
     for (size_t i = 0; i < compare_columns(&model->table); i++) {
         bool sorted = i > 0 && i == model->sort;
         compare_model_heading(model, i, upper, lower, sizeof upper);
-        snprintf(marked, sizeof marked, "%s%s", sorted ? app->canvas.glyphs->down : "",
+        snprintf(marked, sizeof marked, "%s%s",
+                 !sorted          ? ""
+                 : model->reverse ? app->canvas.glyphs->up
+                                  : app->canvas.glyphs->down,
                  lower[0] ? lower : upper);
         struct rect line = {area.row, area.column, 1, area.columns};
+        add_heading_target(app, line, i, starts[i], widths[i]);
         if (lower[0])
             put(app, line, i, starts[i], widths[i], ROLE_HEADING, upper);
         line.row++;
@@ -118,9 +145,9 @@ static void draw_row(struct app *app, struct rect line, size_t row, const int *s
         enum role role = i <= NETWORK                 ? compare_row_role(model, row)
                          : model->table.rows[row].run ? ROLE_TEXT
                                                       : ROLE_FAINT;
+        if (widths[i] == 0)
+            continue;
         compare_model_cell(model, row, i, cell, sizeof cell);
-        if (i == 0) /* the mark of the run's curve */
-            snprintf(cell, sizeof cell, "%c", compare_model_row_mark(row));
         put(app, line, i, starts[i], widths[i], selected ? ROLE_FOCUS : role, cell);
     }
 }
@@ -162,6 +189,18 @@ static const char *accuracy_words(const char *accuracy)
                                                : N_("%.520s on %.512s, no accuracy");
 }
 
+/* Returns whether the column of E_P is in front: sorted by, or the first of the scrolled ones. */
+static bool efficiency_is_in_front(const struct compare_model *model)
+{
+    struct compare_figure figure;
+    const size_t columns[] = {model->sort, model->left + NETWORK + 1};
+    for (size_t i = 0; i < 2; i++)
+        if (compare_column_figure(&model->table, columns[i], &figure) &&
+            figure.kind == FIGURE_EFFICIENCY)
+            return true;
+    return false;
+}
+
 static void draw_notes(struct app *app, struct rect area)
 {
     const struct compare_model *model = compare_model(app);
@@ -170,6 +209,10 @@ static void draw_notes(struct app *app, struct rect area)
     struct compare_missing missing;
     char text[1400];
     int line = 0;
+    if (efficiency_is_in_front(model))
+        line = draw_wrapped(&app->canvas, area, line, ROLE_STRONG,
+                            _("E_P is the top-1 accuracy in percent per parameter: the higher, the "
+                              "more a parameter achieves."));
     if (!row->run)
         snprintf(text, sizeof text,
                  _("published: Gondim Santos 2019, CIFAR-10, one image, without intervals"));
@@ -234,7 +277,7 @@ static void draw_setting(struct app *app, struct rect line, const struct config_
         if (run == COMPARE_NO_RUN)
             continue;
         config_get(run_config(model->runs[run]), field->key, value, sizeof value);
-        columns_fit(value[0] ? value : _("none"), VALUE - 2, shown, sizeof shown);
+        compare_model_fit(value[0] ? value : _("none"), VALUE - 2, shown, sizeof shown);
         draw_text(&app->canvas, line, 0, (int)column, ROLE_TEXT, shown);
         column += VALUE;
     }
@@ -243,14 +286,14 @@ static void draw_setting(struct app *app, struct rect line, const struct config_
 static void draw_setting_heads(struct app *app, struct rect line)
 {
     const struct compare_model *model = compare_model(app);
-    char shown[128], text[160];
+    char shown[160], text[160], mark[24];
     for (size_t row = model->left, column = LABEL; row < model->table.count; row++) {
         size_t run = compare_model_run_of_row(model, row);
         if (run == COMPARE_NO_RUN)
             continue;
-        snprintf(text, sizeof text, "%c %s", compare_model_row_mark(row),
+        snprintf(text, sizeof text, "%s %s", compare_model_mark(row, mark, sizeof mark),
                  run_facts(model->runs[run])->network);
-        columns_fit(text, VALUE - 2, shown, sizeof shown);
+        compare_model_fit(text, VALUE - 2, shown, sizeof shown);
         draw_text(&app->canvas, line, 0, (int)column, compare_row_role(model, row), shown);
         column += VALUE;
     }

@@ -1,4 +1,5 @@
-/* compare_view.h: drawing of a comparison: table, settings and curves. */
+/* compare_view.h: drawing of a comparison: table, settings, curves, scatter plot and parallel
+ * coordinates. */
 #ifndef TINCA_UI_SCREENS_COMPARE_COMPARE_VIEW_H
 #define TINCA_UI_SCREENS_COMPARE_COMPARE_VIEW_H
 
@@ -13,6 +14,10 @@ int compare_table_rows(const struct compare_model *model);
 void compare_draw_settings(struct app *app, struct rect area);
 /* Draws the curves of all runs and the key that names them. */
 void compare_draw_curves(struct app *app, struct rect area);
+/* Draws the scatter plot of two figures, and the selected point's values. */
+void compare_draw_scatter(struct app *app, struct rect area);
+/* Draws the parallel coordinates. */
+void compare_draw_parallel(struct app *app, struct rect area);
 /* Returns the colour of a row and of its curve. */
 enum role compare_row_role(const struct compare_model *model, size_t row);
 

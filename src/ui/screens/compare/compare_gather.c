@@ -1,0 +1,159 @@
+/* Reads the runs that are compared one after the other in the background, because a saved run may
+ * have a long journal. The table is built once all are read. */
+#include "ui/screens/compare/compare_gather.h"
+
+#include "base/language.h"
+#include "session/values/run_snapshot.h"
+#include "ui/app/app.h"
+#include "ui/app/run_cells.h"
+#include "ui/app/run_loading.h"
+#include "ui/screens/compare/compare_model.h"
+
+#include <math.h>
+
+static const double POLL_SECONDS = 0.02;
+static const double READ_SECONDS = 0.008; /* waits for a fast disk, to show the run in this frame */
+
+static bool any_marked(const struct app *app)
+{
+    for (size_t i = 0; i < app_run_count(app); i++)
+        if (app_run_at(app, i)->marked)
+            return true;
+    return false;
+}
+
+/* Unloads the curves of saved runs that are no longer shown, to free their memory. */
+static void unload_saved_runs(struct app *app)
+{
+    const struct run_entry *in_sight = app_entry(app);
+    for (size_t i = 0; i < app->shared.saved_runs.count; i++)
+        if (&app->shared.saved_runs.entries[i] != in_sight)
+            run_entry_unload_curves(&app->shared.saved_runs.entries[i]);
+}
+
+void compare_gather_begin(struct app *app)
+{
+    struct compare_model *model = compare_model(app);
+    const struct run_entry *entry = app_run_in_front(app);
+    loading_list_runs(app, true);
+    compare_model_clear(model);
+    unload_saved_runs(app);
+    model->in_sight = entry ? entry->run : NULL;
+    model->marked_only = any_marked(app);
+    model->gathering = true;
+    app_show(app, SCREEN_COMPARE);
+}
+
+/* Returns whether the user has chosen the run: by a mark or, if none is marked, because it is among
+ * the runs that match the filter of the list. The run that was in front belongs to them. */
+static bool is_chosen(const struct app *app, size_t index)
+{
+    const struct compare_model *model = compare_model(app);
+    const struct run_entry *entry = app_run_at(app, index);
+    if (entry->run && entry->run == model->in_sight)
+        return true;
+    return model->marked_only ? entry->marked : runs_match(app, index);
+}
+
+static bool has_begun(const struct run_entry *entry)
+{
+    return !entry->refused && !run_entry_is_waiting(entry) && run_entry_directory(entry) &&
+           (run_entry_is_saved(entry) ? entry->snapshot.iteration > 0
+                                      : entry->snapshot.status != RUN_PREPARING);
+}
+
+/* Returns the entry whose run was read, or NULL if it no longer exists. */
+static struct run_entry *entry_of(struct app *app, const struct run_read *read)
+{
+    if (read->opened)
+        return loading_find_entry(app, read->directory);
+    for (size_t i = 0; i < app_run_count(app); i++)
+        if (app_run_at(app, i)->run == read->run)
+            return app_run_at(app, i);
+    return NULL;
+}
+
+/* Takes over the run that was being read. Returns false if reading is not complete. */
+static bool take_read(struct app *app)
+{
+    struct compare_model *model = compare_model(app);
+    if (!run_reader_wait(model->reader, READ_SECONDS))
+        return false;
+    struct run_read *read = run_reader_result(model->reader, 0);
+    struct run_entry *entry = entry_of(app, read);
+    if (entry && !entry->run) {
+        run_entry_update(entry, read);
+        app->shared.runs_changed = true;
+        if (!entry->run)
+            app_say_error(app, &entry->error);
+    }
+    if (read->files_error.kind != ERROR_NONE)
+        app_say_error(app, &read->files_error);
+    struct error error;
+    if (!entry || !entry->run)
+        model->omitted++;
+    else if (!compare_model_add(model, entry->run, &read->files, &error))
+        app_say_error(app, &error);
+    model->next++;
+    run_reader_drop(model->reader);
+    model->reader = NULL;
+    return true;
+}
+
+/* Starts to read run number `index` if it belongs to the comparison. */
+static void begin_read(struct app *app, size_t index)
+{
+    struct compare_model *model = compare_model(app);
+    const struct run_entry *entry = app_run_at(app, index);
+    const char *directory = run_entry_directory(entry);
+    struct error error;
+    const bool chosen = is_chosen(app, index);
+    if (chosen && has_begun(entry)) {
+        model->reader =
+            run_reader_start_open(RUN_DEPTH_COMPARED, &directory, &entry->run, 1, &error);
+        if (model->reader)
+            return;
+        app_say_error(app, &error);
+    }
+    model->omitted += chosen;
+    model->next++;
+}
+
+static void end_gathering(struct app *app)
+{
+    struct compare_model *model = compare_model(app);
+    struct error error;
+    model->gathering = false;
+    if (model->count > 0 && !compare_model_build(model, &error))
+        app_say_error(app, &error);
+    else if (model->count > 0 && model->omitted > 0)
+        app_say(app, ROLE_WARNING,
+                ngettext("%zu run is left out: it has not begun, or cannot be read.",
+                         "%zu runs are left out: they have not begun, or cannot be read.",
+                         model->omitted),
+                model->omitted);
+    if (!compare_model_has_values(model, model->trace))
+        compare_model_next_trace(model);
+}
+
+bool compare_gather_work(struct app *app)
+{
+    struct compare_model *model = compare_model(app);
+    if (!model->gathering || !app_is_in_front(app, SCREEN_COMPARE))
+        return false;
+    if (loading_read_outlines(app))
+        return true;
+    if (loading_is_listing(app) || loading_any_unread(app) || (model->reader && !take_read(app)))
+        return false; /* compare_gather_busy has it called again soon */
+    while (!model->reader && model->next < app_run_count(app))
+        begin_read(app, model->next);
+    if (!model->reader && model->next >= app_run_count(app))
+        end_gathering(app);
+    return model->gathering;
+}
+
+double compare_gather_busy(const struct app *app)
+{
+    const bool reading = compare_model(app)->gathering && app_is_in_front(app, SCREEN_COMPARE);
+    return reading ? POLL_SECONDS : INFINITY;
+}
