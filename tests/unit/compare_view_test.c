@@ -137,14 +137,15 @@ static void test_runs(void)
 
 static void test_table(void)
 {
+    enum { TIME = 9 }; /* after number, network, batch and six columns of figures */
     struct error error;
     char text[640], upper[128], lower[128];
-    compare_model_cell(&view, 0, 8, text, sizeof text);
+    compare_model_cell(&view, 0, TIME, text, sizeof text);
     tap_ok(strstr(text, "2 +- 0.2") && strstr(text, "~2"),
            "times whose intervals overlap are marked: %s", text);
-    tap_ok(strcmp(compare_model_cell(&view, 2, 8, text, sizeof text), "?") == 0,
+    tap_ok(strcmp(compare_model_cell(&view, 2, TIME, text, sizeof text), "?") == 0,
            "what was not measured is a question mark");
-    compare_model_heading(&view, 4, upper, lower, sizeof upper);
+    compare_model_heading(&view, TIME - 4, upper, lower, sizeof upper);
     tap_ok(strcmp(upper, "E_P") == 0 && strcmp(lower, "x 10^-3") == 0, "headings take two lines");
     view.published = true;
     tap_ok(compare_model_build(&view, &error) && view.table.count == 3 + 4,
@@ -152,17 +153,35 @@ static void test_table(void)
     compare_model_cell(&view, 3, 1, text, sizeof text);
     tap_ok(strstr(text, "(published)") && compare_model_run_of_row(&view, 3) == COMPARE_NO_RUN,
            "are marked as published");
-    for (size_t i = 0; i < 3; i++)
-        compare_model_next_sort(&view, &error);
-    tap_ok(strcmp(compare_model_sort_name(&view), "parameters") == 0 &&
+    for (size_t i = 0; strcmp(compare_model_sort_name(&view), "parameters") != 0 && i < 20; i++)
+        compare_model_step_sort(&view, 1);
+    tap_ok(view.outdated && compare_model_build(&view, &error) &&
                view.table.rows[0].parameters == 24682,
            "sorted by parameters the smallest comes first");
     tap_ok(compare_model_run_of_row(&view, 4) == 0, "a run keeps its place, and has another row");
-    view.sort = compare_columns(&view.table) - 1;
+    compare_model_reverse(&view);
+    tap_ok(compare_model_build(&view, &error) && view.table.rows[0].parameters > 24682,
+           "and reversed, a large one");
+    view.reverse = false;
+    snprintf(view.sort_key, sizeof view.sort_key, "%s",
+             view.table.devices[view.table.device_count - 1]);
+    compare_model_build(&view, &error);
+    struct compare_figure figure;
+    tap_ok(compare_column_figure(&view.table, view.sort, &figure) && figure.kind == FIGURE_TIME &&
+               figure.device == view.table.device_count - 1,
+           "a published device has a column");
     view.published = false;
     tap_ok(compare_model_build(&view, &error) && view.sort == 0 && view.table.count == 3,
            "without the published rows their columns are gone");
     tap_ok(compare_model_row_mark(0) == '1' && compare_model_row_mark(9) == 'a', "marks of rows");
+    tap_ok(strcmp(compare_model_mark(34, text, sizeof text), "z") == 0 &&
+               strcmp(compare_model_mark(35, text, sizeof text), "36") == 0,
+           "are numbers after the letters");
+    tap_ok(strcmp(compare_model_fit("digits:images=10000", 17, text, sizeof text),
+                  "digits:images=..") == 0 &&
+               strcmp(compare_model_fit("3.576e-05", 8, text, sizeof text), "3.576e..") == 0 &&
+               strcmp(compare_model_fit("0.03", 4, text, sizeof text), "0.03") == 0,
+           "a cell that is cut does not end in the part of a number: %s", text);
 }
 
 static double value_of(size_t entry)

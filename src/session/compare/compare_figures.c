@@ -119,9 +119,12 @@ static bool any_known(const struct comparison *comparison, const struct compare_
 size_t compare_list_figures(const struct comparison *comparison, struct compare_figure *figures)
 {
     size_t count = 0;
-    for (size_t i = 0; i < comparison->field_count; i++)
-        figures[count++] =
-            (struct compare_figure){.kind = FIGURE_SETTING, .field = comparison->fields[i]};
+    for (size_t i = 0; i < comparison->field_count; i++) {
+        const bool network = strcmp(comparison->fields[i]->key, "network") == 0;
+        figures[count++] = network ? (struct compare_figure){.kind = FIGURE_NETWORK}
+                                   : (struct compare_figure){.kind = FIGURE_SETTING,
+                                                             .field = comparison->fields[i]};
+    }
     for (size_t kind = FIGURE_EFFICIENCY; kind < KINDS; kind++)
         for (size_t d = 0; d < (has_device(kind) ? comparison->device_count : 1); d++) {
             figures[count] = (struct compare_figure){.kind = kind, .device = d};

@@ -87,8 +87,8 @@ static bool fill_names(struct parallel_axis *axis, const struct comparison *tabl
     char **order = memory_new(table->count, sizeof *order, "the axes", error);
     const bool filled = names && order;
     for (size_t row = 0; filled && row < table->count; row++)
-        if (table->rows[row].run &&
-            !compare_figure_text(table, row, &axis->figure, names[row], NAME)[0])
+        if (!compare_figure_text(table, row, &axis->figure, names[row], NAME)[0] &&
+            table->rows[row].run)
             snprintf(names[row], NAME, "%s", "-"); /* an empty setting is a value, too */
     if (filled)
         number_names(axis, names, order, table->count);
@@ -143,8 +143,9 @@ static bool is_result(const struct compare_figure *figure)
 /* Returns whether a new axis is shown at first: those that tell the runs apart. */
 static bool is_worth_showing(const struct parallel_axis *axis)
 {
-    const bool chosen = axis->figure.kind == FIGURE_SETTING || is_result(&axis->figure) ||
-                        axis->figure.kind == FIGURE_TIME || axis->figure.kind == FIGURE_PARAMETERS;
+    const bool setting = axis->figure.kind == FIGURE_SETTING || axis->figure.kind == FIGURE_NETWORK;
+    const bool chosen = setting || is_result(&axis->figure) || axis->figure.kind == FIGURE_TIME ||
+                        axis->figure.kind == FIGURE_PARAMETERS;
     return chosen && axis->level_count > 1;
 }
 

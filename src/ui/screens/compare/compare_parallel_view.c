@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { APART = 12, NAME = 512, UNKNOWN_SERIES = PARALLEL_STEPS + 1, SELECTED_SERIES };
+enum { APART = 12, MARGIN = 10, NAME = 512, UNKNOWN_SERIES = PARALLEL_STEPS + 1, SELECTED_SERIES };
 static const char step_marks[PARALLEL_STEPS + 1] = ".:+#";
 static const enum role roles[] = {ROLE_TEXT,       ROLE_SERIES, ROLE_SERIES + 1, ROLE_SERIES + 2,
                                   ROLE_SERIES + 3, ROLE_FAINT,  ROLE_STRONG};
@@ -119,17 +119,16 @@ static void name_level(const struct compare_model *model, const struct parallel_
         snprintf(text, size, "%s", _("none"));
 }
 
-/* Draws a text that begins at an axis, or ends there if it is the last one that fits. */
+/* Draws a text that begins at an axis and ends before the next one. */
 static void draw_label(struct app *app, struct rect area, const struct axes_window *window,
                        size_t axis, int row, enum role role, const char *text)
 {
     char fitted[NAME];
     const int column = column_of(window, axis);
-    const bool last = axis + 1 == window->first + window->count && window->count > 1;
-    const size_t room = (size_t)(window->step > 2 ? window->step - 1 : area.columns);
-    compare_model_fit(text, room, fitted, sizeof fitted);
-    const int width = (int)columns_of(fitted);
-    draw_text(&app->canvas, area, row, last ? column - width + 1 : column, role, fitted);
+    const bool last = axis + 1 == window->first + window->count;
+    const int room = last ? area.columns - column : window->step - 1;
+    compare_model_fit(text, room > 0 ? (size_t)room : 0, fitted, sizeof fitted);
+    draw_text(&app->canvas, area, row, column, role, fitted);
 }
 
 /* Draws the rule of an axis over the lines, thick where its brush is. */
@@ -246,11 +245,13 @@ static void draw_axes(struct app *app, struct rect area)
     static const enum plot_style styles[SELECTED_SERIES + 1] = {
         PLOT_DOTTED, PLOT_DOTTED, PLOT_DOTTED, PLOT_DOTTED, PLOT_DOTTED, PLOT_DOTTED, PLOT_SOLID};
     struct compare_model *model = compare_model(app);
-    const struct axes_window window = window_of(&model->parallel, area.columns);
-    struct rect plot = {area.row + 2, area.column, area.rows - 3, area.columns};
+    const int margin =
+        area.columns >= 60 ? MARGIN : MARGIN / 2; /* for the labels of the last axis */
+    struct rect plot = {area.row + 2, area.column, area.rows - 3, area.columns - margin};
     struct error error;
     if (rect_is_empty(plot))
         return;
+    const struct axes_window window = window_of(&model->parallel, plot.columns);
     if (!plot_reset(&model->plot, (size_t)plot.rows, (size_t)plot.columns, app->symbols, &error)) {
         app_say_error(app, &error);
         return;
@@ -262,7 +263,7 @@ static void draw_axes(struct app *app, struct rect area)
     if (window.first > 0)
         draw_text(&app->canvas, area, 2, 1, ROLE_STRONG, app->canvas.glyphs->left);
     if (window.first + window.count < model->parallel.shown)
-        draw_text(&app->canvas, area, 2, area.columns - 2, ROLE_STRONG, app->canvas.glyphs->right);
+        draw_text(&app->canvas, plot, 0, plot.columns - 2, ROLE_STRONG, app->canvas.glyphs->right);
 }
 
 void compare_draw_parallel(struct app *app, struct rect area)

@@ -1,5 +1,6 @@
-/* The scatter plot: each run is a point with its row's mark, the Pareto front a line. Points are
- * drawn over the plot as text, because a mark may have several digits. */
+/* The scatter plot: each run is a point with its row's mark, the Pareto front a line. A point has
+ * one cell, since numbers of several digits would run into each other; the lines below the plot
+ * have the whole marks. */
 #include "ui/screens/compare/compare_view.h"
 
 #include "base/language.h"
@@ -52,16 +53,13 @@ static void draw_point(struct app *app, struct rect area, const struct scatter_p
     const size_t rows = model->table.count;
     const bool selected = point->row == model->selected;
     const bool on_front = compare_front_has(&model->scatter.front, point->row);
-    struct place place = place_of(&model->scatter, point, area.rows, area.columns);
-    char mark[24];
-    compare_model_mark(point->row, mark, sizeof mark);
-    const int width = (int)strlen(mark), most = area.columns - width;
-    place.column = place.column > most ? most : place.column;
+    const struct place place = place_of(&model->scatter, point, area.rows, area.columns);
+    const char mark[] = {compare_model_row_mark(point->row), '\0'};
     enum role role = selected   ? ROLE_FOCUS
                      : on_front ? ROLE_STRONG
                                 : compare_row_role(model, point->row);
     draw_text(&app->canvas, area, place.row, place.column, role, mark);
-    struct rect cell = {area.row + place.row, area.column + place.column, 1, width};
+    struct rect cell = {area.row + place.row, area.column + place.column, 1, 1};
     targets_add(&app->canvas.targets, cell, selected ? UI_ENTER : UI_TAB,
                 selected ? 1 : (point->row + rows - model->selected) % rows);
     if (selected)

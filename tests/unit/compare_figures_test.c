@@ -1,0 +1,195 @@
+/* The figures of a comparison: their names and values, sorting in both directions, and the Pareto
+ * front, which is checked against its definition on random points. */
+#include "session/compare/pareto.h"
+
+#include "made_runs.h"
+
+static const struct made_run made[] = {
+    {"20260101-000000-resnet20-0001", "resnet20", "none", NULL, 86, 272762, "cpu", 2.0, 0.1, false},
+    {"20260102-000000-resnet20-0002", "resnet20-shift", "shift", NULL, 82, 35194, "cpu", 1.5, 0.1,
+     false},
+    {"20260103-000000-resnet20-0003", "resnet20-shuffle (4 groups)", "shuffle", "digits", 80, 40000,
+     "cpu", 1.65, 0.1, false},
+    {"20260104-000000-lenet-0004", "lenet", "none", "digits", NAN, 431080, NULL, 0, 0, false},
+};
+enum { RUNS = sizeof made / sizeof *made };
+static struct run *runs[RUNS];
+
+static bool fill(struct comparison *table)
+{
+    struct error error;
+    *table = (struct comparison){0};
+    for (size_t i = 0; i < RUNS; i++)
+        if (!runs[i] || !compare_add_run(table, runs[i], &error))
+            return false;
+    compare_complete(table);
+    return compare_add_settings(table, &error);
+}
+
+static bool order_is(const struct comparison *table, const char *order)
+{
+    char found[16] = "";
+    for (size_t i = 0; i < table->count; i++) {
+        const char *name = table->rows[i].name;
+        found[i] = name[strlen(name) - 1];
+    }
+    if (strcmp(found, order) != 0)
+        tap_note("%s", found);
+    return strcmp(found, order) == 0;
+}
+
+static void test_names(void)
+{
+    struct comparison table;
+    struct compare_figure figures[COMPARE_FIGURES], found;
+    struct error error;
+    char name[128];
+    if (!tap_ok(fill(&table), "a table"))
+        return;
+    const size_t count = compare_list_figures(&table, figures);
+    bool named = count > 6;
+    for (size_t i = 0; i < count; i++)
+        named =
+            named &&
+            compare_find_figure(&table, compare_figure_name(&table, &figures[i], name, sizeof name),
+                                &found, &error) &&
+            compare_figure_equal(&found, &figures[i]);
+    tap_ok(named, "each of the %zu figures is found by its name", count);
+    tap_ok(figures[0].kind == FIGURE_NETWORK && figures[1].kind == FIGURE_SETTING &&
+               figures[count - 1].kind == FIGURE_TOP1,
+           "settings that differ come first, the accuracy last");
+    tap_ok(compare_find_figure(&table, "cpu", &found, &error) && found.kind == FIGURE_TIME &&
+               compare_figure_value(&table, 1, &found) == 1.5 &&
+               isnan(compare_figure_value(&table, 3, &found)),
+           "a device's name means its time, which may be unknown");
+    tap_ok(compare_find_figure(&table, "batch", &found, &error) &&
+               compare_figure_value(&table, 0, &found) == 32,
+           "a setting's key means its value");
+    tap_ok(!compare_find_figure(&table, "energy tpu", &found, &error) && error.kind == ERROR_USAGE,
+           "a device that is not there is refused");
+    found = (struct compare_figure){.kind = FIGURE_SETTING, .field = config_find("data")};
+    tap_ok(compare_figure_is_text(&found) && isnan(compare_figure_value(&table, 0, &found)) &&
+               strcmp(compare_figure_text(&table, 3, &found, name, sizeof name), "digits") == 0,
+           "a name is no number");
+    compare_free(&table);
+}
+
+static void test_order(void)
+{
+    static const struct {
+        const char *column, *order;
+        bool reverse;
+    } orders[] = {{"top1", "1234", false},    {"top1", "3214", true},    {"ms cpu", "2314", false},
+                  {"ms cpu", "1324", true},   {"data", "1234", false},   {"data", "3412", true},
+                  {"network", "4123", false}, {"network", "3214", true}, {"batch", "1234", true}};
+    struct error error;
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        struct comparison table;
+        tap_ok(fill(&table) && compare_sort(&table, orders[i].column, orders[i].reverse, &error) &&
+                   order_is(&table, orders[i].order),
+               "sorted by %s%s, unknown values last, equal ones in their order", orders[i].column,
+               orders[i].reverse ? ", reversed" : "");
+        compare_free(&table);
+    }
+}
+
+static bool is_dominated(const struct pareto_point *points, size_t count,
+                         const struct pareto_point *point, bool high_x, bool high_y)
+{
+    for (size_t i = 0; i < count; i++) {
+        const double dx = (points[i].x - point->x) * (high_x ? 1 : -1);
+        const double dy = (points[i].y - point->y) * (high_y ? 1 : -1);
+        if (dx >= 0 && dy >= 0 && (dx > 0 || dy > 0))
+            return true;
+    }
+    return false;
+}
+
+/* Compares a front with the definition, on points of a small grid, so that many are equal. */
+static bool front_is_right(unsigned seed, bool high_x, bool high_y)
+{
+    enum { POINTS = 60 };
+    struct pareto_point points[POINTS];
+    for (size_t i = 0; i < POINTS; i++) {
+        seed = seed * 1103515245u + 12345u;
+        points[i] = (struct pareto_point){seed >> 16 & 15, seed >> 24 & 15, i};
+    }
+    const size_t front = pareto_front(points, POINTS, high_x, high_y);
+    bool right = front > 0, seen[POINTS] = {false};
+    for (size_t i = 0; i < POINTS; i++) {
+        right = right && !seen[points[i].row] &&
+                is_dominated(points, POINTS, &points[i], high_x, high_y) == (i >= front);
+        seen[points[i].row] = true;
+    }
+    for (size_t i = 1; i < front; i++)
+        right = right && (points[i].x - points[i - 1].x) * (high_x ? -1 : 1) >= 0;
+    return right;
+}
+
+static void test_front(void)
+{
+    bool right = true;
+    for (unsigned i = 0; i < 400; i++)
+        right = right && front_is_right(i + 1, i & 1, i & 2);
+    tap_ok(right, "fronts contain the points that no other one dominates, the best x first");
+    tap_ok(pareto_front(NULL, 0, true, true) == 0, "no points, no front");
+}
+
+static bool holds(const struct comparison *table, enum compare_format format, const char *part)
+{
+    struct text text = {0};
+    compare_write(table, format, &text);
+    bool found = text.data && !text.failed && strstr(text.data, part);
+    if (!found)
+        tap_note("%s", text.data ? text.data : "nothing");
+    text_free(&text);
+    return found;
+}
+
+static void test_front_of_table(void)
+{
+    struct comparison table;
+    struct compare_figure x, y;
+    struct compare_front front = {0};
+    struct error error;
+    if (!tap_ok(fill(&table) && compare_parse_front(&table, "parameters,top1", &x, &y, &error) &&
+                    compare_find_front(&table, &x, &y, &front, &error),
+                "the front of a table"))
+        return;
+    tap_ok(front.count == 2 && front.rows[0] == 1 && front.rows[1] == 0 && front.unknown == 1,
+           "has the rows that none beats, and counts those without a figure");
+    tap_ok(compare_front_has(&front, 0) && !compare_front_has(&front, 2), "a member is found");
+    table.front = &front;
+    tap_ok(holds(&table, COMPARE_TEXT,
+                 "Pareto front of parameters and top1: 2, 1 (1 row lacks a figure)"),
+           "text names its members");
+    tap_ok(holds(&table, COMPARE_CSV, ",pareto\n"), "CSV has a column");
+    tap_ok(holds(&table, COMPARE_JSON, "\"pareto\""), "JSON has a member");
+    compare_front_free(&front);
+    tap_ok(!compare_parse_front(&table, "top1", &x, &y, &error) &&
+               !compare_parse_front(&table, "top1,ms,e_p", &x, &y, &error) &&
+               !compare_parse_front(&table, "top1,", &x, &y, &error),
+           "one name, three names and an empty name are refused");
+    tap_ok(compare_parse_front(&table, "batch,top1", &x, &y, &error) &&
+               !compare_find_front(&table, &x, &y, &front, &error) && error.kind == ERROR_USAGE,
+           "of a setting it is not known what is better");
+    compare_front_free(&front);
+    compare_free(&table);
+}
+
+int main(void)
+{
+    bool written = make_home();
+    for (size_t i = 0; written && i < RUNS; i++)
+        written = (runs[i] = make_run(&made[i]));
+    if (tap_ok(written, "runs to compare")) {
+        test_names();
+        test_order();
+        test_front_of_table();
+    }
+    test_front();
+    for (size_t i = 0; i < RUNS; i++)
+        run_free(runs[i]);
+    remove_home();
+    return tap_done();
+}
