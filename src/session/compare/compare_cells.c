@@ -15,7 +15,7 @@ enum { MB = 1000000, NAMED_ROWS = 6 };
 static const char *const headings[] = {[FIGURE_NETWORK] = N_("NETWORK"),
                                        [FIGURE_TOP1] = N_("TOP-1 %"),
                                        [FIGURE_PARAMETERS] = N_("PARAMETERS"),
-                                       [FIGURE_EFFICIENCY] = N_("E_P x 10^-3"),
+                                       [FIGURE_EFFICIENCY] = "E_P x 10^-3",
                                        [FIGURE_FLOPS] = N_("FLOPS"),
                                        [FIGURE_SIZE] = N_("MODEL MB"),
                                        [FIGURE_MEMORY] = N_("MEMORY TRAIN/INFER")};

@@ -18,7 +18,7 @@ static const struct key_binding everywhere[] = {
     {'e', 0, ACTION_EXPORT, "e", N_("export"),
      N_("export the session, this run or the marked ones: JSON, CSV, picture, report; asks")},
     {'c', 0, ACTION_COMPARE, "c", N_("compare"),
-     N_("compare runs: the marked ones, or all that are finished")},
+     N_("compare runs: the marked ones, or those that the list shows")},
     {UI_CTRL_L, 0, ACTION_REDRAW, "C-l", NULL, N_("draw the screen afresh")},
 };
 const struct key_table keys_everywhere = {N_("Everywhere"), everywhere,

@@ -119,7 +119,8 @@ static void name_row(const struct compare_model *model, size_t row, char *text, 
     if (run == COMPARE_NO_RUN)
         snprintf(label, sizeof label, _("%s (published)"), model->table.rows[row].network);
     else
-        compare_model_label(model, run, label, sizeof label);
+        compare_curves_label(model, &(struct compare_entry){.run = run, .runs = 1}, label,
+                             sizeof label);
     snprintf(text, size, "%s %s", compare_model_mark(row, mark, sizeof mark), label);
 }
 

@@ -10,7 +10,6 @@
 #include "ui/screens/runs/runs_model.h"
 #include "ui/widgets/legend.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,6 +34,7 @@ void runs_preview_free(struct runs_preview *preview)
     run_reader_drop(preview->reader);
     free_run(preview);
     curves_free(&preview->curves);
+    value_range_free(&preview->range);
     plot_free(&preview->plot);
     *preview = (struct runs_preview){0};
 }
@@ -139,12 +139,20 @@ static bool update_curves(struct app *app, const struct run *run, const struct r
     return false;
 }
 
-static struct axis y_axis(const struct runs_preview *preview, bool log)
+/* Sets the y axis; a few outliers do not widen it. */
+static bool make_y_axis(struct app *app, struct axis *y)
 {
-    double low = DBL_MAX, high = -DBL_MAX;
-    curve_range(&preview->curves.trace[TRACE_SMOOTHED], log, &low, &high);
-    validations_range(&preview->curves, TRACE_VALIDATION, log, &low, &high);
-    return axis_for_range(low, high, log);
+    struct runs_preview *preview = &runs_model(app)->preview;
+    struct value_range *range = &preview->range;
+    struct error error;
+    value_range_begin(range, app->shared.axes.log_y, app->shared.axes.all_values);
+    if (!curves_measure(&preview->curves, TRACE_SMOOTHED, range, &error) ||
+        !curves_measure(&preview->curves, TRACE_VALIDATION, range, &error)) {
+        app_say_error(app, &error);
+        return false;
+    }
+    *y = value_range_axis(range, value_range_join(range));
+    return true;
 }
 
 static void draw_curves(struct app *app, struct rect area, const struct run *run,
@@ -155,9 +163,10 @@ static void draw_curves(struct app *app, struct rect area, const struct run *run
     const enum role roles[SERIES + 1] = {ROLE_TEXT, trace_role(shown[0]), trace_role(shown[1])};
     const enum plot_style styles[SERIES + 1] = {PLOT_SOLID, PLOT_SOLID, PLOT_DOTTED};
     struct legend legend = {.count = 0};
-    if (rect_is_empty(layout.plot) || !update_curves(app, run, entry, layout.plot))
+    struct axis y;
+    if (rect_is_empty(layout.plot) || !update_curves(app, run, entry, layout.plot) ||
+        !make_y_axis(app, &y))
         return;
-    const struct axis y = y_axis(preview, app->shared.axes.log_y);
     curve_draw(&preview->curves.trace[TRACE_SMOOTHED], &y, &preview->plot, 1);
     validations_draw(&preview->curves, TRACE_VALIDATION, &y, &preview->plot, 2,
                      trace_letter(TRACE_VALIDATION, false));

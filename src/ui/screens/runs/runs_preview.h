@@ -22,6 +22,7 @@ struct runs_preview {            /* starts as {0} */
     struct error error;          /* why it cannot be read */
     const struct run *curves_of; /* the run whose points are in `curves` */
     struct curves curves;
+    struct value_range range; /* of the values shown */
     struct plot plot;
 };
 
