@@ -10,6 +10,9 @@ click() { # click COLUMN ROW, from 1
     screen_keys -l "$(printf '\033[<0;%d;%dm' "$1" "$2")"
 }
 
+# plain_screen: the screen with x for each character that is not ASCII, so that bytes are columns
+plain_screen() { screen_text | LC_ALL=C sed "$(printf 's/[\300-\377][\200-\277]*/x/g')"; }
+
 # saved NUMBER LR SEED PARAMETERS TOP1 MS: makes a run that is over; TOP1 or MS -: unknown
 saved() {
     folder=$(printf '%s/tinca/runs/20260101-%06d-lenet-%04d' "$XDG_STATE_HOME" "$1" "$1")
@@ -35,7 +38,8 @@ done
 saved 38 0.1 1 20000 70
 saved 39 0.1 2 90000 80
 saved 40 0.1 3 25000 -
-mkdir -p "$XDG_STATE_HOME/tinca/runs/20260102-000000-lenet-9999"
+saved 41 0.1 4 25000 -
+echo '{}' >"$folder/config.json"
 
 screen_start 80x24 C.UTF-8 "$TINCA" ui lenet --data digits
 screen_wait 'Set up'
@@ -44,9 +48,9 @@ screen_shows 'Compare 41 runs' "more than 24 runs are compared"
 screen_shows '1 run is left out: it has not begun, or cannot be read' "and those that cannot be are counted"
 screen_keys v
 screen_shows 'lr +seed +%|NETWORK +lr +seed' "settings that differ are columns"
-screen_keys End
-screen_shows '> 41 +lenet +0.01 +1 ' "rows beyond the letters have numbers"
-screen_keys Home
+screen_keys BTab
+screen_shows '>41 +lenet +0.01 +1 ' "rows beyond the letters have numbers"
+screen_keys Tab
 
 # --- the order ---
 screen_keys s
@@ -56,15 +60,15 @@ screen_shows 'sorted: lr' "by a setting too"
 screen_shows '> 1 +lenet +0.01 ' "the lowest first"
 screen_keys r
 screen_shows '> 1 +lenet +0.1 ' "r reverses the order"
-column=$(screen_text | sed -n '4s/%.*//p' | wc -m)
+column=$(plain_screen | sed -n '4s/%.*//p' | wc -c)
 click "$column" 4
 screen_shows 'sorted: top1' "a click on a heading sorts by it"
 screen_shows '> 1 +lenet +0.1 +2 +80.00' "the best first"
 click "$column" 4
 screen_shows '> 1 +lenet +[0-9.]+ +[0-9]+ +60.00' "a second click reverses"
-screen_keys End
-screen_shows '> 41 +lenet +0.1 +3 +\?' "an unknown value stays last"
-screen_keys Home s s
+screen_keys BTab
+screen_shows '>41 +lenet +0.1 +3 +\?' "an unknown value stays last"
+screen_keys Tab s s
 screen_shows 'sorted: e_p' "by E_P"
 screen_shows 'E_P is the top-1 accuracy in percent per parameter' "which is explained"
 screen_keys S S
@@ -77,7 +81,6 @@ screen_shows '^top1 *$' "of accuracy"
 screen_shows '  parameters *$' "over parameters"
 screen_shows 'Pareto front: 2 1$' "names the members of the Pareto front"
 screen_shows '1 run has no top1' "counts the runs without an accuracy"
-screen_keys Home
 screen_shows '1 lenet, lr 0.1, seed 2: parameters 90.0 k, top1 80' "shows the selected run with its values"
 screen_keys Left
 screen_lacks '1 lenet, lr 0.1, seed 2: parameters' "Left goes to another point"
@@ -85,8 +88,8 @@ screen_keys Right Right Right
 screen_shows '1 lenet, lr 0.1, seed 2: parameters 90.0 k, top1 80' "Right back to the rightmost one"
 screen_keys Tab
 screen_shows '2 lenet, lr 0.1, seed 1: parameters 20.0 k, top1 70' "Tab goes to the next row"
-row=$(screen_text | grep -n ' 1 *$' | head -n 1)
-column=$(printf '%s' "${row#*:}" | sed 's/ *$//' | wc -m)
+row=$(plain_screen | grep -n 'x1 *$')
+column=$(printf '%s' "${row#*:}" | sed 's/ *$//' | wc -c)
 click "$column" "${row%%:*}"
 screen_shows '1 lenet, lr 0.1, seed 2: parameters 90.0 k' "a click selects a point"
 screen_keys l
@@ -124,7 +127,7 @@ screen_keys a
 screen_shows 'Which axis' "a asks for an axis to add"
 screen_keys top1 Enter
 screen_shows 'lr +seed +\[top1\] +parameters' "and adds it"
-column=$(screen_text | sed -n '3s/seed.*//p' | wc -m)
+column=$(plain_screen | sed -n '3s/seed.*//p' | wc -c)
 click "$column" 3
 screen_shows 'lr +\[seed\] +top1 +parameters' "a click selects an axis"
 screen_resize 40x12
