@@ -111,6 +111,15 @@ succeeds "compare of energies, as CSV" compare "$mlp" "$lenet" --format csv
 shows ',joules_per_image cpu,watts cpu' "  has columns for them"
 unset TINCA_POWERCAP
 
+succeeds "compare, sorted by a setting, backwards" compare "$mlp" "$lenet" --sort seed --reverse
+succeeds "compare with the settings that differ" compare "$mlp" "$lenet" --settings --format csv
+shows ',network' "  has a column for each"
+succeeds "compare with a Pareto front" compare "$mlp" "$lenet" --pareto parameters,top1
+shows '^Pareto front of parameters and top1: [12]' "  names its members"
+succeeds "compare with a Pareto front, as JSON" compare "$mlp" "$lenet" --pareto ms,top1 --json
+is "  has its figures" pareto.y top1
+refuses 2 "two figures" "a Pareto front of one figure" compare "$mlp" --pareto top1
+refuses 2 "more or less of it is better" "a Pareto front of a setting" compare "$mlp" --pareto lr,top1
 refuses 2 "network, run, top1.* ms, cpu, reference" "an unknown column" compare "$mlp" --sort beauty
 refuses 2 "more arguments" "compare without a run" compare
 

@@ -35,9 +35,9 @@ screen_keys p
 screen_shows 'resnet20-shuffle \(published\)' "p adds published figures"
 screen_keys s
 screen_shows 'sorted: network' "s sorts by the next column"
-screen_keys Right
+screen_keys Right Right
 screen_lacks 'PARAMETERS.*TOP-1|TOP-1 ' "Right scrolls the columns"
-screen_keys Left p v
+screen_keys Left Left p v
 screen_shows 'Batch size' "v: the settings that differ"
 screen_shows 'The other [0-9]+ settings are the same' "and the number of equal settings"
 screen_keys e
@@ -59,6 +59,7 @@ screen_keys c
 screen_shows 'Compare [23] runs' "c also compares from the run screen"
 screen_resize 40x12
 screen_shows 'Compare [23] runs' "also after a resize"
+screen_keys v v
 screen_resize 1x1
 screen_resize 200x60
 screen_shows 'last|PARAMETERS' "a large terminal shows curves and table together"

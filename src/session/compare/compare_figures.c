@@ -1,3 +1,5 @@
+/* A figure is found, listed and read through the table of kinds below. A setting has its field as
+ * name and value; times and energies exist once per device. */
 #include "session/compare/compare_figures.h"
 
 #include "base/text.h"

@@ -96,6 +96,11 @@ static struct axis axis_of(const struct compare_scatter *scatter, enum scatter_a
         low = fmin(low, scatter->points[i].at[axis]);
         high = fmax(high, scatter->points[i].at[axis]);
     }
+    if (low == high) { /* equal values stand in the middle of a readable range */
+        const double margin = low == 0 ? 1 : fabs(low) / 20;
+        low -= margin;
+        high += margin;
+    }
     return axis_for_range(low, high, scatter->log[axis] && low > 0);
 }
 
