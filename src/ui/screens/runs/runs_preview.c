@@ -128,6 +128,7 @@ static bool update_curves(struct app *app, const struct run *run, const struct r
         .iterations = (double)entry->snapshot.iterations,
         .epochs = entry->snapshot.epochs,
         .over = run_status_is_over(entry->snapshot.status),
+        .smoothing = app->shared.axes.smoothing,
     };
     if (preview->curves_of != run)
         curves_invalidate(&preview->curves);
