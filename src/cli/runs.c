@@ -98,6 +98,7 @@ static bool add_readable(struct json *object, const struct listed *listed)
            json_add_string(object, "device", config->device) &&
            json_add_string(object, "created", facts->created) &&
            add_text_or_null(object, "imported", facts->imported) &&
+           add_text_or_null(object, "ancestor", facts->fork.ancestor) &&
            json_add_string(object, "host", facts->host) &&
            json_add_string(object, "directory", facts->directory) &&
            json_add_count(object, "iteration", snapshot->iteration) &&

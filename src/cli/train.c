@@ -264,6 +264,23 @@ static void join_tags(const struct option_list *list, char *text, size_t size)
                                    list->values[i]);
 }
 
+/* Replaces the defaults by the settings of the ancestor, under the options that were given. */
+static bool take_ancestor(struct train *train, struct error *error)
+{
+    char value[600];
+    const struct run_config given = train->config;
+    struct fork_request *fork = &train->options.fork;
+    if (!fork_parse(train->fork, fork, error) || !fork_read_config(fork, &train->config, error))
+        return false;
+    for (size_t i = 0; i < config_field_count; i++) {
+        const char *key = config_fields[i].key;
+        if (config_is_given(&given, key) &&
+            !config_set(&train->config, key, config_get(&given, key, value, sizeof value), error))
+            return false;
+    }
+    return true;
+}
+
 static int train_run(const struct command *command, int argc, char **argv)
 {
     struct train train = {0};
@@ -297,6 +314,12 @@ static int train_run(const struct command *command, int argc, char **argv)
          .help = N_("Write the session to FILE (JSON) at the end."),
          .kind = OPTION_TEXT,
          .value = &train.export_path},
+        {.name = "fork",
+         .argument = "RUN",
+         .help = N_("Begin with the weights and settings of another run; RUN@last, @previous, "
+                    "@final or @best names its checkpoint."),
+         .kind = OPTION_TEXT,
+         .value = &train.fork},
         {.name = "wait",
          .help = N_("Start when no other run of yours is on, first come first served."),
          .kind = OPTION_SWITCH,
@@ -312,7 +335,10 @@ static int train_run(const struct command *command, int argc, char **argv)
     config_defaults(&train.config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    if (!check_is_complete(&train.config, &operands, &error))
+    if (train.fork) {
+        if (!take_ancestor(&train, &error))
+            return output_error(&error);
+    } else if (!check_is_complete(&train.config, &operands, &error))
         return output_error(&error);
     join_tags(&tags, train.tags, sizeof train.tags);
     return train_go(&train);

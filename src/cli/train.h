@@ -14,6 +14,7 @@ struct train {
     const char *export_path; /* --export: the session file, written at the end; NULL: none */
     const char *name;        /* --name of the run; NULL: none */
     char tags[512];          /* --tag, separated by spaces */
+    const char *fork;        /* --fork: RUN[@CHECKPOINT]; NULL: none */
     bool quiet;
     bool wait; /* --wait: starts when no other run of this machine is alive */
 };

@@ -65,8 +65,8 @@ void check_checksum(struct check *check, const char *file, enum check_remedy rem
 static void inspect_members(struct check *check, const char *file,
                             const struct json_document *document)
 {
-    static const char *const known[] = {"crc32", "format", "version",  "id",     "created",
-                                        "host",  "tinca",  "imported", "config", NULL};
+    static const char *const known[] = {"crc32", "format",   "version", "id",     "created", "host",
+                                        "tinca", "imported", "fork",    "config", NULL};
     size_t version = 0;
     const struct json *number = json_member(document->root, "version");
     const char *id = json_string(json_member(document->root, "id"));

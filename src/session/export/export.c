@@ -187,6 +187,18 @@ static bool put_import(FILE *stream, const struct run_facts *facts, struct error
     return put_tree(stream, "imported", tree, complete, error);
 }
 
+/* Writes where a forked run comes from. */
+static bool put_fork(FILE *stream, const struct run_fork *fork, struct error *error)
+{
+    struct json *tree = json_new_object();
+    const bool complete = json_add_string(tree, "ancestor", fork->ancestor) &&
+                          json_add_string(tree, "checkpoint", fork->checkpoint) &&
+                          (fork->iteration ? json_add_count(tree, "iteration", fork->iteration)
+                                           : json_add_null(tree, "iteration")) &&
+                          json_add_bool(tree, "weights_only", fork->weights_only);
+    return put_tree(stream, "fork", tree, complete, error);
+}
+
 static bool put_config(FILE *stream, const struct run *run, struct error *error)
 {
     struct json *tree = json_new_object();
@@ -195,7 +207,8 @@ static bool put_config(FILE *stream, const struct run *run, struct error *error)
                     imported ? config_given_to_json(run_config(run), tree)
                              : config_to_json(run_config(run), tree),
                     error) &&
-           (!imported || put_import(stream, run_facts(run), error));
+           (!imported || put_import(stream, run_facts(run), error)) &&
+           (!run_facts(run)->fork.ancestor[0] || put_fork(stream, &run_facts(run)->fork, error));
 }
 
 static bool put_memory(FILE *stream, const struct run_facts *facts, struct error *error)

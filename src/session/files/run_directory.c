@@ -368,6 +368,7 @@ bool run_directory_is_own_file(const char *name)
                                       "best.safetensors",
                                       "checkpoint.safetensors",
                                       "checkpoint.previous.safetensors",
+                                      "ancestor.safetensors",
                                       "discriminator.safetensors",
                                       "summary.json",
                                       "measurements.json",

@@ -9,6 +9,7 @@
  *   best.safetensors       with validation: the model with the best accuracy so far
  *   checkpoint.safetensors, checkpoint.previous.safetensors    until it is complete: the state to
  *                          resume from (checkpoint.h)
+ *   ancestor.safetensors   of a fork that took weights alone: the file that it began with (fork.h)
  *   summary.json           how it ended; written last
  *   discriminator.safetensors, sample-EPOCH.png    of networks that make pictures
  *   measurements.json      tinca measure: times of one image by device (measurement.h)

@@ -154,6 +154,39 @@ static void read_import(const struct json *tree, struct run_config *config, stru
         config->batch = 0;
 }
 
+static bool add_fork(struct json *tree, const struct run_fork *fork)
+{
+    struct json *object = json_add_object(tree, "fork");
+    return json_add_string(object, "ancestor", fork->ancestor) &&
+           json_add_string(object, "checkpoint", fork->checkpoint) &&
+           json_add_count(object, "iteration", fork->iteration) &&
+           json_add_bool(object, "weights_only", fork->weights_only) &&
+           json_add_bool(object, "fresh_schedule", fork->fresh_schedule);
+}
+
+static bool read_flag(const struct json *object, const char *key)
+{
+    bool value = false;
+    const struct json *member = json_member(object, key);
+    return member && json_bool(member, &value) && value;
+}
+
+static void read_fork(const struct json *tree, struct run_fork *fork)
+{
+    const struct json *object = json_member(tree, "fork");
+    const struct json *count = json_member(object, "iteration");
+    size_t iteration = 0;
+    *fork = (struct run_fork){0};
+    if (!object)
+        return;
+    read_text(object, "ancestor", fork->ancestor, sizeof fork->ancestor);
+    read_text(object, "checkpoint", fork->checkpoint, sizeof fork->checkpoint);
+    if (count && json_count(count, &iteration))
+        fork->iteration = iteration;
+    fork->weights_only = read_flag(object, "weights_only");
+    fork->fresh_schedule = read_flag(object, "fresh_schedule");
+}
+
 bool run_files_write_config(const char *directory, const struct run_config *config,
                             const struct run_facts *facts, struct error *error)
 {
@@ -164,6 +197,7 @@ bool run_files_write_config(const char *directory, const struct run_config *conf
         json_add_string(tree, "created", facts->created) &&
         json_add_string(tree, "host", facts->host) &&
         json_add_string(tree, "tinca", PACKAGE_VERSION) &&
+        (!facts->fork.ancestor[0] || add_fork(tree, &facts->fork)) &&
         (facts->imported[0] ? add_import(tree, facts) &&
                                   config_given_to_json(config, json_add_object(tree, "config"))
                             : config_to_json(config, json_add_object(tree, "config")));
@@ -191,6 +225,8 @@ bool run_files_read_config(struct run_config *config, struct run_facts *facts,
         read = config_from_json(config, &document, json_member(document.root, "config"), error);
     if (read)
         read_import(document.root, config, facts);
+    if (read)
+        read_fork(document.root, &facts->fork);
     json_document_free(&document);
     return read;
 }

@@ -29,7 +29,7 @@ bool run_files_add_memory(struct json *parent, const char *key,
  * checksums. Code that only shows a run does not check that. */
 bool run_files_verify(const char *directory, struct error *error);
 
-/* Reads config.json into `config`, and into id, created, host and imported of `facts`. */
+/* Reads config.json into `config`, and into id, created, host, imported and fork of `facts`. */
 bool run_files_read_config(struct run_config *config, struct run_facts *facts,
                            const char *directory, struct error *error);
 

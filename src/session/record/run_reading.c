@@ -8,13 +8,15 @@
 #include <math.h>
 #include <string.h>
 
-/* Raises the length of the run: when it was resumed, it may have been given more iterations. */
-static void update_length(struct run_snapshot *now, const struct run_config *config)
+/* Raises the length of the run: when it was resumed, it may have been given more iterations. A
+ * fork, whose journal begins with its ancestor's, may also be shorter. */
+static void update_length(struct run_snapshot *now, const struct run_config *config, bool forked)
 {
     const double per_epoch = now->epochs > 0 ? (double)now->iterations / now->epochs : 0;
     const double asked = config->has_iterations ? (double)config->iterations
                                                 : round(per_epoch * (double)config->epochs);
-    if (!(per_epoch > 0) || !(asked > (double)now->iterations) || asked > 1e15)
+    const bool differs = forked || asked > (double)now->iterations;
+    if (!(per_epoch > 0) || !differs || !(asked >= 1 && asked <= 1e15))
         return;
     now->iterations = number_to_uint64(asked);
     now->epochs = asked / per_epoch;
@@ -25,7 +27,7 @@ static bool take_start(struct run_reading *reading, const struct json *line, str
     struct run *run = reading->run;
     reading->facts = run->early_facts;
     run_files_read_start(line, &reading->facts, reading->snapshot);
-    update_length(reading->snapshot, &run->config);
+    update_length(reading->snapshot, &run->config, run->early_facts.fork.ancestor[0]);
     size_t tests;
     double epochs = ceil(reading->snapshot->epochs);
     const struct json *validations = json_member(line, "validations"); /* an imported run's */

@@ -2,6 +2,7 @@
  * device are ready, and writes the journal's start event. */
 #include "session/run/begin.h"
 
+#include "base/files/file.h"
 #include "session/config/settings.h"
 #include "session/files/computed_with.h"
 #include "session/files/kernel_choices.h"
@@ -10,6 +11,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 struct run_facts begin_facts(const struct trainer *trainer)
 {
@@ -49,12 +51,29 @@ bool begin_prepare(struct trainer *trainer)
            loss_meter_create(&trainer->meter, run->config.average_loss, trainer->error);
 }
 
+/* Reads the weights that a fork begins with. */
+static bool load_ancestor(struct trainer *trainer)
+{
+    const struct run *run = trainer->run;
+    if (!run->early_facts.fork.weights_only)
+        return true;
+    if (trainer->prepared.gan)
+        return error_set(trainer->error, ERROR_UNSUPPORTED, run->config.network,
+                         "fork from a checkpoint, and leave batch, data and solver as they were",
+                         "a network with a discriminator cannot begin with the weights alone");
+    char *path = file_join(run->directory, "ancestor.safetensors");
+    const bool loaded = path ? weights_load(&trainer->prepared.weights, path, trainer->error)
+                             : error_set_memory(trainer->error, "a path", 0);
+    free(path);
+    return loaded;
+}
+
 bool begin_run(struct trainer *trainer)
 {
     struct run *run = trainer->run;
     const struct run_facts facts = begin_facts(trainer);
     const size_t epochs = (size_t)ceil(trainer->now.epochs);
-    if (!experiment_make(trainer))
+    if (!load_ancestor(trainer) || !experiment_make(trainer))
         return false;
     if (!experiment_write(trainer, &trainer->saving.unsaved))
         trainer_report_unsaved(trainer); /* the first checkpoint tries once more */

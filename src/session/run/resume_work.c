@@ -232,17 +232,33 @@ static bool put_journal_aside(struct trainer *trainer)
     return done;
 }
 
+/* A fork with another rate or schedule begins that anew; its own checkpoints restore it. */
+static void begin_schedule(struct trainer *trainer)
+{
+    const struct run_fork *fork = &trainer->run->early_facts.fork;
+    if (!fork->fresh_schedule || trainer->moment.iteration != fork->iteration)
+        return;
+    trainer->lr_schedule_state = lr_schedule_begin();
+    trainer->ended = false;
+}
+
 bool resume_restore(struct trainer *trainer)
 {
     bool known;
     if (!experiment_check(trainer, &known))
         return false;
+    if (!trainer->checkpoint.file && trainer->run->early_facts.fork.ancestor[0] &&
+        !trainer->run->early_facts.fork.weights_only)
+        return error_set(trainer->error, ERROR_INPUT, trainer->run->directory,
+                         "fork the ancestor again",
+                         "the checkpoint that this fork began with is missing or damaged");
     if (!trainer->checkpoint.file)
         return put_journal_aside(trainer) && take_over(trainer, 0) && begin_run(trainer);
     if (!resume_arithmetic_check(&trainer->checkpoint, &trainer->prepared.network->graph,
                                  trainer->run->config.device, trainer->error) ||
         !checkpoint_restore(trainer, &trainer->checkpoint, trainer->error))
         return false;
+    begin_schedule(trainer);
     if (!read_back(trainer) || (!known && !experiment_make(trainer)) ||
         !take_over(trainer, trainer->run_journal))
         return false;

@@ -92,8 +92,11 @@ static bool make_files(struct run *run, const struct run_options *options,
         return false;
     /* an earlier process that was killed here has left a half-written file */
     run_directory_clear_parts(run->directory);
+    if (options->fork.directory[0] &&
+        !fork_copy(&options->fork, run->directory, &run->early_facts.fork, error))
+        return false;
     return run_files_write_config(run->directory, &run->config, &run->early_facts, error) &&
-           journal_open(&run->journal, run->directory, UINT64_MAX, error);
+           (run->resumes || journal_open(&run->journal, run->directory, UINT64_MAX, error));
 }
 
 /* Creates the thread with all signals blocked, so that the main thread receives them. */
@@ -117,12 +120,18 @@ struct run *run_start(const struct run_config *config, const struct run_options 
     const struct run_options plain = {0};
     struct forecast forecast;
     struct run_config absolute = *config;
+    struct run_fork fork = {0};
     if (!options)
         options = &plain;
     if (!config_make_absolute(&absolute, error) ||
+        (options->fork.directory[0] && !fork_plan(&options->fork, &absolute, &fork, error)) ||
         !check_request(&absolute, options, &forecast, error))
         return NULL;
     struct run *run = run_state_create(&absolute, error);
+    if (run) {
+        run->early_facts.fork = fork;
+        run->resumes = fork.ancestor[0] && !fork.weights_only; /* from the copied checkpoint */
+    }
     if (run && make_files(run, options, &forecast, error) && start_worker(run, error))
         return run;
     run_free(run);

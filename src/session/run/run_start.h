@@ -3,12 +3,14 @@
 #define TINCA_SESSION_RUN_RUN_START_H
 
 #include "session/record/run.h"
+#include "session/run/fork.h"
 
 struct run_options {
     const char *run_directory; /* NULL: a new one below the state home */
     /* --save: the weights at the end (with the preset cifar and validation: the best ones). NULL:
      * only the run directory's weights.safetensors and, with validation, best.safetensors. */
     const char *save_path;
+    struct fork_request fork; /* the run begins with the weights of another one; {0}: it does not */
 };
 
 /* Creates the run's folder and starts the worker, which opens the data and prepares the rest.

@@ -10,6 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Where a forked run comes from (session/run/fork.h). */
+struct run_fork {
+    char ancestor[RUN_ID_SIZE]; /* "": the run is no fork */
+    char checkpoint[12];        /* "last", "previous", "final" or "best" */
+    uint64_t iteration;         /* of the ancestor, at that checkpoint; 0: unknown */
+    bool weights_only;          /* solver state and iterations began anew */
+    bool fresh_schedule;        /* the learning-rate schedule began anew */
+};
+
 /* Facts that are final once the run is prepared (status after RUN_PREPARING); before that they are
  * those of the forecast. Call run_facts again after a change of status: the address may change. */
 struct run_facts {
@@ -17,6 +26,7 @@ struct run_facts {
     char created[24];  /* RFC 3339 */
     char host[128];    /* the machine that trained it; "": unknown */
     char imported[16]; /* the framework whose log was imported; "": tinca trained it */
+    struct run_fork fork;
     bool mean_only; /* imported: the loss is Caffe's mean; the losses of iterations are unknown */
     char directory[512];
     char network[64]; /* with suffixes, as in the studies: "resnet20-dsc-0.36" */

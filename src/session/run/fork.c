@@ -1,0 +1,304 @@
+/* Two lists of settings decide what a fork takes over; every other setting takes the weights alone.
+ */
+#include "session/run/fork.h"
+
+#include "base/files/file.h"
+#include "base/language.h"
+#include "session/files/checkpoint_position.h"
+#include "session/files/journal.h"
+#include "session/files/run_directory.h"
+#include "session/files/run_files.h"
+#include "session/record/run_integrity.h"
+#include "session/run/checkpoint.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const fork_source_names[FORK_SOURCES + 1] = {"last", "previous", "final", "best", NULL};
+
+static const char *const files[FORK_SOURCES] = {"checkpoint.safetensors",
+                                                "checkpoint.previous.safetensors",
+                                                "weights.safetensors", "best.safetensors"};
+
+static bool is_checkpoint(enum fork_source source)
+{
+    return source == FORK_LAST || source == FORK_PREVIOUS;
+}
+
+/* --- the request --- */
+
+bool fork_has(const char *directory, enum fork_source source)
+{
+    char *path = file_join(directory, files[source]);
+    const bool has = path && file_exists(path);
+    free(path);
+    return has;
+}
+
+static bool refuse_without(const char *directory, const char *what, struct error *error)
+{
+    char advice[200] = "";
+    for (int i = 0; i < FORK_SOURCES; i++)
+        if (fork_has(directory, (enum fork_source)i))
+            snprintf(advice + strlen(advice), sizeof advice - strlen(advice), "%s@%s",
+                     advice[0] ? ", " : "", fork_source_names[i]);
+    return error_set(error, ERROR_USAGE, file_base_name(directory),
+                     advice[0] ? advice : N_("train another run"),
+                     advice[0] ? N_("this run has no file for @%s; it has these")
+                               : N_("this run has neither checkpoint nor model to begin with%.0s"),
+                     what);
+}
+
+/* Sets the source to the first one that the folder has. */
+static bool choose_first(struct fork_request *request, struct error *error)
+{
+    for (int i = 0; i < FORK_SOURCES; i++)
+        if (fork_has(request->directory, (enum fork_source)i)) {
+            request->source = (enum fork_source)i;
+            return true;
+        }
+    return refuse_without(request->directory, "", error);
+}
+
+static bool read_source(const char *name, struct fork_request *request, struct error *error)
+{
+    for (int i = 0; i < FORK_SOURCES; i++)
+        if (strcmp(name, fork_source_names[i]) == 0) {
+            request->source = (enum fork_source)i;
+            return fork_has(request->directory, request->source) ||
+                   refuse_without(request->directory, name, error);
+        }
+    return error_set(error, ERROR_USAGE, "--fork", "give RUN@last, @previous, @final or @best",
+                     "\"@%.40s\" is no checkpoint of a run", name);
+}
+
+bool fork_parse(const char *text, struct fork_request *request, struct error *error)
+{
+    char name[512];
+    const char *at = strrchr(text, '@');
+    snprintf(name, sizeof name, "%.*s", (int)(at ? (size_t)(at - text) : strlen(text)), text);
+    char *directory = run_directory_find(name, error);
+    if (!directory)
+        return false;
+    snprintf(request->directory, sizeof request->directory, "%s", directory);
+    free(directory);
+    return at ? read_source(at + 1, request, error) : choose_first(request, error);
+}
+
+bool fork_read_config(const struct fork_request *request, struct run_config *config,
+                      struct error *error)
+{
+    struct run_facts facts = {0};
+    return run_files_read_config(config, &facts, request->directory, error) &&
+           run_trained_by_tinca(facts.imported, facts.id, error);
+}
+
+/* --- the settings --- */
+
+/* With these the weights have other shapes or another meaning. */
+static const char *const fixed[] = {"network",    "technique", "groups",     "width-rate",
+                                    "block-rate", "widths",    "activation", NULL};
+/* These leave solver state, data and the length of an epoch alone. */
+static const char *const free_fields[] = {
+    "preset",        "epochs",  "iterations", "lr",           "momentum",         "weight-decay",
+    "schedule",      "gamma",   "power",      "step-size",    "l1-weight",        "tolerance",
+    "seed",          "threads", "checkpoint", "memory-limit", "checkpoint-share", "save-precision",
+    "strict-device", NULL};
+/* These begin the learning-rate schedule again. */
+static const char *const schedule_fields[] = {"lr",    "schedule",  "gamma",
+                                              "power", "step-size", NULL};
+
+static bool is_one_of(const char *key, const char *const *list)
+{
+    while (*list && strcmp(*list, key) != 0)
+        list++;
+    return *list;
+}
+
+static bool compare(const struct run_config *before, const struct run_config *config,
+                    struct run_fork *fork, struct error *error)
+{
+    char old[600], value[600], option[40];
+    for (size_t i = 0; i < config_field_count; i++) {
+        const char *key = config_fields[i].key;
+        config_get(before, key, old, sizeof old);
+        config_get(config, key, value, sizeof value);
+        if (strcmp(old, value) == 0)
+            continue;
+        snprintf(option, sizeof option, "--%s", key);
+        if (is_one_of(key, fixed))
+            return error_set(error, ERROR_USAGE, option,
+                             N_("leave it as it was, or train a run without ancestor"),
+                             "the weights of the ancestor belong to \"%.200s\", not to \"%.200s\"",
+                             old, value);
+        fork->weights_only |= !is_one_of(key, free_fields);
+        fork->fresh_schedule |= is_one_of(key, schedule_fields);
+    }
+    return true;
+}
+
+/* --- the file --- */
+
+/* The best validation so far. */
+struct best {
+    double score;
+    uint64_t iteration;
+};
+
+static bool take_validation(void *context, const struct json *line, struct error *error)
+{
+    struct best *best = context;
+    struct series_validation validation;
+    (void)error;
+    if (!journal_read_validation(line, &validation))
+        return true;
+    const double score =
+        isfinite(validation.top1) ? (double)validation.top1 : -(double)validation.loss;
+    if (best->iteration == 0 || score > best->score)
+        *best = (struct best){score, validation.iteration};
+    return true;
+}
+
+/* Returns the iteration of a saved model; 0 if it is unknown. */
+static uint64_t iteration_of_model(const struct fork_request *request)
+{
+    struct run_snapshot end = {0};
+    struct best best = {0};
+    if (request->source == FORK_FINAL)
+        return run_files_read_summary(request->directory, &end) ? end.iteration : 0;
+    char *path = file_join(request->directory, "journal.jsonl");
+    if (path)
+        journal_read(path, take_validation, &best, NULL);
+    free(path);
+    return best.iteration;
+}
+
+static bool read_position(const struct fork_request *request, struct run_fork *fork,
+                          struct error *error)
+{
+    struct safetensors file;
+    uint64_t journal;
+    if (!is_checkpoint(request->source)) {
+        fork->iteration = iteration_of_model(request);
+        return true;
+    }
+    if (!checkpoint_open(request->directory, request->source == FORK_PREVIOUS, &file, error))
+        return false;
+    if (!file.file)
+        return refuse_without(request->directory, fork_source_names[request->source], error);
+    const bool good = checkpoint_place(&file, &fork->iteration, &journal, error) &&
+                      run_integrity_check_journal(request->directory, &file, error);
+    safetensors_close(&file);
+    return good;
+}
+
+/* Refuses a length that ends before the checkpoint. */
+static bool check_length(const struct fork_request *request, const struct run_config *config,
+                         const struct run_fork *fork, struct error *error)
+{
+    struct safetensors file;
+    if (fork->weights_only)
+        return true;
+    if (!checkpoint_open(request->directory, request->source == FORK_PREVIOUS, &file, error))
+        return false;
+    struct error place;
+    const bool fits = !file.file || run_integrity_check_place(&file, config, &place);
+    safetensors_close(&file);
+    return fits ||
+           error_set(error, ERROR_USAGE, config->has_iterations ? "--iterations" : "--epochs",
+                     N_("give the total length, with the ancestor's part"),
+                     "the checkpoint is at iteration %llu, after the end of this run",
+                     (unsigned long long)fork->iteration);
+}
+
+bool fork_plan(const struct fork_request *request, const struct run_config *config,
+               struct run_fork *fork, struct error *error)
+{
+    struct run_config before;
+    *fork = (struct run_fork){.weights_only = !is_checkpoint(request->source)};
+    snprintf(fork->ancestor, sizeof fork->ancestor, "%.*s", RUN_ID_SIZE - 1,
+             file_base_name(request->directory));
+    snprintf(fork->checkpoint, sizeof fork->checkpoint, "%s", fork_source_names[request->source]);
+    return fork_read_config(request, &before, error) && compare(&before, config, fork, error) &&
+           read_position(request, fork, error) && check_length(request, config, fork, error);
+}
+
+/* --- copying --- */
+
+static bool copy_stream(FILE *from, FILE *to, uint64_t limit)
+{
+    char block[1 << 16];
+    while (limit > 0) {
+        const size_t wanted = limit < sizeof block ? (size_t)limit : sizeof block;
+        const size_t got = fread(block, 1, wanted, from);
+        if (got == 0)
+            break;
+        fwrite(block, 1, got, to); /* file_writer_commit reports errors */
+        limit -= got;
+    }
+    return !ferror(from);
+}
+
+/* Copies at most `limit` bytes of a file. A missing one is an error only if it is `needed`. */
+static bool copy_file(const char *from, const char *to, uint64_t limit, bool needed,
+                      struct error *error)
+{
+    struct file_writer writer;
+    FILE *source = fopen(from, "re");
+    if (!source)
+        return !needed ||
+               error_set_errno(error, from, "check the ancestor's folder", "cannot be read");
+    bool copied = file_writer_open(&writer, to, true, error);
+    if (copied && !copy_stream(source, writer.stream, limit)) {
+        file_writer_abandon(&writer);
+        copied = error_set_errno(error, from, "check the disk", "cannot be read");
+    } else if (copied)
+        copied = file_writer_commit(&writer, error);
+    fclose(source);
+    return copied;
+}
+
+static bool copy(const struct fork_request *request, const char *name, const char *directory,
+                 const char *new_name, uint64_t limit, bool needed, struct error *error)
+{
+    char *from = file_join(request->directory, name), *to = file_join(directory, new_name);
+    const bool copied = from && to ? copy_file(from, to, limit, needed, error)
+                                   : error_set_memory(error, "a path", 0);
+    free(from);
+    free(to);
+    return copied;
+}
+
+/* Copies the journal up to the copied checkpoint, which is checked against it: the ancestor may
+ * have written another checkpoint meanwhile. */
+static bool copy_journal(const struct fork_request *request, const char *directory,
+                         struct run_fork *fork, struct error *error)
+{
+    struct safetensors file;
+    uint64_t length;
+    if (!checkpoint_open(directory, false, &file, error))
+        return false;
+    const bool good =
+        checkpoint_place(&file, &fork->iteration, &length, error) &&
+        copy(request, "journal.jsonl", directory, "journal.jsonl", length, true, error) &&
+        run_integrity_check_journal(directory, &file, error);
+    safetensors_close(&file);
+    return good;
+}
+
+bool fork_copy(const struct fork_request *request, const char *directory, struct run_fork *fork,
+               struct error *error)
+{
+    static const char *const beside[] = {"network.json", "data.json", "best.safetensors"};
+    if (fork->weights_only)
+        return copy(request, files[request->source], directory, "ancestor.safetensors", UINT64_MAX,
+                    true, error);
+    bool copied = copy(request, files[request->source], directory, files[FORK_LAST], UINT64_MAX,
+                       true, error) &&
+                  copy_journal(request, directory, fork, error);
+    for (size_t i = 0; copied && i < sizeof beside / sizeof *beside; i++)
+        copied = copy(request, beside[i], directory, beside[i], UINT64_MAX, false, error);
+    return copied;
+}

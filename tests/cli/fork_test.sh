@@ -1,0 +1,98 @@
+#!/bin/sh
+# tinca train --fork: a new run from a checkpoint or model of another one, with other settings.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
+case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
+cd "$T" || exit 99
+job="lenet --data digits,limit=200 --batch 20 --epochs 12 --seed 3 --threads 1"
+often="--checkpoint 0.01 --checkpoint-share 100"
+runs=$XDG_STATE_HOME/tinca/runs
+
+has_both() { ls "$runs"/*/checkpoint.previous.safetensors >files 2>/dev/null; }
+
+# interrupted COMMAND...: kills a run after two checkpoints and sets $id to it
+interrupted() {
+    rm -f files
+    "$TINCA" "$@" >/dev/null 2>err </dev/null &
+    child=$!
+    wait_until has_both
+    kill -9 $child
+    wait $child 2>/dev/null
+    id=$(basename "$(dirname "$(head -n 1 files)")")
+}
+
+# shellcheck disable=SC2086 # a list of options
+{
+    succeeds "an undisturbed run" train $job --run-dir "$T/whole" -q
+    interrupted train $job $often
+    succeeds "a fork without changes" train --fork "$id" --run-dir "$T/same" --export same.json -q
+    cmp -s same/weights.safetensors whole/weights.safetensors && ok "  has the bits of an undisturbed run" ||
+        not_ok "  has the bits of an undisturbed run"
+    is "  counts on" "runs.0.series.iteration.#" 120 same.json
+    is "  names its ancestor" "runs.0.fork.ancestor" "$id" same.json
+    is "  and the checkpoint" "runs.0.fork.checkpoint" last same.json
+    succeeds "a fork of the checkpoint before" train --fork "$id@previous" --run-dir "$T/before" -q
+    cmp -s before/weights.safetensors whole/weights.safetensors && ok "  has these bits, too" ||
+        not_ok "  has these bits, too"
+
+    succeeds "a fork with a smaller rate" train --fork "$id" --lr 0.001 --epochs 15 --run-dir "$T/rate" --export rate.json -q
+    is "  is as long as it was given, in all" "runs.0.series.iteration.#" 150 rate.json
+    grep -o '"iteration":150,.*' rate/journal.jsonl | grep -q '"lr":0.001[,}]' && ok "  has its rate" ||
+        not_ok "  has its rate" "$(tail -n 5 rate/journal.jsonl)"
+    grep -q '^{"iteration":1,.*"lr":0.01[,}]' rate/journal.jsonl && ok "  after the ancestor's" ||
+        not_ok "  after the ancestor's" "$(head -n 3 rate/journal.jsonl)"
+    is "  and keeps the solver's state" "runs.0.fork.weights_only" false rate.json
+
+    # a fork that is killed, and whose ancestor is deleted
+    rm -f "$runs/$id/lock"
+    "$TINCA" train --fork "$id" --lr 0.002 --run-dir "$T/reference" -q
+    "$TINCA" train --fork "$id" --lr 0.002 --checkpoint 1000 --epochs 12 --run-dir "$T/killed" -q &
+    child=$!
+    resumes() { grep -q '"resume"' "$T/killed/journal.jsonl" 2>/dev/null; }
+    wait_until resumes
+    kill -9 $child
+    wait $child 2>/dev/null
+    mv "$runs/$id" "$T/hidden"
+    if [ -f killed/summary.json ]; then skip "resume without the ancestor" "the fork was too fast"; else
+        succeeds "a killed fork is resumed without its ancestor" resume "$T/killed" -q
+        cmp -s killed/weights.safetensors reference/weights.safetensors && ok "  with the same bits" ||
+            not_ok "  with the same bits"
+    fi
+    mv "$T/hidden" "$runs/$id"
+
+    # other data, batch or solver: the weights alone
+    succeeds "a fork with another batch and solver" train --fork "$id" --batch 40 --solver adam --lr 0.001 --epochs 2 --export batch.json -q
+    is "  takes the weights alone" "runs.0.fork.weights_only" true batch.json
+    is "  and counts from zero" "runs.0.series.iteration.#" 10 batch.json
+    run runs --json
+    "$JSON_LOOK" out runs.1.ancestor >ancestor
+    grep -q "$id" ancestor && ok "tinca runs --json names the ancestor" || not_ok "tinca runs --json names the ancestor" "$(cat ancestor)"
+    run runs --check
+    [ "$status" -eq 0 ] && ok "  and finds the forks sound" || not_ok "  and finds the forks sound" "$(cat out err)"
+
+    # a complete run has models only
+    succeeds "a fork of a complete run" train --fork "$T/whole" --epochs 1 --export final.json -q
+    is "  begins with its final model" "runs.0.fork.checkpoint" final final.json
+    is "  and knows its iteration" "runs.0.fork.iteration" 120 final.json
+    first=$("$JSON_LOOK" final.json runs.0.series.loss.0)
+    echo "$first" | awk '{ exit !($1 < 1) }' && ok "  and its first loss is a trained network's" ||
+        not_ok "  and its first loss is a trained network's" "$first"
+
+    # what cannot be forked
+    for options in "--technique dsc" "--width-rate 2" "--epochs 0" "--iterations 1" "--data generated"; do
+        run train --fork "$id" $options
+        [ "$status" -ne 0 ] && ok "refused: $options" || not_ok "refused: $options"
+    done
+    run train --fork "$id" --technique dsc
+    grep -q "weights of the ancestor belong to" err && ok "  with the reason" || not_ok "  with the reason" "$(cat err)"
+    run train --fork "$T/whole@last"
+    grep -q "@final" err && ok "a complete run has no checkpoint, and the error names what it has" ||
+        not_ok "a complete run has no checkpoint, and the error names what it has" "$(cat err)"
+    run train --fork "$id@newest"
+    [ "$status" -eq 2 ] && ok "refused: an unknown checkpoint" || not_ok "refused: an unknown checkpoint"
+    printf x >>"$runs/$id/checkpoint.safetensors"
+    run train --fork "$id@last"
+    [ "$status" -ne 0 ] && ok "refused: a damaged checkpoint" || not_ok "refused: a damaged checkpoint"
+}
+done_testing
