@@ -8,7 +8,7 @@
 #include "cli/train_wait.h"
 
 #include "session/files/run_directory.h"
-#include "session/run/resume.h"
+#include "session/record/resume.h"
 #include "session/run/run_start.h"
 
 #include <stdio.h>

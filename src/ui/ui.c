@@ -85,6 +85,7 @@ bool ui_prints_lines_only(void)
 
 bool ui_run(const struct ui_options *options, struct error *error)
 {
+    char text[480];
     struct app *app = memory_new(1, sizeof *app, "the workbench", error);
     if (!app)
         return false;
@@ -95,8 +96,8 @@ bool ui_run(const struct ui_options *options, struct error *error)
         if (options->remember)
             save_choices(app);
         terminal_close(app->gone);
-        if (app->farewell[0] && !app->gone)
-            fputs(app->farewell, stdout);
+        if (app->detach.state == DETACH_DONE && !app->gone)
+            fputs(detach_text(&app->detach, text, sizeof text), stdout);
     }
     app_end(app);
     free(app);

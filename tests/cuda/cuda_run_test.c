@@ -9,8 +9,8 @@
 #include "engine/ops/op.h"
 #include "session/measure/bench.h"
 #include "session/model/evaluate.h"
+#include "session/record/resume.h"
 #include "session/record/run_open.h"
-#include "session/run/resume.h"
 #include "session/run/run_start.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* A run that goes on with another version, arithmetic, instruction set or BLAS says so or is
  * refused; one of an earlier version, which recorded less, goes on and says what is not known. */
 #include "base/files/file.h"
-#include "session/run/resume.h"
+#include "session/record/resume.h"
 
 #include "session/run/run_start.h"
 #include "stopped_run.h"

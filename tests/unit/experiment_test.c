@@ -2,7 +2,7 @@
  * changed; what is refused stays as it was. */
 #include "base/files/file.h"
 #include "data/formats/image_file.h"
-#include "session/run/resume.h"
+#include "session/record/resume.h"
 
 #include "session/run/run_start.h"
 #include "stopped_run.h"

@@ -1,7 +1,7 @@
 /* Resuming a run: to the same bits from any place, also with a discriminator; damage is reported
  * and the previous checkpoint used; changed settings are refused. */
 #include "session/files/run_directory.h"
-#include "session/run/resume.h"
+#include "session/record/resume.h"
 
 #include "base/files/file.h"
 

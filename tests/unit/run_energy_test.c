@@ -1,7 +1,7 @@
 /* The energy of runs, from made counters: pauses do not count, stopped and resumed runs go on with
  * their sums, and a counter that fails is named. */
+#include "session/record/resume.h"
 #include "session/record/run_open.h"
-#include "session/run/resume.h"
 #include "session/run/run_start.h"
 
 #include "powercap_tree.h"

@@ -9,10 +9,10 @@
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
 #include "session/measure/forecast.h"
+#include "session/record/resume.h"
 #include "session/record/run_integrity.h"
 #include "session/record/run_reading.h"
 #include "session/record/run_state.h"
-#include "session/run/resume.h"
 #include "session/run/worker.h"
 
 #include <libgen.h>

@@ -9,10 +9,10 @@
 #define TINCA_UI_APP_APP_H
 
 #include "ui/app/commands.h"
-#include "ui/app/detach.h"
 #include "ui/app/dialog.h"
 #include "ui/app/menu.h"
 #include "ui/app/screen.h"
+#include "ui/shared/detach.h"
 #include "ui/shared/shared.h"
 #include "ui/shared/ui_options.h"
 #include "ui/terminal/draw.h"
@@ -55,7 +55,6 @@ struct app {
 
     enum closing closing; /* the program ends as soon as no run is active */
     struct detach detach; /* hands the runs over to background processes */
-    char farewell[480];   /* printed when the terminal has been restored; "": nothing */
     bool gone;            /* the terminal was closed (SIGHUP) */
 };
 

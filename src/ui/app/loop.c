@@ -92,7 +92,7 @@ static bool is_function_key(int key)
 static void dispatch_key(struct app *app, int key)
 {
     const struct screen *screen = app_screen(app);
-    if (detach_is_active(app))
+    if (detach_is_active(&app->detach))
         return;
     if (app->closing) { /* waits for the run to stop */
         if (key == 'q' && app->closing == CLOSING_QUIT)
@@ -221,7 +221,7 @@ static double rest(const struct app *app, uint64_t tick, bool frame_pending)
     const struct run_list *runs = &app->shared.runs;
     double seconds = fmin(3600, background_seconds_to_next(app));
     if (run_list_is_busy(runs) || run_list_waiting(runs) > 0 || frame_pending ||
-        detach_is_active(app) || sweep_job_is_live(&app->shared.sweep))
+        detach_is_active(&app->detach) || sweep_job_is_live(&app->shared.sweep))
         seconds = fmin(seconds, seconds_until(tick));
     if (exporting_is_active(app) ||
         (app->dialog.open && completion_is_waiting(&app->dialog.completion)))
@@ -236,6 +236,17 @@ static double rest(const struct app *app, uint64_t tick, bool frame_pending)
 static bool message_changes(struct app *app, uint64_t before)
 {
     return app->message.count != before || (app->message.text[0] && !app_has_message(app));
+}
+
+/* Hands the runs over to background processes, if the user has asked for it. */
+static void step_detach(struct app *app)
+{
+    struct error error;
+    if (!detach_step(&app->detach, &app->shared.runs, &error))
+        app_say_error(app, &error);
+    app->shared.runs_changed |= app->detach.state != DETACH_NO;
+    if (app->detach.state == DETACH_DONE)
+        app->closing = CLOSING_QUIT;
 }
 
 static void loop(struct app *app)
@@ -253,7 +264,7 @@ static void loop(struct app *app)
         busy = background_step(app) && !app->closing;
         if (clock_nanoseconds() >= tick) {
             app_poll_runs(app);
-            detach_step(app);
+            step_detach(app);
             tick = after(TICK_SECONDS);
         }
         bool was_pending = frame_pending;

@@ -1,3 +1,5 @@
+/* The questions of the workbench: how to stop the active run, and what becomes of the runs when the
+ * user quits. */
 #include "ui/app/questions.h"
 
 #include "base/language.h"
@@ -45,6 +47,21 @@ void ask_stop(struct app *app)
 
 /* --- quit --- */
 
+static bool is_leaving(const struct app *app)
+{
+    return detach_is_active(&app->detach);
+}
+
+static void leave_running(struct app *app)
+{
+    if (!detach_begin(&app->detach, &app->shared.runs)) {
+        app_say(app, ROLE_WARNING, "The run is busy; try again.");
+        return;
+    }
+    app_say_while(app, is_leaving, ROLE_STRONG,
+                  N_("Saving, then a background process goes on ..."));
+}
+
 static void answer_quit(struct app *app, size_t choice)
 {
     if (choice == 0)
@@ -52,7 +69,7 @@ static void answer_quit(struct app *app, size_t choice)
     else if (choice == 1)
         app_close(app, COMMAND_STOP_AT_EPOCH);
     else if (choice == 2 && !app->shared.sweep.on)
-        detach_begin(app);
+        leave_running(app);
 }
 
 void ask_quit(struct app *app)

@@ -4,7 +4,7 @@
 
 #include "base/language.h"
 #include "session/import/import.h"
-#include "session/run/resume.h"
+#include "session/record/resume.h"
 #include "session/values/run_facts.h"
 #include "ui/app/app.h"
 #include "ui/app/other_runs.h"

@@ -54,7 +54,7 @@ struct run_list { /* starts as {0} */
 bool run_list_add(struct run_list *list, const struct run_config *config,
                   const struct run_options *options, struct error *error);
 
-/* Adds a run that continues the run in `directory` (session/run/resume.h). Returns false with an
+/* Adds a run that continues the run in `directory` (session/record/resume.h). Returns false with an
  * error if out of memory. */
 bool run_list_resume(struct run_list *list, const struct run_config *config, const char *directory,
                      struct error *error);

@@ -2,7 +2,7 @@
  * the summary of the earlier end (session/run/resume_work.c), or, for a waiting run, when the queue
  * is longer by one place. Its standard error is a file without a name, whose text is shown if it
  * ends before that. */
-#include "ui/app/detach.h"
+#include "ui/shared/detach.h"
 
 #include "base/clock.h"
 #include "base/files/file.h"
@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "session/history/run_owner.h"
 #include "session/history/run_queue.h"
-#include "ui/app/app.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -162,9 +161,8 @@ static bool start_waiting(const struct run_entry *entry, struct error *error)
 }
 
 /* Hands the waiting runs over, in their order. */
-static bool start_all_waiting(struct app *app, size_t *count, struct error *error)
+static bool start_all_waiting(struct detach *detach, struct run_list *runs, struct error *error)
 {
-    struct run_list *runs = &app->shared.runs;
     for (size_t i = 0; i < runs->count;) {
         if (!run_entry_is_waiting(&runs->entries[i])) {
             i++;
@@ -173,23 +171,13 @@ static bool start_all_waiting(struct app *app, size_t *count, struct error *erro
         if (!start_waiting(&runs->entries[i], error))
             return false;
         run_list_remove(runs, i);
-        app->shared.runs_changed = true;
-        ++*count;
+        detach->waiting++;
     }
+    detach->state = DETACH_DONE;
     return true;
 }
 
 /* --- the active run --- */
-
-static void give_up(struct app *app, const struct error *error)
-{
-    struct detach *detach = &app->detach;
-    if (detach->messages)
-        fclose(detach->messages);
-    *detach = (struct detach){0};
-    app->shared.runs.leaving = false;
-    app_say_error(app, error);
-}
 
 static bool has_taken_over(const struct detach *detach)
 {
@@ -201,46 +189,13 @@ static bool has_taken_over(const struct detach *detach)
     return taken;
 }
 
-static void finish(struct app *app)
-{
-    struct error error;
-    struct detach *detach = &app->detach;
-    size_t waiting = 0;
-    char text[200] = "";
-    if (!start_all_waiting(app, &waiting, &error)) {
-        give_up(app, &error);
-        return;
-    }
-    if (waiting > 0)
-        snprintf(
-            text, sizeof text,
-            ngettext("%zu run waits in the queue.\n", "%zu runs wait in the queue.\n", waiting),
-            waiting);
-    if (detach->directory[0])
-        snprintf(app->farewell, sizeof app->farewell,
-                 _("%s goes on in the background, process %ld.\n%stinca attach shows it.\n"),
-                 file_base_name(detach->directory), (long)detach->process, text);
-    else
-        snprintf(app->farewell, sizeof app->farewell, "%s", text);
-    if (detach->messages)
-        fclose(detach->messages);
-    detach->messages = NULL;
-    detach->state = DETACH_NO;
-    app->closing = CLOSING_QUIT;
-}
-
 /* Starts the process that resumes the stopped run. */
-static void start_resumption(struct app *app)
+static bool start_resumption(struct detach *detach, struct error *error)
 {
-    struct error error;
-    struct detach *detach = &app->detach;
     struct words words = {.count = 0};
     detach->messages = tmpfile();
-    if (!detach->messages) {
-        error_set_errno(&error, "tinca", "check /tmp", "no temporary file can be made");
-        give_up(app, &error);
-        return;
-    }
+    if (!detach->messages)
+        return error_set_errno(error, "tinca", "check /tmp", "no temporary file can be made");
     add_word(&words, "tinca");
     add_word(&words, "resume");
     add_word(&words, "--quiet");
@@ -248,42 +203,33 @@ static void start_resumption(struct app *app)
         add_word(&words, "--save=%s", detach->save_path);
     add_word(&words, "--");
     add_word(&words, "%s", detach->directory);
-    if (!spawn(&words, detach->messages, &detach->process, &error)) {
-        give_up(app, &error);
-        return;
-    }
     detach->state = DETACH_STARTED;
     detach->until = clock_nanoseconds() + (uint64_t)(RESUME_SECONDS * 1e9);
+    return spawn(&words, detach->messages, &detach->process, error);
 }
 
-static void watch_resumption(struct app *app)
+static bool watch_resumption(struct detach *detach, struct run_list *runs, struct error *error)
 {
-    struct error error;
-    struct detach *detach = &app->detach;
     if (has_taken_over(detach))
-        finish(app);
-    else if (has_ended(detach->process)) {
-        refuse(detach->messages, &error);
-        give_up(app, &error);
-    } else if (clock_nanoseconds() > detach->until) {
-        error_set(&error, ERROR_SYSTEM, N_("the background process"),
-                  N_("the list of runs shows what becomes of it"),
-                  "it has not begun within %.0f seconds", RESUME_SECONDS);
-        give_up(app, &error);
-    }
+        return start_all_waiting(detach, runs, error);
+    if (has_ended(detach->process))
+        return refuse(detach->messages, error);
+    return clock_nanoseconds() <= detach->until ||
+           error_set(error, ERROR_SYSTEM, N_("the background process"),
+                     N_("the list of runs shows what becomes of it"),
+                     "it has not begun within %.0f seconds", RESUME_SECONDS);
 }
 
 /* --- steps --- */
 
-bool detach_is_active(const struct app *app)
+bool detach_is_active(const struct detach *detach)
 {
-    return app->detach.state != DETACH_NO;
+    return detach->state == DETACH_STOPPING || detach->state == DETACH_STARTED;
 }
 
-void detach_begin(struct app *app)
+bool detach_begin(struct detach *detach, struct run_list *runs)
 {
-    struct detach *detach = &app->detach;
-    const struct run_entry *active = run_list_active(&app->shared.runs);
+    const struct run_entry *active = run_list_active(runs);
     *detach = (struct detach){.state = DETACH_STOPPING};
     if (active) {
         snprintf(detach->directory, sizeof detach->directory, "%s", run_entry_directory(active));
@@ -291,21 +237,18 @@ void detach_begin(struct app *app)
             snprintf(detach->save_path, sizeof detach->save_path, "%s", active->options.save_path);
         if (!run_send(active->run, COMMAND_STOP, 0)) {
             *detach = (struct detach){0};
-            app_say(app, ROLE_WARNING, "The run is busy; try again.");
-            return;
+            return false;
         }
     }
-    app->shared.runs.leaving = true;
-    app_say_while(app, detach_is_active, ROLE_STRONG,
-                  N_("Saving, then a background process goes on ..."));
+    runs->leaving = true;
+    return true;
 }
 
 /* Forgets the run if it has ended by itself: there is nothing to resume. */
-static void check_end(struct app *app)
+static void check_end(struct detach *detach, const struct run_list *runs)
 {
-    struct detach *detach = &app->detach;
-    for (size_t i = 0; i < app->shared.runs.count; i++) {
-        const struct run_entry *entry = &app->shared.runs.entries[i];
+    for (size_t i = 0; i < runs->count; i++) {
+        const struct run_entry *entry = &runs->entries[i];
         const char *directory = run_entry_directory(entry);
         if (directory && strcmp(directory, detach->directory) == 0 &&
             entry->snapshot.status != RUN_STOPPED)
@@ -313,17 +256,44 @@ static void check_end(struct app *app)
     }
 }
 
-void detach_step(struct app *app)
+static bool step(struct detach *detach, struct run_list *runs, struct error *error)
 {
-    struct detach *detach = &app->detach;
     if (detach->state == DETACH_STARTED)
-        watch_resumption(app);
-    if (detach->state != DETACH_STOPPING || run_list_active(&app->shared.runs))
-        return;
+        return watch_resumption(detach, runs, error);
+    if (run_list_active(runs))
+        return true;
+    check_end(detach, runs);
+    return detach->directory[0] ? start_resumption(detach, error)
+                                : start_all_waiting(detach, runs, error);
+}
+
+bool detach_step(struct detach *detach, struct run_list *runs, struct error *error)
+{
+    const bool good = !detach_is_active(detach) || step(detach, runs, error);
+    if (detach->messages && (!good || detach->state == DETACH_DONE)) {
+        fclose(detach->messages);
+        detach->messages = NULL;
+    }
+    if (good)
+        return true;
+    *detach = (struct detach){0};
+    runs->leaving = false;
+    return false;
+}
+
+char *detach_text(const struct detach *detach, char *text, size_t size)
+{
+    int length = 0;
+    text[0] = '\0';
     if (detach->directory[0])
-        check_end(app);
-    if (detach->directory[0])
-        start_resumption(app);
-    else
-        finish(app);
+        length = snprintf(text, size,
+                          _("%s goes on in the background, process %ld; tinca attach shows it.\n"),
+                          file_base_name(detach->directory), (long)detach->process);
+    if (detach->waiting > 0 && length >= 0 && (size_t)length < size)
+        snprintf(text + length, size - (size_t)length,
+                 ngettext("%zu run waits in the queue; tinca runs lists it when it has begun.\n",
+                          "%zu runs wait in the queue; tinca runs lists each when it has begun.\n",
+                          detach->waiting),
+                 detach->waiting);
+    return text;
 }

@@ -1,5 +1,5 @@
 /* Which runs can be resumed, and which settings can change then. */
-#include "session/run/resume.h"
+#include "session/record/resume.h"
 
 #include "base/language.h"
 #include "engine/training/lr_schedule.h"

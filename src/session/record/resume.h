@@ -4,8 +4,8 @@
  * none. It gives the same bits as if it had never stopped, with any number of threads. Records of
  * the journal after the checkpoint are cut off: those iterations are computed once more.
  */
-#ifndef TINCA_SESSION_RUN_RESUME_H
-#define TINCA_SESSION_RUN_RESUME_H
+#ifndef TINCA_SESSION_RECORD_RESUME_H
+#define TINCA_SESSION_RECORD_RESUME_H
 
 #include "base/error.h"
 #include "session/config/config.h"
