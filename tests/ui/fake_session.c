@@ -131,6 +131,7 @@ static void add_point(struct run *run, uint64_t iteration)
         .top1 = (float)(98 - 30 * exp(-epoch) - (epoch > 4 ? epoch - 4 : 0)),
         .top5 = 99.5f,
         .pixel_accuracy = NAN,
+        .loss_error = 0.004f,
         .seconds = point.seconds};
     if (is_contest(run)) {
         validation.top1 = validation.top5 = NAN;
@@ -348,8 +349,9 @@ void run_finding(const struct run *run, size_t index, struct finding *finding)
     (void)index;
     *finding = (struct finding){FINDING_OVERFITTING, 400, 4, ""};
     snprintf(finding->text, sizeof finding->text,
-             "the validation loss has risen since epoch 4 while the training loss falls: what is "
-             "learnt now does not carry over");
+             "median validation loss 0.285 in epochs 8 to 12, 0.202 in epochs 3 to 7 (lowest): the "
+             "rise of 0.083 is more than noise (standard error 0.011); the training loss still "
+             "falls, 0.31 to 0.12");
 }
 
 /* --- the profile of a run --- */

@@ -81,39 +81,21 @@ static void test_residue(void)
     tap_ok(tell_mean(&watcher, at(1, 0), 0, 3e-8f, 1e-8, &finding), "most of it is enough");
 }
 
-static size_t validate(const double *train, const double *test, size_t count,
-                       struct finding *finding)
+static void test_validation(void)
 {
     struct watcher watcher = {0};
-    struct finding one;
-    size_t found = 0;
-    for (size_t i = 0; i < count; i++)
-        if (watcher_validation(&watcher, at(10 * (i + 1), (double)i + 1), train[i], test[i],
-                               &one)) {
-            *finding = one;
-            found++;
-        }
-    return found;
-}
-
-static void test_overfitting(void)
-{
-    struct finding finding = {0};
-    const double falling[] = {2, 1.5, 1, 0.7, 0.5, 0.3, 0.2, 0.1};
-    const double rising[] = {2.1, 1.7, 1.4, 1.5, 1.7, 2.0, 2.4, 2.5};
-    const double better[] = {2.1, 1.7, 1.4, 1.45, 1.3, 1.35, 1.2, 1.1};
-    const double flat[] = {2, 1.5, 1.0, 1.001, 1.002, 1.001, 1.003, 1.002};
-    const double same[] = {1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7};
-    tap_ok(validate(falling, rising, 8, &finding) == 1 && finding.kind == FINDING_OVERFITTING &&
-               finding.iteration == 30 && finding.epoch == 3 &&
-               strstr(finding.text, "since epoch 3"),
-           "overfitting is seen, since the best epoch: %s", finding.text);
-    tap_ok(validate(falling, better, 8, &finding) == 0, "single worse epochs are no overfitting");
-    tap_ok(validate(falling, flat, 8, &finding) == 0, "nor is standing still");
-    tap_ok(validate(same, rising, 8, &finding) == 0, "nor when training gets worse as well");
-    const double broken[] = {2, NAN, NAN};
-    tap_ok(validate(falling, broken, 3, &finding) == 1 && finding.kind == FINDING_DIVERGENCE,
+    struct finding finding;
+    struct series series;
+    struct error error;
+    tap_ok(series_create(&series, 3, 3, &error), "a series");
+    series_add_validation(&series, &(struct series_validation){.iteration = 1, .loss = 2});
+    tap_ok(!watcher_validation(&watcher, at(1, 1), &series, NAN, &finding), "one validation");
+    series_add_validation(&series, &(struct series_validation){.iteration = 2, .loss = NAN});
+    tap_ok(watcher_validation(&watcher, at(2, 2), &series, NAN, &finding) &&
+               finding.kind == FINDING_DIVERGENCE && strstr(finding.text, "iteration 2") &&
+               !watcher_validation(&watcher, at(2, 2), &series, NAN, &finding),
            "a validation loss that is NaN is reported once");
+    series_free(&series);
 }
 
 static void test_others(void)
@@ -148,7 +130,7 @@ int main(void)
 {
     test_negative_loss();
     test_residue();
-    test_overfitting();
+    test_validation();
     test_others();
     return tap_done();
 }

@@ -48,7 +48,7 @@ static void test_round_trip(void)
     struct journal journal;
     struct error error;
     struct series_point broken = {.iteration = 2, .loss = NAN, .loss_caffe = INFINITY};
-    struct series_validation validation = {2, 0.5f, 1.1f, 12.34f, 56.78f, 9.5f, 33.25f};
+    struct series_validation validation = {2, 0.5f, 1.1f, 12.34f, 56.78f, 9.5f, 33.25f, 0.03f};
     struct finding finding = {FINDING_NEGATIVE_LOSS, 2, 0.25, "quotes \" and \\ and\nlines"};
     struct reading reading = {0};
     if (!tap_ok(journal_open(&journal, test_home, UINT64_MAX, &error), "a journal is opened"))
@@ -74,7 +74,8 @@ static void test_round_trip(void)
            "every number is read back exactly");
     tap_ok(isnan(reading.points[1].loss) && isnan(reading.points[1].loss_caffe),
            "NaN is written as null");
-    tap_ok(reading.validations[0].top1 == 12.34f && reading.validations[0].seconds == 9.5f,
+    tap_ok(reading.validations[0].top1 == 12.34f && reading.validations[0].seconds == 9.5f &&
+               reading.validations[0].loss_error == 0.03f,
            "a validation, too");
     tap_ok(reading.findings[0].kind == FINDING_NEGATIVE_LOSS &&
                strcmp(reading.findings[0].text, finding.text) == 0,

@@ -35,9 +35,11 @@ static const struct member point_members[] = {
     {"memory_bytes", ALWAYS_COUNT},  {NULL, SOMETIMES}};
 
 static const struct member validation_members[] = {
-    {"event", NUMBER_OR_NULL},     {"iteration", ALWAYS_COUNT}, {"epoch", ALWAYS_NUMBER},
-    {"loss", NUMBER_OR_NULL},      {"top1", NUMBER_OR_NULL},    {"top5", NUMBER_OR_NULL},
-    {"pixel_accuracy", SOMETIMES}, {"seconds", ALWAYS_NUMBER},  {NULL, SOMETIMES}};
+    {"event", NUMBER_OR_NULL},     {"iteration", ALWAYS_COUNT},
+    {"epoch", ALWAYS_NUMBER},      {"loss", NUMBER_OR_NULL},
+    {"top1", NUMBER_OR_NULL},      {"top5", NUMBER_OR_NULL},
+    {"pixel_accuracy", SOMETIMES}, {"loss_error", SOMETIMES},
+    {"seconds", ALWAYS_NUMBER},    {NULL, SOMETIMES}};
 
 static bool is_good(const struct member *member, const struct json *value, bool imported)
 {

@@ -83,7 +83,7 @@ enum { DISCRIMINATOR_COLUMNS = 2, IMAGE_COLUMNS = 1 };
 static const struct column validation_columns[] = {
     VALIDATION("iteration", iteration, true), VALIDATION("epoch", epoch, false),
     VALIDATION("loss", loss, false), VALIDATION("top1", top1, false),
-    VALIDATION("top5", top5, false),
+    VALIDATION("top5", top5, false), VALIDATION("loss_error", loss_error, false),
     /* only for networks that make images */
     VALIDATION("pixel_accuracy", pixel_accuracy, false)};
 

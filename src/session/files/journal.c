@@ -356,6 +356,7 @@ static void put_validation(struct text *text, const struct series_validation *va
     put_number(text, "top1", (double)validation->top1, FLOAT_DIGITS);
     put_number(text, "top5", (double)validation->top5, FLOAT_DIGITS);
     put_if_number(text, "pixel_accuracy", (double)validation->pixel_accuracy);
+    put_if_number(text, "loss_error", (double)validation->loss_error);
     put_number(text, "seconds", (double)validation->seconds, FLOAT_DIGITS);
     text_append(text, "}\n");
 }

@@ -85,6 +85,7 @@ bool journal_read_validation(const struct json *line, struct series_validation *
                                              .top1 = read_float(line, "top1"),
                                              .top5 = read_float(line, "top5"),
                                              .pixel_accuracy = read_float(line, "pixel_accuracy"),
+                                             .loss_error = read_float(line, "loss_error"),
                                              .seconds = read_float(line, "seconds")};
     return is_event(line, "validation") && read_count(line, "iteration", &validation->iteration);
 }

@@ -4,6 +4,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
+#include "session/findings/overfitting.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -61,43 +62,44 @@ bool watcher_loss(struct watcher *watcher, struct moment now, float loss,
            find_residue(watcher, now, meter, finding);
 }
 
-/* Returns whether the validation loss was twice in a row worse than the best, now by more than 1 %,
- * while the training loss fell. */
-static bool is_overfitting(const struct watcher *watcher, double train_loss, double loss)
+/* Fills the finding of a rise. It began at the validation with the lowest loss of its first
+ * window. */
+static bool report_overfitting(const struct series *series, const struct overfitting_rise *rise,
+                               struct finding *finding)
 {
-    return watcher->worse >= 2 && loss > watcher->best_loss * 1.01 &&
-           train_loss < watcher->train_at_best;
+    const struct series_validation *at = series->validations;
+    size_t best = rise->lowest;
+    for (size_t i = best; i < rise->lowest + OVERFITTING_WINDOW; i++)
+        if (at[i].loss < at[best].loss)
+            best = i;
+    const size_t window = OVERFITTING_WINDOW - 1;
+    const struct moment since = {at[best].iteration, (double)at[best].epoch};
+    return report(
+        finding, FINDING_OVERFITTING, since,
+        N_("median validation loss %.4g in epochs %.4g to %.4g, %.4g in epochs %.4g to "
+           "%.4g (lowest): the rise of %.3g is more than noise (standard error %.2g); "
+           "the training loss still falls, %.4g to %.4g"),
+        rise->loss_last, (double)at[rise->last].epoch, (double)at[rise->last + window].epoch,
+        rise->loss_lowest, (double)at[rise->lowest].epoch, (double)at[rise->lowest + window].epoch,
+        rise->loss_last - rise->loss_lowest, rise->error, rise->train_lowest, rise->train_last);
 }
 
-bool watcher_validation(struct watcher *watcher, struct moment now, double train_loss,
-                        double validation_loss, struct finding *finding)
+bool watcher_validation(struct watcher *watcher, struct moment now, const struct series *series,
+                        double image_error, struct finding *finding)
 {
-    if (!isfinite(validation_loss)) {
+    struct overfitting_rise rise;
+    const float loss = series->validations[series_validation_count(series) - 1].loss;
+    if (!isfinite(loss)) {
         bool first = !watcher->validation_reported;
         watcher->validation_reported = true;
         return first && report(finding, FINDING_DIVERGENCE, now,
                                N_("the validation loss at iteration %llu is NaN or infinite"),
                                (unsigned long long)now.iteration);
     }
-    if (watcher->validations++ == 0 || validation_loss <= watcher->best_loss) {
-        watcher->best_loss = validation_loss;
-        watcher->train_at_best = train_loss;
-        watcher->best_iteration = now.iteration;
-        watcher->best_epoch = now.epoch;
-        watcher->worse = 0;
-        return false;
-    }
-    watcher->worse++;
-    if (watcher->overfitting_reported || !is_overfitting(watcher, train_loss, validation_loss))
+    if (watcher->overfitting_reported || !overfitting_test(series, image_error, &rise))
         return false;
     watcher->overfitting_reported = true;
-    struct moment since = {watcher->best_iteration, watcher->best_epoch};
-    return report(finding, FINDING_OVERFITTING, since,
-                  N_("since epoch %.4g the validation loss rises (%.4g to %.4g) while the "
-                     "training loss falls (%.4g to %.4g): the network learns these images by "
-                     "heart"),
-                  since.epoch, watcher->best_loss, validation_loss, watcher->train_at_best,
-                  train_loss);
+    return report_overfitting(series, &rise, finding);
 }
 
 bool watcher_memory(struct watcher *watcher, struct moment now, uint64_t expected,

@@ -9,6 +9,7 @@
 #include "engine/execution/execution.h"
 #include "engine/training/loss_meter.h"
 #include "session/values/finding.h"
+#include "session/values/series.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,9 +19,6 @@ struct watcher {
     float largest_loss; /* so far; it determines the rounding error of Caffe's mean */
     bool negative_reported, residue_reported, overfitting_reported, memory_reported,
         validation_reported;
-    size_t validations, worse; /* in all; consecutive ones that were worse than the best */
-    double best_loss, train_at_best, best_epoch;
-    uint64_t best_iteration;
     uint64_t skipped; /* unreadable images reported so far */
 };
 
@@ -35,10 +33,10 @@ struct moment {
 bool watcher_loss(struct watcher *watcher, struct moment now, float loss,
                   const struct loss_meter *meter, struct finding *finding);
 
-/* Call it after a validation; `train_loss` is the mean loss of the epoch before it. Detects
- * overfitting and a loss that is NaN or infinite. */
-bool watcher_validation(struct watcher *watcher, struct moment now, double train_loss,
-                        double validation_loss, struct finding *finding);
+/* Call it after a validation, which the series already has; `image_error` comes from
+ * lowest_losses_compare. Detects overfitting and a loss that is NaN or infinite. */
+bool watcher_validation(struct watcher *watcher, struct moment now, const struct series *series,
+                        double image_error, struct finding *finding);
 
 /* Detects a process that takes much more memory than forecast. `expected` is the bytes at the start
  * plus those of the plan and the data loader; `measured` is the present resident memory. */

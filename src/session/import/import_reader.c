@@ -154,6 +154,7 @@ bool import_add_validation(struct import_reader *reader, uint64_t iteration)
                                    .top1 = NAN,
                                    .top5 = NAN,
                                    .pixel_accuracy = NAN,
+                                   .loss_error = NAN,
                                    .seconds = (float)(reader->now - reader->started)};
     reader->outputs = 0;
     return true;

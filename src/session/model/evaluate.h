@@ -32,8 +32,9 @@ void model_free(struct model *model);
 
 struct evaluation {
     size_t images;
-    double loss, top1, top5;                           /* mean loss; percent (NaN: no classes) */
-    double pixel_accuracy;                             /* percent (NaN: classes) */
+    double loss, top1, top5; /* mean loss; percent (NaN: no classes) */
+    double loss_error;       /* standard error of the mean loss over the images; NaN: one image */
+    double pixel_accuracy;   /* percent (NaN: classes) */
     double ms_mean, ms_sd, ms_ci95, ms_median, ms_min; /* ms/image of the batches after a warm-up */
     size_t batch;
     uint64_t memory_bytes; /* the plan's memory: weights, activations, ... */

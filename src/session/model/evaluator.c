@@ -104,7 +104,10 @@ bool evaluator_create(struct evaluator *evaluator, const struct evaluator_settin
         evaluator->warm_up = (EVALUATOR_WARM_UP + batch - 1) / batch;
     evaluator->times =
         memory_new(evaluator->batches, sizeof *evaluator->times, "the evaluation", error);
-    return evaluator->times;
+    if (settings->keep_losses)
+        evaluator->losses = memory_new(evaluator->batches * batch, sizeof *evaluator->losses,
+                                       "the evaluation", error);
+    return evaluator->times && (!settings->keep_losses || evaluator->losses);
 }
 
 void evaluator_free(struct evaluator *evaluator)
@@ -113,13 +116,14 @@ void evaluator_free(struct evaluator *evaluator)
     execution_free(evaluator->execution);
     plan_free(evaluator->plan);
     free(evaluator->times);
+    free(evaluator->losses);
     *evaluator = (struct evaluator){0};
 }
 
 /* --- a pass --- */
 
 struct tally {
-    double loss;
+    double loss, squares; /* sums over the images */
     size_t images, right1, right5;
     size_t pixels, right_pixels;
 };
@@ -184,6 +188,9 @@ static void tally_batch(const struct evaluator *evaluator, const struct data_bat
     size_t classes = evaluator->network->classes;
     for (size_t i = 0; i < batch->count; i++) {
         tally->loss += (double)losses[i];
+        tally->squares += (double)losses[i] * (double)losses[i];
+        if (evaluator->losses)
+            evaluator->losses[tally->images + i] = losses[i];
         if (!classes) {
             const struct graph *graph = &evaluator->network->graph;
             const size_t values = shape_count(graph->nodes[graph->output].output);
@@ -228,6 +235,14 @@ static bool run_batch(struct evaluator *evaluator, size_t number, struct tally *
     return device_check(evaluator->device, error);
 }
 
+/* Returns the standard error of the mean loss over the images; NaN if there is but one. */
+static double loss_error(const struct tally *tally)
+{
+    const double images = (double)tally->images;
+    const double variance = (tally->squares - tally->loss * tally->loss / images) / (images - 1);
+    return tally->images < 2 ? (double)NAN : sqrt(fmax(variance, 0) / images);
+}
+
 static bool conclude(const struct evaluator *evaluator, const struct tally *tally,
                      struct evaluation *evaluation, struct error *error)
 {
@@ -239,6 +254,7 @@ static bool conclude(const struct evaluator *evaluator, const struct tally *tall
     *evaluation = (struct evaluation){
         .images = tally->images,
         .loss = tally->loss / images,
+        .loss_error = loss_error(tally),
         .top1 = classes ? 100 * (double)tally->right1 / images : NAN,
         .top5 = classes ? 100 * (double)tally->right5 / images : NAN,
         .pixel_accuracy =

@@ -23,6 +23,7 @@ struct evaluator {
     struct execution *execution;
     struct data_loader *loader;
     double *times; /* ms/image by batch, of the last pass */
+    float *losses; /* by image, in order, of the last pass; NULL: not asked for */
     size_t batches, warm_up;
     outcome_watch *watch;
     void *watcher;
@@ -40,6 +41,7 @@ struct evaluator_settings {
     double tolerance;     /* a pixel is right when every channel is within this, of 255 */
     size_t images;        /* only the first so many, rounded up to whole batches; 0: all */
     bool warm_up;         /* before measuring times, compute the first batches without measuring */
+    bool keep_losses;     /* evaluator->losses shall have the loss of each image */
     bool stored;          /* the images lie in memory: see data_loader_bytes */
     size_t readers;       /* decode workers; 0: chosen by the number of cores */
     outcome_watch *watch; /* called for every image, in order; may be NULL */

@@ -219,6 +219,7 @@ static bool make_evaluator(struct preparation *prepared, const struct run_config
         .dataset = prepared->validation,
         .normalisation = &prepared->normalisation,
         .tolerance = (double)config->tolerance,
+        .keep_losses = true,
         .stored = prepared->validation && dataset_kind_of(config->validate)->stored,
         /* at least 1, because 0 means that the free memory is unknown */
         .memory_free = room == UINT64_MAX ? 0 : room + 1};

@@ -46,6 +46,7 @@ static void record_validation(struct trainer *trainer, const struct evaluation *
         .top1 = (float)evaluation->top1,
         .top5 = (float)evaluation->top5,
         .pixel_accuracy = (float)evaluation->pixel_accuracy,
+        .loss_error = (float)evaluation->loss_error,
         .seconds = (float)trainer_seconds(trainer, clock_nanoseconds())};
     now->has_validation = true;
     now->validation_loss = evaluation->loss;
@@ -54,11 +55,11 @@ static void record_validation(struct trainer *trainer, const struct evaluation *
     now->pixel_accuracy = evaluation->pixel_accuracy;
     series_add_validation(&trainer->run->own_series, &validation);
     journal_add_validation(&trainer->run->journal, &validation);
-    double train_loss = trainer->epoch_iterations
-                            ? trainer->epoch_loss / (double)trainer->epoch_iterations
-                            : trainer->meter.exact;
-    if (watcher_validation(&trainer->watcher, trainer->moment, train_loss, evaluation->loss,
-                           &finding))
+    const double image_error =
+        lowest_losses_compare(&trainer->lowest, &trainer->run->own_series,
+                              trainer->prepared.evaluator.losses, evaluation->images);
+    if (watcher_validation(&trainer->watcher, trainer->moment, &trainer->run->own_series,
+                           image_error, &finding))
         trainer_add_finding(trainer, &finding);
     keep_best(trainer, evaluation);
 }

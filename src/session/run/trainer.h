@@ -10,6 +10,7 @@
 #include "engine/training/loss_meter.h"
 #include "engine/training/lr_schedule.h"
 #include "engine/weights/safetensors.h"
+#include "session/findings/overfitting.h"
 #include "session/findings/watcher.h"
 #include "session/measure/energy_meter.h"
 #include "session/prepare/inspector.h"
@@ -49,6 +50,7 @@ struct trainer {
     struct tempo tempo;
     struct pace pace; /* of the iterations of this process */
     struct watcher watcher;
+    struct lowest_losses lowest; /* a resumed run has none until its loss is the lowest again */
     struct inspector inspector;
     struct moment moment;        /* iterations and epochs done */
     double epoch_loss;           /* sum over `epoch_iterations` */

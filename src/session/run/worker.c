@@ -184,6 +184,7 @@ void *worker_main(void *context)
     safetensors_close(&trainer.checkpoint);
     experiment_free(&trainer);
     loss_meter_free(&trainer.meter);
+    lowest_losses_free(&trainer.lowest);
     prepare_free(&trainer.prepared);
     kernel_choices_free(&trainer.recorded);
     free(trainer.chosen);

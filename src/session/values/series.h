@@ -34,6 +34,7 @@ struct series_validation {
     float epoch, loss, top1, top5; /* percent */
     float seconds;
     float pixel_accuracy; /* percent; NaN: the network predicts classes */
+    float loss_error;     /* standard error of the loss as a mean over the images; NaN: not known */
 };
 
 enum { SERIES_RESUMES = 64 };
