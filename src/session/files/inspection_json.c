@@ -210,7 +210,9 @@ struct json *inspection_to_json(const struct inspection *inspection)
 {
     struct json *root = json_new_object();
     bool added = json_add_string(root, "format", "tinca-profile") &&
-                 json_add_count(root, "version", 1) && add_members(root, whole_members, inspection);
+                 json_add_count(root, "version", 1) &&
+                 add_members(root, whole_members, inspection) &&
+                 json_add_bool(root, "after_end", inspection->after_end);
     struct json *networks = json_add_array(root, "networks");
     for (size_t i = 0; i < inspection->network_count; i++)
         added = added && add_network(networks, &inspection->networks[i]);
@@ -383,6 +385,9 @@ static bool read_whole(const struct reader *reader, struct inspection *inspectio
     const char *format = json_string(json_member(root, "format"));
     if (!format || strcmp(format, "tinca-profile") != 0 ||
         !read_members(root, whole_members, inspection) || !is_measured(inspection))
+        return refuse(reader, root);
+    const struct json *after_end = json_member(root, "after_end"); /* older files have none */
+    if (after_end && !json_bool(after_end, &inspection->after_end))
         return refuse(reader, root);
     const struct json *object = json_first(json_member(root, "networks"));
     for (; object && inspection->network_count < INSPECTION_NETWORKS; object = json_next(object))

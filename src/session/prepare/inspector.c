@@ -14,9 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOK_ITERATIONS = 16 };
-static const double LOOK_SECONDS = 1;
-
 struct subject {
     const char *name;
     const struct plan *plan, *frozen; /* frozen: second plan of a discriminator, or NULL */
@@ -79,8 +76,8 @@ static void make_room_for_weights(struct inspector *inspector, const struct subj
                                                   sizeof(float), "a copy of the weights", NULL);
 }
 
-bool inspector_begin(struct inspector *inspector, struct preparation *prepared, uint64_t iteration,
-                     struct error *error)
+bool inspector_begin(struct inspector *inspector, struct preparation *prepared,
+                     const struct inspector_request *request, struct error *error)
 {
     struct subject subjects[INSPECTION_NETWORKS];
     if (inspector_is_active(inspector))
@@ -89,7 +86,8 @@ bool inspector_begin(struct inspector *inspector, struct preparation *prepared, 
     if (!made)
         return false;
     inspector->made = made;
-    made->iteration = iteration + 1;
+    made->iteration = request->done + 1;
+    made->after_end = request->after_end;
     made->threads = prepared->device->threads;
     made->network_count = list_subjects(prepared, subjects);
     for (size_t i = 0; i < made->network_count; i++) {
@@ -100,17 +98,33 @@ bool inspector_begin(struct inspector *inspector, struct preparation *prepared, 
             return false;
         }
     }
-    make_room_for_weights(inspector, subjects, made->network_count);
+    inspector->weights = request->weights;
+    inspector->until_end = request->until_end;
+    if (request->weights)
+        make_room_for_weights(inspector, subjects, made->network_count);
     attach(inspector, prepared, true);
     return true;
+}
+
+double inspector_weights_seconds(const struct preparation *prepared)
+{
+    const double seconds_per_value = 1e-8; /* 6e-9 were measured on one core, with 11 million */
+    struct subject subjects[INSPECTION_NETWORKS];
+    const size_t count = list_subjects(prepared, subjects);
+    double values = 0;
+    for (size_t i = 0; i < count; i++)
+        values += (double)subjects[i].plan->graph->total_floats;
+    return values * seconds_per_value;
 }
 
 bool inspector_is_complete(const struct inspector *inspector, bool last)
 {
     const struct inspection *made = inspector->made;
-    return made && made->iterations > 0 &&
-           (last || made->iterations >= LOOK_ITERATIONS ||
-            clock_seconds(inspector->began, clock_nanoseconds()) >= LOOK_SECONDS);
+    if (!made || made->iterations == 0)
+        return false;
+    return last || made->iterations >= INSPECTOR_ITERATIONS ||
+           (!inspector->until_end &&
+            clock_seconds(inspector->began, clock_nanoseconds()) >= INSPECTOR_SECONDS);
 }
 
 /* --- weights --- */
@@ -162,7 +176,7 @@ uint64_t inspector_before(struct inspector *inspector, struct preparation *prepa
     struct subject subjects[INSPECTION_NETWORKS];
     const uint64_t began = clock_nanoseconds();
     const size_t count = list_subjects(prepared, subjects);
-    for (size_t i = 0; i < count && inspector->made->iterations == 0; i++) {
+    for (size_t i = 0; i < count && inspector->weights && inspector->made->iterations == 0; i++) {
         const struct subject *subject = &subjects[i];
         if (measure_before(&inspector->made->networks[i], subject) && inspector->before[i])
             memcpy(inspector->before[i], subject->weights->values,
@@ -183,7 +197,7 @@ uint64_t inspector_after(struct inspector *inspector, struct preparation *prepar
     const size_t count = list_subjects(prepared, subjects);
     made->seconds += clock_seconds(inspector->step_began, began);
     made->images += images;
-    for (size_t i = 0; i < count && made->iterations == 0; i++)
+    for (size_t i = 0; i < count && inspector->weights && made->iterations == 0; i++)
         measure_after(&made->networks[i], &subjects[i], inspector->before[i]);
     made->iterations++;
     const uint64_t ended = clock_nanoseconds();

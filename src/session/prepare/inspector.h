@@ -1,9 +1,10 @@
-/* inspector.h: inspections of a training on demand (COMMAND_INSPECT): time per layer, and weights.
- * Internal to session/.
+/* inspector.h: inspections of a training, on demand (COMMAND_INSPECT) and at its end: time per
+ * layer, and weights. Internal to session/.
  *
  * An inspection lasts 16 iterations or one second, whichever is shorter, but at least one
  * iteration. It attaches profiles to the executions, which changes no result, and measures the
- * weights of the first iteration. Otherwise an iteration only calls inspector_is_active.
+ * weights of the first iteration if that is asked for. Otherwise an iteration only calls
+ * inspector_is_active.
  */
 #ifndef TINCA_SESSION_PREPARE_INSPECTOR_H
 #define TINCA_SESSION_PREPARE_INSPECTOR_H
@@ -15,11 +16,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { INSPECTOR_ITERATIONS = 16, INSPECTOR_SECONDS = 1 }; /* at most */
+
+struct inspector_request {
+    uint64_t done;  /* iterations before the first one that is measured */
+    bool weights;   /* measure the weights as well */
+    bool until_end; /* the run ends within INSPECTOR_ITERATIONS: do not end after a second */
+    bool after_end; /* see struct inspection */
+};
+
 struct inspector {
     struct inspection *made; /* the inspection in progress; NULL: none */
     struct profile *profiles[INSPECTION_NETWORKS];
     float *before[INSPECTION_NETWORKS]; /* the weights before the first step; NULL: not enough
                                            memory */
+    bool weights, until_end;            /* as requested */
     uint64_t began, step_began;         /* clock_nanoseconds; 0: not begun */
 };
 
@@ -30,8 +41,11 @@ static inline bool inspector_is_active(const struct inspector *inspector)
 
 /* Begins an inspection, unless one is in progress. Returns false with an error if out of
  * memory. */
-bool inspector_begin(struct inspector *inspector, struct preparation *prepared, uint64_t iteration,
-                     struct error *error);
+bool inspector_begin(struct inspector *inspector, struct preparation *prepared,
+                     const struct inspector_request *request, struct error *error);
+
+/* Returns the seconds within which the weights can be measured, as a generous estimate. */
+double inspector_weights_seconds(const struct preparation *prepared);
 
 /* Call these before and after each step during an inspection. They return the nanoseconds that they
  * took, which do not belong to the iteration. */

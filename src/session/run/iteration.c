@@ -3,7 +3,10 @@
  * times a second, the energy once.
  *
  * The time of an iteration begins at the end of the one before, so it includes the wait for data.
- * It does not include a validation, a pause or a checkpoint in between. */
+ * It does not include a validation, a pause or a checkpoint in between.
+ *
+ * The last iterations are inspected, so that views can show where the time went when the run is
+ * over. */
 #include "session/run/iteration.h"
 
 #include "base/clock.h"
@@ -101,6 +104,56 @@ static void record(struct trainer *trainer, const struct gan_losses *losses, dou
     update_snapshot(trainer, &point);
 }
 
+/* --- the inspection of the last iterations --- */
+
+static double iteration_seconds(const struct trainer *trainer)
+{
+    return tempo_median(&trainer->tempo) * 1e-3 * (double)trainer->run->config.batch;
+}
+
+/* Returns how long an inspection that nobody has asked for may delay the run: a hundredth of the
+ * run's time, but at most a second. */
+static double inspection_seconds(const struct trainer *trainer)
+{
+    return fmin(0.01 * trainer_seconds(trainer, clock_nanoseconds()), 1);
+}
+
+/* Begins an inspection that is worth its time; the weights are left out if there are too many. */
+static bool begin_inspection(struct trainer *trainer, bool after_end)
+{
+    const double overhead = 2e-3; /* seconds: a generous estimate for writing the file */
+    const double most = inspection_seconds(trainer);
+    const struct inspector_request request = {
+        .done = trainer->moment.iteration - after_end,
+        .until_end = !after_end,
+        .weights = overhead + inspector_weights_seconds(&trainer->prepared) <= most,
+        .after_end = after_end};
+    struct error failed;
+    if (most < overhead)
+        return false;
+    if (inspector_begin(&trainer->inspector, &trainer->prepared, &request, &failed))
+        return true;
+    trainer_report_inspection_error(trainer, &failed);
+    return false;
+}
+
+/* Returns how many iterations will follow, as far as that can be foreseen. */
+static uint64_t iterations_left(const struct trainer *trainer)
+{
+    const uint64_t done = trainer->moment.iteration, per_epoch = trainer->prepared.per_epoch;
+    const uint64_t left = trainer->now.iterations - done, of_epoch = per_epoch - done % per_epoch;
+    return trainer->stop_at_epoch && of_epoch < left ? of_epoch : left;
+}
+
+/* Begins an inspection if it will cover the run's last iterations. */
+static void begin_last_inspection(struct trainer *trainer)
+{
+    const uint64_t left = iterations_left(trainer);
+    if (!inspector_is_active(&trainer->inspector) && left <= INSPECTOR_ITERATIONS &&
+        (left == 1 || (double)left * iteration_seconds(trainer) <= INSPECTOR_SECONDS))
+        begin_inspection(trainer, false);
+}
+
 /* --- the iteration --- */
 
 /* Records the iteration whose loss is not finite, and names the first bad layer. Returns false. */
@@ -139,25 +192,39 @@ static bool step_alone(const struct preparation *prepared, const struct executio
     return isfinite(losses->generator);
 }
 
+/* Trains on trainer->batch for one step. Returns false if the loss is not finite. */
+static bool step(struct trainer *trainer, double rate, struct gan_losses *losses)
+{
+    const struct preparation *prepared = &trainer->prepared;
+    const uint64_t iteration = trainer->moment.iteration;
+    return prepared->gan
+               ? gan_iterate(prepared->gan, &trainer->batch, iteration, (float)rate, losses)
+               : step_alone(prepared, &trainer->batch, iteration, (float)rate, losses);
+}
+
+static double current_rate(const struct trainer *trainer)
+{
+    return lr_schedule_rate(&trainer->schedule, &trainer->lr_schedule_state,
+                            trainer->moment.iteration);
+}
+
 bool iteration_run(struct trainer *trainer, bool *epoch_over)
 {
     struct preparation *prepared = &trainer->prepared;
     struct data_batch batch;
     struct gan_losses losses;
+    begin_last_inspection(trainer);
     if (!data_loader_next(prepared->loader, &batch, trainer->error))
         return false;
-    struct execution_batch bound = {.images = batch.images,
-                                    .labels = batch.labels,
-                                    .targets = batch.targets,
-                                    .count = batch.count};
-    uint64_t iteration = trainer->moment.iteration;
-    double rate = lr_schedule_rate(&trainer->schedule, &trainer->lr_schedule_state, iteration);
+    trainer->batch = (struct execution_batch){.images = batch.images,
+                                              .labels = batch.labels,
+                                              .targets = batch.targets,
+                                              .count = batch.count};
+    const double rate = current_rate(trainer);
     const bool looking = inspector_is_active(&trainer->inspector);
     if (looking)
         trainer->iteration_start += inspector_before(&trainer->inspector, prepared);
-    bool stepped = prepared->gan
-                       ? gan_iterate(prepared->gan, &bound, iteration, (float)rate, &losses)
-                       : step_alone(prepared, &bound, iteration, (float)rate, &losses);
+    const bool stepped = step(trainer, rate, &losses);
     if (!device_check(prepared->device, trainer->error))
         return false; /* the computed values are invalid */
     if (!stepped)
@@ -169,4 +236,30 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
     if (looking)
         trainer_finish_inspection(trainer, false);
     return true;
+}
+
+/* --- the end of the run --- */
+
+void iteration_repeat_last(struct trainer *trainer)
+{
+    struct gan_losses losses;
+    struct error failed;
+    struct preparation *prepared = &trainer->prepared;
+    const double each = iteration_seconds(trainer), most = inspection_seconds(trainer);
+    if (trainer->batch.count == 0 || trainer->inspected == trainer->moment.iteration ||
+        !(each > 0 && each <= most) || !trainer_owns_folder(trainer, true))
+        return;
+    inspector_abandon(&trainer->inspector, prepared); /* one that has measured nothing yet */
+    if (!begin_inspection(trainer, true))
+        return;
+    const uint64_t began = clock_nanoseconds();
+    do {
+        inspector_before(&trainer->inspector, prepared);
+        if (!step(trainer, current_rate(trainer), &losses) ||
+            !device_check(prepared->device, &failed))
+            return; /* worker.c abandons the inspection */
+        inspector_after(&trainer->inspector, prepared, trainer->batch.count);
+    } while (clock_seconds(began, clock_nanoseconds()) + each <= most &&
+             !inspector_is_complete(&trainer->inspector, false));
+    trainer_finish_inspection(trainer, true);
 }

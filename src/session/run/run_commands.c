@@ -25,8 +25,8 @@ static void save_now(struct trainer *trainer)
 static void begin_inspection(struct trainer *trainer)
 {
     struct error failed;
-    if (!inspector_begin(&trainer->inspector, &trainer->prepared, trainer->moment.iteration,
-                         &failed))
+    const struct inspector_request request = {.done = trainer->moment.iteration, .weights = true};
+    if (!inspector_begin(&trainer->inspector, &trainer->prepared, &request, &failed))
         trainer_report_inspection_error(trainer, &failed);
 }
 

@@ -82,6 +82,7 @@ void trainer_finish_inspection(struct trainer *trainer, bool last)
     struct inspection *seen = inspector_end(&trainer->inspector, &trainer->prepared, &failed);
     bool good = seen && inspection_save(seen, trainer->run->directory, &failed);
     if (seen) {
+        trainer->inspected = seen->iteration + seen->iterations - 1;
         const uint64_t took = clock_nanoseconds() - began;
         trainer->iteration_start += took;
         seen->cost += 1e-9 * (double)took;

@@ -52,13 +52,15 @@ struct trainer {
     struct watcher watcher;
     struct lowest_losses lowest; /* a resumed run has none until its loss is the lowest again */
     struct inspector inspector;
-    struct moment moment;        /* iterations and epochs done */
-    double epoch_loss;           /* sum over `epoch_iterations` */
-    uint64_t epoch_iterations;   /* since the start of the epoch */
-    uint64_t start_time, paused; /* nanoseconds: clock at the start; length of all pauses */
-    uint64_t iteration_start;    /* nanoseconds */
-    uint64_t measured_at;        /* nanoseconds: the last iteration_measure */
-    double validation_seconds;   /* spent on all validations */
+    uint64_t inspected;           /* the last iteration of the last inspection; 0: none */
+    struct execution_batch batch; /* of the last iteration; {0}: none */
+    struct moment moment;         /* iterations and epochs done */
+    double epoch_loss;            /* sum over `epoch_iterations` */
+    uint64_t epoch_iterations;    /* since the start of the epoch */
+    uint64_t start_time, paused;  /* nanoseconds: clock at the start; length of all pauses */
+    uint64_t iteration_start;     /* nanoseconds */
+    uint64_t measured_at;         /* nanoseconds: the last iteration_measure */
+    double validation_seconds;    /* spent on all validations */
     size_t validations;
     uint64_t sample_iteration; /* the iteration of the last samples */
     bool stop, stop_at_epoch;  /* the user has asked for it */

@@ -179,6 +179,8 @@ void *worker_main(void *context)
     snapshot_read(&run->snapshot, &trainer.now);
     enum run_status status = live(&trainer);
     write_end(&trainer, status, &error);
+    if (status == RUN_DONE || status == RUN_STOPPED)
+        iteration_repeat_last(&trainer);
     energy_end(&trainer);
     inspector_abandon(&trainer.inspector, &trainer.prepared);
     safetensors_close(&trainer.checkpoint);

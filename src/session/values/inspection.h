@@ -1,9 +1,9 @@
 /* inspection.h: measurements inside a run: the time of each layer, the matrix products, the arena
  * of the plan, and statistics of the weights.
  *
- * The worker makes an inspection on demand (inspector.h) and never changes it afterwards. It has
- * plain values only, so it outlives its run. The last one is saved in the run's folder as
- * profile.json. Times and FLOPs are sums over the iterations that were measured.
+ * The worker makes an inspection on demand and at the end of a run (inspector.h), and never changes
+ * it afterwards. It has plain values only, so it outlives its run. The last one is saved in the
+ * run's folder as profile.json. Times and FLOPs are sums over the iterations that were measured.
  */
 #ifndef TINCA_SESSION_VALUES_INSPECTION_H
 #define TINCA_SESSION_VALUES_INSPECTION_H
@@ -75,6 +75,8 @@ struct inspection {
     uint64_t iterations; /* how many were measured */
     uint64_t images;     /* in all of them */
     uint64_t threads;
+    bool after_end; /* the iteration was the run's last and was repeated, `iterations` times,
+                       without an effect on what the run saved */
     double seconds; /* duration of the training steps, without the wait for data */
     double cost;    /* seconds that the inspection delayed the run */
     size_t network_count, arena_count;

@@ -154,8 +154,9 @@ static void draw_map(struct canvas *canvas, struct rect area, const struct inspe
 
 /* --- legend and selected array --- */
 
-/* Draws the legend; entries that do not fit are left out at the right. */
-static void draw_legend(struct canvas *canvas, struct rect area, const char *name, bool again)
+/* Draws the legend; entries that do not fit are left out at the right. Returns the column behind
+ * it. */
+static int draw_legend(struct canvas *canvas, struct rect area, const char *name, bool again)
 {
     int column = 1;
     if (name)
@@ -164,13 +165,14 @@ static void draw_legend(struct canvas *canvas, struct rect area, const char *nam
                  2;
     for (size_t i = 0; i <= PLAN_VALUE_RECOMPUTED; i++) {
         if (i == PLAN_VALUE_RECOMPUTED && !again)
-            return;
+            return column;
         const char *shade = canvas->glyphs->shades[i], *kind = gettext(kind_names[i]);
         if (column + 3 + (int)columns_of(kind) > area.columns)
-            return;
+            return column;
         column = draw_format(canvas, area, 0, column, kind_roles[i], "%s%s", shade, shade);
         column = draw_format(canvas, area, 0, column, ROLE_TEXT, " %s", kind) + 2;
     }
+    return column;
 }
 
 static void write_time(const struct inspection_arena *arena, uint64_t time, char *text, size_t size)
@@ -207,6 +209,7 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
                  const struct run_display *display)
 {
     (void)display;
+    char when[120];
     struct arena_model *view = &run_model(app)->arena;
     struct rect area = layout->view;
     const struct inspection *seen = insight_get(app, entry, area);
@@ -221,9 +224,13 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
     struct rect legend = {area.row, area.column, above, area.columns};
     struct rect map = {area.row + above, area.column, area.rows - above - below, area.columns};
     struct rect facts = {map.row + map.rows, area.column, below, area.columns};
-    draw_legend(&app->canvas, legend,
-                seen->arena_count > 1 ? gettext(arena_names[view->arena]) : NULL,
-                arena->times > 2 * arena->steps);
+    legend.column += draw_legend(&app->canvas, legend,
+                                 seen->arena_count > 1 ? gettext(arena_names[view->arena]) : NULL,
+                                 arena->times > 2 * arena->steps);
+    legend.columns = area.column + area.columns - legend.column;
+    insight_when(seen, entry, when, sizeof when);
+    if ((int)columns_of(when) < legend.columns)
+        draw_right(&app->canvas, legend, 0, ROLE_FAINT, when);
     draw_map(&app->canvas, map, arena, selected);
     if (selected)
         draw_selected(&app->canvas, facts, arena, view->selected, selected);

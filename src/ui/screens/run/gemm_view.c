@@ -130,7 +130,7 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
                  const struct run_display *display)
 {
     (void)display;
-    char whole[160];
+    char when[120], whole[200];
     struct insight_table_view *view = &run_model(app)->gemm;
     const struct inspection *seen = insight_get(app, entry, layout->view);
     if (!seen)
@@ -145,19 +145,15 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
     for (size_t n = 0; n < seen->network_count; n++)
         table.row_count += seen->networks[n].gemm_count;
     if (table.row_count == 0) {
-        struct rect inside = layout->view;
-        inside.column += 2;
-        inside.columns -= 3;
-        draw_wrapped(&app->canvas, inside, 1, ROLE_FAINT,
-                     _("No matrix products: the kernels of this run compute without them (the "
-                       "device reference never uses them)."));
+        insight_draw_absence(
+            &app->canvas, layout->view,
+            _("No matrix products: the kernels of this run compute without them (the "
+              "device reference never uses them)."));
         return;
     }
     struct insight_layout parts = insight_layout(view, layout->view, GEMM_TN + 2);
-    const unsigned long long last = seen->iteration + seen->iterations - 1;
-    snprintf(whole, sizeof whole,
-             _("Matrix products of iterations %llu to %llu, seconds summed over threads"),
-             (unsigned long long)seen->iteration, last);
+    snprintf(whole, sizeof whole, _("%s: matrix products, seconds summed over threads"),
+             insight_when(seen, entry, when, sizeof when));
     insight_draw_summary(&app->canvas, parts.summary, ROLE_TEXT, whole,
                          _("Seconds summed over threads"));
     insight_table_draw(view, &table, &app->canvas, parts.table);

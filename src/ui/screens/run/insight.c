@@ -54,6 +54,26 @@ static void draw_bench_command(struct canvas *canvas, struct rect area, int row,
     text_free(&command);
 }
 
+/* Returns why a run that is over has no inspection. */
+static const char *why_not_measured(const struct run_entry *entry)
+{
+    switch (entry->snapshot.status) {
+    case RUN_INTERRUPTED:
+        return _(
+            "Not measured: a run measures its last iterations, but this run's process was ended "
+            "before them. Resume the run to measure them.");
+    case RUN_FAILED:
+    case RUN_REFUSED:
+        return _("Not measured: a run measures its last iterations, but this run failed before "
+                 "them.");
+    default:
+        return _(
+            "Not measured: a run measures its last iterations, unless that would take more than "
+            "a hundredth of its time. This run was too short, or an older version computed "
+            "it.");
+    }
+}
+
 static void explain(struct app *app, const struct run_entry *entry, struct rect area,
                     const struct error *error)
 {
@@ -73,11 +93,10 @@ static void explain(struct app *app, const struct run_entry *entry, struct rect 
                      _("These values are measured by the process that computes the run, while this "
                        "view is open there. What it has saved is shown when the run is over."));
     } else {
-        int row = draw_wrapped(canvas, area, 1, ROLE_FAINT,
-                               _("Not measured: this view was not open during the run. Open it "
-                                 "during a run to measure and save these values. A benchmark "
-                                 "measures the same for the network alone:"));
-        draw_bench_command(canvas, area, row + 1, &entry->config);
+        int row = draw_wrapped(canvas, area, 1, ROLE_FAINT, why_not_measured(entry));
+        row = draw_wrapped(canvas, area, row + 1, ROLE_FAINT,
+                           _("A benchmark measures the same for the network alone:"));
+        draw_bench_command(canvas, area, row, &entry->config);
     }
 }
 
@@ -89,6 +108,23 @@ const struct inspection *insight_get(struct app *app, struct run_entry *entry, s
     if (!seen)
         explain(app, entry, inside, &error);
     return seen;
+}
+
+const char *insight_when(const struct inspection *seen, const struct run_entry *entry, char *text,
+                         size_t size)
+{
+    const unsigned long long first = seen->iteration, count = seen->iterations;
+    const unsigned long long last = first + count - 1;
+    if (seen->after_end)
+        snprintf(text, size,
+                 ngettext("Iteration %llu, repeated %llu time after the end",
+                          "Iteration %llu, repeated %llu times after the end", count),
+                 first, count);
+    else if (!run_entry_is_active(entry) && last == entry->snapshot.iteration)
+        snprintf(text, size, _("The last iterations, %llu to %llu"), first, last);
+    else
+        snprintf(text, size, _("Iterations %llu to %llu"), first, last);
+    return text;
 }
 
 /* --- tables: keys and order --- */
@@ -203,6 +239,12 @@ int insight_draw_text(struct canvas *canvas, struct rect area, int row, enum rol
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     return draw_wrapped(canvas, area, row, role, text);
+}
+
+void insight_draw_absence(struct canvas *canvas, struct rect area, const char *why)
+{
+    struct rect inside = {area.row, area.column + 2, area.rows, area.columns - 3};
+    draw_wrapped(canvas, inside, 1, ROLE_FAINT, why);
 }
 
 void insight_draw_summary(struct canvas *canvas, struct rect area, enum role role,

@@ -31,6 +31,11 @@ void insight_request(struct insight *insight, struct run_entry *entry);
  * into `area` why and what to do, and returns NULL. */
 const struct inspection *insight_get(struct app *app, struct run_entry *entry, struct rect area);
 
+/* Writes which iterations were measured, as the start of a sentence: "Iterations 5 to 20", or, for
+ * a run that is over, "The last iterations, 485 to 500". Returns `text`. */
+const char *insight_when(const struct inspection *seen, const struct run_entry *entry, char *text,
+                         size_t size);
+
 /* --- tables --- */
 
 /* The contents of a table. Sorted by column 0 it has the order of its rows; sorted by another
@@ -81,6 +86,8 @@ struct insight_layout insight_layout(const struct insight_table_view *view, stru
 /* Draws a formatted text from `row` on, in as many lines as it needs. Returns the row after it. */
 int insight_draw_text(struct canvas *canvas, struct rect area, int row, enum role role,
                       const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* Draws why a view has nothing to show. */
+void insight_draw_absence(struct canvas *canvas, struct rect area, const char *why);
 /* Draws `sentence` into one line or, if it does not fit, `brief`. */
 void insight_draw_summary(struct canvas *canvas, struct rect area, enum role role,
                           const char *sentence, const char *brief);

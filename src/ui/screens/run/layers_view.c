@@ -117,18 +117,18 @@ static void cell(const void *data, size_t row, size_t column, char *text, size_t
     }
 }
 
-static void draw_summary(struct canvas *canvas, struct rect area, const struct inspection *seen)
+static void draw_summary(struct canvas *canvas, struct rect area, const struct inspection *seen,
+                         const struct run_entry *entry)
 {
-    char whole[160], brief[80];
+    char when[120], whole[200], brief[80];
     const double each = per_iteration(seen, seen->seconds);
     double inside = 0;
     for (size_t n = 0; n < seen->network_count; n++)
         for (size_t i = 0; i < seen->networks[n].layer_count; i++)
             inside += seen->networks[n].layers[i].forward_seconds +
                       seen->networks[n].layers[i].backward_seconds;
-    const unsigned long long last = seen->iteration + seen->iterations - 1;
-    snprintf(whole, sizeof whole, _("Iterations %llu to %llu: %.4g ms each, %.1f %% in layers"),
-             (unsigned long long)seen->iteration, last, each, 100 * inside / seen->seconds);
+    snprintf(whole, sizeof whole, _("%s: %.4g ms each, %.1f %% in layers"),
+             insight_when(seen, entry, when, sizeof when), each, 100 * inside / seen->seconds);
     snprintf(brief, sizeof brief, _("%.4g ms an iteration"), each);
     insight_draw_summary(canvas, area, ROLE_TEXT, whole, brief);
 }
@@ -174,7 +174,7 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
         return;
     size_t network;
     struct insight_layout parts = insight_layout(view, layout->view, 4);
-    draw_summary(&app->canvas, parts.summary, seen);
+    draw_summary(&app->canvas, parts.summary, seen, entry);
     size_t row = insight_table_draw(view, &table, &app->canvas, parts.table);
     if (!rect_is_empty(parts.details))
         draw_details(&app->canvas, parts.details, layer_at(seen, row, &network));

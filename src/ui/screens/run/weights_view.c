@@ -212,8 +212,13 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
                     context.first};
     for (size_t n = 0; n < seen->network_count; n++)
         table.row_count += seen->networks[n].tensor_count;
-    if (table.row_count == 0)
+    if (table.row_count == 0) {
+        insight_draw_absence(&app->canvas, layout->view,
+                             _("Not measured: at the run's end the weights are measured only if "
+                               "that takes less than a hundredth of the run's time. Open this view "
+                               "during a run to measure them."));
         return;
+    }
     size_t network;
     struct insight_layout parts = insight_layout(view, layout->view, 4);
     draw_summary(&app->canvas, parts.summary, seen);
