@@ -4,6 +4,7 @@
 #include "ui/terminal/columns.h"
 
 #include <locale.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool fits(const char *text, size_t columns, const char *expected, size_t used)
@@ -11,6 +12,69 @@ static bool fits(const char *text, size_t columns, const char *expected, size_t 
     char out[64];
     size_t taken = columns_fit(text, columns, out, sizeof out);
     return taken == used && strcmp(out, expected) == 0;
+}
+
+static bool value_fits(const char *text, size_t columns, const char *expected)
+{
+    char out[64];
+    const size_t used = columns_fit_value(text, columns, "~", out, sizeof out);
+    if (strcmp(out, expected) != 0)
+        printf("# %s in %zu columns: %s\n", text, columns, out);
+    return used == columns_of(out) && used <= columns && strcmp(out, expected) == 0;
+}
+
+static bool name_fits(const char *text, size_t columns, const char *expected)
+{
+    char out[64];
+    return columns_fit_middle(text, columns, "~", out, sizeof out) == columns_of(expected) &&
+           strcmp(out, expected) == 0;
+}
+
+/* Returns whether names that differ stay different and names that are equal stay equal. */
+static bool stay_different(const char *const *names, size_t count, size_t columns)
+{
+    char out[8][64];
+    columns_fit_names(names, count, columns, "~", out[0], sizeof out[0]);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++)
+            if ((strcmp(names[i], names[j]) == 0) != (strcmp(out[i], out[j]) == 0) ||
+                columns_of(out[i]) > columns) {
+                printf("# %s and %s: %s and %s\n", names[i], names[j], out[i], out[j]);
+                return false;
+            }
+    return true;
+}
+
+static void test_names(void)
+{
+    static const char *const layers[] = {"stage1.0.branch.conv2", "stage1.0.branch.conv1",
+                                         "stage1.1.branch.conv2", "stage1.0.other.conv2",
+                                         "stage1.0.branch.conv2", "fc"};
+    static const char *const middles[] = {"block-a-long-name-end", "block-b-long-name-end",
+                                          "block-c-long-name-end"};
+    static const char *const equal_ends[] = {"aaaaaaaaaaXaaaaaaaaaa", "aaaaaaaaaaYaaaaaaaaaa",
+                                             "aaaaaaaaaaZaaaaaaaaaa", "aaa~aaa"};
+    tap_ok(name_fits("stage1.0.branch.conv2", 14, "stage1.~.conv2") && name_fits("fc", 2, "fc"),
+           "a name that is too long loses its middle");
+    tap_ok(name_fits("stage", 1, "~") && name_fits("stage", 0, ""), "also in a single column");
+    tap_ok(stay_different(layers, 6, 14) && stay_different(layers, 6, 12),
+           "names of layers stay different, equal ones stay equal");
+    tap_ok(stay_different(middles, 3, 12), "also names that differ near their beginning");
+    tap_ok(stay_different(equal_ends, 4, 7), "also names that differ only in their middle");
+}
+
+static void test_values(void)
+{
+    tap_ok(value_fits("3.576e-05", 8, "3.58e-05") && value_fits("3.576e-05", 5, "4e-05"),
+           "a number that is too long loses digits, never its exponent");
+    tap_ok(value_fits("12.25 MiB", 8, "12.2 MiB") && value_fits("12.25 MiB", 6, "12 MiB"),
+           "a unit stays");
+    tap_ok(value_fits("-0.1206", 6, "-0.121"), "a sign stays, and the rest is rounded");
+    tap_ok(value_fits("640 of 1000", 10, "640 of~") && value_fits("640 of 1000", 6, "640~"),
+           "words that do not fit give way to a mark");
+    tap_ok(value_fits("431,080", 5, "#####") && value_fits("3.576e-05", 4, "####"),
+           "a number that cannot be shortened is not shown as another one");
+    tap_ok(value_fits("0.1199", 6, "0.1199"), "a value that fits stays");
 }
 
 int main(void)
@@ -45,5 +109,7 @@ int main(void)
     tap_ok(rest && columns_of(line) == 3 && strcmp(rest, "c") == 0 &&
                columns_lines("a\n\nb", 9) == 1,
            "a line feed does not begin a new line");
+    test_names();
+    test_values();
     return tap_done();
 }

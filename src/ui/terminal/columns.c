@@ -4,6 +4,9 @@
 
 #include "base/character.h"
 
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
 
@@ -51,6 +54,184 @@ size_t columns_fit(const char *text, size_t columns, char *out, size_t size)
         out[length] = '\0';
     return used;
 }
+
+/* --- names without their middle --- */
+
+/* Returns the longest end of the text that fits into `columns` columns. */
+static const char *end_of(const char *text, size_t columns)
+{
+    size_t rest = columns_of(text);
+    while (rest > columns) {
+        const struct character character = next_character(text);
+        rest -= character.width < 0 ? 1 : (size_t)character.width;
+        text += character.bytes;
+    }
+    while (*text && next_character(text).width == 0) /* a mark without its letter */
+        text += next_character(text).bytes;
+    return text;
+}
+
+/* Writes the first `head` columns of the text, the mark and as much of its end as fits. */
+static size_t cut_at(const char *text, size_t head, size_t columns, const char *mark, char *out,
+                     size_t size)
+{
+    size_t used = columns_fit(text, head, out, size), length = strlen(out);
+    used += columns_fit(mark, columns - used, out + length, size - length);
+    length += strlen(out + length);
+    return used +
+           columns_fit(end_of(text, columns - used), columns - used, out + length, size - length);
+}
+
+size_t columns_fit_middle(const char *text, size_t columns, const char *mark, char *out,
+                          size_t size)
+{
+    if (columns_of(text) <= columns || columns == 0)
+        return columns_fit(text, columns, out, size);
+    return cut_at(text, columns / 2, columns, mark, out, size);
+}
+
+/* The names while they are shortened. */
+struct names {
+    const char *const *names;
+    size_t count, columns;
+    const char *mark;
+    char *out;
+    size_t size;
+};
+
+/* Returns whether a name other than name `index` is shortened to `text`. */
+static bool is_used(const struct names *all, size_t index, const char *text)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (i != index && strcmp(all->out + i * all->size, text) == 0 &&
+            strcmp(all->names[i], all->names[index]) != 0)
+            return true;
+    return false;
+}
+
+/* Moves the cut of name `index` to the nearest place at which the result is no other name's. */
+static bool move_cut(const struct names *all, size_t index)
+{
+    char *out = all->out + index * all->size;
+    const size_t middle = all->columns / 2;
+    for (size_t distance = 1; distance < all->columns; distance++)
+        for (int side = 0; side < 2; side++) {
+            const size_t head = side ? middle - distance : middle + distance;
+            if (head >= all->columns) /* also a difference below zero */
+                continue;
+            cut_at(all->names[index], head, all->columns, all->mark, out, all->size);
+            if (!is_used(all, index, out))
+                return true;
+        }
+    return false;
+}
+
+/* Ends name `index` in its number in the list. */
+static void number_name(const struct names *all, size_t index)
+{
+    char *out = all->out + index * all->size, number[32];
+    snprintf(number, sizeof number, "#%zu", index + 1);
+    size_t head = all->columns > strlen(number) + 1 ? all->columns - strlen(number) - 1 : 0;
+    do {
+        columns_fit(all->names[index], head, out, all->size);
+        const size_t length = strlen(out);
+        snprintf(out + length, all->size - length, "%s%s", all->mark, number);
+    } while (is_used(all, index, out) && head-- > 0);
+}
+
+void columns_fit_names(const char *const *names, size_t count, size_t columns, const char *mark,
+                       char *out, size_t size)
+{
+    const struct names all = {names, count, columns, mark, out, size};
+    for (size_t i = 0; i < count; i++)
+        columns_fit_middle(names[i], columns, mark, out + i * size, size);
+    for (size_t i = 0; i < count; i++) {
+        size_t same = 0; /* the first name that equals this one */
+        while (strcmp(names[same], names[i]) != 0)
+            same++;
+        if (same < i)
+            memcpy(out + i * size, out + same * size, size);
+        else if (columns_of(names[i]) > columns && is_used(&all, i, out + i * size) &&
+                 !move_cut(&all, i))
+            number_name(&all, i);
+    }
+}
+
+/* --- values --- */
+
+/* Returns the bytes of the number at the start of the text, 0 if there is none, and sets the bytes
+ * of its mantissa and how many digits follow its point. */
+static size_t number_length(const char *text, size_t *mantissa, int *decimals)
+{
+    size_t at = strspn(text, "+-~");
+    const size_t digits = strspn(text + at, "0123456789,");
+    *decimals = 0;
+    at += digits;
+    if (text[at] == '.')
+        *decimals = (int)strspn(text + at + 1, "0123456789");
+    at += *decimals > 0 ? (size_t)*decimals + 1 : 0;
+    *mantissa = at;
+    if (digits == 0)
+        return 0;
+    if (text[at] == 'e' || text[at] == 'E') {
+        const size_t sign = strspn(text + at + 1, "+-");
+        const size_t exponent = strspn(text + at + 1 + sign, "0123456789");
+        at += exponent > 0 ? 1 + sign + exponent : 0;
+    }
+    return at;
+}
+
+/* Writes the value with fewer digits after the point of its first number. Returns false if that is
+ * not enough. */
+static bool drop_digits(const char *text, size_t columns, char *out, size_t size)
+{
+    size_t mantissa;
+    int decimals;
+    if (!number_length(text, &mantissa, &decimals) || memchr(text, ',', mantissa) ||
+        memchr(text, '~', mantissa))
+        return false;
+    char number[64];
+    snprintf(number, sizeof number, "%.*s", (int)mantissa, text);
+    const double value = strtod(number, NULL);
+    while (decimals-- > 0) {
+        snprintf(out, size, "%.*f%s", decimals, value, text + mantissa);
+        if (columns_of(out) <= columns)
+            return true;
+    }
+    return false;
+}
+
+/* Writes the words of the text that fit before the mark. Returns false if not even one does. */
+static bool drop_words(const char *text, size_t columns, const char *mark, char *out, size_t size)
+{
+    for (size_t length = strlen(text); length > 0; length--)
+        if (text[length] == ' ' && text[length - 1] != ' ') {
+            snprintf(out, size, "%.*s%s", (int)length, text, mark);
+            if (columns_of(out) <= columns)
+                return true;
+        }
+    return false;
+}
+
+size_t columns_fit_value(const char *text, size_t columns, const char *mark, char *out, size_t size)
+{
+    size_t mantissa;
+    int decimals;
+    if (columns_of(text) <= columns)
+        return columns_fit(text, columns, out, size);
+    if (size > 0 &&
+        (drop_digits(text, columns, out, size) || drop_words(text, columns, mark, out, size)))
+        return columns_of(out);
+    if (!number_length(text, &mantissa, &decimals))
+        return columns_fit_middle(text, columns, mark, out, size);
+    const size_t used = columns < size ? columns : size > 0 ? size - 1 : 0;
+    memset(out, '#', used);
+    if (size > 0)
+        out[used] = '\0';
+    return used;
+}
+
+/* --- lines --- */
 
 const char *columns_wrap(const char *text, size_t columns, char *out, size_t size)
 {

@@ -17,6 +17,24 @@ size_t columns_of(const char *text);
  * number of columns used. */
 size_t columns_fit(const char *text, size_t columns, char *out, size_t size);
 
+/* Copies a name that is too long without its middle, in whose place `mark` (one column) stands:
+ * "stage1.0...conv2". Returns the number of columns used. */
+size_t columns_fit_middle(const char *text, size_t columns, const char *mark, char *out,
+                          size_t size);
+
+/* Shortens `count` names like columns_fit_middle, so that different names stay different: where
+ * they would become equal, the cut moves, and where that does not help, the name's number in the
+ * list replaces its end. `out` has room for `count` texts of `size` bytes. */
+void columns_fit_names(const char *const *names, size_t count, size_t columns, const char *mark,
+                       char *out, size_t size);
+
+/* Copies a value such as "3.576e-05", "12.2 MiB" or "6.40 of 10" so that it never reads as another
+ * value: a number that is too long loses digits after the point, later words give way to `mark`
+ * (one column), and a number for which that is not enough is replaced by '#'. Returns the number of
+ * columns used. */
+size_t columns_fit_value(const char *text, size_t columns, const char *mark, char *out,
+                         size_t size);
+
 /* Copies the next line of a paragraph to `out`, broken at a space. Returns where the following line
  * begins, or NULL after the last line. A word that is longer than a line is cut. */
 const char *columns_wrap(const char *text, size_t columns, char *out, size_t size);

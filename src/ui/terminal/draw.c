@@ -33,6 +33,24 @@ int draw_text(struct canvas *canvas, struct rect area, int row, int column, enum
     return column + used;
 }
 
+int draw_fitted_name(struct canvas *canvas, struct rect area, int row, int column, enum role role,
+                     const char *name)
+{
+    char shown[LINE_BYTES];
+    const int room = area.columns - column;
+    columns_fit_middle(name, room > 0 ? (size_t)room : 0, canvas->glyphs->cut, shown, sizeof shown);
+    return draw_text(canvas, area, row, column, role, shown);
+}
+
+int draw_fitted_value(struct canvas *canvas, struct rect area, int row, int column, enum role role,
+                      const char *value)
+{
+    char shown[LINE_BYTES];
+    const int room = area.columns - column;
+    columns_fit_value(value, room > 0 ? (size_t)room : 0, canvas->glyphs->cut, shown, sizeof shown);
+    return draw_text(canvas, area, row, column, role, shown);
+}
+
 int draw_format(struct canvas *canvas, struct rect area, int row, int column, enum role role,
                 const char *format, ...)
 {

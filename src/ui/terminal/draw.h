@@ -25,6 +25,16 @@ struct canvas {
 int draw_text(struct canvas *canvas, struct rect area, int row, int column, enum role role,
               const char *text);
 
+/* Draws a name; one that is too long loses its middle (columns_fit_middle). Returns the column
+ * after it. */
+int draw_fitted_name(struct canvas *canvas, struct rect area, int row, int column, enum role role,
+                     const char *name);
+
+/* Draws a value so that it never reads as another one (columns_fit_value). Returns the column after
+ * it. */
+int draw_fitted_value(struct canvas *canvas, struct rect area, int row, int column, enum role role,
+                      const char *value);
+
 /* Draws a text made by printf. Returns the column after it. */
 int draw_format(struct canvas *canvas, struct rect area, int row, int column, enum role role,
                 const char *format, ...) __attribute__((format(printf, 6, 7)));

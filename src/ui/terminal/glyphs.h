@@ -19,6 +19,7 @@ struct glyphs {
     const char *tick_left, *tick_down, *corner;                    /* the axes of a plot */
     const char *left, *right, *up, *down; /* marks that there is more in that direction */
     const char *sorted;                   /* marks the column that a table is sorted by */
+    const char *cut;                      /* stands for what was left out of a name or value */
     const char *dot;                      /* separates items in one line */
     const char *best;                     /* marks the best epoch */
     const char *cut;                      /* ends a text that is cut */

@@ -77,7 +77,7 @@ void legend_draw(const struct legend *legend, struct canvas *canvas, struct rect
         }
         int column = draw_text(canvas, area, spot.line, spot.column, item->role, item->sample);
         column += item->sample[0] != '\0';
-        column = draw_text(canvas, area, spot.line, column, ROLE_FAINT, item->text);
+        column = draw_fitted_value(canvas, area, spot.line, column, ROLE_FAINT, item->text);
         spot.column = column + GAP;
     }
 }

@@ -89,10 +89,11 @@ static void cells_of(double first, double last, double all, int count, bool visi
     *to = *from + 1;
 }
 
-/* Draws an array's rectangle, with its name at the left if it fits. */
+/* Draws an array's rectangle, with its name at the left, shortened if that leaves enough of it. */
 static void draw_array(struct canvas *canvas, const struct map *map,
                        const struct inspection_array *array)
 {
+    enum { LEAST_NAME = 8 };
     const struct rect area = map->area;
     const bool selected = array == map->selected;
     int left, right, low, high;
@@ -104,9 +105,11 @@ static void draw_array(struct canvas *canvas, const struct map *map,
         for (int column = left; column < right; column++)
             draw_text(canvas, area, row, column, selected ? ROLE_STRONG : kind_roles[array->kind],
                       selected ? canvas->glyphs->full : canvas->glyphs->shades[array->kind]);
-    if (low < high && (int)columns_of(array->name) + 2 <= right - left)
-        draw_text(canvas, area, area.rows - 1 - (low + high - 1) / 2, left + 1,
-                  selected ? ROLE_FOCUS : ROLE_TEXT, array->name);
+    const int width = (int)columns_of(array->name), room = right - left - 2;
+    const struct rect name = {area.row, area.column + left + 1, area.rows, room};
+    if (low < high && (width <= room || room >= LEAST_NAME))
+        draw_fitted_name(canvas, name, area.rows - 1 - (low + high - 1) / 2, 0,
+                         selected ? ROLE_FOCUS : ROLE_TEXT, array->name);
 }
 
 /* Draws the workspace above the map, addresses at the left and the passes below. */

@@ -9,6 +9,7 @@
 #include "session/config/train_command.h"
 #include "ui/app/app.h"
 #include "ui/terminal/columns.h"
+#include "ui/widgets/short_names.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -259,10 +260,11 @@ void insight_draw_summary(struct canvas *canvas, struct rect area, enum role rol
 static void draw_cell(struct canvas *canvas, struct rect cell, bool right, enum role role,
                       const char *text)
 {
+    const int spare = cell.columns - (int)columns_of(text);
     if (right)
-        draw_right(canvas, cell, 0, role, text);
+        draw_fitted_value(canvas, cell, 0, spare > 0 ? spare : 0, role, text);
     else
-        draw_text(canvas, cell, 0, 0, role, text);
+        draw_fitted_name(canvas, cell, 0, 0, role, text);
 }
 
 /* Draws the column headings and marks the one that sorts. */
@@ -280,10 +282,51 @@ static void draw_heading(const struct insight_table_view *view, const struct ins
     }
 }
 
-static void draw_row(const struct insight_table *table, size_t row, bool selected,
-                     struct canvas *canvas, struct rect line, const int *starts, const int *widths)
+/* The names of a table's columns of text that are too narrow for them. */
+struct table_names {
+    struct short_names columns[TABLE_MAX_COLUMNS];
+};
+
+struct column_of_table {
+    const struct insight_table *table;
+    size_t column;
+};
+
+static void write_cell(const void *context, size_t row, char *text, size_t size)
 {
-    char text[128];
+    const struct column_of_table *column = context;
+    column->table->cell(column->table->context, row, column->column, text, size);
+}
+
+/* Returns whether a cell of the column is wider than the column. */
+static bool is_too_narrow(const struct insight_table *table, size_t column, int width)
+{
+    char text[SHORT_NAME_SIZE];
+    for (size_t row = 0; row < table->row_count; row++) {
+        table->cell(table->context, row, column, text, sizeof text);
+        if ((int)columns_of(text) > width)
+            return true;
+    }
+    return false;
+}
+
+static void shorten_names(const struct insight_table *table, const struct canvas *canvas,
+                          const int *widths, struct table_names *names)
+{
+    for (size_t i = 0; i < table->column_count; i++) {
+        const struct column_of_table column = {table, i};
+        names->columns[i] = (struct short_names){0};
+        if (widths[i] > 0 && !table->columns[i].right && is_too_narrow(table, i, widths[i]))
+            short_names_make(&names->columns[i], table->row_count, widths[i], canvas->glyphs->cut,
+                             write_cell, &column);
+    }
+}
+
+static void draw_row(const struct insight_table *table, const struct table_names *names, size_t row,
+                     bool selected, struct canvas *canvas, struct rect line, const int *starts,
+                     const int *widths)
+{
+    char text[SHORT_NAME_SIZE];
     const enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
     if (selected) {
         draw_fill(canvas, line, ROLE_FOCUS);
@@ -295,7 +338,8 @@ static void draw_row(const struct insight_table *table, size_t row, bool selecte
         if (widths[i] == 0)
             continue;
         table->cell(table->context, row, i, text, sizeof text);
-        draw_cell(canvas, cell, table->columns[i].right, role, text);
+        draw_cell(canvas, cell, table->columns[i].right, role,
+                  short_names_get(&names->columns[i], row, text));
     }
 }
 
@@ -313,13 +357,17 @@ size_t insight_table_draw(struct insight_table_view *view, const struct insight_
         table_fit(table->columns, table->column_count, area.columns - 2, starts, widths);
         view->page = (int)rows;
         view->top = table_scroll(view->top, view->selected, rows, table->row_count);
+        struct table_names names;
         draw_heading(view, table, canvas, area, starts, widths);
+        shorten_names(table, canvas, widths, &names);
         for (size_t i = 0; i < rows && view->top + i < table->row_count; i++) {
             struct rect line = {area.row + 1 + (int)i, area.column, 1, area.columns};
-            draw_row(table, view->order[view->top + i].row, view->top + i == view->selected, canvas,
-                     line, starts, widths);
+            draw_row(table, &names, view->order[view->top + i].row, view->top + i == view->selected,
+                     canvas, line, starts, widths);
             targets_add_row(&canvas->targets, line, view->top + i, view->selected);
         }
+        for (size_t i = 0; i < table->column_count; i++)
+            short_names_free(&names.columns[i]);
     }
     return view->order[view->selected].row;
 }

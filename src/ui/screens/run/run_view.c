@@ -48,7 +48,8 @@ static void draw_grid(struct app *app, struct rect area, const struct run_line *
                                    : (cell + 1) * area.columns / 2 - 1;
         struct rect box = {area.row, area.column + start, area.rows, end - start};
         draw_text(&app->canvas, box, row, 0, ROLE_FAINT, lines[i].label);
-        draw_text(&app->canvas, box, row, wide ? labels[cell] : 10, lines[i].role, lines[i].value);
+        draw_fitted_value(&app->canvas, box, row, wide ? labels[cell] : 10, lines[i].role,
+                          lines[i].value);
     }
 }
 
@@ -62,7 +63,8 @@ static void draw_flow(struct app *app, struct rect area, const struct run_line *
             column = 0;
         }
         column = draw_text(&app->canvas, area, row, column, ROLE_FAINT, lines[i].label) + 1;
-        column = draw_text(&app->canvas, area, row, column, lines[i].role, lines[i].value) + 2;
+        column =
+            draw_fitted_value(&app->canvas, area, row, column, lines[i].role, lines[i].value) + 2;
     }
 }
 
@@ -79,7 +81,7 @@ static void draw_panel(struct app *app, struct rect area, const struct run_line 
             row++;
         draw_text(&app->canvas, area, row, heading ? 0 : 1, heading ? ROLE_HEADING : ROLE_FAINT,
                   lines[i].label);
-        draw_text(&app->canvas, area, row, 15, lines[i].role, lines[i].value);
+        draw_fitted_value(&app->canvas, area, row, 15, lines[i].role, lines[i].value);
     }
 }
 

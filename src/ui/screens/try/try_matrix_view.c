@@ -5,6 +5,7 @@
 
 #include "base/language.h"
 #include "ui/terminal/columns.h"
+#include "ui/widgets/short_names.h"
 #include "ui/widgets/table.h"
 
 #include <math.h>
@@ -29,13 +30,27 @@ static int cell_width(const struct confusion *confusion)
     return 1 + digits_of(most);
 }
 
-/* Draws a class's number and as much of its name as fits. */
-static void draw_name(const struct try_model *model, struct canvas *canvas, struct rect cell,
-                      size_t label, enum role role)
+static void write_name(const void *context, size_t label, char *text, size_t size)
+{
+    snprintf(text, size, "%s", try_model_class_name(context, label));
+}
+
+/* Makes the names of all classes in `columns` columns. */
+static void shorten_names(const struct try_model *model, const struct canvas *canvas, int columns,
+                          struct short_names *names)
+{
+    short_names_make(names, model->confusion.classes, columns, canvas->glyphs->cut, write_name,
+                     model);
+}
+
+/* Draws a class's number and its name, shortened if need be. */
+static void draw_name(const struct try_model *model, const struct short_names *names,
+                      struct canvas *canvas, struct rect cell, size_t label, enum role role)
 {
     const int digits = digits_of(model->confusion.classes);
     draw_format(canvas, cell, 0, 0, role, "%*zu", digits, label);
-    draw_text(canvas, cell, 0, digits + 1, role, try_model_class_name(model, label));
+    draw_text(canvas, cell, 0, digits + 1, role,
+              short_names_get(names, label, try_model_class_name(model, label)));
 }
 
 static int name_width(const struct try_model *model, int columns)
@@ -84,15 +99,15 @@ static struct grid lay_out(const struct try_model *model, struct rect area)
     return grid;
 }
 
-static void draw_matrix_row(const struct try_model *model, struct canvas *canvas,
-                            const struct grid *grid, size_t nth)
+static void draw_matrix_row(const struct try_model *model, const struct short_names *names,
+                            struct canvas *canvas, const struct grid *grid, size_t nth)
 {
     const struct confusion *confusion = &model->confusion;
     const size_t label = model->top + nth;
     const int row = grid->area.row + 1 + (int)nth;
     const bool here = label == model->row;
     struct rect name = {row, grid->area.column, 1, grid->name};
-    draw_name(model, canvas, name, label, here ? ROLE_STRONG : ROLE_TEXT);
+    draw_name(model, names, canvas, name, label, here ? ROLE_STRONG : ROLE_TEXT);
     struct rect cell = {row, name.column + grid->name + 1, 1, grid->width};
     for (size_t i = 0; i < grid->columns; i++, cell.column += grid->width) {
         const size_t guess = model->left + i;
@@ -138,22 +153,24 @@ static void draw_heads(const struct try_model *model, struct canvas *canvas,
 static void draw_cell_words(const struct try_model *model, struct canvas *canvas, struct rect line)
 {
     const uint32_t count = confusion_count(&model->confusion, model->row, model->column);
-    char text[256];
+    char text[256], row[96], column[96];
+    const size_t room = line.columns > 56 ? (size_t)(line.columns - 40) / 2 : 8;
+    const char *cut = canvas->glyphs->cut;
+    columns_fit_middle(try_model_class_name(model, model->row), room, cut, row, sizeof row);
+    columns_fit_middle(try_model_class_name(model, model->column), room, cut, column,
+                       sizeof column);
     if (count == 0)
-        snprintf(text, sizeof text, _("%s predicted as %s: never"),
-                 try_model_class_name(model, model->row),
-                 try_model_class_name(model, model->column));
+        snprintf(text, sizeof text, _("%s predicted as %s: never"), row, column);
     else if (model->row == model->column)
         snprintf(text, sizeof text,
                  ngettext("%s classified correctly: %u image; Enter shows it",
                           "%s classified correctly: %u images; Enter shows them", count),
-                 try_model_class_name(model, model->row), (unsigned)count);
+                 row, (unsigned)count);
     else
         snprintf(text, sizeof text,
                  ngettext("%s predicted as %s: %u image; Enter shows it",
                           "%s predicted as %s: %u images; Enter shows them", count),
-                 try_model_class_name(model, model->row),
-                 try_model_class_name(model, model->column), (unsigned)count);
+                 row, column, (unsigned)count);
     draw_text(canvas, line, 0, 0, ROLE_STRONG, text);
 }
 
@@ -177,8 +194,11 @@ void try_draw_matrix(struct try_model *model, struct canvas *canvas, struct rect
     model->top = table_scroll(model->top, model->row, grid.rows, classes);
     model->left = table_scroll(model->left, model->column, grid.columns, classes);
     draw_heads(model, canvas, &grid);
+    struct short_names names;
+    shorten_names(model, canvas, grid.name - digits_of(classes) - 1, &names);
     for (size_t i = 0; i < grid.rows && model->top + i < classes; i++)
-        draw_matrix_row(model, canvas, &grid, i);
+        draw_matrix_row(model, &names, canvas, &grid, i);
+    short_names_free(&names);
     const struct glyphs *glyphs = canvas->glyphs;
     struct rect last = {area.row + area.rows - 1, area.column, area.rows > 2, area.columns};
     draw_cell_words(model, canvas, last);
@@ -224,8 +244,9 @@ static void class_text(const struct try_model *model, size_t label, int column, 
     }
 }
 
-static void draw_class(const struct try_model *model, struct canvas *canvas, struct rect line,
-                       size_t label, bool selected, const int *starts, const int *widths)
+static void draw_class(const struct try_model *model, const struct short_names *names,
+                       struct canvas *canvas, struct rect line, size_t label, bool selected,
+                       const int *starts, const int *widths)
 {
     const enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
     if (selected) {
@@ -243,7 +264,8 @@ static void draw_class(const struct try_model *model, struct canvas *canvas, str
         else if (columns[i].right)
             draw_right(canvas, cell, 0, role, text);
         else
-            draw_text(canvas, cell, 0, 0, role, text);
+            draw_fitted_name(canvas, cell, 0, 0, role,
+                             i == CLASS ? short_names_get(names, label, text) : text);
     }
 }
 
@@ -263,12 +285,15 @@ void try_draw_classes(struct try_model *model, struct canvas *canvas, struct rec
     }
     const size_t rows = area.rows > 1 ? (size_t)area.rows - 1 : 0;
     const size_t classes = model->confusion.classes;
+    struct short_names names;
+    shorten_names(model, canvas, widths[CLASS], &names);
     model->top = table_scroll(model->top, model->row, rows, classes);
     for (size_t i = 0; i < rows && model->top + i < classes; i++) {
         struct rect line = {area.row + 1 + (int)i, area.column, 1, area.columns};
         const size_t row = model->top + i;
-        draw_class(model, canvas, line, try_model_class(model, row), row == model->row, starts,
-                   widths);
+        draw_class(model, &names, canvas, line, try_model_class(model, row), row == model->row,
+                   starts, widths);
         targets_add_row(&canvas->targets, line, row, model->row);
     }
+    short_names_free(&names);
 }

@@ -4,6 +4,7 @@
 
 #include "base/language.h"
 #include "ui/terminal/columns.h"
+#include "ui/widgets/short_names.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -79,6 +80,12 @@ static int widest_name(const struct try_model *model, int most)
     return widest < most ? widest : most;
 }
 
+static void write_name(const void *context, size_t index, char *text, size_t size)
+{
+    const struct try_model *model = context;
+    snprintf(text, size, "%s", try_model_class_name(model, model->answer.top[index].label));
+}
+
 /* Draws a bar for each of the most probable classes. A character marks the true class, as its
  * colour does. */
 static void draw_bars(const struct try_model *model, struct canvas *canvas, struct rect area,
@@ -87,19 +94,23 @@ static void draw_bars(const struct try_model *model, struct canvas *canvas, stru
     const struct probe_answer *answer = &model->answer;
     const int name = widest_name(model, area.columns / 2), figure = 9;
     const int bar = area.columns - 2 - name - 1 - figure;
+    struct short_names names;
+    short_names_make(&names, answer->top_count, name, canvas->glyphs->cut, write_name, model);
     for (size_t i = 0; i < answer->top_count; i++, row++) {
         const struct prediction *top = &answer->top[i];
         const bool truth = answer->labelled && answer->label == top->label;
         const enum role role = truth ? ROLE_GOOD : i == 0 ? ROLE_STRONG : ROLE_TEXT;
         struct rect cell = {area.row, area.column + 2, area.rows, name};
         draw_text(canvas, area, row, 0, ROLE_GOOD, truth ? "*" : " ");
-        draw_text(canvas, cell, row, 0, role, try_model_class_name(model, top->label));
+        draw_text(canvas, cell, row, 0, role,
+                  short_names_get(&names, i, try_model_class_name(model, top->label)));
         if (bar > 0)
             draw_gauge(canvas, area, row, 2 + name + 1, bar, (double)top->probability,
                        truth ? ROLE_GOOD : ROLE_GAUGE);
         draw_format(canvas, area, row, area.columns - figure + 1, role, "%6.2f %%",
                     100 * (double)top->probability);
     }
+    short_names_free(&names);
 }
 
 /* Draws the true class and whether the model has found it. Returns the row after. */
