@@ -8,7 +8,6 @@
 #ifndef TINCA_UI_APP_APP_H
 #define TINCA_UI_APP_APP_H
 
-#include "ui/app/commands.h"
 #include "ui/app/dialog.h"
 #include "ui/app/menu.h"
 #include "ui/app/screen.h"
@@ -97,6 +96,32 @@ bool app_takes_text(const struct app *app);
 /* Calls the `notice` function of every screen. `entry` is the run that the event concerns, or NULL.
  */
 void app_notify(struct app *app, enum screen_event event, struct run_entry *entry);
+
+/* --- what can be done now (common_keys.c) ---
+ *
+ * Key hints, help, menu and command palette leave out the rest, so that every key they show does
+ * something. A key that is left out still explains itself when pressed. */
+
+/* Returns whether the screen has something to show or to do (screen->reachable). */
+bool app_offers_screen(const struct app *app, enum screen_id id);
+
+/* Returns whether the binding of the screen's table, or of keys_everywhere, does something on that
+ * screen: its action has a purpose now, and the screen does not give its key another meaning. */
+bool app_offers_binding(const struct app *app, const struct screen *screen,
+                        const struct key_table *table, const struct key_binding *binding);
+
+/* Returns the translated hint of a binding: the screen's own word for the present state, or the
+ * table's. NULL: it has none. */
+const char *app_hint(const struct app *app, const struct screen *screen,
+                     const struct key_binding *binding);
+
+/* Returns the screen that an action of keys_everywhere leads to, or SCREEN_COUNT. */
+enum screen_id app_destination(enum action action);
+
+/* Returns whether a run of the lists has files that can be exported. */
+bool app_offers_export(const struct app *app);
+/* Returns whether a run of the lists has curves that can be compared. */
+bool app_offers_comparison(const struct app *app);
 
 /* --- messages --- */
 

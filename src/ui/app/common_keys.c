@@ -1,7 +1,10 @@
-/* The keys that mean the same on every screen, and the keys that edit a line of text. */
+/* The keys that mean the same on every screen, the keys that edit a line of text, and which keys do
+ * something now. */
 #include "ui/app/app.h"
 
 #include "base/language.h"
+#include "ui/app/run_loading.h"
+#include "ui/shared/run_offers.h"
 
 static const struct key_binding everywhere[] = {
     {'?', UI_F1, ACTION_HELP, "? F1", N_("help"), N_("this help")},
@@ -36,3 +39,74 @@ static const struct key_binding editing[] = {
 };
 const struct key_table keys_editing = {N_("Typing a value (just begin, or Enter)"), editing,
                                        sizeof editing / sizeof *editing};
+
+/* --- what can be done now --- */
+
+enum screen_id app_destination(enum action action)
+{
+    static const struct {
+        enum action action;
+        enum screen_id screen;
+    } screens[] = {{ACTION_HELP, SCREEN_HELP},
+                   {ACTION_RUNS, SCREEN_RUNS},
+                   {ACTION_FORM, SCREEN_SETUP},
+                   {ACTION_EXPORT, SCREEN_EXPORT},
+                   {ACTION_COMPARE, SCREEN_COMPARE}};
+    for (size_t i = 0; i < sizeof screens / sizeof *screens; i++)
+        if (screens[i].action == action)
+            return screens[i].screen;
+    return SCREEN_COUNT;
+}
+
+bool app_offers_screen(const struct app *app, enum screen_id id)
+{
+    const struct screen *screen = app->screens[id];
+    return !screen->reachable || screen->reachable(app);
+}
+
+static bool offers_action(const struct app *app, const struct screen *screen, enum action action)
+{
+    return !screen->offers || screen->offers(app, action);
+}
+
+/* Returns whether the screen's table gives the key a meaning of its own now. */
+static bool is_taken(const struct app *app, const struct screen *screen, int key)
+{
+    const enum action action = screen->keys ? keys_find(screen->keys, key) : ACTION_NONE;
+    return action && offers_action(app, screen, action);
+}
+
+bool app_offers_binding(const struct app *app, const struct screen *screen,
+                        const struct key_table *table, const struct key_binding *binding)
+{
+    if (table != &keys_everywhere)
+        return offers_action(app, screen, binding->action);
+    const enum screen_id place = app_destination(binding->action);
+    return !is_taken(app, screen, binding->key) &&
+           (place == SCREEN_COUNT || app_offers_screen(app, place));
+}
+
+const char *app_hint(const struct app *app, const struct screen *screen,
+                     const struct key_binding *binding)
+{
+    const char *hint = screen->hint ? screen->hint(app, binding->action) : NULL;
+    return hint ? hint : binding->hint ? gettext(binding->hint) : NULL;
+}
+
+bool app_offers_export(const struct app *app)
+{
+    for (size_t i = 0; i < app_run_count(app); i++)
+        if (run_entry_directory(app_run_at(app, i)))
+            return true;
+    return false;
+}
+
+bool app_offers_comparison(const struct app *app)
+{
+    for (size_t i = 0; i < app_run_count(app); i++) {
+        const struct run_entry *entry = app_run_at(app, i);
+        if (loading_is_unread(entry) || run_offers_action(entry, ACTION_COMPARE))
+            return true;
+    }
+    return false;
+}

@@ -3,7 +3,6 @@
 #include "ui/app/app.h"
 
 #include "base/language.h"
-#include "ui/app/offers.h"
 #include "ui/terminal/columns.h"
 #include "ui/terminal/terminal.h"
 
@@ -93,10 +92,10 @@ static int draw_hints_of(struct app *app, struct rect area, int column,
 {
     for (size_t i = from; i < to && i < table->count; i++) {
         const struct key_binding *binding = &table->bindings[i];
-        if (!binding->hint || !offers_binding(app, app_screen(app), table, binding))
+        if (!binding->hint || !app_offers_binding(app, app_screen(app), table, binding))
             continue;
         const char *name = gettext(binding->name);
-        const char *hint = offers_hint(app, app_screen(app), binding);
+        const char *hint = app_hint(app, app_screen(app), binding);
         const int key = hinted_key(app, binding, &name);
         int length = (int)strcspn(name, " ");
         if (key == UI_NONE)

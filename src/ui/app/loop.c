@@ -10,7 +10,6 @@
 #include "ui/app/app_runs.h"
 #include "ui/app/background.h"
 #include "ui/app/exporting.h"
-#include "ui/app/offers.h"
 #include "ui/app/other_runs.h"
 #include "ui/app/run_loading.h"
 #include "ui/shared/last_form.h"
@@ -53,7 +52,7 @@ void app_close(struct app *app, enum run_command command)
 
 static void act_everywhere(struct app *app, enum action action)
 {
-    const enum screen_id place = offers_destination(action);
+    const enum screen_id place = app_destination(action);
     if (place != SCREEN_COUNT)
         app_go(app, place);
     if (action == ACTION_RUN_FORM)

@@ -1,6 +1,11 @@
-/* menu.h: the menu of all screens, made from the table of screens. */
+/* menu.h: the menu of screens, and the command palette: everything that can be done now, found by
+ * its words. Both are made from the tables of keys and of screens, so that they list what the keys
+ * do and nothing twice. */
 #ifndef TINCA_UI_APP_MENU_H
 #define TINCA_UI_APP_MENU_H
+
+#include "ui/app/screen.h"
+#include "ui/widgets/chooser.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +23,24 @@ void menu_open(struct app *app);
 void menu_key(struct app *app, int key);
 /* Draws the menu over the screen in front. */
 void menu_draw(struct app *app);
+
+struct command {
+    int key;              /* the key that does the same; 0: `place` is a screen of the menu */
+    enum screen_id place; /* used if `key` is 0 */
+    char name[16];        /* how that key, or the menu's letter, is written */
+};
+
+struct commands {
+    struct chooser chooser; /* chooser.open: the palette is open */
+    struct command list[CHOOSER_MAX_ITEMS];
+    size_t count;
+};
+
+/* Opens the palette over the screen in front, with the character `key` typed (0: none). */
+void commands_open(struct app *app, int key);
+/* Handles a key while the palette is open: Enter does the selected command, Esc closes it. */
+void commands_key(struct app *app, int key);
+/* Draws the palette over the screen in front. */
+void commands_draw(struct app *app);
 
 #endif

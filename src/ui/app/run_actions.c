@@ -10,6 +10,7 @@
 #include "ui/app/other_runs.h"
 #include "ui/app/run_cells.h"
 #include "ui/app/run_loading.h"
+#include "ui/shared/run_offers.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -95,20 +96,6 @@ void run_actions_drop_entry(struct app *app, struct run_entry *entry)
 
 /* --- resuming --- */
 
-bool run_actions_may_resume(const struct run_entry *entry, struct error *error)
-{
-    if (run_entry_is_saved(entry) && entry->refused) {
-        if (error)
-            *error = entry->error;
-        return false;
-    }
-    struct run_snapshot end = entry->snapshot;
-    if (end.status == RUN_DONE && entry->run && run_damage(entry->run)->kind != ERROR_NONE)
-        end.status = RUN_INTERRUPTED; /* resuming computes the damaged curves again */
-    return !entry->live && run_trained_by_tinca(entry->imported, runs_id(entry), error) &&
-           resume_allows(&end, runs_id(entry), error);
-}
-
 /* Removes the old entry of a resumed run. It is searched by directory, because appending to the
  * session's list may have moved the entries. */
 static void remove_resumed(struct app *app, const char *directory)
@@ -137,7 +124,7 @@ void run_actions_resume(struct app *app, size_t index)
     if (is_being_read(app, entry) || others_reject_command(app, entry))
         return;
     snprintf(directory, sizeof directory, "%s", path);
-    if (!run_actions_may_resume(entry, &error) ||
+    if (!run_offers_resume(entry, &error) ||
         !run_list_resume(&app->shared.runs, &entry->config, directory, &error)) {
         app_say_error(app, &error);
         return;

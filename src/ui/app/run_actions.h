@@ -6,11 +6,9 @@
 #ifndef TINCA_UI_APP_RUN_ACTIONS_H
 #define TINCA_UI_APP_RUN_ACTIONS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct app;
-struct error;
 struct run_entry;
 
 /* Returns the run that the open dialog is about (shared.subject), or NULL if it no longer exists.
@@ -19,10 +17,6 @@ struct run_entry *run_actions_subject(const struct app *app);
 
 /* Copies the run's settings into the form and shows the form. */
 void run_actions_clone(struct app *app, size_t index);
-
-/* Returns whether the run can be resumed here; the error (NULL: not wanted) says why not. A run
- * that another process computes cannot, without an error. */
-bool run_actions_may_resume(const struct run_entry *entry, struct error *error);
 
 /* Resumes a run that is not complete: it moves into the list of this session's runs and starts when
  * no other run is active. */

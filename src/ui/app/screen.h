@@ -60,7 +60,7 @@ struct screen {
      * terminal, before clicks are turned into keys. Returns whether it did. NULL: it handles none.
      */
     bool (*take_mouse)(struct app *app, int event, int row, int column);
-    /* Returns whether an action of the table of keys would do something now (offers.h). NULL: every
+    /* Returns whether an action of the table of keys would do something now (app.h). NULL: every
      * action would. */
     bool (*offers)(const struct app *app, enum action action);
     /* Returns the translated word for what the action does in the present state, in place of the

@@ -2,7 +2,6 @@
  * a table, as a list of the settings in which they differ, as points of two figures and as lines
  * across parallel axes. compare_gather.c chooses and reads them. */
 #include "ui/app/app.h"
-#include "ui/app/offers.h"
 #include "ui/app/plot_actions.h"
 #include "ui/screens/compare/compare_dialog.h"
 #include "ui/screens/compare/compare_gather.h"
@@ -497,7 +496,7 @@ const struct screen compare_screen = {
     .title = title,
     .take_key = take_key,
     .take_mouse = take_mouse,
-    .reachable = offers_comparison,
+    .reachable = app_offers_comparison,
     .act = act,
     .draw = draw,
     .typing = typing,

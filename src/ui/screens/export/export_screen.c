@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "session/compare/report.h"
 #include "ui/app/exporting.h"
-#include "ui/app/offers.h"
 #include "ui/app/run_actions.h"
 #include "ui/app/run_cells.h"
 
@@ -249,5 +248,5 @@ const struct screen export_screen = {
     .purpose = N_("write runs as JSON, CSV, a picture or a report"),
     .state_size = sizeof(struct export_state),
     .go = ask_export,
-    .reachable = offers_export,
+    .reachable = app_offers_export,
 };

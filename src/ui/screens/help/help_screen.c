@@ -2,7 +2,6 @@
  * screen from which it was opened that do something there now. A search leaves only the entries in
  * which the text occurs; n and N step through them. */
 #include "ui/app/app.h"
-#include "ui/app/offers.h"
 
 #include "base/language.h"
 #include "ui/terminal/columns.h"
@@ -209,7 +208,7 @@ static void put_table(struct writer *writer, const struct key_table *keys,
     writer->heading = gettext(keys->title);
     for (size_t i = 0; i < keys->count; i++) {
         const struct key_binding *binding = &keys->bindings[i];
-        if (binding->help && (!here || offers_binding(writer->app, here, keys, binding)))
+        if (binding->help && (!here || app_offers_binding(writer->app, here, keys, binding)))
             put_entry(writer, gettext(binding->name), gettext(binding->help));
     }
 }

@@ -4,7 +4,6 @@
  * last snapshot. */
 #include "session/config/config_paths.h"
 #include "ui/app/app.h"
-#include "ui/app/offers.h"
 #include "ui/app/other_runs.h"
 #include "ui/app/plot_actions.h"
 #include "ui/app/questions.h"
@@ -12,6 +11,7 @@
 #include "ui/screens/run/rate_dialog.h"
 #include "ui/screens/run/run_model.h"
 #include "ui/screens/run/views.h"
+#include "ui/shared/run_offers.h"
 
 #include "base/clock.h"
 #include "base/language.h"
@@ -242,7 +242,7 @@ static void act(struct app *app, enum action action)
     case ACTION_FORM:
     case ACTION_COMPARE:
     case ACTION_EXPORT:
-        app_go(app, offers_destination(action));
+        app_go(app, app_destination(action));
         break;
     case ACTION_TRY:
         app_go(app, SCREEN_TRY);
@@ -301,10 +301,10 @@ static bool offers(const struct app *app, enum action action)
         return app->shared.runs.count + app->shared.shown_is_saved > 1;
     case ACTION_COMPARE:
     case ACTION_EXPORT:
-        return entry && is_settled(entry) && offers_run_action(entry, action);
+        return entry && is_settled(entry) && run_offers_action(entry, action);
     default:
         return is_about_curves(action) ? offers_on_curves(app, entry, action)
-                                       : offers_run_action(entry, action);
+                                       : run_offers_action(entry, action);
     }
 }
 

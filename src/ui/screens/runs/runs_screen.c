@@ -2,7 +2,7 @@
  * complete, then the saved runs of earlier sessions, the newest first. runs_model.c chooses, groups
  * and sorts the rows, runs_columns.c the columns; runs_view.c draws them. */
 #include "ui/app/app.h"
-#include "ui/app/offers.h"
+#include "ui/shared/run_offers.h"
 
 #include "base/language.h"
 #include "ui/app/other_runs.h"
@@ -309,10 +309,10 @@ static bool offers(const struct app *app, enum action action)
     const size_t index = runs_model_index(app);
     const struct run_entry *entry = index < app_run_count(app) ? app_run_at(app, index) : NULL;
     if (action == ACTION_COMPARE)
-        return offers_comparison(app);
+        return app_offers_comparison(app);
     if (action == ACTION_OPEN)
         return entry;
-    return action == ACTION_REMOVE && any_marked(app) ? true : offers_run_action(entry, action);
+    return action == ACTION_REMOVE && any_marked(app) ? true : run_offers_action(entry, action);
 }
 
 static bool typing(const struct app *app)
