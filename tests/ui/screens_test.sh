@@ -1,6 +1,6 @@
 #!/bin/sh
 # Compares the form, the help, a run, a comparison, the menu, the lists and the screens that they lead to with
-# tests/ui/goldens, at three sizes, in UTF-8 and in ASCII. RENEW=1 (make renew-screens) writes the goldens
+# tests/ui/goldens, at five sizes, in UTF-8 and in ASCII. RENEW=1 (make renew-screens) writes the goldens
 # instead: inspect the difference.
 . "${srcdir:-.}/tests/ui/screen.sh"
 need_tmux "the screens equal the goldens"
@@ -29,7 +29,7 @@ compare() {
 
 fake_kept 20261118-101500-lenet-0032 20261119-111500-resnet20-0064 20261120-111500-lenet-0128
 for locale in C.UTF-8 C; do
-    for size in 40x12 80x24 132x43; do
+    for size in 40x12 80x24 120x40 132x43 200x60; do
         screen_start $size $locale "$FAKE"
         shown='of 10000, epoch 1' # the pictures come last
         [ $size = 40x12 ] && shown=memory
