@@ -63,8 +63,20 @@ static void test_names(void)
     tap_ok(stay_different(equal_ends, 4, 7), "also names that differ only in their middle");
 }
 
+static bool text_fits(const char *text, size_t columns, const char *expected)
+{
+    char out[64];
+    return columns_fit_text(text, columns, "~", out, sizeof out) == columns_of(expected) &&
+           strcmp(out, expected) == 0;
+}
+
 static void test_values(void)
 {
+    tap_ok(text_fits("norm 3.576e-05", 13, "norm ~") && text_fits("norm 3.576e-05", 8, "norm ~"),
+           "a text is not cut within a number");
+    tap_ok(text_fits("resnet20", 7, "resnet2") && text_fits("batch 64, lr 0.1", 8, "batch 64") &&
+               text_fits("20261120-111500", 11, "20261120~"),
+           "but at its end, and within a name");
     tap_ok(value_fits("3.576e-05", 8, "3.58e-05") && value_fits("3.576e-05", 5, "4e-05"),
            "a number that is too long loses digits, never its exponent");
     tap_ok(value_fits("12.25 MiB", 8, "12.2 MiB") && value_fits("12.25 MiB", 6, "12 MiB"),

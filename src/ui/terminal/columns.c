@@ -4,6 +4,7 @@
 
 #include "base/character.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,7 +165,9 @@ void columns_fit_names(const char *const *names, size_t count, size_t columns, c
 static size_t number_length(const char *text, size_t *mantissa, int *decimals)
 {
     size_t at = strspn(text, "+-~");
-    const size_t digits = strspn(text + at, "0123456789,");
+    size_t digits = strspn(text + at, "0123456789,");
+    while (digits > 0 && text[at + digits - 1] == ',') /* separates words, not thousands */
+        digits--;
     *decimals = 0;
     at += digits;
     if (text[at] == '.')
@@ -229,6 +232,38 @@ size_t columns_fit_value(const char *text, size_t columns, const char *mark, cha
     if (size > 0)
         out[used] = '\0';
     return used;
+}
+
+/* Returns the byte offset at which a number that reaches across `at` begins, or `at` if there is
+ * none: "12.5" and "3e-05" are numbers, the digits of "resnet20" are not. */
+static size_t number_across(const char *text, size_t at)
+{
+    size_t from = at;
+    while (from > 0 && strchr("0123456789.,eE+-", text[from - 1]))
+        from--;
+    if (from > 0 && isalpha((unsigned char)text[from - 1])) /* a part of a word */
+        return at;
+    while (from < at) {
+        size_t mantissa;
+        int decimals;
+        const size_t length = number_length(text + from, &mantissa, &decimals);
+        if (length > 0 && from + length > at)
+            return from;
+        from += length > 0 ? length : 1;
+    }
+    return at;
+}
+
+size_t columns_fit_text(const char *text, size_t columns, const char *mark, char *out, size_t size)
+{
+    const size_t used = columns_fit(text, columns, out, size), length = size > 0 ? strlen(out) : 0;
+    if (used == 0 || strncmp(text, out, length) != 0 || !text[length])
+        return used;
+    const size_t from = number_across(text, length);
+    if (from == length || from + strlen(mark) >= size)
+        return used;
+    strcpy(out + from, mark);
+    return columns_of(out);
 }
 
 /* --- lines --- */

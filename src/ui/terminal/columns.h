@@ -35,6 +35,10 @@ void columns_fit_names(const char *const *names, size_t count, size_t columns, c
 size_t columns_fit_value(const char *text, size_t columns, const char *mark, char *out,
                          size_t size);
 
+/* Copies as columns_fit does, but writes `mark` (one column) in place of a number that would be
+ * cut, so that the rest does not read as another number. Returns the number of columns used. */
+size_t columns_fit_text(const char *text, size_t columns, const char *mark, char *out, size_t size);
+
 /* Copies the next line of a paragraph to `out`, broken at a space. Returns where the following line
  * begins, or NULL after the last line. A word that is longer than a line is cut. */
 const char *columns_wrap(const char *text, size_t columns, char *out, size_t size);

@@ -28,7 +28,8 @@ int draw_text(struct canvas *canvas, struct rect area, int row, int column, enum
     char shown[LINE_BYTES];
     if (row < 0 || row >= area.rows || column < 0 || column >= area.columns)
         return column;
-    int used = (int)columns_fit(text, (size_t)(area.columns - column), shown, sizeof shown);
+    int used = (int)columns_fit_text(text, (size_t)(area.columns - column), canvas->glyphs->cut,
+                                     shown, sizeof shown);
     write_at(canvas, area.row + row, area.column + column, role, shown);
     return column + used;
 }
@@ -65,7 +66,7 @@ int draw_format(struct canvas *canvas, struct rect area, int row, int column, en
 void draw_right(struct canvas *canvas, struct rect area, int row, enum role role, const char *text)
 {
     int column = area.columns - (int)columns_of(text);
-    draw_text(canvas, area, row, column > 0 ? column : 0, role, text);
+    draw_fitted_value(canvas, area, row, column > 0 ? column : 0, role, text);
 }
 
 int draw_wrapped(struct canvas *canvas, struct rect area, int row, enum role role, const char *text)

@@ -21,7 +21,8 @@ struct canvas {
     struct targets targets;        /* what a click does in this frame */
 };
 
-/* Draws a text in one line. Returns the column after it. */
+/* Draws a text in one line. At the edge of the area it is cut, but not within a number, for which
+ * glyphs->cut stands instead. Returns the column after it. */
 int draw_text(struct canvas *canvas, struct rect area, int row, int column, enum role role,
               const char *text);
 
@@ -39,7 +40,7 @@ int draw_fitted_value(struct canvas *canvas, struct rect area, int row, int colu
 int draw_format(struct canvas *canvas, struct rect area, int row, int column, enum role role,
                 const char *format, ...) __attribute__((format(printf, 6, 7)));
 
-/* Draws a text flush with the right edge. */
+/* Draws a text flush with the right edge, as draw_fitted_value does if it is too long. */
 void draw_right(struct canvas *canvas, struct rect area, int row, enum role role, const char *text);
 
 /* Draws a paragraph from `row` on, broken at spaces. Returns the row after it. */

@@ -260,9 +260,8 @@ void insight_draw_summary(struct canvas *canvas, struct rect area, enum role rol
 static void draw_cell(struct canvas *canvas, struct rect cell, bool right, enum role role,
                       const char *text)
 {
-    const int spare = cell.columns - (int)columns_of(text);
     if (right)
-        draw_fitted_value(canvas, cell, 0, spare > 0 ? spare : 0, role, text);
+        draw_right(canvas, cell, 0, role, text);
     else
         draw_fitted_name(canvas, cell, 0, 0, role, text);
 }
