@@ -43,6 +43,8 @@ first_start lenet --data digits --batch 8 --epochs 1000 --threads 1
 wait_until has_begun 5
 screen_start 80x24 C.UTF-8 "$TINCA" attach
 screen_shows '\(attached\)' "attach shows the run in progress"
+screen_shows "c compare  e export" "it can be compared and exported"
+screen_lacks "space pause" "and not paused, which only its owner can"
 screen_shows "process $owner" "and the process that computes it"
 screen_shows 'newest figures [0-9]+ s ago' "and how old the figures are"
 if grows; then ok "attach follows the run"; else not_ok "attach follows the run" "$before, $after: $(screen_text)"; fi
