@@ -18,7 +18,7 @@ void compare_model_clear(struct compare_model *model)
     for (size_t i = 0; i < model->count; i++)
         compare_files_free(&model->files[i]);
     model->count = model->selected = model->top = model->left = model->scroll = model->next = 0;
-    model->gathering = model->outdated = false;
+    model->gathering = model->outdated = model->chooser.open = false;
     model->omitted = 0;
     model->difference_count = 0;
     model->window = (struct plot_window){0};

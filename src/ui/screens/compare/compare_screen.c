@@ -4,6 +4,7 @@
 #include "ui/app/app.h"
 #include "ui/app/plot_actions.h"
 #include "ui/screens/compare/compare_dialog.h"
+#include "ui/screens/compare/compare_figure_keys.h"
 #include "ui/screens/compare/compare_gather.h"
 
 #include "base/clock.h"
@@ -134,133 +135,6 @@ static void step(struct compare_model *model, bool next)
         model->selected = (model->selected + (next ? 1 : count - 1)) % count;
 }
 
-/* --- choosing a figure --- */
-
-/* Opens the chooser of the figures with numbers, for an axis of the scatter plot. */
-static void choose_scatter_figure(struct app *app, enum scatter_axis axis)
-{
-    struct compare_model *model = compare_model(app);
-    struct compare_figure figures[COMPARE_FIGURES];
-    struct chooser_item items[CHOOSER_MAX_ITEMS];
-    size_t count = compare_list_figures(&model->table, figures), listed = 0;
-    for (size_t i = 0; i < count && listed < CHOOSER_MAX_ITEMS; i++)
-        if (!compare_figure_is_text(&figures[i])) {
-            char *name = model->choices[listed];
-            compare_figure_name(&model->table, &figures[i], name, FIGURE_NAME);
-            items[listed++] = (struct chooser_item){name, ""};
-        }
-    model->chosen_for = axis;
-    chooser_begin(&model->chooser,
-                  axis == SCATTER_X ? _("Which figure on the x axis?")
-                                    : _("Which figure on the y axis?"),
-                  items, listed, model->scatter.names[axis], false);
-}
-
-/* Opens the chooser of the axes that are left out of the parallel coordinates. */
-static void choose_parallel_axis(struct app *app)
-{
-    struct compare_model *model = compare_model(app);
-    const struct compare_parallel *parallel = &model->parallel;
-    struct chooser_item items[CHOOSER_MAX_ITEMS];
-    size_t listed = 0;
-    for (size_t i = parallel->shown; i < parallel->count && listed < CHOOSER_MAX_ITEMS; i++) {
-        snprintf(model->choices[listed], FIGURE_NAME, "%s", parallel->axes[i].name);
-        items[listed] = (struct chooser_item){model->choices[listed], ""};
-        listed++;
-    }
-    if (listed == 0)
-        app_say(app, ROLE_FAINT, "All axes are shown.");
-    else
-        chooser_begin(&model->chooser, _("Which axis?"), items, listed, items[0].text, false);
-}
-
-static bool take_chooser_key(struct compare_model *model, int key)
-{
-    const enum chooser_result result = chooser_key(&model->chooser, key);
-    if (result == CHOOSER_OPEN)
-        return true;
-    model->chooser.open = false;
-    if (result == CHOOSER_CHOSEN && model->kind == COMPARE_PARALLEL)
-        compare_parallel_show(&model->parallel, chooser_choice(&model->chooser));
-    else if (result == CHOOSER_CHOSEN) {
-        snprintf(model->scatter.names[model->chosen_for], FIGURE_NAME, "%s",
-                 chooser_choice(&model->chooser));
-        model->outdated = true;
-    }
-    return true;
-}
-
-/* --- the keys of single views --- */
-
-static bool act_on_scatter(struct app *app, enum action action)
-{
-    struct compare_model *model = compare_model(app);
-    struct compare_scatter *scatter = &model->scatter;
-    if (!scatter->usable)
-        return false;
-    switch (action) {
-    case ACTION_UP:
-    case ACTION_DOWN:
-        model->selected =
-            compare_scatter_neighbour(scatter, model->selected, 0, action == ACTION_UP ? 1 : -1);
-        return true;
-    case ACTION_LEFT:
-    case ACTION_RIGHT:
-        model->selected =
-            compare_scatter_neighbour(scatter, model->selected, action == ACTION_RIGHT ? 1 : -1, 0);
-        return true;
-    case ACTION_X:
-        choose_scatter_figure(app, SCATTER_X);
-        return true;
-    case ACTION_QUANTITY:
-        choose_scatter_figure(app, SCATTER_Y);
-        return true;
-    case ACTION_SCALE:
-        compare_scatter_next_scale(scatter);
-        model->outdated = true;
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool act_on_parallel(struct app *app, enum action action)
-{
-    struct compare_parallel *parallel = &compare_model(app)->parallel;
-    switch (action) {
-    case ACTION_LEFT:
-        parallel->selected -= parallel->selected > 0;
-        return true;
-    case ACTION_RIGHT:
-        parallel->selected += parallel->selected + 1 < parallel->shown;
-        return true;
-    case ACTION_PAN_LEFT:
-    case ACTION_PAN_RIGHT:
-        compare_parallel_move(parallel, action == ACTION_PAN_RIGHT);
-        return true;
-    case ACTION_BRUSH_LOW_UP:
-    case ACTION_BRUSH_LOW_DOWN:
-        compare_parallel_brush(parallel, true, action == ACTION_BRUSH_LOW_UP);
-        return true;
-    case ACTION_BRUSH_HIGH_UP:
-    case ACTION_BRUSH_HIGH_DOWN:
-        compare_parallel_brush(parallel, false, action == ACTION_BRUSH_HIGH_UP);
-        return true;
-    case ACTION_BRUSH_CLEAR:
-    case ACTION_BRUSH_CLEAR_ALL:
-        compare_parallel_clear_brush(parallel, action == ACTION_BRUSH_CLEAR_ALL);
-        return true;
-    case ACTION_REMOVE:
-        compare_parallel_leave_out(parallel);
-        return true;
-    case ACTION_ALL:
-        choose_parallel_axis(app);
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* Moves the cursor of the curves, except for Home and End, which move the selected row. */
 static bool act_on_cursor(struct compare_model *model, enum action action)
 {
@@ -271,7 +145,7 @@ static bool act_on_cursor(struct compare_model *model, enum action action)
 static bool take_key(struct app *app, int key)
 {
     struct compare_model *model = compare_model(app);
-    return (model->chooser.open && take_chooser_key(model, key)) ||
+    return (model->chooser.open && compare_take_chooser_key(model, key)) ||
            (model->kind == COMPARE_CURVES && plot_leave_cursor(&model->window, key));
 }
 
@@ -305,8 +179,8 @@ static void act(struct app *app, enum action action)
     struct compare_model *model = compare_model(app);
     const bool scatter = model->kind == COMPARE_SCATTER;
     if (model->gathering || model->count == 0 || act_on_cursor(model, action) ||
-        (scatter && act_on_scatter(app, action)) ||
-        (model->kind == COMPARE_PARALLEL && act_on_parallel(app, action)))
+        (scatter && compare_act_on_scatter(app, action)) ||
+        (model->kind == COMPARE_PARALLEL && compare_act_on_parallel(app, action)))
         return;
     switch (action) {
     case ACTION_VIEW:
@@ -372,21 +246,38 @@ static void act(struct app *app, enum action action)
 
 /* --- drawing --- */
 
+static bool any_is_active(const struct compare_model *model)
+{
+    struct run_snapshot snapshot;
+    for (size_t i = 0; i < model->count; i++) {
+        run_snapshot(model->runs[i], &snapshot);
+        if (!run_status_is_over(snapshot.status))
+            return true;
+    }
+    return false;
+}
+
+static void select_run(struct compare_model *model, const struct run *run)
+{
+    for (size_t row = 0; run && row < model->table.count; row++)
+        if (model->table.rows[row].run == run)
+            model->selected = row;
+}
+
 /* Builds the table again if a key has outdated it, and from time to time while one of its runs is
- * active. */
+ * active. Then the selection stays on its run, which may move to another row. */
 static void refresh(struct app *app)
 {
     struct compare_model *model = compare_model(app);
-    struct run_snapshot snapshot;
     struct error error;
-    bool on = false;
-    for (size_t i = 0; i < model->count; i++) {
-        run_snapshot(model->runs[i], &snapshot);
-        on = on || !run_status_is_over(snapshot.status);
-    }
-    const bool due = on && clock_seconds(model->built, clock_nanoseconds()) >= 1;
-    if ((due || model->outdated) && !compare_model_build(model, &error))
+    const bool by_key = model->outdated;
+    const struct run *selected = model->table.rows[model->selected].run;
+    if (!by_key && (clock_seconds(model->built, clock_nanoseconds()) < 1 || !any_is_active(model)))
+        return;
+    if (!compare_model_build(model, &error))
         app_say_error(app, &error);
+    else if (!by_key)
+        select_run(model, selected);
 }
 
 static void draw_empty(struct app *app, struct rect body)

@@ -272,7 +272,8 @@ static void draw_setting(struct app *app, struct rect line, const struct config_
     const struct compare_model *model = compare_model(app);
     char value[512], shown[512];
     draw_text(&app->canvas, line, 0, 1, ROLE_FAINT, gettext(field->label));
-    for (size_t row = model->left, column = LABEL; row < model->table.count; row++) {
+    for (size_t row = model->left, column = LABEL;
+         row < model->table.count && (int)column < line.columns; row++) {
         size_t run = compare_model_run_of_row(model, row);
         if (run == COMPARE_NO_RUN)
             continue;
@@ -287,7 +288,8 @@ static void draw_setting_heads(struct app *app, struct rect line)
 {
     const struct compare_model *model = compare_model(app);
     char shown[160], text[160], mark[24];
-    for (size_t row = model->left, column = LABEL; row < model->table.count; row++) {
+    for (size_t row = model->left, column = LABEL;
+         row < model->table.count && (int)column < line.columns; row++) {
         size_t run = compare_model_run_of_row(model, row);
         if (run == COMPARE_NO_RUN)
             continue;
