@@ -124,12 +124,16 @@ static void name_row(const struct compare_model *model, size_t row, char *text, 
     snprintf(text, size, "%s %s", compare_model_mark(row, mark, sizeof mark), label);
 }
 
+/* Draws the values of the selected row; with little space its mark stands for its label. */
 static int draw_selected(struct app *app, struct rect area, int line)
 {
     const struct compare_model *model = compare_model(app);
     const struct compare_scatter *scatter = &model->scatter;
     char label[300], values[SCATTER_AXES][64], text[600];
-    name_row(model, model->selected, label, sizeof label);
+    if (area.rows < NOTE_ROWS)
+        compare_model_mark(model->selected, label, sizeof label);
+    else
+        name_row(model, model->selected, label, sizeof label);
     for (size_t i = 0; i < SCATTER_AXES; i++)
         if (!compare_figure_text(&model->table, model->selected, &scatter->figures[i], values[i],
                                  sizeof values[i])[0])

@@ -5,6 +5,7 @@
 
 #include "base/language.h"
 #include "session/compare/compare.h"
+#include "ui/app/run_cells.h"
 #include "ui/screens/compare/compare_model.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/table.h"
@@ -201,6 +202,22 @@ static bool efficiency_is_in_front(const struct compare_model *model)
     return false;
 }
 
+/* Draws the state of a run that is not done, in the words of the list of runs. Returns the row
+ * after. */
+static int draw_state(struct app *app, struct rect area, int line, const struct run *run)
+{
+    char state[64], text[160];
+    for (size_t i = 0; run && i < app_run_count(app); i++) {
+        const struct run_entry *entry = app_run_at(app, i);
+        if (entry->run != run || entry->snapshot.status == RUN_DONE)
+            continue;
+        snprintf(text, sizeof text, _("This run is not done; its state: %s."),
+                 runs_cell(app, i, RUNS_STATUS, state, sizeof state));
+        return draw_wrapped(&app->canvas, area, line, ROLE_WARNING, text);
+    }
+    return line;
+}
+
 static void draw_notes(struct app *app, struct rect area)
 {
     const struct compare_model *model = compare_model(app);
@@ -219,6 +236,7 @@ static void draw_notes(struct app *app, struct rect area)
     else
         snprintf(text, sizeof text, gettext(accuracy_words(row->accuracy)), row->name, row->data);
     line = draw_wrapped(&app->canvas, area, line, ROLE_TEXT, text);
+    line = draw_state(app, area, line, row->run);
     if (any_alike(table, model->selected))
         line = draw_wrapped(&app->canvas, area, line, ROLE_STRONG,
                             /* xgettext:no-c-format */
