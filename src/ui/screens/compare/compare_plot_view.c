@@ -14,7 +14,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { PANEL = 38, PANEL_FROM = 100, MARKS = 3, LEGEND_MOST = 255 };
+enum { PANEL = 38, PANEL_FROM = 100, MARKS = 3 };
 
 /* --- the legend that names the runs --- */
 
@@ -27,19 +27,14 @@ static const char *value_text(double value, char *text, size_t size)
     return text;
 }
 
-/* Writes the label of an entry; that of a group with the number of its runs and, where its value is
- * over fewer, of these. */
-static void print_label(const struct compare_model *model, const struct compare_entry *entry,
-                        size_t runs, char *text, size_t size)
+/* Writes how many runs a group has and, where its value is over fewer, how many these are. */
+static void print_runs(const struct compare_entry *entry, size_t runs, char *text, size_t size)
 {
-    char label[LEGEND_MOST + 1];
-    compare_curves_label(model, entry, label, sizeof label);
-    if (entry->runs == 1)
-        snprintf(text, size, "%s", label);
-    else if (runs == entry->runs)
-        snprintf(text, size, _("%s (%zu seeds)"), label, entry->runs);
-    else
-        snprintf(text, size, _("%s (%zu of %zu seeds)"), label, runs, entry->runs);
+    text[0] = '\0';
+    if (entry->runs > 1 && runs == entry->runs)
+        snprintf(text, size, _(" (%zu seeds)"), entry->runs);
+    else if (entry->runs > 1)
+        snprintf(text, size, _(" (%zu of %zu seeds)"), runs, entry->runs);
 }
 
 static void draw_entry(struct app *app, struct rect line, const struct compare_entry *entry)
@@ -47,10 +42,11 @@ static void draw_entry(struct app *app, struct rect line, const struct compare_e
     const struct compare_model *model = compare_model(app);
     const bool selected = entry == compare_curves_selected(model);
     const char *dash = app->canvas.glyphs->horizontal;
-    char label[LEGEND_MOST + 64], value[32], mark[24];
+    char label[256], count[48], value[32], mark[24];
     size_t runs;
     value_text(compare_curves_value(model, entry, &runs), value, sizeof value);
-    print_label(model, entry, runs, label, sizeof label);
+    print_runs(entry, runs, count, sizeof count);
+    compare_curves_label(model, entry, label, sizeof label);
     if (!entry->visible)
         snprintf(value, sizeof value, "%s", _("hidden"));
     struct rect left = line;
@@ -61,11 +57,14 @@ static void draw_entry(struct app *app, struct rect line, const struct compare_e
                              "%s%s%s ", compare_model_mark(entry->row, mark, sizeof mark),
                              entry->visible ? dash : " ", entry->visible ? dash : " ");
     column = draw_text(&app->canvas, left, 0, column, ROLE_STRONG, entry->pinned ? "* " : "");
-    draw_text(&app->canvas, left, 0, column,
-              !entry->visible ? ROLE_FAINT
-              : selected      ? ROLE_STRONG
-                              : ROLE_TEXT,
-              label);
+    struct rect named = left; /* a long label leaves space for the number of runs */
+    named.columns -= (int)columns_of(count);
+    column = draw_text(&app->canvas, named, 0, column,
+                       !entry->visible ? ROLE_FAINT
+                       : selected      ? ROLE_STRONG
+                                       : ROLE_TEXT,
+                       label);
+    draw_text(&app->canvas, left, 0, column, ROLE_FAINT, count);
     draw_right(&app->canvas, line, 0, entry->visible ? ROLE_STRONG : ROLE_FAINT, value);
     if (selected)
         draw_cursor(&app->canvas, line, 0, 0);
