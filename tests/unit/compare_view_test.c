@@ -219,6 +219,65 @@ static void test_curves(void)
     tap_ok(compare_model_has_values(&view, TRACE_DISCRIMINATOR), "which a fourth run has");
 }
 
+/* Returns whether entry `index` of the legend is drawn. */
+static bool is_visible(const struct compare_model *model, size_t index)
+{
+    return model->curves.entries[index].visible;
+}
+
+/* Compares two seeds of one learning rate with a run of another. */
+static void test_groups(void)
+{
+    static const char *const made[] = {"20261123-103000-lenet-0032", "20261123-103001-lenet-0032",
+                                       "20261123-110500-lenet-0032"};
+    struct compare_model model = {.count = 0};
+    struct curve_view wanted = {.x = X_ITERATION, .width = 100};
+    struct run_list session = {0};
+    struct error error;
+    char label[128];
+    size_t runs, first = kept.count;
+    for (size_t i = 0; i < 3; i++)
+        make_saved_run(made[i], 0, 0);
+    list_saved_runs(&session);
+    for (size_t i = 0; i < 3 && first + i < kept.count; i++)
+        add(&model, first + i);
+    tap_ok(compare_model_build(&model, &error) && model.curves.entry_count == 2 &&
+               model.curves.entries[0].runs == 2 && model.curves.entries[1].runs == 1,
+           "runs that differ in their seed only are one entry");
+    const struct compare_entry *group = &model.curves.entries[0];
+    tap_ok(strcmp(compare_curves_label(&model, group, label, sizeof label), "lr 0.03") == 0,
+           "its label leaves out the seed: %s", label);
+    compare_curves_update(&model, &wanted, 50, &error);
+    plot_window_set_cursor(&model.window, 500);
+    const double mean = compare_curves_value(&model, group, &runs);
+    tap_ok(runs == 2 && isfinite(mean), "its value is the mean of both");
+    compare_curves_toggle_groups(&model);
+    tap_ok(model.curves.entry_count == 3 &&
+               strcmp(compare_curves_label(&model, &model.curves.entries[1], label, sizeof label),
+                      "lr 0.03, seed 2") == 0,
+           "ungrouped they are entries of their own");
+    const double one = compare_curves_value(&model, &model.curves.entries[0], &runs);
+    const double other = compare_curves_value(&model, &model.curves.entries[1], &runs);
+    tap_ok(fabs(mean - (one + other) / 2) < 1e-9, "whose mean that was: %g of %g and %g", mean, one,
+           other);
+    compare_curves_select(&model, 1);
+    tap_ok(compare_curves_hide(&model) && is_visible(&model, 0) && !is_visible(&model, 1),
+           "the selected run is hidden");
+    tap_ok(compare_curves_solo(&model) && !is_visible(&model, 0) && is_visible(&model, 1),
+           "shown alone it is visible again");
+    compare_curves_select(&model, 1);
+    tap_ok(compare_curves_pin(&model) && model.curves.entries[0].pinned && is_visible(&model, 0) &&
+               compare_curves_selected(&model) == &model.curves.entries[0],
+           "a pinned run is the first entry, stays selected, and is visible beside one alone");
+    compare_curves_select(&model, 99);
+    tap_ok(compare_curves_solo(&model) && is_visible(&model, 0) && is_visible(&model, 1) &&
+               is_visible(&model, 2),
+           "and then all are");
+    tap_ok(compare_model_build(&model, &error) && model.curves.entries[0].pinned,
+           "a new table keeps the choices");
+    compare_model_free(&model);
+}
+
 static void test_many(void)
 {
     enum { MANY = 300 };
@@ -243,6 +302,7 @@ int main(void)
     test_table();
     test_curves();
     test_many();
+    test_groups();
     compare_model_free(&view);
     run_list_free(&kept);
     remove_home();

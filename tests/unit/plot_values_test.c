@@ -2,6 +2,7 @@
  * the mean and the band of several runs. */
 #include "tap.h"
 #include "ui/plot/band.h"
+#include "ui/plot/curve_marks.h"
 #include "ui/plot/curves.h"
 #include "ui/plot/value_range.h"
 
@@ -215,8 +216,51 @@ static void test_band(void)
     band_free(&band);
 }
 
+/* Makes a run whose learning rate at iteration i is rate(i). */
+static void add_rates(struct series *series, size_t count, double rate(size_t i))
+{
+    series_create(series, count, 1, NULL);
+    for (size_t i = 1; i <= count; i++)
+        series_add(series, &(struct series_point){.iteration = i, .learning_rate = (float)rate(i)});
+}
+
+static double rate_of_steps(size_t i)
+{
+    return i < 50 ? 0.1 : i < 80 ? 0.01 : 0.02;
+}
+
+/* A linear warm-up, then a polynomial decay to zero. */
+static double smooth_rate(size_t i)
+{
+    return i <= 20 ? 0.005 * (double)i : 0.1 * pow(1 - (double)(i - 20) / 80, 2);
+}
+
+static void test_marks(void)
+{
+    struct series steps, smooth;
+    struct curve_marks marks = {.scanned = 0};
+    add_rates(&steps, 100, rate_of_steps);
+    add_rates(&smooth, 100, smooth_rate);
+    tap_ok(curve_marks_update(&marks, &steps, NULL) && marks.rate_count == 2 &&
+               steps.points[marks.rates[0]].iteration == 50 &&
+               steps.points[marks.rates[1]].iteration == 80,
+           "jumps of the learning rate are marked, up and down");
+    tap_ok(curve_marks_update(&marks, &steps, NULL) && marks.rate_count == 2,
+           "and not found twice");
+    tap_ok(curve_marks_update(&marks, &smooth, NULL) && marks.rate_count == 0,
+           "a schedule that changes it smoothly has none: %zu", marks.rate_count);
+    for (uint64_t i = 1; i <= SERIES_RESUMES + 1; i++)
+        series_add_resume(&steps, i);
+    tap_ok(series_resume_count(&steps) == SERIES_RESUMES && steps.resumes[3] == 4,
+           "a series keeps the resumes, up to its limit");
+    curve_marks_free(&marks);
+    series_free(&steps);
+    series_free(&smooth);
+}
+
 int main(void)
 {
+    test_marks();
     test_range_of_a_curve();
     test_range_of_runs();
     test_smoothing();

@@ -22,7 +22,6 @@ struct glyphs {
     const char *cut;                      /* stands for what was left out of a name or value */
     const char *dot;                      /* separates items in one line */
     const char *best;                     /* marks the best epoch */
-    const char *cut;                      /* ends a text that is cut */
     const char *plus_minus;               /* between a mean and its standard deviation */
     const char *full, *empty;             /* cells of a gauge */
     const char *eighths[8];               /* a gauge's last cell by eighths filled; [0] is empty */

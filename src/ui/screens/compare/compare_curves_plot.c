@@ -161,21 +161,33 @@ static double value_of_run(const struct compare_model *model, const struct curve
                : curves_validation_value(curves, model->trace, INFINITY);
 }
 
+/* Returns the mean of a group's values under the cursor. It is over the values of the iterations
+ * there, not over those of the plot's columns, and so agrees with the values of its runs. */
+static double mean_at_cursor(const struct compare_model *model, const struct compare_entry *entry,
+                             size_t *runs)
+{
+    const struct compare_curves *curves = &model->curves;
+    double sum = 0;
+    *runs = 0;
+    for (size_t i = 0; i < curves->count; i++) {
+        const struct compare_curve *record = &curves->list[i];
+        const double value = record->group == entry->run && record->curves.series
+                                 ? value_at_cursor(model, &record->curves)
+                                 : (double)NAN;
+        sum += isfinite(value) ? value : 0;
+        *runs += isfinite(value);
+    }
+    return *runs > 0 ? sum / (double)*runs : (double)NAN;
+}
+
 double compare_curves_value(const struct compare_model *model, const struct compare_entry *entry,
                             size_t *runs)
 {
     const struct compare_curve *record = &model->curves.list[entry->run];
-    const struct band *band = &record->band;
-    const size_t width = band->mean.width;
     *runs = 1;
     if (entry->runs == 1)
         return value_of_run(model, &record->curves);
-    if (!model->window.cursor_on)
-        return band_value(band, width, runs);
-    const double place = axis_position(&model->x, model->window.cursor);
-    const long column = curve_column_at(place, width);
-    *runs = 0;
-    if (column < 0 || !band->mean.columns[column].any)
-        return NAN;
-    return band_value(band, (size_t)column, runs);
+    if (model->window.cursor_on)
+        return mean_at_cursor(model, entry, runs);
+    return band_value(&record->band, record->band.mean.width, runs);
 }
