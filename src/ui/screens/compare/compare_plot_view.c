@@ -127,6 +127,8 @@ static void add_marks(struct app *app, const struct compare_entry *entry, const 
     for (int i = 0; i < MARKS; i++)
         curve_mark(curve, y, &model->plot, series, end * (0.1 + shift + 0.3 * i),
                    compare_model_row_mark(entry->row));
+    if (model->trace >= TRACES_PER_ITERATION) /* there may be one validation only */
+        curve_mark(curve, y, &model->plot, series, end, compare_model_row_mark(entry->row));
 }
 
 enum pass { PASS_BANDS, PASS_LINES, PASS_MARKS, PASSES };
