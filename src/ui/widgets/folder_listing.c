@@ -1,3 +1,5 @@
+/* A detached task reads the folder and looks at each name, so a disk that does not answer leaves at
+ * most a thread behind. */
 #include "ui/widgets/folder_listing.h"
 
 #include "base/files/file.h"
