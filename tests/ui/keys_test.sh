@@ -146,6 +146,6 @@ screen_start 80x24 C.UTF-8 "$FAKE"
 screen_wait 'What it takes'
 screen_keys Down Down Down Down i 'dx:/nowhere' Enter F5
 screen_shows 'no such folder' "a failed run shows the reason"
-screen_keys q q
+screen_keys q F10
 ended "q quits when no run is in progress"
 done_testing

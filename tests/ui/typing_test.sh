@@ -169,19 +169,25 @@ raw "$ESC[<0;$((column + 3));6M"
 screen_shows '‹ resnet56 ›' "a second one takes it"
 
 # --- the terminal is restored ---
-tmux -L "$SOCKET" kill-server 2>/dev/null
-screen_start 80x24 C.UTF-8 sh -c "'$FAKE' | tee '$T/out'; echo over; sleep 20"
-screen_shows 'over' "without a terminal it ends"
-screen_start 80x24 C.UTF-8 sh -c "script -qec '$FAKE' '$T/log' </dev/tty; echo over; sleep 20"
-if screen_wait 'What it takes'; then
-    screen_keys q
-    screen_shows 'over' "it ends"
-    if grep -q "$ESC\[?2004h" log && grep -q "$ESC\[?2004l" log; then
-        ok "bracketed paste is switched on, and off at the end"
-    else
-        not_ok "bracketed paste is switched on, and off at the end"
-    fi
-else
-    skip "bracketed paste is switched off" "there is no script(1)"
+switches() { # switches PATTERN NAME: the bytes that switch bracketed paste, in their order
+    grep -ao "$ESC\[[?]2004[hl]" log | tr -d '\n' | tr -d "$ESC" >switched
+    if [ "$(cat switched)" = "$1" ]; then ok "$2"; else not_ok "$2" "$(cat switched)"; fi
+}
+if ! command -v script >/dev/null || ! command -v dash >/dev/null; then
+    skip "bracketed paste is switched off" "script or dash is not installed"
+    done_testing
 fi
+# dash, unlike other shells, does not switch bracketed paste itself
+screen_start 80x24 C.UTF-8 env PS1=ready: script -qfec 'dash -i' log
+screen_wait '[$#:]'
+screen_keys "'$FAKE'" Enter
+screen_wait 'What it takes'
+screen_keys C-z
+screen_shows 'Stopped|ready' "C-z suspends"
+switches '[?2004h[?2004l' "bracketed paste is switched on, and off when it is suspended"
+screen_keys fg Enter
+screen_shows 'What it takes' "fg continues"
+kill -SEGV "$(pgrep -f "^$FAKE" | head -n 1)"
+screen_shows 'Segmentation|ready' "a crash"
+switches '[?2004h[?2004l[?2004h[?2004l' "it is on again after fg, and off after a crash"
 done_testing

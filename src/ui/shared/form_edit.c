@@ -17,7 +17,7 @@ bool form_takes_text(const struct form *form)
 
 static bool can_edit(const struct config_field *field)
 {
-    return field->kind != CONFIG_FLAG && field->kind != CONFIG_CHOICE;
+    return field->kind != CONFIG_FLAG && field->kind != CONFIG_CHOICE && !field->choices;
 }
 
 /* --- candidates --- */
