@@ -187,7 +187,9 @@ screen_shows 'Stopped|ready' "C-z suspends"
 switches '[?2004h[?2004l' "bracketed paste is switched on, and off when it is suspended"
 screen_keys fg Enter
 screen_shows 'What it takes' "fg continues"
-kill -SEGV "$(pgrep -f "^$FAKE" | head -n 1)"
+pid=$(screen_pid)
+while child=$(pgrep -P "$pid" | head -n 1) && [ -n "$child" ]; do pid=$child; done # script, dash, it
+kill -SEGV "$pid"
 screen_shows 'Segmentation|ready' "a crash"
 switches '[?2004h[?2004l[?2004h[?2004l' "it is on again after fg, and off after a crash"
 done_testing
