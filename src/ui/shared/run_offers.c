@@ -5,7 +5,7 @@
 
 #include "base/files/file.h"
 #include "session/import/import.h"
-#include "session/run/resume.h"
+#include "session/record/resume.h"
 #include "session/values/run_snapshot.h"
 
 bool run_offers_resume(const struct run_entry *entry, struct error *error)

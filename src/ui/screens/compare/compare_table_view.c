@@ -206,13 +206,15 @@ static bool efficiency_is_in_front(const struct compare_model *model)
  * after. */
 static int draw_state(struct app *app, struct rect area, int line, const struct run *run)
 {
-    char state[64], text[160];
+    char state[FIELD_TEXT], text[FIELD_TEXT + 80];
+    struct run_record record;
     for (size_t i = 0; run && i < app_run_count(app); i++) {
         const struct run_entry *entry = app_run_at(app, i);
         if (entry->run != run || entry->snapshot.status == RUN_DONE)
             continue;
+        runs_record(entry, &record);
         snprintf(text, sizeof text, _("This run is not done; its state: %s."),
-                 runs_cell(app, i, RUNS_STATUS, state, sizeof state));
+                 run_field_text(FIELD_STATUS, &record, state, sizeof state));
         return draw_wrapped(&app->canvas, area, line, ROLE_WARNING, text);
     }
     return line;
