@@ -83,6 +83,12 @@ uint64_t host_unloaded_bytes(uintptr_t begin, uintptr_t end);
 
 /* --- priority --- */
 
+/* Asks the kernel to run the calling thread soon after it wakes up, even while other threads keep
+ * all cores busy: with short time slices, which do not increase its share of the processor. Threads
+ * and processes that it starts later get the usual slices. Linux does so from version 6.12 on;
+ * earlier ones ignore it. */
+void host_prefer_low_latency(void);
+
 /* Lowers the priority of this process below that of other programs: sets the nice value of each
  * thread to 10 (getpriority(2)), and that of the session if the kernel schedules sessions as groups
  * (sched(7), autogroups). Ignores failures. */

@@ -1,6 +1,6 @@
-/* The event loop. It handles keys at once, polls the runs four times a second, and lets the screens
- * and the background readers do a little work between frames. With the setting `slow`, frames that
- * no key has caused are drawn only every ten seconds. */
+/* The event loop. It handles keys at once, polls the runs three times a second, and lets the
+ * screens and the background readers do a little work between frames. With the setting `slow`,
+ * frames that no key has caused are drawn only every ten seconds. */
 #include "ui/app/app.h"
 
 #include "base/clock.h"
@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double TICK_SECONDS = 0.25, EXPORT_SECONDS = 0.05, SLOW_SECONDS = 10;
+static const double TICK_SECONDS = 1.0 / 3, EXPORT_SECONDS = 0.05, SLOW_SECONDS = 10;
 
 static uint64_t after(double seconds)
 {
@@ -305,6 +305,7 @@ static void finish_without_terminal(struct app *app)
 
 bool app_run(struct app *app, struct error *error)
 {
+    host_prefer_low_latency();
     frame_draw(app);
     app_form_changed(app);
     if (app->options->start) {
