@@ -1,7 +1,7 @@
 /* Live runs of other processes. A background thread reads the new records of the shown run, or of
- * all live runs while the run table is in front, four times a second; frames show the snapshot that
- * the thread has published so far. New runs are found by the modification time of the runs' folder;
- * resumed runs by the locks of saved runs that were stopped or interrupted. */
+ * all live runs while the run table is in front, three times a second; frames show the snapshot
+ * that the thread has published so far. New runs are found by the modification time of the runs'
+ * folder; resumed runs by the locks of saved runs that were stopped or interrupted. */
 #include "ui/app/other_runs.h"
 
 #include "base/clock.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double LIVE_SECONDS = 0.25, WATCH_SECONDS = 1, ANNOUNCE_SECONDS = 0.05;
+static const double LIVE_SECONDS = 1.0 / 3, WATCH_SECONDS = 1, ANNOUNCE_SECONDS = 0.05;
 static const double READ_SECONDS = 0.02; /* between two checks whether the reader is done */
 static const double SHORT_SECONDS =
     0.008; /* waits for a fast disk, to show the data in this frame */

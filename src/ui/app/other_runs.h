@@ -1,5 +1,5 @@
 /* other_runs.h: runs that other processes compute. While such a run is shown, or the run table is,
- * its files are polled four times a second. The workbench never commands these runs; it can only
+ * its files are polled three times a second. The workbench never commands these runs; it can only
  * ask the process of a run without a terminal to stop. */
 #ifndef TINCA_UI_APP_OTHER_RUNS_H
 #define TINCA_UI_APP_OTHER_RUNS_H
