@@ -2,6 +2,7 @@
 # The views of a run's layers, matrix products, arena and weights: live, stored, and never measured.
 . "${srcdir:-.}/tests/ui/screen.sh"
 need_tmux "the inside of a run is shown"
+case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 cd "$T" || exit 99
 case $FAKE in /*) ;; *) FAKE=$OLDPWD/$FAKE ;; esac
 
@@ -79,4 +80,33 @@ screen_shows 'Not measured' "a run that was never measured has no values"
 screen_shows 'tinca bench --batch 64 --device cpu --profile resnet20' "and the command that measures them is shown"
 screen_keys q Down Enter
 screen_shows 'Iterations 101 to 116' "measured values are stored"
+screen_end
+
+# --- the end of a run, of the real program ---
+train() { # train EPOCHS SIGNAL: a run that gets the signal, unless it ends before; $run: its ID
+    "$TINCA" train mlp --data digits,limit=200 --batch 20 --epochs "$1" --threads 1 -q </dev/null \
+        2>/dev/null &
+    child=$!
+    wait_until has_line "\"iteration\":$3," "$XDG_STATE_HOME"/tinca/runs/*-mlp-*/journal.jsonl
+    kill -"$2" $child 2>/dev/null
+    wait $child 2>/dev/null
+    run=$(ls "$XDG_STATE_HOME/tinca/runs" | grep mlp)
+}
+inside() { # inside KEY: shows a view of the run
+    screen_start 100x30 C.UTF-8 "$TINCA" attach "$run"
+    screen_wait 'Curves'
+    screen_keys "$1"
+}
+train 400 CONT 4000
+inside 5
+screen_shows 'The last iterations, 3985 to 4000: ' "a run measures the times of its last iterations"
+screen_shows 'hidden.1.fc +[0-9.]+ +[0-9.]+ ' "layer by layer"
+screen_keys 4
+screen_shows 'forward.*backward' "and has its arena"
+screen_shows 'last iterations, 3985 to 4000' "which says when it was measured"
+rm -rf "$XDG_STATE_HOME"/tinca/runs/*-mlp-*
+train 100000 KILL 500
+inside 5
+screen_shows 'process was ended' "a run that was killed has not measured them, and says so"
+screen_end
 done_testing

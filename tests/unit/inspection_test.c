@@ -131,7 +131,11 @@ static void check_untouched(struct run *(*start_run)(void), const char *what, bo
         return;
     size_t seen = look_all_the_time(watched);
     tap_ok(seen > 0, "one network is profiled: %zu times", seen);
-    tap_ok(!run_inspection(plain, &error) && error.kind == ERROR_NONE, "the other network is not");
+    const struct inspection *last = run_inspection(plain, &error);
+    tap_ok(last ? last->iteration + last->iterations == series_count(run_series(plain)) + 1
+                : error.kind == ERROR_NONE,
+           "the other network only at its end, if its run is long enough (%s)",
+           last ? "it is" : "it is not");
     tap_ok(same_losses(run_series(plain), run_series(watched)), "both have the same losses");
     tap_ok(same_file(plain, watched, "weights.safetensors") &&
                (!adversarial || same_file(plain, watched, "discriminator.safetensors")),
@@ -265,7 +269,10 @@ static void test_look(void)
     run_wait(run, 0.05);
     run_send(run, COMMAND_STOP, 0);
     run_wait(run, -1);
-    if (tap_ok(seen && run_inspection(run, &error) == seen, "one request, one measurement")) {
+    const bool measured_again = run_inspection(run, &error) != seen;
+    seen = run_inspection(run, &error);
+    if (tap_ok(seen && measured_again == seen->after_end,
+               "one request, one measurement, and at most one after the end")) {
         check_layers(seen);
         check_weights(seen);
         check_arena(seen);
@@ -273,6 +280,47 @@ static void test_look(void)
         check_damaged(run_facts(run)->directory);
     }
     run_free(run);
+}
+
+/* --- the end of a run --- */
+
+/* Returns the inspection if it is stored as the run has it. */
+static const struct inspection *inspected_at_end(struct run *run, const char *what)
+{
+    struct error error;
+    const struct inspection *seen = run_inspection(run, &error);
+    if (!tap_ok(seen, "%s has an inspection that nobody asked for", what))
+        return NULL;
+    check_reopened(run_facts(run)->directory, seen);
+    tap_ok(seen->networks[0].layer_count > 0 && seen->arenas[0].array_count > 0,
+           "with its layers and its arena");
+    tap_ok(seen->cost + (seen->after_end ? seen->seconds : 0) < 1, "it took %g s",
+           seen->cost + (seen->after_end ? seen->seconds : 0));
+    return seen;
+}
+
+/* The runs last long enough for a hundredth of their time to suffice. */
+static void test_end(void)
+{
+    struct run_snapshot snapshot;
+    struct run *done = start_tiny_for("epochs=100"), *stopped = start_tiny_for("epochs=100000");
+    if (!tap_ok(done && stopped, "two runs"))
+        return;
+    run_wait(done, -1);
+    const struct inspection *seen = inspected_at_end(done, "a run that is done");
+    tap_ok(seen && !seen->after_end && seen->iterations > 0 &&
+               seen->iteration + seen->iterations == series_count(run_series(done)) + 1,
+           "of its last iterations");
+    run_wait(stopped, 1);
+    run_send(stopped, COMMAND_STOP, 0);
+    run_wait(stopped, -1);
+    run_snapshot(stopped, &snapshot);
+    seen = inspected_at_end(stopped, "a run that was stopped");
+    tap_ok(seen && seen->after_end && seen->iteration == snapshot.iteration &&
+               snapshot.iteration == series_count(run_series(stopped)),
+           "of its last iteration, which is not recorded twice");
+    run_free(done);
+    run_free(stopped);
 }
 
 static struct run *start_contest(void)
@@ -329,6 +377,7 @@ int main(void)
     write_text(home_path("contest.json"), contest);
     test_figures();
     test_look();
+    test_end();
     test_contest();
     check_untouched(start_tiny, "a network alone", false);
     check_untouched(start_contest, "a network and its discriminator", true);

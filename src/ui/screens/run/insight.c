@@ -58,6 +58,8 @@ static void draw_bench_command(struct canvas *canvas, struct rect area, int row,
 /* Returns why a run that is over has no inspection. */
 static const char *why_not_measured(const struct run_entry *entry)
 {
+    if (run_facts(entry->run)->imported[0])
+        return _("Not measured: another program computed this run, and it was imported.");
     switch (entry->snapshot.status) {
     case RUN_INTERRUPTED:
         return _(
