@@ -11,13 +11,13 @@ runs=$XDG_STATE_HOME/tinca/runs
 
 has_both() { ls "$runs"/*/checkpoint.previous.safetensors >files 2>/dev/null; }
 
-# interrupted COMMAND...: kills a run after two checkpoints and sets $id to it
-interrupted() {
+# stopped COMMAND...: stops a run after two checkpoints and sets $id to it
+stopped() {
     rm -f files
     "$TINCA" "$@" >/dev/null 2>err </dev/null &
     child=$!
     wait_until has_both
-    kill -9 $child
+    kill -TERM $child
     wait $child 2>/dev/null
     id=$(basename "$(dirname "$(head -n 1 files)")")
 }
@@ -25,7 +25,7 @@ interrupted() {
 # shellcheck disable=SC2086 # a list of options
 {
     succeeds "an undisturbed run" train $job --run-dir "$T/whole" -q
-    interrupted train $job $often
+    stopped train $job $often
     succeeds "a fork without changes" train --fork "$id" --run-dir "$T/same" --export same.json -q
     cmp -s same/weights.safetensors whole/weights.safetensors && ok "  has the bits of an undisturbed run" ||
         not_ok "  has the bits of an undisturbed run"

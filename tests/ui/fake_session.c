@@ -508,3 +508,34 @@ bool export_session(struct run *const *runs, size_t count, const char *path, str
     snprintf(text, sizeof text, "{\"runs\": %zu}\n", count);
     return file_write(path, text, strlen(text), false, error);
 }
+
+/* --- forks: these runs have neither checkpoints nor models --- */
+
+const char *const fork_source_names[FORK_SOURCES + 1] = {"last", "previous", "final", "best", NULL};
+
+bool fork_has(const char *directory, enum fork_source source)
+{
+    (void)directory;
+    (void)source;
+    return false;
+}
+
+static bool refuse_fork(const struct fork_request *request, struct error *error)
+{
+    return error_set(error, ERROR_USAGE, request->directory, NULL, "it has no checkpoint");
+}
+
+bool fork_read_config(const struct fork_request *request, struct run_config *config,
+                      struct error *error)
+{
+    (void)config;
+    return refuse_fork(request, error);
+}
+
+bool fork_plan(const struct fork_request *request, const struct run_config *config,
+               struct run_fork *fork, struct error *error)
+{
+    (void)config;
+    (void)fork;
+    return refuse_fork(request, error);
+}

@@ -16,6 +16,18 @@ static bool has_equal_bytes(const struct run_config *a, const struct run_config 
     return memcmp(first, second, field->size) == 0;
 }
 
+/* Writes the value of a field as it counts: a number of iterations replaces the epochs. Returns
+ * `text`. */
+static char *effective_value(const struct run_config *config, const struct config_field *field,
+                             char *text, size_t size)
+{
+    if (config->has_iterations && strcmp(field->key, "epochs") == 0)
+        snprintf(text, size, "%s", "");
+    else
+        config_get(config, field->key, text, size);
+    return text;
+}
+
 bool config_field_equal(const struct run_config *a, const struct run_config *b,
                         const struct config_field *field)
 {
@@ -24,8 +36,8 @@ bool config_field_equal(const struct run_config *a, const struct run_config *b,
     if (a->has_iterations == b->has_iterations && has_equal_bytes(a, b, field))
         return true;
     char first[VALUE_SIZE], second[VALUE_SIZE];
-    return strcmp(config_get(a, field->key, first, sizeof first),
-                  config_get(b, field->key, second, sizeof second)) == 0;
+    return strcmp(effective_value(a, field, first, sizeof first),
+                  effective_value(b, field, second, sizeof second)) == 0;
 }
 
 static bool differs(const struct run_config *const *configs, size_t count,
@@ -65,7 +77,7 @@ char *config_difference_label(const struct run_config *config,
     size_t used = 0;
     text[0] = '\0';
     for (size_t i = 0; i < count && used < size; i++) {
-        config_get(config, fields[i]->key, value, sizeof value);
+        effective_value(config, fields[i], value, sizeof value);
         /* "none" alone would not say what is absent */
         const bool bare = explains_itself(fields[i]) && value[0] && strcmp(value, "none") != 0;
         used += (size_t)snprintf(text + used, size - used, "%s%s%s%s", i > 0 ? ", " : "",

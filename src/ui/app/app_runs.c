@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/language.h"
+#include "session/history/run_queue.h"
 #include "session/sweep/sweep_table.h"
 #include "session/values/run_snapshot.h"
 #include "ui/app/app.h"
@@ -91,18 +92,74 @@ void app_start_resumed(struct app *app)
     start_last(app, run_list_is_busy(&app->shared.runs));
 }
 
-static void start_run(struct app *app)
+/* Starts the form's run, or puts it into the queue; `waits`: also behind the runs of other
+ * processes. */
+static void start_run(struct app *app, bool waits)
 {
     struct error error = {0};
-    bool first = app->shared.runs.count == 0, busy = run_list_is_busy(&app->shared.runs);
-    if (!run_list_add(&app->shared.runs, &app->shared.form.config,
-                      first ? &app->options->run : NULL, &error)) {
+    struct run_list *runs = &app->shared.runs;
+    const bool busy = run_list_is_busy(runs);
+    struct run_options options = runs->count == 0 ? app->options->run : (struct run_options){0};
+    options.fork = app->shared.fork;
+    const bool added = run_list_add(runs, &app->shared.form.config, &options, &error);
+    if (!added || (waits && !run_list_wait_for_others(runs, &error))) {
+        if (added)
+            run_list_remove(runs, runs->count - 1);
         app_say_error(app, &error);
         return;
     }
+    app->shared.fork = (struct fork_request){0};
     if (app->options->remember)
         last_form_write(&app->shared.form.config, NULL); /* now, in case the program crashes */
-    start_last(app, busy);
+    if (!waits || busy) {
+        start_last(app, busy);
+        return;
+    }
+    app_say(app, ROLE_GOOD, _("It waits until the runs of other processes have ended."));
+    app->shared.runs_changed = true;
+}
+
+static void answer_others(struct app *app, size_t choice)
+{
+    if (choice < 2)
+        start_run(app, choice == 0);
+}
+
+/* Starts the form's run; asks first if other processes compute on this machine. */
+static void start_or_ask(struct app *app)
+{
+    struct live_runs live;
+    char words[160];
+    run_queue_look(&live);
+    if (live.count == 0 || (app->options->start && app->shared.runs.count == 0)) {
+        start_run(app, false);
+        return;
+    }
+    struct dialog *dialog = dialog_begin(app, _("Another run is on"), answer_others);
+    snprintf(dialog->text, sizeof dialog->text,
+             ngettext("On this machine %s; %zu process waits.",
+                      "On this machine %s; %zu processes wait.", live.waiting),
+             run_queue_text(&live, words, sizeof words), live.waiting);
+    dialog_offer(dialog, 'w', 0, _("wait until it ends"));
+    dialog_offer(dialog, 'r', 0, _("run now: both become slower"));
+    dialog_offer(dialog, 'c', 0, _("neither"));
+}
+
+/* Shows an error, and returns false, if the form's settings do not go with the fork. */
+static bool check_fork(struct app *app)
+{
+    struct error error;
+    struct run_fork fork;
+    if (!app->shared.fork.directory[0])
+        return true;
+    if (!fork_plan(&app->shared.fork, &app->shared.form.config, &fork, &error)) {
+        app_say_error(app, &error);
+        return false;
+    }
+    if (fork.weights_only)
+        app_say(app, ROLE_STRONG,
+                _("The fork takes the weights alone: solver state and iterations begin anew."));
+    return true;
 }
 
 void app_run_form(struct app *app)
@@ -114,7 +171,8 @@ void app_run_form(struct app *app)
     }
     form_make_forecast(form);
     if (form->problem.kind == ERROR_NONE) {
-        start_run(app);
+        if (check_fork(app))
+            start_or_ask(app);
         return;
     }
     if (form->problem_field != FORM_NO_FIELD)

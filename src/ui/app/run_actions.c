@@ -5,6 +5,7 @@
 #include "base/language.h"
 #include "session/import/import.h"
 #include "session/record/resume.h"
+#include "session/run/fork.h"
 #include "session/values/run_facts.h"
 #include "ui/app/app.h"
 #include "ui/app/other_runs.h"
@@ -68,6 +69,7 @@ void run_actions_clone(struct app *app, size_t index)
         return;
     }
     const struct run_config config = settings_of(entry);
+    app->shared.fork = (struct fork_request){0};
     form_begin(&app->shared.form, &config);
     app_form_changed(app);
     app_show(app, SCREEN_SETUP);
@@ -78,6 +80,62 @@ void run_actions_clone(struct app *app, size_t index)
         app_say(app, ROLE_GOOD, _("The form holds all settings of run %s: r runs them."),
                 runs_id(entry)[0] ? runs_display_name(entry) : entry->config.network);
 }
+
+/* --- a fork --- */
+
+static void answer_fork(struct app *app, size_t choice)
+{
+    struct error error;
+    struct run_config config;
+    struct fork_request request = {0};
+    snprintf(request.directory, sizeof request.directory, "%s", app->shared.subject);
+    for (int i = 0; i < FORK_SOURCES; i++)
+        if (fork_has(request.directory, (enum fork_source)i) && choice-- == 0) {
+            request.source = (enum fork_source)i;
+            break;
+        }
+    if (!fork_read_config(&request, &config, &error) ||
+        !fork_plan(&request, &config, &app->shared.fork_place, &error)) {
+        app_say_error(app, &error);
+        return;
+    }
+    app->shared.fork = request;
+    form_begin(&app->shared.form, &config);
+    app_form_changed(app);
+    app_show(app, SCREEN_SETUP);
+    app_say(app, ROLE_GOOD, _("Change what shall differ; r runs the fork, F gives it up."));
+}
+
+void ask_fork(struct app *app, size_t index)
+{
+    static const struct {
+        int key;
+        const char *label;
+    } offers[FORK_SOURCES] = {[FORK_LAST] = {'l', N_("its last checkpoint")},
+                              [FORK_PREVIOUS] = {'p', N_("the checkpoint before")},
+                              [FORK_FINAL] = {'f', N_("its final model: the weights alone")},
+                              [FORK_BEST] = {'b', N_("its best model: the weights alone")}};
+    const struct run_entry *entry = is_run(app, index) ? app_run_at(app, index) : NULL;
+    const char *directory = entry ? run_entry_directory(entry) : NULL;
+    bool any = false;
+    for (int i = 0; directory && i < FORK_SOURCES; i++)
+        any |= fork_has(directory, (enum fork_source)i);
+    if (!any) {
+        app_say(app, ROLE_WARNING, "%s",
+                entry ? _("This run has neither checkpoint nor model to begin with.")
+                      : _("There is no run to fork."));
+        return;
+    }
+    struct dialog *dialog = dialog_begin(app, _("Fork this run?"), answer_fork);
+    snprintf(app->shared.subject, sizeof app->shared.subject, "%s", directory);
+    snprintf(dialog->text, sizeof dialog->text, _("A new run begins with this of %s:"),
+             runs_id(entry));
+    for (int i = 0; i < FORK_SOURCES; i++)
+        if (fork_has(directory, (enum fork_source)i))
+            dialog_offer(dialog, offers[i].key, 0, gettext(offers[i].label));
+}
+
+/* --- deletion --- */
 
 void run_actions_drop_entry(struct app *app, struct run_entry *entry)
 {

@@ -18,6 +18,10 @@ struct run_entry *run_actions_subject(const struct app *app);
 /* Copies the run's settings into the form and shows the form. */
 void run_actions_clone(struct app *app, size_t index);
 
+/* Asks with which checkpoint or model of the run a new one begins, then shows the form with the
+ * run's settings. */
+void ask_fork(struct app *app, size_t index);
+
 /* Resumes a run that is not complete: it moves into the list of this session's runs and starts when
  * no other run is active. */
 void run_actions_resume(struct app *app, size_t index);

@@ -126,6 +126,9 @@ static void add_command(struct words *words, const struct run_entry *entry)
         add_word(words, "--save=%s", entry->options.save_path);
     if (entry->options.run_directory)
         add_word(words, "--run-dir=%s", entry->options.run_directory);
+    if (entry->options.fork.directory[0])
+        add_word(words, "--fork=%s@%s", entry->options.fork.directory,
+                 fork_source_names[entry->options.fork.source]);
     if (!entry->resumed_directory[0])
         add_settings(words, &entry->config);
     else {

@@ -3,6 +3,7 @@
  * Saved runs are added by directory first; readers fill in the rest later (run_entry_update). */
 #include "ui/shared/run_list.h"
 
+#include "base/clock.h"
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
@@ -13,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const uint64_t QUEUE_NANOSECONDS = 500000000;
 
 bool run_list_add(struct run_list *list, const struct run_config *config,
                   const struct run_options *options, struct error *error)
@@ -70,6 +73,38 @@ static void start(struct run_entry *entry)
         run_snapshot(entry->run, &entry->snapshot);
 }
 
+bool run_list_wait_for_others(struct run_list *list, struct error *error)
+{
+    return run_queue_join(&list->entries[list->count - 1].place, error);
+}
+
+/* Returns whether a waiting run may start, as far as other processes are concerned. */
+static bool is_turn(struct run_list *list, const struct run_entry *entry)
+{
+    char id[RUN_ID_SIZE];
+    const uint64_t now = clock_nanoseconds();
+    if (entry->place.number == 0)
+        return true;
+    if (now < list->next_look)
+        return false;
+    list->next_look = now + QUEUE_NANOSECONDS;
+    return run_queue_is_turn(&entry->place, id);
+}
+
+/* Starts the first waiting run if it is its turn; the others stay behind it. */
+static void start_next(struct run_list *list)
+{
+    for (size_t i = 0; i < list->count && !list->leaving && !run_list_is_busy(list); i++) {
+        struct run_entry *entry = &list->entries[i];
+        if (!run_entry_is_waiting(entry))
+            continue;
+        if (!is_turn(list, entry))
+            return;
+        start(entry);
+        run_queue_leave(&entry->place);
+    }
+}
+
 size_t run_list_step(struct run_list *list)
 {
     size_t ended = list->count;
@@ -81,9 +116,7 @@ size_t run_list_step(struct run_list *list)
         if (was_on && !run_entry_is_active(entry))
             ended = i;
     }
-    for (size_t i = 0; i < list->count && !list->leaving && !run_list_is_busy(list); i++)
-        if (run_entry_is_waiting(&list->entries[i]))
-            start(&list->entries[i]);
+    start_next(list);
     return ended;
 }
 
@@ -112,6 +145,7 @@ bool run_list_remove(struct run_list *list, size_t index)
 {
     if (index >= list->count || !run_entry_is_waiting(&list->entries[index]))
         return false;
+    run_queue_leave(&list->entries[index].place);
     memmove(&list->entries[index], &list->entries[index + 1],
             (list->count - index - 1) * sizeof *list->entries);
     list->count--;
@@ -150,8 +184,10 @@ void run_list_stop(struct run_list *list, enum run_command command)
 
 void run_list_free(struct run_list *list)
 {
-    for (size_t i = 0; i < list->count; i++)
+    for (size_t i = 0; i < list->count; i++) {
+        run_queue_leave(&list->entries[i].place);
         run_free(list->entries[i].run);
+    }
     free(list->entries);
     *list = (struct run_list){0};
 }

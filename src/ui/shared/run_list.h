@@ -6,6 +6,7 @@
 
 #include "session/files/run_name.h"
 #include "session/history/run_owner.h"
+#include "session/history/run_queue.h"
 #include "session/history/run_reader.h"
 #include "session/run/run_start.h"
 
@@ -26,6 +27,7 @@ struct run_entry {
     bool pause_asked; /* the user paused it; the snapshot shows that later */
     struct error error;
     struct run_snapshot snapshot; /* as of the last run_list_step */
+    struct run_queue_place place; /* in the queue of all processes; number 0: none */
     char resumed_directory[512];  /* the directory of the run that it continues; "": a new run */
     bool models[RUN_SAVED_KINDS]; /* which models are on disk, as last read (run_reader.h) */
     char imported[16]; /* the framework whose log it was imported from; "": none, or not read */
@@ -45,6 +47,7 @@ struct run_list { /* starts as {0} */
     size_t count, capacity;
     bool held;    /* something else computes, a cell of the sweep: no waiting run is started */
     bool leaving; /* the runs are left to background processes: no waiting run is started */
+    uint64_t next_look; /* clock_nanoseconds: when the queue of all processes is looked at again */
 };
 
 /* --- the runs of this session --- */
@@ -58,6 +61,10 @@ bool run_list_add(struct run_list *list, const struct run_config *config,
  * error if out of memory. */
 bool run_list_resume(struct run_list *list, const struct run_config *config, const char *directory,
                      struct error *error);
+
+/* Makes the last run wait for the runs of other processes (run_queue.h). Returns false with an
+ * error. */
+bool run_list_wait_for_others(struct run_list *list, struct error *error);
 
 /* Copies the snapshots of all runs, and starts the next waiting run if none is active. Returns the
  * index of a run that has ended since the last step, or list->count. */

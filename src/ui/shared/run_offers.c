@@ -25,7 +25,8 @@ bool run_offers_resume(const struct run_entry *entry, struct error *error)
            resume_allows(&end, id, error);
 }
 
-static bool can_try(const struct run_entry *entry)
+/* Returns whether the run's folder has a model or a checkpoint. */
+static bool has_weights(const struct run_entry *entry)
 {
     bool saved = entry->snapshot.checkpoints > 0;
     for (size_t kind = 0; kind < RUN_SAVED_KINDS; kind++)
@@ -60,7 +61,8 @@ bool run_offers_action(const struct run_entry *entry, enum action action)
     case ACTION_REMOVE:
         return (files || waiting) && !active && !live;
     case ACTION_TRY:
-        return known && can_try(entry);
+    case ACTION_FORK:
+        return known && has_weights(entry);
     case ACTION_COMPARE:
         return known && entry->snapshot.iteration > 0;
     case ACTION_EXPORT:

@@ -30,7 +30,9 @@ struct shared {
     struct axes axes;
 
     struct form form;
-    uint64_t forecast_at; /* when a stale forecast is made again (clock_nanoseconds) */
+    struct fork_request fork;   /* the form's run is a fork of this one; {0}: it is none */
+    struct run_fork fork_place; /* where it begins, if the settings stay as they were */
+    uint64_t forecast_at;       /* when a stale forecast is made again (clock_nanoseconds) */
 
     struct run_list runs;          /* the runs of this session */
     struct run_list saved_runs;    /* saved by earlier sessions or by other processes */

@@ -76,6 +76,8 @@ static const struct key_binding bindings[] = {
     {'+', '=', ACTION_RATE_UP, "+", NULL, N_("propose twice the learning rate")},
     {'-', 0, ACTION_RATE_DOWN, "-", NULL, N_("propose half the learning rate")},
     {'w', 0, ACTION_SAVE, "w", NULL, N_("write a checkpoint now")},
+    {'F', 0, ACTION_FORK, "F", NULL,
+     N_("a new run from a checkpoint of this one, with other settings: asks for the checkpoint")},
     {UI_TAB, 0, ACTION_NEXT, "Tab", NULL, N_("the next run of this session")},
     {UI_BACK_TAB, 0, ACTION_PREVIOUS, "S-Tab", NULL, N_("the run before")},
     {'n', 0, ACTION_FORM, "n", N_("new"), N_("set up another run")},
@@ -185,12 +187,12 @@ static bool is_command(enum action action)
            action == ACTION_RATE_UP || action == ACTION_RATE_DOWN || action == ACTION_RESUME;
 }
 
-static void resume(struct app *app, const struct run_entry *entry)
+static size_t index_of(const struct app *app, const struct run_entry *entry)
 {
     size_t index = 0;
     while (index < app_run_count(app) && app_run_at(app, index) != entry)
         index++;
-    run_actions_resume(app, index);
+    return index;
 }
 
 static void act(struct app *app, enum action action)
@@ -217,7 +219,10 @@ static void act(struct app *app, enum action action)
             ask_stop(app);
         break;
     case ACTION_RESUME:
-        resume(app, entry);
+        run_actions_resume(app, index_of(app, entry));
+        break;
+    case ACTION_FORK:
+        ask_fork(app, index_of(app, entry));
         break;
     case ACTION_VIEW:
         views_next(app, entry);
@@ -350,6 +355,9 @@ static void title(const struct app *app, char *text, size_t size)
         snprintf(number, sizeof number, _(" (imported: %s)"), run_facts(entry->run)->imported);
     else if (entry->live)
         snprintf(number, sizeof number, " %s", _("(attached)"));
+    else if (entry->run && run_facts(entry->run)->fork.ancestor[0])
+        snprintf(number, sizeof number, _(" (fork of %.28s)"),
+                 run_facts(entry->run)->fork.ancestor);
     else if (app->shared.shown_is_saved)
         snprintf(number, sizeof number, " %s", _("(earlier)"));
     else if (app->shared.runs.count > 1)

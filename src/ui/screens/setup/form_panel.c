@@ -242,9 +242,10 @@ static void draw_verdict(struct app *app, struct rect area)
         return;
     }
     if (form->problem.kind == ERROR_NONE) {
-        draw_wrapped(&app->canvas, inside, 0, ROLE_GOOD,
-                     form_takes_text(form) ? _("It fits. Press F5 to run it.")
-                                           : _("It fits. Press r to run it."));
+        const int next = draw_wrapped(&app->canvas, inside, 0, ROLE_GOOD,
+                                      form_takes_text(form) ? _("It fits. Press F5 to run it.")
+                                                            : _("It fits. Press r to run it."));
+        draw_wrapped(&app->canvas, inside, next, ROLE_WARNING, setup_model(app)->others);
         return;
     }
     int row = draw_wrapped(&app->canvas, inside, 0, ROLE_BAD, _("! This cannot run."));
@@ -344,10 +345,14 @@ static void plan_parts(const struct app *app, bool pictures, int rows,
     const bool known = app->shared.form.forecast_known,
                wrong = app->shared.form.problem.kind != ERROR_NONE ||
                        setup_data_error(setup_model(app), &app->shared.form);
+    const int others = setup_model(app)->others[0] ? 2 : 0; /* lines about other processes */
     const bool roomy = rows >= 24;
     const int gap = roomy, limit = known && limit_works(&app->shared.form.forecast);
     const struct layout_part wanted[PARTS] = {
-        [VERDICT] = {.rank = 0, .least = wrong ? 2 : 1, .most = wrong ? 6 : 1, .gap = gap},
+        [VERDICT] = {.rank = 0,
+                     .least = wrong ? 2 : 1 + others,
+                     .most = wrong ? 6 : 1 + others,
+                     .gap = gap},
         [MEMORY] = {.rank = 1, .least = 2 + limit, .most = 2 + limit + roomy},
         [NETWORK] = {.rank = 2, .least = 2, .most = 2},
         [TIME] = {.rank = 3, .least = 2, .most = setup_model(app)->past.found ? 3 : 4},

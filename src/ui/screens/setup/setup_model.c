@@ -2,8 +2,10 @@
  * preview of the data set and searches the saved runs for an equal one, both in threads. */
 #include "ui/screens/setup/setup_model.h"
 
+#include "base/clock.h"
 #include "base/language.h"
 #include "session/config/lr_preview.h"
+#include "session/history/run_queue.h"
 #include "ui/plot/plot.h"
 #include "ui/terminal/columns.h"
 
@@ -186,4 +188,25 @@ bool setup_toggle_defaults(struct setup_model *model, struct form *form)
     model->replaced = !back;
     form_replace(form, back ? &model->before : &defaults);
     return !back;
+}
+
+/* --- other processes --- */
+
+static const double LOOK_SECONDS = 2;
+
+void setup_look_at_others(struct setup_model *model)
+{
+    struct live_runs live;
+    const uint64_t now = clock_nanoseconds();
+    if (now < model->look_again)
+        return;
+    run_queue_look(&live);
+    run_queue_text(&live, model->others, sizeof model->others);
+    model->look_again = now + (uint64_t)(LOOK_SECONDS * 1e9);
+}
+
+double setup_seconds_to_look(const struct setup_model *model)
+{
+    const uint64_t now = clock_nanoseconds();
+    return model->look_again > now ? clock_seconds(now, model->look_again) : 0;
 }

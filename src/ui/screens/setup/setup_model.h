@@ -27,7 +27,9 @@ struct setup_model {
     bool past_known;            /* the search has ended; `past` is its result */
     struct past_run past;
 
-    int focus_row; /* the focused field, counted from the first visible row */
+    int focus_row;       /* the focused field, counted from the first visible row */
+    char others[160];    /* what other processes compute on this machine; "": nothing */
+    uint64_t look_again; /* clock_nanoseconds: when `others` is read again */
 
     struct plot plot;         /* learning rate over the run */
     struct run_config before; /* the form before setup_toggle_defaults */
@@ -41,6 +43,11 @@ struct setup_model *setup_model(const struct app *app);
 
 /* Frees the model's memory and ends its background work. */
 void setup_free(struct setup_model *model);
+
+/* Reads what other processes compute on this machine, every two seconds. */
+void setup_look_at_others(struct setup_model *model);
+/* Returns in how many seconds that is due again. */
+double setup_seconds_to_look(const struct setup_model *model);
 
 /* Requests what the form's configuration needs and takes over what is ready. Does not block. */
 void setup_step(struct setup_model *model, const struct form *form);

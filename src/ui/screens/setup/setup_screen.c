@@ -32,6 +32,7 @@ static const struct key_binding bindings[] = {
     {'p', 0, ACTION_PICTURES, "p", N_("pictures"),
      N_("the pictures of the training data, as large as the screen; v there: what the run takes")},
     {'n', 0, ACTION_NEXT_PICTURES, "n", NULL, N_("the next pictures beside the form")},
+    {'F', 0, ACTION_FORK, "F", NULL, N_("no fork any more: a run that begins anew")},
     {'D', 0, ACTION_DEFAULTS, "D", NULL,
      N_("the defaults in all fields; D again: what was there before")},
     {UI_HOME, 0, ACTION_FIRST, "Home", NULL, N_("the first field")},
@@ -121,6 +122,25 @@ static bool take_key(struct app *app, int key)
     return form_edit_by_typing(form, key);
 }
 
+static void give_fork_up(struct app *app)
+{
+    app_say(app, ROLE_STRONG, "%s",
+            app->shared.fork.directory[0]
+                ? _("No fork any more: this run begins anew.")
+                : _("This is no fork: F in the list of runs begins one."));
+    app->shared.fork = (struct fork_request){0};
+}
+
+static void title(const struct app *app, char *text, size_t size)
+{
+    const struct run_fork *place = &app->shared.fork_place;
+    if (!app->shared.fork.directory[0])
+        snprintf(text, size, "%s", _("Set up"));
+    else
+        snprintf(text, size, _("Fork of %s at iteration %llu (%s)"), place->ancestor,
+                 (unsigned long long)place->iteration, place->checkpoint);
+}
+
 static void act(struct app *app, enum action action)
 {
     struct form *form = &app->shared.form;
@@ -160,6 +180,9 @@ static void act(struct app *app, enum action action)
         break;
     case ACTION_NEXT_PICTURES:
         setup_turn_pictures(setup_model(app), 1);
+        break;
+    case ACTION_FORK:
+        give_fork_up(app);
         break;
     case ACTION_DEFAULTS:
         toggle_defaults(app);
@@ -375,6 +398,7 @@ static bool work(struct app *app)
     const bool due =
         app->shared.form.forecast_stale && clock_nanoseconds() >= app->shared.forecast_at;
     if (is_in_front(app)) {
+        setup_look_at_others(setup_model(app));
         setup_step(setup_model(app), &app->shared.form);
         form_step(&app->shared.form);
     }
@@ -389,6 +413,8 @@ static double busy(const struct app *app)
     double seconds = INFINITY;
     if (app->shared.form.forecast_stale)
         seconds = due > now ? clock_seconds(now, due) : 0;
+    if (is_in_front(app))
+        seconds = fmin(seconds, setup_seconds_to_look(setup_model(app)));
     if (is_in_front(app) &&
         (setup_is_waiting(setup_model(app)) || form_is_waiting(&app->shared.form)))
         seconds = fmin(seconds, ANSWER_SECONDS);
@@ -402,6 +428,11 @@ static void notice(struct app *app, enum screen_event event, struct run_entry *e
         setup_invalidate_past_time(setup_model(app));
 }
 
+static bool offers(const struct app *app, enum action action)
+{
+    return action != ACTION_FORK || app->shared.fork.directory[0];
+}
+
 const struct screen setup_screen = {
     .name = N_("Set up"),
     .letter = 's',
@@ -409,7 +440,9 @@ const struct screen setup_screen = {
     .keys = &table,
     .state_size = sizeof(struct setup_model),
     .close = close,
+    .title = title,
     .take_key = take_key,
+    .offers = offers,
     .act = act,
     .draw = draw,
     .typing = typing,
