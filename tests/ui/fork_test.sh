@@ -24,7 +24,7 @@ screen_wait 'stopped +lenet'
 screen_keys F
 screen_shows 'l +its last checkpoint' "F offers the last checkpoint"
 screen_shows 'p +the checkpoint before' "  and the one before"
-screen_lacks 'its final model' "  and nothing that the run does not have"
+screen_lacks 'its best model' "  and nothing that the run does not have"
 screen_keys l
 screen_shows "Fork of $id at iteration [0-9]+ \(last\)" "the form says what it is a fork of"
 screen_keys Home Down Down Right
