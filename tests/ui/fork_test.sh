@@ -42,7 +42,7 @@ screen_keys s n
 screen_shows 'stopped' "  and can be stopped"
 screen_end
 fork=$(ls "$runs" | grep '^2' | grep -v "$id")
-grep -q "\"ancestor\": *\"$id\"" "$runs/$fork/config.json" && ok "  it records its ancestor" ||
+grep -q "\"ancestor\":[[:space:]]*\"$id\"" "$runs/$fork/config.json" && ok "  it records its ancestor" ||
     not_ok "  it records its ancestor" "$(cat "$runs/$fork/config.json")"
 screen_start 100x30 C.UTF-8 "$TINCA" attach "$fork"
 screen_shows "fork of $id" "  which its screen shows"
