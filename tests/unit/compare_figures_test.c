@@ -177,6 +177,24 @@ static void test_front_of_table(void)
     compare_free(&table);
 }
 
+/* A table may have many rows whose times do not differ; it names a few of them. */
+static void test_many_alike(void)
+{
+    struct comparison many = {0};
+    struct error error;
+    char cell[640];
+    bool added = true;
+    for (size_t i = 0; i < 9; i++)
+        added = added && compare_add_run(&many, runs[0], &error);
+    compare_complete(&many);
+    const size_t column = compare_columns(&many) - 2; /* before the energy */
+    tap_ok(added && strcmp(compare_cell(&many, 0, column, cell, sizeof cell),
+                           "2 +- 0.1 ~2,3,4,5,6,7 and 2 more") == 0,
+           "of many rows that do not differ six are named: %s", cell);
+    tap_ok(holds(&many, COMPARE_CSV, ",2 3 4 5 6 7 8 9,"), "CSV names all");
+    compare_free(&many);
+}
+
 int main(void)
 {
     bool written = make_home();
@@ -186,6 +204,7 @@ int main(void)
         test_names();
         test_order();
         test_front_of_table();
+        test_many_alike();
     }
     test_front();
     for (size_t i = 0; i < RUNS; i++)
