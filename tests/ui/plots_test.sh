@@ -108,7 +108,7 @@ for locale in C.UTF-8 C; do
     screen_end
 done
 
-screen_start 120x40 C.UTF-8 "$FAKE"
+screen_start 120x24 C.UTF-8 "$FAKE"
 screen_wait 'Set up'
 screen_keys c
 screen_wait 'seeds\)'

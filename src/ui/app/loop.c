@@ -159,8 +159,7 @@ static void take_paste(struct app *app)
 
 static bool is_of_mouse(int key)
 {
-    return key == UI_CLICK || key == UI_DRAG || key == UI_RELEASE || key == UI_WHEEL_UP ||
-           key == UI_WHEEL_DOWN;
+    return key == UI_CLICK || key == UI_DRAG || key == UI_WHEEL_UP || key == UI_WHEEL_DOWN;
 }
 
 /* Offers an event of the mouse to the screen in front. Returns whether the screen handled it. */

@@ -149,16 +149,11 @@ bool plot_take_mouse(struct plot_window *window, struct rect area, int event, in
                         column < area.column + area.columns;
     const double last = area.columns > 1 ? area.columns - 1 : 1;
     const double place = fmin(fmax((column - area.column) / last, 0), 1);
-    const bool dragged = window->dragged;
-    window->dragged = event == UI_CLICK ? inside : dragged && event != UI_RELEASE;
-    if (event == UI_DRAG || event == UI_RELEASE) { /* the pointer may leave the plot */
-        if (dragged)
-            plot_window_set_cursor(window, axis_value(&window->shown, place));
-        return dragged;
-    }
-    if (!inside)
-        return false;
     if (event == UI_CLICK)
+        window->dragged = inside;
+    if (!inside && !(event == UI_DRAG && window->dragged)) /* a drag may leave the plot */
+        return false;
+    if (event == UI_CLICK || event == UI_DRAG)
         plot_window_set_cursor(window, axis_value(&window->shown, place));
     else
         plot_window_zoom_at(window, place, event == UI_WHEEL_UP);

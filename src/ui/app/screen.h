@@ -56,7 +56,7 @@ struct screen {
     /* Handles a key before the table of keys is searched. Returns whether it did. NULL: the screen
      * handles no key itself. */
     bool (*take_key)(struct app *app, int key);
-    /* Handles an event of the mouse (UI_CLICK, UI_DRAG, UI_RELEASE, UI_WHEEL_*) at a place of the
+    /* Handles an event of the mouse (UI_CLICK, UI_DRAG, UI_WHEEL_*) at a place of the
      * terminal, before clicks are turned into keys. Returns whether it did. NULL: it handles none.
      */
     bool (*take_mouse)(struct app *app, int event, int row, int column);

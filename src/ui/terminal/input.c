@@ -94,25 +94,21 @@ static struct csi parse_csi(const char *body, size_t length)
     return csi;
 }
 
-/* Returns the key of an xterm mouse event, and sets its position. `released`: an SGR report says
- * so; older reports have a button number for it. */
-static int mouse_key(struct input *input, long button, long column, long row, bool released)
+/* Returns the key of an xterm mouse event, and sets its position. Releases, other buttons and moves
+ * without a button are no keys. */
+static int mouse_key(struct input *input, long button, long column, long row)
 {
-    enum { MODIFIERS = 4 | 8 | 16, RELEASED = 3, MOVED = 32, WHEEL_UP = 64, WHEEL_DOWN = 65 };
-    const bool was_held = input->held;
+    enum { MODIFIERS = 4 | 8 | 16, MOVED = 32, WHEEL_UP = 64, WHEEL_DOWN = 65 };
     button &= ~(long)MODIFIERS;
     if (column < 1 || row < 1)
         return UI_NONE;
     input->row = (int)row - 1;
     input->column = (int)column - 1;
-    if (button == WHEEL_UP || button == WHEEL_DOWN)
-        return button == WHEEL_UP ? UI_WHEEL_UP : UI_WHEEL_DOWN;
-    if (button == MOVED)
-        return was_held ? UI_DRAG : UI_NONE;
-    if (button != 0 && button != RELEASED)
-        return UI_NONE; /* another button */
-    input->held = button == 0 && !released;
-    return input->held ? UI_CLICK : was_held ? UI_RELEASE : UI_NONE;
+    return button == WHEEL_UP     ? UI_WHEEL_UP
+           : button == WHEEL_DOWN ? UI_WHEEL_DOWN
+           : button == MOVED      ? UI_DRAG
+           : button == 0          ? UI_CLICK
+                                  : UI_NONE;
 }
 
 /* Returns the key with this final byte in CSI and SS3 sequences. */
@@ -151,8 +147,8 @@ static int csi_key(struct input *input, const char *body, size_t length)
     const long *parameters = csi.parameters;
     if (csi.intermediate)
         return UI_NONE;
-    if (csi.private_mark == '<' && strchr("Mm", csi.final) && csi.count == 3)
-        return mouse_key(input, parameters[0], parameters[1], parameters[2], csi.final == 'm');
+    if (csi.private_mark == '<' && csi.final == 'M' && csi.count == 3)
+        return mouse_key(input, parameters[0], parameters[1], parameters[2]);
     if (csi.private_mark || csi.count > 2 || (csi.count == 2 && parameters[1] > 1))
         return UI_NONE;
     if (csi.final == '~' && csi.count == 1 && parameters[0] == 200) {
@@ -179,7 +175,7 @@ static size_t decode_odd(struct input *input, const char *body, size_t count, in
         *key = body[2] == 'A' ? UI_F1 : body[2] == 'E' ? UI_F5 : UI_NONE;
     else
         *key = mouse_key(input, (unsigned char)body[2] - OFFSET, (unsigned char)body[3] - OFFSET,
-                         (unsigned char)body[4] - OFFSET, false);
+                         (unsigned char)body[4] - OFFSET);
     return length;
 }
 

@@ -32,7 +32,6 @@ struct input {
     size_t paste_length;
 
     int row, column; /* of the last event of the mouse, from 0 */
-    bool held;       /* the left button is held down */
 
     struct {
         char bytes[INPUT_SEQUENCE_BYTES];

@@ -31,11 +31,10 @@ enum ui_key {
     UI_F9,
     UI_F10,
     UI_PASTE, /* terminal_paste_text returns what */
-    UI_CLICK, /* terminal_click_position returns where, also for the next four */
+    UI_CLICK, /* terminal_click_position returns where, also for the next three */
     UI_WHEEL_UP,
     UI_WHEEL_DOWN,
-    UI_DRAG,    /* the mouse moved while its button was held */
-    UI_RELEASE, /* the button was released */
+    UI_DRAG, /* the mouse moved while its button was held */
 };
 
 enum {

@@ -328,8 +328,9 @@ static void report_drags(bool wanted)
 
 void terminal_enable_mouse(bool taken)
 {
-    const mmask_t all = BUTTON1_PRESSED | BUTTON1_RELEASED | BUTTON4_PRESSED | BUTTON5_PRESSED |
-                        REPORT_MOUSE_POSITION;
+    /* without releases: if press and release arrive together, ncurses would report only the latter
+     */
+    const mmask_t all = BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED | REPORT_MOUSE_POSITION;
     mouseinterval(0); /* a press counts as a click at once, without waiting for the release */
     if (terminal.mouse && !taken)
         report_drags(false);
@@ -486,8 +487,8 @@ static bool read_bytes(void)
 /* Returns whether the screens get this key. */
 static bool is_wanted(int key)
 {
-    const bool mouse = key == UI_CLICK || key == UI_DRAG || key == UI_RELEASE ||
-                       key == UI_WHEEL_UP || key == UI_WHEEL_DOWN;
+    const bool mouse =
+        key == UI_CLICK || key == UI_DRAG || key == UI_WHEEL_UP || key == UI_WHEEL_DOWN;
     return key != UI_NONE && (terminal.mouse || !mouse);
 }
 

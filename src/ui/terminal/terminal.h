@@ -17,7 +17,7 @@ bool terminal_open(struct error *error);
 /* Asks the terminal to report clicks, drags and the wheel if it can (`taken`), or to stop. */
 void terminal_enable_mouse(bool taken);
 
-/* Sets the position of the last event of the mouse: UI_CLICK, UI_DRAG, UI_RELEASE, UI_WHEEL_*. */
+/* Sets the position of the last event of the mouse: UI_CLICK, UI_DRAG, UI_WHEEL_*. */
 void terminal_click_position(int *row, int *column);
 
 /* Returns the text of the last UI_PASTE: one line without control characters. It is valid until the

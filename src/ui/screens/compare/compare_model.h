@@ -65,6 +65,7 @@ struct compare_model {
     enum scatter_axis chosen_for; /* the axis of the scatter plot that it is chosen for */
 
     enum compare_kind kind;     /* view in front */
+    bool table_below;           /* the table is drawn below the curves, and its rows are selected */
     size_t selected, top, left; /* selected row; first row and first column shown */
     size_t scroll;              /* first line of the settings shown */
 

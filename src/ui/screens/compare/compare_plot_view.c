@@ -86,7 +86,11 @@ static void draw_entries(struct app *app, struct rect area, int across)
         if (shown / across >= area.rows)
             return;
         draw_entry(app, line, &curves->entries[i]);
-        targets_add_row(&app->canvas.targets, line, i, at);
+        if (compare_model(app)->table_below)
+            targets_add_row(&app->canvas.targets, line, curves->entries[i].row,
+                            compare_model(app)->selected);
+        else
+            targets_add_row(&app->canvas.targets, line, i, at);
     }
 }
 

@@ -174,6 +174,13 @@ static bool take_mouse(struct app *app, int event, int row, int column)
            plot_take_mouse(&model->window, model->plot_area, event, row, column);
 }
 
+/* Returns whether Up and Down move along the legend. If the table is drawn too, they move along its
+ * rows. */
+static bool selects_entries(const struct compare_model *model)
+{
+    return model->kind == COMPARE_CURVES && !model->table_below;
+}
+
 static void act(struct app *app, enum action action)
 {
     struct compare_model *model = compare_model(app);
@@ -218,14 +225,14 @@ static void act(struct app *app, enum action action)
         break;
     case ACTION_UP:
     case ACTION_DOWN:
-        if (model->kind == COMPARE_CURVES)
+        if (selects_entries(model))
             compare_curves_select(model, action == ACTION_UP ? -1 : 1);
         else
             move(model, action == ACTION_UP ? -1 : 1);
         break;
     case ACTION_FIRST:
     case ACTION_LAST:
-        if (model->kind == COMPARE_CURVES)
+        if (selects_entries(model))
             compare_curves_select(model, action == ACTION_FIRST ? -(long)model->curves.entry_count
                                                                 : (long)model->curves.entry_count);
         else
@@ -297,7 +304,8 @@ static void draw_empty(struct app *app, struct rect body)
 
 static void draw_body(struct app *app, struct rect body)
 {
-    const struct compare_model *model = compare_model(app);
+    struct compare_model *model = compare_model(app);
+    model->table_below = model->kind == COMPARE_CURVES && body.rows >= 30;
     if (model->kind == COMPARE_SETTINGS)
         compare_draw_settings(app, body);
     else if (model->kind == COMPARE_SCATTER)
@@ -306,7 +314,7 @@ static void draw_body(struct app *app, struct rect body)
         compare_draw_parallel(app, body);
     else if (model->kind == COMPARE_TABLE)
         compare_draw_table(app, body);
-    else if (body.rows >= 30) { /* curves and table both fit */
+    else if (model->table_below) { /* curves and table both fit */
         int rows = compare_table_rows(model), most = body.rows / 2;
         rows = rows > most ? most : rows;
         struct rect upper = {body.row, body.column, body.rows - rows - 1, body.columns};
