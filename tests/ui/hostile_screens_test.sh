@@ -86,7 +86,7 @@ list() {
     screen_keys m
     screen_wait 'o +Runs'
     screen_keys o
-    screen_wait '# +status'
+    screen_wait 'status +network'
 }
 
 # every_view: opens every tab of the run
@@ -165,7 +165,7 @@ every_run() {
         for step in $(seq $row); do screen_keys Down; done
         harmless "row $row"
         screen_keys Enter
-        reach "run $row" 'Run \(earlier\)|this is no run|# +status'
+        reach "run $row" 'Run \(earlier\)|this is no run|status +network'
         seen 'Run \(earlier\)' && every_view "run $row"
     done
 }
@@ -179,7 +179,7 @@ every_question() {
     reach "a name" 'A name'
     screen_keys Escape
     screen_keys / OWNED Enter
-    reach "search" '# +status'
+    reach "search" 'status +network'
     screen_keys Escape
     screen_keys a e
     reach "export of all" 'marked runs'

@@ -17,7 +17,7 @@ screen_start 100x30 C.UTF-8 "$TINCA" ui lenet --data digits,limit=320 --epochs 2
 screen_wait 'What it takes'
 screen_keys o
 screen_shows '> +done +mlp.* 32 ' "the newest run is first"
-screen_keys '>' '>' '>' '>' '>'
+screen_keys '>' '>' '>'
 screen_shows 'Runs by batch' "> sorts by another column, which the title names"
 screen_shows '> +done +mlp.* 16 ' "the least value comes first"
 screen_keys i

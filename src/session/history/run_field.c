@@ -281,7 +281,8 @@ char *run_field_text(size_t field, const struct run_record *record, char *text, 
     text[0] = '\0';
     if (field == FIELD_BEGUN)
         return begun_text(record->id, text, size);
-    if (field == FIELD_ID || (record->known && field < FIELD_SETTINGS && rows[field].text)) {
+    const bool always = field == FIELD_ID || field == FIELD_STATUS; /* of unreadable runs, too */
+    if (always || (record->known && field < FIELD_SETTINGS && rows[field].text)) {
         snprintf(text, size, "%s", rows[field].text(record));
         return text;
     }

@@ -20,8 +20,8 @@ struct run_record {
     const char *status;   /* untranslated: run_snapshot_word, "waiting", ... */
     const char *imported; /* the framework whose log was imported, or "" */
     size_t parameters;    /* 0: unknown */
-    bool known;   /* configuration, snapshot and texts were read; else only the ID is valid */
-    bool started; /* the snapshot has figures */
+    bool known;           /* all was read; else only ID and status are valid */
+    bool started;         /* the snapshot has figures */
 };
 
 enum run_field {

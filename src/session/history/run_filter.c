@@ -159,7 +159,7 @@ bool run_filter_parse(struct run_filter *filter, const char *text, struct error 
 static bool word_occurs(const char *word, const struct run_record *record)
 {
     char text[FIELD_TEXT];
-    if (strcasestr(record->id, word))
+    if (strcasestr(record->id, word) || strcasestr(record->status, word))
         return true;
     if (!record->known)
         return false;

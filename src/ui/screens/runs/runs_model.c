@@ -37,7 +37,7 @@ static int by_column(const void *first, const void *second, void *context)
     const struct runs_model *model = context;
     const size_t i = *(const size_t *)first, j = *(const size_t *)second;
     const struct run_record *a = &model->records[i], *b = &model->records[j];
-    int order = (int)b->known - (int)a->known;
+    int order = !a->status[0] - !b->status[0]; /* runs that are not read yet come last */
     if (order == 0 && model->group != FIELD_NONE)
         order = run_field_compare(model->group, a, b, false);
     if (order == 0 && model->sort != FIELD_NONE)
