@@ -95,6 +95,8 @@ cp -a "$bases/stopped" "$home/measured"
 "$TINCA" measure measured -q >/dev/null 2>&1 || "$TINCA" measure measured >/dev/null 2>&1
 mv "$home/measured" "$bases/measured"
 echo 'my run' >"$bases/measured/name.txt"
+echo 'good fast' >"$bases/measured/tags.txt"
+echo 'a note' >"$bases/measured/note.txt"
 
 # a run of an early version: no network.json, no data.json, models and journal without checksums
 cp -a "$bases/complete" "$bases/old"
@@ -241,6 +243,8 @@ damage complete config.json checksum error 'was changed' "sed -i 's/crc32/crc33/
 # small files
 damage measured name.txt structure error 'name' 'printf "a/b\n" >name.txt'
 damage measured name.txt structure error 'name' ': >name.txt'
+damage measured tags.txt structure error 'tags' 'printf "a:b\n" >tags.txt'
+damage measured note.txt structure error 'note' ': >note.txt'
 damage measured measurements.json structure error '.' '"$D" cut measurements.json 50'
 damage measured measurements.json structure error '.' 'echo "[]" >measurements.json'
 damage complete profile.json structure error '.' 'echo "{" >profile.json'
