@@ -594,5 +594,5 @@ refuses 2 'no such run' 'a run that is not there' runs --check nowhere
 refuses 2 'no such run' 'nor is the folder of all runs one' runs --check .
 refuses 2 'no such run' 'nor the one above it' runs --check ..
 refuses 2 'its name is empty' 'nor nothing' runs --check ''
-refuses 2 'verifies one' 'a run without --check' runs good
+refuses 2 'cannot be combined' 'two runs with --check' runs --check good cell
 done_testing

@@ -180,6 +180,11 @@ row=$(screen_text | grep -n 'my study' | head -n 1 | cut -d: -f1)
 click 5 "$row"
 screen_shows '> +done +mlp +my study' "a click selects a run"
 screen_shows 'my study done' "and the preview follows"
+column=$(screen_text | sed -n 3p | awk '{ print index($0, "loss") }')
+click "$column" 3
+screen_shows 'Runs by loss ↑' "a click on a heading sorts by it"
+click "$column" 3
+screen_shows 'Runs by loss ↓' "and another one reverses the order"
 screen_resize 40x12
 screen_shows '> +done +mlp' "40 columns show the list"
 screen_lacks '[0-9]e-[0-9]?$' "no number is cut"

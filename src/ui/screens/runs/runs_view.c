@@ -140,6 +140,21 @@ static void draw_head(struct app *app, struct rect line, const struct runs_group
 
 /* --- the table --- */
 
+/* A click on a heading sorts by its column, and reverses the order of the one that is sorted by. */
+static void add_sort_target(struct app *app, struct rect cell, size_t place)
+{
+    const struct runs_model *model = runs_model(app);
+    const size_t choices = model->columns.count + 1; /* as in runs_model_sort */
+    const size_t at =
+        model->sort == FIELD_NONE ? 0 : runs_columns_place(&model->columns, model->sort);
+    if (rect_is_empty(cell))
+        return;
+    if (at == place + 1)
+        targets_add(&app->canvas.targets, cell, 'i', 1);
+    else
+        targets_add(&app->canvas.targets, cell, '>', (place + 1 + choices - at) % choices);
+}
+
 /* Draws the headings; the sort column has an arrow that shows the direction. */
 static void draw_headings(struct app *app, struct rect head)
 {
@@ -157,6 +172,7 @@ static void draw_headings(struct app *app, struct rect head)
             draw_right(&app->canvas, cell, 0, ROLE_HEADING, heading);
         else
             draw_cut(app, cell, ROLE_HEADING, heading);
+        add_sort_target(app, cell, i);
         if (column->field != model->sort || column->width == 0)
             continue;
         cell.columns++; /* the arrow may use the gap before the next column */
