@@ -130,9 +130,11 @@ static bool update_curves(struct app *app, const struct run *run, const struct r
         .over = run_status_is_over(entry->snapshot.status),
         .smoothing = app->shared.axes.smoothing,
     };
-    if (preview->curves_of != run)
+    /* another run may have taken the address of one that was freed */
+    if (preview->curves_of != run || strcmp(preview->curves_id, run_facts(run)->id) != 0)
         curves_invalidate(&preview->curves);
     preview->curves_of = run;
+    snprintf(preview->curves_id, sizeof preview->curves_id, "%s", run_facts(run)->id);
     if (curves_update(&preview->curves, series, &view, &error) &&
         plot_reset(&preview->plot, (size_t)area.rows, (size_t)area.columns, app->symbols, &error))
         return true;

@@ -21,6 +21,7 @@ struct runs_preview {            /* starts as {0} */
     struct run *run;             /* the last run that was read; NULL: none */
     struct error error;          /* why it cannot be read */
     const struct run *curves_of; /* the run whose points are in `curves` */
+    char curves_id[RUN_ID_SIZE]; /* and its ID */
     struct curves curves;
     struct value_range range; /* of the values shown */
     struct plot plot;
