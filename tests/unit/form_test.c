@@ -158,6 +158,64 @@ static void test_edit(void)
            "a field with fixed choices cannot be edited");
 }
 
+/* Returns whether the list of candidates has this text. */
+static bool is_offered(const char *text)
+{
+    for (size_t i = 0; i < form.completion.count; i++)
+        if (strcmp(form.completion.items[i].text, text) == 0)
+            return true;
+    return false;
+}
+
+static void test_text_row(void)
+{
+    begin();
+    focus("preset");
+    tap_ok(!form_takes_text(&form) && !form_edit_by_typing(&form, 'r') && !form.editing,
+           "a row of choices takes no letters");
+    focus("network");
+    type("r/q?* :");
+    tap_ok(form_takes_text(&form) && form.editing && strcmp(form.edit.text, "r/q?* :") == 0,
+           "a row that holds text takes every printable key");
+    form_edit_key(&form, UI_ESCAPE);
+    tap_ok(!form.editing && strcmp(value(), "lenet") == 0, "Esc restores its value");
+    form_set(&form, "own/mine.json");
+    form_edit(&form, NULL);
+    tap_ok(is_offered("alexnet"), "editing the value offers the others");
+    form_edit_key(&form, UI_ENTER);
+    tap_ok(!form.editing && strcmp(value(), "own/mine.json") == 0, "Enter keeps the value");
+    form_edit(&form, NULL);
+    form_edit_key(&form, UI_DOWN);
+    form_edit_key(&form, UI_ENTER);
+    tap_ok(!form.editing && strcmp(value(), "own/mine.json") != 0,
+           "a chosen candidate replaces it");
+    form_edit(&form, NULL);
+    tap_ok(is_offered("own/mine.json"), "and it stays on offer");
+    form_edit_key(&form, UI_ESCAPE);
+    tap_ok(form.editing && !completion_is_shown(&form.completion), "Esc closes the list first");
+    form_edit_key(&form, UI_CTRL_U);
+    type("resnet5");
+    form_edit_key(&form, UI_UP);
+    tap_ok(!form.editing && strcmp(form.config.network, "resnet5") == 0,
+           "Up without a chosen candidate takes the text as it is");
+    type("x");
+    tap_ok(form_end_edit(&form) && !form.editing, "running takes what is being typed");
+}
+
+static void test_notes(void)
+{
+    char note[96];
+    begin();
+    focus("width-rate");
+    tap_ok(strcmp(form_note(&form, form.focus, note, sizeof note), "widths as they are") == 0,
+           "a rate of 0 is explained on its row");
+    form_set(&form, "2.5");
+    tap_ok(strcmp(form_note(&form, form.focus, note, sizeof note), "widths / 2.5") == 0,
+           "so is another one");
+    focus("batch");
+    tap_ok(form_note(&form, form.focus, note, sizeof note)[0] == '\0', "other rows have no note");
+}
+
 static void test_line(void)
 {
     struct line_edit edit;
@@ -300,6 +358,8 @@ int main(void)
     test_cycle();
     test_fields();
     test_edit();
+    test_text_row();
+    test_notes();
     test_line();
     test_problems();
     test_scroll();

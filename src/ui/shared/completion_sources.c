@@ -14,9 +14,11 @@ bool completion_has_source(const struct config_field *field)
     return field->kind == CONFIG_TEXT && !field->choices && config_suggestion(field->key, 0);
 }
 
-static void add_typed(struct completion *completion, const struct completion_subject *subject)
+/* Adds the earlier value, unless it is the present one. */
+static void add_typed(struct completion *completion, const char *text,
+                      const struct completion_subject *subject)
 {
-    if (subject->typed[0])
+    if (subject->typed[0] && strcmp(subject->typed, text) != 0)
         completion_add(completion, subject->typed, _("as typed"), false);
 }
 
@@ -73,7 +75,7 @@ static bool is_path(const char *text)
 static void network_source(struct completion *completion, const char *text,
                            const struct completion_subject *subject)
 {
-    add_typed(completion, subject);
+    add_typed(completion, text, subject);
     if (is_path(text) && !completion->all) {
         completion_add_paths(completion, text, 0, ".json");
         return;
@@ -87,16 +89,17 @@ static void network_source(struct completion *completion, const char *text,
 
 /* --- data sets --- */
 
-static void kind_source(struct completion *completion, const struct completion_subject *subject)
+static void kind_source(struct completion *completion, const char *text,
+                        const struct completion_subject *subject)
 {
     size_t count;
     const struct dataset_kind *kinds = dataset_kinds(&count);
-    char text[COMPLETION_TEXT];
-    add_typed(completion, subject);
+    char name[COMPLETION_TEXT];
+    add_typed(completion, text, subject);
     for (size_t i = 0; i < count; i++) {
         const bool more = kinds[i].argument[0];
-        snprintf(text, sizeof text, "%s%s", kinds[i].name, more ? ":" : "");
-        completion_add(completion, text, gettext(kinds[i].description), more);
+        snprintf(name, sizeof name, "%s%s", kinds[i].name, more ? ":" : "");
+        completion_add(completion, name, gettext(kinds[i].description), more);
     }
 }
 
@@ -181,17 +184,17 @@ static void data_source(struct completion *completion, const char *text,
         return;
     }
     if (!colon || completion->all)
-        kind_source(completion, subject);
+        kind_source(completion, text, subject);
     if (colon && !options)
         completion_add_paths(completion, text, (size_t)(colon - text) + 1, NULL);
 }
 
 /* --- fields --- */
 
-static void suggestion_source(struct completion *completion,
+static void suggestion_source(struct completion *completion, const char *text,
                               const struct completion_subject *subject)
 {
-    add_typed(completion, subject);
+    add_typed(completion, text, subject);
     for (size_t i = 0; config_suggestion(subject->field->key, i); i++)
         completion_add(completion, config_suggestion(subject->field->key, i), "", false);
 }
@@ -205,5 +208,5 @@ void completion_of_field(struct completion *completion, const char *text, const 
     else if (strcmp(key, "data") == 0 || strcmp(key, "validate") == 0)
         data_source(completion, text, subject);
     else
-        suggestion_source(completion, subject);
+        suggestion_source(completion, text, subject);
 }
