@@ -154,8 +154,7 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
     struct insight_layout parts = insight_layout(view, layout->view, GEMM_TN + 2);
     snprintf(whole, sizeof whole, _("%s: matrix products, seconds summed over threads"),
              insight_when(seen, entry, when, sizeof when));
-    insight_draw_summary(&app->canvas, parts.summary, ROLE_TEXT, whole,
-                         _("Seconds summed over threads"));
+    insight_draw_summary(&app->canvas, parts.summary, ROLE_TEXT, whole, when);
     insight_table_draw(view, &table, &app->canvas, parts.table);
     if (!rect_is_empty(parts.details))
         draw_sums(&app->canvas, parts.details, seen);

@@ -120,8 +120,8 @@ const char *insight_when(const struct inspection *seen, const struct run_entry *
     const unsigned long long last = first + count - 1;
     if (seen->after_end)
         snprintf(text, size,
-                 ngettext("Iteration %llu, repeated %llu time after the end",
-                          "Iteration %llu, repeated %llu times after the end", count),
+                 ngettext("Iteration %llu, %llu time after the end",
+                          "Iteration %llu, %llu times after the end", count),
                  first, count);
     else if (!run_entry_is_active(entry) && last == entry->snapshot.iteration)
         snprintf(text, size, _("The last iterations, %llu to %llu"), first, last);
