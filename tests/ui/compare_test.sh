@@ -71,8 +71,8 @@ screen_shows '>41 +lenet +0.1 +3 +\?' "an unknown value stays last"
 screen_keys Tab s s
 screen_shows 'sorted: e_p' "by E_P"
 screen_shows 'E_P is the top-1 accuracy in percent per parameter' "which is explained"
-screen_keys S S
-screen_shows 'sorted: top1' "S goes back"
+screen_keys b b
+screen_shows 'sorted: top1' "b goes back"
 
 # --- the scatter plot ---
 screen_keys v v
@@ -123,7 +123,7 @@ screen_keys '<'
 screen_shows 'lr +seed +\[top1\] +parameters' "< moves the axis"
 screen_keys '-'
 screen_shows 'lr +seed +\[parameters\]' "- leaves it out"
-screen_keys a
+screen_keys +
 screen_shows 'Which axis' "a asks for an axis to add"
 screen_keys top1 Enter
 screen_shows 'lr +seed +\[top1\] +parameters' "and adds it"

@@ -21,7 +21,7 @@ static const struct key_binding bindings[] = {
     {'v', 0, ACTION_VIEW, "v", N_("view"),
      N_("the next view: curves, table, settings that differ, scatter plot, parallel axes")},
     {'s', 0, ACTION_SORT, "s", N_("sort"), N_("sort by the next column, the best first")},
-    {'S', 0, ACTION_SORT_BACK, "S", NULL, N_("sort by the column before")},
+    {'b', 0, ACTION_SORT_BACK, "b", NULL, N_("sort by the column before")},
     {'r', 0, ACTION_REVERSE, "r", NULL, N_("reverse the order; unknown values stay last")},
     {'y', 0, ACTION_QUANTITY, "y", N_("curve"),
      N_("what the curves show: losses, accuracy, learning rate, ms/image; the y axis of a scatter "
