@@ -143,7 +143,7 @@ screen_shows 'only= ' "each of them"
 screen_lacks 'direction=' "if the kind of data has them"
 raw 'sp'
 screen_keys Tab
-screen_shows 'shapes,split= ' "Tab completes an option"
+screen_shows 'shapes,split=( |$)' "Tab completes an option"
 screen_keys Down Down Enter
 screen_shows '‹ shapes,split=test ›' "and its values"
 raw 'shapes,only=st'
