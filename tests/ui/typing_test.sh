@@ -98,7 +98,7 @@ screen_shows '> Network +x ' "unknown sequences are not typed"
 raw "$ESC[1~"
 raw y
 screen_shows '> Network +yx ' "ESC[1~ is Home"
-for piece in "$ESC" '[' '4' '~'; do raw "$piece"; sleep 0.01; done
+for piece in "$ESC[" 4 '~'; do raw "$piece"; sleep 0.01; done
 raw z
 screen_shows '> Network +yxz ' "a sequence in pieces is one key"
 
