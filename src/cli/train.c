@@ -335,10 +335,8 @@ static int train_run(const struct command *command, int argc, char **argv)
     config_defaults(&train.config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    if (train.fork) {
-        if (!take_ancestor(&train, &error))
-            return output_error(&error);
-    } else if (!check_is_complete(&train.config, &operands, &error))
+    if (train.fork ? !take_ancestor(&train, &error)
+                   : !check_is_complete(&train.config, &operands, &error))
         return output_error(&error);
     join_tags(&tags, train.tags, sizeof train.tags);
     return train_go(&train);

@@ -5,7 +5,7 @@ srcdir=${srcdir:-.}
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 cd "$T" || exit 99
 job="lenet --data digits,limit=200 --batch 20 --seed 3 --threads 1"
-queue=$XDG_STATE_HOME/tinca/runs/queue
+queue=$XDG_STATE_HOME/tinca/queue
 
 is_alive() { ls "$XDG_STATE_HOME"/tinca/runs/*/journal.jsonl >/dev/null 2>&1; }
 has_places() { [ "$(ls "$queue" 2>/dev/null | grep -c '^[0-9]')" -eq "$1" ]; }

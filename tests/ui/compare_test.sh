@@ -81,17 +81,17 @@ screen_shows '^top1 *$' "of accuracy"
 screen_shows '  parameters *$' "over parameters"
 screen_shows 'Pareto front: 2 1$' "names the members of the Pareto front"
 screen_shows '1 run has no top1' "counts the runs without an accuracy"
-screen_shows '1 lenet, lr 0.1, seed 2: parameters 90.0 k, top1 80' "shows the selected run with its values"
+screen_shows '1 lr 0.1, seed 2: parameters 90.0 k, top1 80' "shows the selected run with its values"
 screen_keys Left
-screen_lacks '1 lenet, lr 0.1, seed 2: parameters' "Left goes to another point"
+screen_lacks '1 lr 0.1, seed 2: parameters' "Left goes to another point"
 screen_keys Right Right Right
-screen_shows '1 lenet, lr 0.1, seed 2: parameters 90.0 k, top1 80' "Right back to the rightmost one"
+screen_shows '1 lr 0.1, seed 2: parameters 90.0 k, top1 80' "Right back to the rightmost one"
 screen_keys Tab
-screen_shows '2 lenet, lr 0.1, seed 1: parameters 20.0 k, top1 70' "Tab goes to the next row"
+screen_shows '2 lr 0.1, seed 1: parameters 20.0 k, top1 70' "Tab goes to the next row"
 row=$(plain_screen | grep -n 'x1 *$')
 column=$(printf '%s' "${row#*:}" | sed 's/ *$//' | wc -c)
 click "$column" "${row%%:*}"
-screen_shows '1 lenet, lr 0.1, seed 2: parameters 90.0 k' "a click selects a point"
+screen_shows '1 lr 0.1, seed 2: parameters 90.0 k' "a click selects a point"
 screen_keys l
 screen_shows 'parameters, log' "l: another scale"
 screen_keys l l l x

@@ -77,7 +77,7 @@ screen_keys Down
 screen_lacks 'no run to export' "the next key removes that message"
 screen_keys Right
 screen_wait "alexnet wants"
-screen_keys r
+screen_keys F5
 screen_shows '! digits: its images' "a form that cannot run says why"
 screen_keys Up Up Up Left
 screen_lacks '! digits: its images' "and no longer once it is corrected"

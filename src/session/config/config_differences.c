@@ -1,3 +1,6 @@
+/* Two values differ if they would have another effect: a number of epochs has none where iterations
+ * are given. Most values of two runs are the same bytes, which is looked at first, since lists ask
+ * for thousands of runs. */
 #include "session/config/config_differences.h"
 
 #include "base/language.h"
@@ -31,8 +34,7 @@ static char *effective_value(const struct run_config *config, const struct confi
 bool config_field_equal(const struct run_config *a, const struct run_config *b,
                         const struct config_field *field)
 {
-    /* Formatting is slow, and most values of two runs are the same bytes. Bytes are not enough
-     * where has_iterations decides which of two fields is empty. */
+    /* Bytes are not enough where has_iterations decides whether the epochs count. */
     if (a->has_iterations == b->has_iterations && has_equal_bytes(a, b, field))
         return true;
     char first[VALUE_SIZE], second[VALUE_SIZE];

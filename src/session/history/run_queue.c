@@ -1,6 +1,6 @@
-/* Places are made, counted and removed under the lock of RUNS/queue/lock, so that no process sees a
- * place between its creation and its lock. A place whose lock is free belonged to a process that
- * has ended; whoever finds it removes it. */
+/* Places are made, counted and removed under the lock of queue/lock beside the folder of runs, so
+ * that no process sees a place between its creation and its lock. A place whose lock is free
+ * belonged to a process that has ended; whoever finds it removes it. */
 #include "session/history/run_queue.h"
 
 #include "base/files/file.h"
@@ -46,6 +46,7 @@ static bool open_queue(struct queue *queue, struct error *error)
     *queue = (struct queue){.lock = -1};
     if (!home)
         return false;
+    *strrchr(home, '/') = '\0'; /* the folder of runs has runs only */
     queue->path = file_join(home, "queue");
     free(home);
     if (!queue->path)

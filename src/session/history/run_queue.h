@@ -1,10 +1,11 @@
 /* run_queue.h: the runs that this machine computes in all processes of the user, and the queue of
  * those that wait for their end.
  *
- * A process that waits holds a place: a file in RUNS/queue, named by a number and locked (flock).
- * The first place may start once no run of this machine is alive. The process keeps the place until
- * its run has locked its folder, so that the next one sees that run. The system frees the locks of
- * a process that ends, so a killed one neither blocks the others nor loses their order. */
+ * A process that waits holds a place: a file in the folder queue beside the folder of runs, named
+ * by a number and locked (flock). The first place may start once no run of this machine is alive.
+ * The process keeps the place until its run has locked its folder, so that the next one sees that
+ * run. The system frees the locks of a process that ends, so a killed one neither blocks the others
+ * nor loses their order. */
 #ifndef TINCA_SESSION_HISTORY_RUN_QUEUE_H
 #define TINCA_SESSION_HISTORY_RUN_QUEUE_H
 

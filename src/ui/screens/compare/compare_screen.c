@@ -181,9 +181,19 @@ static bool selects_entries(const struct compare_model *model)
     return model->kind == COMPARE_CURVES && !model->table_below;
 }
 
+/* Moves the selection along the legend or along the rows of the table. */
+static void select_by(struct compare_model *model, long steps)
+{
+    if (selects_entries(model))
+        compare_curves_select(model, steps);
+    else
+        move(model, steps);
+}
+
 static void act(struct app *app, enum action action)
 {
     struct compare_model *model = compare_model(app);
+    const long all = (long)model->table.count;
     const bool scatter = model->kind == COMPARE_SCATTER;
     if (model->gathering || model->count == 0 || act_on_cursor(model, action) ||
         (scatter && compare_act_on_scatter(app, action)) ||
@@ -225,19 +235,11 @@ static void act(struct app *app, enum action action)
         break;
     case ACTION_UP:
     case ACTION_DOWN:
-        if (selects_entries(model))
-            compare_curves_select(model, action == ACTION_UP ? -1 : 1);
-        else
-            move(model, action == ACTION_UP ? -1 : 1);
+        select_by(model, action == ACTION_UP ? -1 : 1);
         break;
     case ACTION_FIRST:
     case ACTION_LAST:
-        if (selects_entries(model))
-            compare_curves_select(model, action == ACTION_FIRST ? -(long)model->curves.entry_count
-                                                                : (long)model->curves.entry_count);
-        else
-            move(model,
-                 action == ACTION_FIRST ? -(long)model->table.count : (long)model->table.count);
+        select_by(model, action == ACTION_FIRST ? -all : all);
         break;
     case ACTION_LEFT:
         model->left -= model->left > 0;

@@ -247,10 +247,8 @@ static void act(struct app *app, enum action action)
     case ACTION_FORM:
     case ACTION_COMPARE:
     case ACTION_EXPORT:
-        app_go(app, app_destination(action));
-        break;
     case ACTION_TRY:
-        app_go(app, SCREEN_TRY);
+        app_go(app, action == ACTION_TRY ? SCREEN_TRY : app_destination(action));
         break;
     default:
         plot_act(app, &run_model(app)->window, action);
