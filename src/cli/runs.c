@@ -42,7 +42,8 @@ struct listed {
 
 static void open_listed(struct listed *listed, const char *id)
 {
-    *listed = (struct listed){.run = runs_open(id, &listed->error)};
+    *listed = (struct listed){.run = NULL};
+    listed->run = runs_open(id, &listed->error);
     listed->record = (struct run_record){.id = id, .status = N_("unreadable")};
     if (!listed->run)
         return;

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "session/config/lr_preview.h"
-#include "session/history/run_queue.h"
 #include "ui/plot/plot.h"
 #include "ui/terminal/columns.h"
 
@@ -15,6 +14,7 @@
 void setup_free(struct setup_model *model)
 {
     preview_close(model->preview);
+    live_search_drop(model->looking);
     past_search_drop(model->search);
     picture_grid_free(&model->grid);
     plot_free(&model->plot);
@@ -171,7 +171,7 @@ void setup_step(struct setup_model *model, const struct form *form)
 
 bool setup_is_waiting(const struct setup_model *model)
 {
-    return model->search || !model->past_known || !model->preview ||
+    return model->looking || model->search || !model->past_known || !model->preview ||
            model->status == PREVIEW_OPENING || /* setup_step has not polled the result */
            preview_is_busy(model->preview);
 }
@@ -198,11 +198,15 @@ void setup_look_at_others(struct setup_model *model)
 {
     struct live_runs live;
     const uint64_t now = clock_nanoseconds();
-    if (now < model->look_again)
+    if (!model->looking && now >= model->look_again) {
+        model->looking = live_search_begin(NULL);
+        model->look_again = now + (uint64_t)(LOOK_SECONDS * 1e9);
+    }
+    if (!model->looking || !live_search_result(model->looking, &live))
         return;
-    run_queue_look(&live);
+    live_search_drop(model->looking);
+    model->looking = NULL;
     run_queue_text(&live, model->others, sizeof model->others);
-    model->look_again = now + (uint64_t)(LOOK_SECONDS * 1e9);
 }
 
 double setup_seconds_to_look(const struct setup_model *model)

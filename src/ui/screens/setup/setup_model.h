@@ -4,6 +4,7 @@
 #ifndef TINCA_UI_SCREENS_SETUP_SETUP_MODEL_H
 #define TINCA_UI_SCREENS_SETUP_SETUP_MODEL_H
 
+#include "session/history/live_search.h"
 #include "session/history/past_run.h"
 #include "ui/plot/plot.h"
 #include "ui/shared/form.h"
@@ -27,9 +28,10 @@ struct setup_model {
     bool past_known;            /* the search has ended; `past` is its result */
     struct past_run past;
 
-    int focus_row;       /* the focused field, counted from the first visible row */
-    char others[160];    /* what other processes compute on this machine; "": nothing */
-    uint64_t look_again; /* clock_nanoseconds: when `others` is read again */
+    int focus_row;               /* the focused field, counted from the first visible row */
+    struct live_search *looking; /* what other processes compute is being read; NULL: not now */
+    char others[160];            /* what they compute on this machine; "": nothing */
+    uint64_t look_again;         /* clock_nanoseconds: when `others` is read again */
 
     struct plot plot;         /* learning rate over the run */
     struct run_config before; /* the form before setup_toggle_defaults */
@@ -44,7 +46,7 @@ struct setup_model *setup_model(const struct app *app);
 /* Frees the model's memory and ends its background work. */
 void setup_free(struct setup_model *model);
 
-/* Reads what other processes compute on this machine, every two seconds. */
+/* Reads what other processes compute on this machine, every two seconds, in the background. */
 void setup_look_at_others(struct setup_model *model);
 /* Returns in how many seconds that is due again. */
 double setup_seconds_to_look(const struct setup_model *model);
