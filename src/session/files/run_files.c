@@ -3,6 +3,7 @@
 #include "session/files/run_files.h"
 
 #include "base/files/file.h"
+#include "base/memory.h"
 #include "session/files/run_json.h"
 
 #include <config.h>
@@ -275,12 +276,12 @@ bool run_files_read_start(const struct json *line, struct run_facts *facts,
 /* Reads the first line of a file that has at most START_LIMIT bytes. */
 static bool read_first_line(const char *path, struct json_document *document)
 {
-    char *line = NULL;
-    size_t capacity = 0;
-    FILE *file = file_open_stream(path, NULL);
-    const ssize_t length = file ? getline(&line, &capacity, file) : -1;
-    const bool parsed = length > 0 && (size_t)length <= START_LIMIT &&
-                        json_parse(document, line, (size_t)length, path, NULL);
+    char *line = memory_new(START_LIMIT + 2, 1, "a line of the journal", NULL);
+    FILE *file = line ? file_open_stream(path, NULL) : NULL;
+    const bool read = file && fgets(line, START_LIMIT + 2, file);
+    const size_t length = read ? strlen(line) : 0;
+    const bool parsed =
+        length > 0 && length <= START_LIMIT && json_parse(document, line, length, path, NULL);
     if (file)
         fclose(file);
     free(line);
