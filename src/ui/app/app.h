@@ -105,8 +105,9 @@ void app_notify(struct app *app, enum screen_event event, struct run_entry *entr
 /* Returns whether the screen has something to show or to do (screen->reachable). */
 bool app_offers_screen(const struct app *app, enum screen_id id);
 
-/* Returns whether the binding of the screen's table, or of keys_everywhere, does something on that
- * screen: its action has a purpose now, and the screen does not give its key another meaning. */
+/* Returns whether the binding of the screen's table, of keys_everywhere or of keys_editing does
+ * something on that screen: its action has a purpose now, and the screen does not give its key
+ * another meaning. */
 bool app_offers_binding(const struct app *app, const struct screen *screen,
                         const struct key_table *table, const struct key_binding *binding);
 

@@ -79,6 +79,8 @@ static bool is_taken(const struct app *app, const struct screen *screen, int key
 bool app_offers_binding(const struct app *app, const struct screen *screen,
                         const struct key_table *table, const struct key_binding *binding)
 {
+    if (table == &keys_editing)
+        return binding->key != UI_TAB || (screen->completes && screen->completes(app));
     if (table != &keys_everywhere)
         return offers_action(app, screen, binding->action);
     const enum screen_id place = app_destination(binding->action);

@@ -77,6 +77,8 @@ struct screen {
     /* Returns whether a printable key would begin to edit a text now, so that only the other keys
      * are commands. NULL: never. */
     bool (*takes_text)(const struct app *app);
+    /* Returns whether Tab completes the text that is being typed. NULL: never. */
+    bool (*completes)(const struct app *app);
     /* Returns the run that is shown or selected, or NULL. NULL: the screen shows no run. */
     struct run_entry *(*run)(const struct app *app);
 

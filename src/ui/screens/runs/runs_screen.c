@@ -325,6 +325,11 @@ static bool typing(const struct app *app)
     return runs_model(app)->searching || runs_model(app)->chooser.open;
 }
 
+static bool completes(const struct app *app)
+{
+    return runs_model(app)->searching;
+}
+
 static struct run_entry *selected_run(const struct app *app)
 {
     const size_t index = runs_model_index(app);
@@ -359,6 +364,7 @@ const struct screen runs_screen = {
     .act = act,
     .draw = draw,
     .typing = typing,
+    .completes = completes,
     .run = selected_run,
     .work = work,
     .busy = runs_preview_busy,

@@ -7,6 +7,7 @@
 #include "base/language.h"
 #include "ui/screens/setup/form_panel.h"
 #include "ui/screens/setup/setup_model.h"
+#include "ui/shared/completion_sources.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>
@@ -382,6 +383,11 @@ static bool typing(const struct app *app)
     return setup_model(app)->chooser.open || app->shared.form.editing;
 }
 
+static bool completes(const struct app *app)
+{
+    return app->shared.form.editing && completion_has_source(form_focused(&app->shared.form));
+}
+
 static bool takes_text(const struct app *app)
 {
     return form_takes_text(&app->shared.form);
@@ -446,6 +452,7 @@ const struct screen setup_screen = {
     .act = act,
     .draw = draw,
     .typing = typing,
+    .completes = completes,
     .takes_text = takes_text,
     .work = work,
     .busy = busy,

@@ -320,6 +320,11 @@ static bool typing(const struct app *app)
     return study_model(app)->editing;
 }
 
+static bool completes(const struct app *app)
+{
+    return study_model(app)->focus == STUDY_RESULTS;
+}
+
 static bool work(struct app *app)
 {
     take_pictures(app);
@@ -343,6 +348,7 @@ const struct screen study_screen = {
     .act = act,
     .draw = draw,
     .typing = typing,
+    .completes = completes,
     .work = work,
     .busy = busy,
 };

@@ -345,5 +345,6 @@ const struct screen sweep_screen = {
     .act = act,
     .draw = draw,
     .typing = typing,
+    .completes = typing,
     .work = work,
 };

@@ -428,6 +428,7 @@ const struct screen try_screen = {
     .act = act,
     .draw = draw,
     .typing = typing,
+    .completes = typing,
     .work = work,
     .busy = busy,
 };
