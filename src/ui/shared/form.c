@@ -5,7 +5,6 @@
 
 #include "base/language.h"
 #include "base/text.h"
-#include "data/dataset/dataset.h"
 #include "ui/terminal/keys.h"
 
 #include <math.h>
@@ -198,31 +197,7 @@ static void add_item(struct chooser_item *items, size_t *count, const char *text
         items[(*count)++] = (struct chooser_item){text, note};
 }
 
-static bool takes_data(const struct config_field *field)
-{
-    return strcmp(field->key, "data") == 0 || strcmp(field->key, "validate") == 0;
-}
-
-/* Adds the kinds of data sets: those that need a folder as "idx:" and so on, and a description as
- * the note of each. */
-static void add_data_kinds(struct chooser_item *items, size_t *count)
-{
-    static char prefixes[16][32]; /* every call writes the same texts */
-    size_t kinds_count;
-    const struct dataset_kind *kinds = dataset_kinds(&kinds_count);
-    for (size_t i = 0; i < kinds_count && i < 16; i++) {
-        for (size_t j = 0; j < *count; j++)
-            if (strcmp(items[j].text, kinds[i].name) == 0)
-                items[j].note = gettext(kinds[i].description);
-        if (!kinds[i].argument[0])
-            continue;
-        snprintf(prefixes[i], sizeof prefixes[i], "%s:", kinds[i].name);
-        add_item(items, count, prefixes[i], gettext(kinds[i].description));
-    }
-}
-
-/* Fills `items` with the suggestions and the last typed value. Returns how many there are. */
-static size_t cycle_items(const struct form *form, size_t field, struct chooser_item *items)
+size_t form_items(const struct form *form, size_t field, struct chooser_item *items)
 {
     size_t count = 0;
     const char *text;
@@ -233,14 +208,6 @@ static size_t cycle_items(const struct form *form, size_t field, struct chooser_
     const char *typed = form->typed[form->fields[field] - config_fields];
     if (typed[0])
         add_item(items, &count, typed, _("as typed"));
-    return count;
-}
-
-size_t form_items(const struct form *form, size_t field, struct chooser_item *items)
-{
-    size_t count = cycle_items(form, field, items);
-    if (takes_data(form->fields[field]))
-        add_data_kinds(items, &count);
     return count;
 }
 
@@ -286,7 +253,7 @@ void form_cycle(struct form *form, int direction)
 {
     const struct config_field *field = form_focused(form);
     struct chooser_item items[CHOOSER_MAX_ITEMS];
-    size_t count = cycle_items(form, form->focus, items);
+    size_t count = form_items(form, form->focus, items);
     char value[FORM_TEXT];
     double number;
     form_value(form, form->focus, value, sizeof value);

@@ -61,9 +61,9 @@ char *form_note(const struct form *form, size_t field, char *text, size_t size);
 /* Moves the focus by `steps` fields, at most to the first or the last one. */
 void form_move(struct form *form, int steps);
 
-/* Fills `items` (CHOOSER_MAX_ITEMS of them) with the values that a field offers. An item that ends
- * in ':' needs more text after it. Returns how many there are. The texts are valid until the form
- * changes. */
+/* Fills `items` (CHOOSER_MAX_ITEMS of them) with the values that a field offers: its suggestions
+ * and the last typed one. Returns how many there are. The texts are valid until the form changes.
+ */
 size_t form_items(const struct form *form, size_t field, struct chooser_item *items);
 
 /* Sets the focused field to its next (+1) or previous (-1) value: the next offered one, the other
