@@ -125,6 +125,11 @@ static void test_data(void)
     tap_ok(completion.count == 2 && item("deer") && item("dog"), "the classes of the kind");
     complete("data", "folder:sets/my cats,only=");
     tap_ok(item("tabby") && !item("cat"), "the classes of a folder, of its training split");
+    struct folder_listing *before[COMPLETION_LISTINGS];
+    memcpy(before, completion.listings, sizeof before);
+    update(false);
+    tap_ok(before[0] && before[1] && memcmp(before, completion.listings, sizeof before) == 0,
+           "both folders are read once");
     complete("data", "nothing:sets,");
     tap_ok(completion.count == 0, "a kind that does not exist has no options");
     complete("data", "idx:no/such/folder/");

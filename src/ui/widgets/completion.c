@@ -1,5 +1,5 @@
-/* The candidates are made afresh after each change of the line; only the names of the last folder
- * are kept between two changes. Folders are read within a short wait, or appear later. */
+/* The candidates are made afresh after each change of the line; only the names of the last two
+ * folders are kept between two changes. Folders are read within a short wait, or appear later. */
 #include "ui/widgets/completion.h"
 
 #include "base/character.h"
@@ -65,18 +65,31 @@ static char *expand_home(const char *path)
     return expanded;
 }
 
+/* Makes the listing of the path the first one: the second one if it is of that path, else a new
+ * one, for which the older one is dropped. */
+static void select_listing(struct completion *completion, const char *path)
+{
+    struct folder_listing **listings = completion->listings, *second = listings[1];
+    if (listings[0] && strcmp(folder_listing_path(listings[0]), path) == 0)
+        return;
+    if (!second || strcmp(folder_listing_path(second), path) != 0) {
+        folder_listing_drop(second);
+        second = folder_listing_start(path, NULL); /* NULL: without names until later */
+    }
+    listings[1] = listings[0];
+    listings[0] = second;
+}
+
 const struct folder_name *completion_folder(struct completion *completion, const char *path,
                                             size_t *count)
 {
     char *expanded = expand_home(path);
-    struct folder_listing **listing = &completion->listing;
-    if (expanded && (!*listing || strcmp(folder_listing_path(*listing), expanded) != 0)) {
-        folder_listing_drop(*listing);
-        *listing = folder_listing_start(expanded, NULL); /* NULL: without names until later */
-    }
+    if (expanded)
+        select_listing(completion, expanded);
     free(expanded);
-    completion->waiting = !*listing || !folder_listing_wait(*listing, LISTING_SECONDS);
-    return completion->waiting ? NULL : folder_listing_names(*listing, count);
+    const struct folder_listing *listing = expanded ? completion->listings[0] : NULL;
+    completion->waiting = !listing || !folder_listing_wait(listing, LISTING_SECONDS);
+    return completion->waiting ? NULL : folder_listing_names(listing, count);
 }
 
 bool completion_is_waiting(const struct completion *completion)
@@ -247,7 +260,8 @@ enum completion_result completion_key(struct completion *completion, struct line
 
 void completion_close(struct completion *completion)
 {
-    folder_listing_drop(completion->listing);
+    for (size_t i = 0; i < COMPLETION_LISTINGS; i++)
+        folder_listing_drop(completion->listings[i]);
     *completion = (struct completion){0};
 }
 

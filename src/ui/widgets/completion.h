@@ -18,7 +18,12 @@ struct canvas;
 struct folder_listing;
 struct folder_name;
 
-enum { COMPLETION_ITEMS = 128, COMPLETION_TEXT = 264, COMPLETION_NOTE = 96 };
+enum {
+    COMPLETION_ITEMS = 128,
+    COMPLETION_TEXT = 264,
+    COMPLETION_NOTE = 96,
+    COMPLETION_LISTINGS = 2 /* a source may ask for a folder and for one in it */
+};
 
 struct completion_item {
     char text[COMPLETION_TEXT], note[COMPLETION_NOTE]; /* note: an explanation, or "" */
@@ -35,7 +40,8 @@ struct completion {
     bool waiting;                                   /* the names of a folder are missing */
     size_t selected;                                /* 0: none; else item selected - 1 */
     size_t top;                                     /* the first visible item */
-    struct folder_listing *listing; /* of the folder that was last asked for, or NULL */
+    /* of the folders that were last asked for, the last one first, or NULL */
+    struct folder_listing *listings[COMPLETION_LISTINGS];
 };
 
 /* Adds the candidates for a line whose text before the cursor is `text`. It calls completion_stem,
