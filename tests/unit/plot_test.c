@@ -117,7 +117,7 @@ static void add_value(struct curve *curve, long column, float value)
 }
 
 /* Returns the range of a curve on a logarithmic axis. */
-static struct value_bounds bounds_of(const struct curve *curve, struct value_range *range)
+static struct value_bounds bounds_of(struct curve *curve, struct value_range *range)
 {
     struct value_bounds none = {1, -1};
     value_range_begin(range, true, true);

@@ -64,6 +64,34 @@ static void test_range_of_a_curve(void)
            "without curves there is an axis, too");
 }
 
+static void test_range_of_growing_curve(void)
+{
+    struct curve curve = {0};
+    struct value_range linear = {0}, log_range = {0};
+    float values[] = {1, 3, 100};
+    curve_reset(&curve, 10, NULL);
+    curve_add_all(&curve, 0, &values[0], sizeof(float), 1);
+    curve_add_all(&curve, 1, &values[1], sizeof(float), 1);
+    value_range_begin(&linear, false, true);
+    curve_measure(&curve, &linear, NULL);
+    value_range_begin(&log_range, true, true);
+    curve_measure(&curve, &log_range, NULL);
+    tap_ok(near(value_range_join(&linear).high, 3) &&
+               near(value_range_join(&log_range).high, log(3)),
+           "a curve is measured anew for another kind of axis");
+    curve_add_all(&curve, 2, &values[2], sizeof(float), 1);
+    value_range_begin(&log_range, true, true);
+    curve_measure(&curve, &log_range, NULL);
+    tap_ok(near(value_range_join(&log_range).high, log(100)), "and after a new value");
+    curve_reset(&curve, 10, NULL);
+    value_range_begin(&log_range, true, true);
+    curve_measure(&curve, &log_range, NULL);
+    tap_ok(log_range.curve_count == 0, "an empty one has no range");
+    curve_free(&curve);
+    value_range_free(&linear);
+    value_range_free(&log_range);
+}
+
 static void test_range_of_runs(void)
 {
     struct value_bounds bounds;
@@ -262,6 +290,7 @@ int main(void)
 {
     test_marks();
     test_range_of_a_curve();
+    test_range_of_growing_curve();
     test_range_of_runs();
     test_smoothing();
     test_band();

@@ -18,7 +18,7 @@ bool curve_reset(struct curve *curve, size_t width, struct error *error)
         memset(curve->columns, 0, width * sizeof *curve->columns);
     curve->width = width;
     curve->nonpositive = 0;
-    curve->gap = false;
+    curve->gap = curve->measured.valid = false;
     return true;
 }
 
@@ -63,11 +63,14 @@ void curve_add_all(struct curve *curve, long column, const float *values, size_t
     }
     curve->gap = gap;
     curve->nonpositive += nonpositive;
-    if (to.any)
+    if (to.any) {
         curve->columns[column] = to;
+        curve->measured.valid = false;
+    }
 }
 
-bool curve_measure(const struct curve *curve, struct value_range *range, struct error *error)
+/* Adds the smallest and the largest value of each column. */
+static bool add_extremes(const struct curve *curve, struct value_range *range, struct error *error)
 {
     for (size_t i = 0; i < curve->width; i++) {
         const struct curve_column *column = &curve->columns[i];
@@ -77,7 +80,19 @@ bool curve_measure(const struct curve *curve, struct value_range *range, struct 
             !value_range_add(range, (double)column->high, error))
             return false;
     }
-    return value_range_end_curve(range, error);
+    return true;
+}
+
+bool curve_measure(struct curve *curve, struct value_range *range, struct error *error)
+{
+    struct curve_bounds *measured = &curve->measured;
+    if (!measured->valid || measured->log != range->log || measured->all != range->all) {
+        if (!add_extremes(curve, range, error))
+            return false;
+        *measured =
+            (struct curve_bounds){true, range->log, range->all, value_range_take_bounds(range)};
+    }
+    return value_range_add_bounds(range, measured->bounds, error);
 }
 
 /* Returns the dot row of a value, the lowest for values that a logarithmic axis cannot show. */

@@ -23,11 +23,19 @@ struct curve_column {
     bool gap; /* a NaN or infinity lies between the previous column and this one */
 };
 
+/* The bounds of a curve as curve_measure has found them. Frames between two new points use them
+ * again, since to find them takes sorting the values. */
+struct curve_bounds {
+    bool valid, log, all; /* log, all: as in struct value_range */
+    struct value_bounds bounds;
+};
+
 struct curve {
     struct curve_column *columns;
     size_t width, capacity; /* dot columns in use and allocated */
     size_t nonpositive;     /* values at or below zero, which a logarithmic axis cannot show */
     bool gap;               /* the last value added was NaN or infinity */
+    struct curve_bounds measured;
 };
 
 /* The marks at the edges of a plot: for values above it; for values below it, which on a
@@ -52,7 +60,7 @@ void curve_add_all(struct curve *curve, long column, const float *values, size_t
 
 /* Adds the smallest and largest value of each column to a range as one curve. Returns false with an
  * error if out of memory. */
-bool curve_measure(const struct curve *curve, struct value_range *range, struct error *error);
+bool curve_measure(struct curve *curve, struct value_range *range, struct error *error);
 
 /* Draws the curve as series `series` of the plot. */
 void curve_draw(const struct curve *curve, const struct axis *y, struct plot *plot,

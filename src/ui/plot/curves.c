@@ -269,7 +269,7 @@ double curves_validation_value(const struct curves *curves, enum trace trace, do
 
 /* --- traces of either kind --- */
 
-bool curves_measure(const struct curves *curves, enum trace trace, struct value_range *range,
+bool curves_measure(struct curves *curves, enum trace trace, struct value_range *range,
                     struct error *error)
 {
     if (trace >= TRACES_PER_ITERATION)

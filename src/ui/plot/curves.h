@@ -100,7 +100,7 @@ bool validations_measure(const struct curves *curves, enum trace trace, struct v
 
 /* Adds the values of a trace of either kind to a range as one curve. Returns false with an error if
  * out of memory. */
-bool curves_measure(const struct curves *curves, enum trace trace, struct value_range *range,
+bool curves_measure(struct curves *curves, enum trace trace, struct value_range *range,
                     struct error *error);
 
 /* Returns how many columns or validations of a trace lie outside the y axis; those that a

@@ -70,16 +70,27 @@ static struct value_bounds bounds_of_curve(struct value_range *range)
     return (struct value_bounds){values[first], values[last]};
 }
 
-bool value_range_end_curve(struct value_range *range, struct error *error)
+struct value_bounds value_range_take_bounds(struct value_range *range)
+{
+    const struct value_bounds bounds = bounds_of_curve(range);
+    range->count = 0;
+    return bounds;
+}
+
+bool value_range_add_bounds(struct value_range *range, struct value_bounds bounds,
+                            struct error *error)
 {
     if (!memory_grow(&range->curves, &range->curve_capacity, range->curve_count + 1,
                      sizeof *range->curves, "a plot", error))
         return false;
-    const struct value_bounds bounds = bounds_of_curve(range);
     if (bounds.low <= bounds.high)
         range->curves[range->curve_count++] = bounds;
-    range->count = 0;
     return true;
+}
+
+bool value_range_end_curve(struct value_range *range, struct error *error)
+{
+    return value_range_add_bounds(range, value_range_take_bounds(range), error);
 }
 
 static struct value_bounds join(struct value_bounds a, struct value_bounds b)

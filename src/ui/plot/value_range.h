@@ -38,7 +38,14 @@ void value_range_free(struct value_range *range);
  * zero are ignored. Returns false with an error if out of memory. */
 bool value_range_add(struct value_range *range, double value, struct error *error);
 
-/* Ends the present curve. Returns false with an error if out of memory. */
+/* Returns the bounds of the present curve and removes its values. */
+struct value_bounds value_range_take_bounds(struct value_range *range);
+
+/* Adds a curve by its bounds. Returns false with an error if out of memory. */
+bool value_range_add_bounds(struct value_range *range, struct value_bounds bounds,
+                            struct error *error);
+
+/* Ends the present curve and adds it. Returns false with an error if out of memory. */
 bool value_range_end_curve(struct value_range *range, struct error *error);
 
 /* Returns the bounds that hold all curves; not finite if there are no values. */

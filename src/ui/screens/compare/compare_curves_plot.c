@@ -99,7 +99,7 @@ bool compare_curves_y_axis(struct compare_model *model, bool log, bool all, stru
     value_range_begin(&curves->range, log, all);
     for (size_t i = 0; i < curves->entry_count; i++) {
         const struct compare_entry *entry = &curves->entries[i];
-        const struct compare_curve *record = &curves->list[entry->run];
+        struct compare_curve *record = &curves->list[entry->run];
         if (!entry->visible)
             continue;
         if (entry->runs > 1 ? !curve_measure(&record->band.extent, &curves->range, error)
