@@ -124,7 +124,7 @@ screen_shows 'lr +seed +\[top1\] +parameters' "< moves the axis"
 screen_keys '-'
 screen_shows 'lr +seed +\[parameters\]' "- leaves it out"
 screen_keys +
-screen_shows 'Which axis' "a asks for an axis to add"
+screen_shows 'Which axis' "+ asks for an axis to add"
 screen_keys top1 Enter
 screen_shows 'lr +seed +\[top1\] +parameters' "and adds it"
 column=$(plain_screen | sed -n '3s/seed.*//p' | wc -c)

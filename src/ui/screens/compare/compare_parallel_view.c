@@ -271,7 +271,7 @@ void compare_draw_parallel(struct app *app, struct rect area)
     const struct compare_model *model = compare_model(app);
     if (model->parallel.shown == 0) {
         draw_wrapped(&app->canvas, area, 1, ROLE_FAINT,
-                     _("There is nothing in which these runs differ; a adds an axis."));
+                     _("There is nothing in which these runs differ; + adds an axis."));
         return;
     }
     const int notes = area.rows >= 16 ? 4 : area.rows >= 7 ? 2 : 0;

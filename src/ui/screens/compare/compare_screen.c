@@ -93,7 +93,8 @@ static void move(struct compare_model *model, long steps)
 {
     long last = (long)model->table.count - 1, to = (long)model->selected + steps;
     model->selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
-    model->scroll = (size_t)(steps < 0 && model->scroll == 0 ? 0 : (long)model->scroll + steps);
+    to = (long)model->scroll + steps;
+    model->scroll = to < 0 ? 0 : (size_t)to; /* drawing limits it to the last line */
 }
 
 static void sort(struct app *app, int steps)
