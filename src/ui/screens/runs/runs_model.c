@@ -8,12 +8,16 @@
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { REST = 5 }; /* an order rests for so many times the time that it took */
+
+const size_t runs_mean_fields[RUNS_MEANS] = {FIELD_LOSS, FIELD_TOP1, FIELD_VALIDATION_LOSS,
+                                             FIELD_BEST, FIELD_MS,   FIELD_TIME};
 
 struct runs_model *runs_model(const struct app *app)
 {
@@ -91,6 +95,20 @@ static void begin_group(struct runs_model *model, const char *value, size_t firs
     group->collapsed = find_collapsed(model, group->value) < model->collapsed_count;
 }
 
+/* Adds a run's figures to the means of a group (Welford, Technometrics 4, 1962). */
+static void add_to_means(struct runs_group *group, const struct run_record *record)
+{
+    for (size_t i = 0; i < RUNS_MEANS; i++) {
+        struct runs_mean *mean = &group->means[i];
+        const double value = run_field_number(runs_mean_fields[i], record);
+        if (!isfinite(value))
+            continue;
+        const double difference = value - mean->mean;
+        mean->mean += difference / (double)++mean->count;
+        mean->squares += difference * (value - mean->mean);
+    }
+}
+
 /* Divides the order into groups: runs with equal texts in the field follow each other. */
 static void make_groups(struct runs_model *model)
 {
@@ -102,7 +120,9 @@ static void make_groups(struct runs_model *model)
         if (model->group_count == 0 ||
             strcasecmp(model->groups[model->group_count - 1].value, value) != 0)
             begin_group(model, value, i);
-        model->groups[model->group_count - 1].count++;
+        struct runs_group *group = &model->groups[model->group_count - 1];
+        group->count++;
+        add_to_means(group, &model->records[model->order[i]]);
     }
 }
 
@@ -199,11 +219,13 @@ static bool was_selected(const struct app *app, const struct runs_row *row)
 }
 
 /* Returns whether the order can wait: while outlines are read, ordering thousands of runs again
- * after each of them would take longer than reading them. */
+ * after each of them would take longer than reading them, and in each frame of an active run most
+ * of the frame's time. */
 static bool can_wait(const struct app *app)
 {
     const struct runs_model *model = runs_model(app);
-    return model->unread > 0 && loading_is_reading_outlines(app) &&
+    const bool reading = model->unread > 0 && loading_is_reading_outlines(app);
+    return (reading || !app->shared.runs_changed) &&
            clock_nanoseconds() - model->ordered < REST * model->order_took;
 }
 

@@ -20,7 +20,7 @@
 
 struct app;
 
-enum { RUNS_GROUP_VALUE = 64, RUNS_COLLAPSED = 64 };
+enum { RUNS_GROUP_VALUE = 64, RUNS_COLLAPSED = 64, RUNS_MEANS = 6 };
 
 /* A row shows a run, or heads a group. */
 struct runs_row {
@@ -28,11 +28,20 @@ struct runs_row {
     size_t group;
 };
 
+/* The fields of which a group has means. */
+extern const size_t runs_mean_fields[RUNS_MEANS];
+
+struct runs_mean {
+    size_t count;         /* runs that have the figure */
+    double mean, squares; /* squares: the sum of squared differences from the mean */
+};
+
 /* Runs with the same value in the field that the table is grouped by. */
 struct runs_group {
     char value[RUNS_GROUP_VALUE];
     size_t first, count; /* of `order` */
     bool collapsed;
+    struct runs_mean means[RUNS_MEANS]; /* of runs_mean_fields */
 };
 
 enum runs_choice { RUNS_CHOOSE_GROUP, RUNS_CHOOSE_VIEW };

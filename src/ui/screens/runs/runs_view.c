@@ -36,7 +36,8 @@ static void draw_cut(struct app *app, struct rect cell, enum role role, const ch
 }
 
 /* Draws a number flush right. If it does not fit, because it has grown since the columns were
- * measured, the cell stays empty for this frame: a part would read as another number. */
+ * measured, the cell stays empty until they are measured again: a part would read as another
+ * number. */
 static void draw_number(struct app *app, struct rect cell, enum role role, const char *text)
 {
     if ((int)columns_of(text) <= cell.columns)
@@ -76,44 +77,24 @@ static void draw_run(struct app *app, struct rect line, size_t index, bool selec
 
 /* --- groups --- */
 
-struct mean {
-    size_t count;
-    double mean, squares; /* sum of squared differences from the mean (Welford) */
-};
-
-static struct mean mean_of(const struct app *app, const struct runs_group *group, size_t field)
-{
-    struct mean mean = {0, 0, 0};
-    for (size_t i = 0; i < group->count; i++) {
-        struct run_record record;
-        runs_record(app_run_at(app, runs_model(app)->order[group->first + i]), &record);
-        const double value = run_field_number(field, &record);
-        if (!isfinite(value))
-            continue;
-        const double difference = value - mean.mean;
-        mean.mean += difference / (double)++mean.count;
-        mean.squares += difference * (value - mean.mean);
-    }
-    return mean;
-}
-
 /* Writes "loss 0.53 sd 0.02", or with the number of runs that have the figure if not all do. */
-static void mean_text(const struct app *app, const struct runs_group *group, size_t field,
+static void mean_text(const struct app *app, const struct runs_group *group, size_t figure,
                       char *text, size_t size)
 {
     char value[64], spread[80] = "", part[48] = "";
-    const struct mean mean = mean_of(app, group, field);
+    const struct runs_mean *mean = &group->means[figure];
+    const size_t field = runs_mean_fields[figure];
     text[0] = '\0';
-    if (mean.count == 0)
+    if (mean->count == 0)
         return;
-    run_field_print(field, mean.mean, value, sizeof value);
-    if (mean.count > 1) {
+    run_field_print(field, mean->mean, value, sizeof value);
+    if (mean->count > 1) {
         char sd[64];
-        run_field_print(field, sqrt(mean.squares / (double)(mean.count - 1)), sd, sizeof sd);
+        run_field_print(field, sqrt(mean->squares / (double)(mean->count - 1)), sd, sizeof sd);
         snprintf(spread, sizeof spread, " %s %s", app->canvas.glyphs->plus_minus, sd);
     }
-    if (mean.count < group->count)
-        snprintf(part, sizeof part, _(" (of %zu)"), mean.count);
+    if (mean->count < group->count)
+        snprintf(part, sizeof part, _(" (of %zu)"), mean->count);
     snprintf(text, size, "%s %s%s%s", runs_heading(field), value, spread, part);
 }
 
@@ -121,8 +102,6 @@ static void mean_text(const struct app *app, const struct runs_group *group, siz
 static void draw_head(struct app *app, struct rect line, const struct runs_group *group,
                       bool selected)
 {
-    static const size_t figures[] = {FIELD_LOSS, FIELD_TOP1, FIELD_VALIDATION_LOSS,
-                                     FIELD_BEST, FIELD_MS,   FIELD_TIME};
     char text[200];
     const struct runs_model *model = runs_model(app);
     const enum role role = selected ? ROLE_FOCUS : ROLE_STRONG;
@@ -131,8 +110,8 @@ static void draw_head(struct app *app, struct rect line, const struct runs_group
                          runs_heading(model->group), group->value[0] ? group->value : _("none"));
     snprintf(text, sizeof text, ngettext("%zu run", "%zu runs", group->count), group->count);
     at = draw_format(&app->canvas, line, 0, at + 2, role, "%s", text);
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
-        mean_text(app, group, figures[i], text, sizeof text);
+    for (size_t i = 0; i < RUNS_MEANS; i++) {
+        mean_text(app, group, i, text, sizeof text);
         if (text[0] && at + 2 + (int)columns_of(text) < line.columns)
             at = draw_text(&app->canvas, line, 0, at + 2, selected ? ROLE_FOCUS : ROLE_TEXT, text);
     }
