@@ -190,6 +190,6 @@ screen_shows 'What it takes' "fg continues"
 pid=$(screen_pid)
 while child=$(pgrep -P "$pid" | head -n 1) && [ -n "$child" ]; do pid=$child; done # script, dash, it
 kill -SEGV "$pid"
-screen_shows 'Segmentation|ready' "a crash"
+screen_shows 'Segmentation|Sanitizer' "a crash"
 switches '[?2004h[?2004l[?2004h[?2004l' "it is on again after fg, and off after a crash"
 done_testing
