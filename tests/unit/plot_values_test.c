@@ -237,6 +237,11 @@ static void test_band(void)
     tap_ok(near(band_value(&band, 20, &over), 2.5) && over == 2 && !band.mean.columns[9].any &&
                !band.mean.columns[31].any,
            "between two validations the values are interpolated");
+    double values[2] = {0, 7};
+    x.high = 31;
+    curves_update(&curves[1], &runs[1], &view, NULL);
+    validations_sample(&curves[1], TRACE_VALIDATION, values, 1);
+    tap_ok(near(values[0], 5) && values[1] == 7, "a plot of one dot has one value: the last one");
     for (int i = 0; i < 2; i++) {
         curves_free(&curves[i]);
         series_free(&runs[i]);

@@ -77,11 +77,11 @@ size_t validations_nonpositive(const struct curves *curves, enum trace trace)
 void validations_sample(const struct curves *curves, enum trace trace, double *values, size_t width)
 {
     struct spot before = {0}, here;
-    const double last = width > 1 ? (double)(width - 1) : 1;
+    const double last = width > 0 ? (double)(width - 1) : 0;
     bool any = false;
     for (size_t i = 0; i < width; i++)
         values[i] = NAN;
-    for (size_t i = 0; i < series_validation_count(curves->series); i++) {
+    for (size_t i = 0; width > 0 && i < series_validation_count(curves->series); i++) {
         if (!spot_of(curves, trace, i, &here)) {
             any = false;
             continue;
@@ -92,7 +92,8 @@ void validations_sample(const struct curves *curves, enum trace trace, double *v
         if (!cut_line(&from, &to))
             continue;
         for (long column = lround(from.place * last); column <= lround(to.place * last); column++) {
-            const double place = fmin(fmax((double)column / last, from.place), to.place);
+            const double at = last > 0 ? (double)column / last : 1;
+            const double place = fmin(fmax(at, from.place), to.place);
             values[column] = to.place > from.place ? cut(from, to, place).value : to.value;
         }
     }
