@@ -5,7 +5,7 @@
 #include "session/config/config.h"
 #include "ui/widgets/completion.h"
 
-/* What the sources below need to know, as `context` of completion_update. */
+/* The field that is completed: the `context` of completion_update for the sources below. */
 struct completion_subject {
     const struct config_field *field;
     const char *typed; /* an earlier value of the field that stays on offer, or "" */

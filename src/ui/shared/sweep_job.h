@@ -60,7 +60,7 @@ bool sweep_job_add_saved_times(struct sweep_job *job);
 /* Reads the next cell's state and result. Returns whether there are more. */
 bool sweep_job_read(struct sweep_job *job);
 
-/* What has changed with a call of sweep_job_step. */
+/* The changes that one call of sweep_job_step has made. */
 struct sweep_job_news {
     bool cell_ended; /* the process of `cell` has ended, or could not be started */
     size_t cell;

@@ -24,7 +24,7 @@ void terminal_click_position(int *row, int *column);
  * next key is read. */
 const char *terminal_paste_text(void);
 
-/* What became of a paste. */
+/* The outcome of a paste. */
 enum paste_outcome { PASTE_IGNORED, PASTE_INSERTED, PASTE_TOO_LONG };
 
 /* Records what became of the last UI_PASTE, which counts as ignored until then. */

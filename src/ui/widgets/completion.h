@@ -76,7 +76,7 @@ bool completion_is_waiting(const struct completion *completion);
 /* Returns whether the list is shown: it is open and has candidates. */
 bool completion_is_shown(const struct completion *completion);
 
-/* What a key did to a list that is shown. */
+/* The effects of a key on a list that is shown. */
 enum completion_result {
     COMPLETION_IGNORED, /* the key is not one of the list's */
     COMPLETION_MOVED,   /* another candidate is selected, or the list is closed */

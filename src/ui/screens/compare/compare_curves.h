@@ -62,8 +62,8 @@ void compare_curves_free(struct compare_curves *curves);
 
 /* --- the entries of the legend --- */
 
-/* Writes what tells an entry from the others: "lr 0.03, seed 2", or "lr 0.03 (3 seeds)"; the
- * network's name if nothing differs. Returns `text`. */
+/* Writes what distinguishes an entry from the others: "lr 0.03, seed 2", or "lr 0.03 (3 seeds)";
+ * the network's name if nothing differs. Returns `text`. */
 char *compare_curves_label(const struct compare_model *model, const struct compare_entry *entry,
                            char *text, size_t size);
 

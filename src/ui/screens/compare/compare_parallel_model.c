@@ -140,7 +140,7 @@ static bool is_result(const struct compare_figure *figure)
     return figure->kind == FIGURE_LOSS || figure->kind == FIGURE_TOP1;
 }
 
-/* Returns whether a new axis is shown at first: those that tell the runs apart. */
+/* Returns whether a new axis is shown at first: one that distinguishes runs. */
 static bool is_worth_showing(const struct parallel_axis *axis)
 {
     const bool setting = axis->figure.kind == FIGURE_SETTING || axis->figure.kind == FIGURE_NETWORK;

@@ -287,25 +287,25 @@ static void draw_curves(struct app *app, struct rect area)
     plot_axes_draw_x(&app->canvas, layout.axis, &model->x, known_x(app), layout.labels.columns > 0);
 }
 
-/* The key stands beside the curves in a wide area, else above them. */
+/* The legend stands beside the curves in a wide area, else above them. */
 void compare_draw_curves(struct app *app, struct rect area)
 {
     const int runs = (int)compare_model(app)->curves.entry_count;
     bool wide = area.columns >= PANEL_FROM;
     int across = wide || area.columns < 60 ? 1 : 2;
-    struct rect key = area;
+    struct rect names = area;
     if (wide) {
-        key.column += area.columns - PANEL;
-        key.columns = PANEL;
+        names.column += area.columns - PANEL;
+        names.columns = PANEL;
         area.columns -= PANEL + 2;
     } else {
         int lines = (runs + across - 1) / across, most = area.rows / 3;
-        key.rows = lines > most ? most : lines;
-        key.column++;
-        key.columns--;
-        area.row += key.rows;
-        area.rows -= key.rows;
+        names.rows = lines > most ? most : lines;
+        names.column++;
+        names.columns--;
+        area.row += names.rows;
+        area.rows -= names.rows;
     }
-    draw_curves(app, area); /* first, because it updates the values that the key shows */
-    draw_entries(app, key, across);
+    draw_curves(app, area); /* first, because it updates the values that the legend shows */
+    draw_entries(app, names, across);
 }

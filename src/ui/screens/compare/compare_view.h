@@ -12,7 +12,7 @@ void compare_draw_table(struct app *app, struct rect area);
 int compare_table_rows(const struct compare_model *model);
 /* Draws the settings in which the runs differ. */
 void compare_draw_settings(struct app *app, struct rect area);
-/* Draws the curves of all runs and the key that names them. */
+/* Draws the curves of all runs and the legend that names them. */
 void compare_draw_curves(struct app *app, struct rect area);
 /* Draws the scatter plot of two figures, and the selected point's values. */
 void compare_draw_scatter(struct app *app, struct rect area);
