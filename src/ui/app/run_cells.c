@@ -40,3 +40,11 @@ bool runs_match(const struct app *app, size_t index)
     runs_record(app_run_at(app, index), &record);
     return run_filter_matches(&app->shared.runs_filter, &record);
 }
+
+bool runs_any_marked(const struct app *app)
+{
+    for (size_t i = 0; i < app_run_count(app); i++)
+        if (app_run_at(app, i)->marked)
+            return true;
+    return false;
+}

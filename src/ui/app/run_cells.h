@@ -17,6 +17,8 @@ void runs_record(const struct run_entry *entry, struct run_record *record);
 
 /* Returns whether the run matches the filter of the run table (shared.runs_filter). */
 bool runs_match(const struct app *app, size_t index);
+/* Returns whether any run is marked. */
+bool runs_any_marked(const struct app *app);
 
 /* Returns the run's ID; "": the run has not started. */
 const char *runs_id(const struct run_entry *entry);

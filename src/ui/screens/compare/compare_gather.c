@@ -14,14 +14,6 @@
 static const double POLL_SECONDS = 0.02;
 static const double READ_SECONDS = 0.008; /* waits for a fast disk, to show the run in this frame */
 
-static bool any_marked(const struct app *app)
-{
-    for (size_t i = 0; i < app_run_count(app); i++)
-        if (app_run_at(app, i)->marked)
-            return true;
-    return false;
-}
-
 /* Unloads the curves of saved runs that are no longer shown, to free their memory. */
 static void unload_saved_runs(struct app *app)
 {
@@ -39,7 +31,7 @@ void compare_gather_begin(struct app *app)
     compare_model_clear(model);
     unload_saved_runs(app);
     model->in_sight = entry ? entry->run : NULL;
-    model->marked_only = any_marked(app);
+    model->marked_only = runs_any_marked(app);
     model->gathering = true;
     app_show(app, SCREEN_COMPARE);
 }

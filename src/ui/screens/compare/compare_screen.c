@@ -243,10 +243,8 @@ static void act(struct app *app, enum action action)
         select_by(model, action == ACTION_FIRST ? -all : all);
         break;
     case ACTION_LEFT:
-        model->left -= model->left > 0;
-        break;
-    case ACTION_RIGHT:
-        model->left++; /* drawing limits it */
+    case ACTION_RIGHT: /* drawing limits it */
+        model->left += action == ACTION_RIGHT ? 1 : -(size_t)(model->left > 0);
         break;
     default:
         plot_act(app, &model->window, action);

@@ -8,6 +8,7 @@
 #include "ui/app/other_runs.h"
 #include "ui/app/questions.h"
 #include "ui/app/run_actions.h"
+#include "ui/app/run_cells.h"
 #include "ui/app/run_loading.h"
 #include "ui/screens/runs/runs_choosers.h"
 #include "ui/screens/runs/runs_deletion.h"
@@ -111,14 +112,6 @@ static void mark(struct app *app, size_t index)
         app_say(app, ROLE_WARNING, _("This run has nothing to compare."));
     app->shared.runs_changed = true;
     runs_model_move(app, 1);
-}
-
-static bool any_marked(const struct app *app)
-{
-    for (size_t i = 0; i < app_run_count(app); i++)
-        if (app_run_at(app, i)->marked)
-            return true;
-    return false;
 }
 
 static void mark_all(struct app *app, bool marked)
@@ -317,7 +310,8 @@ static bool offers(const struct app *app, enum action action)
         return app_offers_comparison(app);
     if (action == ACTION_OPEN)
         return entry;
-    return action == ACTION_REMOVE && any_marked(app) ? true : run_offers_action(entry, action);
+    return action == ACTION_REMOVE && runs_any_marked(app) ? true
+                                                           : run_offers_action(entry, action);
 }
 
 static bool typing(const struct app *app)
