@@ -104,6 +104,7 @@ screen_keys /
 screen_keys z o o m
 screen_shows '> z +zoom in|^> .*zoom' "/ in the help finds entries"
 screen_lacks 'scroll the list|learning rate' "and leaves out the others"
+screen_lacks 'Tab complete' "Tab, which completes nothing there, is not offered"
 screen_keys Enter
 screen_shows '1 of [0-9]' "it says how many there are"
 screen_keys n

@@ -101,6 +101,18 @@ screen_shows '  lr *$' "such as a setting"
 screen_shows 'no Pareto front' "which has no Pareto front"
 screen_keys x parameters Enter
 
+# --- the settings that differ, where one line of them fits ---
+screen_keys v v v v
+screen_shows '\[Settings\]' "the settings that differ"
+screen_resize 80x6
+screen_keys Down Down
+screen_lacks 'Learning rate' "Down scrolls"
+screen_keys Home
+screen_shows 'Learning rate' "Home shows the first one again"
+screen_resize 80x24
+screen_keys v
+screen_shows '\[Scatter\]' "the next view is the scatter plot again"
+
 # --- parallel coordinates ---
 screen_keys v
 screen_shows '\[Parallel\]' "v: parallel coordinates"

@@ -64,6 +64,7 @@ screen_lacks 'save-prec' "a there chooses the columns automatically again"
 # --- the filter ---
 screen_keys / l r
 screen_shows 'lr:' "completion offers the field"
+screen_shows 'Tab complete' "and the hints name its key"
 screen_keys Tab
 screen_shows '^ / lr:' "Tab completes it"
 screen_shows 'lr:0.03 +lr:0.1 +lr:1e\+06' "and then offers the values that occur"
