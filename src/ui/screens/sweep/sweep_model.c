@@ -38,6 +38,7 @@ static void make_plan(struct sweep_model *model)
     model->problem = (struct error){0};
     if (!sweep_set_grid(&model->set, &grid, &model->problem))
         return;
+    sweep_free(&model->plan); /* the plan before the change */
     if (sweep_create(&model->plan, &grid, &model->problem))
         sweep_find(&model->plan, NULL);
     sweep_grid_free(&grid);
