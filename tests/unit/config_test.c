@@ -233,9 +233,30 @@ static void test_differences(void)
     tap_ok(strcmp(small, "techniq") == 0, "a short buffer ends the label");
 }
 
+static void test_short_labels(void)
+{
+    struct run_config a = configure(SETTINGS("network=lenet", "lr=0.1", "data=digits,limit=500",
+                                             "validate=digits,split=test", "seed=1"));
+    struct run_config b = configure(SETTINGS("network=/nets/mine.json", "lr=0.1", "data=digits"));
+    struct run_config c = a;
+    config_set(&c, "seed", "2", NULL);
+    const struct run_config *configs[] = {&a, &b, &c};
+    const struct config_field *fields[CONFIG_MAX_FIELDS];
+    char text[512];
+    size_t count = config_differences(configs, 3, fields);
+    tap_ok(config_differences_shorten(configs, 3, fields, count, 500) == count,
+           "labels that are short enough keep all fields");
+    count = config_differences_shorten(configs, 3, fields, count, 16);
+    config_difference_label(&c, fields, count, text, sizeof text);
+    tap_ok(strcmp(text, "lenet, seed 2") == 0, "others lose what tells nothing more: %s", text);
+    config_difference_label(&b, fields, count, text, sizeof text);
+    tap_ok(strncmp(text, "mine, ", 6) == 0, "a network file is called by its name: %s", text);
+}
+
 int main(void)
 {
     test_differences();
+    test_short_labels();
     test_table();
     test_round_trip();
     test_refusals();

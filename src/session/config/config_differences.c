@@ -4,11 +4,12 @@
 #include "session/config/config_differences.h"
 
 #include "base/language.h"
+#include "session/config/config_paths.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { VALUE_SIZE = 512 };
+enum { VALUE_SIZE = 512, LABEL_SIZE = 2 * VALUE_SIZE };
 
 static bool has_equal_bytes(const struct run_config *a, const struct run_config *b,
                             const struct config_field *field)
@@ -82,9 +83,76 @@ char *config_difference_label(const struct run_config *config,
         effective_value(config, fields[i], value, sizeof value);
         /* "none" alone would not say what is absent */
         const bool bare = explains_itself(fields[i]) && value[0] && strcmp(value, "none") != 0;
+        if (strcmp(fields[i]->key, "network") == 0)
+            config_network_name(config->network, value, sizeof value);
         used += (size_t)snprintf(text + used, size - used, "%s%s%s%s", i > 0 ? ", " : "",
                                  bare ? "" : fields[i]->key, bare ? "" : " ",
                                  value[0] ? value : _("none"));
     }
     return text;
+}
+
+/* --- labels of a moderate length --- */
+
+static size_t longest_label(const struct run_config *const *configs, size_t count,
+                            const struct config_field *const *fields, size_t field_count)
+{
+    char label[LABEL_SIZE];
+    size_t longest = 0;
+    for (size_t i = 0; i < count; i++) {
+        const size_t length =
+            strlen(config_difference_label(configs[i], fields, field_count, label, sizeof label));
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
+static bool has_other_difference(const struct run_config *a, const struct run_config *b,
+                                 const struct config_field *const *fields, size_t field_count,
+                                 size_t left_out)
+{
+    for (size_t i = 0; i < field_count; i++)
+        if (i != left_out && !has_equal_bytes(a, b, fields[i]))
+            return true;
+    return false;
+}
+
+/* Returns whether two configurations differ in field number `at` only. */
+static bool is_needed(const struct run_config *const *configs, size_t count,
+                      const struct config_field *const *fields, size_t field_count, size_t at)
+{
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (!has_equal_bytes(configs[i], configs[k], fields[at]) &&
+                !has_other_difference(configs[i], configs[k], fields, field_count, at))
+                return true;
+    return false;
+}
+
+/* Returns when a field is left out, 0 first; -1: never. */
+static int turn_of(const struct config_field *field)
+{
+    static const char *const telling[] = {"network", "lr"};
+    static const char *const first[] = {"validate", "data", "epochs", "iterations"};
+    for (size_t i = 0; i < sizeof telling / sizeof *telling; i++)
+        if (strcmp(field->key, telling[i]) == 0)
+            return -1;
+    for (int i = 0; i < (int)(sizeof first / sizeof *first); i++)
+        if (strcmp(field->key, first[i]) == 0)
+            return i;
+    return CONFIG_MAX_FIELDS - (int)(field - config_fields);
+}
+
+size_t config_differences_shorten(const struct run_config *const *configs, size_t count,
+                                  const struct config_field **fields, size_t field_count,
+                                  size_t length)
+{
+    for (int turn = 0; turn <= CONFIG_MAX_FIELDS; turn++)
+        for (size_t i = field_count; i-- > 0;) {
+            if (turn_of(fields[i]) != turn || is_needed(configs, count, fields, field_count, i) ||
+                longest_label(configs, count, fields, field_count) <= length)
+                continue;
+            memmove(&fields[i], &fields[i + 1], (--field_count - i) * sizeof *fields);
+        }
+    return field_count;
 }

@@ -22,8 +22,16 @@ bool config_field_equal(const struct run_config *a, const struct run_config *b,
 size_t config_differences(const struct run_config *const *configs, size_t count,
                           const struct config_field **fields);
 
+/* Leaves out fields that are not needed to tell the configurations apart, the least telling ones
+ * first, while a label has more than `length` bytes. The network and the learning rate stay.
+ * Returns the number of fields left. */
+size_t config_differences_shorten(const struct run_config *const *configs, size_t count,
+                                  const struct config_field **fields, size_t field_count,
+                                  size_t length);
+
 /* Writes the values that a configuration has in these fields: "resnet20, dsc, lr 0.03". Values of
  * network, technique, data and device need no key before them; an empty value is written as "none".
+ * A network file is called by its name.
  * Returns `text`, "" without fields. */
 char *config_difference_label(const struct run_config *config,
                               const struct config_field *const *fields, size_t count, char *text,

@@ -12,6 +12,7 @@
 #include <string.h>
 
 static const char SEED[] = "seed";
+enum { LABEL_LENGTH = 24 }; /* what a legend of two columns has room for at 80 columns */
 
 /* --- records --- */
 
@@ -140,6 +141,23 @@ static void list_entries(struct compare_model *model)
         }
 }
 
+/* Finds the fields that labels are made of. */
+static bool find_fields(struct compare_model *model, struct error *error)
+{
+    struct compare_curves *curves = &model->curves;
+    const struct run_config **configs =
+        memory_new(model->count, sizeof *configs, "a comparison", error);
+    if (!configs)
+        return false;
+    for (size_t i = 0; i < model->count; i++)
+        configs[i] = run_config(model->runs[i]);
+    curves->field_count =
+        config_differences_shorten(configs, model->count, curves->fields,
+                                   compare_model_differences(model, curves->fields), LABEL_LENGTH);
+    free(configs);
+    return true;
+}
+
 bool compare_curves_match(struct compare_model *model, struct error *error)
 {
     struct compare_curves *curves = &model->curves;
@@ -160,7 +178,8 @@ bool compare_curves_match(struct compare_model *model, struct error *error)
         free_record(&curves->list[--curves->count]);
     if (!same) {
         find_groups(curves);
-        curves->field_count = compare_model_differences(model, curves->fields);
+        if (!find_fields(model, error))
+            return false;
     }
     list_entries(model);
     return true;

@@ -42,7 +42,7 @@ static void draw_entry(struct app *app, struct rect line, const struct compare_e
     const struct compare_model *model = compare_model(app);
     const bool selected = entry == compare_curves_selected(model);
     const char *dash = app->canvas.glyphs->horizontal;
-    char label[256], fitted[256], count[48], value[32], mark[24];
+    char label[256], count[48], value[32], mark[24];
     size_t runs;
     value_text(compare_curves_value(model, entry, &runs), value, sizeof value);
     print_runs(entry, runs, count, sizeof count);
@@ -57,15 +57,13 @@ static void draw_entry(struct app *app, struct rect line, const struct compare_e
                              "%s%s%s ", compare_model_mark(entry->row, mark, sizeof mark),
                              entry->visible ? dash : " ", entry->visible ? dash : " ");
     column = draw_text(&app->canvas, left, 0, column, ROLE_STRONG, entry->pinned ? "* " : "");
-    /* a long label leaves space for the number of runs; without a mark of the cut, the value after
-     * "epochs" would read as that of the setting */
-    const int room = left.columns - column - (int)columns_of(count);
-    compare_model_fit(label, room > 0 ? (size_t)room : 0, fitted, sizeof fitted);
-    column = draw_text(&app->canvas, left, 0, column,
-                       !entry->visible ? ROLE_FAINT
-                       : selected      ? ROLE_STRONG
-                                       : ROLE_TEXT,
-                       fitted);
+    struct rect named = left; /* a long label leaves space for the number of runs */
+    named.columns -= (int)columns_of(count);
+    column = draw_fitted_name(&app->canvas, named, 0, column,
+                              !entry->visible ? ROLE_FAINT
+                              : selected      ? ROLE_STRONG
+                                              : ROLE_TEXT,
+                              label);
     draw_text(&app->canvas, left, 0, column, ROLE_FAINT, count);
     draw_right(&app->canvas, line, 0, entry->visible ? ROLE_STRONG : ROLE_FAINT, value);
     if (selected)
