@@ -50,6 +50,12 @@ static void test_range_of_a_curve(void)
         value_range_add(&range, 2.3 * exp(-i / 20.0), NULL);
     value_range_end_curve(&range, NULL);
     tap_ok(near(value_range_join(&range).high, 2.3), "the begin of a falling loss is no outlier");
+    value_range_begin(&range, false, false);
+    for (int i = 0; i < 31; i++)
+        value_range_add(&range, i < 27 ? 2.3 - 0.01 * i : pow(10, i - 20), NULL);
+    value_range_end_curve(&range, NULL);
+    tap_ok(near(value_range_join(&range).high, 2.3), "nor does a run that diverges at its end: %g",
+           value_range_join(&range).high);
     value_range_begin(&range, true, false);
     value_range_add(&range, 0, NULL);
     value_range_add(&range, -3, NULL);

@@ -1,7 +1,9 @@
 /* The quantiles are 5 % and 95 %, as TensorBoard's. Values beyond them still count if they lie
- * within REACH times the distance of the two, since the begin of a loss curve is no outlier. Runs
- * are compared by the medians of their lower and upper ends; of an even number the median nearer to
- * the others' values counts, so of two runs the one that diverged is left out. */
+ * within REACH times the distance of the two, since the begin of a loss curve is no outlier. A run
+ * that diverges has more huge values than that: what is BEYOND times as large as the first value
+ * and the middle half of the others is left out as well. Runs are compared by the medians of their
+ * lower and upper ends; of an even number the median nearer to the others' values counts, so of two
+ * runs the one that diverged is left out. */
 #include "ui/plot/value_range.h"
 
 #include "base/memory.h"
@@ -10,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const double QUANTILE = 0.05, REACH = 2, REACH_OF_RUNS = 3;
+static const double QUANTILE = 0.05, REACH = 2, REACH_OF_RUNS = 3, BEYOND = 10;
 static const struct value_bounds nothing = {DBL_MAX, -DBL_MAX};
 
 void value_range_begin(struct value_range *range, bool log, bool all)
@@ -52,6 +54,17 @@ static double quantile(const double *sorted, size_t count, double part)
     return at + 1 < count ? sorted[at] + rest * (sorted[at + 1] - sorted[at]) : sorted[at];
 }
 
+/* Returns the largest magnitude that a value of the present curve, which is sorted, may have. A
+ * logarithmic axis shows all magnitudes; and a curve that is mostly zero has none to compare with.
+ */
+static double most_of_curve(const struct value_range *range, double begin)
+{
+    const double lower = fabs(quantile(range->values, range->count, 0.25)),
+                 upper = fabs(quantile(range->values, range->count, 0.75));
+    const double usual = fmax(begin, fmax(lower, upper));
+    return range->log || usual == 0 ? INFINITY : BEYOND * usual;
+}
+
 /* Returns the range of the present curve. Sorts its values. */
 static struct value_bounds bounds_of_curve(struct value_range *range)
 {
@@ -59,13 +72,14 @@ static struct value_bounds bounds_of_curve(struct value_range *range)
     size_t first = 0, last = range->count - 1;
     if (range->count == 0)
         return nothing;
+    const double begin = fabs(values[0]);
     qsort(values, range->count, sizeof *values, by_value);
     const double low = quantile(values, range->count, QUANTILE),
                  high = quantile(values, range->count, 1 - QUANTILE);
-    const double reach = REACH * (high - low);
-    while (!range->all && values[first] < low - reach)
+    const double reach = REACH * (high - low), most = most_of_curve(range, begin);
+    while (!range->all && (values[first] < low - reach || values[first] < -most))
         first++;
-    while (!range->all && values[last] > high + reach)
+    while (!range->all && (values[last] > high + reach || values[last] > most))
         last--;
     return (struct value_bounds){values[first], values[last]};
 }
