@@ -100,6 +100,20 @@ const char *chooser_choice(const struct chooser *chooser)
     return chooser->free_text && chooser->filter.text[0] ? chooser->filter.text : NULL;
 }
 
+/* Draws what an item means; where it is cut, a mark says so. */
+static void draw_note(struct canvas *canvas, struct rect line, int column, enum role role,
+                      const char *note)
+{
+    if (column + (int)columns_of(note) <= line.columns) {
+        draw_text(canvas, line, 0, column, role, note);
+        return;
+    }
+    line.columns--;
+    column = draw_text(canvas, line, 0, column, role, note);
+    line.columns++;
+    draw_text(canvas, line, 0, column, role, canvas->glyphs->cut);
+}
+
 static void draw_item(struct chooser *chooser, struct canvas *canvas, struct rect list, int row,
                       int text_column, int note_column)
 {
@@ -116,7 +130,7 @@ static void draw_item(struct chooser *chooser, struct canvas *canvas, struct rec
     int column = draw_text(canvas, line, 0, text_column, selected ? ROLE_FOCUS : ROLE_TEXT,
                            item->text[0] ? item->text : _("(none)"));
     if (item->note[0])
-        draw_text(canvas, line, 0, column < note_column ? note_column : column + 2,
+        draw_note(canvas, line, column < note_column ? note_column : column + 2,
                   selected ? ROLE_FOCUS : ROLE_FAINT, item->text[0] ? item->note : "");
 }
 

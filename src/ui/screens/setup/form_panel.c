@@ -25,7 +25,7 @@ static void draw_fact(struct app *app, struct rect area, int row, const char *la
     const int after = draw_text(&app->canvas, area, row, 1, ROLE_FAINT, label);
     const bool aligned =
         after < VALUE_COLUMN && VALUE_COLUMN + (int)columns_of(value) <= area.columns;
-    draw_text(&app->canvas, area, row, aligned ? VALUE_COLUMN : after + 1, ROLE_TEXT, value);
+    draw_fitted_name(&app->canvas, area, row, aligned ? VALUE_COLUMN : after + 1, ROLE_TEXT, value);
 }
 
 static bool fits_beside(struct rect area, const char *label, const char *value)
