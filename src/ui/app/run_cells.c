@@ -44,7 +44,7 @@ bool runs_match(const struct app *app, size_t index)
 bool runs_any_marked(const struct app *app)
 {
     for (size_t i = 0; i < app_run_count(app); i++)
-        if (app_run_at(app, i)->marked)
+        if (app_run_at(app, i)->marked && runs_match(app, i))
             return true;
     return false;
 }

@@ -17,7 +17,7 @@ void runs_record(const struct run_entry *entry, struct run_record *record);
 
 /* Returns whether the run matches the filter of the run table (shared.runs_filter). */
 bool runs_match(const struct app *app, size_t index);
-/* Returns whether any run is marked. */
+/* Returns whether any run that the filter lets pass is marked. */
 bool runs_any_marked(const struct app *app);
 
 /* Returns the run's ID; "": the run has not started. */

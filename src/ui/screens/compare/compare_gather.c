@@ -36,15 +36,15 @@ void compare_gather_begin(struct app *app)
     app_show(app, SCREEN_COMPARE);
 }
 
-/* Returns whether the user has chosen the run: by a mark or, if none is marked, because it is among
- * the runs that match the filter of the list. The run that was in front belongs to them. */
+/* Returns whether the user has chosen the run: it matches the filter of the list and is marked, if
+ * any of these is. The run that was in front belongs to them. */
 static bool is_chosen(const struct app *app, size_t index)
 {
     const struct compare_model *model = compare_model(app);
     const struct run_entry *entry = app_run_at(app, index);
     if (entry->run && entry->run == model->in_sight)
         return true;
-    return model->marked_only ? entry->marked : runs_match(app, index);
+    return runs_match(app, index) && (!model->marked_only || entry->marked);
 }
 
 static bool has_begun(const struct run_entry *entry)
@@ -111,6 +111,11 @@ static void begin_read(struct app *app, size_t index)
     model->next++;
 }
 
+static bool is_shown(const struct app *app)
+{
+    return app_is_in_front(app, SCREEN_COMPARE);
+}
+
 static void end_gathering(struct app *app)
 {
     struct compare_model *model = compare_model(app);
@@ -119,11 +124,11 @@ static void end_gathering(struct app *app)
     if (model->count > 0 && !compare_model_build(model, &error))
         app_say_error(app, &error);
     else if (model->count > 0 && model->omitted > 0)
-        app_say(app, ROLE_WARNING,
-                ngettext("%zu run is left out: it has not begun, or cannot be read.",
-                         "%zu runs are left out: they have not begun, or cannot be read.",
-                         model->omitted),
-                model->omitted);
+        app_say_while(app, is_shown, ROLE_WARNING,
+                      ngettext("%zu run is left out: it has not begun, or cannot be read.",
+                               "%zu runs are left out: they have not begun, or cannot be read.",
+                               model->omitted),
+                      model->omitted);
     if (!compare_model_has_values(model, model->trace))
         compare_model_next_trace(model);
 }

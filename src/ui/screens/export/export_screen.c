@@ -45,13 +45,14 @@ static struct export_state *export_state(const struct app *app)
 
 /* --- the runs --- */
 
-static bool is_in_scope(const struct app *app, enum export_scope scope,
-                        const struct run_entry *entry)
+/* Marked runs that the filter of the list hides are left alone, as by all that concerns marks. */
+static bool is_in_scope(const struct app *app, enum export_scope scope, size_t index)
 {
+    const struct run_entry *entry = app_run_at(app, index);
     if (!run_entry_directory(entry))
         return false;
     return scope == SCOPE_SESSION  ? !run_entry_is_saved(entry)
-           : scope == SCOPE_MARKED ? entry->marked
+           : scope == SCOPE_MARKED ? entry->marked && runs_match(app, index)
                                    : entry == run_actions_subject(app);
 }
 
@@ -59,7 +60,7 @@ static size_t count_scope(const struct app *app, enum export_scope scope)
 {
     size_t count = 0;
     for (size_t i = 0; i < app_run_count(app); i++)
-        count += is_in_scope(app, scope, app_run_at(app, i));
+        count += is_in_scope(app, scope, i);
     return count;
 }
 
@@ -159,7 +160,7 @@ static struct export_item *collect_items(const struct app *app, enum export_scop
     *count = 0;
     for (size_t i = 0; items && i < app_run_count(app); i++) {
         const struct run_entry *entry = app_run_at(app, i);
-        if (!is_in_scope(app, scope, entry))
+        if (!is_in_scope(app, scope, i))
             continue;
         struct export_item *item = &items[(*count)++];
         item->run = run_entry_is_saved(entry)

@@ -194,9 +194,11 @@ static void count_text(const struct app *app, char *text, size_t size)
     const struct runs_model *model = runs_model(app);
     size_t all = app_run_count(app), marked = 0;
     for (size_t i = 0; i < all; i++)
-        marked += app_run_at(app, i)->marked;
+        marked += app_run_at(app, i)->marked && runs_match(app, i);
     if (model->unread > 0)
         snprintf(text, size, _("reading: %zu of %zu"), all - model->unread, all);
+    else if (model->count < all && marked > 0)
+        snprintf(text, size, _("%zu of %zu runs, %zu marked"), model->count, all, marked);
     else if (model->count < all)
         snprintf(text, size, _("%zu of %zu runs"), model->count, all);
     else if (marked > 0)
