@@ -50,11 +50,11 @@ static struct run *open_live(const char *directory, const atomic_bool *dropped, 
     return run;
 }
 
-static void read_saved(struct run_read *result)
+void run_saved_find(const char *directory, bool *saved)
 {
     for (size_t kind = 0; kind < RUN_SAVED_KINDS; kind++) {
-        char *path = file_join(result->directory, run_saved_files[kind]);
-        result->saved[kind] = path && file_exists(path);
+        char *path = file_join(directory, run_saved_files[kind]);
+        saved[kind] = path && file_exists(path);
         free(path);
     }
 }
@@ -67,7 +67,7 @@ static void read_outline(struct run_read *result)
     run_name_read(result->directory, result->name);
     run_tags_read(result->directory, result->tags);
     run_note_read(result->directory, result->note);
-    read_saved(result);
+    run_saved_find(result->directory, result->saved);
 }
 
 static void open_whole(const struct run_reader *reader, struct run_read *result)
@@ -86,7 +86,7 @@ static void read_news(const struct run_reader *reader, struct run_read *result)
     run_owner_find(result->directory, &result->owner);
     while (result->run && step == FOLLOW_MORE && !atomic_load(&reader->dropped))
         step = follow_step(result->run);
-    read_saved(result);
+    run_saved_find(result->directory, result->saved);
     if (result->run && step != FOLLOW_REOPEN)
         return;
     run_free(result->run);

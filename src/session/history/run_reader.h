@@ -24,6 +24,9 @@ enum run_depth {
 enum { RUN_SAVED_BEST, RUN_SAVED_LAST, RUN_SAVED_KINDS };
 extern const char *const run_saved_files[RUN_SAVED_KINDS]; /* best.safetensors, ... */
 
+/* Sets saved[kind] to whether the run's folder has run_saved_files[kind]. */
+void run_saved_find(const char *directory, bool *saved);
+
 struct run_read {
     char *directory;
     bool alive;    /* RUN_DEPTH_ALIVE */

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "session/history/run_queue.h"
+#include "session/history/run_reader.h"
 #include "session/sweep/sweep_table.h"
 #include "session/values/run_snapshot.h"
 #include "ui/app/app.h"
@@ -70,7 +71,7 @@ static void log_start(struct app *app, const struct run_entry *before)
     if (!entry || entry == before)
         return;
     snprintf(text, sizeof text, _("Run %zu (%s) has begun."),
-             (size_t)(entry - app->shared.runs.entries) + 1, entry->config.network);
+             (size_t)(entry - app->shared.runs.entries) + 1, run_entry_network(entry));
     log_add(&app->shared.log, ROLE_TEXT, text);
     log_set_run_directory(&app->shared.log, run_entry_directory(entry));
 }
@@ -240,6 +241,8 @@ static void poll_runs(struct app *app)
     if (app->closing || ended == app->shared.runs.count)
         return;
     struct run_entry *entry = &app->shared.runs.entries[ended];
+    if (run_entry_directory(entry)) /* what can be done with it depends on its models */
+        run_saved_find(run_entry_directory(entry), entry->models);
     app_notify(app, EVENT_RUN_ENDED, entry);
     bool failed = entry->snapshot.status == RUN_FAILED || entry->snapshot.status == RUN_REFUSED;
     if (failed && app_run_in_front(app) == entry) { /* the screen shows why */
@@ -252,7 +255,7 @@ static void poll_runs(struct app *app)
         app_say(app, ROLE_GOOD,
                 before_waiting ? N_("Run %zu (%s) is %s. The next one starts.")
                                : N_("Run %zu (%s) is %s."),
-                ended + 1, entry->config.network, language_text(run_entry_status(entry)));
+                ended + 1, run_entry_network(entry), language_text(run_entry_status(entry)));
     log_set_run_directory(&app->shared.log, run_entry_directory(entry));
     log_start(app, on);
 }

@@ -78,7 +78,7 @@ void run_actions_clone(struct app *app, size_t index)
                 runs_display_name(entry));
     else
         app_say(app, ROLE_GOOD, _("The form holds all settings of run %s: r runs them."),
-                runs_id(entry)[0] ? runs_display_name(entry) : entry->config.network);
+                runs_id(entry)[0] ? runs_display_name(entry) : run_entry_network(entry));
 }
 
 /* --- a fork --- */

@@ -342,6 +342,7 @@ static void title(const struct app *app, char *text, size_t size)
 {
     const struct run_entry *entry = app_entry(app);
     char technique[16], data[128], number[48] = "", batch[24] = "?", network[64], spec[512];
+    char fork[64] = "";
     const char *dot = app->canvas.glyphs->dot;
     if (!entry) {
         snprintf(text, size, _("Run"));
@@ -353,9 +354,6 @@ static void title(const struct app *app, char *text, size_t size)
         snprintf(number, sizeof number, _(" (imported: %s)"), run_facts(entry->run)->imported);
     else if (entry->live)
         snprintf(number, sizeof number, " %s", _("(attached)"));
-    else if (entry->run && run_facts(entry->run)->fork.ancestor[0])
-        snprintf(number, sizeof number, _(" (fork of %.28s)"),
-                 run_facts(entry->run)->fork.ancestor);
     else if (app->shared.shown_is_saved)
         snprintf(number, sizeof number, " %s", _("(earlier)"));
     else if (app->shared.runs.count > 1)
@@ -363,12 +361,15 @@ static void title(const struct app *app, char *text, size_t size)
                  app->shared.runs.count);
     shorten_data(config_short_value("data", entry->config.data, spec, sizeof spec), data,
                  sizeof data);
-    config_short_value("network", entry->config.network, network, sizeof network);
+    config_network_name(entry->config.network, network, sizeof network);
+    if (entry->run && run_facts(entry->run)->fork.ancestor[0])
+        snprintf(fork, sizeof fork, _(" %s fork of %.28s"), dot,
+                 run_facts(entry->run)->fork.ancestor);
     if (entry->config.batch)
         snprintf(batch, sizeof batch, "%zu", entry->config.batch);
-    snprintf(text, size, _("Run%s %s %.40s%s%s %s %.60s %s batch %s %s %s"), number, dot, network,
+    snprintf(text, size, _("Run%s %s %.40s%s%s %s %.60s %s batch %s %s %s%s"), number, dot, network,
              plain ? "" : "-", plain ? "" : technique, dot, data, dot, batch, dot,
-             entry->config.device);
+             entry->config.device, fork);
 }
 
 static void go(struct app *app)

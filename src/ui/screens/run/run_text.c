@@ -349,9 +349,12 @@ char *run_text_progress(const struct run_display *display, int columns, char *te
 {
     char gone[32], left[32];
     double percent = 100 * run_text_fraction(&display->now);
-    text_duration(floor(display->steady.elapsed_seconds), gone, sizeof gone);
+    const bool over = run_status_is_over(display->now.status),
+               known = display->steady.eta_seconds >= 0;
+    const double elapsed =
+        over ? display->now.elapsed_seconds : floor(display->steady.elapsed_seconds);
+    text_duration(elapsed, gone, sizeof gone);
     text_duration(ceil(display->steady.eta_seconds), left, sizeof left);
-    bool over = run_status_is_over(display->now.status), known = display->steady.eta_seconds >= 0;
     if (over)
         snprintf(text, size, _("%.0f %%  %s after %s"), percent,
                  gettext(run_snapshot_word(&display->now)), gone);

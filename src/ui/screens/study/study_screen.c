@@ -57,11 +57,12 @@ static bool find_runs(struct app *app, struct error *error)
                                                           : "";
         if (entry->refused || !directory[0] || !makes_pictures(&entry->config))
             continue;
-        char technique[32], network[96];
+        char technique[32], name[64], network[96];
         config_get(&entry->config, "technique", technique, sizeof technique);
         const bool plain = strcmp(technique, "none") == 0;
-        snprintf(network, sizeof network, "%.60s%s%s", file_base_name(entry->config.network),
-                 plain ? "" : "-", plain ? "" : technique);
+        snprintf(network, sizeof network, "%s%s%s",
+                 config_network_name(entry->config.network, name, sizeof name), plain ? "" : "-",
+                 plain ? "" : technique);
         if (entry->models[RUN_SAVED_LAST] &&
             !study_model_add_run(study_model(app), directory, network, error))
             return false;

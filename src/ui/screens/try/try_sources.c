@@ -32,7 +32,7 @@ static void write_note(const struct run_entry *entry, size_t kind, char *text, s
 {
     const struct run_snapshot *now = &entry->snapshot;
     const double top1 = kind == RUN_SAVED_BEST ? now->best_top1 : now->top1;
-    const char *network = file_base_name(entry->config.network);
+    const char *network = run_entry_network(entry);
     char data[512];
     config_short_value("data", entry->config.data, data, sizeof data);
     if (now->has_validation && isfinite(top1) && isfinite(now->top1))
