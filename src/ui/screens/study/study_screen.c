@@ -4,9 +4,9 @@
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 
-#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/config/config_paths.h"
 #include "ui/screens/study/study_session.h"
 #include "ui/screens/study/study_view.h"
 #include "ui/terminal/terminal.h"
