@@ -124,7 +124,8 @@ static void list_entry(struct compare_curves *curves, size_t run, size_t row, bo
         .row = row,
         .runs = curves->ungrouped ? 1 : record->group_size,
         .visible = !record->hidden && (!solo || record->solo || record->pinned),
-        .pinned = record->pinned};
+        .pinned = record->pinned,
+        .grouped = !curves->ungrouped};
 }
 
 /* Lists the entries in the order of the table, the pinned ones first. */
@@ -192,10 +193,14 @@ char *compare_curves_label(const struct compare_model *model, const struct compa
     const struct run *run = curves->list[entry->run].run;
     const struct config_field *fields[CONFIG_MAX_FIELDS];
     size_t count = 0;
-    for (size_t i = 0; i < curves->field_count; i++)
-        if (entry->runs == 1 || strcmp(curves->fields[i]->key, SEED) != 0)
-            fields[count++] = curves->fields[i];
-    config_difference_label(run_config(run), fields, count, text, size);
+    if (entry->runs == 1)
+        config_difference_label(run_config(run), curves->fields, curves->field_count, text, size);
+    if (entry->runs > 1 || (entry->grouped && strlen(text) > LABEL_LENGTH)) {
+        for (size_t i = 0; i < curves->field_count; i++)
+            if (strcmp(curves->fields[i]->key, SEED) != 0)
+                fields[count++] = curves->fields[i];
+        config_difference_label(run_config(run), fields, count, text, size);
+    }
     if (!text[0])
         snprintf(text, size, "%s", run_facts(run)->network);
     return text;

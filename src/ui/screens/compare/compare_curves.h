@@ -33,6 +33,7 @@ struct compare_entry {
     size_t row;  /* the first row of the table that shows one of its runs */
     size_t runs; /* how many runs it stands for */
     bool visible, pinned;
+    bool grouped; /* seeds are grouped: entries differ without them, so a long label has none */
 };
 
 struct compare_curves { /* starts as {0} */

@@ -111,11 +111,6 @@ static void begin_read(struct app *app, size_t index)
     model->next++;
 }
 
-static bool is_shown(const struct app *app)
-{
-    return app_is_in_front(app, SCREEN_COMPARE);
-}
-
 static void end_gathering(struct app *app)
 {
     struct compare_model *model = compare_model(app);
@@ -123,12 +118,14 @@ static void end_gathering(struct app *app)
     model->gathering = false;
     if (model->count > 0 && !compare_model_build(model, &error))
         app_say_error(app, &error);
-    else if (model->count > 0 && model->omitted > 0)
-        app_say_while(app, is_shown, ROLE_WARNING,
-                      ngettext("%zu run is left out: it has not begun, or cannot be read.",
-                               "%zu runs are left out: they have not begun, or cannot be read.",
-                               model->omitted),
-                      model->omitted);
+    else if (model->count > 0 && model->omitted > 0) {
+        app_say(app, ROLE_WARNING,
+                ngettext("%zu run is left out: it has not begun, or cannot be read.",
+                         "%zu runs are left out: they have not begun, or cannot be read.",
+                         model->omitted),
+                model->omitted);
+        app->message.answers_key = true; /* that which opened this screen */
+    }
     if (!compare_model_has_values(model, model->trace))
         compare_model_next_trace(model);
 }

@@ -13,8 +13,9 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-enum { PANEL = 38, PANEL_FROM = 100, MARKS = 3 };
+enum { PANEL = 38, PANEL_FROM = 100, MARKS = 3, LABEL = 256 };
 
 /* --- the legend that names the runs --- */
 
@@ -37,12 +38,28 @@ static void print_runs(const struct compare_entry *entry, size_t runs, char *tex
         snprintf(text, size, _(" (%zu of %zu seeds)"), runs, entry->runs);
 }
 
+/* Leaves out settings after the first one until the label fits, so that no number is cut. */
+static void fit_label(char *label, int columns, const char *mark)
+{
+    char shorter[LABEL];
+    const char *rest = strstr(label, ", ");
+    while (rest && (int)columns_of(label) > columns) {
+        const size_t first = strcspn(label, ",");
+        const char *next = strstr(rest + 2, ", ");
+        if (!next)
+            return;
+        snprintf(shorter, sizeof shorter, "%.*s, %s %s", (int)first, label, mark, next + 2);
+        snprintf(label, LABEL, "%s", shorter);
+        rest = strstr(label, ", ");
+    }
+}
+
 static void draw_entry(struct app *app, struct rect line, const struct compare_entry *entry)
 {
     const struct compare_model *model = compare_model(app);
     const bool selected = entry == compare_curves_selected(model);
     const char *dash = app->canvas.glyphs->horizontal;
-    char label[256], count[48], value[32], mark[24];
+    char label[LABEL], count[48], value[32], mark[24];
     size_t runs;
     value_text(compare_curves_value(model, entry, &runs), value, sizeof value);
     print_runs(entry, runs, count, sizeof count);
@@ -59,6 +76,7 @@ static void draw_entry(struct app *app, struct rect line, const struct compare_e
     column = draw_text(&app->canvas, left, 0, column, ROLE_STRONG, entry->pinned ? "* " : "");
     struct rect named = left; /* a long label leaves space for the number of runs */
     named.columns -= (int)columns_of(count);
+    fit_label(label, named.columns - column, app->canvas.glyphs->cut);
     column = draw_fitted_name(&app->canvas, named, 0, column,
                               !entry->visible ? ROLE_FAINT
                               : selected      ? ROLE_STRONG

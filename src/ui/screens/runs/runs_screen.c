@@ -26,7 +26,7 @@ static const struct key_binding bindings[] = {
     {' ', 0, ACTION_MARK, N_("space"), N_("mark"),
      N_("mark the run or group for a comparison, an export, tags or deletion, or not")},
     {'c', 0, ACTION_COMPARE, "c", N_("compare"),
-     N_("compare the marked runs; without marks all finished ones of the list")},
+     N_("compare the marked runs; without marks those that the list shows")},
     {'/', 0, ACTION_SEARCH, "/", N_("filter"),
      N_("show only runs that match: words, lr:0.1, batch:32,64, lr:0.01..0.1, top1>90, tag:good, "
         "status:done, -word; Tab completes fields and values; Esc shows all again")},
