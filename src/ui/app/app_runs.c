@@ -137,10 +137,14 @@ static void start_or_ask(struct app *app)
         return;
     }
     struct dialog *dialog = dialog_begin(app, _("Another run is on"), answer_others);
-    snprintf(dialog->text, sizeof dialog->text,
-             ngettext("On this machine %s; %zu process waits.",
-                      "On this machine %s; %zu processes wait.", live.waiting),
-             run_queue_text(&live, words, sizeof words), live.waiting);
+    run_queue_text(&live, words, sizeof words);
+    if (live.waiting == 0)
+        snprintf(dialog->text, sizeof dialog->text, _("On this machine %s."), words);
+    else
+        snprintf(dialog->text, sizeof dialog->text,
+                 ngettext("On this machine %s; %zu process waits.",
+                          "On this machine %s; %zu processes wait.", live.waiting),
+                 words, live.waiting);
     dialog_offer(dialog, 'w', 0, _("wait until it ends"));
     dialog_offer(dialog, 'r', 0, _("run now: both become slower"));
     dialog_offer(dialog, 'c', 0, _("neither"));

@@ -255,11 +255,13 @@ void others_announce_step(struct app *app)
         alive += run_reader_result(others->announcing, i)->alive;
     run_reader_drop(others->announcing);
     others->announcing = NULL;
-    if (alive > 0 && app->shared.runs.count == 0)
-        app_say(app, ROLE_STRONG,
-                ngettext("Another process has a run that is on: o leads to it.",
-                         "Other processes have %zu runs that are on: o leads to them.", alive),
-                alive);
+    if (alive == 0 || app->shared.runs.count > 0)
+        return;
+    app_say(app, ROLE_STRONG,
+            ngettext("Another process has a run that is on: o leads to it.",
+                     "Other processes have %zu runs that are on: o leads to them.", alive),
+            alive);
+    app->message.answers_key = true; /* it goes with the first screen, like an answer */
 }
 
 void others_free(struct other_runs *others)

@@ -25,7 +25,8 @@ static void draw_fact(struct app *app, struct rect area, int row, const char *la
     const int after = draw_text(&app->canvas, area, row, 1, ROLE_FAINT, label);
     const bool aligned =
         after < VALUE_COLUMN && VALUE_COLUMN + (int)columns_of(value) <= area.columns;
-    draw_fitted_name(&app->canvas, area, row, aligned ? VALUE_COLUMN : after + 1, ROLE_TEXT, value);
+    draw_fitted_value(&app->canvas, area, row, aligned ? VALUE_COLUMN : after + 1, ROLE_TEXT,
+                      value);
 }
 
 static bool fits_beside(struct rect area, const char *label, const char *value)
@@ -226,7 +227,8 @@ static void draw_time(struct app *app, struct rect area)
                  app->shared.form.config.validate[0] ? _("~%s + validation") : _("about %s"),
                  text_duration(seconds, part, sizeof part));
     draw_fact(app, area, 1, _("to the end"), text);
-    draw_fact(app, area, 2, _("as run"), model->past.id);
+    const int after = draw_text(&app->canvas, area, 2, 1, ROLE_FAINT, _("as run"));
+    draw_fitted_name(&app->canvas, area, 2, after + 1, ROLE_TEXT, model->past.id);
 }
 
 /* --- the verdict --- */
