@@ -15,8 +15,10 @@ static void count_runs(const struct app *app, char *text, size_t size)
 {
     const size_t all = app_run_count(app);
     size_t live = 0;
-    for (size_t i = 0; i < app->shared.saved_runs.count; i++)
-        live += app->shared.saved_runs.entries[i].live;
+    for (size_t i = 0; i < app->shared.saved_runs.count; i++) {
+        const struct run_entry *entry = &app->shared.saved_runs.entries[i];
+        live += entry->live || (entry->announced && !entry->outline_known);
+    }
     if (all > 0 && live > 0)
         snprintf(text, size, ngettext("%zu run, %zu on ", "%zu runs, %zu on ", all), all, live);
     else if (all > 0)

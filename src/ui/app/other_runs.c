@@ -251,8 +251,13 @@ void others_announce_step(struct app *app)
     }
     if (!others->announcing || !run_reader_done(others->announcing))
         return;
-    for (size_t i = 0; i < run_reader_ready(others->announcing); i++)
-        alive += run_reader_result(others->announcing, i)->alive;
+    for (size_t i = 0; i < run_reader_ready(others->announcing); i++) {
+        const struct run_read *read = run_reader_result(others->announcing, i);
+        struct run_entry *entry = read->alive ? loading_find_entry(app, read->directory) : NULL;
+        alive += read->alive;
+        if (entry)
+            entry->announced = true;
+    }
     run_reader_drop(others->announcing);
     others->announcing = NULL;
     if (alive == 0 || app->shared.runs.count > 0)

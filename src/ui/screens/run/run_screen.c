@@ -350,11 +350,12 @@ static void title(const struct app *app, char *text, size_t size)
     }
     config_get(&entry->config, "technique", technique, sizeof technique);
     bool plain = strcmp(technique, "none") == 0;
+    const bool forked = entry->run && run_facts(entry->run)->fork.ancestor[0];
     if (entry->run && run_facts(entry->run)->imported[0])
         snprintf(number, sizeof number, _(" (imported: %s)"), run_facts(entry->run)->imported);
     else if (entry->live)
         snprintf(number, sizeof number, " %s", _("(attached)"));
-    else if (app->shared.shown_is_saved)
+    else if (app->shared.shown_is_saved && !forked)
         snprintf(number, sizeof number, " %s", _("(earlier)"));
     else if (app->shared.runs.count > 1)
         snprintf(number, sizeof number, _(" %zu of %zu"), app->shared.shown + 1,
@@ -362,7 +363,7 @@ static void title(const struct app *app, char *text, size_t size)
     shorten_data(config_short_value("data", entry->config.data, spec, sizeof spec), data,
                  sizeof data);
     config_network_name(entry->config.network, network, sizeof network);
-    if (entry->run && run_facts(entry->run)->fork.ancestor[0])
+    if (forked)
         snprintf(fork, sizeof fork, _(" %s fork of %.28s"), dot,
                  run_facts(entry->run)->fork.ancestor);
     if (entry->config.batch)
