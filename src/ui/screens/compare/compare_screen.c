@@ -195,9 +195,8 @@ static void act(struct app *app, enum action action)
 {
     struct compare_model *model = compare_model(app);
     const long all = (long)model->table.count;
-    const bool scatter = model->kind == COMPARE_SCATTER;
     if (model->gathering || model->count == 0 || act_on_cursor(model, action) ||
-        (scatter && compare_act_on_scatter(app, action)) ||
+        (model->kind == COMPARE_SCATTER && compare_act_on_scatter(app, action)) ||
         (model->kind == COMPARE_PARALLEL && compare_act_on_parallel(app, action)))
         return;
     switch (action) {
