@@ -124,6 +124,11 @@ screen_shows 'none of : < >' "an invalid tag is refused with a message"
 screen_keys C-u
 screen_keys 'slow' Enter
 screen_shows 'has the tags "slow"' "t tags the run"
+screen_keys t
+screen_wait 'tags are separated'
+screen_keys C-u
+screen_keys '+odd' Enter
+screen_shows 'has the tags "slow odd"' "a sign adds a tag to one run, too"
 screen_keys Space Space t
 screen_wait '2 marked runs'
 screen_keys 'late -slow' Enter

@@ -65,6 +65,16 @@ static void reopen(struct app *app, const struct error *error)
 
 /* --- one run --- */
 
+static void say_label(struct app *app, const struct label *label, const struct run_entry *entry)
+{
+    const char *text = (const char *)entry + label->offset;
+    app->shared.runs_changed = true;
+    if (text[0])
+        app_say(app, ROLE_GOOD, gettext(label->set), runs_id(entry), text);
+    else
+        app_say(app, ROLE_GOOD, gettext(label->removed), runs_id(entry));
+}
+
 static void answer(struct app *app, const struct label *label)
 {
     struct error error;
@@ -75,12 +85,8 @@ static void answer(struct app *app, const struct label *label)
     }
     if (!entry)
         return;
-    char *text = label->read(app->shared.subject, (char *)entry + label->offset);
-    app->shared.runs_changed = true;
-    if (text[0])
-        app_say(app, ROLE_GOOD, gettext(label->set), runs_id(entry), text);
-    else
-        app_say(app, ROLE_GOOD, gettext(label->removed), runs_id(entry));
+    label->read(app->shared.subject, (char *)entry + label->offset);
+    say_label(app, label, entry);
 }
 
 static void answer_name(struct app *app, size_t choice)
@@ -89,19 +95,13 @@ static void answer_name(struct app *app, size_t choice)
     answer(app, &labels[RUNS_LABEL_NAME]);
 }
 
-static void answer_tags(struct app *app, size_t choice)
-{
-    (void)choice;
-    answer(app, &labels[RUNS_LABEL_TAGS]);
-}
-
 static void answer_note(struct app *app, size_t choice)
 {
     (void)choice;
     answer(app, &labels[RUNS_LABEL_NOTE]);
 }
 
-/* --- the tags of marked runs --- */
+/* --- tags --- */
 
 /* Adds a word to the tags, or removes it. */
 static void change_tags(char *tags, size_t size, const char *word, bool add)
@@ -131,6 +131,20 @@ static bool tag_entry(struct run_entry *entry, const char *typed, struct error *
         return false;
     run_tags_read(directory, entry->tags);
     return true;
+}
+
+/* Signs mean the same as in the answer about marked runs. */
+static void answer_tags(struct app *app, size_t choice)
+{
+    struct error error;
+    struct run_entry *entry = run_actions_subject(app);
+    (void)choice;
+    if (!entry)
+        return;
+    if (tag_entry(entry, app->dialog.edit.text, &error))
+        say_label(app, &labels[RUNS_LABEL_TAGS], entry);
+    else
+        reopen(app, &error);
 }
 
 static void answer_marked(struct app *app, size_t choice)
