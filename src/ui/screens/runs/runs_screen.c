@@ -45,7 +45,7 @@ static const struct key_binding bindings[] = {
     {'f', 0, ACTION_CLONE, "f", N_("to form"), N_("copy all settings of the run into the form")},
     {'r', 0, ACTION_RESUME, "r", N_("resume"),
      N_("go on with a run that was interrupted or stopped, from its last checkpoint")},
-    {'F', 0, ACTION_FORK, "F", NULL,
+    {'F', 0, ACTION_FORK, "F", N_("fork"),
      N_("a new run from a checkpoint of this one, with other settings: asks for the checkpoint")},
     {'R', 0, ACTION_RENAME, "R", N_("name"), N_("give the run a name of your own")},
     {'t', 0, ACTION_TAGS, "t", N_("tags"),
