@@ -7,6 +7,7 @@
 
 #include "made_runs.h"
 
+#include <math.h>
 #include <unistd.h>
 
 /* --- the filter --- */
@@ -114,6 +115,10 @@ static void check_unknown(void)
     snapshot.has_validation = false;
     tap_ok(!matches("top1>0") && !matches("top1<100"), "an unknown number matches no comparison");
     snapshot.has_validation = true;
+    snapshot.loss = INFINITY;
+    tap_ok(matches("loss>1") && !matches("loss<=1") && !matches("loss:0.1..1"),
+           "an infinite loss is above every bound");
+    snapshot.loss = 0.25F;
 }
 
 static bool refuses(const char *text, const char *words)

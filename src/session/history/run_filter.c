@@ -90,14 +90,14 @@ static bool add_range(struct run_term *term, char *text, const char *whole, stru
     return true;
 }
 
-static bool parse_values(struct run_term *term, const char *operator, const char * whole,
+static bool parse_values(struct run_term *term, const char *sign, const char *whole,
                          struct error *error)
 {
     char values[FILTER_WORD], *rest = values;
     double value;
     snprintf(values, sizeof values, "%s", term->text);
-    if (operator[0] == '<' || operator[0] == '>') {
-        const bool greater = operator[0] == '>', open = operator[1] != '=';
+    if (sign[0] == '<' || sign[0] == '>') {
+        const bool greater = sign[0] == '>', open = sign[1] != '=';
         if (!parse_number(term, values, &value, whole, error))
             return false;
         term->ranges[0].low = greater ? value : -INFINITY;
@@ -117,24 +117,25 @@ static bool parse_term(struct run_term *term, const char *text, bool quoted, str
 {
     char key[FILTER_WORD];
     *term = (struct run_term){.field = FIELD_NONE, .negated = text[0] == '-' && text[1]};
-    const char *begin = text + term->negated, *operator= begin + strcspn(begin, ":=<>");
+    const char *begin = text + term->negated, *sign = begin + strcspn(begin, ":=<>");
     snprintf(term->text, sizeof term->text, "%s", begin);
-    if (quoted || !*operator|| operator== begin)
+    if (quoted || !*sign || sign == begin)
         return true;
-    snprintf(key, sizeof key, "%.*s", (int)(operator- begin), begin);
+    snprintf(key, sizeof key, "%.*s", (int)(sign - begin), begin);
     term->field = run_field_find(strcasecmp(key, "tags") == 0 ? "tag" : key);
     if (term->field == FIELD_NONE)
         return refuse_field(key, text, error);
-    const size_t length = 1 + ((*operator== '<' || * operator== '>') && operator[1] == '=');
-    snprintf(term->text, sizeof term->text, "%s", operator+ length);
-    term->exact = *operator== '=';
+    const size_t length = 1 + ((*sign == '<' || *sign == '>') && sign[1] == '=');
+    snprintf(term->text, sizeof term->text, "%s", sign + length);
+    term->exact = *sign == '=';
     if (!term->text[0])
         return error_set(error, ERROR_USAGE, text, _("Tab lists the values that occur"),
                          _("a value is missing"));
     if (run_field_is_number(term->field))
-        return parse_values(term, operator, text, error);
-    return *operator== ':' || * operator== '=' ||
-        error_set(error, ERROR_USAGE, text, _("use : or ="), _("%s has texts, not numbers"), key);
+        return parse_values(term, sign, text, error);
+    return *sign == ':' || *sign == '=' ||
+           error_set(error, ERROR_USAGE, text, _("use : or ="), _("%s has texts, not numbers"),
+                     key);
 }
 
 bool run_filter_parse(struct run_filter *filter, const char *text, struct error *error)
@@ -174,7 +175,7 @@ static bool word_occurs(const char *word, const struct run_record *record)
  * equal. */
 static bool is_equal(double a, double b)
 {
-    return fabs(a - b) <= 1e-6 * fmax(fabs(a), fabs(b));
+    return a == b || (isfinite(a) && isfinite(b) && fabs(a - b) <= 1e-6 * fmax(fabs(a), fabs(b)));
 }
 
 static bool number_matches(const struct run_term *term, double value)

@@ -22,15 +22,14 @@ static size_t last_term(const char *text)
     return from + (text[from] == '-');
 }
 
-static void add(struct run_completion *completion, const char *key, const char *operator,
-                const char * value)
+static void add(struct run_completion *completion, const char *key, const char *sign,
+                const char *value)
 {
     char *place = completion->candidates[completion->count];
     const char *quote = strpbrk(value, " \t") ? "\"" : "";
     if (completion->count == FILTER_CANDIDATES)
         return;
-    const int length =
-        snprintf(place, FILTER_WORD, "%s%s%s%s%s", key, operator, quote, value, quote);
+    const int length = snprintf(place, FILTER_WORD, "%s%s%s%s%s", key, sign, quote, value, quote);
     if (length < 0 || length >= FILTER_WORD)
         return;
     for (size_t i = 0; i < completion->count; i++)
@@ -47,19 +46,19 @@ static void add_fields(struct run_completion *completion, const char *begin)
 }
 
 /* Adds the texts of one record; each tag is a text of its own. */
-static void add_texts(struct run_completion *completion, size_t field, const char *operator,
-                      const char * begin, const struct run_record *record)
+static void add_texts(struct run_completion *completion, size_t field, const char *sign,
+                      const char *begin, const struct run_record *record)
 {
     char text[FIELD_TEXT], *rest = text;
     run_field_text(field, record, text, sizeof text);
     const char *separators = field == FIELD_TAG ? " " : "\n";
     for (char *value; (value = strtok_r(rest, separators, &rest));)
         if (strncasecmp(value, begin, strlen(begin)) == 0)
-            add(completion, run_field_key(field), operator, value);
+            add(completion, run_field_key(field), sign, value);
 }
 
-static void add_number(struct run_completion *completion, size_t field, const char *operator,
-                       const char * begin, const struct run_record *record)
+static void add_number(struct run_completion *completion, size_t field, const char *sign,
+                       const char *begin, const struct run_record *record)
 {
     char text[64];
     const double value = run_field_number(field, record);
@@ -67,7 +66,7 @@ static void add_number(struct run_completion *completion, size_t field, const ch
         return;
     snprintf(text, sizeof text, "%.6g", value);
     if (strncmp(text, begin, strlen(begin)) == 0)
-        add(completion, run_field_key(field), operator, text);
+        add(completion, run_field_key(field), sign, text);
 }
 
 /* Orders numbers by value and texts by letters. */
@@ -88,7 +87,7 @@ static int by_value(const void *a, const void *b)
 void run_filter_complete(struct run_completion *completion, const char *text, run_records *records,
                          void *context)
 {
-    char key[FILTER_WORD], operator[3] = "";
+    char key[FILTER_WORD], sign[3] = "";
     struct run_record record;
     *completion = (struct run_completion){.from = last_term(text)};
     const char *term = text + completion->from, *at = term + strcspn(term, ":=<>");
@@ -100,16 +99,16 @@ void run_filter_complete(struct run_completion *completion, const char *text, ru
         qsort(completion->candidates, completion->count, FILTER_WORD, by_value);
         return;
     }
-    memcpy(operator, at, 1 + ((*at == '<' || *at == '>') && at[1] == '='));
-    const char *begin = at + strlen(operator);
+    memcpy(sign, at, 1 + ((*at == '<' || *at == '>') && at[1] == '='));
+    const char *begin = at + strlen(sign);
     begin += *begin == '"' || *begin == '\'';
     for (size_t i = 0; completion->count < FILTER_CANDIDATES && records(context, i, &record); i++)
         if (!record.known)
             continue;
         else if (run_field_is_number(field))
-            add_number(completion, field, operator, begin, &record);
+            add_number(completion, field, sign, begin, &record);
         else
-            add_texts(completion, field, operator, begin, &record);
+            add_texts(completion, field, sign, begin, &record);
     qsort(completion->candidates, completion->count, FILTER_WORD, by_value);
 }
 
