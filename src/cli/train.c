@@ -15,6 +15,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "data/dataset/dataset.h"
+#include "session/config/config_paths.h"
 #include "session/export/export.h"
 #include "session/files/run_name.h"
 #include "session/measure/forecast.h"
@@ -226,14 +227,22 @@ static bool check_labels(const struct train *train, struct error *error)
            run_tags_check(train->tags, error);
 }
 
-/* Starts the run, with --wait when it is its turn. Mistakes of the configuration are found before
- * the wait. */
+/* Returns whether the run could start now: a mistake is to be found before the wait. */
+static bool check_start(const struct train *train, struct error *error)
+{
+    struct forecast forecast;
+    struct run_fork fork;
+    struct run_config absolute = train->config; /* as run_start compares it with the ancestor's */
+    return forecast_make(&train->config, &forecast, error) &&
+           (!train->fork || (config_make_absolute(&absolute, error) &&
+                             fork_plan(&train->options.fork, &absolute, &fork, error)));
+}
+
+/* Starts the run, with --wait when it is its turn. */
 static struct run *start(const struct train *train, struct error *error)
 {
     struct run_queue_place place = {0};
-    struct forecast forecast;
-    if (train->wait && (!forecast_make(&train->config, &forecast, error) ||
-                        !train_wait(train->quiet, &place, error)))
+    if (train->wait && (!check_start(train, error) || !train_wait(train->quiet, &place, error)))
         return NULL;
     struct run *run = run_start(&train->config, &train->options, error);
     run_queue_leave(&place);

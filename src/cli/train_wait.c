@@ -10,7 +10,7 @@
 
 static const double poll_seconds = 0.5;
 
-static void tell(const char *id)
+static void report(const char *id)
 {
     if (id[0])
         output_note(_("waits for %s\n"), id);
@@ -25,7 +25,7 @@ bool train_wait(bool quiet, struct run_queue_place *place, struct error *error)
         return false;
     while (!run_queue_is_turn(place, id)) {
         if (!quiet && strcmp(id, before) != 0)
-            tell(id);
+            report(id);
         memcpy(before, id, sizeof before);
         if (stop_signal_came()) {
             run_queue_leave(place);

@@ -58,6 +58,9 @@ count_runs() { ls -d "$XDG_STATE_HOME"/tinca/runs/2* | wc -l; }
     "$TINCA" train $job --epochs 100000 -q >/dev/null 2>&1 </dev/null &
     first=$!
     wait_until has_fourth
+    run train --fork "$second_id" --technique dsc --wait
+    [ "$status" -eq 2 ] && grep -q 'weights of the ancestor' err && ok "a fork that is refused does not wait" ||
+        not_ok "a fork that is refused does not wait" "$status $(cat err)"
     "$TINCA" resume "$(head -n 1 ids)" --wait >resumed 2>&1 </dev/null &
     resumed=$!
     wait_until has_places 1 && ok "resume waits, too" || not_ok "resume waits, too" "$(cat resumed)"
