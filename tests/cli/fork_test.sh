@@ -43,6 +43,8 @@ stopped() {
     grep -q '^{"iteration":1,.*"lr":0.00999999978,' rate/journal.jsonl && ok "  after the ancestor's" ||
         not_ok "  after the ancestor's" "$(head -n 3 rate/journal.jsonl)"
     is "  and keeps the solver's state" "runs.0.fork.weights_only" false rate.json
+    succeeds "a fork that is shorter than its ancestor" train --fork "$id" --epochs 11 --run-dir "$T/shorter" -q
+    succeeds "  is sound" runs --check "$T/shorter"
 
     # a fork that is killed, and whose ancestor is deleted
     rm -f "$runs/$id/lock"

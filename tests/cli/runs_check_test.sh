@@ -91,6 +91,15 @@ keep imported
 keep cell
 "$TINCA" train $small --epochs 20 --lr 100000 --momentum 0 2>/dev/null
 keep diverged
+"$TINCA" train --fork "$bases/stopped" --batch 16 --epochs 2 -q
+keep fork
+"$TINCA" train --fork "$bases/complete@best" --epochs 100000 $often -q &
+process=$!
+wait_for "$home/*/checkpoint.previous.safetensors"
+kill -9 "$process"
+wait "$process" 2>/dev/null
+keep fork-killed
+rm -f "$bases"/fork-killed/*.part
 cp -a "$bases/stopped" "$home/measured"
 "$TINCA" measure measured -q >/dev/null 2>&1 || "$TINCA" measure measured >/dev/null 2>&1
 mv "$home/measured" "$bases/measured"
@@ -107,7 +116,7 @@ sed -i -e '/"journal":/d' -e '/"journal_crc32":/d' -e '/"energy_/d' -e 's/\("has
 for file in weights best; do "$DAMAGE" old "$bases/old/$file.safetensors"; done
 
 for kind in complete stopped killed resumed pictures pictures-killed imported cell diverged measured \
-    old; do
+    fork fork-killed old; do
     [ -f "$bases/$kind/config.json" ] || not_ok "a run of the kind $kind" "it was not made"
     run runs --check "$bases/$kind"
     if [ "$status" = 0 ] && [ "$(wc -l <"$T/out")" = 1 ] && [ ! -s "$T/err" ]; then
@@ -339,6 +348,12 @@ damage complete weights.safetensors structure error 'shape' \
 damage complete weights.safetensors structure error '.' 'cp journal.jsonl weights.safetensors'
 damage old weights.safetensors structure error 'NaN' '"$D" value weights.safetensors output.weight 3 $NAN'
 damage old weights.safetensors structure error 'inside' '"$D" cut weights.safetensors -1'
+damage fork ancestor.safetensors checksum error 'checksum.*the run needs nothing' \
+    '"$D" flip ancestor.safetensors -5 3'
+damage fork ancestor.safetensors structure error 'missing' \
+    '"$D" replace ancestor.safetensors "\"output.bias\"" "\"outprt.bias\""'
+damage fork-killed ancestor.safetensors structure error 'missing.*fork the ancestor' \
+    'rm ancestor.safetensors checkpoint*'
 damage pictures discriminator.safetensors checksum error 'checksum' '"$D" flip discriminator.safetensors -9 0'
 damage pictures discriminator.safetensors structure error 'missing|shape' \
     'cp weights.safetensors discriminator.safetensors'

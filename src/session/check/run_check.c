@@ -32,9 +32,9 @@ struct file_check {
  * the summary while it is read, and models are compared with the journal. */
 static const struct file_check checks[] = {
     {"config.json", check_config},
-    {"name.txt", check_own_line},
-    {"tags.txt", check_own_line},
-    {"note.txt", check_own_line},
+    {"name.txt", check_user_line},
+    {"tags.txt", check_user_line},
+    {"note.txt", check_user_line},
     {"lock", check_lock},
     {"summary.json", check_summary},
     {"checkpoint.safetensors", check_checkpoint_mark},
@@ -46,6 +46,7 @@ static const struct file_check checks[] = {
     {"network.json", check_network},
     {"data.json", check_data},
     {"discriminator.safetensors", check_discriminator},
+    {"ancestor.safetensors", check_ancestor},
     {"checkpoint.safetensors", check_checkpoint},
     {"checkpoint.previous.safetensors", check_checkpoint},
     {"measurements.json", check_measurements},

@@ -51,7 +51,7 @@ static bool has_shape(const struct safetensors_entry *entry, const struct parame
                       enum check_remedy remedy)
 {
     const bool typed =
-        remedy == REMEDY_MODEL ? safetensors_is_float(entry) : entry->type == SAFETENSORS_F32;
+        remedy == REMEDY_CHECKPOINT ? entry->type == SAFETENSORS_F32 : safetensors_is_float(entry);
     return typed && entry->rank == parameter->rank &&
            memcmp(entry->dims, parameter->dims, entry->rank * sizeof *entry->dims) == 0;
 }

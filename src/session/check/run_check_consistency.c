@@ -93,8 +93,9 @@ static void compare_summary(struct check *check)
     compare_validations(check);
 }
 
-/* Compares the configuration with the journal. A resumed run may be longer than at its start, but
- * the length of an epoch never changes. */
+/* Compares the configuration with the journal. A resumed run may be longer than at its start, and a
+ * fork, whose journal begins with its ancestor's, shorter; but the length of an epoch never
+ * changes. */
 static void compare_config(struct check *check)
 {
     const struct check_record *record = &check->record;
@@ -110,7 +111,7 @@ static void compare_config(struct check *check)
                      _("its batch is %zu, but the journal's epochs are of %.0f iterations with %zu "
                        "images"),
                      config->batch, per_epoch, record->facts.images);
-    else if (asked < record->snapshot.iterations)
+    else if (asked < record->snapshot.iterations && !check->facts.fork.ancestor[0])
         check_report(check, "config.json", RUN_PROBLEM_ERROR, REMEDY_CONFIG,
                      _("it asks for %zu iterations, but the journal says %llu"), asked,
                      (unsigned long long)record->snapshot.iterations);
@@ -181,6 +182,16 @@ static void require_models(struct check *check)
                 _("the journal has a validation"));
 }
 
+/* Requires the ancestor's weights of a fork that took only these and has no checkpoint yet. */
+static void require_ancestor(struct check *check)
+{
+    if (check->facts.fork.weights_only && status_of(check) != RUN_DONE &&
+        !check_has_diverged(check) && !check_is_here(check, "checkpoint.safetensors") &&
+        !check_is_here(check, "checkpoint.previous.safetensors"))
+        require(check, "ancestor.safetensors", RUN_PROBLEM_ERROR, REMEDY_ANCESTOR,
+                _("the run begins with these weights"));
+}
+
 static void require_checkpoints(struct check *check)
 {
     const enum run_status status = status_of(check);
@@ -219,6 +230,7 @@ void check_consistency(struct check *check)
     compare_config(check);
     require_models(check);
     require_checkpoints(check);
+    require_ancestor(check);
     if (check->record.ended && check_state(check, "summary.json")->presence == FILE_ABSENT)
         check_report(check, "summary.json", RUN_PROBLEM_WARNING, REMEDY_SUMMARY,
                      _("it is missing, although the journal says that the run ended"));

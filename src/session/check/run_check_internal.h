@@ -23,6 +23,7 @@ enum check_remedy {
     REMEDY_RECORD,      /* compute the journal again, or restore it */
     REMEDY_CHECKPOINT,  /* the same for one of the two checkpoints */
     REMEDY_MODEL,       /* the same for weights, best model or discriminator */
+    REMEDY_ANCESTOR,    /* restore the weights that a fork begins with, if it needs them */
     REMEDY_SUMMARY,     /* the same for summary.json */
     REMEDY_DELETE,      /* delete the file, which is not needed */
     REMEDY_DELETE_RUN,  /* delete the folder, which contains no run */
@@ -133,7 +134,7 @@ bool check_folder(struct check *check);
 
 /* The checks of the table; `file` is the name of the file. */
 void check_config(struct check *check, const char *file);
-void check_own_line(struct check *check, const char *file);
+void check_user_line(struct check *check, const char *file);
 void check_lock(struct check *check, const char *file);
 void check_summary(struct check *check, const char *file);
 void check_measurements(struct check *check, const char *file);
@@ -146,6 +147,7 @@ void check_journal(struct check *check, const char *file);
 void check_old_journal(struct check *check, const char *file);
 void check_model(struct check *check, const char *file);
 void check_discriminator(struct check *check, const char *file);
+void check_ancestor(struct check *check, const char *file);
 void check_picture(struct check *check, const char *file);
 
 /* --- run_check_json.c --- */

@@ -125,25 +125,25 @@ void check_config(struct check *check, const char *file)
 /* --- small files --- */
 
 /* The files of one line that the user has written. */
-static const struct own_line {
+static const struct user_line {
     const char *file, *lacks;
     char *(*read)(const char *directory, char *line);
     enum check_remedy remedy;
-} own_lines[] = {
+} user_lines[] = {
     {"name.txt", N_("it does not contain a name"), run_name_read, REMEDY_NAME},
     {"tags.txt", N_("it does not contain tags"), run_tags_read, REMEDY_TAGS},
     {"note.txt", N_("it does not contain a note"), run_note_read, REMEDY_NOTE},
 };
 
-static const struct own_line *find_line(const char *file)
+static const struct user_line *find_line(const char *file)
 {
     size_t i = 0;
-    while (i + 1 < sizeof own_lines / sizeof *own_lines && strcmp(own_lines[i].file, file) != 0)
+    while (i + 1 < sizeof user_lines / sizeof *user_lines && strcmp(user_lines[i].file, file) != 0)
         i++;
-    return &own_lines[i];
+    return &user_lines[i];
 }
 
-void check_own_line(struct check *check, const char *file)
+void check_user_line(struct check *check, const char *file)
 {
     char line[RUN_NOTE_SIZE];
     struct error error = {0};
@@ -156,9 +156,9 @@ void check_own_line(struct check *check, const char *file)
         return;
     }
     const char *newline = memchr(text, '\n', size);
-    const struct own_line *own = find_line(file);
-    if (!own->read(check->directory, line)[0] || newline != text + size - 1)
-        check_damage(check, file, own->remedy, "%s", gettext(own->lacks));
+    const struct user_line *kind = find_line(file);
+    if (!kind->read(check->directory, line)[0] || newline != text + size - 1)
+        check_damage(check, file, kind->remedy, "%s", gettext(kind->lacks));
     free(text);
 }
 

@@ -16,7 +16,8 @@
 
 /* Opens a file and verifies its checksum, if it has one. Returns false after it has reported that
  * this failed. */
-static bool open_model(struct check *check, const char *file, struct safetensors *opened)
+static bool open_model(struct check *check, const char *file, enum check_remedy remedy,
+                       struct safetensors *opened)
 {
     struct error error = {0};
     char *path = check_path(check, file);
@@ -27,7 +28,7 @@ static bool open_model(struct check *check, const char *file, struct safetensors
         good = false;
     }
     if (!good)
-        check_damage_by(check, file, REMEDY_MODEL, &error);
+        check_damage_by(check, file, remedy, &error);
     return good;
 }
 
@@ -67,7 +68,7 @@ void check_model(struct check *check, const char *file)
     struct model *model = memory_new(1, sizeof *model, "a model", &error);
     char *path = check_path(check, file);
     check->out_of_memory |= !model;
-    if (model && path && open_model(check, file, &opened)) {
+    if (model && path && open_model(check, file, REMEDY_MODEL, &opened)) {
         if (!model_file_describe(model, path, &error))
             check_damage_by(check, file, REMEDY_MODEL, &error);
         else {
@@ -107,7 +108,7 @@ void check_discriminator(struct check *check, const char *file)
 {
     struct safetensors opened;
     size_t found = 0;
-    if (!check->has_config || !open_model(check, file, &opened))
+    if (!check->has_config || !open_model(check, file, REMEDY_MODEL, &opened))
         return;
     find_network(check);
     if (check->network &&
@@ -118,6 +119,20 @@ void check_discriminator(struct check *check, const char *file)
                      opened.count, found);
     else if (check_is_sound(check, file))
         check_values(check, file, &opened, REMEDY_MODEL);
+    safetensors_close(&opened);
+}
+
+/* The weights that a fork begins with are a model, or a checkpoint, which has other arrays, too. */
+void check_ancestor(struct check *check, const char *file)
+{
+    struct safetensors opened;
+    size_t found = 0;
+    if (!check->has_config || !open_model(check, file, REMEDY_ANCESTOR, &opened))
+        return;
+    find_network(check);
+    if (!check->network || check_parameters(check, file, &opened, &check->network->graph, "", false,
+                                            REMEDY_ANCESTOR, &found))
+        check_values(check, file, &opened, REMEDY_ANCESTOR);
     safetensors_close(&opened);
 }
 

@@ -102,6 +102,15 @@ static void find_checkpoint(struct check *check, struct outlook *outlook)
     }
 }
 
+/* Returns whether the run can be computed from its first iteration: a fork cannot do that without
+ * its ancestor's weights, nor if it continued its ancestor's iterations. */
+static bool can_begin_again(const struct check *check)
+{
+    const struct run_fork *fork = &check->facts.fork;
+    return !fork->ancestor[0] ||
+           (fork->weights_only && check_is_sound(check, "ancestor.safetensors"));
+}
+
 static struct outlook find_outlook(struct check *check)
 {
     const struct run_snapshot *end = &check->summary.snapshot;
@@ -119,6 +128,7 @@ static struct outlook find_outlook(struct check *check)
     shell_operand(check->directory, outlook.folder, WORD);
     find_model(check, &outlook);
     find_checkpoint(check, &outlook);
+    outlook.resumable &= outlook.from || can_begin_again(check);
     return outlook;
 }
 
@@ -185,6 +195,14 @@ static void word_config(const struct outlook *outlook, char *text)
     add_model(outlook, text);
 }
 
+/* A fork reads its ancestor's weights only when it begins with its first iteration. */
+static void word_ancestor(const struct outlook *outlook, bool done, char *text)
+{
+    snprintf(text, SIZE, "%s",
+             done || outlook->from ? _("delete it: the run needs nothing of it")
+                                   : _("bring back a copy of it, or fork the ancestor again"));
+}
+
 /* `tinca resume` fails at a damaged summary, so that must be deleted first. */
 static void write_summary_remedy(const struct outlook *outlook, char *text)
 {
@@ -223,6 +241,10 @@ static void word(struct check *check, const struct outlook *outlook, enum check_
         break;
     case REMEDY_MODEL:
         word_model(outlook, text);
+        break;
+    case REMEDY_ANCESTOR:
+        word_ancestor(outlook, check->summary.read && check->summary.snapshot.status == RUN_DONE,
+                      text);
         break;
     case REMEDY_SUMMARY:
         write_summary_remedy(outlook, text);
