@@ -54,6 +54,7 @@ screen_end
 child=$!
 is_on() { "$TINCA" runs | grep -q running; }
 wait_until is_on
+other=$("$TINCA" runs | sed -n 's/^\(2[^ ]*\) .* running .*/\1/p')
 # shellcheck disable=SC2086 # a list of options
 screen_start 100x30 C.UTF-8 "$TINCA" ui lenet $job --epochs 2
 screen_shows '1 other run uses 1 of [0-9]+ cores, [0-9.]+ MiB' "the form shows what the machine computes"
@@ -63,6 +64,9 @@ screen_keys w
 screen_shows 'It waits until' "the run waits"
 screen_keys o
 screen_shows 'waiting' "  and the list says so"
+screen_shows "waits for $other\$" "  and for which run, in the title"
+screen_keys g
+screen_shows "^ waits for $other" "  and below the selected run"
 kill -9 $child
 wait $child 2>/dev/null
 screen_shows 'done +lenet' "it starts when the other process has died"

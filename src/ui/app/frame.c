@@ -37,11 +37,22 @@ static const char *state_of_work(const struct app *app)
     return app->shared.runs.held ? _("sweep running") : NULL;
 }
 
+/* Writes what the first waiting run waits for. Returns whether one waits. */
+static bool write_wait(const struct run_list *runs, char *text, size_t size)
+{
+    for (size_t i = 0; i < runs->count; i++)
+        if (run_entry_is_waiting(&runs->entries[i])) {
+            run_entry_status_text(&runs->entries[i], text, size);
+            return true;
+        }
+    return false;
+}
+
 static void draw_title(struct app *app, struct rect area)
 {
     const char *state = state_of_work(app);
     const struct run_entry *shown = app_run_in_front(app);
-    char right[96] = "", text[256];
+    char right[128] = "", words[120], text[256];
     size_t waiting = run_list_waiting(&app->shared.runs);
     draw_fill(&app->canvas, area, ROLE_TITLE);
     snprintf(text, sizeof text, "%s", gettext(app_screen(app)->name));
@@ -53,6 +64,8 @@ static void draw_title(struct app *app, struct rect area)
         snprintf(right, sizeof right, "%s ", state);
     else if (shown && shown->live)
         snprintf(right, sizeof right, "%s ", language_text(run_entry_status(shown)));
+    else if (write_wait(&app->shared.runs, words, sizeof words))
+        snprintf(right, sizeof right, "%s ", words);
     else
         count_runs(app, right, sizeof right);
     int room = area.columns - (int)columns_of(right) - 2; /* columns for the left text */

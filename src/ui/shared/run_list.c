@@ -63,6 +63,15 @@ const char *run_entry_status(const struct run_entry *entry)
     return entry->refused ? run_status_name(RUN_REFUSED) : run_snapshot_word(&entry->snapshot);
 }
 
+char *run_entry_status_text(const struct run_entry *entry, char *text, size_t size)
+{
+    if (run_entry_is_waiting(entry) && entry->waits_for[0])
+        snprintf(text, size, _("waits for %s"), entry->waits_for);
+    else
+        snprintf(text, size, "%s", language_text(run_entry_status(entry)));
+    return text;
+}
+
 static void start(struct run_entry *entry)
 {
     entry->run = entry->resumed_directory[0]
@@ -79,25 +88,28 @@ bool run_list_wait_for_others(struct run_list *list, struct error *error)
 }
 
 /* Returns whether a waiting run may start, as far as other processes are concerned. */
-static bool is_turn(struct run_list *list, const struct run_entry *entry)
+static bool is_turn(struct run_list *list, struct run_entry *entry)
 {
-    char id[RUN_ID_SIZE];
     const uint64_t now = clock_nanoseconds();
     if (entry->place.number == 0)
         return true;
     if (now < list->next_look)
         return false;
     list->next_look = now + QUEUE_NANOSECONDS;
-    return run_queue_is_turn(&entry->place, id);
+    return run_queue_is_turn(&entry->place, entry->waits_for);
 }
 
 /* Starts the first waiting run if it is its turn; the others stay behind it. */
 static void start_next(struct run_list *list)
 {
-    for (size_t i = 0; i < list->count && !list->leaving && !run_list_is_busy(list); i++) {
+    for (size_t i = 0; i < list->count; i++) {
         struct run_entry *entry = &list->entries[i];
         if (!run_entry_is_waiting(entry))
             continue;
+        if (list->leaving || run_list_is_busy(list)) {
+            entry->waits_for[0] = '\0'; /* it waits for this process */
+            continue;
+        }
         if (!is_turn(list, entry))
             return;
         start(entry);

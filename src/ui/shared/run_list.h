@@ -29,6 +29,8 @@ struct run_entry {
     struct error error;
     struct run_snapshot snapshot; /* as of the last run_list_step */
     struct run_queue_place place; /* in the queue of all processes; number 0: none */
+    char waits_for[RUN_ID_SIZE];  /* the other process's run that it waits for, as last read; "":
+                                     none, or it waits for a process before it in the queue */
     char resumed_directory[512];  /* the directory of the run that it continues; "": a new run */
     bool models[RUN_SAVED_KINDS]; /* which models are on disk, as last read (run_reader.h) */
     char imported[16]; /* the framework whose log it was imported from; "": none, or not read */
@@ -48,7 +50,7 @@ struct run_list { /* starts as {0} */
     size_t count, capacity;
     bool held;    /* something else computes, a cell of the sweep: no waiting run is started */
     bool leaving; /* the runs are left to background processes: no waiting run is started */
-    uint64_t next_look; /* clock_nanoseconds: when the queue of all processes is looked at again */
+    uint64_t next_look; /* clock_nanoseconds: when the queue of all processes is read again */
 };
 
 /* --- the runs of this session --- */
@@ -105,6 +107,10 @@ bool run_entry_is_saved(const struct run_entry *entry);
 
 /* Returns the untranslated status: "waiting", "running", ... */
 const char *run_entry_status(const struct run_entry *entry);
+
+/* Writes the translated status; of a run that waits for one of another process "waits for RUN".
+ * Returns `text`. */
+char *run_entry_status_text(const struct run_entry *entry, char *text, size_t size);
 
 /* Returns what the run's network is called: "resnet20-dsc". */
 const char *run_entry_network(const struct run_entry *entry);

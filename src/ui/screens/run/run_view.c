@@ -126,10 +126,12 @@ static void draw_view(struct app *app, struct run_entry *entry, const struct vie
                       const struct run_layout *layout, const struct run_display *display)
 {
     const struct run_snapshot *now = &entry->snapshot;
-    const char *waiting = !entry->run ? _("It waits for the run before it to end.")
-                          : now->status == RUN_PREPARING
-                              ? _("Opening the data and drawing the weights ...")
-                              : NULL;
+    char status[120];
+    const char *waiting =
+        !entry->run && entry->waits_for[0] ? run_entry_status_text(entry, status, sizeof status)
+        : !entry->run                      ? _("It waits for the run before it to end.")
+        : now->status == RUN_PREPARING     ? _("Opening the data and drawing the weights ...")
+                                           : NULL;
     if (rect_is_empty(layout->view))
         return;
     if (entry->refused)

@@ -228,10 +228,11 @@ void runs_preview_draw(struct app *app, struct rect area)
         return;
     const struct run_entry *entry = app_run_at(app, index);
     const struct rect below = {area.row + 1, area.column, area.rows - 1, area.columns};
+    char status[120];
     request(preview, entry);
     draw_format(&app->canvas, area, 0, 0, ROLE_STRONG, "%s %s",
                 runs_id(entry)[0] ? runs_display_name(entry) : run_entry_network(entry),
-                language_text(run_entry_status(entry)));
+                run_entry_status_text(entry, status, sizeof status));
     const int used = draw_facts(app, below, entry) + 1;
     const struct rect rest = {below.row + used, below.column, below.rows - used, below.columns};
     const struct run *run = run_of(preview, entry);

@@ -207,7 +207,8 @@ static void count_text(const struct app *app, char *text, size_t size)
         snprintf(text, size, ngettext("%zu run", "%zu runs", all), all);
 }
 
-/* Writes the selected run's ID, which commands accept, its name, its note and its process. */
+/* Writes the selected run's ID, which commands accept, its name, its note and its process; of a
+ * waiting run, which has no ID yet, what it waits for. */
 static void called_text(const struct app *app, char *text, size_t size)
 {
     char owner[192];
@@ -216,6 +217,10 @@ static void called_text(const struct app *app, char *text, size_t size)
     if (index >= app_run_count(app))
         return;
     const struct run_entry *entry = app_run_at(app, index);
+    if (run_entry_is_waiting(entry)) {
+        run_entry_status_text(entry, text, size);
+        return;
+    }
     int length = snprintf(text, size, "%s%s%s%s%s", runs_id(entry), entry->name[0] ? "  " : "",
                           entry->name, entry->note[0] ? "  " : "", entry->note);
     if (entry->live && length > 0 && (size_t)length < size)
