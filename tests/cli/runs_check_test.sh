@@ -348,11 +348,11 @@ damage complete weights.safetensors structure error 'shape' \
 damage complete weights.safetensors structure error '.' 'cp journal.jsonl weights.safetensors'
 damage old weights.safetensors structure error 'NaN' '"$D" value weights.safetensors output.weight 3 $NAN'
 damage old weights.safetensors structure error 'inside' '"$D" cut weights.safetensors -1'
-damage fork ancestor.safetensors checksum error 'checksum.*the run needs nothing' \
+damage fork ancestor.safetensors checksum error 'checksum' \
     '"$D" flip ancestor.safetensors -5 3'
 damage fork ancestor.safetensors structure error 'missing' \
     '"$D" replace ancestor.safetensors "\"output.bias\"" "\"outprt.bias\""'
-damage fork-killed ancestor.safetensors structure error 'missing.*fork the ancestor' \
+damage fork-killed ancestor.safetensors structure error 'begins with these weights' \
     'rm ancestor.safetensors checkpoint*'
 damage pictures discriminator.safetensors checksum error 'checksum' '"$D" flip discriminator.safetensors -9 0'
 damage pictures discriminator.safetensors structure error 'missing|shape' \
