@@ -81,6 +81,11 @@ stopped() {
     echo "$first" | awk '{ exit !($1 < 1) }' && ok "  and its first loss is a trained network's" ||
         not_ok "  and its first loss is a trained network's" "$first"
 
+    mkdir a@b
+    cp -a whole a@b/whole
+    succeeds "a fork of a run in a folder with @" train --fork "$T/a@b/whole" --epochs 1 --run-dir "$T/at" -q
+    succeeds "  also with its checkpoint" train --fork "$T/a@b/whole@final" --epochs 1 --run-dir "$T/at-final" -q
+
     # what cannot be forked
     for options in "--technique dsc" "--width-rate 2" "--epochs 0" "--iterations 1" "--data generated"; do
         run train --fork "$id" $options
@@ -93,6 +98,14 @@ stopped() {
         not_ok "a complete run has no checkpoint, and the error names what it has" "$(cat err)"
     run train --fork "$id@newest"
     [ "$status" -eq 2 ] && ok "refused: an unknown checkpoint" || not_ok "refused: an unknown checkpoint"
+    mv "$runs/$id/network.json" network.json
+    mkfifo "$runs/$id/network.json"
+    run train --fork "$id@last" --run-dir "$T/hindered" -q
+    [ "$status" -ne 0 ] && grep -q 'network.json' err && ok "a FIFO in the ancestor's folder hinders nobody" ||
+        not_ok "a FIFO in the ancestor's folder hinders nobody" "$status $(cat err)"
+    [ ! -e hindered/checkpoint.safetensors ] && ok "  and leaves no copies" || not_ok "  and leaves no copies" "$(ls hindered)"
+    rm "$runs/$id/network.json"
+    mv network.json "$runs/$id"
     printf x >>"$runs/$id/checkpoint.safetensors"
     run train --fork "$id@last"
     [ "$status" -ne 0 ] && ok "refused: a damaged checkpoint" || not_ok "refused: a damaged checkpoint"

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *const fork_source_names[FORK_SOURCES + 1] = {"last", "previous", "final", "best", NULL};
 
@@ -78,8 +79,14 @@ bool fork_parse(const char *text, struct fork_request *request, struct error *er
 {
     char name[512];
     const char *at = strrchr(text, '@');
-    snprintf(name, sizeof name, "%.*s", (int)(at ? (size_t)(at - text) : strlen(text)), text);
-    char *directory = run_directory_find(name, error);
+    /* names and paths of runs may contain @ */
+    char *directory = run_directory_find(text, at ? NULL : error);
+    if (directory)
+        at = NULL;
+    else if (at) {
+        snprintf(name, sizeof name, "%.*s", (int)(at - text), text);
+        directory = run_directory_find(name, error);
+    }
     if (!directory)
         return false;
     snprintf(request->directory, sizeof request->directory, "%s", directory);
@@ -246,10 +253,11 @@ static bool copy_file(const char *from, const char *to, uint64_t limit, bool nee
                       struct error *error)
 {
     struct file_writer writer;
-    FILE *source = fopen(from, "re");
+    if (!needed && !file_exists(from))
+        return true;
+    FILE *source = file_open_stream(from, error);
     if (!source)
-        return !needed ||
-               error_set_errno(error, from, "check the ancestor's folder", "cannot be read");
+        return false;
     bool copied = file_writer_open(&writer, to, true, error);
     if (copied && !copy_stream(source, writer.stream, limit)) {
         file_writer_abandon(&writer);
@@ -288,8 +296,8 @@ static bool copy_journal(const struct fork_request *request, const char *directo
     return good;
 }
 
-bool fork_copy(const struct fork_request *request, const char *directory, struct run_fork *fork,
-               struct error *error)
+static bool copy_all(const struct fork_request *request, const char *directory,
+                     struct run_fork *fork, struct error *error)
 {
     static const char *const beside[] = {"network.json", "data.json", "best.safetensors"};
     if (fork->weights_only)
@@ -300,5 +308,31 @@ bool fork_copy(const struct fork_request *request, const char *directory, struct
                   copy_journal(request, directory, fork, error);
     for (size_t i = 0; copied && i < sizeof beside / sizeof *beside; i++)
         copied = copy(request, beside[i], directory, beside[i], UINT64_MAX, false, error);
+    return copied;
+}
+
+/* Removes the copies, so that a fork that could not begin takes no space. */
+static void remove_copies(const char *directory)
+{
+    static const char *const copies[] = {"ancestor.safetensors",
+                                         "checkpoint.safetensors",
+                                         "journal.jsonl",
+                                         "network.json",
+                                         "data.json",
+                                         "best.safetensors"};
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) {
+        char *path = file_join(directory, copies[i]);
+        if (path)
+            unlink(path);
+        free(path);
+    }
+}
+
+bool fork_copy(const struct fork_request *request, const char *directory, struct run_fork *fork,
+               struct error *error)
+{
+    const bool copied = copy_all(request, directory, fork, error);
+    if (!copied)
+        remove_copies(directory);
     return copied;
 }

@@ -46,7 +46,7 @@ bool fork_plan(const struct fork_request *request, const struct run_config *conf
                struct run_fork *fork, struct error *error);
 
 /* Copies what the fork needs into its folder `directory`, and sets fork->iteration to that of the
- * copy. Returns false with an error. */
+ * copy. Returns false with an error, and leaves no copies then. */
 bool fork_copy(const struct fork_request *request, const char *directory, struct run_fork *fork,
                struct error *error);
 
