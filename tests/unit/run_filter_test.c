@@ -8,6 +8,7 @@
 #include "made_runs.h"
 
 #include <math.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* --- the filter --- */
@@ -249,6 +250,17 @@ static void check_trash(void)
     unlink(foreign);
     tap_ok(run_trash_takes(folder(first)) && !run_trash_takes("/elsewhere/run"),
            "a run outside the folder of runs is none for the trash");
+    char stray[700];
+    snprintf(stray, sizeof stray, "%s/tinca/trash/README", test_home);
+    tap_ok(write_text(stray, "x") && put(first, &error) && run_trash_undo(&count, &error) &&
+               exists(first),
+           "a foreign file in the trash does not prevent that");
+    unlink(stray);
+    snprintf(stray, sizeof stray, "%s/tinca/trash/1-of-mine", test_home);
+    mkdir(stray, 0700);
+    tap_ok(put(first, &error) && access(stray, F_OK) == 0 && run_trash_undo(&count, &error),
+           "a foreign folder is not taken for an old deletion");
+    rmdir(stray);
     tap_ok(put(first, &error) && run_trash_empty(&count, &error) && count == 1 &&
                !run_trash_undo(&count, &error),
            "an emptied trash restores nothing");

@@ -53,8 +53,8 @@ static bool visit_entries(const char *folder, visit_entry *visit, void *context,
     struct dirent **entries;
     bool good = true;
     const int count = scandir(folder, &entries, NULL, alphasort);
-    if (count < 0)
-        return errno == ENOENT ||
+    if (count < 0) /* a file that somebody put there is no deletion */
+        return errno == ENOENT || errno == ENOTDIR ||
                error_set_errno(error, folder, "check its permissions", "cannot be listed");
     for (int i = 0; i < count; i++) {
         char *path = entries[i]->d_name[0] == '.' ? NULL : file_join(folder, entries[i]->d_name);
@@ -125,8 +125,10 @@ static void format_time(time_t time, char *stamp)
 static bool remove_if_old(const char *path, void *context, struct error *error)
 {
     size_t removed = 0;
+    const char *name = file_base_name(path);
+    const bool stamped = strspn(name, "0123456789") == 8 && name[8] == '-';
     (void)error;
-    if (strncmp(file_base_name(path), context, STAMP) < 0)
+    if (stamped && strncmp(name, context, STAMP) < 0)
         remove_deletion(path, &removed, NULL);
     return true;
 }
