@@ -115,8 +115,15 @@ sed -i -e '/"journal":/d' -e '/"journal_crc32":/d' -e '/"energy_/d' -e 's/\("has
     "$bases/old/summary.json"
 for file in weights best; do "$DAMAGE" old "$bases/old/$file.safetensors"; done
 
+# a run of a network file that an early version began, which called it by the name inside of the file
+cp -a "$bases/pictures" "$bases/renamed"
+sed -i 's/"network":"tiny"/"network":"tina"/' "$bases/renamed/journal.jsonl"
+sed -i '/"crc32":/d' "$bases/renamed"/*.json
+sed -i -e '/"journal":/d' -e '/"journal_crc32":/d' -e '/"energy_/d' -e 's/\("has_validation":.*\),$/\1/' \
+    "$bases/renamed/summary.json"
+
 for kind in complete stopped killed resumed pictures pictures-killed imported cell diverged measured \
-    fork fork-killed old; do
+    fork fork-killed old renamed; do
     [ -f "$bases/$kind/config.json" ] || not_ok "a run of the kind $kind" "it was not made"
     run runs --check "$bases/$kind"
     if [ "$status" = 0 ] && [ "$(wc -l <"$T/out")" = 1 ] && [ ! -s "$T/err" ]; then

@@ -4,6 +4,7 @@
 
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/config/config_paths.h"
 #include "session/config/settings.h"
 #include "session/files/checkpoint_position.h"
 #include "session/model/evaluate.h"
@@ -32,6 +33,17 @@ static bool open_model(struct check *check, const char *file, enum check_remedy 
     return good;
 }
 
+/* Returns whether a model is of the run's network file by the name of that file. Earlier versions
+ * called such a network by the name inside of the file, as the journal of a run that they began
+ * does. */
+static bool is_called_like_file(const struct check *check, const struct network *network)
+{
+    char called[64];
+    return check->has_config && strchr(check->config.network, '/') &&
+           strcmp(network->name,
+                  config_network_name(check->config.network, called, sizeof called)) == 0;
+}
+
 static void compare_network(struct check *check, const char *file, const struct network *network)
 {
     char name[64];
@@ -42,7 +54,8 @@ static void compare_network(struct check *check, const char *file, const struct 
         check_damage(check, file, REMEDY_MODEL,
                      _("its network has %zu parameters, but the run's journal says %zu"),
                      parameters, record->facts.parameters);
-    else if (record->started && strcmp(name, record->facts.network) != 0)
+    else if (record->started && strcmp(name, record->facts.network) != 0 &&
+             !is_called_like_file(check, network))
         check_damage(check, file, REMEDY_MODEL,
                      _("it is a model of %.63s, but the run's journal says %.63s"), name,
                      record->facts.network);
