@@ -17,7 +17,7 @@ FILES = $(filter-out %/replay.c %/seeds.c %/libfuzzer.c %/canvas_cairo.c \
 	$(SOURCE)/src/engine/devices/cpu/%,\
 	$(foreach folder,$(FOLDERS),$(shell find $(SOURCE)/$(folder) -name '*.c'))) \
 	$(addprefix $(SOURCE)/,src/ui/shared/preferences.c src/ui/shared/preferences_file.c \
-	src/ui/terminal/theme.c src/ui/terminal/glyphs.c) \
+	src/ui/plot/smoothing.c src/ui/terminal/theme.c src/ui/terminal/glyphs.c) \
 	$(addprefix $(SOURCE)/src/engine/devices/cpu/,cpu.c idle_code.c limits.c measure_machine.c)
 PARSERS = $(FILES:$(SOURCE)/%.c=%.o)
 OBJECTS = $(PARSERS) network_builtins.o
