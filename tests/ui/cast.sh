@@ -36,7 +36,7 @@ screen_keys q n
 until_seen 'What it takes'
 screen_end
 screen_start 80x24 C.UTF-8 "$TINCA" ui lenet --data digits,only=7 --batch 16 --iterations 400 \
-    --average-loss 20 --lr 0.02 --seed 1 --start
+    --average-loss 20 --lr 0.02 --seed 3 --start
 until_seen 'done after'
 screen_keys y
 until_seen 'exact mean'
@@ -50,10 +50,14 @@ screen_keys Escape 2
 until_seen 'Caffe would print'
 frame '`2`: the findings.'
 screen_keys o
-until_seen 'network +technique'
-screen_keys a c
+until_seen 'status +network'
+screen_keys / loss '>' 0.001
+until_seen 'loss>0.001'
+frame '`o`: the runs; the columns are what differs. `/` filters by any field, Tab completes.'
+screen_keys Escape a c
 until_seen 'Compare 2 runs'
-screen_keys v
+frame '`Esc`, `a`, `c`: all runs side by side; the legend says what differs.'
+screen_keys v Right Right Right Right Right
 until_seen 'E_P'
-frame '`o`, `a`, `c`, `v`: all runs side by side, and the measurements that are missing.'
+frame '`v`, Right: the table, and the measurements that are missing. `v` again: settings, scatter plot, parallel axes.'
 screen_keys q q q
