@@ -262,6 +262,17 @@ bool file_make_directories(const char *path, struct error *error)
     return made;
 }
 
+bool file_make_folder_of(const char *path, struct error *error)
+{
+    char *folder = memory_copy_text(path, error);
+    if (!folder)
+        return false;
+    *strrchr(folder, '/') = '\0';
+    const bool made = file_is_directory(folder) || file_make_directories(folder, error);
+    free(folder);
+    return made;
+}
+
 bool file_exists(const char *path)
 {
     return access(path, F_OK) == 0;

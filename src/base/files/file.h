@@ -76,6 +76,9 @@ bool file_sync_directory(const char *path);
 /* Creates a folder and those above it, like mkdir -p; only the user may enter new ones (0700). */
 bool file_make_directories(const char *path, struct error *error);
 
+/* Creates the folder that the file `path`, which contains a '/', is to be in, if it is missing. */
+bool file_make_folder_of(const char *path, struct error *error);
+
 bool file_exists(const char *path);
 bool file_is_directory(const char *path);
 

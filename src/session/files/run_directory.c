@@ -45,6 +45,19 @@ char *run_directory_home(struct error *error)
     return usable ? memory_copy_text(path, error) : NULL;
 }
 
+char *run_directory_beside(const char *name, struct error *error)
+{
+    char *home = run_directory_home(error);
+    if (!home)
+        return NULL;
+    *strrchr(home, '/') = '\0';
+    char *path = file_join(home, name);
+    if (!path)
+        error_set_memory(error, "a path", 0);
+    free(home);
+    return path;
+}
+
 static size_t length_without_part(const char *name);
 
 /* --- listing --- */

@@ -33,6 +33,10 @@
  * NULL with an error, also if other users own it or may write into it (folder_trust.h). */
 char *run_directory_home(struct error *error);
 
+/* Returns the path of `name` beside the folder of all runs, which has runs only; the caller frees
+ * it. NULL with an error, as run_directory_home. */
+char *run_directory_beside(const char *name, struct error *error);
+
 /* Lists the IDs of all runs, oldest first; the caller frees each and the array. */
 bool run_directory_list(char ***ids, size_t *count, struct error *error);
 

@@ -42,15 +42,10 @@ static void close_queue(struct queue *queue)
 
 static bool open_queue(struct queue *queue, struct error *error)
 {
-    char *home = run_directory_home(error), *path = NULL;
-    *queue = (struct queue){.lock = -1};
-    if (!home)
-        return false;
-    *strrchr(home, '/') = '\0'; /* the folder of runs has runs only */
-    queue->path = file_join(home, "queue");
-    free(home);
+    char *path = NULL;
+    *queue = (struct queue){.lock = -1, .path = run_directory_beside("queue", error)};
     if (!queue->path)
-        return error_set_memory(error, "a path", 0);
+        return false;
     if (file_make_directories(queue->path, error) && (path = file_join(queue->path, "lock")))
         queue->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     const bool locked = queue->lock >= 0 && flock(queue->lock, LOCK_EX) == 0;

@@ -19,19 +19,6 @@
 
 enum { STAMP = 15, TRIES = 100 }; /* STAMP: characters of 20260131-235959 */
 
-static char *trash_home(struct error *error)
-{
-    char *runs = run_directory_home(error), *trash = NULL;
-    if (runs) {
-        *strrchr(runs, '/') = '\0';
-        trash = file_join(runs, "trash");
-        if (!trash)
-            error_set_memory(error, "a path", 0);
-    }
-    free(runs);
-    return trash;
-}
-
 bool run_trash_takes(const char *directory)
 {
     char *home = run_directory_home(NULL);
@@ -82,7 +69,7 @@ static bool visit_deletion(const char *path, void *context, struct error *error)
 static bool visit_runs(visit_entry *visit, void *context, struct error *error)
 {
     struct runs_visit runs = {visit, context};
-    char *trash = trash_home(error);
+    char *trash = run_directory_beside("trash", error);
     const bool good = trash && visit_entries(trash, visit_deletion, &runs, error);
     free(trash);
     return good;
@@ -149,7 +136,7 @@ bool run_trash_measure(size_t *runs, struct run_removal *removal, struct error *
 bool run_trash_empty(size_t *removed, struct error *error)
 {
     *removed = 0;
-    char *trash = trash_home(error);
+    char *trash = run_directory_beside("trash", error);
     const bool good = trash && visit_entries(trash, remove_deletion, removed, error);
     free(trash);
     return good;
@@ -183,7 +170,7 @@ static char *make_deletion(const char *trash, struct error *error)
 
 char *run_trash_begin(struct error *error)
 {
-    char *trash = trash_home(error), *deletion = NULL;
+    char *trash = run_directory_beside("trash", error), *deletion = NULL;
     if (trash && file_make_directories(trash, error)) {
         remove_old(trash);
         deletion = make_deletion(trash, error);
@@ -260,7 +247,8 @@ static bool take_last(const char *path, void *context, struct error *error)
 
 bool run_trash_undo(size_t *restored, struct error *error)
 {
-    char *trash = trash_home(error), *home = run_directory_home(error), *last = NULL;
+    char *trash = run_directory_beside("trash", error), *home = run_directory_home(error),
+         *last = NULL;
     struct restoring restoring = {home, 0};
     bool good = trash && home && visit_entries(trash, take_last, &last, error);
     if (good && !last)

@@ -13,20 +13,6 @@
 
 enum { FILE_LIMIT = 1 << 20 };
 
-/* Returns the path of the file, beside the folder of runs. Owned by the caller. */
-static char *form_path(struct error *error)
-{
-    char *home = run_directory_home(error);
-    if (!home)
-        return NULL;
-    *strrchr(home, '/') = '\0';
-    char *path = file_join(home, "form.json");
-    if (!path)
-        error_set_memory(error, _("a path"), 0);
-    free(home);
-    return path;
-}
-
 /* --- reading --- */
 
 /* Applies a setting. *skipped describes the first setting that is left out. */
@@ -47,7 +33,7 @@ static void apply_member(struct run_config *config, const struct json_document *
 bool last_form_read(struct run_config *config, struct error *skipped)
 {
     struct json_document document;
-    char *path = form_path(NULL);
+    char *path = run_directory_beside("form.json", NULL);
     *skipped = (struct error){0};
     bool read = path && file_exists(path) && json_read_file(&document, path, FILE_LIMIT, skipped);
     free(path);
@@ -79,7 +65,7 @@ static bool add_fields(struct json *tree, const struct run_config *config)
 bool last_form_write(const struct run_config *config, struct error *error)
 {
     struct json *tree = json_new_object();
-    char *path = form_path(error), *text = NULL;
+    char *path = run_directory_beside("form.json", error), *text = NULL;
     if (!add_fields(tree, config))
         error_set_memory(error, _("the form"), 0);
     else

@@ -98,21 +98,10 @@ static char *make_text(const struct preferences *preferences, struct error *erro
     return text;
 }
 
-static bool make_folder_of(const char *path, struct error *error)
-{
-    char *folder = memory_copy_text(path, error);
-    if (!folder)
-        return false;
-    *strrchr(folder, '/') = '\0';
-    bool made = file_is_directory(folder) || file_make_directories(folder, error);
-    free(folder);
-    return made;
-}
-
 bool preferences_write(const struct preferences *preferences, struct error *error)
 {
     char *path = user_settings_path(error);
-    char *text = path && make_folder_of(path, error) ? make_text(preferences, error) : NULL;
+    char *text = path && file_make_folder_of(path, error) ? make_text(preferences, error) : NULL;
     bool written = text && file_write(path, text, strlen(text), true, error);
     free(text);
     free(path);

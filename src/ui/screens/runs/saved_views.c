@@ -153,21 +153,10 @@ static char *make_text(const struct saved_views *views, struct error *error)
     return text;
 }
 
-static bool make_folder_of(const char *path, struct error *error)
-{
-    char *folder = memory_copy_text(path, error);
-    if (!folder)
-        return false;
-    *strrchr(folder, '/') = '\0';
-    const bool made = file_is_directory(folder) || file_make_directories(folder, error);
-    free(folder);
-    return made;
-}
-
 bool saved_views_write(const struct saved_views *views, struct error *error)
 {
     char *path = views_path(error);
-    char *text = path && make_folder_of(path, error) ? make_text(views, error) : NULL;
+    char *text = path && file_make_folder_of(path, error) ? make_text(views, error) : NULL;
     const bool written = text && file_write(path, text, strlen(text), true, error);
     free(text);
     free(path);
