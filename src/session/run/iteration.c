@@ -118,7 +118,8 @@ static double inspection_seconds(const struct trainer *trainer)
     return fmin(0.01 * trainer_seconds(trainer, clock_nanoseconds()), 1);
 }
 
-/* Begins an inspection that is worth its time; the weights are left out if there are too many. */
+/* Begins an inspection that is worth its time. The weights are left out if there are too many; but
+ * it replaces no inspection that has them, because somebody asked for that one. */
 static bool begin_inspection(struct trainer *trainer, bool after_end)
 {
     const double overhead = 2e-3; /* seconds: a generous estimate for writing the file */
@@ -129,7 +130,7 @@ static bool begin_inspection(struct trainer *trainer, bool after_end)
         .weights = overhead + inspector_weights_seconds(&trainer->prepared) <= most,
         .after_end = after_end};
     struct error failed;
-    if (most < overhead)
+    if (most < overhead || (trainer->weights_inspected && !request.weights))
         return false;
     if (inspector_begin(&trainer->inspector, &trainer->prepared, &request, &failed))
         return true;

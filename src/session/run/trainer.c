@@ -83,6 +83,7 @@ void trainer_finish_inspection(struct trainer *trainer, bool last)
     bool good = seen && inspection_save(seen, trainer->run->directory, &failed);
     if (seen) {
         trainer->inspected = seen->iteration + seen->iterations - 1;
+        trainer->weights_inspected = seen->networks[0].tensor_count > 0;
         const uint64_t took = clock_nanoseconds() - began;
         trainer->iteration_start += took;
         seen->cost += 1e-9 * (double)took;

@@ -53,6 +53,7 @@ struct trainer {
     struct lowest_losses lowest; /* a resumed run has none until its loss is the lowest again */
     struct inspector inspector;
     uint64_t inspected;           /* the last iteration of the last inspection; 0: none */
+    bool weights_inspected;       /* that inspection measured the weights */
     struct execution_batch batch; /* of the last iteration; {0}: none */
     struct moment moment;         /* iterations and epochs done */
     double epoch_loss;            /* sum over `epoch_iterations` */
