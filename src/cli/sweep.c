@@ -104,7 +104,7 @@ static int compute_cells(struct sweep *sweep, struct sweep_estimate *estimate,
 {
     struct error error;
     size_t counts[SWEEP_STATES];
-    const struct sweep_jobs jobs = {request->jobs, request->quiet};
+    const struct sweep_jobs jobs = {request->jobs, request->quiet, request->wait};
     if (!sweep_save(sweep, &error) || !reset_failed_cells(sweep, request, &error))
         return output_error(&error);
     int worked = sweep_jobs_run(sweep, estimate, &jobs);
@@ -140,7 +140,7 @@ static int run_one(struct sweep *sweep, const struct sweep_request *request)
         sweep_request_threads(request, sweep->cells[index].config.threads);
     sweep_forecast(sweep, index, 1);
     if (sweep_is_due(sweep, index))
-        return sweep_jobs_run_cell(sweep, index, request->quiet);
+        return sweep_jobs_run_cell(sweep, index, request->quiet, request->wait);
     if (!request->quiet)
         output_note("%s: %s\n", sweep->cells[index].id,
                     sweep_state_words(sweep->cells[index].state));
@@ -177,6 +177,13 @@ static bool uses_stdout(const struct sweep_request *request)
     return request->as_json || request->dry_run || request->report || !request->quiet;
 }
 
+static bool check_jobs(const struct sweep_request *request, struct error *error)
+{
+    return !request->wait || request->jobs == 1 ||
+           error_set(error, ERROR_USAGE, "--wait", _("give one of --wait and --jobs"),
+                     _("one run at a time computes, so there can be only one job"));
+}
+
 /* Checks the files to be written before hours of computing, not after. */
 static bool check_targets(const struct sweep_request *request, struct error *error)
 {
@@ -195,7 +202,7 @@ static int run_request(const struct sweep_request *request)
     struct sweep sweep = {0};
     if (request->list)
         return sweep_output_list();
-    if (!check_targets(request, &error))
+    if (!check_jobs(request, &error) || !check_targets(request, &error))
         return output_error(&error);
     int status = sweep_request_open(request, &sweep, &error) ? sweep_all(&sweep, request)
                                                              : output_error(&error);
@@ -219,7 +226,7 @@ static const char **offered_fields(void)
     return keys;
 }
 
-enum { GRID_ROWS = 7, WORK_ROWS = 8, OUTPUT_ROWS = 5 };
+enum { GRID_ROWS = 7, WORK_ROWS = 9, OUTPUT_ROWS = 5 };
 
 /* Fills in the options that describe the grid. */
 static void make_grid_rows(struct sweep_request *request, struct option_row rows[GRID_ROWS])
@@ -290,6 +297,10 @@ static void make_work_rows(struct sweep_request *request, struct option_row rows
          .value = &request->cores,
          .low = 1,
          .high = 4096},
+        {.name = "wait",
+         .help = N_("Start each cell when no other run of yours is on, first come first served."),
+         .kind = OPTION_SWITCH,
+         .value = &request->wait},
         {.name = "retry",
          .help = N_("Compute the cells that failed once more."),
          .kind = OPTION_SWITCH,

@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/stop_signal.h"
+#include "cli/train_wait.h"
 
 #include "base/clock.h"
 #include "base/files/file.h"
@@ -73,13 +74,15 @@ static struct run *start_cell(const struct sweep *sweep, size_t index, bool *res
     return run;
 }
 
-/* Computes a cell that this process has locked. Returns the exit status. */
-static int run_claimed(struct sweep *sweep, size_t index, bool quiet)
+/* Computes a cell that this process has locked, and gives its place in the queue up once the run
+ * has begun. Returns the exit status. */
+static int run_claimed(struct sweep *sweep, size_t index, bool quiet, struct run_queue_place *place)
 {
     struct error error;
     struct run_snapshot end;
     bool resumed;
     struct run *run = start_cell(sweep, index, &resumed, &error);
+    run_queue_leave(place);
     if (!run)
         return record_refusal(sweep, index, &error);
     if (!sweep_record_run(sweep, index, run_facts(run)->id, NULL, &error)) {
@@ -94,10 +97,12 @@ static int run_claimed(struct sweep *sweep, size_t index, bool quiet)
                                                 : EXIT_DONE;
 }
 
-static void print_state(const struct sweep_cell *cell, bool quiet)
+/* Prints the cell's state. Returns EXIT_DONE. */
+static int print_state(const struct sweep_cell *cell, bool quiet)
 {
     if (!quiet)
         output_note("%s: %s\n", cell->id, sweep_state_words(cell->state));
+    return EXIT_DONE;
 }
 
 /* Returns whether the cell needs no computing: another process may have computed it before the
@@ -107,20 +112,22 @@ static bool is_over(const struct sweep_cell *cell)
     return sweep_is_computed(cell) || cell->state == SWEEP_FAILED;
 }
 
-int sweep_jobs_run_cell(struct sweep *sweep, size_t index, bool quiet)
+int sweep_jobs_run_cell(struct sweep *sweep, size_t index, bool quiet, bool wait)
 {
     struct error error;
     struct sweep_cell *cell = &sweep->cells[index];
     stop_signal_catch();
-    int lock = sweep_claim(sweep, index, &error), status;
-    if (lock < 0 && error.kind != ERROR_NONE)
+    struct run_queue_place place = {0};
+    if (wait && !train_wait(quiet, &place, &error))
         return output_error(&error);
+    int lock = sweep_claim(sweep, index, &error), status;
     if (lock < 0) {
-        print_state(cell, quiet);
-        return EXIT_DONE;
+        run_queue_leave(&place);
+        return error.kind != ERROR_NONE ? output_error(&error) : print_state(cell, quiet);
     }
     sweep_refresh_claimed(sweep, index);
-    status = is_over(cell) ? EXIT_DONE : run_claimed(sweep, index, quiet);
+    status = is_over(cell) ? EXIT_DONE : run_claimed(sweep, index, quiet, &place);
+    run_queue_leave(&place);
     if (status == EXIT_DONE && cell->state != SWEEP_CANNOT_FIT)
         sweep_refresh_claimed(sweep, index);
     close(lock);
@@ -142,6 +149,8 @@ struct work {
     bool line_open;             /* the terminal shows a line that will be rewritten */
     double shown;               /* the clock at the last line of progress, in seconds */
     double poll;                /* seconds until the next poll: they double while nothing happens */
+    struct run_queue_place place; /* in the queue; number 0: none */
+    struct error error;           /* why no place could be taken; ERROR_NONE: none such */
 };
 
 static double now_seconds(void)
@@ -186,6 +195,30 @@ static bool next_cell(struct work *work, size_t *cell)
             return true;
     }
     return false;
+}
+
+/* Waits until the next cell may start, if it has to wait. It keeps the place until the cell
+ * computes or ends (leave_queue). Returns false with work->error if it cannot wait or a signal
+ * came. */
+static bool take_turn(struct work *work)
+{
+    size_t cell;
+    if (!work->settings->wait || work->place.number > 0 || !next_cell(work, &cell))
+        return true;
+    return train_wait(work->settings->quiet, &work->place, &work->error);
+}
+
+/* Gives the place up once the current cell's run can be seen by the others in the queue, or no cell
+ * was left to start. */
+static void leave_queue(struct work *work)
+{
+    const struct sweep_process *job = &work->jobs[0];
+    if (work->place.number == 0)
+        return;
+    if (job->id)
+        sweep_read_progress(work->sweep, job->cell);
+    if (!job->id || work->sweep->cells[job->cell].iteration > 0)
+        run_queue_leave(&work->place);
 }
 
 /* Records the processes that have ended. */
@@ -259,7 +292,7 @@ static void start_cells(struct work *work)
 {
     size_t cell;
     for (size_t i = 0; i < work->settings->jobs && !stop_signal_came(); i++)
-        while (!work->jobs[i].id && next_cell(work, &cell))
+        while (!work->jobs[i].id && take_turn(work) && next_cell(work, &cell))
             start(work, &work->jobs[i], cell);
 }
 
@@ -282,8 +315,10 @@ static void compute_all(struct work *work)
         work->poll = fmin(2 * work->poll, poll_seconds);
         forward_stop(work);
         reap(work);
+        leave_queue(work);
         show(work);
     }
+    leave_queue(work);
     clear_line(work);
 }
 
@@ -303,6 +338,8 @@ int sweep_jobs_run(struct sweep *sweep, struct sweep_estimate *estimate,
         compute_all(&work);
     else
         status = output_error(&error);
+    if (work.error.kind != ERROR_NONE)
+        status = output_error(&work.error);
     free(work.jobs);
     free(work.tried);
     return stop_signal_came() ? EXIT_INTERRUPTED : status;

@@ -16,6 +16,7 @@
 struct sweep_jobs {
     size_t jobs; /* processes at the same time */
     bool quiet;
+    bool wait; /* each cell takes a place in the queue of this machine's runs; needs jobs 1 */
 };
 
 /* Computes the cells that are waiting or interrupted. Returns the exit status: EXIT_INTERRUPTED if
@@ -24,7 +25,7 @@ int sweep_jobs_run(struct sweep *sweep, struct sweep_estimate *estimate,
                    const struct sweep_jobs *jobs);
 
 /* Computes one cell in this process, unless it is already computed or another process computes it.
- * Returns the exit status. */
-int sweep_jobs_run_cell(struct sweep *sweep, size_t index, bool quiet);
+ * With `wait` it waits for its turn in the queue before. Returns the exit status. */
+int sweep_jobs_run_cell(struct sweep *sweep, size_t index, bool quiet, bool wait);
 
 #endif

@@ -23,7 +23,7 @@ struct sweep_request {
     size_t jobs;                                           /* runs at the same time, from 1 */
     size_t cores;  /* to be divided among the jobs; 0: all cores of the machine */
     size_t format; /* enum sweep_format */
-    bool dry_run, report, due, as_json, retry, quiet, list;
+    bool dry_run, report, due, as_json, retry, quiet, list, wait;
 };
 
 /* Makes the sweep that `request` describes, or opens the earlier sweep that it names. False with an

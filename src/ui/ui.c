@@ -85,7 +85,7 @@ bool ui_prints_lines_only(void)
 
 bool ui_run(const struct ui_options *options, struct error *error)
 {
-    char text[480];
+    char text[640];
     struct app *app = memory_new(1, sizeof *app, "the workbench", error);
     if (!app)
         return false;

@@ -69,4 +69,42 @@ count_runs() { ls -d "$XDG_STATE_HOME"/tinca/runs/2* | wc -l; }
     kill -9 $first
     wait $first 2>/dev/null
 }
+
+# --- a sweep ---
+cat >grid.json <<'END'
+{"name": "queued", "networks": ["lenet"], "batches": [10, 20], "data": "digits,limit=200", "epochs": 1, "threads": 1}
+END
+# shellcheck disable=SC2086 # a list of options
+{
+    before=$(count_runs)
+    run sweep grid.json --wait --jobs 2
+    [ "$status" -eq 2 ] && grep -q 'one of --wait and --jobs' err && ok "several jobs cannot wait" ||
+        not_ok "several jobs cannot wait" "$status $(cat err)"
+    "$TINCA" train $job --epochs 100000 -q >/dev/null 2>&1 </dev/null &
+    first=$!
+    has_more() { [ "$(count_runs)" -gt "$before" ] && "$TINCA" runs | grep -q running; }
+    wait_until has_more
+    "$TINCA" sweep grid.json --wait >swept 2>&1 </dev/null &
+    sweep=$!
+    wait_until has_places 1 && ok "a sweep waits" || not_ok "a sweep waits" "$(cat swept)"
+    "$TINCA" train $job --epochs 1 --wait >after 2>&1 </dev/null &
+    after=$!
+    wait_until has_places 2
+    [ "$(count_runs)" -eq $((before + 1)) ] && ok "  and has no run yet" || not_ok "  and has no run yet"
+    kill -9 $first
+    wait $first 2>/dev/null
+    wait $sweep
+    [ $? -eq 0 ] && grep -q 'Loss at the end' swept && ok "  and then computes its cells" ||
+        not_ok "  and then computes its cells" "$(cat swept)"
+    wait $after
+    [ $? -eq 0 ] && ok "  and the run after it" || not_ok "  and the run after it" "$(cat after)"
+    after_id=$(sed -n 's/^\(2[^:]*\): done after 10 .*/\1/p' after)
+    cells=$(ls -d "$XDG_STATE_HOME"/tinca/runs/2* | tail -n 3 | sed 's/.*runs.//' | grep -v "$after_id")
+    begins() { for id; do stat -c %.3Y "$XDG_STATE_HOME/tinca/runs/$id/config.json"; done; }
+    # shellcheck disable=SC2086 # a list of IDs
+    order=$(begins $(echo "$cells" | head -n 1) "$after_id" $(echo "$cells" | tail -n 1))
+    [ "$order" = "$(echo "$order" | sort -n)" ] && ok "  between two cells: the second joined the queue later" ||
+        not_ok "  between two cells" "$order"
+    has_places 0 && ok "  nobody waits at the end" || not_ok "  nobody waits at the end" "$(ls "$queue")"
+}
 done_testing

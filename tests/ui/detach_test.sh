@@ -45,6 +45,31 @@ for second in "$runs"/2*; do [ "${second##*/}" = "$first" ] || break; done
 cmp -s "$second/weights.safetensors" whole/weights.safetensors && ok "  as has the one that waited" ||
     not_ok "  as has the one that waited"
 
+# --- a sweep ---
+cat >shell <<END
+"$TINCA" ui lenet --data digits,limit=200 --batch 20 --epochs 800 --threads 1
+exec sleep 1000
+END
+screen_start 100x30 C.UTF-8 sh shell
+screen_wait 'Training data'
+screen_keys m w
+screen_wait 'Batch'
+screen_keys Down Down Left Left Left Left Left Space
+screen_shows '2 cells, 2 waiting' "a sweep of two cells is set up"
+screen_keys r
+screen_wait 'iteration +[0-9][0-9]+|running'
+screen_keys q
+screen_wait 'Training data'
+screen_keys q
+screen_shows 'only if you leave|leave it running, and quit' "quitting a sweep offers it, too"
+screen_keys l
+screen_shows 'goes on in the background' "  and says how to find it"
+screen_shows 'tinca sweep --name' "  with the command"
+screen_end
+both_done() { "$TINCA" sweep --list | grep -Eq 'lenet-digits +2 +2 +0 +0 *$'; }
+wait_until both_done && ok "  both cells end" || not_ok "  both cells end" "$("$TINCA" sweep --list)"
+[ "$(ls -d "$runs"/2* | wc -l)" -eq 4 ] && ok "  each once" || not_ok "  each once" "$(ls "$runs")"
+
 # --- a handover that fails ---
 mkdir "$T/gone"
 screen_start 100x30 C.UTF-8 "$TINCA" ui lenet --data "digits,limit=200" --batch 20 --epochs 100000 --threads 1 --start \

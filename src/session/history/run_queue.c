@@ -127,23 +127,33 @@ bool run_queue_join(struct run_queue_place *place, struct error *error)
     return place->number > 0;
 }
 
-/* If the queue cannot be locked now, the place waits until it can. */
-static bool is_first(const struct run_queue_place *place)
+size_t run_queue_count(void)
 {
     struct queue queue;
-    struct error error;
     uint64_t last;
-    if (!open_queue(&queue, &error))
+    if (!open_queue(&queue, NULL))
+        return 0;
+    const size_t count = count_places(&queue, UINT64_MAX, &last);
+    close_queue(&queue);
+    return count;
+}
+
+static bool is_first(const struct run_queue_place *place, struct error *error)
+{
+    struct queue queue;
+    uint64_t last;
+    if (!open_queue(&queue, error))
         return false;
     const bool first = count_places(&queue, place->number, &last) == 0;
     close_queue(&queue);
     return first;
 }
 
-bool run_queue_is_turn(const struct run_queue_place *place, char *id)
+bool run_queue_is_turn(const struct run_queue_place *place, char *id, struct error *error)
 {
     struct live_runs live;
-    const bool first = is_first(place); /* before the runs: see run_queue.h */
+    *error = (struct error){0};
+    const bool first = is_first(place, error); /* before the runs: see run_queue.h */
     run_queue_look(&live);
     snprintf(id, RUN_ID_SIZE, "%s", live.count > 0 ? live.runs[0].id : "");
     return first && live.count == 0;
@@ -206,8 +216,6 @@ void run_queue_look(struct live_runs *live)
 {
     char **ids = NULL, *home = run_directory_home(NULL);
     size_t count = 0;
-    uint64_t last;
-    struct queue queue;
     *live = (struct live_runs){0};
     if (home && run_directory_list(&ids, &count, NULL))
         for (size_t i = count; i-- > 0;) {
@@ -219,10 +227,7 @@ void run_queue_look(struct live_runs *live)
         }
     free(ids);
     free(home);
-    if (open_queue(&queue, NULL)) {
-        live->waiting = count_places(&queue, UINT64_MAX, &last);
-        close_queue(&queue);
-    }
+    live->waiting = run_queue_count();
 }
 
 char *run_queue_text(const struct live_runs *live, char *text, size_t size)

@@ -48,9 +48,14 @@ char *run_queue_text(const struct live_runs *live, char *text, size_t size);
 /* Takes the last place of the queue. Returns false with an error. */
 bool run_queue_join(struct run_queue_place *place, struct error *error);
 
+/* Returns the number of places. */
+size_t run_queue_count(void);
+
 /* Returns whether the place is the first one and no run is alive. If not, writes the ID of a live
- * run into `id` (RUN_ID_SIZE bytes); "": another place is before this one, and no run is alive. */
-bool run_queue_is_turn(const struct run_queue_place *place, char *id);
+ * run into `id` (RUN_ID_SIZE bytes); "": another place is before this one, and no run is alive.
+ * Also returns false if the queue cannot be locked now, with an error; otherwise error->kind is
+ * ERROR_NONE. */
+bool run_queue_is_turn(const struct run_queue_place *place, char *id, struct error *error);
 
 /* Gives the place up. A second call does nothing. */
 void run_queue_leave(struct run_queue_place *place);

@@ -240,7 +240,7 @@ static bool message_changes(struct app *app, uint64_t before)
 static void step_detach(struct app *app)
 {
     struct error error;
-    if (!detach_step(&app->detach, &app->shared.runs, &error))
+    if (!detach_step(&app->detach, &app->shared.runs, &app->shared.sweep, &error))
         app_say_error(app, &error);
     app->shared.runs_changed |= app->detach.state != DETACH_NO;
     if (app->detach.state == DETACH_DONE)

@@ -54,7 +54,7 @@ static bool is_leaving(const struct app *app)
 
 static void leave_running(struct app *app)
 {
-    if (!detach_begin(&app->detach, &app->shared.runs)) {
+    if (!detach_begin(&app->detach, &app->shared.runs, &app->shared.sweep)) {
         app_say(app, ROLE_WARNING, "The run is busy; try again.");
         return;
     }
@@ -68,7 +68,7 @@ static void answer_quit(struct app *app, size_t choice)
         app_close(app, COMMAND_STOP);
     else if (choice == 1)
         app_close(app, COMMAND_STOP_AT_EPOCH);
-    else if (choice == 2 && !app->shared.sweep.on)
+    else if (choice == 2)
         leave_running(app);
 }
 
@@ -76,11 +76,15 @@ void ask_quit(struct app *app)
 {
     size_t waiting = run_list_waiting(&app->shared.runs), due = sweep_job_due(&app->shared.sweep);
     struct dialog *dialog = dialog_begin(app, _("Quit?"), answer_quit);
-    if (app->shared.sweep.on)
+    if (app->shared.sweep.on && due == 0)
+        snprintf(dialog->text, sizeof dialog->text, _("The last cell of a sweep is on."));
+    else if (app->shared.sweep.on)
         snprintf(
             dialog->text, sizeof dialog->text,
-            ngettext("A sweep is on, and %zu of its cells waits; opened again it goes on there.",
-                     "A sweep is on, and %zu of its cells wait; opened again it goes on there.",
+            ngettext("A sweep is on, and %zu of its cells waits; it is computed only if you leave "
+                     "it running. Opened again, the sweep goes on where it was.",
+                     "A sweep is on, and %zu of its cells wait; they are computed only if you "
+                     "leave it running. Opened again, the sweep goes on where it was.",
                      due),
             due);
     else if (waiting > 0)
@@ -97,7 +101,6 @@ void ask_quit(struct app *app)
     dialog_offer(dialog, 'e', 0,
                  app->shared.runs.held ? _("finish this cell, and quit")
                                        : _("finish this epoch, save, and quit"));
-    if (!app->shared.sweep.on)
-        dialog_offer(dialog, 'l', 'd', _("leave it running, and quit"));
+    dialog_offer(dialog, 'l', 'd', _("leave it running, and quit"));
     dialog_offer(dialog, 'c', 'n', _("carry on"));
 }

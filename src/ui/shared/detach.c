@@ -1,106 +1,42 @@
 /* A background process has taken over when it holds the lock of the run's folder and has removed
- * the summary of the earlier end (session/run/resume_work.c), or, for a waiting run, when the queue
- * is longer by one place. Its standard error is a file without a name, whose text is shown if it
- * ends before that. */
+ * the summary of the earlier end (session/run/resume_work.c), or, for a waiting run and for the
+ * sweep, when the queue is longer by one place. If it ends before that, its message is shown. */
 #include "ui/shared/detach.h"
 
 #include "base/clock.h"
 #include "base/files/file.h"
 #include "base/language.h"
-#include "base/text.h"
 #include "session/history/run_owner.h"
 #include "session/history/run_queue.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-extern char **environ;
+static const double RESUME_SECONDS = 120, JOIN_SECONDS = 20;
 
-static const double RESUME_SECONDS = 120, JOIN_SECONDS = 20, POLL_SECONDS = 0.01;
-
-enum { MAX_ARGUMENTS = 96, ARGUMENT_SIZE = 640 };
-
-/* --- background processes --- */
-
-/* The words of a command line. */
-struct words {
-    char texts[MAX_ARGUMENTS][ARGUMENT_SIZE];
-    char *pointers[MAX_ARGUMENTS + 1];
-    size_t count;
-};
-
-static void add_word(struct words *words, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void add_word(struct words *words, const char *format, ...)
+/* Starts detach->command, which must take over within `seconds`. */
+static bool start_command(struct detach *detach, enum detach_state state, double seconds,
+                          struct error *error)
 {
-    va_list values;
-    if (words->count == MAX_ARGUMENTS)
-        return;
-    va_start(values, format);
-    vsnprintf(words->texts[words->count], ARGUMENT_SIZE, format, values);
-    va_end(values);
-    words->pointers[words->count] = words->texts[words->count];
-    words->count++;
+    detach->state = state;
+    detach->until = clock_nanoseconds() + (uint64_t)(seconds * 1e9);
+    return background_command_start(&detach->command, error);
 }
 
-/* Starts this program in a session of its own, with `messages` as its standard error. */
-static bool spawn(const struct words *words, FILE *messages, pid_t *process, struct error *error)
+/* Returns false with an error if the process has ended or its time is over. */
+static bool check_command(const struct detach *detach, struct error *error)
 {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    int result = posix_spawn_file_actions_init(&actions);
-    if (result != 0 || (result = posix_spawnattr_init(&attributes)) != 0) {
-        errno = result;
-        return error_set_errno(error, "tinca", "try again", "no process can be started");
-    }
-    sigset_t none, defaults;
-    sigemptyset(&none);
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGPIPE);
-    sigaddset(&defaults, SIGHUP);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    posix_spawnattr_setflags(&attributes,
-                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, fileno(messages), STDERR_FILENO);
-    result = posix_spawn(process, "/proc/self/exe", &actions, &attributes,
-                         (char *const *)words->pointers, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    errno = result;
-    return result == 0 || error_set_errno(error, "tinca", "try again", "no process can be started");
+    if (background_command_has_ended(&detach->command))
+        return background_command_report(&detach->command, error);
+    return clock_nanoseconds() <= detach->until ||
+           error_set(error, ERROR_SYSTEM, N_("the background process"),
+                     N_("the list of runs shows what becomes of it"), "it has not begun in time");
 }
 
-/* Sets the error of a background process that has ended: what it printed. */
-static bool refuse(FILE *messages, struct error *error)
-{
-    char text[300];
-    rewind(messages);
-    const size_t length = fread(text, 1, sizeof text - 1, messages);
-    text[length] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-    return error_set(error, ERROR_SYSTEM, N_("the background process"),
-                     N_("nothing is lost: r in the list of runs continues the run here"), "%s",
-                     text[0] ? text : _("it ended without a message"));
-}
+/* --- the queue: waiting runs, then the sweep --- */
 
-static bool has_ended(pid_t process)
-{
-    return waitpid(process, NULL, WNOHANG) != 0;
-}
-
-/* --- a waiting run --- */
-
-static void add_settings(struct words *words, const struct run_config *config)
+static void add_settings(struct background_command *command, const struct run_config *config)
 {
     char value[600];
     for (size_t i = 0; i < config_field_count; i++) {
@@ -108,76 +44,87 @@ static void add_settings(struct words *words, const struct run_config *config)
         config_get(config, key, value, sizeof value);
         if (value[0] && strcmp(key, "network") != 0 &&
             !(config->has_iterations && strcmp(key, "epochs") == 0))
-            add_word(words, "--%s=%s", key, value);
+            background_command_add(command, "--%s=%s", key, value);
     }
     if (config->preset[0] && !config->validate[0])
-        add_word(words, "--validate=");
-    add_word(words, "--");
-    add_word(words, "%s", config->network);
+        background_command_add(command, "--validate=");
+    background_command_add(command, "--");
+    background_command_add(command, "%s", config->network);
 }
 
-static void add_command(struct words *words, const struct run_entry *entry)
+static void add_run(struct background_command *command, const struct run_entry *entry)
 {
-    add_word(words, "tinca");
-    add_word(words, entry->resumed_directory[0] ? "resume" : "train");
-    add_word(words, "--wait");
-    add_word(words, "--quiet");
+    background_command_add(command, "tinca");
+    background_command_add(command, entry->resumed_directory[0] ? "resume" : "train");
+    background_command_add(command, "--wait");
+    background_command_add(command, "--quiet");
     if (entry->options.save_path)
-        add_word(words, "--save=%s", entry->options.save_path);
+        background_command_add(command, "--save=%s", entry->options.save_path);
     if (entry->options.run_directory)
-        add_word(words, "--run-dir=%s", entry->options.run_directory);
+        background_command_add(command, "--run-dir=%s", entry->options.run_directory);
     if (entry->options.fork.directory[0])
-        add_word(words, "--fork=%s@%s", entry->options.fork.directory,
-                 fork_source_names[entry->options.fork.source]);
+        background_command_add(command, "--fork=%s@%s", entry->options.fork.directory,
+                               fork_source_names[entry->options.fork.source]);
     if (!entry->resumed_directory[0])
-        add_settings(words, &entry->config);
+        add_settings(command, &entry->config);
     else {
-        add_word(words, "--");
-        add_word(words, "%s", entry->resumed_directory);
+        background_command_add(command, "--");
+        background_command_add(command, "%s", entry->resumed_directory);
     }
 }
 
-/* Starts a process that waits for its turn. Returns when it has its place in the queue. */
-static bool start_waiting(const struct run_entry *entry, struct error *error)
+static void add_sweep(struct background_command *command, const char *name)
 {
-    struct words words = {.count = 0};
-    struct live_runs live;
-    pid_t process;
-    FILE *messages = tmpfile();
-    if (!messages)
-        return error_set_errno(error, "tinca", "check /tmp", "no temporary file can be made");
-    run_queue_look(&live);
-    const size_t before = live.waiting;
-    const uint64_t from = clock_nanoseconds();
-    add_command(&words, entry);
-    bool started = spawn(&words, messages, &process, error), ended = false;
-    while (started && !ended && live.waiting <= before &&
-           clock_seconds(from, clock_nanoseconds()) < JOIN_SECONDS) {
-        clock_sleep(POLL_SECONDS);
-        ended = has_ended(process);
-        run_queue_look(&live);
-    }
-    if (started && ended)
-        started = refuse(messages, error);
-    fclose(messages);
-    return started;
+    background_command_add(command, "tinca");
+    background_command_add(command, "sweep");
+    background_command_add(command, "--wait");
+    background_command_add(command, "--quiet");
+    background_command_add(command, "--name=%s", name);
 }
 
-/* Hands the waiting runs over, in their order. */
-static bool start_all_waiting(struct detach *detach, struct run_list *runs, struct error *error)
+/* Returns the index of the first waiting run, or runs->count. */
+static size_t first_waiting(const struct run_list *runs)
 {
-    for (size_t i = 0; i < runs->count;) {
-        if (!run_entry_is_waiting(&runs->entries[i])) {
-            i++;
-            continue;
-        }
-        if (!start_waiting(&runs->entries[i], error))
-            return false;
-        run_list_remove(runs, i);
+    size_t i = 0;
+    while (i < runs->count && !run_entry_is_waiting(&runs->entries[i]))
+        i++;
+    return i;
+}
+
+/* Starts the process of the first waiting run or, when there is none, of the sweep if it is to go
+ * on after its present cell. With neither, all is handed over. */
+static bool start_next(struct detach *detach, const struct run_list *runs, struct sweep_job *sweep,
+                       struct error *error)
+{
+    const size_t waiting = first_waiting(runs);
+    if (waiting == runs->count && (!sweep->on || sweep->stop_after)) {
+        sweep_job_let_go(sweep);
+        detach->state = DETACH_DONE;
+        return true;
+    }
+    background_command_free(&detach->command);
+    if (waiting < runs->count)
+        add_run(&detach->command, &runs->entries[waiting]);
+    else
+        add_sweep(&detach->command, sweep->sweep.grid.name);
+    detach->places = run_queue_count();
+    return start_command(detach, DETACH_QUEUEING, JOIN_SECONDS, error);
+}
+
+static bool watch_queue(struct detach *detach, struct run_list *runs, struct sweep_job *sweep,
+                        struct error *error)
+{
+    const size_t waiting = first_waiting(runs);
+    if (run_queue_count() <= detach->places)
+        return check_command(detach, error);
+    if (waiting < runs->count) {
+        run_list_remove(runs, waiting);
         detach->waiting++;
+    } else {
+        snprintf(detach->sweep, sizeof detach->sweep, "%s", sweep->sweep.grid.name);
+        sweep_job_let_go(sweep);
     }
-    detach->state = DETACH_DONE;
-    return true;
+    return start_next(detach, runs, sweep, error);
 }
 
 /* --- the active run --- */
@@ -187,7 +134,7 @@ static bool has_taken_over(const struct detach *detach)
     struct run_owner owner;
     char *end = file_join(detach->directory, "summary.json");
     const bool taken = run_owner_find(detach->directory, &owner) &&
-                       owner.process == (long)detach->process && end && !file_exists(end);
+                       owner.process == (long)detach->command.process && end && !file_exists(end);
     free(end);
     return taken;
 }
@@ -195,42 +142,34 @@ static bool has_taken_over(const struct detach *detach)
 /* Starts the process that resumes the stopped run. */
 static bool start_resumption(struct detach *detach, struct error *error)
 {
-    struct words words = {.count = 0};
-    detach->messages = tmpfile();
-    if (!detach->messages)
-        return error_set_errno(error, "tinca", "check /tmp", "no temporary file can be made");
-    add_word(&words, "tinca");
-    add_word(&words, "resume");
-    add_word(&words, "--quiet");
+    struct background_command *command = &detach->command;
+    background_command_add(command, "tinca");
+    background_command_add(command, "resume");
+    background_command_add(command, "--quiet");
     if (detach->save_path[0])
-        add_word(&words, "--save=%s", detach->save_path);
-    add_word(&words, "--");
-    add_word(&words, "%s", detach->directory);
-    detach->state = DETACH_STARTED;
-    detach->until = clock_nanoseconds() + (uint64_t)(RESUME_SECONDS * 1e9);
-    return spawn(&words, detach->messages, &detach->process, error);
+        background_command_add(command, "--save=%s", detach->save_path);
+    background_command_add(command, "--");
+    background_command_add(command, "%s", detach->directory);
+    return start_command(detach, DETACH_RESUMING, RESUME_SECONDS, error);
 }
 
-static bool watch_resumption(struct detach *detach, struct run_list *runs, struct error *error)
+static bool watch_resumption(struct detach *detach, const struct run_list *runs,
+                             struct sweep_job *sweep, struct error *error)
 {
-    if (has_taken_over(detach))
-        return start_all_waiting(detach, runs, error);
-    if (has_ended(detach->process))
-        return refuse(detach->messages, error);
-    return clock_nanoseconds() <= detach->until ||
-           error_set(error, ERROR_SYSTEM, N_("the background process"),
-                     N_("the list of runs shows what becomes of it"),
-                     "it has not begun within %.0f seconds", RESUME_SECONDS);
+    if (!has_taken_over(detach))
+        return check_command(detach, error);
+    detach->resuming = detach->command.process;
+    return start_next(detach, runs, sweep, error);
 }
 
 /* --- steps --- */
 
 bool detach_is_active(const struct detach *detach)
 {
-    return detach->state == DETACH_STOPPING || detach->state == DETACH_STARTED;
+    return detach->state != DETACH_NO && detach->state != DETACH_DONE;
 }
 
-bool detach_begin(struct detach *detach, struct run_list *runs)
+bool detach_begin(struct detach *detach, struct run_list *runs, const struct sweep_job *sweep)
 {
     const struct run_entry *active = run_list_active(runs);
     *detach = (struct detach){.state = DETACH_STOPPING};
@@ -243,6 +182,8 @@ bool detach_begin(struct detach *detach, struct run_list *runs)
             return false;
         }
     }
+    if (sweep->process.id)
+        snprintf(detach->sweep, sizeof detach->sweep, "%s", sweep->sweep.grid.name);
     runs->leaving = true;
     return true;
 }
@@ -259,24 +200,33 @@ static void check_end(struct detach *detach, const struct run_list *runs)
     }
 }
 
-static bool step(struct detach *detach, struct run_list *runs, struct error *error)
+/* Returns whether the sweep's cell has a process but computes no iteration yet: its run may not
+ * have locked its folder, so those in the queue would not see it. */
+static bool cell_is_starting(const struct sweep_job *sweep)
 {
-    if (detach->state == DETACH_STARTED)
-        return watch_resumption(detach, runs, error);
-    if (run_list_active(runs))
+    return sweep->process.id && sweep->sweep.cells[sweep->process.cell].iteration == 0;
+}
+
+static bool step(struct detach *detach, struct run_list *runs, struct sweep_job *sweep,
+                 struct error *error)
+{
+    if (detach->state == DETACH_RESUMING)
+        return watch_resumption(detach, runs, sweep, error);
+    if (detach->state == DETACH_QUEUEING)
+        return watch_queue(detach, runs, sweep, error);
+    if (run_list_active(runs) || cell_is_starting(sweep))
         return true;
     check_end(detach, runs);
     return detach->directory[0] ? start_resumption(detach, error)
-                                : start_all_waiting(detach, runs, error);
+                                : start_next(detach, runs, sweep, error);
 }
 
-bool detach_step(struct detach *detach, struct run_list *runs, struct error *error)
+bool detach_step(struct detach *detach, struct run_list *runs, struct sweep_job *sweep,
+                 struct error *error)
 {
-    const bool good = !detach_is_active(detach) || step(detach, runs, error);
-    if (detach->messages && (!good || detach->state == DETACH_DONE)) {
-        fclose(detach->messages);
-        detach->messages = NULL;
-    }
+    const bool good = !detach_is_active(detach) || step(detach, runs, sweep, error);
+    if (!good || detach->state == DETACH_DONE)
+        background_command_free(&detach->command);
     if (good)
         return true;
     *detach = (struct detach){0};
@@ -286,17 +236,23 @@ bool detach_step(struct detach *detach, struct run_list *runs, struct error *err
 
 char *detach_text(const struct detach *detach, char *text, size_t size)
 {
-    int length = 0;
+    size_t length = 0;
     text[0] = '\0';
     if (detach->directory[0])
-        length = snprintf(text, size,
-                          _("%s goes on in the background, process %ld; tinca attach shows it.\n"),
-                          file_base_name(detach->directory), (long)detach->process);
-    if (detach->waiting > 0 && length >= 0 && (size_t)length < size)
-        snprintf(text + length, size - (size_t)length,
-                 ngettext("%zu run waits in the queue; tinca runs lists it when it has begun.\n",
-                          "%zu runs wait in the queue; tinca runs lists each when it has begun.\n",
-                          detach->waiting),
-                 detach->waiting);
+        length += (size_t)snprintf(
+            text, size, _("%s goes on in the background, process %ld; tinca attach shows it.\n"),
+            file_base_name(detach->directory), (long)detach->resuming);
+    if (detach->waiting > 0 && length < size)
+        length += (size_t)snprintf(
+            text + length, size - length,
+            ngettext("%zu run waits in the queue; tinca runs lists it when it has begun.\n",
+                     "%zu runs wait in the queue; tinca runs lists each when it has begun.\n",
+                     detach->waiting),
+            detach->waiting);
+    if (detach->sweep[0] && length < size)
+        snprintf(text + length, size - length,
+                 _("Sweep %s goes on in the background; tinca sweep --name %s --report shows its "
+                   "cells.\n"),
+                 detach->sweep, detach->sweep);
     return text;
 }

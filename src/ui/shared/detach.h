@@ -1,38 +1,49 @@
-/* detach.h: leaves the runs of this session running when the workbench quits.
+/* detach.h: leaves the runs and the sweep of this session running when the workbench quits.
  *
  * The active run saves a checkpoint and stops; then a background process without a terminal resumes
- * it, which gives the same bits. For each waiting run a background process takes a place in the
- * queue (run_queue.h), in their order. The workbench quits only when all of them have taken over;
- * otherwise it says why and stays, and the saved run can be resumed. */
+ * it, which gives the same bits. For each waiting run, and at last for the sweep, a background
+ * process takes a place in the queue (run_queue.h), in their order. The sweep's present cell goes
+ * on in its own process. The workbench quits only when all of them have taken over; otherwise it
+ * says why and stays, and the saved run can be resumed. */
 #ifndef TINCA_UI_SHARED_DETACH_H
 #define TINCA_UI_SHARED_DETACH_H
 
+#include "ui/shared/background_command.h"
 #include "ui/shared/run_list.h"
+#include "ui/shared/sweep_job.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <sys/types.h>
 
-enum detach_state { DETACH_NO, DETACH_STOPPING, DETACH_STARTED, DETACH_DONE };
+enum detach_state {
+    DETACH_NO,
+    DETACH_STOPPING, /* the active run, or the start of a sweep's cell, is waited for */
+    DETACH_RESUMING, /* `command` resumes the run */
+    DETACH_QUEUEING, /* `command` takes a place in the queue */
+    DETACH_DONE
+};
 
 struct detach { /* starts as {0} */
     enum detach_state state;
-    char directory[512]; /* the run that a background process resumes; "": none */
-    char save_path[512]; /* its --save; "": none */
-    pid_t process;       /* the background process */
-    FILE *messages;      /* its standard error; NULL: none */
-    size_t waiting;      /* waiting runs that were handed over */
-    uint64_t until;      /* clock_nanoseconds: when it must have taken over */
+    char directory[512];               /* the run that a background process resumes; "": none */
+    char save_path[512];               /* its --save; "": none */
+    char sweep[SWEEP_NAME];            /* the name of the sweep that goes on; "": none */
+    pid_t resuming;                    /* the process that has resumed the run */
+    struct background_command command; /* the process that is to take over next */
+    size_t waiting;                    /* waiting runs that were handed over */
+    size_t places;                     /* in the queue before `command` was started */
+    uint64_t until;                    /* clock_nanoseconds: when it must have taken over */
 };
 
-/* Begins: stops the active run, if there is one, and holds the waiting ones back. Returns false if
- * the run cannot take the command now. */
-bool detach_begin(struct detach *detach, struct run_list *runs);
+/* Begins: stops the active run, if there is one, and holds the waiting ones and the next cell of
+ * the sweep back. Returns false if the run cannot take the command now. */
+bool detach_begin(struct detach *detach, struct run_list *runs, const struct sweep_job *sweep);
 
-/* Goes on, after each poll of the runs; sets the state to DETACH_DONE when all runs have been
+/* Goes on, after each poll of the runs; sets the state to DETACH_DONE when everything has been
  * handed over. Returns false with an error, and ends the handover, when it fails. */
-bool detach_step(struct detach *detach, struct run_list *runs, struct error *error);
+bool detach_step(struct detach *detach, struct run_list *runs, struct sweep_job *sweep,
+                 struct error *error);
 
 /* Returns whether the handover is in progress, so that keys must wait. */
 bool detach_is_active(const struct detach *detach);

@@ -90,13 +90,24 @@ bool run_list_wait_for_others(struct run_list *list, struct error *error)
 /* Returns whether a waiting run may start, as far as other processes are concerned. */
 static bool is_turn(struct run_list *list, struct run_entry *entry)
 {
+    bool turn = false;
     const uint64_t now = clock_nanoseconds();
     if (entry->place.number == 0)
         return true;
-    if (now < list->next_look)
+    if (list->looking_for != entry->place.number) {
+        live_search_drop(list->looking); /* a place that was given up */
+        list->looking = NULL;
+    }
+    if (!list->looking && now >= list->next_look) {
+        list->looking = live_search_begin(&entry->place, NULL); /* no thread now: next time */
+        list->looking_for = entry->place.number;
+        list->next_look = now + QUEUE_NANOSECONDS;
+    }
+    if (!list->looking || !live_search_turn(list->looking, &turn, entry->waits_for))
         return false;
-    list->next_look = now + QUEUE_NANOSECONDS;
-    return run_queue_is_turn(&entry->place, entry->waits_for);
+    live_search_drop(list->looking);
+    list->looking = NULL;
+    return turn;
 }
 
 /* Starts the first waiting run if it is its turn; the others stay behind it. */
@@ -200,6 +211,7 @@ void run_list_free(struct run_list *list)
         run_queue_leave(&list->entries[i].place);
         run_free(list->entries[i].run);
     }
+    live_search_drop(list->looking);
     free(list->entries);
     *list = (struct run_list){0};
 }

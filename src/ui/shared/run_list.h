@@ -5,6 +5,7 @@
 #define TINCA_UI_SHARED_RUN_LIST_H
 
 #include "session/files/run_name.h"
+#include "session/history/live_search.h"
 #include "session/history/run_owner.h"
 #include "session/history/run_queue.h"
 #include "session/history/run_reader.h"
@@ -50,7 +51,9 @@ struct run_list { /* starts as {0} */
     size_t count, capacity;
     bool held;    /* something else computes, a cell of the sweep: no waiting run is started */
     bool leaving; /* the runs are left to background processes: no waiting run is started */
-    uint64_t next_look; /* clock_nanoseconds: when the queue of all processes is read again */
+    struct live_search *looking; /* reads the queue of all processes; NULL: nobody does */
+    uint64_t looking_for;        /* the number of the place whose turn it finds out */
+    uint64_t next_look;          /* clock_nanoseconds: when the queue is read again */
 };
 
 /* --- the runs of this session --- */

@@ -202,8 +202,8 @@ struct sweep_job_news sweep_job_step(struct sweep_job *job, struct run_list *run
     poll_elsewhere(job);
     if (job->process.id)
         news.cell_ended = follow_cell(job);
-    else if (job->on && !job->paused && !run_list_active(runs) && run_list_waiting(runs) == 0 &&
-             read_some(job))
+    else if (job->on && !job->paused && !runs->leaving && !run_list_active(runs) &&
+             run_list_waiting(runs) == 0 && read_some(job))
         start_next(job, &news);
     runs->held = job->process.id != 0;
     return news;
@@ -218,6 +218,12 @@ void sweep_job_stop_now(struct sweep_job *job)
 {
     sweep_job_stop(job);
     sweep_process_stop(&job->process);
+}
+
+void sweep_job_let_go(struct sweep_job *job)
+{
+    sweep_job_stop(job);
+    job->process = (struct sweep_process){0};
 }
 
 bool sweep_job_pause(struct sweep_job *job)

@@ -48,6 +48,9 @@ void sweep_job_stop(struct sweep_job *job);
 /* Starts no more cells, and makes the current one finish its iteration, save and end. */
 void sweep_job_stop_now(struct sweep_job *job);
 
+/* Starts no more cells, and leaves the current one to its own process. */
+void sweep_job_let_go(struct sweep_job *job);
+
 /* Makes the current cell finish its iteration, save and end, and starts no other cell until
  * sweep_job_resume. Returns whether there is a current cell. */
 bool sweep_job_pause(struct sweep_job *job);

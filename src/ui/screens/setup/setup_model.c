@@ -199,7 +199,7 @@ void setup_look_at_others(struct setup_model *model)
     struct live_runs live;
     const uint64_t now = clock_nanoseconds();
     if (!model->looking && now >= model->look_again) {
-        model->looking = live_search_begin(NULL);
+        model->looking = live_search_begin(NULL, NULL);
         model->look_again = now + (uint64_t)(LOOK_SECONDS * 1e9);
     }
     if (!model->looking || !live_search_result(model->looking, &live))
