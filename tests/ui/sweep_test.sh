@@ -158,6 +158,8 @@ screen_shows 'Not running: 0 of 2 done' "the cell is stopped at once"
 screen_shows 'partial +waiting' "and can be continued"
 screen_keys r
 screen_shows '> [0-9]+ % +waiting' "r continues"
+has_owner() { [ -s state/tinca/sweeps/lasting/mlp-b004-*/lock ]; }
+wait_until has_owner
 read -r pid host <state/tinca/sweeps/lasting/mlp-b004-*/lock # the cell's process
 kill -9 "$pid"
 screen_shows 'failed +> [0-9]+ %' "a cell whose process is killed has failed, and the next one begins"

@@ -98,6 +98,7 @@ bool sweep_model_open(struct sweep_model *model, struct sweep_job *job, const ch
 
 bool sweep_model_list(struct sweep_model *model, struct error *error)
 {
+    free_names(model);
     bool listed = sweep_list(&model->names, &model->name_count, error);
     if (model->name_selected >= model->name_count)
         model->name_selected = 0;
