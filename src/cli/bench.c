@@ -131,6 +131,8 @@ static int print_json(const struct bench *bench, const struct part_profile *main
         json_add_number(root, "extra_flops_percent", plan_recompute_overhead(&bench->memory)) &&
         json_add_count(root, "fallback_layers", bench->memory.fallback_nodes) &&
         json_add_count(root, "fallback_bytes", bench->memory.fallback_bytes) &&
+        (!bench->recording_refusal[0] ||
+         json_add_string(root, "graph_refused", bench->recording_refusal)) &&
         add_chosen(root, bench);
     if (main->part)
         complete = complete && bench_add_roofline(root, bench) && add_profile(root, bench, main);
@@ -171,6 +173,10 @@ static void print_summary(const struct bench *bench)
         output_print(_("  limit      %s\n"), words);
     if (forecast_fallback_text(&bench->memory, words, sizeof words)[0])
         output_print(_("  fallback   %s\n"), words);
+    if (bench->recording_refusal[0])
+        output_print(
+            _("  graph      refused by the driver (%s): each kernel is launched by itself\n"),
+            bench->recording_refusal);
     if (bench->main.profile)
         bench_print_limits(bench);
 }

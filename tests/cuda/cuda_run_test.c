@@ -224,6 +224,46 @@ static void test_precision(void)
     const struct run_snapshot snapshot = finish(run);
     tap_ok(snapshot.status == RUN_REFUSED, "the cpu refuses it: %s", snapshot.error.why);
     run_free(run);
+    emulator_set_code(75);
+    run = begin("tiny.json", classes, "cuda", "precision", "bf16");
+    const struct run_snapshot old = finish(run);
+    tap_ok(old.status == RUN_REFUSED && strstr(old.error.why, "compute_75") &&
+               strstr(old.error.advice, "--with-cuda-arch"),
+           "so does a GPU whose code is too old for tensor cores: %s", old.error.why);
+    run_free(run);
+    run = begin("tiny.json", classes, "cuda", NULL, NULL);
+    tap_ok(ends_well(run), "  but float32 works");
+    run_free(run);
+    emulator_set_code(90);
+}
+
+/* --- a driver that refuses CUDA graphs --- */
+
+static void test_refused_graphs(void)
+{
+    struct finding finding = {.kind = FINDING_MEMORY};
+    size_t findings = 0;
+    const size_t graphs = emulator_graphs_run();
+    emulator_refuse_graphs(true);
+    struct run *run = begin("tiny.json", classes, "cuda", NULL, NULL);
+    const struct run_snapshot end = finish(run);
+    emulator_refuse_graphs(false);
+    for (size_t i = 0; i < end.finding_count; i++) {
+        struct finding each;
+        run_finding(run, i, &each);
+        findings += each.kind == FINDING_GRAPH;
+        if (each.kind == FINDING_GRAPH)
+            finding = each;
+    }
+    tap_ok(end.status == RUN_DONE && emulator_graphs_run() == graphs,
+           "a run without CUDA graphs ends well");
+    tap_ok(findings == 1 && strstr(finding.text, "cudaGraphInstantiate"), "  and says once: %s",
+           finding.text);
+    struct run *plain = begin("tiny.json", classes, "cuda", NULL, NULL);
+    ends_well(plain);
+    tap_ok(same_bytes(run, plain, "weights.safetensors"), "  with the same weights");
+    run_free(run);
+    run_free(plain);
 }
 
 /* --- runs that do not fit --- */
@@ -315,6 +355,13 @@ static void test_bench(const char *device)
                    profile_node(bench.main.profile, 1).forward_seconds > 0,
                "bench measures %s (%s)", i ? "inference" : "training", error.why);
         if (well)
+            bench_free(&bench);
+        emulator_refuse_graphs(true);
+        const bool refused = bench_run(&settings, &bench, &error);
+        emulator_refuse_graphs(false);
+        tap_ok(refused && strstr(bench.recording_refusal, "cudaGraphInstantiate"),
+               "  and says that graphs were refused: %s", bench.recording_refusal);
+        if (refused)
             bench_free(&bench);
     }
 }
@@ -408,6 +455,7 @@ int main(void)
     test_resume("painter.json", pictures, "cuda", true);
     test_look("cuda");
     test_precision();
+    test_refused_graphs();
     test_memory();
     test_breakdown("cuda", 0);
     test_evaluation("cuda");

@@ -18,6 +18,8 @@ void emulator_fail_join(bool fail);
 size_t emulator_communicators(void);
 void emulator_set_free(size_t bytes);
 size_t emulator_graphs_run(void);
+void emulator_refuse_graphs(bool refuse);
+void emulator_set_code(int version);
 void emulator_set_delay(uint64_t seed);
 size_t emulator_kernels_run(void);
 

@@ -129,25 +129,31 @@ static void test_processor(void)
            "nor is one without counters: %s", energy.why_unknown);
 }
 
+/* CUDA's order of the two cards of fake_nvml.c, whose buses are 2 and 1: the first one is NVML's
+ * second. A third GPU is one that NVML does not have. */
+static bool describe_gpu(size_t number, struct device_facts *facts)
+{
+    *facts = (struct device_facts){.pci = {.known = true, .bus = (unsigned)number + 1}};
+    return true;
+}
+
 static void test_gpus(void)
 {
-    const struct device_driver driver = {.name = "cuda"};
-    struct device first = {.driver = &driver}, second = {.driver = &driver, .number = 1};
+    const struct device_driver driver = {.name = "cuda", .describe = describe_gpu};
+    struct device first = {.driver = &driver, .number = 1}, second = {.driver = &driver};
+    const struct device third = {.driver = &driver, .number = 2};
     const struct energy_sources sources = {.nvml = "./fake_nvml.so"};
-    unsetenv("CUDA_VISIBLE_DEVICES");
     struct energy_meter *meter = energy_meter_begin(&first, &sources);
     rest(60);
     struct energy energy = energy_meter_end(meter);
     tap_ok(energy.known && energy.joules >= 1.5 && energy.joules < 10, "a GPU: %g J %s",
            energy.joules, energy.why_unknown);
     energy = energy_meter_end(energy_meter_begin(&second, &sources));
-    tap_ok(!energy.known && strstr(energy.why_unknown, "GPU 1 does not report"),
+    tap_ok(!energy.known && strstr(energy.why_unknown, "GPU 0 does not report"),
            "a GPU without a counter: %s", energy.why_unknown);
-    setenv("CUDA_VISIBLE_DEVICES", "1", 1);
-    energy = energy_meter_end(energy_meter_begin(&first, &sources));
-    tap_ok(!energy.known && strstr(energy.why_unknown, "CUDA_VISIBLE_DEVICES"),
-           "GPUs that CUDA numbers otherwise: %s", energy.why_unknown);
-    unsetenv("CUDA_VISIBLE_DEVICES");
+    energy = energy_meter_end(energy_meter_begin(&third, &sources));
+    tap_ok(!energy.known && strstr(energy.why_unknown, "which of the GPUs"),
+           "a GPU that NVML does not have: %s", energy.why_unknown);
     const struct energy_sources none = {.nvml = "./no_such_library.so"};
     energy = energy_meter_end(energy_meter_begin(&first, &none));
     tap_ok(!energy.known && energy.why_unknown[0], "no driver: %s", energy.why_unknown);

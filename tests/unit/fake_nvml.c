@@ -8,6 +8,11 @@ enum { SUCCESS = 0, NOT_SUPPORTED = 3, DRIVER_NOT_LOADED = 9, GPU_IS_LOST = 15 }
 struct memory {
     unsigned long long total, free, used;
 };
+struct pci {
+    char old_text[16];
+    unsigned domain, bus, device, identifier, subsystem;
+    char text[32];
+};
 struct utilisation {
     unsigned gpu, memory;
 };
@@ -67,6 +72,14 @@ int nvmlDeviceGetName(void *device, char *name, unsigned length);
 int nvmlDeviceGetName(void *device, char *name, unsigned length)
 {
     strncpy(name, device == &cards[0] ? "Fake Accelerator" : "Fake Card", length);
+    return SUCCESS;
+}
+
+/* CUDA orders the cards by their buses, and NVML does not. */
+int nvmlDeviceGetPciInfo_v3(void *device, struct pci *pci);
+int nvmlDeviceGetPciInfo_v3(void *device, struct pci *pci)
+{
+    *pci = (struct pci){.bus = device == &cards[0] ? 2 : 1};
     return SUCCESS;
 }
 

@@ -7,6 +7,7 @@
 #define TINCA_ENGINE_DEVICES_DEVICE_H
 
 #include "base/error.h"
+#include "base/host/pci_address.h"
 #include "engine/graph/kernel.h"
 #include "engine/graph/machine_model.h"
 #include "engine/training/solver.h"
@@ -30,6 +31,7 @@ struct device_facts {
     char name[64];          /* "NVIDIA H200" */
     unsigned capability[2]; /* major and minor number of the compute capability */
     uint64_t memory_bytes;
+    struct pci_address pci;
 };
 
 /* The format to which the operands of matrix products and convolutions are rounded. Accumulators

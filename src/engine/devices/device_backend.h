@@ -92,10 +92,10 @@ struct device_backend {
     void (*check_loss)(struct device *device, const struct device_losses *losses);
 
     /* Record the work that is enqueued between the two calls instead of doing it, as the capture of
-     * a CUDA graph does. record_end returns NULL if the work cannot be recorded; it was then not
-     * done, and check() does not report it. */
+     * a CUDA graph does. record_end returns NULL, and writes why into `reason`, if the work cannot
+     * be recorded; it was then not done, and check() does not report it. */
     void (*record_begin)(struct device *device);
-    struct device_recording *(*record_end)(struct device *device);
+    struct device_recording *(*record_end)(struct device *device, char *reason, size_t size);
     void (*replay)(struct device *device, struct device_recording *recording);
     void (*recording_free)(struct device *device, struct device_recording *recording);
 

@@ -44,7 +44,8 @@ struct backend_device {
     struct device_recording *recording;
     struct execution_batch recorded; /* the batch that the recording works on */
     bool can_record;
-    bool warm;                      /* one iteration has been run without a recording */
+    char refusal[128]; /* why the device refused to record an iteration; "": it did not */
+    bool warm;         /* one iteration has been run without a recording */
     struct iteration_values values; /* the host's copy of what kernels read on the device */
     struct measured_call *measured; /* with a profile: the calls of this pass */
     size_t measured_count;
@@ -316,9 +317,15 @@ static void record(struct execution *execution, void (*enqueue)(struct execution
     struct backend_device *self = execution->on_device;
     device_of(execution)->record_begin(execution->device);
     enqueue(execution);
-    self->recording = device_of(execution)->record_end(execution->device);
+    self->recording =
+        device_of(execution)->record_end(execution->device, self->refusal, sizeof self->refusal);
     self->recorded = execution->batch;
     self->can_record = self->recording;
+}
+
+const char *backend_device_refusal(const struct execution *execution)
+{
+    return execution->on_device->refusal;
 }
 
 /* Enqueues an iteration, or replays its recording. The first iteration is not recorded, because

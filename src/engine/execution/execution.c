@@ -45,6 +45,11 @@ const struct execution_batch *execution_device_batch(const struct execution *exe
     return &execution->batch;
 }
 
+const char *execution_recording_refusal(const struct execution *execution)
+{
+    return execution->on_device ? backend_device_refusal(execution) : "";
+}
+
 void execution_set_profile(struct execution *execution, struct profile *profile)
 {
     execution->profile = profile;

@@ -114,6 +114,10 @@ void execution_touch(struct execution *execution);
 uint64_t execution_solver_step(const struct execution *execution);
 void execution_set_solver_step(struct execution *execution, uint64_t step);
 
+/* Returns why the device refused to record an iteration (a CUDA graph) and launches each kernel by
+ * itself instead, which costs time; "" if it did not refuse. */
+const char *execution_recording_refusal(const struct execution *execution);
+
 /* Attaches a profile (NULL: none). */
 void execution_set_profile(struct execution *execution, struct profile *profile);
 

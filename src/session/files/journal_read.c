@@ -102,7 +102,7 @@ bool journal_read_finding(const struct json *line, struct finding *finding)
     if (epoch && !json_number(epoch, &finding->epoch))
         finding->epoch = NAN; /* an imported run's may not be known */
     snprintf(finding->text, sizeof finding->text, "%s", text);
-    for (enum finding_kind k = 0; k <= FINDING_FALLBACK; k++)
+    for (enum finding_kind k = 0; k < FINDING_KINDS; k++)
         if (strcmp(finding_kind_name(k), kind) == 0) {
             finding->kind = k;
             return true;

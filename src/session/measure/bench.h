@@ -60,9 +60,11 @@ struct bench {
     double images_per_second;
     struct energy energy; /* of all timed iterations */
     struct memory_forecast memory;
-    uint64_t peak_memory_bytes; /* peak of the process, without profile; 0: unknown */
-    double profiled_seconds;    /* duration of an iteration with the profile attached */
-    bool limits_measured;       /* with a profile only; if false, limits_error says why */
+    uint64_t peak_memory_bytes;  /* peak of the process, without profile; 0: unknown */
+    char recording_refusal[128]; /* why the GPU launches each kernel by itself; "": it does not, or
+                                    there is no GPU (execution.h) */
+    double profiled_seconds;     /* duration of an iteration with the profile attached */
+    bool limits_measured;        /* with a profile only; if false, limits_error says why */
     struct device_limits limits;
     struct error limits_error;
 };

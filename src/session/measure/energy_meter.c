@@ -24,13 +24,32 @@ struct energy_meter {
 
 /* --- GPUs --- */
 
-static bool add_gpu(const struct gpu_reading *readings, size_t count, size_t number, double *joules,
-                    struct error *error)
+/* Returns the reading of a device's GPU, or NULL with an error. CUDA may number the GPUs in another
+ * order than NVML, and may hide some (CUDA_VISIBLE_DEVICES), so their addresses are compared. */
+static const struct gpu_reading *find_gpu(const struct gpu_reading *readings, size_t count,
+                                          const struct device *device, struct error *error)
 {
-    if (number >= count || !gpu_has(&readings[number], GPU_ENERGY))
+    struct device_facts facts = {0};
+    if (device->driver->describe)
+        device->driver->describe(device->number, &facts);
+    for (size_t i = 0; i < count; i++)
+        if (pci_address_equals(&readings[i].pci, &facts.pci))
+            return &readings[i];
+    error_set(error, ERROR_UNSUPPORTED, "NVML", NULL,
+              "the driver's library does not say which of the GPUs GPU %zu is", device->number);
+    return NULL;
+}
+
+static bool add_gpu(const struct gpu_reading *readings, size_t count, const struct device *device,
+                    double *joules, struct error *error)
+{
+    const struct gpu_reading *reading = find_gpu(readings, count, device, error);
+    if (!reading)
+        return false;
+    if (!gpu_has(reading, GPU_ENERGY))
         return error_set(error, ERROR_UNSUPPORTED, "NVML", NULL,
-                         "GPU %zu does not report its energy", number);
-    *joules += readings[number].values[GPU_ENERGY];
+                         "GPU %zu does not report its energy", device->number);
+    *joules += reading->values[GPU_ENERGY];
     return true;
 }
 
@@ -42,18 +61,14 @@ static bool read_gpus(struct energy_meter *meter, double *joules, struct error *
     size_t count;
     *joules = 0;
     bool good = gpu_meter_read(meter->gpus, readings, &count, error) &&
-                add_gpu(readings, count, device->number, joules, error);
+                add_gpu(readings, count, device, joules, error);
     for (size_t i = 0; good && i < device->other_count; i++)
-        good = add_gpu(readings, count, device->others[i]->number, joules, error);
+        good = add_gpu(readings, count, device->others[i], joules, error);
     return good;
 }
 
 static bool open_gpus(struct energy_meter *meter, const char *library)
 {
-    /* NVML counts all GPUs of the machine, CUDA those that the variable leaves */
-    if (getenv("CUDA_VISIBLE_DEVICES"))
-        return error_set(&meter->error, ERROR_UNSUPPORTED, "CUDA_VISIBLE_DEVICES", "unset it",
-                         "while it is set, it is not known which of the GPUs this is");
     meter->gpus = gpu_meter_open(library, &meter->error);
     return meter->gpus && read_gpus(meter, &meter->gpu_joules, &meter->error);
 }

@@ -17,6 +17,11 @@ struct nvml_memory {
 struct nvml_utilisation {
     unsigned gpu, memory; /* percent */
 };
+struct nvml_pci {
+    char old_text[16];
+    unsigned domain, bus, device, identifier, subsystem;
+    char text[32];
+};
 enum { NVML_SUCCESS = 0, NVML_CORE_TEMPERATURE = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2 };
 
 struct gpu_meter {
@@ -29,6 +34,7 @@ struct gpu_meter {
     /* these may be NULL */
     const char *(*error_text)(int code);
     int (*name)(nvml_device device, char *name, unsigned length);
+    int (*pci)(nvml_device device, struct nvml_pci *pci);
     int (*memory)(nvml_device device, struct nvml_memory *memory);
     int (*utilisation)(nvml_device device, struct nvml_utilisation *utilisation);
     int (*temperature)(nvml_device device, int sensor, unsigned *degrees);
@@ -70,6 +76,7 @@ static bool find_all(struct gpu_meter *meter, const char *library, struct error 
                              "it has no %s", needed[i].symbol);
     find(meter, "nvmlErrorString", &meter->error_text);
     find(meter, "nvmlDeviceGetName", &meter->name);
+    find(meter, "nvmlDeviceGetPciInfo_v3", &meter->pci);
     find(meter, "nvmlDeviceGetMemoryInfo", &meter->memory);
     find(meter, "nvmlDeviceGetUtilizationRates", &meter->utilisation);
     find(meter, "nvmlDeviceGetTemperature", &meter->temperature);
@@ -141,6 +148,14 @@ static void read_memory(const struct gpu_meter *meter, nvml_device device,
     put(reading, GPU_MEMORY_TOTAL, (double)memory.total);
 }
 
+static struct pci_address read_pci(const struct gpu_meter *meter, nvml_device device)
+{
+    struct nvml_pci pci;
+    if (!meter->pci || meter->pci(device, &pci) != NVML_SUCCESS)
+        return (struct pci_address){0};
+    return (struct pci_address){true, pci.domain, pci.bus, pci.device};
+}
+
 static void read_gpu(const struct gpu_meter *meter, nvml_device device, struct gpu_reading *reading)
 {
     struct nvml_utilisation utilisation;
@@ -150,6 +165,7 @@ static void read_gpu(const struct gpu_meter *meter, nvml_device device, struct g
     if (!meter->name || meter->name(device, reading->name, sizeof reading->name) != NVML_SUCCESS)
         reading->name[0] = '\0';
     reading->name[sizeof reading->name - 1] = '\0';
+    reading->pci = read_pci(meter, device);
     read_memory(meter, device, reading);
     if (meter->utilisation && meter->utilisation(device, &utilisation) == NVML_SUCCESS)
         put(reading, GPU_UTILISATION, utilisation.gpu);

@@ -7,6 +7,7 @@
 #define TINCA_SESSION_MEASURE_GPU_METER_H
 
 #include "base/error.h"
+#include "base/host/pci_address.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,7 +28,8 @@ enum gpu_metric {
 const char *gpu_metric_name(enum gpu_metric metric);
 
 struct gpu_reading {
-    char name[96];  /* "" if unknown */
+    char name[96]; /* "" if unknown */
+    struct pci_address pci;
     unsigned valid; /* one bit for each metric */
     double values[GPU_METRICS];
 };

@@ -209,6 +209,25 @@ static double current_rate(const struct trainer *trainer)
                             trainer->moment.iteration);
 }
 
+/* Adds a finding, once, if the device refused to record the iterations. */
+static void note_recording_refusal(struct trainer *trainer)
+{
+    const struct preparation *prepared = &trainer->prepared;
+    const char *refusal =
+        prepared->execution ? execution_recording_refusal(prepared->execution) : "";
+    struct finding finding = {.kind = FINDING_GRAPH,
+                              .iteration = trainer->moment.iteration,
+                              .epoch = trainer->moment.epoch};
+    if (!refusal[0] || trainer->recording_refused)
+        return;
+    trainer->recording_refused = true;
+    snprintf(finding.text, sizeof finding.text,
+             "the driver refused to record an iteration as a CUDA graph (%s): each kernel is "
+             "launched by itself, which takes longer with small layers",
+             refusal);
+    trainer_add_finding(trainer, &finding);
+}
+
 bool iteration_run(struct trainer *trainer, bool *epoch_over)
 {
     struct preparation *prepared = &trainer->prepared;
@@ -234,6 +253,7 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
         trainer->iteration_start += inspector_after(&trainer->inspector, prepared, batch.count);
     *epoch_over = batch.last;
     record(trainer, &losses, rate);
+    note_recording_refusal(trainer);
     if (looking)
         trainer_finish_inspection(trainer, false);
     return true;

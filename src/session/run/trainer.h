@@ -67,6 +67,7 @@ struct trainer {
     bool stop, stop_at_epoch;  /* the user has asked for it */
     bool epoch_end_due;        /* the run was stopped within epoch_end, which must be repeated */
     bool ended;                /* the learning-rate schedule has ended the run */
+    bool recording_refused;    /* the finding FINDING_GRAPH has been added */
     bool has_best;
     double best; /* score of the best model: larger is better */
     struct saving saving;

@@ -13,7 +13,8 @@ static const struct {
              [FINDING_DATA] = {"data", N_("data")},
              [FINDING_RESUME] = {"resume", N_("resumed")},
              [FINDING_JOURNAL] = {"journal", N_("journal")},
-             [FINDING_FALLBACK] = {"fallback", N_("fallback")}};
+             [FINDING_FALLBACK] = {"fallback", N_("fallback")},
+             [FINDING_GRAPH] = {"graph", N_("CUDA graph")}};
 
 const char *finding_kind_name(enum finding_kind kind)
 {

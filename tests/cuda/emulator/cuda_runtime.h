@@ -100,6 +100,7 @@ typedef enum cudaError {
     cudaErrorInvalidResourceHandle = 400,
     cudaErrorNotReady = 600,
     cudaErrorIllegalAddress = 700,
+    cudaErrorNotSupported = 801,
     cudaErrorStreamCaptureUnsupported = 900,
     cudaErrorUnknown = 999
 } cudaError_t;
@@ -126,6 +127,17 @@ cudaError_t cudaGetDeviceCount(int *count);
 cudaError_t cudaGetDevice(int *device);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device);
+struct cudaFuncAttributes {
+    int ptxVersion;
+};
+cudaError_t emulator_describe_code(struct cudaFuncAttributes *attributes);
+template <class... P>
+static inline cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes,
+                                                void (*)(P...))
+{
+    return emulator_describe_code(attributes);
+}
+
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaDeviceGetPCIBusId(char *id, int size, int device);
 cudaError_t cudaDriverGetVersion(int *version);
@@ -252,6 +264,10 @@ extern "C" void emulator_fail_launch(size_t n, int error);
 extern "C" void emulator_fail_gpu(int gpu);
 /* Sets the free memory that cudaMemGetInfo reports. */
 extern "C" void emulator_set_free(size_t bytes);
+/* Makes cudaGraphInstantiate fail, as a driver does that refuses a graph. */
+extern "C" void emulator_refuse_graphs(bool refuse);
+/* Sets the virtual architecture that cudaFuncGetAttributes reports, at first 90. */
+extern "C" void emulator_set_code(int version);
 /* Returns how many graphs were launched since the program began. */
 extern "C" size_t emulator_graphs_run(void);
 

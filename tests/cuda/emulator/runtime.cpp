@@ -10,6 +10,7 @@ std::recursive_mutex emulator_lock;
 static thread_local cudaError_t last_error = cudaSuccess;
 static thread_local int gpu;         /* the thread's current device */
 static cudaError_t broken[MAX_GPUS]; /* the error that every call returns from now on */
+static int code_version = 90;        /* of the kernels: cudaFuncGetAttributes */
 static size_t fail_allocation, fail_launch, free_memory = (size_t)1 << 33;
 static cudaError_t fail_with;
 static int gpus = 1, fail_gpu = -1;
@@ -133,13 +134,26 @@ cudaError_t cudaSetDevice(int device)
     return cudaSuccess;
 }
 
-cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int)
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int number)
 {
     *properties = {};
     snprintf(properties->name, sizeof properties->name, "emulated GPU");
     properties->totalGlobalMem = (size_t)1 << 33;
     properties->major = 9;
+    properties->pciBusID = number + 1;
     properties->multiProcessorCount = 132;
+    return cudaSuccess;
+}
+
+extern "C" void emulator_set_code(int version)
+{
+    code_version = version;
+}
+
+cudaError_t emulator_describe_code(struct cudaFuncAttributes *attributes)
+{
+    *attributes = {};
+    attributes->ptxVersion = code_version;
     return cudaSuccess;
 }
 

@@ -38,6 +38,12 @@ static emulated_stream default_stream;
 static std::vector<emulated_stream *> streams = {&default_stream};
 static uint64_t delay;
 static size_t graphs;
+static bool refuse_graphs;
+
+extern "C" void emulator_refuse_graphs(bool refuse)
+{
+    refuse_graphs = refuse;
+}
 
 extern "C" size_t emulator_graphs_run(void)
 {
@@ -334,6 +340,8 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph, unsigned long long)
 {
+    if (refuse_graphs)
+        return emulator_note(cudaErrorNotSupported);
     *executable = new emulated_graph(*graph);
     return cudaSuccess;
 }

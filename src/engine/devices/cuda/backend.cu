@@ -6,6 +6,7 @@
  * buffers, used in turn; an event for each signals that the buffer is free. */
 #include "engine/devices/cuda/context.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -306,25 +307,32 @@ static void record_begin(struct device *device)
               cudaStreamBeginCapture(context->stream, cudaStreamCaptureModeThreadLocal));
 }
 
-static struct device_recording *instantiate(cudaGraph_t graph)
+static struct device_recording *instantiate(cudaGraph_t graph, char *reason, size_t size)
 {
     struct device_recording *recording = (struct device_recording *)calloc(1, sizeof *recording);
-    if (recording && cudaGraphInstantiate(&recording->graph, graph, 0) == cudaSuccess)
+    const cudaError_t status =
+        recording ? cudaGraphInstantiate(&recording->graph, graph, 0) : cudaErrorMemoryAllocation;
+    if (status == cudaSuccess)
         return recording;
+    snprintf(reason, size, "cudaGraphInstantiate: %s", cudaGetErrorString(status));
     free(recording);
     return NULL;
 }
 
-/* Ends the capture. If it failed, nothing was computed, and its failure is removed from the
- * context. */
-static struct device_recording *record_end(struct device *device)
+/* Ends the capture. If it failed, nothing was computed, and its failure is moved from the context
+ * to `reason`. */
+static struct device_recording *record_end(struct device *device, char *reason, size_t size)
 {
     struct cuda_context *context = context_of(device);
     cudaGraph_t graph = NULL;
+    struct device_recording *recording = NULL;
     const cudaError_t status = cudaStreamEndCapture(context->stream, &graph);
-    const bool failed =
-        status != cudaSuccess || !graph || (context->failure[0] && !context->failure_before[0]);
-    struct device_recording *recording = failed ? NULL : instantiate(graph);
+    if (context->failure[0] && !context->failure_before[0])
+        snprintf(reason, size, "%s", context->failure);
+    else if (status != cudaSuccess || !graph)
+        snprintf(reason, size, "cudaStreamEndCapture: %s", cudaGetErrorString(status));
+    else
+        recording = instantiate(graph, reason, size);
     context->recording = false;
     if (graph)
         cudaGraphDestroy(graph);

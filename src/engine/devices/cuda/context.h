@@ -48,9 +48,10 @@ struct cuda_context {
     cudaStream_t stream;
     cublasHandle_t blas;
     enum cuda_precision precision;
-    char failure[256];                   /* the first failure; empty: none */
-    struct cuda_iteration *now;          /* device memory */
-    void *dnn;                           /* cuDNN's handle; NULL: cuDNN is not used */
+    int code_version;           /* cuda_code_version(): below 80 the precision stays float32 */
+    char failure[256];          /* the first failure; empty: none */
+    struct cuda_iteration *now; /* device memory */
+    void *dnn;                  /* cuDNN's handle; NULL: cuDNN is not used */
     enum cuda_failure_kind failure_kind; /* kind of the failure */
     cudaStream_t sending;                /* transfers batches while `stream` computes */
     void *workspace;                     /* workspace for cuBLAS */
@@ -72,6 +73,11 @@ struct cuda_context {
 /* conv_cudnn.cu: create and destroy `dnn`, if the module was built with cuDNN and it works. */
 void cuda_dnn_open(struct cuda_context *context);
 void cuda_dnn_close(struct cuda_context *context);
+
+/* iteration.cu: returns the virtual architecture that the code of this GPU's kernels was compiled
+ * for, such as 80, or 0 with a failure noted. The code may be older than the GPU: the driver
+ * translates PTX for newer GPUs. */
+int cuda_code_version(struct cuda_context *context);
 
 /* Returns what kind of failure a status is. */
 enum cuda_failure_kind cuda_failure_kind_of(cudaError_t status);

@@ -233,7 +233,8 @@ template <class T_, class E> struct tensor_products {
     }
 };
 #else
-/* Older GPUs never run this (conv_precision), so the functions do nothing there. */
+/* The precision of older code stays float32 (cuda_context.code_version), so these functions never
+ * run. */
 template <class T_, class E> struct tensor_products {
     typedef T_ T;
     enum { BLOCKS = 1 };
@@ -256,18 +257,5 @@ template <class T_, class E> struct tensor_products {
     }
 };
 #endif
-
-/* Returns the precision in which convolutions multiply: that of the device, or float32 below
- * compute capability 8.0. It is an index into the tables of kernels. */
-static inline enum cuda_precision conv_precision(const struct cuda_context *context)
-{
-    int major = 0;
-    if (context->precision == CUDA_FLOAT32 ||
-        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, context->ordinal) !=
-            cudaSuccess ||
-        major < 8)
-        return CUDA_FLOAT32;
-    return context->precision;
-}
 
 #endif

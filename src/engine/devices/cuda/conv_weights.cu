@@ -302,7 +302,7 @@ void weight_gradients_run(struct cuda_context *context, const char *what,
                                     gradients->bias};
     dim3 grid = grid_of(conv, choice);
     grid.z *= (unsigned)parts;
-    launch(context, what, (moves ? choice->moved : choice->still)[conv_precision(context)], grid,
+    launch(context, what, (moves ? choice->moved : choice->still)[context->precision], grid,
            choice->threads, 0, gemm, gradients->small, gradients->large, job);
     if (parts > 1)
         sum_parts(context, what, workspace, parts, conv->out.channels, terms, gradients->weights,

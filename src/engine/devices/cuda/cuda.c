@@ -196,6 +196,12 @@ static bool set_report_error(struct device *device, const char *what, size_t byt
                          "the CUDA module has code for the architectures %s, but none for this "
                          "GPU",
                          cuda.module->architectures);
+    case CUDA_OLD_CODE:
+        return error_set(error, ERROR_UNSUPPORTED, name,
+                         "choose --precision float32, or configure --with-cuda-arch=sm_NN for this "
+                         "GPU, from sm_80 on, and build again",
+                         "the CUDA module's code for this GPU (%s) has no tensor cores",
+                         report->text);
     case CUDA_NO_NCCL:
         return set_nccl_error(device, report, error);
     case CUDA_NOT_JOINED:
@@ -349,8 +355,9 @@ static void cuda_close(struct device *device)
 static bool cuda_set_precision(struct device *device, enum device_precision precision,
                                struct error *error)
 {
-    cuda.module->set_precision(device->state, precision);
-    return cuda_check(device, error);
+    struct cuda_report report;
+    return cuda.module->set_precision(device->state, precision, &report) ||
+           set_report_error(device, device->name, 0, &report, error);
 }
 
 static size_t cuda_list_kernels(const struct op *op, const struct kernel **list, size_t capacity)

@@ -465,6 +465,6 @@ void implicit_gemm_run(struct cuda_context *context, const char *what,
     const bool moves = gemm->source_moves.shuffles || gemm->source_moves.shifts ||
                        gemm->target_moves.shuffles || gemm->target_moves.shifts;
     if (grid.x > 0)
-        launch(context, what, (moves ? choice->moved : choice->still)[conv_precision(context)],
-               grid, choice->threads, 0, *gemm, weight, source, *result);
+        launch(context, what, (moves ? choice->moved : choice->still)[context->precision], grid,
+               choice->threads, 0, *gemm, weight, source, *result);
 }

@@ -33,6 +33,13 @@ void cuda_set_iteration_values(struct device *device, const struct iteration_val
               cudaLaunchKernel(write_values, dim3(1), dim3(1), arguments, 0, context->stream));
 }
 
+int cuda_code_version(struct cuda_context *context)
+{
+    struct cudaFuncAttributes attributes = {};
+    cuda_note(context, "cudaFuncGetAttributes", cudaFuncGetAttributes(&attributes, write_values));
+    return attributes.ptxVersion;
+}
+
 /* --- the loss --- */
 
 /* Sets now->halted if the loss is NaN or infinite. One block: its threads load values into shared

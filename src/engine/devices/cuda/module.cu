@@ -48,6 +48,10 @@ static bool describe_gpu(size_t number, struct device_facts *facts)
     facts->capability[0] = (unsigned)properties.major;
     facts->capability[1] = (unsigned)properties.minor;
     facts->memory_bytes = properties.totalGlobalMem;
+    facts->pci.known = true;
+    facts->pci.domain = (unsigned)properties.pciDomainID;
+    facts->pci.bus = (unsigned)properties.pciBusID;
+    facts->pci.device = (unsigned)properties.pciDeviceID;
     return true;
 }
 
@@ -63,6 +67,8 @@ static uint64_t memory_free(size_t number)
 }
 
 /* --- an opened GPU --- */
+
+enum { TENSOR_CODE = 80 }; /* from this architecture on, kernels have TF32, bfloat16 and float16 */
 
 /* Returns the bytes of cuBLAS's workspace. It is allocated here, because cuBLAS cannot allocate
  * while a CUDA graph is captured. NVIDIA recommends 32 MiB on Hopper and 4 MiB before it. */
@@ -114,6 +120,8 @@ static void open_gpu(struct cuda_context *context)
         cuda_dnn_open(context);
     if (!context->failure[0])
         launch_first_kernel(context);
+    if (!context->failure[0])
+        context->code_version = cuda_code_version(context);
 }
 
 static void close_gpu(void *state)
@@ -154,15 +162,21 @@ static bool check_gpu(void *state, struct cuda_report *report)
     return cuda_report_failure((const struct cuda_context *)state, report);
 }
 
-static void set_precision(void *state, enum device_precision precision)
+static bool set_precision(void *state, enum device_precision precision, struct cuda_report *report)
 {
     static const enum cuda_precision precisions[] = {CUDA_FLOAT32, CUDA_TF32, CUDA_BF16, CUDA_FP16};
     struct cuda_context *context = (struct cuda_context *)state;
+    if (precision != PRECISION_FLOAT32 && context->code_version < TENSOR_CODE) {
+        report->failure_kind = CUDA_OLD_CODE;
+        snprintf(report->text, sizeof report->text, "compute_%d", context->code_version);
+        return false;
+    }
     context->precision = precisions[precision];
     cuda_note_blas(context, "cublasSetMathMode",
                    cublasSetMathMode(context->blas, precision == PRECISION_TF32
                                                         ? CUBLAS_TF32_TENSOR_OP_MATH
                                                         : CUBLAS_DEFAULT_MATH));
+    return cuda_report_failure(context, report);
 }
 
 /* --- calls that may run out of memory --- */

@@ -22,13 +22,14 @@ extern "C" {
 #define CUDA_MODULE_FILE     "tinca-cuda.so"
 #define CUDA_MODULE_FUNCTION "tinca_cuda_module"
 /* Increase it with every change of this header, device_backend.h, device.h, kernel.h or graph.h. */
-enum { CUDA_MODULE_ABI = 3 };
+enum { CUDA_MODULE_ABI = 4 };
 
 enum cuda_failure_kind {
     CUDA_FINE,
     CUDA_NO_MEMORY,  /* the GPU is out of memory */
     CUDA_LOST,       /* the GPU no longer answers, or its memory is faulty */
     CUDA_NO_CODE,    /* the module has no code for this GPU */
+    CUDA_OLD_CODE,   /* its code for this GPU has no products of tensor cores; the text names it */
     CUDA_NO_DRIVER,  /* there is no driver */
     CUDA_OLD_DRIVER, /* the driver supports an older CUDA than the module needs */
     CUDA_NO_GPU,
@@ -59,7 +60,8 @@ struct cuda_module {
     /* Opens a GPU. Returns its state, for device->state, or NULL with a report. */
     void *(*open)(size_t number, struct cuda_report *report);
     void (*close)(void *state);
-    void (*set_precision)(void *state, enum device_precision precision);
+    /* Returns false, with a report, if the code for this GPU has only float32. */
+    bool (*set_precision)(void *state, enum device_precision precision, struct cuda_report *report);
     /* Returns false, with a report of the first failure, if a call has failed since the GPU was
      * opened. */
     bool (*check)(void *state, struct cuda_report *report);
