@@ -45,6 +45,11 @@ screen_lacks 'device|technique' "those that do not differ have none"
 screen_shows 'diverged +mlp' "the run has diverged here, too"
 screen_shows '5 runs, none on' "the title counts the runs of the list"
 screen_shows 'done +mynet' "and mynet is called so"
+screen_resize 72x30
+screen_shows 'status.* lr +seed +loss' "with less space those that change most stay"
+screen_lacks 'iterations|validate' "not the length of the runs or long texts"
+screen_resize 118x30
+screen_wait 'validate'
 screen_keys C
 screen_wait 'automatic; space'
 screen_keys End

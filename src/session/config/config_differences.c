@@ -36,10 +36,12 @@ static char *effective_value(const struct run_config *config, const struct confi
 bool config_field_equal(const struct run_config *a, const struct run_config *b,
                         const struct config_field *field)
 {
-    /* Bytes are not enough where has_iterations decides whether the epochs count. */
-    if (a->has_iterations == b->has_iterations && has_equal_bytes(a, b, field))
+    const bool same_bytes = has_equal_bytes(a, b, field);
+    if (same_bytes && a->has_iterations == b->has_iterations)
         return true;
-    char first[VALUE_SIZE], second[VALUE_SIZE];
+    if (strcmp(field->key, "epochs") != 0 && strcmp(field->key, "iterations") != 0)
+        return same_bytes;
+    char first[VALUE_SIZE], second[VALUE_SIZE]; /* has_iterations decides which of the two counts */
     return strcmp(effective_value(a, field, first, sizeof first),
                   effective_value(b, field, second, sizeof second)) == 0;
 }
@@ -192,15 +194,11 @@ static char *write_choice(const struct choice *choice, size_t length, char *text
     return text;
 }
 
-/* Returns whether configuration `other` has another value in field number `at`. Bytes decide unless
- * the value's effect depends on has_iterations: formatting all values would take too long. */
+/* Returns whether configuration `other` has another value in field number `at`. */
 static bool is_other(const struct choice *choice, size_t other, size_t at)
 {
-    const struct config_field *field = choice->fields[at];
-    const struct run_config *a = choice->configs[choice->at], *b = choice->configs[other];
-    if (strcmp(field->key, "epochs") == 0 || strcmp(field->key, "iterations") == 0)
-        return !config_field_equal(a, b, field);
-    return !has_equal_bytes(a, b, field);
+    return !config_field_equal(choice->configs[choice->at], choice->configs[other],
+                               choice->fields[at]);
 }
 
 /* Returns whether configuration `other` has the same values in all fields that are chosen. */
