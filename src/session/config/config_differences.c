@@ -179,7 +179,8 @@ struct choice {
     bool chosen[CONFIG_MAX_FIELDS];
 };
 
-/* Writes the label. Keys are left out, from the first on, while it has more than `length` bytes. */
+/* Writes the label. Keys are left out, from the first on but not the last, while it has more than
+ * `length` bytes. */
 static char *write_choice(const struct choice *choice, size_t length, char *text, size_t size)
 {
     const struct config_field *fields[CONFIG_MAX_FIELDS] = {0};
@@ -189,7 +190,7 @@ static char *write_choice(const struct choice *choice, size_t length, char *text
         if (choice->chosen[i])
             fields[count++] = choice->fields[i];
     while (strlen(write_label(config, fields, count, bare_count, text, size)) > length &&
-           bare_count < count)
+           bare_count + 1 < count)
         bare_count++;
     return text;
 }
