@@ -104,11 +104,6 @@ screen_shows 'hidden.1.fc +[0-9.]+ +[0-9.]+ ' "layer by layer"
 screen_keys 4
 screen_shows 'forward.*backward' "and has its arena"
 screen_shows 'last iterations, 3985 to 4000' "which says when it was measured"
-"$TINCA" train mlp --data digits,limit=64 --iterations 1 --threads 1 --name single -q
-screen_start 100x30 C.UTF-8 "$TINCA" attach single
-screen_wait 'Curves'
-screen_keys 5
-screen_shows 'The last iteration, 1: ' "one iteration is not called a range"
 rm -rf "$XDG_STATE_HOME"/tinca/runs/*-mlp-*
 train 100000 KILL 500
 inside 5

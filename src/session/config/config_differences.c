@@ -179,8 +179,8 @@ struct choice {
     bool chosen[CONFIG_MAX_FIELDS];
 };
 
-/* Writes the label. Keys are left out, from the first on but not the last, while it has more than
- * `length` bytes. */
+/* Writes the label. Keys are left out, from the first on, while it has more than `length` bytes; a
+ * single value would say nothing without its key. */
 static char *write_choice(const struct choice *choice, size_t length, char *text, size_t size)
 {
     const struct config_field *fields[CONFIG_MAX_FIELDS] = {0};
@@ -189,8 +189,9 @@ static char *write_choice(const struct choice *choice, size_t length, char *text
     for (size_t i = 0; i < choice->field_count; i++)
         if (choice->chosen[i])
             fields[count++] = choice->fields[i];
+    const size_t most = count > 1 ? count : 0;
     while (strlen(write_label(config, fields, count, bare_count, text, size)) > length &&
-           bare_count + 1 < count)
+           bare_count < most)
         bare_count++;
     return text;
 }
