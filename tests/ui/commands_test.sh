@@ -27,6 +27,14 @@ withholds 'c compare' "nor compared"
 screen_keys m
 screen_wait 'Go to'
 screen_lacks 'r  Run  |e  Export' "and the menu leaves both out"
+offers '/ find a command' "it says how a command is found"
+screen_keys /
+screen_keys 'next val'
+screen_shows '> Right +the next value' "/ then words finds it"
+withholds 'q quit' "and keys that would be typed are not offered"
+screen_keys Escape m :
+screen_keys 'next val'
+screen_shows '> Right +the next value' "so does :"
 screen_keys Escape
 screen_start 200x60 C.UTF-8 env UI_FAKE_FREEZE=640 "$FAKE" --start
 screen_wait '64 %'

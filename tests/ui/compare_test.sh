@@ -144,6 +144,8 @@ click "$column" 3
 screen_shows 'lr +\[seed\] +top1 +parameters' "a click selects an axis"
 screen_resize 40x12
 screen_shows '\[seed\]' "at 40x12 the selected axis stays in sight"
+screen_keys Left
+screen_shows '\[lr\].* par' "and so does the last one, which gives the lines their marks"
 screen_resize 80x24
 screen_keys Enter
 screen_shows 'Run \(earlier\)' "Enter shows the selected run"

@@ -82,4 +82,21 @@ screen_keys l
 screen_shows 'nothing is lost|could not be saved there|background process' "a handover that fails says why"
 screen_shows 'tinca . Run|iteration +[0-9]+ of' "  and the workbench stays"
 screen_end
+
+# --- only a run that waits ---
+"$TINCA" train lenet --data digits,limit=200 --batch 20 --epochs 100000 --threads 1 -q &
+screen_start 100x30 C.UTF-8 "$TINCA" ui lenet $job --epochs 2
+screen_shows 'other run uses' "the form says what computes already"
+screen_keys r
+screen_shows 'wait until it ends' "r offers to wait for it"
+screen_keys w
+screen_shows 'waits for 2' "the title says which run it waits for"
+screen_keys q
+screen_shows '1 run waits for the runs of other processes' "quitting does not claim that a run is on here"
+screen_lacks 'finish this epoch' "  nor offers what needs one"
+screen_shows 'leave it waiting' "  but to leave it waiting"
+screen_keys y
+ended "  or to drop it"
+kill $!
+wait $! 2>/dev/null
 done_testing

@@ -138,4 +138,28 @@ screen_keys y
 screen_shows 'validation loss' "groups have validations, too"
 screen_shows '\(2 seeds\)' "with the mean of both"
 screen_end
+
+# --- labels that are too long ---
+export XDG_STATE_HOME="$T/many"
+fake_kept 20261118-100500-lenet-0032 20261118-103000-lenet-0032 20261118-100500-lenet-0064 \
+    20261118-103000-lenet-0064 20261118-100501-resnet20-0032 20261118-103001-resnet20-0032 \
+    20261118-100500-resnet20-0064 20261118-103000-resnet20-0064
+labels() { # the labels of the legend, one a line
+    screen_text | LC_ALL=C awk -F'-- ' '/^ .*-- / {
+        for (i = 2; i <= NF; i++) {
+            sub(/ *[^ ]?[^ ]?$/, "", $i)
+            sub(/ +[^ ]+$/, "", $i)
+            print $i
+        }
+    }'
+}
+all_differ() { [ "$(labels | sort -u | wc -l)" = 8 ] && labels | grep -q 'resnet20, 64, '; }
+screen_start 70x24 C "$FAKE"
+screen_wait 'Set up'
+screen_keys c
+if wait_until all_differ; then ok "labels are shortened to different ones"; else
+    not_ok "labels are shortened to different ones" "$(labels; screen_text)"
+fi
+screen_lacks '-- .*lr 0?\.? ' "and no setting is cut"
+screen_end
 done_testing

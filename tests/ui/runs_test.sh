@@ -45,6 +45,11 @@ screen_lacks 'device|technique' "those that do not differ have none"
 screen_shows 'diverged +mlp' "the run has diverged here, too"
 screen_shows '5 runs, none on' "the title counts the runs of the list"
 screen_shows 'done +mynet' "and mynet is called so"
+screen_resize 72x30
+screen_shows 'status.* lr +seed +loss' "with less space those that change most stay"
+screen_lacks 'iterations|validate' "not the length of the runs or long texts"
+screen_resize 118x30
+screen_wait 'validate'
 screen_keys C
 screen_wait 'automatic; space'
 screen_keys End
@@ -153,7 +158,25 @@ screen_shows 'Restored 5 runs' "U restores them"
 screen_shows '> .*diverged' "the list shows them again"
 [ "$(ls "$runs" | wc -l)" = 5 ] && ok "in their folder" || not_ok "in their folder" "$(ls "$runs")"
 screen_keys U
-screen_shows 'no deletion is left' "a second U has nothing to restore"
+screen_shows 'has its earlier note again' "a second U undoes the note before it"
+screen_lacks 'rate too high' "which is gone"
+screen_keys U
+screen_shows '2 runs have their earlier tags again' "the next one the tags of two runs"
+run runs --json tag:slow
+is "in their files, too" "runs.#" 1
+screen_keys R
+screen_wait 'A name for this run'
+screen_keys C-u
+screen_keys 'second thought' Enter
+screen_wait 'is called "second thought" now'
+screen_keys U
+screen_shows 'has its earlier name again' "U undoes a name"
+screen_keys U
+screen_wait 'has its earlier tags again'
+screen_keys U
+screen_wait 'has its earlier tags again'
+screen_keys U
+screen_shows 'no deletion is left' "until nothing is left"
 screen_keys Home d
 screen_wait 'Delete\?'
 screen_keys d

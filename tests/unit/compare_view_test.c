@@ -120,7 +120,7 @@ static void test_runs(void)
            "a run is taken once");
     tap_ok(compare_model_build(&view, &error) && view.table.count == 2, "two runs are two rows");
     entry = &view.curves.entries[1];
-    tap_ok(strcmp(compare_curves_label(&view, entry, label, sizeof label), "batch 64") == 0,
+    tap_ok(strcmp(compare_curves_label(&view, entry, 99, label, sizeof label), "batch 64") == 0,
            "a label says what tells a run from the others");
     const struct config_field *fields[64];
     tap_ok(compare_model_differences(&view, fields) == 1 && strcmp(fields[0]->key, "batch") == 0,
@@ -130,8 +130,8 @@ static void test_runs(void)
     tap_ok(compare_model_differences(&view, fields) == 2 && strcmp(fields[0]->key, "network") == 0,
            "another network is a difference, too");
     entry = &view.curves.entries[2];
-    tap_ok(strcmp(compare_curves_label(&view, entry, label, sizeof label), "resnet20, batch 32") ==
-               0,
+    tap_ok(strcmp(compare_curves_label(&view, entry, 99, label, sizeof label),
+                  "resnet20, batch 32") == 0,
            "and the label names it");
 }
 
@@ -245,17 +245,18 @@ static void test_groups(void)
                model.curves.entries[0].runs == 2 && model.curves.entries[1].runs == 1,
            "runs that differ in their seed only are one entry");
     const struct compare_entry *group = &model.curves.entries[0];
-    tap_ok(strcmp(compare_curves_label(&model, group, label, sizeof label), "lr 0.03") == 0,
+    tap_ok(strcmp(compare_curves_label(&model, group, 99, label, sizeof label), "lr 0.03") == 0,
            "its label leaves out the seed: %s", label);
     compare_curves_update(&model, &wanted, 50, &error);
     plot_window_set_cursor(&model.window, 500);
     const double mean = compare_curves_value(&model, group, &runs);
     tap_ok(runs == 2 && isfinite(mean), "its value is the mean of both");
     compare_curves_toggle_groups(&model);
-    tap_ok(model.curves.entry_count == 3 &&
-               strcmp(compare_curves_label(&model, &model.curves.entries[1], label, sizeof label),
-                      "lr 0.03, seed 2") == 0,
-           "ungrouped they are entries of their own");
+    tap_ok(
+        model.curves.entry_count == 3 &&
+            strcmp(compare_curves_label(&model, &model.curves.entries[1], 99, label, sizeof label),
+                   "lr 0.03, seed 2") == 0,
+        "ungrouped they are entries of their own");
     const double one = compare_curves_value(&model, &model.curves.entries[0], &runs);
     const double other = compare_curves_value(&model, &model.curves.entries[1], &runs);
     tap_ok(fabs(mean - (one + other) / 2) < 1e-9, "whose mean that was: %g of %g and %g", mean, one,

@@ -253,10 +253,36 @@ static void test_short_labels(void)
     tap_ok(strncmp(text, "mine, ", 6) == 0, "a network file is called by its name: %s", text);
 }
 
+static void test_distinct_labels(void)
+{
+    struct run_config a = configure(SETTINGS("network=mlp", "batch=32", "lr=0.1", "seed=1"));
+    struct run_config b = configure(SETTINGS("network=mlp", "batch=64", "lr=0.1", "seed=1"));
+    struct run_config c = configure(SETTINGS("network=mlp", "batch=64", "lr=50", "seed=2"));
+    struct run_config d = configure(SETTINGS("network=lenet", "batch=64", "lr=0.1", "seed=2"));
+    const struct run_config *configs[] = {&a, &b, &c, &d};
+    const struct config_field *fields[CONFIG_MAX_FIELDS];
+    char labels[4][64];
+    const size_t count = config_differences(configs, 4, fields);
+    for (size_t i = 0; i < 4; i++)
+        config_distinct_label(configs, 4, i, fields, count, 16, labels[i], sizeof labels[i]);
+    tap_ok(strcmp(labels[0], "mlp, batch 32") == 0, "a label has what is unique: %s", labels[0]);
+    tap_ok(strcmp(labels[1], "batch 64, seed 1") == 0, "or unique together: %s", labels[1]);
+    tap_ok(strcmp(labels[2], "mlp, lr 50") == 0, "what is told first comes first: %s", labels[2]);
+    tap_ok(strcmp(labels[3], "lenet, lr 0.1") == 0, "and more where it fits: %s", labels[3]);
+    config_distinct_label(configs, 4, 1, fields, count, 12, labels[1], sizeof labels[1]);
+    tap_ok(strcmp(labels[1], "64, seed 1") == 0, "keys give way to values: %s", labels[1]);
+    config_distinct_label(configs, 4, 0, fields, count, 4, labels[0], sizeof labels[0]);
+    tap_ok(strcmp(labels[0], "batch 32") == 0, "but not of a single value: %s", labels[0]);
+    config_distinct_label(configs, 4, 0, fields, count, 64, labels[0], sizeof labels[0]);
+    tap_ok(strcmp(labels[0], "mlp, batch 32, lr 0.1, seed 1") == 0,
+           "a label that fits has all differences: %s", labels[0]);
+}
+
 int main(void)
 {
     test_differences();
     test_short_labels();
+    test_distinct_labels();
     test_table();
     test_round_trip();
     test_refusals();

@@ -6,6 +6,7 @@
 #include "base/language.h"
 #include "session/config/config_paths.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,10 +36,12 @@ static char *effective_value(const struct run_config *config, const struct confi
 bool config_field_equal(const struct run_config *a, const struct run_config *b,
                         const struct config_field *field)
 {
-    /* Bytes are not enough where has_iterations decides whether the epochs count. */
-    if (a->has_iterations == b->has_iterations && has_equal_bytes(a, b, field))
+    const bool same_bytes = has_equal_bytes(a, b, field);
+    if (same_bytes && a->has_iterations == b->has_iterations)
         return true;
-    char first[VALUE_SIZE], second[VALUE_SIZE];
+    if (strcmp(field->key, "epochs") != 0 && strcmp(field->key, "iterations") != 0)
+        return same_bytes;
+    char first[VALUE_SIZE], second[VALUE_SIZE]; /* has_iterations decides which of the two counts */
     return strcmp(effective_value(a, field, first, sizeof first),
                   effective_value(b, field, second, sizeof second)) == 0;
 }
@@ -72,9 +75,9 @@ static bool explains_itself(const struct config_field *field)
     return false;
 }
 
-char *config_difference_label(const struct run_config *config,
-                              const struct config_field *const *fields, size_t count, char *text,
-                              size_t size)
+/* Writes a label whose first `bare_count` fields have no key before their values. */
+static char *write_label(const struct run_config *config, const struct config_field *const *fields,
+                         size_t count, size_t bare_count, char *text, size_t size)
 {
     char value[VALUE_SIZE];
     size_t used = 0;
@@ -82,7 +85,8 @@ char *config_difference_label(const struct run_config *config,
     for (size_t i = 0; i < count && used < size; i++) {
         effective_value(config, fields[i], value, sizeof value);
         /* "none" alone would not say what is absent */
-        const bool bare = explains_itself(fields[i]) && value[0] && strcmp(value, "none") != 0;
+        const bool bare = (i < bare_count || explains_itself(fields[i])) && value[0] &&
+                          strcmp(value, "none") != 0;
         if (strcmp(fields[i]->key, "network") == 0)
             config_network_name(config->network, value, sizeof value);
         used += (size_t)snprintf(text + used, size - used, "%s%s%s%s", i > 0 ? ", " : "",
@@ -90,6 +94,13 @@ char *config_difference_label(const struct run_config *config,
                                  value[0] ? value : _("none"));
     }
     return text;
+}
+
+char *config_difference_label(const struct run_config *config,
+                              const struct config_field *const *fields, size_t count, char *text,
+                              size_t size)
+{
+    return write_label(config, fields, count, 0, text, size);
 }
 
 /* --- labels of a moderate length --- */
@@ -155,4 +166,118 @@ size_t config_differences_shorten(const struct run_config *const *configs, size_
             memmove(&fields[i], &fields[i + 1], (--field_count - i) * sizeof *fields);
         }
     return field_count;
+}
+
+/* --- a short label that no other configuration has --- */
+
+/* A label while its fields are chosen. */
+struct choice {
+    const struct run_config *const *configs;
+    size_t count, at;
+    const struct config_field *const *fields;
+    size_t field_count;
+    bool chosen[CONFIG_MAX_FIELDS];
+};
+
+/* Writes the label. Keys are left out, from the first on, while it has more than `length` bytes; a
+ * single value would say nothing without its key. */
+static char *write_choice(const struct choice *choice, size_t length, char *text, size_t size)
+{
+    const struct config_field *fields[CONFIG_MAX_FIELDS] = {0};
+    const struct run_config *config = choice->configs[choice->at];
+    size_t count = 0, bare_count = 0;
+    for (size_t i = 0; i < choice->field_count; i++)
+        if (choice->chosen[i])
+            fields[count++] = choice->fields[i];
+    const size_t most = count > 1 ? count : 0;
+    while (strlen(write_label(config, fields, count, bare_count, text, size)) > length &&
+           bare_count < most)
+        bare_count++;
+    return text;
+}
+
+/* Returns whether configuration `other` has another value in field number `at`. */
+static bool is_other(const struct choice *choice, size_t other, size_t at)
+{
+    return !config_field_equal(choice->configs[choice->at], choice->configs[other],
+                               choice->fields[at]);
+}
+
+/* Returns whether configuration `other` has the same values in all fields that are chosen. */
+static bool looks_alike(const struct choice *choice, size_t other)
+{
+    for (size_t i = 0; i < choice->field_count; i++)
+        if (choice->chosen[i] && is_other(choice, other, i))
+            return false;
+    return true;
+}
+
+/* Returns whether a field tells more about a run than another one. */
+static bool tells_more(const struct config_field *field, const struct config_field *other)
+{
+    const int turn = turn_of(field), other_turn = turn_of(other);
+    return turn < 0 ? other_turn >= 0 : other_turn >= 0 && turn > other_turn;
+}
+
+/* Chooses the field in which the most configurations differ that still look alike. Returns false if
+ * there is none. */
+static bool choose_telling(struct choice *choice)
+{
+    size_t differ[CONFIG_MAX_FIELDS] = {0}, best = choice->field_count;
+    for (size_t k = 0; k < choice->count; k++) {
+        const bool alike = looks_alike(choice, k);
+        for (size_t i = 0; alike && i < choice->field_count; i++)
+            differ[i] += is_other(choice, k, i);
+    }
+    for (size_t i = 0; i < choice->field_count; i++)
+        if (differ[i] > 0 &&
+            (best == choice->field_count || differ[i] > differ[best] ||
+             (differ[i] == differ[best] && tells_more(choice->fields[i], choice->fields[best]))))
+            best = i;
+    if (best < choice->field_count)
+        choice->chosen[best] = true;
+    return best < choice->field_count;
+}
+
+/* Returns whether the value of a field is none, which is worth its place only if it is needed. */
+static bool says_none(const struct choice *choice, size_t at)
+{
+    char value[VALUE_SIZE];
+    effective_value(choice->configs[choice->at], choice->fields[at], value, sizeof value);
+    return !value[0] || strcmp(value, "none") == 0;
+}
+
+/* Chooses the most telling further field with which the label still fits. Returns false if there is
+ * none. */
+static bool choose_further(struct choice *choice, size_t length)
+{
+    char label[LABEL_SIZE];
+    size_t best = choice->field_count;
+    for (size_t i = 0; i < choice->field_count; i++) {
+        if (choice->chosen[i] || says_none(choice, i))
+            continue;
+        choice->chosen[i] = true;
+        const bool fits = strlen(write_choice(choice, SIZE_MAX, label, sizeof label)) <= length;
+        choice->chosen[i] = false;
+        if (fits &&
+            (best == choice->field_count || tells_more(choice->fields[i], choice->fields[best])))
+            best = i;
+    }
+    if (best < choice->field_count)
+        choice->chosen[best] = true;
+    return best < choice->field_count;
+}
+
+char *config_distinct_label(const struct run_config *const *configs, size_t count, size_t at,
+                            const struct config_field *const *fields, size_t field_count,
+                            size_t length, char *text, size_t size)
+{
+    struct choice choice = {configs, count, at, fields, field_count, {false}};
+    if (strlen(config_difference_label(configs[at], fields, field_count, text, size)) <= length)
+        return text;
+    while (choose_telling(&choice))
+        continue;
+    while (choose_further(&choice, length))
+        continue;
+    return write_choice(&choice, length, text, size);
 }

@@ -37,4 +37,12 @@ char *config_difference_label(const struct run_config *config,
                               const struct config_field *const *fields, size_t count, char *text,
                               size_t size);
 
+/* Writes a label of configuration `at` that none of the `count` configurations has that differs
+ * from it in these fields: all fields if that takes at most `length` bytes, otherwise those that
+ * tell it from the others, and further ones while they fit, the telling ones first. Where even
+ * those are too long, keys are left out: "resnet20, 64, lr 0.03". Returns `text`. */
+char *config_distinct_label(const struct run_config *const *configs, size_t count, size_t at,
+                            const struct config_field *const *fields, size_t field_count,
+                            size_t length, char *text, size_t size);
+
 #endif

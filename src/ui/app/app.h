@@ -70,7 +70,7 @@ bool app_run(struct app *app, struct error *error);
 /* --- screens --- */
 
 /* The keys that mean the same on every screen, and the keys that edit a line of text. */
-extern const struct key_table keys_everywhere, keys_editing;
+extern const struct key_table keys_everywhere, keys_editing, keys_menu;
 
 /* Returns a screen's private state: state_size bytes, zeroed at the start. */
 void *app_state(const struct app *app, enum screen_id id);

@@ -10,8 +10,8 @@
 #include <string.h>
 
 /* Writes how many runs there are, as the list of runs counts them, and how many of them other
- * processes train. */
-static void count_runs(const struct app *app, char *text, size_t size)
+ * processes train; the latter with little space (`brief`) only if there are some. */
+static void count_runs(const struct app *app, bool brief, char *text, size_t size)
 {
     const size_t all = app_run_count(app);
     size_t live = 0;
@@ -21,6 +21,8 @@ static void count_runs(const struct app *app, char *text, size_t size)
     }
     if (all > 0 && live > 0)
         snprintf(text, size, ngettext("%zu run, %zu on ", "%zu runs, %zu on ", all), all, live);
+    else if (all > 0 && brief)
+        snprintf(text, size, ngettext("%zu run ", "%zu runs ", all), all);
     else if (all > 0)
         snprintf(text, size, ngettext("%zu run, none on ", "%zu runs, none on ", all), all);
 }
@@ -48,30 +50,46 @@ static bool write_wait(const struct run_list *runs, char *text, size_t size)
     return false;
 }
 
-static void draw_title(struct app *app, struct rect area)
+/* Writes the right half of the title: what computes, or how many runs there are. */
+static void write_state(const struct app *app, bool brief, char *text, size_t size)
 {
     const char *state = state_of_work(app);
     const struct run_entry *shown = app_run_in_front(app);
-    char right[128] = "", words[120], text[256];
-    size_t waiting = run_list_waiting(&app->shared.runs);
-    draw_fill(&app->canvas, area, ROLE_TITLE);
-    snprintf(text, sizeof text, "%s", gettext(app_screen(app)->name));
-    if (app_screen(app)->title)
-        app_screen(app)->title(app, text, sizeof text);
+    const size_t waiting = run_list_waiting(&app->shared.runs);
+    char words[120];
+    text[0] = '\0';
     if (state && waiting > 0)
-        snprintf(right, sizeof right, _("%s, %zu waiting "), state, waiting);
+        snprintf(text, size, _("%s, %zu waiting "), state, waiting);
     else if (state)
-        snprintf(right, sizeof right, "%s ", state);
+        snprintf(text, size, "%s ", state);
     else if (shown && shown->live)
-        snprintf(right, sizeof right, "%s ", language_text(run_entry_status(shown)));
+        snprintf(text, size, "%s ", language_text(run_entry_status(shown)));
     else if (write_wait(&app->shared.runs, words, sizeof words))
-        snprintf(right, sizeof right, "%s ", words);
+        snprintf(text, size, "%s ", brief ? _("waiting") : words);
     else
-        count_runs(app, right, sizeof right);
-    int room = area.columns - (int)columns_of(right) - 2; /* columns for the left text */
-    struct rect left = {area.row, area.column + 1, 1, room >= 20 ? room : area.columns - 1};
-    draw_format(&app->canvas, left, 0, 0, ROLE_TITLE, "tinca %s %s", app->canvas.glyphs->dot, text);
-    if (room >= 20)
+        count_runs(app, brief, text, size);
+}
+
+static void draw_title(struct app *app, struct rect area)
+{
+    char right[128], name[256], left[300], fitted[300];
+    draw_fill(&app->canvas, area, ROLE_TITLE);
+    snprintf(name, sizeof name, "%s", gettext(app_screen(app)->name));
+    if (app_screen(app)->title)
+        app_screen(app)->title(app, name, sizeof name);
+    snprintf(left, sizeof left, "tinca %s %s", app->canvas.glyphs->dot, name);
+    write_state(app, false, right, sizeof right);
+    int room = area.columns - (int)columns_of(right) - 2; /* columns for the left half */
+    if ((int)columns_of(left) > room) {
+        write_state(app, true, right, sizeof right);
+        room = area.columns - (int)columns_of(right) - 2;
+    }
+    const bool both = room >= 20;
+    room = both ? room : area.columns - 1;
+    columns_fit_end(left, room > 0 ? (size_t)room : 0, app->canvas.glyphs->cut, fitted,
+                    sizeof fitted);
+    draw_text(&app->canvas, area, 0, 1, ROLE_TITLE, fitted);
+    if (both)
         draw_right(&app->canvas, area, 0, ROLE_TITLE, right);
 }
 
@@ -91,7 +109,7 @@ static int draw_hint(struct app *app, struct rect area, int column, int key, int
  * none. Sets *name to the place of the key's name. */
 static int hinted_key(const struct app *app, const struct key_binding *binding, const char **name)
 {
-    if (!app_takes_text(app) || !key_is_printable(binding->key))
+    if (app->menu.open || !app_takes_text(app) || !key_is_printable(binding->key))
         return binding->key;
     const char *space = strchr(*name, ' ');
     if (!binding->other || key_is_printable(binding->other) || !space)
@@ -126,8 +144,13 @@ static int draw_hints_of(struct app *app, struct rect area, int column,
 static void draw_hints(struct app *app, struct rect area)
 {
     int column = 0;
-    if (app_is_typing(app)) {
-        draw_hints_of(app, area, 0, &keys_editing, 0, keys_editing.count);
+    if (app->menu.open) {
+        draw_hints_of(app, area, 0, &keys_menu, 0, keys_menu.count);
+        return;
+    }
+    if (app_is_typing(app) || app->commands.chooser.open) {
+        draw_hints_of(app, area, 0, &keys_editing, 0,
+                      app->commands.chooser.open ? 2 : keys_editing.count);
         return;
     }
     if (!app_is_in_front(app, SCREEN_HELP))

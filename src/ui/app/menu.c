@@ -58,7 +58,7 @@ void menu_key(struct app *app, int key)
         menu->selected = key == UI_HOME ? 0 : count - 1;
     else if (key != ' ' && key_is_printable(key)) { /* another character searches */
         menu->open = false;
-        commands_open(app, key);
+        commands_open(app, key == '/' || key == ':' ? 0 : key);
     }
 }
 

@@ -72,9 +72,35 @@ static void answer_quit(struct app *app, size_t choice)
         leave_running(app);
 }
 
+static void answer_quit_waiting(struct app *app, size_t choice)
+{
+    if (choice == 0)
+        app_close(app, COMMAND_STOP);
+    else if (choice == 1)
+        leave_running(app);
+}
+
+/* Asks what becomes of runs that wait for those of other processes, while none is on here. */
+static void ask_quit_waiting(struct app *app, size_t waiting)
+{
+    struct dialog *dialog = dialog_begin(app, _("Quit?"), answer_quit_waiting);
+    snprintf(dialog->text, sizeof dialog->text,
+             ngettext("%zu run waits for the runs of other processes.",
+                      "%zu runs wait for the runs of other processes.", waiting),
+             waiting);
+    dialog_offer(dialog, 'y', 's', ngettext("drop it, and quit", "drop them, and quit", waiting));
+    dialog_offer(dialog, 'l', 'd',
+                 ngettext("leave it waiting, and quit", "leave them waiting, and quit", waiting));
+    dialog_offer(dialog, 'c', 'n', _("carry on"));
+}
+
 void ask_quit(struct app *app)
 {
     size_t waiting = run_list_waiting(&app->shared.runs), due = sweep_job_due(&app->shared.sweep);
+    if (waiting > 0 && !run_list_is_busy(&app->shared.runs) && !app->shared.sweep.on) {
+        ask_quit_waiting(app, waiting);
+        return;
+    }
     struct dialog *dialog = dialog_begin(app, _("Quit?"), answer_quit);
     if (app->shared.sweep.on && due == 0)
         snprintf(dialog->text, sizeof dialog->text, _("The last cell of a sweep is on."));

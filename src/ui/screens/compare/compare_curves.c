@@ -35,6 +35,7 @@ void compare_curves_free(struct compare_curves *curves)
     compare_curves_clear(curves);
     free(curves->list);
     free(curves->entries);
+    free(curves->configs);
     free(curves->roles);
     free(curves->styles);
     value_range_free(&curves->range);
@@ -143,20 +144,14 @@ static void list_entries(struct compare_model *model)
 }
 
 /* Finds the fields that labels are made of. */
-static bool find_fields(struct compare_model *model, struct error *error)
+static void find_fields(struct compare_model *model)
 {
     struct compare_curves *curves = &model->curves;
-    const struct run_config **configs =
-        memory_new(model->count, sizeof *configs, "a comparison", error);
-    if (!configs)
-        return false;
     for (size_t i = 0; i < model->count; i++)
-        configs[i] = run_config(model->runs[i]);
+        curves->configs[i] = run_config(model->runs[i]);
     curves->field_count =
-        config_differences_shorten(configs, model->count, curves->fields,
+        config_differences_shorten(curves->configs, model->count, curves->fields,
                                    compare_model_differences(model, curves->fields), LABEL_LENGTH);
-    free(configs);
-    return true;
 }
 
 bool compare_curves_match(struct compare_model *model, struct error *error)
@@ -168,6 +163,8 @@ bool compare_curves_match(struct compare_model *model, struct error *error)
                      sizeof *curves->list, "a comparison", error) ||
         !memory_grow(&curves->entries, &curves->entry_capacity, model->count,
                      sizeof *curves->entries, "a comparison", error) ||
+        !memory_grow(&curves->configs, &curves->config_capacity, model->count,
+                     sizeof *curves->configs, "a comparison", error) ||
         !memory_grow(&curves->roles, &curves->role_capacity, 2 * model->count + 1,
                      sizeof *curves->roles, "a comparison", error) ||
         !memory_grow(&curves->styles, &curves->style_capacity, 2 * model->count + 1,
@@ -179,15 +176,14 @@ bool compare_curves_match(struct compare_model *model, struct error *error)
         free_record(&curves->list[--curves->count]);
     if (!same) {
         find_groups(curves);
-        if (!find_fields(model, error))
-            return false;
+        find_fields(model);
     }
     list_entries(model);
     return true;
 }
 
 char *compare_curves_label(const struct compare_model *model, const struct compare_entry *entry,
-                           char *text, size_t size)
+                           size_t columns, char *text, size_t size)
 {
     const struct compare_curves *curves = &model->curves;
     const struct run *run = curves->list[entry->run].run;
@@ -195,11 +191,12 @@ char *compare_curves_label(const struct compare_model *model, const struct compa
     size_t count = 0;
     if (entry->runs == 1)
         config_difference_label(run_config(run), curves->fields, curves->field_count, text, size);
-    if (entry->runs > 1 || (entry->grouped && strlen(text) > LABEL_LENGTH)) {
+    if (entry->runs > 1 || strlen(text) > columns) {
         for (size_t i = 0; i < curves->field_count; i++)
-            if (strcmp(curves->fields[i]->key, SEED) != 0)
+            if (!entry->grouped || strcmp(curves->fields[i]->key, SEED) != 0)
                 fields[count++] = curves->fields[i];
-        config_difference_label(run_config(run), fields, count, text, size);
+        config_distinct_label(curves->configs, curves->count, entry->run, fields, count, columns,
+                              text, size);
     }
     if (!text[0])
         snprintf(text, size, "%s", run_facts(run)->network);

@@ -39,7 +39,9 @@ struct compare_entry {
 struct compare_curves { /* starts as {0} */
     struct compare_curve *list;
     size_t count, capacity;
-    bool ungrouped; /* runs that differ in their seed are drawn apart */
+    bool ungrouped;                    /* runs that differ in their seed are drawn apart */
+    const struct run_config **configs; /* of the runs in the list */
+    size_t config_capacity;
     const struct config_field *fields[CONFIG_MAX_FIELDS]; /* the settings in which runs differ */
     size_t field_count;
     struct compare_entry *entries; /* in the order of the legend */
@@ -63,10 +65,11 @@ void compare_curves_free(struct compare_curves *curves);
 
 /* --- the entries of the legend --- */
 
-/* Writes what distinguishes an entry from the others: "lr 0.03, seed 2", or "lr 0.03 (3 seeds)";
- * the network's name if nothing differs. Returns `text`. */
+/* Writes what distinguishes an entry from the others: "lr 0.03, seed 2"; the network's name if
+ * nothing differs. A label longer than `columns` is shortened to the settings that no other entry
+ * has together. Returns `text`. */
 char *compare_curves_label(const struct compare_model *model, const struct compare_entry *entry,
-                           char *text, size_t size);
+                           size_t columns, char *text, size_t size);
 
 /* Returns the entry's value under the cursor or, without a cursor, its last one, and sets the
  * number of runs that it is over; NaN: there is none. */

@@ -1,6 +1,6 @@
-/* Parallel coordinates. As many axes stand side by side as fit, those around the selected one. The
- * colour of a line and its mark tell its step on the last axis; lines outside a brush are not
- * drawn. */
+/* Parallel coordinates. As many axes stand side by side as fit: those around the selected one and,
+ * at the right, always the last one, which gives a line its colour and its mark. Lines outside a
+ * brush are not drawn. */
 #include "ui/screens/compare/compare_view.h"
 
 #include "base/language.h"
@@ -18,25 +18,33 @@ static const char step_marks[PARALLEL_STEPS + 1] = ".:+#";
 static const enum role roles[] = {ROLE_TEXT,       ROLE_SERIES, ROLE_SERIES + 1, ROLE_SERIES + 2,
                                   ROLE_SERIES + 3, ROLE_FAINT,  ROLE_STRONG};
 
-/* The axes on the screen, and the columns of the plot where they stand. */
+/* The axes on the screen. */
 struct axes_window {
-    size_t first, count;
+    size_t axes[COMPARE_FIGURES]; /* their numbers, from left to right */
+    size_t count;
     int step; /* columns from one axis to the next */
 };
 
 static struct axes_window window_of(const struct compare_parallel *parallel, int columns)
 {
-    size_t fitting = columns > APART ? (size_t)(columns - 1) / APART + 1 : 1;
-    fitting = fitting > parallel->shown ? parallel->shown : fitting;
-    size_t first = parallel->selected > fitting / 2 ? parallel->selected - fitting / 2 : 0;
-    first = first + fitting > parallel->shown ? parallel->shown - fitting : first;
-    return (struct axes_window){first, fitting,
-                                fitting > 1 ? (columns - 1) / (int)(fitting - 1) : 0};
+    struct axes_window window = {.count = columns > APART ? (size_t)(columns - 1) / APART + 1 : 1};
+    window.count = window.count > parallel->shown ? parallel->shown : window.count;
+    /* all but the last one follow each other */
+    const size_t run = window.count > 1 ? window.count - 1 : 1;
+    const size_t end = window.count > 1 ? parallel->shown - 1 : parallel->shown;
+    size_t first = parallel->selected > run / 2 ? parallel->selected - run / 2 : 0;
+    first = first + run > end ? end - run : first;
+    for (size_t i = 0; i < run; i++)
+        window.axes[i] = first + i;
+    window.axes[window.count - 1] = window.count > 1 ? parallel->shown - 1 : first;
+    window.step = window.count > 1 ? (columns - 1) / (int)(window.count - 1) : 0;
+    return window;
 }
 
-static int column_of(const struct axes_window *window, size_t axis)
+/* Returns the column of the plot where the axis at a place of the window stands. */
+static int column_of(const struct axes_window *window, size_t place)
 {
-    return (int)(axis - window->first) * window->step;
+    return (int)place * window->step;
 }
 
 /* --- lines --- */
@@ -49,8 +57,8 @@ static void add_line(struct compare_model *model, const struct axes_window *wind
     const double top = (double)plot_height(plot) - 1;
     const long across = (long)plot_dots_across(plot->symbols);
     double last = NAN;
-    for (size_t i = window->first; i < window->first + window->count; i++) {
-        const double place = compare_parallel_position(parallel, i, row);
+    for (size_t i = 0; i < window->count; i++) {
+        const double place = compare_parallel_position(parallel, window->axes[i], row);
         const long x = column_of(window, i) * across;
         if (isfinite(place) && isfinite(last))
             plot_line(plot, series, x - window->step * across, lround(last * top), x,
@@ -75,9 +83,9 @@ static void add_marks(struct compare_model *model, const struct axes_window *win
     const int step = compare_parallel_step(parallel, row);
     const double top = (double)plot_height(plot) - 1;
     const long across = (long)plot_dots_across(plot->symbols);
-    for (size_t i = window->first + 1; i < window->first + window->count; i++) {
-        const double middle = (compare_parallel_position(parallel, i - 1, row) +
-                               compare_parallel_position(parallel, i, row)) /
+    for (size_t i = 1; i < window->count; i++) {
+        const double middle = (compare_parallel_position(parallel, window->axes[i - 1], row) +
+                               compare_parallel_position(parallel, window->axes[i], row)) /
                               2;
         const long x = column_of(window, i) * across - window->step * across / 2;
         if (isfinite(middle) && step != PARALLEL_UNKNOWN)
@@ -119,23 +127,26 @@ static void name_level(const struct compare_model *model, const struct parallel_
         snprintf(text, size, "%s", _("none"));
 }
 
-/* Draws a text that begins at an axis and ends before the next one. */
+/* Draws a text that begins at an axis and ends before the next one: a name, or the value of a
+ * number, of which no digit is cut. */
 static void draw_label(struct app *app, struct rect area, const struct axes_window *window,
-                       size_t axis, int row, enum role role, const char *text)
+                       size_t place, int row, enum role role, bool is_name, const char *text)
 {
-    char fitted[NAME];
-    const int column = column_of(window, axis);
-    const bool last = axis + 1 == window->first + window->count;
-    const int room = last ? area.columns - column : window->step - 1;
-    compare_model_fit(text, room > 0 ? (size_t)room : 0, fitted, sizeof fitted);
-    draw_text(&app->canvas, area, row, column, role, fitted);
+    const int column = column_of(window, place);
+    const int room = place + 1 == window->count ? area.columns - column : window->step - 1;
+    struct rect label = {area.row + row, area.column + column, 1, room > 0 ? room : 0};
+    if (is_name)
+        draw_fitted_name(&app->canvas, label, 0, 0, role, text);
+    else
+        draw_fitted_value(&app->canvas, label, 0, 0, role, text);
 }
 
 /* Draws the rule of an axis over the lines, thick where its brush is. */
 static void draw_rule(struct app *app, struct rect plot, const struct axes_window *window,
-                      size_t number)
+                      size_t place)
 {
     const struct compare_parallel *parallel = &compare_model(app)->parallel;
+    const size_t number = window->axes[place];
     const struct parallel_axis *axis = &parallel->axes[number];
     const bool selected = number == parallel->selected;
     const double low = axis->brushed ? compare_parallel_place(axis, axis->low) : 0;
@@ -144,40 +155,42 @@ static void draw_rule(struct app *app, struct rect plot, const struct axes_windo
     const int to = (int)lround((1 - low) * (plot.rows - 1));
     for (int row = 0; row < plot.rows; row++) {
         const bool inside = axis->brushed && row >= from && row <= to;
-        draw_text(&app->canvas, plot, row, column_of(window, number),
+        draw_text(&app->canvas, plot, row, column_of(window, place),
                   inside     ? ROLE_WARNING
                   : selected ? ROLE_KEY
                              : ROLE_RAW,
                   inside ? app->canvas.glyphs->full : app->canvas.glyphs->vertical);
     }
-    struct rect line = {plot.row, plot.column + column_of(window, number), plot.rows, 1};
+    struct rect line = {plot.row, plot.column + column_of(window, place), plot.rows, 1};
     if (!selected)
         targets_add_column(&app->canvas.targets, line, number, parallel->selected);
 }
 
 static void draw_axis(struct app *app, struct rect area, struct rect plot,
-                      const struct axes_window *window, size_t number)
+                      const struct axes_window *window, size_t place)
 {
     const struct compare_model *model = compare_model(app);
+    const size_t number = window->axes[place];
     const struct parallel_axis *axis = &model->parallel.axes[number];
     const bool selected = number == model->parallel.selected;
+    const bool names = compare_figure_is_text(&axis->figure);
     char text[NAME];
-    draw_rule(app, plot, window, number);
+    draw_rule(app, plot, window, place);
     snprintf(text, sizeof text, "%s%s%s%s", selected ? "[" : "", axis->name,
              axis->scale.log ? _(", log") : "", selected ? "]" : "");
-    draw_label(app, area, window, number, 0, selected ? ROLE_STRONG : ROLE_HEADING, text);
+    draw_label(app, area, window, place, 0, selected ? ROLE_STRONG : ROLE_HEADING, true, text);
     if (axis->level_count > 0) {
         name_level(model, axis, axis->levels[axis->level_count - 1], text, sizeof text);
-        draw_label(app, area, window, number, 1, ROLE_FAINT, text);
+        draw_label(app, area, window, place, 1, ROLE_FAINT, names, text);
         name_level(model, axis, axis->levels[0], text, sizeof text);
-        draw_label(app, area, window, number, area.rows - 1, ROLE_FAINT, text);
+        draw_label(app, area, window, place, area.rows - 1, ROLE_FAINT, names, text);
     }
-    struct rect heading = {area.row, area.column + column_of(window, number), 1,
+    struct rect heading = {area.row, area.column + column_of(window, place), 1,
                            window->step > 1 ? window->step - 1 : 1};
     if (!selected)
         targets_add_column(&app->canvas.targets, heading, number, model->parallel.selected);
     else
-        draw_cursor(&app->canvas, area, 0, column_of(window, number));
+        draw_cursor(&app->canvas, area, 0, column_of(window, place));
 }
 
 /* --- words --- */
@@ -258,11 +271,11 @@ static void draw_axes(struct app *app, struct rect area)
     }
     add_lines(model, &window);
     plot_draw(&app->canvas, plot, &model->plot, roles, styles);
-    for (size_t i = window.first; i < window.first + window.count; i++)
+    for (size_t i = 0; i < window.count; i++)
         draw_axis(app, area, plot, &window, i);
-    if (window.first > 0)
+    if (window.axes[0] > 0)
         draw_text(&app->canvas, area, 2, 1, ROLE_STRONG, app->canvas.glyphs->left);
-    if (window.first + window.count < model->parallel.shown)
+    if (window.axes[0] + window.count < model->parallel.shown)
         draw_text(&app->canvas, plot, 0, plot.columns - 2, ROLE_STRONG, app->canvas.glyphs->right);
 }
 

@@ -15,7 +15,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PANEL = 38, PANEL_FROM = 100, MARKS = 3, LABEL = 256 };
+enum { PANEL_FROM = 100, PANEL = 38, WIDE_PANEL = 58, WIDE_FROM = 160, MARKS = 3, LABEL = 256 };
+
+int compare_panel_columns(int columns)
+{
+    return columns < PANEL_FROM ? 0 : columns < WIDE_FROM ? PANEL : WIDE_PANEL;
+}
 
 /* --- the legend that names the runs --- */
 
@@ -38,22 +43,6 @@ static void print_runs(const struct compare_entry *entry, size_t runs, char *tex
         snprintf(text, size, _(" (%zu of %zu seeds)"), runs, entry->runs);
 }
 
-/* Leaves out settings after the first one until the label fits, so that no number is cut. */
-static void fit_label(char *label, int columns, const char *mark)
-{
-    char shorter[LABEL];
-    const char *rest = strstr(label, ", ");
-    while (rest && (int)columns_of(label) > columns) {
-        const size_t first = strcspn(label, ",");
-        const char *next = strstr(rest + 2, ", ");
-        if (!next)
-            return;
-        snprintf(shorter, sizeof shorter, "%.*s, %s %s", (int)first, label, mark, next + 2);
-        snprintf(label, LABEL, "%s", shorter);
-        rest = strstr(label, ", ");
-    }
-}
-
 static void draw_entry(struct app *app, struct rect line, const struct compare_entry *entry)
 {
     const struct compare_model *model = compare_model(app);
@@ -63,7 +52,6 @@ static void draw_entry(struct app *app, struct rect line, const struct compare_e
     size_t runs;
     value_text(compare_curves_value(model, entry, &runs), value, sizeof value);
     print_runs(entry, runs, count, sizeof count);
-    compare_curves_label(model, entry, label, sizeof label);
     if (!entry->visible)
         snprintf(value, sizeof value, "%s", _("hidden"));
     struct rect left = line;
@@ -76,12 +64,13 @@ static void draw_entry(struct app *app, struct rect line, const struct compare_e
     column = draw_text(&app->canvas, left, 0, column, ROLE_STRONG, entry->pinned ? "* " : "");
     struct rect named = left; /* a long label leaves space for the number of runs */
     named.columns -= (int)columns_of(count);
-    fit_label(label, named.columns - column, app->canvas.glyphs->cut);
-    column = draw_fitted_name(&app->canvas, named, 0, column,
-                              !entry->visible ? ROLE_FAINT
-                              : selected      ? ROLE_STRONG
-                                              : ROLE_TEXT,
-                              label);
+    const int room = named.columns > column ? named.columns - column : 0;
+    column =
+        draw_fitted_name(&app->canvas, named, 0, column,
+                         !entry->visible ? ROLE_FAINT
+                         : selected      ? ROLE_STRONG
+                                         : ROLE_TEXT,
+                         compare_curves_label(model, entry, (size_t)room, label, sizeof label));
     draw_text(&app->canvas, left, 0, column, ROLE_FAINT, count);
     draw_right(&app->canvas, line, 0, entry->visible ? ROLE_STRONG : ROLE_FAINT, value);
     if (selected)
@@ -309,13 +298,14 @@ static void draw_curves(struct app *app, struct rect area)
 void compare_draw_curves(struct app *app, struct rect area)
 {
     const int runs = (int)compare_model(app)->curves.entry_count;
-    bool wide = area.columns >= PANEL_FROM;
+    const int panel_columns = compare_panel_columns(area.columns);
+    bool wide = panel_columns > 0;
     int across = wide || area.columns < 60 ? 1 : 2;
     struct rect names = area;
     if (wide) {
-        names.column += area.columns - PANEL;
-        names.columns = PANEL;
-        area.columns -= PANEL + 2;
+        names.column += area.columns - panel_columns;
+        names.columns = panel_columns;
+        area.columns -= panel_columns + 2;
     } else {
         int lines = (runs + across - 1) / across, most = area.rows / 3;
         names.rows = lines > most ? most : lines;

@@ -10,10 +10,11 @@
 #include "ui/terminal/keys.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { PANEL = 38, PANEL_FROM = 100, NOTE_ROWS = 3, FRONT_SERIES = 1 };
+enum { NOTE_ROWS = 3, FRONT_SERIES = 1 };
 
 struct place {
     int row, column;
@@ -111,17 +112,19 @@ static void draw_plot(struct app *app, struct rect area)
 
 /* --- words --- */
 
-/* Writes "3 lenet, batch 64": the mark and the label of a row. */
-static void name_row(const struct compare_model *model, size_t row, char *text, size_t size)
+/* Writes "3 lenet, batch 64": the mark and the label of a row, which is shortened to `columns`. */
+static void name_row(const struct compare_model *model, size_t row, size_t columns, char *text,
+                     size_t size)
 {
     char mark[24], label[256];
-    const size_t run = compare_model_run_of_row(model, row);
+    const size_t run = compare_model_run_of_row(model, row),
+                 used = strlen(compare_model_mark(row, mark, sizeof mark)) + 1;
     if (run == COMPARE_NO_RUN)
         snprintf(label, sizeof label, _("%s (published)"), model->table.rows[row].network);
     else
-        compare_curves_label(model, &(struct compare_entry){.run = run, .runs = 1}, label,
-                             sizeof label);
-    snprintf(text, size, "%s %s", compare_model_mark(row, mark, sizeof mark), label);
+        compare_curves_label(model, &(struct compare_entry){.run = run, .runs = 1},
+                             columns > used ? columns - used : 0, label, sizeof label);
+    snprintf(text, size, "%s %s", mark, label);
 }
 
 /* Draws the values of the selected row; with little space its mark stands for its label. */
@@ -133,7 +136,7 @@ static int draw_selected(struct app *app, struct rect area, int line)
     if (area.rows < NOTE_ROWS)
         compare_model_mark(model->selected, label, sizeof label);
     else
-        name_row(model, model->selected, label, sizeof label);
+        name_row(model, model->selected, SIZE_MAX, label, sizeof label);
     for (size_t i = 0; i < SCATTER_AXES; i++)
         if (!compare_figure_text(&model->table, model->selected, &scatter->figures[i], values[i],
                                  sizeof values[i])[0])
@@ -183,13 +186,13 @@ static void draw_member(struct app *app, struct rect line, size_t row)
     for (size_t i = 0; i < SCATTER_AXES; i++)
         compare_figure_text(&model->table, row, &scatter->figures[i], values[i], sizeof values[i]);
     snprintf(text, sizeof text, " %s  %s", values[SCATTER_X], values[SCATTER_Y]);
-    const int room = line.columns - (int)columns_of(text);
-    name_row(model, row, label, sizeof label);
+    const int left = line.columns - (int)columns_of(text), room = left > 0 ? left : 0;
+    name_row(model, row, (size_t)room, label, sizeof label);
     const enum role role = row == model->selected ? ROLE_FOCUS : ROLE_TEXT;
     if (row == model->selected)
         draw_fill(&app->canvas, line, role);
     draw_text(&app->canvas, line, 0, 0, role,
-              compare_model_fit(label, room > 0 ? (size_t)room : 0, fitted, sizeof fitted));
+              compare_model_fit(label, (size_t)room, fitted, sizeof fitted));
     draw_right(&app->canvas, line, 0, role, text);
     targets_add(&app->canvas.targets, line, row == model->selected ? UI_ENTER : UI_TAB,
                 row == model->selected
@@ -214,9 +217,11 @@ void compare_draw_scatter(struct app *app, struct rect area)
         draw_wrapped(&app->canvas, area, 1, ROLE_FAINT, _("No figure of these runs is known."));
         return;
     }
-    if (area.columns >= PANEL_FROM) {
-        struct rect panel = {area.row, area.column + area.columns - PANEL, area.rows, PANEL};
-        area.columns -= PANEL + 2;
+    const int panel_columns = compare_panel_columns(area.columns);
+    if (panel_columns > 0) {
+        struct rect panel = {area.row, area.column + area.columns - panel_columns, area.rows,
+                             panel_columns};
+        area.columns -= panel_columns + 2;
         draw_plot(app, area);
         draw_panel(app, panel);
         return;

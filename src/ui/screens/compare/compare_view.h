@@ -6,6 +6,8 @@
 #include "ui/app/app.h"
 #include "ui/screens/compare/compare_model.h"
 
+/* Returns the width of the panel that names the runs beside a plot; 0: it stands elsewhere. */
+int compare_panel_columns(int columns);
 /* Draws the table, with notes about the selected row below it. */
 void compare_draw_table(struct app *app, struct rect area);
 /* Returns how many rows the table needs to show everything. */

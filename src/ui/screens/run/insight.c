@@ -124,7 +124,11 @@ const char *insight_when(const struct inspection *seen, const struct run_entry *
                           "Iteration %llu, %llu times after the end", count),
                  first, count);
     else if (!run_entry_is_active(entry) && last == entry->snapshot.iteration)
-        snprintf(text, size, _("The last iterations, %llu to %llu"), first, last);
+        snprintf(text, size,
+                 ngettext("The last iteration, %llu", "The last iterations, %llu to %llu", count),
+                 first, last);
+    else if (count == 1)
+        snprintf(text, size, _("Iteration %llu"), first);
     else
         snprintf(text, size, _("Iterations %llu to %llu"), first, last);
     return text;

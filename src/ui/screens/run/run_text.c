@@ -58,15 +58,32 @@ static const char *epochs_text(double epochs, char *text, size_t size)
     return text;
 }
 
-static void put_rate(struct writer *writer, const char *label, double rate)
+/* Adds the learning rate; "-" until the run is prepared. */
+static void put_rate(struct writer *writer, const char *label, const struct run_snapshot *now)
 {
     char text[24];
+    const double rate = now->learning_rate > 0 || now->iteration > 0 ? now->learning_rate : NAN;
     put(writer, label, ROLE_RATE, "%s", epochs_text(rate, text, sizeof text));
+}
+
+/* Adds the epochs and iterations done, and of how many; "-" until the run is prepared. */
+static void put_progress(struct writer *writer, const struct run_snapshot *now)
+{
+    char epoch[24], epochs[24];
+    if (now->iterations == 0) {
+        put(writer, N_("epoch"), ROLE_TEXT, "-");
+        put(writer, N_("iteration"), ROLE_TEXT, "-");
+        return;
+    }
+    put(writer, N_("epoch"), ROLE_TEXT, _("%s of %s"), epoch_text(now->epoch, epoch, sizeof epoch),
+        epochs_text(now->epochs, epochs, sizeof epochs));
+    put(writer, N_("iteration"), ROLE_TEXT, _("%llu of %llu"), (unsigned long long)now->iteration,
+        (unsigned long long)now->iterations);
 }
 
 static void put_images(struct writer *writer, double images_per_second)
 {
-    if (isnan(images_per_second))
+    if (!(images_per_second > 0)) /* also NaN: an imported run does not give it */
         put(writer, N_("images/s"), ROLE_TEXT, "-");
     else
         put(writer, N_("images/s"), ROLE_TEXT, "%.0f", images_per_second);
@@ -114,10 +131,10 @@ static void put_validation(struct writer *writer, const struct run_display *disp
             display->config->validate[0] ? _("later") : _("none"));
 }
 
-/* Returns whether two networks are trained against each other. */
+/* Returns whether two networks are trained against each other; a run shows that by its losses. */
 static bool is_adversarial(const struct run_snapshot *now)
 {
-    return isfinite(now->loss_discriminator);
+    return now->iteration > 0 && isfinite(now->loss_discriminator);
 }
 
 static void put_pixels(struct writer *writer, const char *label, const struct run_display *display)
@@ -169,16 +186,12 @@ static void put_class_losses(struct writer *writer, const struct run_display *di
 static void grid_normal(struct writer *writer, const struct run_display *display)
 {
     const struct run_snapshot *now = &display->now, *steady = &display->steady;
-    char epoch[24], epochs[24];
     if (is_adversarial(now))
         put_adversarial(writer, display, N_("gen. loss"), N_("disc. loss"), N_("pixel acc."));
     else
         put_class_losses(writer, display);
-    put(writer, N_("epoch"), ROLE_TEXT, _("%s of %s"), epoch_text(now->epoch, epoch, sizeof epoch),
-        epochs_text(now->epochs, epochs, sizeof epochs));
-    put(writer, N_("iteration"), ROLE_TEXT, _("%llu of %llu"), (unsigned long long)now->iteration,
-        (unsigned long long)now->iterations);
-    put_rate(writer, N_("learning rate"), now->learning_rate);
+    put_progress(writer, now);
+    put_rate(writer, N_("learning rate"), now);
     put_images(writer, steady->images_per_second);
     put_speed(writer, N_("ms/image"), steady->ms_per_image_now);
     put_speed(writer, N_(" median"), steady->ms_per_image_median);
@@ -194,7 +207,7 @@ static void small_losses(struct writer *writer, const struct run_display *displa
     if (now->has_validation)
         put(writer, N_("top-1"), ROLE_VALIDATION, "%.2f %%", now->top1);
     else
-        put_rate(writer, N_("rate"), now->learning_rate);
+        put_rate(writer, N_("rate"), now);
     put_bytes(writer, N_("memory"), display->steady.memory_measured);
 }
 
@@ -206,8 +219,11 @@ static void grid_small(struct writer *writer, const struct run_display *display)
         put_adversarial(writer, display, N_("gen. loss"), N_("disc.loss"), N_("pixels"));
     else
         small_losses(writer, display);
-    put(writer, N_("epoch"), ROLE_TEXT, "%s/%s", epoch_text(now->epoch, epoch, sizeof epoch),
-        epochs_text(now->epochs, epochs, sizeof epochs));
+    if (now->iterations > 0)
+        put(writer, N_("epoch"), ROLE_TEXT, "%s/%s", epoch_text(now->epoch, epoch, sizeof epoch),
+            epochs_text(now->epochs, epochs, sizeof epochs));
+    else
+        put(writer, N_("epoch"), ROLE_TEXT, "-");
     put(writer, N_("iteration"), ROLE_TEXT, "%" PRIu64, now->iteration);
     put_speed(writer, N_("ms/image"), steady->ms_per_image_now);
     put_images(writer, steady->images_per_second);
@@ -253,25 +269,22 @@ static void put_checkpoint(struct writer *writer, const struct run_snapshot *now
 static void panel_progress(struct writer *writer, const struct run_display *display)
 {
     const struct run_snapshot *now = &display->now, *steady = &display->steady;
-    char text[48], epochs[24];
+    char text[48];
     put(writer, N_("Loss"), ROLE_HEADING, "%s", "");
     if (is_adversarial(now))
         put_adversarial(writer, display, N_("generator"), N_("discriminator"), N_("pixels right"));
     else
         panel_losses(writer, display);
-    put_rate(writer, N_("learning rate"), now->learning_rate);
+    put_rate(writer, N_("learning rate"), now);
     put(writer, N_("Progress"), ROLE_HEADING, "%s", "");
-    put(writer, N_("epoch"), ROLE_TEXT, _("%s of %s"), epoch_text(now->epoch, text, sizeof text),
-        epochs_text(now->epochs, epochs, sizeof epochs));
-    put(writer, N_("iteration"), ROLE_TEXT, _("%llu of %llu"), (unsigned long long)now->iteration,
-        (unsigned long long)now->iterations);
+    put_progress(writer, now);
     put_checkpoint(writer, now);
     put(writer, N_("Speed"), ROLE_HEADING, "%s", "");
     put_speed(writer, N_("ms/image"), steady->ms_per_image_now);
     put_speed(writer, N_(" median"), steady->ms_per_image_median);
     put_images(writer, steady->images_per_second);
     put(writer, N_("data waited"), ROLE_TEXT, "%s",
-        text_duration(steady->feed_wait_seconds, text, sizeof text));
+        now->iteration > 0 ? text_duration(steady->feed_wait_seconds, text, sizeof text) : "-");
     put_energy(writer, steady);
     put(writer, N_("Memory"), ROLE_HEADING, "%s", "");
     put_bytes(writer, N_("memory"), steady->memory_measured);
@@ -355,7 +368,9 @@ char *run_text_progress(const struct run_display *display, int columns, char *te
         over ? display->now.elapsed_seconds : floor(display->steady.elapsed_seconds);
     text_duration(elapsed, gone, sizeof gone);
     text_duration(ceil(display->steady.eta_seconds), left, sizeof left);
-    if (over)
+    if (display->now.status == RUN_REFUSED) /* it never began */
+        snprintf(text, size, "%s", gettext(run_snapshot_word(&display->now)));
+    else if (over)
         snprintf(text, size, _("%.0f %%  %s after %s"), percent,
                  gettext(run_snapshot_word(&display->now)), gone);
     else if (columns < 50)

@@ -110,11 +110,13 @@ static void draw_progress(struct app *app, struct rect area, const struct run_di
     draw_right(&app->canvas, area, 0, ROLE_TEXT, text);
 }
 
-static void draw_failure(struct app *app, struct rect area, const struct error *error)
+static void draw_failure(struct app *app, struct rect area, const struct error *error, bool refused)
 {
     char text[1100];
     struct rect inside = {area.row + 1, area.column + 2, area.rows - 1, area.columns - 4};
-    int row = draw_wrapped(&app->canvas, inside, 0, ROLE_BAD, _("! This run could not go on."));
+    int row =
+        draw_wrapped(&app->canvas, inside, 0, ROLE_BAD,
+                     refused ? _("! This run could not begin.") : _("! This run could not go on."));
     snprintf(text, sizeof text, "%s: %s", error->what, error->why);
     row = draw_wrapped(&app->canvas, inside, row, ROLE_TEXT, text);
     if (error->advice[0])
@@ -135,11 +137,11 @@ static void draw_view(struct app *app, struct run_entry *entry, const struct vie
     if (rect_is_empty(layout->view))
         return;
     if (entry->refused)
-        draw_failure(app, layout->view, &entry->error);
+        draw_failure(app, layout->view, &entry->error, true);
     else if (waiting)
         draw_text(&app->canvas, layout->view, 1, 2, ROLE_FAINT, waiting);
     else if ((now->status == RUN_FAILED || now->status == RUN_REFUSED) && now->iteration == 0)
-        draw_failure(app, layout->view, &now->error);
+        draw_failure(app, layout->view, &now->error, now->status == RUN_REFUSED);
     else
         view->draw(app, entry, layout, display);
 }

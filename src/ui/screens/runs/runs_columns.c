@@ -55,28 +55,39 @@ static void add_if_any(struct runs_columns *columns, size_t field, const struct 
         }
 }
 
-/* Adds the settings in which the known records differ, compared with the first; with a single
- * record what usually distinguishes runs. */
-static void add_differences(struct runs_columns *columns, const struct run_record *records,
-                            size_t count)
+/* Counts for each setting how often it changes from one known record to the next. Returns the
+ * number of known records. */
+static size_t count_changes(const struct run_record *records, size_t count,
+                            size_t changes[CONFIG_MAX_FIELDS])
 {
-    static const char *const usual[] = {"technique", "data", "batch", "device"};
-    const struct run_record *first = NULL;
-    bool differs[CONFIG_MAX_FIELDS] = {false};
+    const struct run_record *before = NULL;
     size_t known = 0;
     for (size_t i = 0; i < count; i++) {
         if (!records[i].known)
             continue;
+        for (size_t n = 0; before && n < config_field_count; n++)
+            changes[n] += !config_field_equal(before->config, records[i].config, &config_fields[n]);
+        before = &records[i];
         known++;
-        first = first ? first : &records[i];
-        for (size_t n = 0; n < config_field_count; n++)
-            differs[n] = differs[n] ||
-                         !config_field_equal(first->config, records[i].config, &config_fields[n]);
     }
+    return known;
+}
+
+/* Adds the settings in which the known records differ; with a single record what usually
+ * distinguishes runs. */
+static void add_differences(struct runs_columns *columns, const struct run_record *records,
+                            size_t count)
+{
+    static const char *const usual[] = {"technique", "data", "batch", "device"};
+    size_t changes[CONFIG_MAX_FIELDS] = {0};
+    const size_t known = count_changes(records, count, changes);
     for (size_t n = 0; n < config_field_count; n++)
-        if (differs[n] && strcmp(config_fields[n].key, "network") != 0 &&
-            strcmp(config_fields[n].key, "epochs") != 0) /* FIELD_EPOCH shows it, too: 3/10 */
+        if (changes[n] > 0 && strcmp(config_fields[n].key, "network") != 0 &&
+            strcmp(config_fields[n].key, "epochs") != 0) { /* FIELD_EPOCH shows it, too: 3/10 */
             add(columns, run_field_of_setting(&config_fields[n]));
+            if (columns->count > 0)
+                columns->list[columns->count - 1].changes = changes[n];
+        }
     for (size_t i = 0; known < 2 && i < sizeof usual / sizeof *usual; i++)
         add(columns, run_field_find(usual[i]));
 }
@@ -140,20 +151,26 @@ void runs_columns_toggle(struct runs_columns *columns, size_t field)
 
 /* --- widths --- */
 
-/* Returns how important a column is: 0 stays to the last. */
+/* Returns how important a column is: 0 stays to the last. A setting that changes often from run to
+ * run tells more than one that changes seldom, and texts take more space than numbers; the length
+ * of a run tells the least. */
 static int priority(const struct runs_columns *columns, size_t i)
 {
+    enum { NUMBERS = 100, CHANGES = 1000, TEXTS = 2000, LENGTH = 4000, LAST = 5000 };
     static const size_t first[] = {FIELD_STATUS, FIELD_NETWORK, FIELD_LOSS,
                                    FIELD_TOP1,   FIELD_NAME,    FIELD_TAG},
                         last[] = {FIELD_EPOCH, FIELD_MS, FIELD_BEGUN, FIELD_NOTE};
-    const size_t field = columns->list[i].field;
+    const struct runs_column *column = &columns->list[i];
+    const int changes = column->changes < CHANGES ? (int)column->changes : CHANGES;
     for (size_t n = 0; n < sizeof first / sizeof *first; n++)
-        if (first[n] == field)
+        if (first[n] == column->field)
             return (int)n;
     for (size_t n = 0; n < sizeof last / sizeof *last; n++)
-        if (last[n] == field)
-            return 1000 + (int)n;
-    return (columns->list[i].right ? 100 : 200) + (int)i;
+        if (last[n] == column->field)
+            return LAST + (int)n;
+    if (column->field == run_field_find("iterations"))
+        return LENGTH;
+    return (column->right ? NUMBERS : TEXTS) + CHANGES - changes;
 }
 
 static int least(const struct runs_column *column)

@@ -13,6 +13,7 @@ enum { RUNS_COLUMNS = 40 };
 
 struct runs_column {
     size_t field;
+    size_t changes;   /* of a setting: how often it differs from one run of the list to the next */
     int content;      /* columns that the widest cell or the heading takes */
     int start, width; /* results of runs_columns_fit; width 0: left out */
     bool right;       /* numbers */

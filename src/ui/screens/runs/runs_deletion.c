@@ -12,6 +12,7 @@
 #include "ui/app/run_cells.h"
 #include "ui/app/run_loading.h"
 #include "ui/screens/runs/runs_labels.h"
+#include "ui/screens/runs/runs_model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,16 +43,20 @@ static bool delete_one(struct app *app, const char *deletion, struct run_entry *
 static void answer_delete(struct app *app, size_t choice)
 {
     struct error error;
-    size_t deleted = 0;
+    size_t deleted = 0, restorable = 0;
     if (choice != 1) /* choice 0 keeps the runs */
         return;
     char *deletion = run_trash_begin(&error);
     bool good = deletion;
     for (size_t i = app_run_count(app); good && i-- > 0;)
         if (app_run_at(app, i)->deletion_candidate) {
+            const bool kept = run_trash_takes(run_entry_directory(app_run_at(app, i)));
             good = delete_one(app, deletion, app_run_at(app, i), &error);
             deleted += good;
+            restorable += good && kept;
         }
+    if (restorable > 0)
+        runs_undo_add_deletion(&runs_model(app)->undo);
     if (deletion)
         run_trash_end(deletion);
     free(deletion);
@@ -151,7 +156,8 @@ void runs_ask_deletion(struct app *app, size_t index)
 
 /* --- the trash --- */
 
-void runs_undo_deletion(struct app *app)
+/* Restores the last deletion, which an earlier session may have done. */
+static void undo_deletion(struct app *app)
 {
     struct error error;
     size_t restored;
@@ -162,6 +168,18 @@ void runs_undo_deletion(struct app *app)
     else
         app_say(app, ROLE_GOOD, ngettext("Restored %zu run.", "Restored %zu runs.", restored),
                 restored);
+}
+
+void runs_undo_last(struct app *app)
+{
+    struct runs_undo *undo = &runs_model(app)->undo;
+    const struct runs_undo_step *step = runs_undo_newest(undo);
+    if (step && !step->is_deletion) {
+        runs_undo_label(app);
+        return;
+    }
+    runs_undo_drop(undo);
+    undo_deletion(app);
 }
 
 static void answer_empty(struct app *app, size_t choice)

@@ -10,8 +10,9 @@ struct app;
  * runs that the table shows or, if none is marked, run number `index` (app_run_at). */
 void runs_ask_deletion(struct app *app, size_t index);
 
-/* Restores the runs of the last deletion from the trash. */
-void runs_undo_deletion(struct app *app);
+/* Undoes the last change of a label or the last deletion, whichever came later. Without a change in
+ * this session it restores the last deletion from the trash. */
+void runs_undo_last(struct app *app);
 
 /* Asks whether to remove all deleted runs for good. */
 void runs_ask_empty_trash(struct app *app);

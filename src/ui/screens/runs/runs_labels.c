@@ -8,6 +8,7 @@
 #include "ui/app/app.h"
 #include "ui/app/run_actions.h"
 #include "ui/app/run_cells.h"
+#include "ui/screens/runs/runs_model.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,24 +19,27 @@ static const struct label {
     char *(*read)(const char *directory, char *text);
     bool (*write)(const char *directory, const char *text, struct error *error);
     size_t offset; /* of the text in struct run_entry */
-    const char *set, *removed;
+    const char *set, *removed, *undone;
 } labels[] = {
     [RUNS_LABEL_NAME] = {N_("A name for this run"),
                          N_("%s: commands accept the name instead of this ID. An empty name "
                             "removes it."),
                          RUN_NAME_SIZE, run_name_read, run_name_write,
                          offsetof(struct run_entry, name), N_("The run %s is called \"%s\" now."),
-                         N_("The name of run %s was removed.")},
+                         N_("The name of run %s was removed."),
+                         N_("The run %s has its earlier name again.")},
     [RUNS_LABEL_TAGS] = {N_("Tags"),
                          N_("%s: tags are separated by spaces; the filter tag:good finds them."),
                          RUN_TAGS_SIZE, run_tags_read, run_tags_write,
                          offsetof(struct run_entry, tags),
                          N_("The run %s has the tags \"%s\" now."),
-                         N_("The tags of run %s were removed.")},
+                         N_("The tags of run %s were removed."),
+                         N_("The run %s has its earlier tags again.")},
     [RUNS_LABEL_NOTE] = {N_("A note about this run"), N_("%s: one line. An empty note removes it."),
                          RUN_NOTE_SIZE, run_note_read, run_note_write,
                          offsetof(struct run_entry, note), N_("Run %s: %s"),
-                         N_("The note of run %s was removed.")},
+                         N_("The note of run %s was removed."),
+                         N_("The run %s has its earlier note again.")},
 };
 
 bool runs_is_marked(const struct app *app, size_t index)
@@ -63,6 +67,16 @@ static void reopen(struct app *app, const struct error *error)
     snprintf(app->dialog.note, sizeof app->dialog.note, "%.190s", error->why);
 }
 
+/* Writes a label of a run and keeps what it was before for undo, as a part of the newest step. */
+static bool change(struct app *app, const struct label *label, const char *directory,
+                   const char *text, struct error *error)
+{
+    char before[RUN_NOTE_SIZE];
+    return runs_undo_add(&runs_model(app)->undo, directory, label->read(directory, before),
+                         error) &&
+           label->write(directory, text, error);
+}
+
 /* --- one run --- */
 
 static void say_label(struct app *app, const struct label *label, const struct run_entry *entry)
@@ -79,7 +93,9 @@ static void answer(struct app *app, const struct label *label)
 {
     struct error error;
     struct run_entry *entry = run_actions_subject(app);
-    if (!label->write(app->shared.subject, app->dialog.edit.text, &error)) {
+    runs_undo_begin(&runs_model(app)->undo, (int)(label - labels));
+    if (!change(app, label, app->shared.subject, app->dialog.edit.text, &error)) {
+        runs_undo_drop(&runs_model(app)->undo);
         reopen(app, &error);
         return;
     }
@@ -118,7 +134,8 @@ static void change_tags(char *tags, size_t size, const char *word, bool add)
         snprintf(tags + length, size - length, "%s%s", length ? " " : "", word);
 }
 
-static bool tag_entry(struct run_entry *entry, const char *typed, struct error *error)
+static bool tag_entry(struct app *app, struct run_entry *entry, const char *typed,
+                      struct error *error)
 {
     char words[512], tags[1024], *rest = words;
     const char *directory = run_entry_directory(entry);
@@ -127,7 +144,7 @@ static bool tag_entry(struct run_entry *entry, const char *typed, struct error *
     snprintf(tags, sizeof tags, "%s", replaces ? "" : entry->tags);
     for (char *word; (word = strtok_r(rest, " ,", &rest));)
         change_tags(tags, sizeof tags, word + (word[0] == '+' || word[0] == '-'), word[0] != '-');
-    if (!run_tags_write(directory, tags, error))
+    if (!change(app, &labels[RUNS_LABEL_TAGS], directory, tags, error))
         return false;
     run_tags_read(directory, entry->tags);
     return true;
@@ -141,10 +158,13 @@ static void answer_tags(struct app *app, size_t choice)
     (void)choice;
     if (!entry)
         return;
-    if (tag_entry(entry, app->dialog.edit.text, &error))
+    runs_undo_begin(&runs_model(app)->undo, RUNS_LABEL_TAGS);
+    if (tag_entry(app, entry, app->dialog.edit.text, &error)) {
         say_label(app, &labels[RUNS_LABEL_TAGS], entry);
-    else
-        reopen(app, &error);
+        return;
+    }
+    runs_undo_drop(&runs_model(app)->undo);
+    reopen(app, &error);
 }
 
 static void answer_marked(struct app *app, size_t choice)
@@ -152,10 +172,11 @@ static void answer_marked(struct app *app, size_t choice)
     struct error error;
     size_t tagged = 0;
     (void)choice;
+    runs_undo_begin(&runs_model(app)->undo, RUNS_LABEL_TAGS);
     for (size_t i = 0; i < app_run_count(app); i++) {
         if (!runs_is_marked(app, i))
             continue;
-        if (!tag_entry(app_run_at(app, i), app->dialog.edit.text, &error)) {
+        if (!tag_entry(app, app_run_at(app, i), app->dialog.edit.text, &error)) {
             reopen(app, &error);
             return;
         }
@@ -204,4 +225,46 @@ void runs_ask_label(struct app *app, enum runs_label kind, size_t index)
     snprintf(dialog->text, sizeof dialog->text, gettext(label->text), runs_id(entry));
     line_edit_begin(&dialog->edit, (const char *)entry + label->offset, label->size, false);
     dialog->edited = clear_note;
+}
+
+/* --- undo --- */
+
+/* Returns the run of a directory; NULL: it is not listed. */
+static struct run_entry *entry_of(const struct app *app, const char *directory)
+{
+    for (size_t i = 0; i < app_run_count(app); i++) {
+        struct run_entry *entry = app_run_at(app, i);
+        const char *own = run_entry_directory(entry);
+        if (own && strcmp(own, directory) == 0)
+            return entry;
+    }
+    return NULL;
+}
+
+void runs_undo_label(struct app *app)
+{
+    struct error error;
+    const struct runs_undo_step *step = runs_undo_newest(&runs_model(app)->undo);
+    const struct label *label = &labels[step->label];
+    const struct run_entry *last = NULL;
+    bool good = true;
+    for (size_t i = 0; i < step->count && good; i++) {
+        const char *directory = step->texts[i].directory;
+        struct run_entry *entry = entry_of(app, directory);
+        good = label->write(directory, step->texts[i].text, &error);
+        if (good && entry)
+            label->read(directory, (char *)entry + label->offset);
+        last = entry ? entry : last;
+    }
+    app->shared.runs_changed = true;
+    if (!good)
+        app_say_error(app, &error);
+    else if (step->count == 1 && last)
+        app_say(app, ROLE_GOOD, gettext(label->undone), runs_id(last));
+    else
+        app_say(app, ROLE_GOOD,
+                ngettext("%zu run has its earlier tags again.",
+                         "%zu runs have their earlier tags again.", step->count),
+                step->count);
+    runs_undo_drop(&runs_model(app)->undo);
 }

@@ -13,6 +13,9 @@ enum runs_label { RUNS_LABEL_NAME, RUNS_LABEL_TAGS, RUNS_LABEL_NOTE };
  * runs that the table shows; without marks those of this run. */
 void runs_ask_label(struct app *app, enum runs_label label, size_t index);
 
+/* Undoes the newest step of the model's undo, which is a change of labels. */
+void runs_undo_label(struct app *app);
+
 /* Returns whether the run is marked, has files and is shown by the table. */
 bool runs_is_marked(const struct app *app, size_t index);
 

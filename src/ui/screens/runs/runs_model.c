@@ -31,6 +31,7 @@ void runs_model_free(struct runs_model *model)
     free(model->groups);
     free(model->records);
     runs_preview_free(&model->preview);
+    runs_undo_free(&model->undo);
     *model = (struct runs_model){0};
 }
 

@@ -11,6 +11,7 @@
 #include "ui/app/run_cells.h"
 #include "ui/screens/runs/runs_columns.h"
 #include "ui/screens/runs/runs_preview.h"
+#include "ui/screens/runs/runs_undo.h"
 #include "ui/screens/runs/saved_views.h"
 #include "ui/widgets/chooser.h"
 
@@ -83,6 +84,7 @@ struct runs_model {
 
     struct saved_views views;
     struct runs_preview preview;
+    struct runs_undo undo;
 };
 
 /* Returns the state of the run table. */

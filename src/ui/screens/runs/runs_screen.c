@@ -53,7 +53,10 @@ static const struct key_binding bindings[] = {
     {'N', 0, ACTION_NOTE, "N", NULL, N_("write a note about the run")},
     {'d', UI_DELETE, ACTION_REMOVE, "d", N_("delete"),
      N_("delete the marked runs, or the selected one: asks; drop a run that waits")},
-    {'U', 0, ACTION_UNDO, "U", N_("undo"), N_("restore the runs of the last deletion")},
+    {'U', 0, ACTION_UNDO, "U", N_("undo"),
+     N_("undo the last change of a name, tags or a note, or the last deletion; deletions of "
+        "earlier "
+        "sessions, too")},
     {'X', 0, ACTION_EMPTY_TRASH, "X", NULL, N_("remove all deleted runs for good: asks")},
     {'a', 0, ACTION_ALL, "a", NULL, N_("mark every run of the list")},
     {'u', 0, ACTION_UNMARK, "u", NULL, N_("remove all marks")},
@@ -243,7 +246,7 @@ static void act(struct app *app, enum action action)
         runs_ask_deletion(app, index);
         break;
     case ACTION_UNDO:
-        runs_undo_deletion(app);
+        runs_undo_last(app);
         break;
     case ACTION_EMPTY_TRASH:
         runs_ask_empty_trash(app);

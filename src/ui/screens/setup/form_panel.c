@@ -208,6 +208,15 @@ static void draw_time_unknown(struct app *app, struct rect area)
     draw_wrapped(&app->canvas, value, 0, ROLE_FAINT, text);
 }
 
+/* Writes the time that the run takes; that of its validations is not known. Returns `text`. */
+static char *time_words(const struct app *app, double seconds, char *text, size_t size)
+{
+    char duration[64];
+    snprintf(text, size, app->shared.form.config.validate[0] ? _("at least %s") : _("about %s"),
+             text_duration(seconds, duration, sizeof duration));
+    return text;
+}
+
 static void draw_time(struct app *app, struct rect area)
 {
     const struct setup_model *model = setup_model(app);
@@ -223,9 +232,7 @@ static void draw_time(struct app *app, struct rect area)
     if (seconds < 0)
         snprintf(text, sizeof text, "%s", _("not known: the data is not open"));
     else
-        snprintf(text, sizeof text,
-                 app->shared.form.config.validate[0] ? _("~%s + validation") : _("about %s"),
-                 text_duration(seconds, part, sizeof part));
+        time_words(app, seconds, text, sizeof text);
     draw_fact(app, area, 1, _("to the end"), text);
     const int after = draw_text(&app->canvas, area, 2, 1, ROLE_FAINT, _("as run"));
     draw_fitted_name(&app->canvas, area, 2, after + 1, ROLE_TEXT, model->past.id);
@@ -402,7 +409,7 @@ void form_panel_draw_summary(struct app *app, struct rect area)
 {
     const struct form *form = &app->shared.form;
     const double seconds = setup_seconds(setup_model(app), form);
-    char parameters[32], total[32], free_bytes[32], text[1100];
+    char parameters[32], total[32], free_bytes[32], duration[64], text[1100];
     const struct error *problem = form->problem.kind != ERROR_NONE
                                       ? &form->problem
                                       : setup_data_error(setup_model(app), form);
@@ -416,9 +423,12 @@ void form_panel_draw_summary(struct app *app, struct rect area)
     text_bytes(forecast_needed(&form->forecast), total, sizeof total);
     text_bytes(form->forecast.memory_free, free_bytes, sizeof free_bytes);
     text_si((double)form->forecast.parameters, parameters, sizeof parameters);
+    time_words(app, seconds < 0 ? 0 : seconds, duration, sizeof duration);
+    snprintf(text, sizeof text, _("%s of %s free, %s"), total, free_bytes, duration);
+    if ((int)columns_of(text) > area.columns)
+        snprintf(text, sizeof text, "%s, %s", total, duration);
     if (seconds >= 0 && form->forecast.memory_free > 0)
-        draw_format(&app->canvas, area, 0, 0, ROLE_STRONG, _("%s of %s free, about %s"), total,
-                    free_bytes, text_duration(seconds, text, sizeof text));
+        draw_text(&app->canvas, area, 0, 0, ROLE_STRONG, text);
     else
         draw_format(&app->canvas, area, 0, 0, ROLE_STRONG, _("%s parameters, memory %s"),
                     parameters, total);

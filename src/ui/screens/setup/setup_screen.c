@@ -338,7 +338,7 @@ static void draw_help(struct app *app, struct rect area)
         : field->kind == CONFIG_CHOICE || field->kind == CONFIG_FLAG || field->choices
             ? _("Left and right change it; Enter lists the choices.")
             : _("Left and right change it; Enter lists the choices; or type a value.");
-    if (area.rows >= 2 && columns_of(help) <= (size_t)area.columns)
+    if (area.rows >= 2 && columns_of(help) <= (size_t)area.columns && !app_is_typing(app))
         draw_text(&app->canvas, area, 1, 0, ROLE_FAINT, keys);
 }
 
