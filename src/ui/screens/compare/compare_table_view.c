@@ -229,9 +229,10 @@ static void draw_notes(struct app *app, struct rect area)
     char text[1400];
     int line = 0;
     if (efficiency_is_in_front(model))
-        line = draw_wrapped(&app->canvas, area, line, ROLE_STRONG,
-                            _("E_P is the best top-1 accuracy in percent per parameter: the higher, "
-                              "the more a parameter achieves."));
+        line =
+            draw_wrapped(&app->canvas, area, line, ROLE_STRONG,
+                         _("E_P is the best top-1 accuracy in percent per parameter: the higher, "
+                           "the more a parameter achieves."));
     if (!row->run)
         snprintf(text, sizeof text,
                  _("published: Gondim Santos 2019, CIFAR-10, one image, without intervals"));
