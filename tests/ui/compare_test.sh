@@ -47,9 +47,9 @@ screen_keys c
 screen_shows 'Compare 41 runs' "more than 24 runs are compared"
 screen_shows '1 run is left out: it has not begun, or cannot be read' "and those that cannot be are counted"
 screen_keys v
-screen_shows 'lr +seed +%|NETWORK +lr +seed' "settings that differ are columns"
+screen_shows '# +lr +seed +TOP-1' "settings that differ are columns"
 screen_keys BTab
-screen_shows '>41 +lenet +0.01 +1 ' "rows beyond the letters have numbers"
+screen_shows '>41 +0.01 +1 ' "rows beyond the letters have numbers"
 screen_keys Tab
 
 # --- the order ---
@@ -57,17 +57,17 @@ screen_keys s
 screen_shows 'sorted: network' "s sorts by the next column"
 screen_keys s
 screen_shows 'sorted: lr' "by a setting too"
-screen_shows '> 1 +lenet +0.01 ' "the lowest first"
+screen_shows '> 1 +0.01 ' "the lowest first"
 screen_keys r
-screen_shows '> 1 +lenet +0.1 ' "r reverses the order"
+screen_shows '> 1 +0.1 ' "r reverses the order"
 column=$(plain_screen | sed -n '4s/%.*//p' | wc -c)
 click "$column" 4
 screen_shows 'sorted: best_top1' "a click on a heading sorts by it"
-screen_shows '> 1 +lenet +0.1 +2 +80.00' "the best first"
+screen_shows '> 1 +0.1 +2 +80.00' "the best first"
 click "$column" 4
-screen_shows '> 1 +lenet +[0-9.]+ +[0-9]+ +60.00' "a second click reverses"
+screen_shows '> 1 +[0-9.]+ +[0-9]+ +60.00' "a second click reverses"
 screen_keys BTab
-screen_shows '>41 +lenet +0.1 +3 +\?' "an unknown value stays last"
+screen_shows '>41 +0.1 +3 +\?' "an unknown value stays last"
 screen_keys Tab s s s s s
 screen_shows 'sorted: e_p' "by E_P"
 screen_shows 'E_P is the best top-1 accuracy in percent per parameter' "which is explained"
@@ -147,6 +147,31 @@ screen_shows '\[seed\]' "at 40x12 the selected axis stays in sight"
 screen_resize 80x24
 screen_keys Enter
 screen_shows 'Run \(earlier\)' "Enter shows the selected run"
+screen_end
+
+# --- a narrow table: what differs first, names cut in the middle, no figure cut ---
+screen_start 40x16 C.UTF-8 "$TINCA" ui lenet --data digits
+screen_wait 'Set'
+screen_keys o
+screen_wait 'lenet'
+screen_keys c
+screen_wait 'Compare 41 ru'
+screen_keys v
+screen_shows '^ +# +lr seed TOP-1 % +% LOSS LOSS *$' "a network that all runs have leaves its place to what differs"
+screen_shows ' 4 +0.03 +8 +62.00 62.00 +0 +nan *$' "and the figures beside it are whole"
+for run in 38 39; do
+    echo "a run of the long study, number $run" >"$(echo "$XDG_STATE_HOME"/tinca/runs/*"$run"-lenet-*)/name.txt"
+done
+screen_end
+screen_start 40x16 C.UTF-8 "$TINCA" ui lenet --data digits
+screen_wait 'Set'
+screen_keys o
+screen_wait 'lenet'
+screen_keys / 'name:number' Enter c
+screen_wait 'Compare 2 ru'
+screen_keys v
+screen_shows '1 lenet.*39' "different names stay different"
+screen_shows '2 lenet.*38' "where their middle is cut"
 screen_end
 
 # --- the runs that the list shows, in a terminal without Unicode and colours ---
