@@ -72,8 +72,8 @@ static void print_row(const struct comparison *comparison, size_t number, const 
     const struct measurement *time = measurements_find(&row->ms, device);
     char parameters[32];
     output_print("  %s: ", row->network);
-    if (isfinite(row->top1)) {
-        output_print(_("top-1 %.2f %%"), row->top1);
+    if (isfinite(row->figures.best_top1)) {
+        output_print(_("best top-1 %.2f %%"), row->figures.best_top1);
         output_print(", ");
     }
     output_print(_("%s parameters, %.4g MB"),

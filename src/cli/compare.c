@@ -98,7 +98,8 @@ static int compare_command_run(const struct command *command, int argc, char **a
     const struct option_row rows[] = {
         {.name = "sort",
          .argument = "COLUMN",
-         .help = N_("Sort by network, run, top1, top5, loss, e_p, parameters, flops, size, memory, "
+         .help = N_("Sort by network, run, top1, best_top1, top5, loss, validation_loss, "
+                    "best_validation_loss, e_p, parameters, flops, size, memory, "
                     "energy, ms (both on the first device), a device's name or a setting's key, "
                     "the best first; without it in the order given."),
          .kind = OPTION_TEXT,
@@ -109,7 +110,7 @@ static int compare_command_run(const struct command *command, int argc, char **a
          .value = &request.reverse},
         {.name = "pareto",
          .argument = "X,Y",
-         .help = N_("Name the rows that no other row beats in both columns, such as ms,top1."),
+         .help = N_("Name the rows that no other row beats in both columns, such as ms,best_top1."),
          .kind = OPTION_TEXT,
          .value = &request.pareto},
         {.name = "settings",

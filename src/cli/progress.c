@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/text.h"
-#include "session/values/run_snapshot.h"
+#include "session/values/run_figures.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -46,6 +46,7 @@ static void describe(const struct run_snapshot *snapshot, char *line, size_t siz
 {
     char eta[32] = "";
     size_t used;
+    const struct run_figures figures = run_figures_of(snapshot, NULL);
     if (snapshot->status == RUN_PREPARING) {
         snprintf(line, size, _("preparing"));
         return;
@@ -64,8 +65,8 @@ static void describe(const struct run_snapshot *snapshot, char *line, size_t siz
                             (unsigned long long)snapshot->iteration,
                             (unsigned long long)snapshot->iterations, snapshot->epoch,
                             snapshot->epochs, (double)snapshot->loss);
-    if (snapshot->has_validation && isfinite(snapshot->top1) && used < size)
-        used += (size_t)snprintf(line + used, size - used, _("  top-1 %.2f %%"), snapshot->top1);
+    if (isfinite(figures.top1) && used < size)
+        used += (size_t)snprintf(line + used, size - used, _("  top-1 %.2f %%"), figures.top1);
     if (used < size)
         used += (size_t)snprintf(line + used, size - used, _("  %.3g ms/image"),
                                  snapshot->ms_per_image_median);

@@ -17,6 +17,7 @@
 #include "session/history/run_filter.h"
 #include "session/history/run_trash.h"
 #include "session/record/run_open.h"
+#include "session/values/run_figures.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -88,6 +89,7 @@ static bool add_readable(struct json *object, const struct listed *listed)
     const struct run_config *config = run_config(listed->run);
     const struct run_facts *facts = run_facts(listed->run);
     const struct run_snapshot *snapshot = &listed->snapshot;
+    const struct run_figures figures = run_figures_of(snapshot, NULL);
     return add_text_or_null(object, "name", listed->name) && add_tags(object, listed->tags) &&
            add_text_or_null(object, "note", listed->note) &&
            json_add_string(object, "status", listed->record.status) &&
@@ -108,8 +110,9 @@ static bool add_readable(struct json *object, const struct listed *listed)
                                 : json_add_null(object, "loss")) &&
            json_add_number(object, "joules_per_image", run_snapshot_joules_per_image(snapshot)) &&
            json_add_number(object, "watts", run_snapshot_watts(snapshot)) &&
-           (snapshot->has_validation ? json_add_number(object, "top1", snapshot->top1)
-                                     : json_add_null(object, "top1"));
+           json_add_number(object, "top1", figures.top1) &&
+           json_add_number(object, "best_top1", figures.best_top1) &&
+           json_add_number(object, "validation_loss", figures.validation_loss);
 }
 
 static bool add_json(struct json *list, const struct listed *listed)
@@ -142,6 +145,7 @@ static void add_what(struct table *table, const struct run *run)
 static void add_row(struct table *table, const struct listed *listed)
 {
     const struct run_snapshot *snapshot = &listed->snapshot;
+    const struct run_figures figures = run_figures_of(snapshot, NULL);
     table_cell(table, "%s", listed->record.id);
     table_cell(table, "%s", listed->name[0] ? listed->name : "-");
     table_cell(table, "%s", gettext(listed->record.status));
@@ -155,11 +159,11 @@ static void add_row(struct table *table, const struct listed *listed)
                (unsigned long long)snapshot->iterations);
     const bool loss_known = !run_facts(listed->run)->imported[0] || !isnan(snapshot->loss);
     if (snapshot->iteration && loss_known)
-        table_cell(table, "%.4g", (double)snapshot->loss);
+        table_cell(table, "%.4g", figures.loss);
     else
         table_cell(table, "-");
-    if (snapshot->has_validation && !isnan(snapshot->top1))
-        table_cell(table, "%.2f %%", snapshot->top1);
+    if (!isnan(figures.top1))
+        table_cell(table, "%.2f %%", figures.top1);
     else
         table_cell(table, "-");
     table_cell(table, "%s", listed->tags[0] ? listed->tags : "-");

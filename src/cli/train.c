@@ -20,6 +20,7 @@
 #include "session/files/run_name.h"
 #include "session/measure/forecast.h"
 #include "session/run/run_start.h"
+#include "session/values/run_figures.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -130,22 +131,23 @@ static void print_summary(const struct train *train, const struct run *run,
     const bool stdout_taken = is_stdout(train->options.save_path) || is_stdout(train->export_path);
     output_printer *const print_line = stdout_taken ? output_note : output_print;
     const struct run_facts *facts = run_facts(run);
+    const struct run_figures figures = run_figures_of(snapshot, NULL);
     print_line(_("%s: %s after %llu iterations in %s\n"), facts->id,
                gettext(run_snapshot_word(snapshot)), (unsigned long long)snapshot->iteration,
                text_duration(snapshot->elapsed_seconds, duration, sizeof duration));
-    if (snapshot->has_validation && isfinite(snapshot->top1))
+    if (isfinite(figures.top1))
         print_line(
             _("  loss %.6g, %.4g ms/image (median), validation loss %.4g, top-1 %.2f %% (best "
               "%.2f %%)\n"),
-            (double)snapshot->loss, snapshot->ms_per_image_median, snapshot->validation_loss,
-            snapshot->top1, snapshot->best_top1);
+            figures.loss, snapshot->ms_per_image_median, figures.validation_loss, figures.top1,
+            figures.best_top1);
     else if (snapshot->has_validation && isfinite(snapshot->pixel_accuracy))
         print_line(_("  loss %.6g, %.4g ms/image (median), validation loss %.4g, pixel accuracy "
                      "%.2f %%\n"),
-                   (double)snapshot->loss, snapshot->ms_per_image_median, snapshot->validation_loss,
+                   figures.loss, snapshot->ms_per_image_median, figures.validation_loss,
                    snapshot->pixel_accuracy);
     else
-        print_line(_("  loss %.6g, %.4g ms/image (median)\n"), (double)snapshot->loss,
+        print_line(_("  loss %.6g, %.4g ms/image (median)\n"), figures.loss,
                    snapshot->ms_per_image_median);
     print_energy(print_line, snapshot);
     print_checkpoints(print_line, snapshot);

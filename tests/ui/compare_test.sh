@@ -25,7 +25,7 @@ saved() {
 '"solver":1,"activations":1,"workspace":1,"total":5000000}}' >"$folder/journal.jsonl"
     top1=$5 validated=true
     [ "$5" = - ] && top1=0 validated=false
-    echo '{"status":"done","error":null,"iteration":4,"iterations":4,"best_top1":'"$top1"',"top1":0,'\
+    echo '{"status":"done","error":null,"iteration":4,"iterations":4,"best_top1":'"$top1"',"top1":'"$top1"','\
 '"has_validation":'"$validated"'}' >"$folder/summary.json"
 }
 
@@ -47,9 +47,9 @@ screen_keys c
 screen_shows 'Compare 41 runs' "more than 24 runs are compared"
 screen_shows '1 run is left out: it has not begun, or cannot be read' "and those that cannot be are counted"
 screen_keys v
-screen_shows 'lr +seed +%|NETWORK +lr +seed' "settings that differ are columns"
+screen_shows '# +lr +seed +TOP-1' "settings that differ are columns"
 screen_keys BTab
-screen_shows '>41 +lenet +0.01 +1 ' "rows beyond the letters have numbers"
+screen_shows '>41 +0.01 +1 ' "rows beyond the letters have numbers"
 screen_keys Tab
 
 # --- the order ---
@@ -57,37 +57,37 @@ screen_keys s
 screen_shows 'sorted: network' "s sorts by the next column"
 screen_keys s
 screen_shows 'sorted: lr' "by a setting too"
-screen_shows '> 1 +lenet +0.01 ' "the lowest first"
+screen_shows '> 1 +0.01 ' "the lowest first"
 screen_keys r
-screen_shows '> 1 +lenet +0.1 ' "r reverses the order"
+screen_shows '> 1 +0.1 ' "r reverses the order"
 column=$(plain_screen | sed -n '4s/%.*//p' | wc -c)
 click "$column" 4
-screen_shows 'sorted: top1' "a click on a heading sorts by it"
-screen_shows '> 1 +lenet +0.1 +2 +80.00' "the best first"
+screen_shows 'sorted: best_top1' "a click on a heading sorts by it"
+screen_shows '> 1 +0.1 +2 +80.00' "the best first"
 click "$column" 4
-screen_shows '> 1 +lenet +[0-9.]+ +[0-9]+ +60.00' "a second click reverses"
+screen_shows '> 1 +[0-9.]+ +[0-9]+ +60.00' "a second click reverses"
 screen_keys BTab
-screen_shows '>41 +lenet +0.1 +3 +\?' "an unknown value stays last"
-screen_keys Tab s s
+screen_shows '>41 +0.1 +3 +\?' "an unknown value stays last"
+screen_keys Tab s s s s s
 screen_shows 'sorted: e_p' "by E_P"
-screen_shows 'E_P is the top-1 accuracy in percent per parameter' "which is explained"
-screen_keys b b
-screen_shows 'sorted: top1' "b goes back"
+screen_shows 'E_P is the best top-1 accuracy in percent per parameter' "which is explained"
+screen_keys b b b b b
+screen_shows 'sorted: best_top1' "b goes back"
 
 # --- the scatter plot ---
 screen_keys v v
 screen_shows '\[Scatter\]' "v: the scatter plot"
-screen_shows '^top1 *$' "of accuracy"
+screen_shows '^best_top1 *$' "of accuracy"
 screen_shows '  parameters *$' "over parameters"
 screen_shows 'Pareto front: 2 1$' "names the members of the Pareto front"
-screen_shows '1 run has no top1' "counts the runs without an accuracy"
-screen_shows '1 lr 0.1, seed 2: parameters 90.0 k, top1 80' "shows the selected run with its values"
+screen_shows '1 run has no best_top1' "counts the runs without an accuracy"
+screen_shows '1 lr 0.1, seed 2: parameters 90.0 k, best_top1 80' "shows the selected run with its values"
 screen_keys Left
 screen_lacks '1 lr 0.1, seed 2: parameters' "Left goes to another point"
 screen_keys Right Right Right
-screen_shows '1 lr 0.1, seed 2: parameters 90.0 k, top1 80' "Right back to the rightmost one"
+screen_shows '1 lr 0.1, seed 2: parameters 90.0 k, best_top1 80' "Right back to the rightmost one"
 screen_keys Tab
-screen_shows '2 lr 0.1, seed 1: parameters 20.0 k, top1 70' "Tab goes to the next row"
+screen_shows '2 lr 0.1, seed 1: parameters 20.0 k, best_top1 70' "Tab goes to the next row"
 row=$(plain_screen | grep -n 'x1 *$')
 column=$(printf '%s' "${row#*:}" | sed 's/ *$//' | wc -c)
 click "$column" "${row%%:*}"
@@ -116,15 +116,15 @@ screen_shows '\[Scatter\]' "the next view is the scatter plot again"
 # --- parallel coordinates ---
 screen_keys v
 screen_shows '\[Parallel\]' "v: parallel coordinates"
-screen_shows '\[lr\] +seed +parameters +top1' "an axis for each setting that differs, the accuracy last"
+screen_shows '\[lr\] +seed +parameters +best_top1' "an axis for each setting that differs, the accuracy last"
 screen_shows '41 of 41 runs' "all runs"
 screen_keys Right Right Right
-screen_shows 'lr +seed +parameters +\[top1\]' "Right selects an axis"
+screen_shows 'lr +seed +parameters +\[best_top1\]' "Right selects an axis"
 screen_keys '[' '['
-screen_shows ' runs; top1 from 62 to 80' "[ raises the lower end of the range"
+screen_shows ' runs; best_top1 from 62 to 80' "[ raises the lower end of the range"
 screen_lacks '41 of 41 runs' "which filters the runs"
 screen_keys ']'
-screen_shows 'top1 from 62 to 70' "] lowers the upper end"
+screen_shows 'best_top1 from 62 to 70' "] lowers the upper end"
 screen_keys '}' '{' '{'
 screen_shows '41 of 41 runs' "and back"
 screen_keys '['
@@ -132,16 +132,16 @@ screen_lacks '41 of 41 runs' "a range again"
 screen_keys w
 screen_shows '41 of 41 runs' "w frees the axis"
 screen_keys '<'
-screen_shows 'lr +seed +\[top1\] +parameters' "< moves the axis"
+screen_shows 'lr +seed +\[best_top1\] +parameters' "< moves the axis"
 screen_keys '-'
 screen_shows 'lr +seed +\[parameters\]' "- leaves it out"
 screen_keys +
 screen_shows 'Which axis' "+ asks for an axis to add"
-screen_keys top1 Enter
-screen_shows 'lr +seed +\[top1\] +parameters' "and adds it"
+screen_keys best_top1 Enter
+screen_shows 'lr +seed +\[best_top1\] +parameters' "and adds it"
 column=$(plain_screen | sed -n '3s/seed.*//p' | wc -c)
 click "$column" 3
-screen_shows 'lr +\[seed\] +top1 +parameters' "a click selects an axis"
+screen_shows 'lr +\[seed\] +best_top1 +parameters' "a click selects an axis"
 screen_resize 40x12
 screen_shows '\[seed\]' "at 40x12 the selected axis stays in sight"
 screen_keys Left
@@ -149,6 +149,31 @@ screen_shows '\[lr\].* par' "and so does the last one, which gives the lines the
 screen_resize 80x24
 screen_keys Enter
 screen_shows 'Run \(earlier\)' "Enter shows the selected run"
+screen_end
+
+# --- a narrow table: what differs first, names cut in the middle, no figure cut ---
+screen_start 40x16 C.UTF-8 "$TINCA" ui lenet --data digits
+screen_wait 'Set'
+screen_keys o
+screen_wait 'lenet'
+screen_keys c
+screen_wait 'Compare 41 ru'
+screen_keys v
+screen_shows '^ +# +lr seed TOP-1 % +% LOSS LOSS *$' "a network that all runs have leaves its place to what differs"
+screen_shows ' 4 +0.03 +8 +62.00 62.00 +0 +nan *$' "and the figures beside it are whole"
+for run in 38 39; do
+    echo "a run of the long study, number $run" >"$(echo "$XDG_STATE_HOME"/tinca/runs/*"$run"-lenet-*)/name.txt"
+done
+screen_end
+screen_start 40x16 C.UTF-8 "$TINCA" ui lenet --data digits
+screen_wait 'Set'
+screen_keys o
+screen_wait 'lenet'
+screen_keys / 'name:number' Enter c
+screen_wait 'Compare 2 ru'
+screen_keys v
+screen_shows '1 lenet.*39' "different names stay different"
+screen_shows '2 lenet.*38' "where their middle is cut"
 screen_end
 
 # --- the runs that the list shows, in a terminal without Unicode and colours ---

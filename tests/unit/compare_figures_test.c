@@ -56,7 +56,7 @@ static void test_names(void)
             compare_figure_equal(&found, &figures[i]);
     tap_ok(named, "each of the %zu figures is found by its name", count);
     tap_ok(figures[0].kind == FIGURE_NETWORK && figures[1].kind == FIGURE_SETTING &&
-               figures[count - 1].kind == FIGURE_TOP1,
+               figures[count - 1].kind == FIGURE_BEST_TOP1,
            "settings that differ come first, the accuracy last");
     tap_ok(compare_find_figure(&table, "cpu", &found, &error) && found.kind == FIGURE_TIME &&
                compare_figure_value(&table, 1, &found) == 1.5 &&
@@ -79,9 +79,10 @@ static void test_order(void)
     static const struct {
         const char *column, *order;
         bool reverse;
-    } orders[] = {{"top1", "1234", false},    {"top1", "3214", true},    {"ms cpu", "2314", false},
-                  {"ms cpu", "1324", true},   {"data", "1234", false},   {"data", "3412", true},
-                  {"network", "4123", false}, {"network", "3214", true}, {"batch", "1234", true}};
+    } orders[] = {
+        {"best_top1", "1234", false}, {"best_top1", "3214", true}, {"ms cpu", "2314", false},
+        {"ms cpu", "1324", true},     {"data", "1234", false},     {"data", "3412", true},
+        {"network", "4123", false},   {"network", "3214", true},   {"batch", "1234", true}};
     struct error error;
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
         struct comparison table;
@@ -152,7 +153,8 @@ static void test_front_of_table(void)
     struct compare_figure x, y;
     struct compare_front front = {0};
     struct error error;
-    if (!tap_ok(fill(&table) && compare_parse_front(&table, "parameters,top1", &x, &y, &error) &&
+    if (!tap_ok(fill(&table) &&
+                    compare_parse_front(&table, "parameters,best_top1", &x, &y, &error) &&
                     compare_find_front(&table, &x, &y, &front, &error),
                 "the front of a table"))
         return;
@@ -161,16 +163,16 @@ static void test_front_of_table(void)
     tap_ok(compare_front_has(&front, 0) && !compare_front_has(&front, 2), "a member is found");
     table.front = &front;
     tap_ok(holds(&table, COMPARE_TEXT,
-                 "Pareto front of parameters and top1: 2, 1 (1 row lacks a figure)"),
+                 "Pareto front of parameters and best_top1: 2, 1 (1 row lacks a figure)"),
            "text names its members");
     tap_ok(holds(&table, COMPARE_CSV, ",pareto\n"), "CSV has a column");
     tap_ok(holds(&table, COMPARE_JSON, "\"pareto\""), "JSON has a member");
     compare_front_free(&front);
     tap_ok(!compare_parse_front(&table, "top1", &x, &y, &error) &&
-               !compare_parse_front(&table, "top1,ms,e_p", &x, &y, &error) &&
+               !compare_parse_front(&table, "best_top1,ms,e_p", &x, &y, &error) &&
                !compare_parse_front(&table, "top1,", &x, &y, &error),
            "one name, three names and an empty name are refused");
-    tap_ok(compare_parse_front(&table, "batch,top1", &x, &y, &error) &&
+    tap_ok(compare_parse_front(&table, "batch,best_top1", &x, &y, &error) &&
                !compare_find_front(&table, &x, &y, &front, &error) && error.kind == ERROR_USAGE,
            "of a setting it is not known what is better");
     compare_front_free(&front);

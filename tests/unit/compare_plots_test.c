@@ -32,7 +32,7 @@ static void test_points(struct compare_scatter *scatter)
     struct error error;
     tap_ok(compare_scatter_build(scatter, &table, &error) && scatter->usable &&
                strcmp(scatter->names[SCATTER_X], "parameters") == 0 &&
-               strcmp(scatter->names[SCATTER_Y], "top1") == 0,
+               strcmp(scatter->names[SCATTER_Y], "best_top1") == 0,
            "at first accuracy over parameters");
     tap_ok(scatter->count == 3 && scatter->unknown[SCATTER_X] == 0 &&
                scatter->unknown[SCATTER_Y] == 1 && !compare_scatter_find(scatter, 3),
@@ -97,7 +97,7 @@ static void test_axes(struct compare_parallel *parallel)
     struct error error;
     if (!tap_ok(compare_parallel_build(parallel, &table, &error), "the axes are built"))
         return;
-    const size_t network = axis_at(parallel, "network"), top1 = axis_at(parallel, "top1");
+    const size_t network = axis_at(parallel, "network"), top1 = axis_at(parallel, "best_top1");
     tap_ok(network == 0 && top1 == parallel->shown - 1, "settings come first, the accuracy last");
     tap_ok(axis_at(parallel, "batch") == parallel->shown, "what does not differ has no axis");
     tap_ok(compare_parallel_position(parallel, top1, 0) == 1 &&
@@ -118,7 +118,7 @@ static void test_axes(struct compare_parallel *parallel)
 static void test_brushes(struct compare_parallel *parallel)
 {
     struct error error;
-    parallel->selected = axis_at(parallel, "top1");
+    parallel->selected = axis_at(parallel, "best_top1");
     const struct parallel_axis *axis = &parallel->axes[parallel->selected];
     tap_ok(compare_parallel_count(parallel) == 4, "without a brush all runs pass");
     compare_parallel_brush(parallel, true, true);
@@ -147,19 +147,20 @@ static void test_arrangement(struct compare_parallel *parallel)
     const size_t shown = parallel->shown;
     parallel->selected = shown - 1;
     compare_parallel_move(parallel, true);
-    tap_ok(axis_at(parallel, "top1") == shown - 1, "the last axis cannot move to the right");
+    tap_ok(axis_at(parallel, "best_top1") == shown - 1, "the last axis cannot move to the right");
     compare_parallel_move(parallel, false);
-    tap_ok(axis_at(parallel, "top1") == shown - 2 && parallel->selected == shown - 2,
+    tap_ok(axis_at(parallel, "best_top1") == shown - 2 && parallel->selected == shown - 2,
            "but to the left, and stays selected");
     compare_parallel_brush(parallel, true, true);
     compare_parallel_leave_out(parallel);
-    tap_ok(parallel->shown == shown - 1 && axis_at(parallel, "top1") == parallel->shown &&
+    tap_ok(parallel->shown == shown - 1 && axis_at(parallel, "best_top1") == parallel->shown &&
                compare_parallel_count(parallel) == 4,
            "an axis is left out, with its brush");
     compare_parallel_build(parallel, &table, &error);
     tap_ok(parallel->shown == shown - 1, "and stays left out");
-    compare_parallel_show(parallel, "top1");
-    tap_ok(parallel->shown == shown && axis_at(parallel, "top1") == shown - 2, "and comes back");
+    compare_parallel_show(parallel, "best_top1");
+    tap_ok(parallel->shown == shown && axis_at(parallel, "best_top1") == shown - 2,
+           "and comes back");
     for (size_t i = 0; i < 2 * shown; i++)
         compare_parallel_leave_out(parallel);
     tap_ok(parallel->shown == 1 && parallel->selected == 0, "one axis stays");

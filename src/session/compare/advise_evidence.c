@@ -92,7 +92,8 @@ size_t advise_find_row(const struct advise_inquiry *inquiry, const char *techniq
         if (!advise_concerns(row, inquiry->advice) || strcmp(row->technique, technique) != 0 ||
             strcmp(row->data, inquiry->advice->data) != 0 || row->model_bytes == 0)
             continue;
-        if (found == ADVISE_NO_ROW || !(row->top1 < advise_row(inquiry, found)->top1))
+        if (found == ADVISE_NO_ROW ||
+            !(row->figures.best_top1 < advise_row(inquiry, found)->figures.best_top1))
             found = i;
     }
     return found;
@@ -268,13 +269,14 @@ enum advise_reply advise_is_accurate(struct advise_inquiry *inquiry, size_t row)
         return ADVISE_UNKNOWN;
     }
     const struct compare_row *without = advise_row(inquiry, inquiry->plain);
-    if (isnan(with->top1))
+    if (isnan(with->figures.best_top1))
         note_unmeasured(inquiry, row, FIGURE_ACCURACY);
-    if (isnan(without->top1))
+    if (isnan(without->figures.best_top1))
         note_unmeasured(inquiry, inquiry->plain, FIGURE_ACCURACY);
-    if (isnan(with->top1) || isnan(without->top1))
+    if (isnan(with->figures.best_top1) || isnan(without->figures.best_top1))
         return ADVISE_UNKNOWN;
-    double lost = without->top1 - with->top1, accepted = inquiry->request->accept_loss;
+    double lost = without->figures.best_top1 - with->figures.best_top1,
+           accepted = inquiry->request->accept_loss;
     note_row(inquiry, inquiry->plain);
     note_row(inquiry, row);
     advise_note(
@@ -284,6 +286,7 @@ enum advise_reply advise_is_accurate(struct advise_inquiry *inquiry, size_t row)
         : lost > 0
             ? N_("%s has %.2f %%, %s %.2f %%: %.2f points lost, acceptable (accepted: %.4g).")
             : N_("%s has %.2f %%, %s %.2f %%: %.2f points gained, acceptable (accepted: %.4g)."),
-        with->network, with->top1, without->network, without->top1, fabs(lost), accepted);
+        with->network, with->figures.best_top1, without->network, without->figures.best_top1,
+        fabs(lost), accepted);
     return lost <= accepted ? ADVISE_YES : ADVISE_NO;
 }

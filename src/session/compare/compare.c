@@ -1,9 +1,9 @@
 /* Builds the rows of the comparison.
  *
  * Parameters, FLOPs and the validation accuracy come from the run, times only from its
- * measurements, the size from the model file. The accuracy is that of the best validation, because
- * that is the model that a run saves as best; without validation it is the accuracy that `tinca
- * measure` computed.
+ * measurements, the size from the model file. E_P is of the best validation, because that is the
+ * model that a run saves as best. Without validation the accuracies are those that `tinca measure`
+ * computed.
  */
 #include "session/compare/compare.h"
 
@@ -25,7 +25,7 @@ static struct compare_row *new_row(struct comparison *comparison, struct error *
         return NULL;
     struct compare_row *row = &comparison->rows[comparison->count];
     *row = (struct compare_row){
-        .accuracy = "none", .top1 = NAN, .top5 = NAN, .loss = NAN, .efficiency = NAN};
+        .accuracy = "none", .figures = run_figures_unknown(), .efficiency = NAN};
     return row;
 }
 
@@ -69,20 +69,12 @@ static const struct measurement *widest(const struct measurements *list)
     return found;
 }
 
-/* Takes top-5 and loss from the validation that the accuracy comes from, else from the measurement.
- */
-static void fill_loss(struct compare_row *row, const struct run *run,
-                      const struct measurement *measured)
+/* Takes the results of a measurement for those of a validation that did not take place. */
+static void take_measured(struct run_figures *figures, const struct measurement *measured)
 {
-    const struct series *series = run_series(run);
-    const size_t best = series_best(series);
-    if (best != SIZE_MAX) {
-        row->top5 = (double)series->validations[best].top5;
-        row->loss = (double)series->validations[best].loss;
-    } else if (measured) {
-        row->top5 = measured->top5;
-        row->loss = measured->loss;
-    }
+    figures->top1 = figures->best_top1 = measured->top1;
+    figures->top5 = measured->top5;
+    figures->validation_loss = figures->best_validation_loss = measured->loss;
 }
 
 static void fill_accuracy(struct compare_row *row, const struct run *run)
@@ -90,24 +82,20 @@ static void fill_accuracy(struct compare_row *row, const struct run *run)
     struct run_snapshot snapshot;
     const struct run_config *config = run_config(run);
     const struct measurement *measured = widest(&row->ms);
+    const char *data = config->validate[0] ? config->validate : config->data;
     run_snapshot(run, &snapshot);
-    fill_loss(row, run, measured);
-    const bool imported = run_facts(run)->imported[0];
-    if (snapshot.has_validation &&
-        (imported ? isfinite(snapshot.best_top1) : run_facts(run)->classes > 0)) {
-        row->top1 = snapshot.best_top1;
+    row->figures = run_figures_of(&snapshot, run_series(run));
+    if (isfinite(row->figures.best_top1)) {
         row->accuracy = "validation";
-        snprintf(row->data, sizeof row->data, "%s", imported ? config->data : config->validate);
+        data = run_facts(run)->imported[0] ? config->data : config->validate;
     } else if (measured) {
-        row->top1 = measured->top1;
         row->accuracy = "measured";
-        snprintf(row->data, sizeof row->data, "%s", measured->data);
-    } else {
-        snprintf(row->data, sizeof row->data, "%s",
-                 config->validate[0] ? config->validate : config->data);
+        data = measured->data;
+        take_measured(&row->figures, measured);
     }
+    snprintf(row->data, sizeof row->data, "%s", data);
     if (row->parameters > 0)
-        row->efficiency = row->top1 / (double)row->parameters;
+        row->efficiency = row->figures.best_top1 / (double)row->parameters;
 }
 
 static bool copy_measurements(struct measurements *to, const struct measurements *from,
@@ -224,7 +212,7 @@ static bool add_published_time(struct compare_row *row, const char *device, doub
         return false;
     struct measurement *entry = &row->ms.entries[row->ms.count++];
     *entry = (struct measurement){.ms_per_image = {NAN, NAN, ms, NAN, NAN},
-                                  .top1 = row->top1,
+                                  .top1 = row->figures.top1,
                                   .top5 = NAN,
                                   .loss = NAN,
                                   .joules_per_image = NAN,
@@ -241,7 +229,7 @@ static bool add_published(struct comparison *comparison, const struct published_
     if (!row)
         return false;
     comparison->count++;
-    row->top1 = result->top1;
+    row->figures.top1 = row->figures.best_top1 = result->top1;
     row->parameters = result->parameters;
     row->efficiency = result->top1 / (double)result->parameters;
     row->accuracy = "published";

@@ -17,6 +17,7 @@
 #include "session/measure/compare_files.h"
 #include "session/measure/measurement.h"
 #include "session/record/run.h"
+#include "session/values/run_figures.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,11 +35,13 @@ struct compare_row {
     char network[64];          /* with technique and rate */
     char base[64];             /* `network` without its technique */
     char technique[16];
-    char data[512];         /* what the accuracy was measured on */
-    const char *accuracy;   /* source of top1: "validation", "measured", "published", "none" */
-    double top1;            /* percent; NaN: unknown */
-    double top5, loss;      /* of the same validation or measurement; NaN: unknown */
-    double efficiency;      /* E_P: top1 / parameters; NaN: unknown */
+    char data[512];       /* what the accuracy was measured on */
+    const char *accuracy; /* source of the accuracies: "validation", "measured", "published",
+                             "none" */
+    /* What the run reached. Without validation its accuracies and its validation loss are those
+     * measured, and of a published row those published. */
+    struct run_figures figures;
+    double efficiency;      /* E_P: best top-1 / parameters; NaN: unknown */
     size_t parameters;      /* 0: unknown */
     uint64_t flops;         /* for one image; 0: unknown */
     uint64_t model_bytes;   /* 0: no model is saved */

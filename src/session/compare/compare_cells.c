@@ -14,6 +14,9 @@ enum { MB = 1000000, NAMED_ROWS = 6 };
 /* TRANSLATORS: headings of tables are short and in capitals. */
 static const char *const headings[] = {[FIGURE_NETWORK] = N_("NETWORK"),
                                        [FIGURE_TOP1] = N_("TOP-1 %"),
+                                       [FIGURE_BEST_TOP1] = N_("BEST TOP-1 %"),
+                                       [FIGURE_LOSS] = N_("LOSS"),
+                                       [FIGURE_VALIDATION_LOSS] = N_("VAL. LOSS"),
                                        [FIGURE_PARAMETERS] = N_("PARAMETERS"),
                                        [FIGURE_EFFICIENCY] = "E_P x 10^-3",
                                        [FIGURE_FLOPS] = N_("FLOPS"),
@@ -39,9 +42,10 @@ static bool is_in_name(const struct config_field *field)
  */
 static size_t list_columns(const struct comparison *comparison, struct compare_figure *figures)
 {
-    static const enum compare_figure_kind fixed[] = {FIGURE_TOP1,       FIGURE_PARAMETERS,
-                                                     FIGURE_EFFICIENCY, FIGURE_FLOPS,
-                                                     FIGURE_SIZE,       FIGURE_MEMORY};
+    static const enum compare_figure_kind fixed[] = {
+        FIGURE_BEST_TOP1, FIGURE_TOP1,       FIGURE_VALIDATION_LOSS,
+        FIGURE_LOSS,      FIGURE_PARAMETERS, FIGURE_EFFICIENCY,
+        FIGURE_FLOPS,     FIGURE_SIZE,       FIGURE_MEMORY};
     size_t count = 0;
     figures[count++] = (struct compare_figure){.kind = FIGURE_NETWORK};
     for (size_t i = 0; i < comparison->field_count; i++)
@@ -194,6 +198,12 @@ static void write_number(const struct compare_row *row, const char *format, doub
         snprintf(text, size, "%s", gettext(row->run && classes ? unknown : nothing));
 }
 
+/* Returns whether the run has a loss, be it NaN: logs of other programs may have none. */
+static bool loss_is_known(const struct compare_row *row)
+{
+    return row->run && row->figures.has_loss && !run_facts(row->run)->imported[0];
+}
+
 static void write_figure(const struct compare_row *row, enum compare_figure_kind kind, char *text,
                          size_t size)
 {
@@ -206,7 +216,18 @@ static void write_figure(const struct compare_row *row, enum compare_figure_kind
             snprintf(text, size, row->run ? "%s" : _("%s (published)"), row->network);
         break;
     case FIGURE_TOP1:
-        write_number(row, "%.2f", row->top1, text, size);
+        write_number(row, "%.2f", row->figures.top1, text, size);
+        break;
+    case FIGURE_BEST_TOP1:
+        write_number(row, "%.2f", row->figures.best_top1, text, size);
+        break;
+    case FIGURE_LOSS: /* NaN is a result, that of a run that diverged */
+        if (!isnan(row->figures.loss) || loss_is_known(row))
+            snprintf(text, size, "%.4g", row->figures.loss);
+        break;
+    case FIGURE_VALIDATION_LOSS:
+        if (isfinite(row->figures.validation_loss))
+            snprintf(text, size, "%.4g", row->figures.validation_loss);
         break;
     case FIGURE_EFFICIENCY:
         write_number(row, "%.4f", row->efficiency * 1e3, text, size);

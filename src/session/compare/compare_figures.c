@@ -17,8 +17,11 @@ static const struct {
 } kinds[] = {[FIGURE_NETWORK] = {"network", COMPARE_NO_DIRECTION},
              [FIGURE_RUN] = {"run", COMPARE_NO_DIRECTION},
              [FIGURE_TOP1] = {"top1", COMPARE_HIGHER_IS_BETTER},
+             [FIGURE_BEST_TOP1] = {"best_top1", COMPARE_HIGHER_IS_BETTER},
              [FIGURE_TOP5] = {"top5", COMPARE_HIGHER_IS_BETTER},
              [FIGURE_LOSS] = {"loss", COMPARE_LOWER_IS_BETTER},
+             [FIGURE_VALIDATION_LOSS] = {"validation_loss", COMPARE_LOWER_IS_BETTER},
+             [FIGURE_BEST_VALIDATION_LOSS] = {"best_validation_loss", COMPARE_LOWER_IS_BETTER},
              [FIGURE_EFFICIENCY] = {"e_p", COMPARE_HIGHER_IS_BETTER},
              [FIGURE_PARAMETERS] = {"parameters", COMPARE_LOWER_IS_BETTER},
              [FIGURE_FLOPS] = {"flops", COMPARE_LOWER_IS_BETTER},
@@ -132,7 +135,9 @@ size_t compare_list_figures(const struct comparison *comparison, struct compare_
             figures[count] = (struct compare_figure){.kind = kind, .device = d};
             count += any_known(comparison, &figures[count]);
         }
-    static const enum compare_figure_kind results[] = {FIGURE_LOSS, FIGURE_TOP5, FIGURE_TOP1};
+    static const enum compare_figure_kind results[] = {
+        FIGURE_LOSS, FIGURE_VALIDATION_LOSS, FIGURE_BEST_VALIDATION_LOSS, FIGURE_TOP5,
+        FIGURE_TOP1, FIGURE_BEST_TOP1};
     for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
         figures[count] = (struct compare_figure){.kind = results[i]};
         count += any_known(comparison, &figures[count]);
@@ -163,11 +168,17 @@ double compare_figure_value(const struct comparison *comparison, size_t number,
     const struct measurement *time;
     switch (figure->kind) {
     case FIGURE_TOP1:
-        return row->top1;
+        return row->figures.top1;
+    case FIGURE_BEST_TOP1:
+        return row->figures.best_top1;
     case FIGURE_TOP5:
-        return row->top5;
+        return row->figures.top5;
     case FIGURE_LOSS:
-        return row->loss;
+        return row->figures.loss;
+    case FIGURE_VALIDATION_LOSS:
+        return row->figures.validation_loss;
+    case FIGURE_BEST_VALIDATION_LOSS:
+        return row->figures.best_validation_loss;
     case FIGURE_EFFICIENCY:
         return row->efficiency;
     case FIGURE_PARAMETERS:

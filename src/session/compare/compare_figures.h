@@ -13,9 +13,12 @@
 enum compare_figure_kind {
     FIGURE_NETWORK,
     FIGURE_RUN,
-    FIGURE_TOP1,
+    FIGURE_TOP1, /* the results mean what struct run_figures says */
+    FIGURE_BEST_TOP1,
     FIGURE_TOP5,
     FIGURE_LOSS,
+    FIGURE_VALIDATION_LOSS,
+    FIGURE_BEST_VALIDATION_LOSS,
     FIGURE_EFFICIENCY,
     FIGURE_PARAMETERS,
     FIGURE_FLOPS,

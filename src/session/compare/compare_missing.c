@@ -50,7 +50,7 @@ bool compare_missing(const struct comparison *comparison, size_t number, size_t 
     if (!row->run || run_facts(row->run)->imported[0] || !measurable ||
         compare_time(comparison, number, device))
         return false;
-    bool accuracy = isnan(row->top1) && run_facts(row->run)->classes > 0;
+    bool accuracy = isnan(row->figures.top1) && run_facts(row->run)->classes > 0;
     *missing = (struct compare_missing){.row = number,
                                         .stale = compare_is_stale(comparison, number, device)};
     if (row->model_bytes == 0)

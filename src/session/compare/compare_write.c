@@ -302,6 +302,16 @@ static void write_csv_time(const struct comparison *comparison, size_t row, size
     write_csv_number(time ? time->watts : (double)NAN, "", text);
 }
 
+/* Appends the results other than top-1. */
+static void write_csv_results(const struct run_figures *figures, struct text *text)
+{
+    write_csv_number(figures->best_top1, ",", text);
+    write_csv_number(figures->top5, ",", text);
+    write_csv_number(figures->loss, ",", text);
+    write_csv_number(figures->validation_loss, ",", text);
+    write_csv_number(figures->best_validation_loss, "", text);
+}
+
 static void write_csv_row(const struct comparison *comparison, size_t number, struct text *text)
 {
     const struct compare_row *row = &comparison->rows[number];
@@ -317,13 +327,15 @@ static void write_csv_row(const struct comparison *comparison, size_t number, st
     text_append(text, ",");
     write_field(row->accuracy, text);
     text_append(text, ",");
-    write_csv_number(row->top1, ",", text);
+    write_csv_number(row->figures.top1, ",", text);
     write_csv_count(row->parameters, text);
     write_csv_number(row->efficiency, ",", text);
     write_csv_count(row->flops, text);
     write_csv_count(row->model_bytes, text);
     if (row->memory_bytes > 0)
         text_append(text, "%" PRIu64, row->memory_bytes);
+    text_append(text, ",");
+    write_csv_results(&row->figures, text);
     for (size_t d = 0; d < comparison->device_count; d++)
         write_csv_time(comparison, number, d, text);
     for (size_t i = 0; i < comparison->field_count; i++) {
@@ -341,7 +353,8 @@ static void write_csv_row(const struct comparison *comparison, size_t number, st
 static void write_csv(const struct comparison *comparison, struct text *text)
 {
     text_append(text, "row,run,published,network,technique,data,accuracy,top1,parameters,e_p,flops,"
-                      "model_bytes,training_memory_bytes");
+                      "model_bytes,training_memory_bytes,best_top1,top5,loss,validation_loss,"
+                      "best_validation_loss");
     for (size_t d = 0; d < comparison->device_count; d++) {
         static const char *const columns[] = {"ms",
                                               "sd",

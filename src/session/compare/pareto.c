@@ -53,7 +53,7 @@ static bool check_direction(const struct comparison *comparison,
     char name[DEVICE_NAME_SIZE + 16];
     return compare_figure_direction(figure) != COMPARE_NO_DIRECTION ||
            error_set(error, ERROR_USAGE, compare_figure_name(comparison, figure, name, sizeof name),
-                     "choose figures such as parameters, ms, top1",
+                     "choose figures such as parameters, ms, best_top1",
                      "a Pareto front needs to know whether more or less of it is better");
 }
 

@@ -14,7 +14,7 @@
 #include "base/language.h"
 #include "session/compare/compare.h"
 #include "session/files/run_name.h"
-#include "session/values/run_snapshot.h"
+#include "session/values/run_figures.h"
 #include "session/values/timing.h"
 
 #include <config.h>
@@ -107,19 +107,21 @@ static void put_settings(struct text *text, const struct run *run)
 static void put_validation(struct text *text, const struct run *run, const struct run_snapshot *now)
 {
     size_t best = series_best(run_series(run));
+    const struct run_figures figures = run_figures_of(now, run_series(run));
     if (!now->has_validation) {
         put_row(text, _("validation"),
                 run_config(run)->validate[0] ? _("not measured yet")
                                              : _("not measured: no validation data were given"));
         return;
     }
-    put_number(text, _("validation loss"), now->validation_loss, "");
+    put_number(text, _("validation loss"), figures.validation_loss, "");
+    put_number(text, _("best validation loss"), figures.best_validation_loss, "");
     if (isfinite(now->pixel_accuracy) && run_facts(run)->classes == 0)
         put_number(text, _("pixel accuracy"), now->pixel_accuracy, " %");
     else {
-        put_number(text, _("top-1 accuracy"), now->top1, " %");
-        put_number(text, _("top-5 accuracy"), now->top5, " %");
-        put_number(text, _("best top-1 accuracy"), now->best_top1, " %");
+        put_number(text, _("top-1 accuracy"), figures.top1, " %");
+        put_number(text, _("top-5 accuracy"), figures.top5, " %");
+        put_number(text, _("best top-1 accuracy"), figures.best_top1, " %");
     }
     if (best != SIZE_MAX)
         put_value(text, _("best epoch"), "%.4g", (double)run_series(run)->validations[best].epoch);
@@ -138,7 +140,7 @@ static void put_results(struct text *text, const struct run *run, const struct r
     if (facts->images)
         put_row(text, _("training images"), text_count(facts->images, count, sizeof count));
     if (now->iteration > 0) {
-        put_number(text, _("loss"), (double)now->loss, "");
+        put_number(text, _("loss"), run_figures_of(now, NULL).loss, "");
         put_number(text, _("mean loss"), now->loss_mean, "");
     } else
         put_row(text, _("loss"), _("not measured: no iteration is done"));

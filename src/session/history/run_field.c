@@ -6,6 +6,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "session/config/config_paths.h"
+#include "session/values/run_figures.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -40,36 +41,36 @@ static double iteration_of(const struct run_record *record)
     return known_if(record->started, (double)record->snapshot->iteration);
 }
 
-static double loss_of(const struct run_record *record)
+/* Returns whether the run has a loss, be it NaN: logs of other programs may have none. */
+static bool loss_is_known(const struct run_record *record)
 {
-    return known_if(record->started && record->snapshot->iteration > 0,
-                    (double)record->snapshot->loss);
+    return record->started && run_figures_of(record->snapshot, NULL).has_loss &&
+           !record->imported[0];
 }
 
-static double validated(const struct run_record *record, double value)
+static double loss_of(const struct run_record *record)
 {
-    return known_if(record->snapshot->has_validation, value);
+    return known_if(record->started, run_figures_of(record->snapshot, NULL).loss);
 }
 
 static double validation_loss_of(const struct run_record *record)
 {
-    return validated(record, record->snapshot->validation_loss);
+    return run_figures_of(record->snapshot, NULL).validation_loss;
 }
 
 static double top1_of(const struct run_record *record)
 {
-    return validated(record, record->snapshot->top1);
+    return run_figures_of(record->snapshot, NULL).top1;
 }
 
 static double top5_of(const struct run_record *record)
 {
-    return validated(record, record->snapshot->top5);
+    return run_figures_of(record->snapshot, NULL).top5;
 }
 
 static double best_of(const struct run_record *record)
 {
-    return validated(record,
-                     isnan(record->snapshot->top1) ? (double)NAN : record->snapshot->best_top1);
+    return run_figures_of(record->snapshot, NULL).best_top1;
 }
 
 static double ms_of(const struct run_record *record)
@@ -292,9 +293,7 @@ char *run_field_text(size_t field, const struct run_record *record, char *text, 
         return epoch_text(record, text, size);
     if (run_field_is_number(field)) {
         const double value = run_field_number(field, record);
-        const bool unknown =
-            isnan(value) && !(field == FIELD_LOSS && record->started &&
-                              record->snapshot->iteration > 0 && !record->imported[0]);
+        const bool unknown = isnan(value) && !(field == FIELD_LOSS && loss_is_known(record));
         return unknown ? text : run_field_print(field, value, text, size);
     }
     return setting_text(setting_of(field), record->config, text, size);

@@ -14,6 +14,7 @@
 #include "session/measure/forecast.h"
 #include "session/record/run_open.h"
 #include "session/sweep/sweep_files.h"
+#include "session/values/run_figures.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -315,11 +316,12 @@ static void read_run(const struct run *run, struct sweep_result *result)
 {
     struct run_snapshot now;
     run_snapshot(run, &now);
+    const struct run_figures figures = run_figures_of(&now, NULL);
     *result = (struct sweep_result){.known = true,
                                     .ms_per_image = now.ms_per_image_median,
-                                    .loss = (double)now.loss,
+                                    .loss = figures.loss,
                                     .loss_caffe = (double)now.loss_caffe,
-                                    .top1 = now.has_validation ? now.top1 : (double)NAN,
+                                    .top1 = figures.top1,
                                     .iterations = now.iteration,
                                     .images = run_facts(run)->images,
                                     .threads = run_facts(run)->threads,

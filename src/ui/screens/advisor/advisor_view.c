@@ -148,8 +148,9 @@ static void put_row(struct writer *writer, const struct comparison *comparison, 
     const struct compare_row *row = &comparison->rows[number];
     const struct measurement *time = measurements_find(&row->ms, device);
     char parameters[32], accuracy[48], speed[64], text[1024];
-    snprintf(accuracy, sizeof accuracy, isfinite(row->top1) ? _("top-1 %.2f %%") : _("top-1 ?"),
-             row->top1);
+    snprintf(accuracy, sizeof accuracy,
+             isfinite(row->figures.best_top1) ? _("best top-1 %.2f %%") : _("top-1 ?"),
+             row->figures.best_top1);
     if (time)
         snprintf(speed, sizeof speed, _("%.4g +- %s ms"), time->ms_per_image.mean,
                  STATISTICS_SPREAD(time->ms_per_image.ci95));

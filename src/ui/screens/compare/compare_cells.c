@@ -66,9 +66,11 @@ void compare_model_heading(const struct compare_model *model, size_t column, cha
 {
     char text[128];
     compare_heading(&model->table, column, text, sizeof text);
-    size_t space = strcspn(text, " ");
-    snprintf(upper, size, "%.*s", (int)space, text);
-    snprintf(lower, size, "%s", text[space] ? text + space + 1 : "");
+    const size_t end = strcspn(text, " -");
+    const bool key = text[end] == '-' && islower((unsigned char)text[0]); /* "step-size" */
+    const size_t first = key ? end + 1 : strcspn(text, " ");
+    snprintf(upper, size, "%.*s", (int)first, text);
+    snprintf(lower, size, "%s", text + first + (text[first] == ' '));
 }
 
 static size_t measure_column(const struct compare_model *model, size_t column)
@@ -86,8 +88,15 @@ static size_t measure_column(const struct compare_model *model, size_t column)
 
 void compare_model_measure_columns(struct compare_model *model)
 {
+    enum { NETWORK = 1 };
+    char first[CELL], other[CELL];
     for (size_t i = 0; i < compare_columns(&model->table); i++)
         model->widths[i] = (int)measure_column(model, i);
+    model->same_network = true;
+    for (size_t row = 1; row < model->table.count && model->same_network; row++)
+        model->same_network =
+            strcmp(compare_model_cell(model, 0, NETWORK, first, sizeof first),
+                   compare_model_cell(model, row, NETWORK, other, sizeof other)) == 0;
 }
 
 char *compare_model_fit(const char *cell, size_t columns, char *out, size_t size)

@@ -19,6 +19,7 @@ enum { LABEL_LENGTH = 24 }; /* what a legend of two columns has room for at 80 c
 static void free_record(struct compare_curve *record)
 {
     curves_free(&record->curves);
+    curve_marks_free(&record->changes);
     band_free(&record->band);
     *record = (struct compare_curve){0};
 }
@@ -27,7 +28,7 @@ void compare_curves_clear(struct compare_curves *curves)
 {
     for (size_t i = 0; i < curves->count; i++)
         free_record(&curves->list[i]);
-    curves->count = curves->entry_count = curves->field_count = 0;
+    curves->count = curves->entry_count = curves->field_count = curves->marks.count = 0;
 }
 
 void compare_curves_free(struct compare_curves *curves)
@@ -39,6 +40,7 @@ void compare_curves_free(struct compare_curves *curves)
     free(curves->roles);
     free(curves->styles);
     value_range_free(&curves->range);
+    axis_marks_free(&curves->marks);
     *curves = (struct compare_curves){0};
 }
 

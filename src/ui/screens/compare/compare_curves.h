@@ -9,6 +9,7 @@
 
 #include "session/config/config_differences.h"
 #include "session/record/run.h"
+#include "ui/plot/axis_marks.h"
 #include "ui/plot/band.h"
 #include "ui/plot/curves.h"
 #include "ui/plot/value_range.h"
@@ -22,6 +23,7 @@ struct compare_model;
 struct compare_curve {
     const struct run *run;
     struct curves curves;
+    struct curve_marks changes;
     size_t group;              /* index of the first run of its group; a run alone is its own */
     size_t group_size;         /* runs in that group */
     struct band band;          /* of the first run of a group: its mean and band */
@@ -47,6 +49,7 @@ struct compare_curves { /* starts as {0} */
     struct compare_entry *entries; /* in the order of the legend */
     size_t entry_count, entry_capacity;
     struct value_range range;
+    struct axis_marks marks; /* of the visible entries, as of the last frame */
     /* by number of a series in the plot: first the runs from 1 on, then their bands */
     enum role *roles;
     enum plot_style *styles;
@@ -102,6 +105,10 @@ size_t compare_curves_toggle_groups(struct compare_model *model);
  * Returns false with an error if out of memory. */
 bool compare_curves_update(struct compare_model *model, const struct curve_view *wanted,
                            size_t columns, struct error *error);
+
+/* Lists the marks of the visible entries, each in the colour of its entry, in the `columns` of the
+ * x axis. Returns false with an error if out of memory. */
+bool compare_curves_list_marks(struct compare_model *model, size_t columns, struct error *error);
 
 /* Sets the y axis of the visible entries; `all`: with outliers. Returns false with an error if out
  * of memory. */

@@ -92,6 +92,36 @@ bool compare_curves_update(struct compare_model *model, const struct curve_view 
     return true;
 }
 
+/* Adds the marks of all runs of an entry. */
+static bool list_marks_of(struct compare_model *model, const struct compare_entry *entry,
+                          struct error *error)
+{
+    struct compare_curves *curves = &model->curves;
+    const enum role role = (enum role)(ROLE_SERIES + entry->run % THEME_SERIES);
+    struct run_snapshot snapshot;
+    for (size_t i = 0; i < curves->count; i++) {
+        struct compare_curve *record = &curves->list[i];
+        if (entry->runs > 1 ? record->group != entry->run : i != entry->run)
+            continue;
+        run_snapshot(record->run, &snapshot);
+        if (!curve_marks_update(&record->changes, run_series(record->run), error) ||
+            !axis_marks_add_run(&curves->marks, record->run, snapshot.finding_count,
+                                &record->curves, &record->changes, entry->row, &role, error))
+            return false;
+    }
+    return true;
+}
+
+bool compare_curves_list_marks(struct compare_model *model, size_t columns, struct error *error)
+{
+    struct compare_curves *curves = &model->curves;
+    curves->marks.count = 0;
+    for (size_t i = 0; i < curves->entry_count; i++)
+        if (curves->entries[i].visible && !list_marks_of(model, &curves->entries[i], error))
+            return false;
+    return axis_marks_place(&curves->marks, &model->x, columns, AXIS_MARKS_ALL, error);
+}
+
 bool compare_curves_y_axis(struct compare_model *model, bool log, bool all, struct axis *y,
                            struct error *error)
 {

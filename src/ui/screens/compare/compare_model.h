@@ -48,6 +48,7 @@ struct compare_model {
     char sort_key[DEVICE_NAME_SIZE + 16]; /* the name of its figure for compare_sort */
     bool reverse;                         /* the worst row comes first */
     int widths[1 + COMPARE_FIGURES];      /* of the columns, in terminal columns */
+    bool same_network;                    /* all rows have the same name of the network */
     size_t show;                          /* drawing scrolls to this column; 0: to none */
     bool outdated;                        /* the table must be built before it is drawn */
 
@@ -128,7 +129,8 @@ char *compare_model_cell(const struct compare_model *model, size_t row, size_t c
 void compare_model_heading(const struct compare_model *model, size_t column, char *upper,
                            char *lower, size_t size);
 
-/* Measures the widths of all columns. Call it when the table is built. */
+/* Measures the widths of all columns, and whether the networks differ. Call it when the table is
+ * built. */
 void compare_model_measure_columns(struct compare_model *model);
 /* Copies as much of a cell as fits into `columns` columns. A cell that does not fit ends in "..",
  * at a place where no number is cut. Returns `out`. */

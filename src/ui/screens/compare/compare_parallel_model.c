@@ -137,7 +137,8 @@ static void sort_shown_first(struct compare_parallel *parallel)
 
 static bool is_result(const struct compare_figure *figure)
 {
-    return figure->kind == FIGURE_LOSS || figure->kind == FIGURE_TOP1;
+    return figure->kind == FIGURE_LOSS || figure->kind == FIGURE_BEST_VALIDATION_LOSS ||
+           figure->kind == FIGURE_BEST_TOP1;
 }
 
 /* Returns whether a new axis is shown at first: one that distinguishes runs. */

@@ -218,6 +218,33 @@ static void add_cursor_words(const struct app *app, struct legend *legend)
         legend_add(legend, ROLE_STRONG, "", _("at %.4g s"), at);
 }
 
+/* Adds what the marks in the cursor's column mean, each in the colour of its run. */
+static void add_mark_words(const struct app *app, struct legend *legend)
+{
+    const struct compare_model *model = compare_model(app);
+    const struct axis_marks *marks = &model->curves.marks;
+    char words[80], mark_of_run[24];
+    for (size_t i = 0; i < marks->count; i++) {
+        const struct axis_mark *mark = &marks->list[i];
+        if (axis_mark_is_at(mark, &model->x, model->window.extent.columns, model->window.cursor))
+            legend_add(legend, mark->role, axis_mark_sign(mark->kind, app->canvas.glyphs), "%s: %s",
+                       compare_model_mark(mark->owner, mark_of_run, sizeof mark_of_run),
+                       axis_mark_words(mark, words, sizeof words));
+    }
+}
+
+/* Explains the signs of the marks on the x axis. */
+static void add_kind_words(const struct app *app, struct legend *legend)
+{
+    const unsigned kinds = axis_marks_kinds(&compare_model(app)->curves.marks);
+    for (enum axis_mark_kind kind = 0; kind < AXIS_MARK_KINDS; kind++)
+        if (kinds & AXIS_MARK_BIT(kind))
+            legend_add(legend, ROLE_STRONG, axis_mark_sign(kind, app->canvas.glyphs), "%s",
+                       axis_mark_kind_words(kind));
+    if (compare_model(app)->curves.marks.shared)
+        legend_add(legend, ROLE_STRONG, (char[2]){AXIS_MARKS_SEVERAL, '\0'}, "%s", _("several"));
+}
+
 /* Returns whether a group of several runs is drawn. */
 static bool draws_bands(const struct compare_curves *curves)
 {
@@ -235,8 +262,10 @@ static void draw_legend(struct app *app, struct rect area, const struct axis *y)
     char name[64];
     print_trace(app, name, sizeof name);
     snprintf(legend.title, sizeof legend.title, app->shared.axes.log_y ? _("%s, log") : "%s", name);
-    if (model->window.cursor_on)
+    if (model->window.cursor_on) {
         add_cursor_words(app, &legend);
+        add_mark_words(app, &legend);
+    }
     if (model->window.zoomed)
         legend_add(&legend, ROLE_STRONG, "<>", "%s",
                    model->window.follow ? _("follows") : _("zoomed"));
@@ -248,6 +277,7 @@ static void draw_legend(struct app *app, struct rect area, const struct axis *y)
     if (draws_bands(&model->curves))
         legend_add(&legend, ROLE_RAW, app->symbols == SYMBOLS_ASCII ? ".:" : "::", "%s",
                    _("mean, min and max of seeds"));
+    add_kind_words(app, &legend);
     legend_draw(&legend, &app->canvas, area);
 }
 
@@ -279,6 +309,7 @@ static void draw_curves(struct app *app, struct rect area)
                                 .width =
                                     (size_t)layout.plot.columns * plot_dots_across(app->symbols)};
     if (!compare_curves_update(model, &wanted, (size_t)layout.plot.columns, &error) ||
+        !compare_curves_list_marks(model, (size_t)layout.plot.columns, &error) ||
         !compare_curves_y_axis(model, axes->log_y, axes->all_values, &y, &error) ||
         !plot_reset(&model->plot, (size_t)layout.plot.rows, (size_t)layout.plot.columns,
                     app->symbols, &error)) {
@@ -292,6 +323,8 @@ static void draw_curves(struct app *app, struct rect area)
     draw_cells(app, layout.plot);
     plot_draw_cursor(&app->canvas, &model->plot, &model->window, layout.plot);
     plot_axes_draw_x(&app->canvas, layout.axis, &model->x, known_x(app), layout.labels.columns > 0);
+    if (layout.axis.rows >= 2)
+        axis_marks_draw(&model->curves.marks, &app->canvas, layout.axis);
 }
 
 /* The legend stands beside the curves in a wide area, else above them. */

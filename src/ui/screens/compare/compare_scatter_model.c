@@ -57,7 +57,7 @@ static bool find_figure(const struct comparison *table, const char *chosen, cons
 
 static bool find_figures(struct compare_scatter *scatter, const struct comparison *table)
 {
-    static const char *const preferred[] = {"parameters", "top1"};
+    static const char *const preferred[] = {"parameters", "best_top1"};
     for (size_t i = 0; i < SCATTER_AXES; i++) {
         if (!find_figure(table, scatter->names[i], preferred[i], &scatter->figures[i]))
             return false;

@@ -28,6 +28,11 @@ static const struct key_binding bindings[] = {
         "plot")},
     {'i', 0, ACTION_CURSOR, "i", N_("inspect"),
      N_("a cursor that reads the values of all runs; Left and Right move it")},
+    {'f', 0, ACTION_FINDING, "f", NULL,
+     N_("the cursor to the next finding (!) of the runs that are drawn")},
+    {'M', 0, ACTION_NEXT_MARK, "M", NULL,
+     N_("the cursor to the next mark of these runs: a finding, a new learning rate (L), a resume "
+        "(R), the best epoch; + stands for several in one column")},
     {'z', 0, ACTION_ZOOM_IN, "z", N_("zoom"), N_("zoom in at the cursor")},
     {'Z', 0, ACTION_ZOOM_OUT, "Z", NULL, N_("zoom out")},
     {'0', 0, ACTION_ZOOM_ALL, "0", NULL, N_("show the whole runs")},
@@ -150,12 +155,52 @@ static bool take_key(struct app *app, int key)
            (model->kind == COMPARE_CURVES && plot_leave_cursor(&model->window, key));
 }
 
-/* Hides, shows alone or pins the selected run or group, or switches the groups. */
-static void choose_curves(struct app *app, enum action action)
+/* Says what the marks in the column of a value are, and of which runs: "L 1: learning rate 0.1 ->
+ * 0.01; ! 3: overfitting". */
+static void say_marks_at(struct app *app, double x, enum role role)
+{
+    const struct compare_model *model = compare_model(app);
+    const struct axis_marks *marks = &model->curves.marks;
+    char words[120], of[24], text[400] = "";
+    for (size_t i = 0, used = 0; i < marks->count && used < sizeof text; i++) {
+        const struct axis_mark *mark = &marks->list[i];
+        if (axis_mark_is_at(mark, &model->x, model->window.extent.columns, x))
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s: %s",
+                                     used > 0 ? "; " : "",
+                                     axis_mark_sign(mark->kind, app->canvas.glyphs),
+                                     compare_model_mark(mark->owner, of, sizeof of),
+                                     axis_mark_words(mark, words, sizeof words));
+    }
+    app_say(app, role, "%s", text);
+}
+
+/* Moves the cursor to the next mark of some kinds. */
+static void go_to_mark(struct app *app, unsigned kinds)
+{
+    struct compare_model *model = compare_model(app);
+    const struct plot_window *window = &model->window;
+    const double here = window->cursor_on ? window->cursor : -INFINITY;
+    const struct axis_mark *mark =
+        axis_marks_next(&model->curves.marks, kinds, here + fabs(here) * 1e-9);
+    if (!mark) {
+        app_say(app, ROLE_FAINT,
+                kinds == AXIS_MARKS_ALL ? _("There are no marks so far.")
+                                        : _("Nothing was found so far."));
+        return;
+    }
+    plot_window_set_cursor(&model->window, mark->x);
+    say_marks_at(app, mark->x, mark->role);
+}
+
+/* Hides, shows alone or pins the selected run or group, switches the groups, or goes to a mark. */
+static void act_on_curves(struct app *app, enum action action)
 {
     struct compare_model *model = compare_model(app);
     if (model->kind != COMPARE_CURVES)
         app_say(app, ROLE_WARNING, "This acts on the curves; v goes to them.");
+    else if (action == ACTION_FINDING || action == ACTION_NEXT_MARK)
+        go_to_mark(app,
+                   action == ACTION_FINDING ? AXIS_MARK_BIT(AXIS_MARK_FINDING) : AXIS_MARKS_ALL);
     else if (action == ACTION_GROUPS && compare_curves_toggle_groups(model) == 0)
         app_say(app, ROLE_WARNING, "No runs differ in their seed only, so there are no groups.");
     else if (action == ACTION_GROUPS)
@@ -227,7 +272,9 @@ static void act(struct app *app, enum action action)
     case ACTION_SOLO:
     case ACTION_PIN:
     case ACTION_GROUPS:
-        choose_curves(app, action);
+    case ACTION_FINDING:
+    case ACTION_NEXT_MARK:
+        act_on_curves(app, action);
         break;
     case ACTION_NEXT:
     case ACTION_PREVIOUS:

@@ -1,6 +1,6 @@
 /* The comparison as a table, with notes about the selected row below it, and the list of settings
- * that differ. The columns of mark and network are fixed; Left and Right scroll the other columns.
- */
+ * that differ. The columns of mark and network are fixed; Left and Right scroll the others, of
+ * which the settings that differ come first. */
 #include "ui/screens/compare/compare_view.h"
 
 #include "base/language.h"
@@ -8,6 +8,7 @@
 #include "ui/app/run_cells.h"
 #include "ui/screens/compare/compare_model.h"
 #include "ui/terminal/columns.h"
+#include "ui/widgets/short_names.h"
 #include "ui/widgets/table.h"
 
 #include <stdio.h>
@@ -29,72 +30,109 @@ int compare_table_rows(const struct compare_model *model)
 
 /* --- columns --- */
 
-/* Fills in the columns' starts and widths (0: not shown). Returns whether columns on the right do
- * not fit. */
-static bool place_columns(const struct compare_model *model, int columns, int *starts, int *widths)
+/* Where the columns are drawn. If not all of them fit, they stand closer together, names are cut,
+ * and a network that is the same in all rows is left out, so that what differs comes first. */
+struct placing {
+    int columns; /* of the table */
+    bool narrow;
+    int starts[MAX_COLUMNS], widths[MAX_COLUMNS]; /* width 0: not shown */
+};
+
+static bool all_fit(const struct compare_model *model, int columns)
 {
     int at = 1;
-    size_t count = compare_columns(&model->table);
+    for (size_t i = 0; i < compare_columns(&model->table); i++)
+        at += model->widths[i] + (i > 0 ? 2 : 0);
+    return at <= columns;
+}
+
+/* Returns whether the cells of a column are names, which lose their middle if they are too long. */
+static bool is_name(const struct compare_model *model, size_t column)
+{
+    struct compare_figure figure;
+    return compare_column_figure(&model->table, column, &figure) && compare_figure_is_text(&figure);
+}
+
+/* Returns the width of a column; 0: it is left out. */
+static int width_of(const struct compare_model *model, const struct placing *placing, size_t column)
+{
+    enum { NAME = 12 };
+    const int width = model->widths[column], part = placing->columns / 4,
+              most = part > NAME ? part : NAME;
+    if (!placing->narrow || !is_name(model, column))
+        return width;
+    if (column == NETWORK && model->same_network && model->table.field_count > 0)
+        return 0;
+    return width > most ? most : width;
+}
+
+/* Places the columns from `model->left` on behind the first two. Returns whether columns on the
+ * right do not fit. */
+static bool place_columns(const struct compare_model *model, struct placing *placing)
+{
+    const int gap = placing->narrow ? 1 : 2;
+    const size_t count = compare_columns(&model->table), first = NETWORK + 1 + model->left;
+    int at = 1;
     bool cut = false;
     for (size_t i = 0; i < count; i++) {
-        widths[i] = starts[i] = 0;
-        if (i > NETWORK && i - NETWORK - 1 < model->left)
+        int width = width_of(model, placing, i);
+        const int room = placing->columns - at;
+        placing->widths[i] = placing->starts[i] = 0;
+        cut = cut || (width > room && i > first);
+        if (cut || width == 0 || (i > NETWORK && i < first))
             continue;
-        int width = model->widths[i];
-        cut = cut || (at + width > columns && i > NETWORK);
-        if (cut)
-            continue;
-        starts[i] = at;
-        widths[i] = at + width > columns ? columns - at : width;
-        at += width + 2;
+        placing->starts[i] = at;
+        placing->widths[i] = width < room ? width : room > 0 ? room : 0;
+        at += width + gap;
     }
     return cut;
 }
 
 /* Scrolls so that a column that was asked for is among those shown. */
-static void show_column(struct compare_model *model, int columns, int *starts, int *widths)
+static void show_column(struct compare_model *model, struct placing *placing)
 {
     if (model->show > NETWORK && model->show - NETWORK - 1 < model->left)
         model->left = model->show - NETWORK - 1;
-    place_columns(model, columns, starts, widths);
-    while (model->show > NETWORK && widths[model->show] == 0 &&
+    place_columns(model, placing);
+    while (model->show > NETWORK && placing->widths[model->show] == 0 &&
            model->left < model->show - NETWORK - 1) {
         model->left++;
-        place_columns(model, columns, starts, widths);
+        place_columns(model, placing);
     }
     model->show = 0;
 }
 
 /* Places the columns as place_columns does, and limits the scrolling to the last column. */
-static bool fit_columns(struct compare_model *model, int columns, int *starts, int *widths)
+static bool fit_columns(struct compare_model *model, int columns, struct placing *placing)
 {
-    const size_t last = compare_columns(&model->table);
+    const size_t count = compare_columns(&model->table);
+    const size_t last = count > NETWORK + 2 ? count - NETWORK - 2 : 0;
+    placing->columns = columns;
+    placing->narrow = !all_fit(model, columns);
     if (model->left > last)
         model->left = last;
     if (model->show > 0)
-        show_column(model, columns, starts, widths);
+        show_column(model, placing);
     while (model->left > 0) {
         model->left--;
-        if (place_columns(model, columns, starts, widths)) {
+        if (place_columns(model, placing)) {
             model->left++;
             break;
         }
     }
-    return place_columns(model, columns, starts, widths);
+    return place_columns(model, placing);
 }
 
 static void put(struct app *app, struct rect line, size_t column, int start, int width,
                 enum role role, const char *text)
 {
-    char fitted[CELL];
     struct rect cell = {line.row, line.column + start, line.rows, width};
     if (width <= 0)
         return;
-    compare_model_fit(text, (size_t)width, fitted, sizeof fitted);
     if (compare_column_is_text(&compare_model(app)->table, column))
-        draw_text(&app->canvas, cell, 0, 0, role, fitted);
+        draw_fitted_value(&app->canvas, cell, 0, 0, role, text);
     else
-        draw_right(&app->canvas, cell, 0, role, fitted);
+        draw_right(&app->canvas, cell, 0, role, text);
 }
 
 /* A click on a heading sorts by that column, on the sort column's heading it reverses the order. */
@@ -110,8 +148,9 @@ static void add_heading_target(struct app *app, struct rect line, size_t column,
                     sorted ? 1 : (column + count - model->sort) % count);
 }
 
-static void draw_head(struct app *app, struct rect area, const int *starts, const int *widths)
+static void draw_head(struct app *app, struct rect area, const struct placing *placing)
 {
+    const int *starts = placing->starts, *widths = placing->widths;
     const struct compare_model *model = compare_model(app);
     char upper[CELL], lower[CELL], marked[CELL + 8];
     for (size_t i = 0; i < compare_columns(&model->table); i++) {
@@ -131,8 +170,49 @@ static void draw_head(struct app *app, struct rect area, const int *starts, cons
     }
 }
 
-static void draw_row(struct app *app, struct rect line, size_t row, const int *starts,
-                     const int *widths)
+static enum role cell_role(const struct compare_model *model, size_t row, size_t column)
+{
+    return row == model->selected       ? ROLE_FOCUS
+           : column <= NETWORK          ? compare_row_role(model, row)
+           : model->table.rows[row].run ? ROLE_TEXT
+                                        : ROLE_FAINT;
+}
+
+/* The names of a column, from the first row shown on. */
+struct column_names {
+    const struct compare_model *model;
+    size_t column;
+};
+
+static void write_name(const void *context, size_t index, char *text, size_t size)
+{
+    const struct column_names *names = context;
+    compare_model_cell(names->model, names->model->top + index, names->column, text, size);
+}
+
+/* Draws a column of names in `rows` rows. Names that are too long lose their middle, and different
+ * ones stay different. */
+static void draw_names(struct app *app, struct rect list, int rows, const struct placing *placing,
+                       size_t column)
+{
+    const struct compare_model *model = compare_model(app);
+    const struct column_names context = {model, column};
+    const int width = placing->widths[column];
+    struct short_names names;
+    char cell[CELL];
+    short_names_make(&names, (size_t)rows, width, app->canvas.glyphs->cut, write_name, &context);
+    for (int i = 0; i < rows; i++) {
+        const size_t row = model->top + (size_t)i;
+        compare_model_cell(model, row, column, cell, sizeof cell);
+        put(app, (struct rect){list.row + i, list.column, 1, list.columns}, column,
+            placing->starts[column], width, cell_role(model, row, column),
+            short_names_get(&names, (size_t)i, cell));
+    }
+    short_names_free(&names);
+}
+
+/* Draws the cells of a row, except for names. */
+static void draw_row(struct app *app, struct rect line, size_t row, const struct placing *placing)
 {
     const struct compare_model *model = compare_model(app);
     bool selected = row == model->selected;
@@ -143,13 +223,10 @@ static void draw_row(struct app *app, struct rect line, size_t row, const int *s
         draw_cursor(&app->canvas, line, 0, 0);
     }
     for (size_t i = 0; i < compare_columns(&model->table); i++) {
-        enum role role = i <= NETWORK                 ? compare_row_role(model, row)
-                         : model->table.rows[row].run ? ROLE_TEXT
-                                                      : ROLE_FAINT;
-        if (widths[i] == 0)
+        if (placing->widths[i] == 0 || is_name(model, i))
             continue;
         compare_model_cell(model, row, i, cell, sizeof cell);
-        put(app, line, i, starts[i], widths[i], selected ? ROLE_FOCUS : role, cell);
+        put(app, line, i, placing->starts[i], placing->widths[i], cell_role(model, row, i), cell);
     }
 }
 
@@ -229,9 +306,10 @@ static void draw_notes(struct app *app, struct rect area)
     char text[1400];
     int line = 0;
     if (efficiency_is_in_front(model))
-        line = draw_wrapped(&app->canvas, area, line, ROLE_STRONG,
-                            _("E_P is the top-1 accuracy in percent per parameter: the higher, the "
-                              "more a parameter achieves."));
+        line =
+            draw_wrapped(&app->canvas, area, line, ROLE_STRONG,
+                         _("E_P is the best top-1 accuracy in percent per parameter: the higher, "
+                           "the more a parameter achieves."));
     if (!row->run)
         snprintf(text, sizeof text,
                  _("published: Gondim Santos 2019, CIFAR-10, one image, without intervals"));
@@ -261,21 +339,24 @@ static void draw_notes(struct app *app, struct rect area)
 void compare_draw_table(struct app *app, struct rect area)
 {
     struct compare_model *model = compare_model(app);
-    int starts[MAX_COLUMNS] = {0}, widths[MAX_COLUMNS] = {0};
+    struct placing placing;
     bool notes = area.rows >= 10;
     if (area.rows < HEAD_ROWS + 1 || model->table.count == 0)
         return;
-    bool right = fit_columns(model, area.columns - 1, starts, widths);
-    draw_head(app, area, starts, widths);
+    bool right = fit_columns(model, area.columns - 1, &placing);
+    draw_head(app, area, &placing);
     struct rect list = {area.row + HEAD_ROWS, area.column,
                         area.rows - HEAD_ROWS - (notes ? NOTE_ROWS + 1 : 0), area.columns};
     model->top = table_scroll(model->top, model->selected, (size_t)list.rows, model->table.count);
     int row = 0;
     for (; row < list.rows && model->top + (size_t)row < model->table.count; row++) {
         struct rect line = {list.row + row, list.column, 1, list.columns};
-        draw_row(app, line, model->top + (size_t)row, starts, widths);
+        draw_row(app, line, model->top + (size_t)row, &placing);
         targets_add_row(&app->canvas.targets, line, model->top + (size_t)row, model->selected);
     }
+    for (size_t i = 0; i < compare_columns(&model->table); i++)
+        if (placing.widths[i] > 0 && is_name(model, i))
+            draw_names(app, list, row, &placing, i);
     if (right)
         draw_right(&app->canvas, area, 0, ROLE_FAINT, app->canvas.glyphs->right);
     struct rect below = {list.row + row + 1, area.column + 1, notes ? NOTE_ROWS : 0,

@@ -24,7 +24,7 @@ static bool act(struct app *app, enum action action)
     else if (action == ACTION_FINDING)
         run_plot_to_finding(app, entry);
     else if (action == ACTION_NEXT_MARK)
-        run_plot_to_mark(app, entry);
+        run_plot_to_mark(app);
     else if (action == ACTION_TRACES)
         trace_list_open(&run_model(app)->choice, run_series(entry->run),
                         run_model(app)->curves.view.traces);

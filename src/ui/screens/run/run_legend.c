@@ -108,6 +108,15 @@ static void add_trace_words(const struct run_picture *picture, struct run_panel 
                    run_panel_value(picture, trace, value, sizeof value));
 }
 
+/* Explains the sign of a kind of marks, if there are any. */
+static void add_mark_words(const struct app *app, struct legend *legend, enum axis_mark_kind kind,
+                           enum role role)
+{
+    if (axis_marks_kinds(&run_model(app)->axis_marks) & AXIS_MARK_BIT(kind))
+        legend_add(legend, role, axis_mark_sign(kind, app->canvas.glyphs), "%s",
+                   axis_mark_kind_words(kind));
+}
+
 /* Adds the items that concern all panels: the zoomed range, the best epoch, findings. */
 static void add_common_words(const struct run_picture *picture, struct legend *legend)
 {
@@ -119,12 +128,11 @@ static void add_common_words(const struct run_picture *picture, struct legend *l
     if (best != SIZE_MAX)
         legend_add(legend, ROLE_GOOD, app->canvas.glyphs->best, _("best epoch %.4g"),
                    (double)picture->series->validations[best].epoch);
-    if (run_model(app)->marks.rate_count > 0)
-        legend_add(legend, ROLE_RATE, (char[2]){MARK_RATE, '\0'}, "%s", _("new learning rate"));
-    if (series_resume_count(picture->series) > 0)
-        legend_add(legend, ROLE_WARNING, (char[2]){MARK_RESUME, '\0'}, "%s", _("resumed"));
-    if (picture->entry->snapshot.finding_count > 0)
-        legend_add(legend, ROLE_BAD, "!", "%s", _("finding"));
+    add_mark_words(app, legend, AXIS_MARK_RATE, ROLE_RATE);
+    add_mark_words(app, legend, AXIS_MARK_RESUME, ROLE_WARNING);
+    add_mark_words(app, legend, AXIS_MARK_FINDING, ROLE_BAD);
+    if (run_model(app)->axis_marks.shared)
+        legend_add(legend, ROLE_STRONG, (char[2]){AXIS_MARKS_SEVERAL, '\0'}, "%s", _("several"));
 }
 
 void run_panel_make_legend(const struct run_picture *picture, struct run_panel *panel, bool brief)

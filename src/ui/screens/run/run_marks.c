@@ -1,7 +1,8 @@
-/* Marks on a run's panels: the iterations at which findings begin, the best epoch, and the line of
- * values under the cursor. */
+/* Marks on a run's panels: findings on the curve that they concern, the other marks on the x axis,
+ * and the line of values under the cursor. */
 #include "base/language.h"
 #include "base/text.h"
+#include "ui/plot/axis_marks.h"
 #include "ui/plot/curves.h"
 #include "ui/plot/plot_window.h"
 #include "ui/plot/trace.h"
@@ -56,13 +57,30 @@ static bool spot_of(const struct run_picture *picture, const struct run_panel *p
     return true;
 }
 
+/* Returns whether a finding before `index` has its mark in the cell of the dot (x, y). */
+static bool is_taken(const struct run_picture *picture, const struct run_panel *panel, size_t index,
+                     long x, long y)
+{
+    const enum graph_symbols symbols = run_model(picture->app)->plot.symbols;
+    const long across = (long)plot_dots_across(symbols), down = (long)plot_dots_down(symbols);
+    long other_x, other_y;
+    for (size_t i = 0; i < index; i++) {
+        const struct finding finding = finding_at(picture, i);
+        if (spot_of(picture, panel, &finding, &other_x, &other_y) &&
+            other_x / across == x / across && other_y / down == y / down)
+            return true;
+    }
+    return false;
+}
+
 void run_marks_add(const struct run_picture *picture, const struct run_panel *panel)
 {
     long x, y;
     for (size_t i = 0; panel->first && i < picture->entry->snapshot.finding_count; i++) {
-        struct finding finding = finding_at(picture, i);
+        const struct finding finding = finding_at(picture, i);
         if (spot_of(picture, panel, &finding, &x, &y))
-            plot_mark(&run_model(picture->app)->plot, OWNER_FINDING, x, y, '!');
+            plot_mark(&run_model(picture->app)->plot, OWNER_FINDING, x, y,
+                      is_taken(picture, panel, i, x, y) ? AXIS_MARKS_SEVERAL : '!');
     }
 }
 
@@ -114,123 +132,42 @@ void run_marks_draw_words(const struct run_picture *picture, const struct run_pa
     }
 }
 
-/* Returns the first finding after `x` on the x axis; SIZE_MAX: there is none. */
-static size_t finding_beyond(const struct app *app, const struct run_entry *entry, double x,
-                             double *found_at)
+/* --- marks on the x axis --- */
+
+void run_marks_draw_on_axis(const struct run_picture *picture, struct rect axis)
 {
-    size_t found = SIZE_MAX;
-    for (size_t i = 0; i < entry->snapshot.finding_count; i++) {
-        struct finding finding;
-        run_finding(entry->run, i, &finding);
-        double at = curves_x(&run_model(app)->curves, finding.iteration, finding.epoch);
-        if (at > x && (found == SIZE_MAX || at < *found_at)) {
-            found = i;
-            *found_at = at;
-        }
-    }
-    return found;
+    if (axis.rows >= 2)
+        axis_marks_draw(&run_model(picture->app)->axis_marks, &picture->app->canvas, axis);
+}
+
+/* Returns the next mark of some kinds after the cursor; NULL: there is none. */
+static const struct axis_mark *next_mark(const struct app *app, unsigned kinds)
+{
+    const struct plot_window *window = &run_model(app)->window;
+    const double here = window->cursor_on ? window->cursor : -INFINITY;
+    return axis_marks_next(&run_model(app)->axis_marks, kinds, here + fabs(here) * 1e-9);
 }
 
 void run_plot_to_finding(struct app *app, const struct run_entry *entry)
 {
-    struct plot_window *window = &run_model(app)->window;
+    const struct axis_mark *mark = next_mark(app, AXIS_MARK_BIT(AXIS_MARK_FINDING));
     struct finding finding;
-    double at = 0, here = window->cursor_on ? window->cursor : -INFINITY;
-    size_t next = finding_beyond(app, entry, here + fabs(here) * 1e-9, &at);
-    if (next == SIZE_MAX)
-        next = finding_beyond(app, entry, -INFINITY, &at);
-    if (next == SIZE_MAX) {
+    if (!mark) {
         app_say(app, ROLE_FAINT, _("Nothing was found so far."));
         return;
     }
-    run_finding(entry->run, next, &finding);
-    plot_window_set_cursor(window, at);
+    run_finding(entry->run, mark->index, &finding);
+    plot_window_set_cursor(&run_model(app)->window, mark->x);
     app_say(app, ROLE_BAD, "! %s: %s", finding_kind_words(finding.kind), finding.text);
 }
 
-/* --- marks on the x axis --- */
-
-static double x_of_rate(const struct app *app, size_t index)
+void run_plot_to_mark(struct app *app)
 {
-    const struct run_model *model = run_model(app);
-    const struct series_point *point = &model->marks.series->points[model->marks.rates[index]];
-    return curves_x(&model->curves, point->iteration, (double)point->epoch);
-}
-
-/* Returns the x value of the first iteration after a resume; NaN: it has not been done yet. */
-static double x_of_resume(const struct app *app, size_t index)
-{
-    const struct curves *curves = &run_model(app)->curves;
-    const struct series *series = curves->series;
-    const uint64_t first = series->resumes[index] + 1;
-    const size_t at = curves_nearest(series, X_ITERATION, (double)first);
-    if (at == SIZE_MAX || series->points[at].iteration < first)
-        return NAN;
-    return curves_x(curves, series->points[at].iteration, (double)series->points[at].epoch);
-}
-
-/* Returns the x value of the best epoch; NaN: there is none. */
-static double x_of_best(const struct app *app)
-{
-    const struct curves *curves = &run_model(app)->curves;
-    const size_t best = series_best(curves->series);
-    return best == SIZE_MAX ? (double)NAN
-                            : curves_x_of_validation(curves, &curves->series->validations[best]);
-}
-
-static void draw_mark(const struct run_picture *picture, struct rect axis, double x, enum role role,
-                      const char *mark)
-{
-    const double at = axis_position(&run_model(picture->app)->curves.x, x);
-    if (at >= 0 && at <= 1)
-        draw_text(&picture->app->canvas, axis, 0, (int)lround(at * (axis.columns - 1)), role, mark);
-}
-
-void run_marks_draw_on_axis(const struct run_picture *picture, struct rect axis)
-{
-    const struct app *app = picture->app;
-    if (axis.rows < 2)
-        return;
-    for (size_t i = 0; i < run_model(app)->marks.rate_count; i++)
-        draw_mark(picture, axis, x_of_rate(app, i), ROLE_RATE, (char[2]){MARK_RATE, '\0'});
-    for (size_t i = 0; i < series_resume_count(picture->series); i++)
-        draw_mark(picture, axis, x_of_resume(app, i), ROLE_WARNING, (char[2]){MARK_RESUME, '\0'});
-    draw_mark(picture, axis, x_of_best(app), ROLE_GOOD, app->canvas.glyphs->best);
-}
-
-/* Sets *next to `at` if that lies after `here` and before *next (NaN: there is no next yet). */
-static void offer(double at, double here, double *next)
-{
-    if (at > here && !(at >= *next))
-        *next = at;
-}
-
-/* Returns the x value of the first mark after `here`; NaN: there is none. */
-static double mark_beyond(const struct app *app, const struct run_entry *entry, double here)
-{
-    double next = NAN, at = 0;
-    if (finding_beyond(app, entry, here, &at) != SIZE_MAX)
-        offer(at, here, &next);
-    offer(x_of_best(app), here, &next);
-    for (size_t i = 0; i < run_model(app)->marks.rate_count; i++)
-        offer(x_of_rate(app, i), here, &next);
-    for (size_t i = 0; i < series_resume_count(run_model(app)->curves.series); i++)
-        offer(x_of_resume(app, i), here, &next);
-    return next;
-}
-
-void run_plot_to_mark(struct app *app, const struct run_entry *entry)
-{
-    struct plot_window *window = &run_model(app)->window;
-    const double here = window->cursor_on ? window->cursor : -INFINITY;
-    if (!run_model(app)->curves.series)
-        return;
-    double next = mark_beyond(app, entry, here + fabs(here) * 1e-9);
-    if (isnan(next))
-        next = mark_beyond(app, entry, -INFINITY);
-    if (isnan(next))
+    const struct axis_mark *mark = next_mark(app, AXIS_MARKS_ALL);
+    if (mark)
+        plot_window_set_cursor(&run_model(app)->window, mark->x);
+    else
         app_say(app, ROLE_FAINT, _("There are no marks so far."));
-    plot_window_set_cursor(window, next);
 }
 
 void run_plot_to_best(struct app *app, const struct run_entry *entry)
@@ -248,44 +185,20 @@ void run_plot_to_best(struct app *app, const struct run_entry *entry)
 
 /* --- the cursor --- */
 
-/* Returns whether a value of the x axis lies in the cursor's column. */
-static bool is_at_cursor(const struct app *app, double x)
-{
-    const struct plot_window *window = &run_model(app)->window;
-    const struct axis *axis = &run_model(app)->curves.x;
-    const double away = axis_position(axis, x) - axis_position(axis, window->cursor);
-    return fabs(away) * (double)window->extent.columns <= 0.75;
-}
-
-/* Draws what the marks on the x axis in the cursor's column mean. Returns the column after it. */
+/* Draws what the marks in the cursor's column mean. Returns the column after them. */
 static int draw_marks_there(const struct run_picture *picture, struct rect area, int column)
 {
-    struct app *app = picture->app;
-    const struct curve_marks *marks = &run_model(app)->marks;
-    for (size_t i = 0; i < marks->rate_count; i++) {
-        const struct series_point *point = &picture->series->points[marks->rates[i]];
-        if (is_at_cursor(app, x_of_rate(app, i)))
-            column = draw_format(&app->canvas, area, 0, column + 2, ROLE_RATE,
-                                 _("%c learning rate %.4g -> %.4g"), MARK_RATE,
-                                 (double)point[-1].learning_rate, (double)point->learning_rate);
-    }
-    for (size_t i = 0; i < series_resume_count(picture->series); i++)
-        if (is_at_cursor(app, x_of_resume(app, i)))
-            column = draw_format(&app->canvas, area, 0, column + 2, ROLE_WARNING,
-                                 _("%c resumed after iteration %llu"), MARK_RESUME,
-                                 (unsigned long long)picture->series->resumes[i]);
-    return column;
-}
-
-/* Draws the names of the findings in the cursor's column. Returns the column after them. */
-static int draw_findings_there(const struct run_picture *picture, struct rect area, int column)
-{
-    const struct curves *curves = &run_model(picture->app)->curves;
-    for (size_t i = 0; i < picture->entry->snapshot.finding_count; i++) {
-        struct finding finding = finding_at(picture, i);
-        if (is_at_cursor(picture->app, curves_x(curves, finding.iteration, finding.epoch)))
-            column = draw_format(&picture->app->canvas, area, 0, column + 2, ROLE_BAD, "! %s",
-                                 finding_kind_words(finding.kind));
+    const struct run_model *model = run_model(picture->app);
+    const struct axis_marks *marks = &model->axis_marks;
+    struct canvas *canvas = &picture->app->canvas;
+    char words[120];
+    for (size_t i = 0; i < marks->count; i++) {
+        const struct axis_mark *mark = &marks->list[i];
+        if (axis_mark_is_at(mark, &model->curves.x, model->window.extent.columns,
+                            model->window.cursor))
+            column = draw_format(canvas, area, 0, column + 2, mark->role, "%s %s",
+                                 axis_mark_sign(mark->kind, canvas->glyphs),
+                                 axis_mark_words(mark, words, sizeof words));
     }
     return column;
 }
@@ -330,7 +243,6 @@ void run_marks_draw_readout(const struct run_picture *picture, unsigned traces, 
     if (rect_is_empty(area))
         return;
     int column = draw_position(picture, area, values);
-    column = draw_findings_there(picture, area, column);
     column = draw_marks_there(picture, area, column);
     if (values)
         draw_values(picture, traces, area, column);

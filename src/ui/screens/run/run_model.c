@@ -12,7 +12,8 @@ void run_model_reset(struct run_model *model)
     model->scroll = 0;
     model->steady_since = 0;
     curves_invalidate(&model->curves); /* a new run's series may have the address of an old one */
-    curve_marks_invalidate(&model->marks);
+    curve_marks_invalidate(&model->changes);
+    model->axis_marks.count = 0;
     model->window = (struct plot_window){0};
     model->choice.open = false;
 }
@@ -20,7 +21,8 @@ void run_model_reset(struct run_model *model)
 void run_model_free(struct run_model *model)
 {
     curves_free(&model->curves);
-    curve_marks_free(&model->marks);
+    curve_marks_free(&model->changes);
+    axis_marks_free(&model->axis_marks);
     plot_free(&model->plot);
     value_range_free(&model->range);
     sample_model_free(&model->sample);

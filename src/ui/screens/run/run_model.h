@@ -5,7 +5,7 @@
 
 #include "session/findings/loss_lesson.h"
 #include "session/values/run_snapshot.h"
-#include "ui/plot/curve_marks.h"
+#include "ui/plot/axis_marks.h"
 #include "ui/plot/curves.h"
 #include "ui/plot/plot_window.h"
 #include "ui/plot/trace_choice.h"
@@ -39,7 +39,8 @@ struct run_model {
     int scroll;                 /* first line of the findings */
     struct plot_window window;
     struct curves curves;
-    struct curve_marks marks;
+    struct curve_marks changes;
+    struct axis_marks axis_marks; /* of the last frame */
     struct plot plot;
     struct rect plot_area;    /* where the panels' plots were drawn; empty: nowhere */
     struct value_range range; /* of the panel that is being measured */

@@ -38,9 +38,6 @@ void run_marks_add(const struct run_picture *picture, const struct run_panel *pa
 /* Draws the findings' names beside their marks, in cells that are empty. Call it after the plot's
  * cells were drawn. */
 void run_marks_draw_words(const struct run_picture *picture, const struct run_panel *panel);
-/* The marks on the x axis: a jump of the learning rate, and a resume. */
-enum { MARK_RATE = 'L', MARK_RESUME = 'R' };
-
 /* Marks the best epoch, jumps of the learning rate and resumes on the line of the x axis. */
 void run_marks_draw_on_axis(const struct run_picture *picture, struct rect axis);
 /* Draws what lies under the cursor: iteration, epoch, time and findings; with `values` also the

@@ -42,6 +42,20 @@ static struct rect plots_area(const struct run_layout *run)
     return area;
 }
 
+/* Lists the marks of the run, and places those that are drawn on the x axis: findings are drawn on
+ * the curves. */
+static bool update_marks(struct app *app, const struct run_entry *entry, size_t columns,
+                         struct error *error)
+{
+    struct run_model *model = run_model(app);
+    model->axis_marks.count = 0;
+    return curve_marks_update(&model->changes, run_series(entry->run), error) &&
+           axis_marks_add_run(&model->axis_marks, entry->run, entry->snapshot.finding_count,
+                              &model->curves, &model->changes, 0, NULL, error) &&
+           axis_marks_place(&model->axis_marks, &model->curves.x, columns,
+                            AXIS_MARKS_ALL & ~AXIS_MARK_BIT(AXIS_MARK_FINDING), error);
+}
+
 void run_plot_update(struct app *app, const struct run_entry *entry, const struct run_layout *run)
 {
     const struct run_snapshot *now = &entry->snapshot;
@@ -66,7 +80,7 @@ void run_plot_update(struct app *app, const struct run_entry *entry, const struc
     struct axis axis = plot_window_show(&run_model(app)->window, &extent);
     wanted.axis = &axis;
     if (!curves_update(&run_model(app)->curves, series, &wanted, &error) ||
-        !curve_marks_update(&run_model(app)->marks, series, &error))
+        !update_marks(app, entry, columns, &error))
         app_say_error(app, &error);
 }
 

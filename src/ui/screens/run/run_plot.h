@@ -25,6 +25,6 @@ void run_plot_to_best(struct app *app, const struct run_entry *entry);
 /* Moves the cursor to the next finding. */
 void run_plot_to_finding(struct app *app, const struct run_entry *entry);
 /* Moves the cursor to the next mark of any kind. */
-void run_plot_to_mark(struct app *app, const struct run_entry *entry);
+void run_plot_to_mark(struct app *app);
 
 #endif

@@ -60,7 +60,7 @@ static const struct key_binding bindings[] = {
      N_("the cursor to the next finding; in the loss lab where Caffe's mean falls below zero")},
     {'M', 0, ACTION_NEXT_MARK, "M", NULL,
      N_("the cursor to the next mark: a finding, the best epoch, a new learning rate (L), a resume "
-        "(R)")},
+        "(R); + stands for several in one column")},
     {'z', 0, ACTION_ZOOM_IN, "z", N_("zoom"),
      N_("zoom in at the cursor, else at the newest points, which stay visible")},
     {'Z', 0, ACTION_ZOOM_OUT, "Z", NULL, N_("zoom out")},
@@ -415,11 +415,11 @@ static void notice(struct app *app, enum screen_event event, struct run_entry *e
     const struct run_entry *shown = app_entry(app);
     if (event == EVENT_RUN_REMOVED) {
         model->curves.series = NULL;
-        curve_marks_invalidate(&model->marks);
+        curve_marks_invalidate(&model->changes);
         app_leave(app, SCREEN_RUN);
     } else if (event == EVENT_RUN_REPLACED && entry == shown) {
         curves_invalidate(&model->curves);
-        curve_marks_invalidate(&model->marks);
+        curve_marks_invalidate(&model->changes);
     } else if (event == EVENT_X_AXIS && shown && shown->run)
         run_model_change_axis(model, run_series(shown->run), axes->previous_x, axes->x);
 }

@@ -5,7 +5,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "session/config/config_paths.h"
-#include "session/values/run_snapshot.h"
+#include "session/values/run_figures.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -111,9 +111,10 @@ static void put_energy(struct writer *writer, const struct run_snapshot *now)
 
 static void put_top1(struct writer *writer, const struct run_snapshot *now)
 {
-    if (now->has_validation && isfinite(now->top1))
-        put(writer, N_("top-1"), ROLE_VALIDATION, _("%.2f %% best %.2f"), now->top1,
-            now->best_top1);
+    const struct run_figures figures = run_figures_of(now, NULL);
+    if (isfinite(figures.top1))
+        put(writer, N_("top-1"), ROLE_VALIDATION, _("%.2f %% best %.2f"), figures.top1,
+            figures.best_top1);
     else
         put(writer, N_("top-1"), ROLE_FAINT, "-");
 }
@@ -125,7 +126,8 @@ static void put_validation(struct writer *writer, const struct run_display *disp
         put(writer, N_("validation"), ROLE_VALIDATION, _("%.0f %% seen"),
             100.0 * (double)now->validation_done / (double)now->validation_of);
     else if (now->has_validation)
-        put_number(writer, N_("validation"), ROLE_VALIDATION, now->validation_loss);
+        put_number(writer, N_("validation"), ROLE_VALIDATION,
+                   run_figures_of(now, NULL).validation_loss);
     else
         put(writer, N_("validation"), ROLE_FAINT, "%s",
             display->config->validate[0] ? _("later") : _("none"));
@@ -172,7 +174,7 @@ static uint64_t forecast_bytes(const struct run_display *display)
 
 static double loss_now(const struct run_snapshot *now)
 {
-    return now->iteration > 0 ? (double)now->loss : NAN;
+    return run_figures_of(now, NULL).loss;
 }
 
 static void put_class_losses(struct writer *writer, const struct run_display *display)
@@ -205,7 +207,7 @@ static void small_losses(struct writer *writer, const struct run_display *displa
     put_number(writer, N_("loss"), ROLE_STRONG, loss_now(now));
     put_number(writer, N_("smoothed"), ROLE_SMOOTHED, display->smoothed);
     if (now->has_validation)
-        put(writer, N_("top-1"), ROLE_VALIDATION, "%.2f %%", now->top1);
+        put(writer, N_("top-1"), ROLE_VALIDATION, "%.2f %%", run_figures_of(now, NULL).top1);
     else
         put_rate(writer, N_("rate"), now);
     put_bytes(writer, N_("memory"), display->steady.memory_measured);

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FROM_COLUMNS = 120, LEAST = 44, FACTS_MOST = 9, SERIES = 2 };
+enum { FROM_COLUMNS = 120, LEAST = 44, FACTS_MOST = 10, SERIES = 2 };
 
 static const double REST_SECONDS = 0.15, POLL_SECONDS = 0.02;
 
@@ -188,8 +188,8 @@ static void draw_curves(struct app *app, struct rect area, const struct run *run
 static int draw_facts(struct app *app, struct rect area, const struct run_entry *entry)
 {
     static const size_t fields[FACTS_MOST] = {
-        FIELD_TAG, FIELD_NOTE, FIELD_LOSS,       FIELD_VALIDATION_LOSS, FIELD_TOP1,
-        FIELD_MS,  FIELD_TIME, FIELD_PARAMETERS, FIELD_MEMORY};
+        FIELD_TAG,  FIELD_NOTE, FIELD_LOSS, FIELD_VALIDATION_LOSS, FIELD_TOP1,
+        FIELD_BEST, FIELD_MS,   FIELD_TIME, FIELD_PARAMETERS,      FIELD_MEMORY};
     struct run_record record;
     char text[FIELD_TEXT];
     int row = 0;

@@ -6,6 +6,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/config/config_paths.h"
+#include "session/values/run_figures.h"
 #include "ui/app/app.h"
 
 #include <math.h>
@@ -27,16 +28,19 @@ static const char *directory_of(const struct run_entry *entry)
                                      : "";
 }
 
-/* Writes a note such as "top-1 97.31 %, lenet on digits". */
+/* Writes a note such as "best top-1 97.31 %, lenet on digits". */
 static void write_note(const struct run_entry *entry, size_t kind, char *text, size_t size)
 {
-    const struct run_snapshot *now = &entry->snapshot;
-    const double top1 = kind == RUN_SAVED_BEST ? now->best_top1 : now->top1;
+    const struct run_figures figures = run_figures_of(&entry->snapshot, NULL);
+    const bool best = kind == RUN_SAVED_BEST;
     const char *network = run_entry_network(entry);
     char data[512];
     config_short_value("data", entry->config.data, data, sizeof data);
-    if (now->has_validation && isfinite(top1) && isfinite(now->top1))
-        snprintf(text, size, _("top-1 %.2f %%, %.60s on %.60s"), top1, network, data);
+    if (isfinite(figures.top1))
+        snprintf(text, size,
+                 best ? _("best top-1 %.2f %%, %.60s on %.60s")
+                      : _("top-1 %.2f %%, %.60s on %.60s"),
+                 best ? figures.best_top1 : figures.top1, network, data);
     else
         snprintf(text, size, _("%.60s on %.60s"), network, data);
 }

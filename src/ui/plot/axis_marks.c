@@ -1,0 +1,194 @@
+/* The marks are listed anew for each frame: a run has few, and their places depend on the axis. */
+#include "ui/plot/axis_marks.h"
+
+#include "base/language.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const enum role kind_roles[AXIS_MARK_KINDS] = {[AXIS_MARK_FINDING] = ROLE_BAD,
+                                                      [AXIS_MARK_RATE] = ROLE_RATE,
+                                                      [AXIS_MARK_RESUME] = ROLE_WARNING,
+                                                      [AXIS_MARK_BEST] = ROLE_GOOD};
+
+void axis_marks_free(struct axis_marks *marks)
+{
+    free(marks->list);
+    free(marks->columns);
+    *marks = (struct axis_marks){0};
+}
+
+/* --- the list --- */
+
+/* Adds `mark` at a value of the x axis; NaN: it has no place there. */
+static void add(struct axis_marks *marks, struct axis_mark mark, enum axis_mark_kind kind,
+                size_t index, const enum role *role, double x)
+{
+    if (isnan(x))
+        return;
+    mark.kind = kind;
+    mark.index = index;
+    mark.role = role ? *role : kind_roles[kind];
+    mark.x = x;
+    marks->list[marks->count++] = mark;
+}
+
+/* Returns the x value of the first iteration after a resume; NaN: it has not been done yet. */
+static double x_of_resume(const struct curves *curves, uint64_t resume)
+{
+    const struct series *series = curves->series;
+    const uint64_t first = resume + 1;
+    const size_t at = curves_nearest(series, X_ITERATION, (double)first);
+    if (at == SIZE_MAX || series->points[at].iteration < first)
+        return NAN;
+    return curves_x(curves, series->points[at].iteration, (double)series->points[at].epoch);
+}
+
+bool axis_marks_add_run(struct axis_marks *marks, const struct run *run, size_t finding_count,
+                        const struct curves *curves, const struct curve_marks *changes,
+                        size_t owner, const enum role *role, struct error *error)
+{
+    const struct series *series = curves->series;
+    const size_t resumes = series_resume_count(series), best = series_best(series);
+    const struct axis_mark mark = {.run = run, .owner = owner};
+    struct finding finding;
+    if (!memory_grow(&marks->list, &marks->capacity,
+                     marks->count + finding_count + changes->rate_count + resumes + 1,
+                     sizeof *marks->list, "the marks of a plot", error))
+        return false;
+    for (size_t i = 0; i < finding_count; i++) {
+        run_finding(run, i, &finding);
+        add(marks, mark, AXIS_MARK_FINDING, i, role,
+            curves_x(curves, finding.iteration, finding.epoch));
+    }
+    for (size_t i = 0; i < changes->rate_count; i++) {
+        const struct series_point *point = &series->points[changes->rates[i]];
+        add(marks, mark, AXIS_MARK_RATE, changes->rates[i], role,
+            curves_x(curves, point->iteration, (double)point->epoch));
+    }
+    for (size_t i = 0; i < resumes; i++)
+        add(marks, mark, AXIS_MARK_RESUME, i, role, x_of_resume(curves, series->resumes[i]));
+    if (best != SIZE_MAX)
+        add(marks, mark, AXIS_MARK_BEST, best, role,
+            curves_x_of_validation(curves, &series->validations[best]));
+    return true;
+}
+
+const struct axis_mark *axis_marks_next(const struct axis_marks *marks, unsigned kinds, double here)
+{
+    const struct axis_mark *next = NULL, *first = NULL;
+    for (size_t i = 0; i < marks->count; i++) {
+        const struct axis_mark *mark = &marks->list[i];
+        if (!(kinds & AXIS_MARK_BIT(mark->kind)))
+            continue;
+        if (!first || mark->x < first->x)
+            first = mark;
+        if (mark->x > here && (!next || mark->x < next->x))
+            next = mark;
+    }
+    return next ? next : first;
+}
+
+/* --- columns --- */
+
+/* Returns the column of a value, of `columns`; -1: it is outside the axis. */
+static long column_of(double value, const struct axis *x, size_t columns)
+{
+    const double at = axis_position(x, value);
+    return at >= 0 && at <= 1 ? lround(at * (double)(columns - 1)) : -1;
+}
+
+bool axis_mark_is_at(const struct axis_mark *mark, const struct axis *x, size_t columns,
+                     double value)
+{
+    const long column = columns > 0 ? column_of(mark->x, x, columns) : -1;
+    return column >= 0 && column == column_of(value, x, columns);
+}
+
+bool axis_marks_place(struct axis_marks *marks, const struct axis *x, size_t width, unsigned kinds,
+                      struct error *error)
+{
+    marks->width = 0;
+    marks->shared = false;
+    if (!memory_grow(&marks->columns, &marks->column_capacity, width, sizeof *marks->columns,
+                     "the marks of a plot", error))
+        return false;
+    marks->width = width;
+    if (width > 0)
+        memset(marks->columns, 0, width * sizeof *marks->columns);
+    for (size_t i = 0; i < marks->count && width > 0; i++) {
+        const struct axis_mark *mark = &marks->list[i];
+        const long at = column_of(mark->x, x, width);
+        if (at < 0 || !(kinds & AXIS_MARK_BIT(mark->kind)))
+            continue;
+        struct axis_mark_column *column = &marks->columns[at];
+        column->mixed |= column->count > 0 && marks->list[column->last].role != mark->role;
+        column->count++;
+        column->last = i;
+        marks->shared |= column->count > 1;
+    }
+    return true;
+}
+
+void axis_marks_draw(const struct axis_marks *marks, struct canvas *canvas, struct rect area)
+{
+    static const char several[] = {AXIS_MARKS_SEVERAL, '\0'};
+    for (size_t i = 0; i < marks->width; i++) {
+        const struct axis_mark_column *column = &marks->columns[i];
+        if (column->count == 0)
+            continue;
+        const struct axis_mark *mark = &marks->list[column->last];
+        draw_text(canvas, area, 0, (int)i, column->mixed ? ROLE_STRONG : mark->role,
+                  column->count > 1 ? several : axis_mark_sign(mark->kind, canvas->glyphs));
+    }
+}
+
+/* --- words --- */
+
+unsigned axis_marks_kinds(const struct axis_marks *marks)
+{
+    unsigned kinds = 0;
+    for (size_t i = 0; i < marks->count; i++)
+        kinds |= AXIS_MARK_BIT(marks->list[i].kind);
+    return kinds;
+}
+
+const char *axis_mark_kind_words(enum axis_mark_kind kind)
+{
+    static const char *const words[AXIS_MARK_KINDS] = {[AXIS_MARK_FINDING] = N_("finding"),
+                                                       [AXIS_MARK_RATE] = N_("new learning rate"),
+                                                       [AXIS_MARK_RESUME] = N_("resumed"),
+                                                       [AXIS_MARK_BEST] = N_("best epoch")};
+    return gettext(words[kind]);
+}
+
+const char *axis_mark_sign(enum axis_mark_kind kind, const struct glyphs *glyphs)
+{
+    return kind == AXIS_MARK_FINDING  ? "!"
+           : kind == AXIS_MARK_RATE   ? "L"
+           : kind == AXIS_MARK_RESUME ? "R"
+                                      : glyphs->best;
+}
+
+char *axis_mark_words(const struct axis_mark *mark, char *text, size_t size)
+{
+    const struct series *series = run_series(mark->run);
+    struct finding finding;
+    if (mark->kind == AXIS_MARK_FINDING) {
+        run_finding(mark->run, mark->index, &finding);
+        snprintf(text, size, "%s", gettext(finding_kind_words(finding.kind)));
+    } else if (mark->kind == AXIS_MARK_RATE) {
+        snprintf(text, size, _("learning rate %.4g -> %.4g"),
+                 (double)series->points[mark->index - 1].learning_rate,
+                 (double)series->points[mark->index].learning_rate);
+    } else if (mark->kind == AXIS_MARK_RESUME) {
+        snprintf(text, size, _("resumed after iteration %llu"),
+                 (unsigned long long)series->resumes[mark->index]);
+    } else {
+        snprintf(text, size, "%s", axis_mark_kind_words(mark->kind));
+    }
+    return text;
+}
