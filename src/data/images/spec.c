@@ -3,6 +3,7 @@
  */
 #include "data/images/spec.h"
 
+#include "base/files/user_path.h"
 #include "base/language.h"
 #include "base/text.h"
 
@@ -110,10 +111,9 @@ static bool take_option(struct spec *spec, char *assignment, struct error *error
  */
 static bool copy_directory(struct spec *spec, const char *directory)
 {
-    const char *home = getenv("HOME");
-    bool expand = directory[0] == '~' && (directory[1] == '/' || !directory[1]) && home;
-    int length = snprintf(spec->directory, sizeof spec->directory, "%s%s", expand ? home : "",
-                          expand ? directory + 1 : directory);
+    const char *home = user_path_home(directory);
+    int length = snprintf(spec->directory, sizeof spec->directory, "%s%s", home ? home : "",
+                          home ? directory + 1 : directory);
     return length >= 0 && (size_t)length < sizeof spec->directory;
 }
 

@@ -2,6 +2,7 @@
 #include "session/config/config_paths.h"
 
 #include "base/files/file.h"
+#include "base/files/user_path.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,12 +40,12 @@ static bool refuse_long(const char *value, size_t size, struct error *error)
 static bool choose_base(const char *key, const char *path, char *base, size_t *skip,
                         struct error *error)
 {
-    const char *home = getenv("HOME");
+    const char *home = strcmp(key, "network") != 0 ? user_path_home(path) : NULL;
     *skip = 0;
     base[0] = '\0';
     if (path[0] == '/')
         return true;
-    if (strcmp(key, "network") != 0 && path[0] == '~' && strchr("/,", path[1]) && home) {
+    if (home) {
         *skip = 1;
         return snprintf(base, PATH_SIZE, "%s", home) < PATH_SIZE ||
                refuse_long(path, PATH_SIZE, error);

@@ -2,6 +2,7 @@
 #include "session/config/user_settings.h"
 
 #include "base/files/file.h"
+#include "base/files/user_path.h"
 #include "base/json/json.h"
 #include "base/language.h"
 #include "base/memory.h"
@@ -16,19 +17,8 @@ static atomic_int shared_override = UNKNOWN; /* the value given to user_settings
 
 char *user_settings_path(struct error *error)
 {
-    const char *config = getenv("XDG_CONFIG_HOME"), *user = getenv("HOME");
-    char path[4096];
-    int length = -1;
-    if (config && config[0] == '/') /* the XDG specification says to ignore relative paths */
-        length = snprintf(path, sizeof path, "%s/tinca/config.json", config);
-    else if (user && user[0])
-        length = snprintf(path, sizeof path, "%s/.config/tinca/config.json", user);
-    if (length >= 0 && (size_t)length < sizeof path)
-        return memory_copy_text(path, error);
-    error_set(error, ERROR_SYSTEM, _("the configuration file"),
-              _("set XDG_CONFIG_HOME or HOME to a folder with a short path"), "%s",
-              _("its folder is not known"));
-    return NULL;
+    return user_path_make("XDG_CONFIG_HOME", ".config", "tinca/config.json",
+                          _("the configuration file"), error);
 }
 
 bool user_settings_runs_are_shared(void)

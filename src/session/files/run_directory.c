@@ -3,6 +3,8 @@
 #include "session/files/run_directory.h"
 
 #include "base/files/file.h"
+#include "base/files/user_path.h"
+#include "base/language.h"
 #include "base/memory.h"
 #include "session/files/folder_trust.h"
 #include "session/files/run_name.h"
@@ -24,25 +26,12 @@ enum { TRIES = 100 };
 
 char *run_directory_home(struct error *error)
 {
-    const char *state = getenv("XDG_STATE_HOME"), *user = getenv("HOME");
-    char path[4096];
-    int length;
-    if (state && state[0] == '/') /* relative ones are to be ignored: XDG base directories */
-        length = snprintf(path, sizeof path, "%s/tinca/runs", state);
-    else if (user && user[0])
-        length = snprintf(path, sizeof path, "%s/.local/state/tinca/runs", user);
-    else {
-        error_set(error, ERROR_SYSTEM, "the folder of runs", "set HOME or XDG_STATE_HOME",
-                  "neither HOME nor XDG_STATE_HOME is set");
-        return NULL;
-    }
-    if (length < 0 || (size_t)length >= sizeof path) {
-        error_set(error, ERROR_SYSTEM, "the folder of runs", "set XDG_STATE_HOME to a shorter path",
-                  "its path is too long");
-        return NULL;
-    }
-    const bool usable = file_make_directories(path, error) && folder_trust_check(path, error);
-    return usable ? memory_copy_text(path, error) : NULL;
+    char *path = user_path_make("XDG_STATE_HOME", ".local/state", "tinca/runs",
+                                _("the folder of runs"), error);
+    if (path && file_make_directories(path, error) && folder_trust_check(path, error))
+        return path;
+    free(path);
+    return NULL;
 }
 
 char *run_directory_beside(const char *name, struct error *error)

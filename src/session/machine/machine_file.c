@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/files/file.h"
+#include "base/files/user_path.h"
 #include "base/host/host.h"
 #include "base/json/json.h"
 #include "base/language.h"
@@ -29,19 +30,8 @@ struct machine_key machine_key_here(size_t threads)
 
 char *machine_file_path(struct error *error)
 {
-    const char *cache = getenv("XDG_CACHE_HOME"), *user = getenv("HOME");
-    char path[4096];
-    int length = -1;
-    if (cache && cache[0] == '/') /* the XDG specification says to ignore relative paths */
-        length = snprintf(path, sizeof path, "%s/tinca/machines.json", cache);
-    else if (user && user[0])
-        length = snprintf(path, sizeof path, "%s/.cache/tinca/machines.json", user);
-    if (length >= 0 && (size_t)length < sizeof path)
-        return memory_copy_text(path, error);
-    error_set(error, ERROR_SYSTEM, _("the figures of this machine"),
-              _("set XDG_CACHE_HOME or HOME to a folder with a short path"), "%s",
-              _("their folder is not known"));
-    return NULL;
+    return user_path_make("XDG_CACHE_HOME", ".cache", "tinca/machines.json",
+                          _("the figures of this machine"), error);
 }
 
 /* --- reading --- */

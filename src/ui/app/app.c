@@ -155,6 +155,12 @@ void app_say(struct app *app, enum role role, const char *format, ...)
         log_add(&app->shared.log, role, app->message.text);
 }
 
+void app_refuse(struct app *app, const char *why)
+{
+    app_say(app, ROLE_FAINT, "%s", why);
+    app->message.role = ROLE_WARNING;
+}
+
 void app_say_while(struct app *app, bool (*holds)(const struct app *app), enum role role,
                    const char *format, ...)
 {

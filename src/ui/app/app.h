@@ -130,6 +130,9 @@ bool app_offers_comparison(const struct app *app);
  * ROLE_FAINT, adds it to the log. The function translates the format itself. */
 void app_say(struct app *app, enum role role, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Shows, in answer to a key, why it does nothing now: a translated sentence, which is not added to
+ * the log. */
+void app_refuse(struct app *app, const char *why);
 /* Shows a message as long as `holds` returns true, or until another one replaces it. It is not
  * added to the log. */
 void app_say_while(struct app *app, bool (*holds)(const struct app *app), enum role role,

@@ -73,7 +73,8 @@ bool app_offers_screen(const struct app *app, enum screen_id id)
 
 static bool offers_action(const struct app *app, const struct screen *screen, enum action action)
 {
-    return !screen->offers || screen->offers(app, action);
+    return (!screen->offers || screen->offers(app, action)) &&
+           !(screen->refuses && screen->refuses(app, action));
 }
 
 /* Returns whether the screen's table gives the key a meaning of its own now. */

@@ -67,6 +67,22 @@ static void act_everywhere(struct app *app, enum action action)
         terminal_redraw();
 }
 
+/* Does a screen's action. An action that the screen refuses now leaves its key to what the key
+ * means everywhere, or says why it does nothing. */
+static void act_on_screen(struct app *app, const struct screen *screen, int key)
+{
+    const enum action action = keys_find(screen->keys, key);
+    const char *why = screen->refuses ? screen->refuses(app, action) : NULL;
+    const enum action common = keys_find(&keys_everywhere, key);
+    const enum screen_id place = app_destination(common);
+    if (!why)
+        screen->act(app, action);
+    else if (place != SCREEN_COUNT && app_offers_screen(app, place))
+        act_everywhere(app, common);
+    else
+        app_refuse(app, why);
+}
+
 static void key_to_dialog(struct app *app, int key)
 {
     if (app->dialog.edit_key && app->dialog.edit_key(app, key))
@@ -109,9 +125,8 @@ static void dispatch_key(struct app *app, int key)
     else if (is_function_key(key) && !keys_find(screen->keys, key))
         act_everywhere(app, keys_find(&keys_everywhere, key)); /* also while a text is typed */
     else if (!screen->take_key || !screen->take_key(app, key)) {
-        enum action action = keys_find(screen->keys, key);
-        if (action)
-            screen->act(app, action);
+        if (keys_find(screen->keys, key))
+            act_on_screen(app, screen, key);
         else if (key == UI_ESCAPE && app->depth == 1)
             app_say(app, ROLE_FAINT,
                     app_takes_text(app) ? N_("F10 quits")

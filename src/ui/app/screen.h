@@ -63,6 +63,10 @@ struct screen {
     /* Returns whether an action of the table of keys would do something now (app.h). NULL: every
      * action would. */
     bool (*offers)(const struct app *app, enum action action);
+    /* Returns why an action of the table of keys would do nothing now, as a translated sentence, or
+     * NULL if it would do something. A refused action is not offered, and its key shows the
+     * sentence. NULL: the screen refuses none; what it does not offer explains itself in `act`. */
+    const char *(*refuses)(const struct app *app, enum action action);
     /* Returns the translated word for what the action does in the present state, in place of the
      * table's hint, or NULL. NULL: the table's hints always fit. */
     const char *(*hint)(const struct app *app, enum action action);

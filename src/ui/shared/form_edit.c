@@ -2,6 +2,7 @@
  * list follows every key; Enter without a selected candidate takes the line as it was typed. */
 #include "ui/shared/form.h"
 
+#include "base/files/user_path.h"
 #include "ui/shared/completion_sources.h"
 #include "ui/terminal/keys.h"
 
@@ -87,22 +88,14 @@ void form_cancel_edit(struct form *form)
     completion_close(&form->completion);
 }
 
-/* Writes the text with a leading ~/ expanded: network files are opened by their names as they are;
- * data sets expand it themselves. */
-static void expand_home(char *to, size_t size, const char *text)
-{
-    const char *home = getenv("HOME");
-    const bool expand = strncmp(text, "~/", 2) == 0 && home;
-    snprintf(to, size, "%s%s", expand ? home : "", expand ? text + 1 : text);
-}
-
 bool form_end_edit(struct form *form)
 {
-    char text[2 * FORM_TEXT];
     if (!form->editing)
         return true;
-    expand_home(text, sizeof text, form->edit.text);
-    form->editing = !form_set(form, text);
+    /* network files are opened by their names as they are; data sets expand ~ themselves */
+    char *text = user_path_expand(form->edit.text);
+    form->editing = !text || !form_set(form, text);
+    free(text);
     if (!form->editing)
         completion_close(&form->completion);
     return !form->editing;

@@ -3,6 +3,7 @@
 #include "ui/widgets/completion.h"
 
 #include "base/character.h"
+#include "base/files/user_path.h"
 #include "base/language.h"
 #include "ui/terminal/columns.h"
 #include "ui/terminal/draw.h"
@@ -49,22 +50,6 @@ void completion_add(struct completion *completion, const char *text, const char 
 
 /* --- folders --- */
 
-/* Returns the path with a leading ~ expanded, owned by the caller, or NULL if out of memory. */
-static char *expand_home(const char *path)
-{
-    const char *home = getenv("HOME");
-    const bool expand = path[0] == '~' && (path[1] == '/' || !path[1]) && home;
-    const size_t size = strlen(path) + (expand ? strlen(home) : 0) + 2;
-    char *expanded = malloc(size);
-    if (expanded)
-        snprintf(expanded, size, "%s%s",
-                 expand    ? home
-                 : path[0] ? ""
-                           : ".",
-                 expand ? path + 1 : path);
-    return expanded;
-}
-
 /* Makes the listing of the path the first one: the second one if it is of that path, else a new
  * one, for which the older one is dropped. */
 static void select_listing(struct completion *completion, const char *path)
@@ -83,7 +68,7 @@ static void select_listing(struct completion *completion, const char *path)
 const struct folder_name *completion_folder(struct completion *completion, const char *path,
                                             size_t *count)
 {
-    char *expanded = expand_home(path);
+    char *expanded = user_path_expand(path[0] ? path : ".");
     if (expanded)
         select_listing(completion, expanded);
     free(expanded);

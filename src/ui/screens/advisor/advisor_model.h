@@ -43,6 +43,7 @@ struct advisor_model {
     size_t answer_count;
     struct error error; /* why there is no answer; kind ERROR_NONE: there are answers */
     int scroll;         /* first line of the answers shown */
+    int furthest;       /* the greatest `scroll`; 0: all lines are visible */
     bool follow;        /* the scrolling follows the focused missing item */
 
     /* the measurement in the background */

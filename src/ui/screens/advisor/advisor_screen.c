@@ -170,10 +170,6 @@ static void ask_measure(struct app *app, const struct advise_missing *missing,
     struct advisor_model *model = advisor_model(app);
     struct dialog *dialog = &app->dialog;
     const bool on = run_list_is_busy(&app->shared.runs);
-    if (model->background_job) {
-        app_say(app, ROLE_WARNING, "%s", _("A measurement is running; s cancels it."));
-        return;
-    }
     model->job = (struct measure_job){.threads = missing->threads};
     snprintf(model->job.directory, sizeof model->job.directory, "%s",
              run_facts(missing->run)->directory);
@@ -311,20 +307,80 @@ static void act(struct app *app, enum action action)
         break;
     case ACTION_UPDATE:
         read_runs_again(app);
+        app_say(app, ROLE_STRONG, "%s", _("The runs are read again."));
         break;
     case ACTION_STOP:
-        if (model->background_job)
-            background_job_cancel(model->background_job);
-        else
-            app_say(app, ROLE_WARNING, "%s", _("Nothing is being measured."));
+        background_job_cancel(model->background_job);
+        app_say(app, ROLE_STRONG, "%s", _("The measurement is being cancelled."));
         break;
     case ACTION_REMOVE:
-        if (is_number(model->focus) && advisor_model_set(model, ""))
-            advisor_model_answer(model);
+        advisor_model_set(model, "");
+        advisor_model_answer(model);
         break;
     default:
         break;
     }
+}
+
+/* --- what can be done --- */
+
+/* Returns why Left and Right would change nothing, or NULL. */
+static const char *refuses_cycle(const struct advisor_model *model)
+{
+    const char *choices[ADVISOR_CHOICES];
+    if (model->focus >= ADVISOR_FIELDS)
+        return _("Left and Right change the fields of the question.");
+    if (is_number(model->focus))
+        return _("This field is a number: type it.");
+    return advisor_model_choices(model, (enum advisor_field)model->focus, choices) > 1
+               ? NULL
+               : _("No run was read that could be chosen here.");
+}
+
+static const char *refuses_open(const struct advisor_model *model)
+{
+    const struct advice *answer;
+    const struct advise_missing *missing = advisor_model_missing(model, &answer);
+    if (missing && !missing->training)
+        return model->background_job ? _("A measurement is running; s cancels it.") : NULL;
+    return missing || is_number(model->focus) ? NULL : refuses_cycle(model);
+}
+
+static const char *refuses_remove(const struct advisor_model *model)
+{
+    if (model->focus != ADVISOR_LIMIT_MS && model->focus != ADVISOR_LIMIT_MB)
+        return _("Only a limit can be removed.");
+    return model->values[model->focus][0] ? NULL : _("There is no limit here.");
+}
+
+static const char *refuses(const struct app *app, enum action action)
+{
+    const struct advisor_model *model = advisor_model(app);
+    switch (action) {
+    case ACTION_OPEN:
+        return refuses_open(model);
+    case ACTION_LEFT:
+    case ACTION_RIGHT:
+        return refuses_cycle(model);
+    case ACTION_REMOVE:
+        return refuses_remove(model);
+    case ACTION_STOP:
+        return model->background_job ? NULL : _("Nothing is being measured.");
+    case ACTION_PAGE_UP:
+    case ACTION_PAGE_DOWN:
+        return model->furthest > 0 ? NULL : _("The whole answer is visible already.");
+    default:
+        return NULL;
+    }
+}
+
+static const char *hint(const struct app *app, enum action action)
+{
+    const struct advice *answer;
+    const struct advise_missing *missing = advisor_model_missing(advisor_model(app), &answer);
+    if (action != ACTION_OPEN)
+        return NULL;
+    return !missing ? _("change") : missing->training ? _("to form") : _("measure");
 }
 
 static void draw(struct app *app, struct rect body)
@@ -377,6 +433,8 @@ const struct screen advisor_screen = {
     .open = open,
     .close = close,
     .take_key = take_key,
+    .refuses = refuses,
+    .hint = hint,
     .act = act,
     .draw = draw,
     .typing = typing,

@@ -254,10 +254,11 @@ static int write_all(struct advisor_model *model, struct canvas *canvas, struct 
     return writer->line;
 }
 
-static int scroll_for(const struct advisor_model *model, const struct writer *writer)
+static int scroll_for(struct advisor_model *model, const struct writer *writer)
 {
     const int rows = writer->area.rows, furthest = writer->line > rows ? writer->line - rows : 0;
     int scroll = model->scroll;
+    model->furthest = furthest;
     if (model->follow && model->focus < ADVISOR_FIELDS)
         scroll = 0;
     if (model->follow && writer->missing_from >= 0 && writer->missing_to > scroll + rows)

@@ -13,6 +13,7 @@ struct devices_model {
     struct machine_model figures; /* as stored, with all cores; not measured: there are none */
     struct device_sample sample;  /* drawn in the last frame */
     int scroll;                   /* first line shown */
+    int furthest;                 /* the greatest `scroll`; 0: everything fits */
 };
 
 #endif

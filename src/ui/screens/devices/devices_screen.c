@@ -80,6 +80,13 @@ static void act(struct app *app, enum action action)
         devices_model(app)->scroll = 0;
 }
 
+/* All keys of the screen scroll. */
+static const char *refuses(const struct app *app, enum action action)
+{
+    (void)action;
+    return devices_model(app)->furthest > 0 ? NULL : _("Everything is visible already.");
+}
+
 /* --- lines --- */
 
 struct writer {
@@ -338,7 +345,8 @@ static void draw(struct app *app, struct rect body)
         put_gpus(&writer, &model->sample);
     }
     put_drivers(&writer);
-    int furthest = writer.line > body.rows ? writer.line - body.rows : 0;
+    const int furthest = writer.line > body.rows ? writer.line - body.rows : 0;
+    model->furthest = furthest;
     if (model->scroll > furthest) { /* draws again, so that the text fills the screen */
         model->scroll = furthest;
         draw_fill(&app->canvas, body, ROLE_TEXT);
@@ -377,6 +385,7 @@ const struct screen devices_screen = {
     .state_size = sizeof(struct devices_model),
     .open = open,
     .close = close,
+    .refuses = refuses,
     .act = act,
     .draw = draw,
     .work = work,

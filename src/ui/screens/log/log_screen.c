@@ -79,19 +79,41 @@ static bool take_key(struct app *app, int key)
     return true;
 }
 
-static void open_run(struct app *app)
+/* Returns the index of the run that the selected line concerns; app_run_count: none. */
+static size_t run_of_line(const struct app *app, const struct log_line *line)
+{
+    size_t i = 0;
+    for (; i < app_run_count(app); i++) {
+        const char *directory = run_entry_directory(app_run_at(app, i));
+        if (line && directory && strcmp(directory, line->directory) == 0)
+            break;
+    }
+    return i;
+}
+
+static const char *refuses_open(const struct app *app)
 {
     const struct log_line *line = nth_match(app, log_state(app)->selected);
-    for (size_t i = 0; line && line->directory[0] && i < app_run_count(app); i++) {
-        const char *directory = run_entry_directory(app_run_at(app, i));
-        if (directory && strcmp(directory, line->directory) == 0) {
-            app_show_run(app, i);
-            return;
-        }
-    }
-    app_say(app, ROLE_FAINT, "%s",
-            line && line->directory[0] ? _("This run is not in the list any more.")
-                                       : _("This line concerns no run."));
+    if (!line || !line->directory[0])
+        return _("This line concerns no run.");
+    return run_of_line(app, line) < app_run_count(app) ? NULL
+                                                       : _("This run is not in the list any more.");
+}
+
+static const char *refuses(const struct app *app, enum action action)
+{
+    const struct log_state *view = log_state(app);
+    if (app->shared.log.count == 0)
+        return _("There are no messages yet.");
+    if (action == ACTION_SEARCH)
+        return NULL;
+    if (match_count(app) == 0)
+        return _("The text occurs in no message.");
+    if (action == ACTION_OPEN)
+        return refuses_open(app);
+    if (action == ACTION_LAST)
+        return view->left_end ? NULL : _("The newest line is selected.");
+    return match_count(app) > 1 ? NULL : _("There is only one line.");
 }
 
 static void act(struct app *app, enum action action)
@@ -99,7 +121,7 @@ static void act(struct app *app, enum action action)
     long all = (long)app->shared.log.count;
     switch (action) {
     case ACTION_OPEN:
-        open_run(app);
+        app_show_run(app, run_of_line(app, nth_match(app, log_state(app)->selected)));
         break;
     case ACTION_SEARCH:
         log_state(app)->searching = true;
@@ -209,6 +231,7 @@ const struct screen log_screen = {
     .state_size = sizeof(struct log_state),
     .open = open,
     .take_key = take_key,
+    .refuses = refuses,
     .act = act,
     .draw = draw,
     .typing = typing,

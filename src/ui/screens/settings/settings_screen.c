@@ -120,6 +120,25 @@ static void set_default(struct app *app)
     change(app, preferences_get(&defaults, selected(app)->key, value, sizeof value), NULL);
 }
 
+/* Returns whether the selected setting has its default, in this session and in the file. */
+static bool is_default(const struct app *app)
+{
+    struct preferences defaults;
+    char value[VALUE_SIZE], present[VALUE_SIZE], saved[VALUE_SIZE];
+    const char *key = selected(app)->key;
+    preferences_defaults(&defaults);
+    preferences_get(&defaults, key, value, sizeof value);
+    preferences_get(&app->shared.preferences, key, present, sizeof present);
+    preferences_get(&app->shared.saved_preferences, key, saved, sizeof saved);
+    return strcmp(present, value) == 0 && strcmp(saved, value) == 0;
+}
+
+static const char *refuses(const struct app *app, enum action action)
+{
+    return action == ACTION_DEFAULTS && is_default(app) ? _("This setting has its default value.")
+                                                        : NULL;
+}
+
 static void act(struct app *app, enum action action)
 {
     size_t *at = &settings_state(app)->selected;
@@ -211,6 +230,7 @@ const struct screen settings_screen = {
     .purpose = N_("colours, symbols, mouse, language and where exports go"),
     .keys = &table,
     .state_size = sizeof(struct settings_state),
+    .refuses = refuses,
     .act = act,
     .draw = draw,
 };

@@ -22,6 +22,22 @@ static const struct key_binding bindings[] = {
 static const struct key_table table = {N_("Pictures of the training data"), bindings,
                                        sizeof bindings / sizeof *bindings};
 
+static const char *refuses(const struct app *app, enum action action)
+{
+    const struct setup_model *model = setup_model(app);
+    if (action == ACTION_VIEW)
+        return NULL;
+    if (model->facts_shown)
+        return _("v goes back to the pictures.");
+    if (model->error.kind != ERROR_NONE)
+        return _("There are no pictures to show.");
+    if (model->status != PREVIEW_OPENED || model->grid.shown == 0)
+        return _("The pictures are still being read.");
+    if (action == ACTION_NEXT || action == ACTION_PREVIOUS)
+        return model->grid.shown < model->facts.images ? NULL : _("All pictures are visible.");
+    return action == ACTION_DOWN && model->epoch == 0 ? _("This is the first epoch.") : NULL;
+}
+
 static void act(struct app *app, enum action action)
 {
     struct setup_model *model = setup_model(app);
@@ -58,6 +74,7 @@ const struct screen pictures_screen = {
     .purpose = N_("the images of the form's training data"),
     .keys = &table,
     .title = title,
+    .refuses = refuses,
     .act = act,
     .draw = draw,
 };

@@ -27,8 +27,9 @@ struct study_model {
     size_t focus; /* a field; from STUDY_FIELDS on a run */
     bool editing; /* the focused field is being typed */
     struct line_edit edit;
-    int scroll;  /* first line of the page shown */
-    bool follow; /* the scrolling follows the focus */
+    int scroll;   /* first line of the page shown */
+    int furthest; /* the greatest `scroll`; 0: the whole page is visible */
+    bool follow;  /* the scrolling follows the focus */
 
     struct study_run *runs;
     size_t run_count, run_capacity;

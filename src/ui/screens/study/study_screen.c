@@ -188,22 +188,9 @@ static void begin(struct app *app)
 {
     struct study_model *model = study_model(app);
     struct study_display display;
-    struct error error;
     const size_t run = study_model_chosen(model, 0);
-    check_display(model);
-    if (model->display_error.kind != ERROR_NONE)
-        app_say_error(app, &model->display_error);
-    else if (model->state == STUDY_READY)
+    if (model->state == STUDY_READY)
         start_session(app);
-    else if (model->state == STUDY_MAKING)
-        app_say(app, ROLE_WARNING, "%s", _("The pictures are being made; s cancels it."));
-    else if (!study_check_name(model->values[STUDY_PARTICIPANT], _("Participant"), &error)) {
-        model->focus = STUDY_PARTICIPANT;
-        app_say(app, ROLE_WARNING, "%s", _("Who takes part? Enter asks for the name."));
-    } else if (run == model->run_count)
-        app_say(app, ROLE_WARNING, "%s",
-                model->run_count ? _("Choose a run first: space on its line.")
-                                 : _("There is no run whose pictures could be judged."));
     else if (study_display_detect_in_workbench(&display,
                                                &model->display_error)) /* before making pictures */
         make(app, run);
@@ -242,8 +229,6 @@ static void choose(struct app *app)
 {
     struct study_model *model = study_model(app);
     const size_t run = model->focus - STUDY_FIELDS;
-    if (model->focus < STUDY_FIELDS || run >= model->run_count)
-        return;
     model->runs[run].chosen = !model->runs[run].chosen;
     if (run == model->current && !model->runs[run].chosen)
         study_model_invalidate_pictures(model);
@@ -296,14 +281,64 @@ static void act(struct app *app, enum action action)
         model->follow = false;
         break;
     case ACTION_STOP:
-        if (model->background_job)
-            background_job_cancel(model->background_job);
-        else
-            app_say(app, ROLE_WARNING, "%s", _("No pictures are being made."));
+        background_job_cancel(model->background_job);
+        app_say(app, ROLE_STRONG, "%s", _("The making of pictures is being cancelled."));
         break;
     default:
         break;
     }
+}
+
+/* --- what can be done --- */
+
+static const char *no_run(void)
+{
+    return _("There is no run whose pictures could be judged.");
+}
+
+static const char *refuses_to_begin(const struct study_model *model)
+{
+    if (model->display_error.kind != ERROR_NONE)
+        return _("This terminal cannot show the pictures: the screen says why.");
+    if (model->state == STUDY_MAKING)
+        return _("The pictures are being made; s cancels it.");
+    if (model->state == STUDY_READY)
+        return NULL;
+    if (!study_check_name(model->values[STUDY_PARTICIPANT], _("Participant"), NULL))
+        return _("Who takes part? Enter on the first line asks for the name.");
+    if (model->run_count == 0)
+        return no_run();
+    return study_model_chosen(model, 0) < model->run_count
+               ? NULL
+               : _("Choose a run first: space on its line.");
+}
+
+static const char *refuses(const struct app *app, enum action action)
+{
+    const struct study_model *model = study_model(app);
+    switch (action) {
+    case ACTION_RUN:
+        return refuses_to_begin(model);
+    case ACTION_MARK:
+        if (model->focus >= STUDY_FIELDS)
+            return NULL;
+        return model->run_count > 0 ? _("Space chooses a run: Down goes to the runs.") : no_run();
+    case ACTION_STOP:
+        return model->background_job ? NULL : _("No pictures are being made.");
+    case ACTION_PAGE_UP:
+    case ACTION_PAGE_DOWN:
+        return model->furthest > 0 ? NULL : _("Everything is visible already.");
+    default:
+        return NULL;
+    }
+}
+
+static const char *hint(const struct app *app, enum action action)
+{
+    const struct study_model *model = study_model(app);
+    if (action == ACTION_RUN && model->state != STUDY_READY)
+        return _("make pictures");
+    return action == ACTION_OPEN && model->focus >= STUDY_FIELDS ? _("choose") : NULL;
 }
 
 static void draw(struct app *app, struct rect body)
@@ -346,6 +381,8 @@ const struct screen study_screen = {
     .go = go,
     .close = close,
     .take_key = take_key,
+    .refuses = refuses,
+    .hint = hint,
     .act = act,
     .draw = draw,
     .typing = typing,

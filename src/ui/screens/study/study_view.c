@@ -262,10 +262,11 @@ static void put_all(struct page *page, struct study_model *model, struct canvas 
     put_results(page);
 }
 
-static int scroll_for(const struct study_model *model, const struct page *page)
+static int scroll_for(struct study_model *model, const struct page *page)
 {
     const int rows = page->area.rows, furthest = page->line > rows ? page->line - rows : 0;
     int scroll = model->scroll;
+    model->furthest = furthest;
     if (model->follow && page->focused < scroll)
         scroll = page->focused;
     if (model->follow && page->focused >= scroll + rows)

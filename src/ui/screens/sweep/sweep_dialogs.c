@@ -31,10 +31,6 @@ static void answer_stop(struct app *app, size_t choice)
 
 void ask_sweep_stop(struct app *app)
 {
-    if (!app->shared.sweep.on) {
-        app_say(app, ROLE_WARNING, "%s", _("No sweep is on: there is nothing to stop."));
-        return;
-    }
     struct dialog *dialog = dialog_begin(app, _("Stop the sweep?"), answer_stop);
     dialog->choices[dialog->choice_count++] =
         (struct dialog_choice){'e', 0, _("when this cell is done")};
@@ -147,10 +143,6 @@ static void answer_results(struct app *app, size_t choice)
 void ask_sweep_export(struct app *app)
 {
     char name[SWEEP_NAME + 16], path[sizeof app->dialog.edit.text];
-    if (app->shared.sweep.sweep.count == 0) {
-        app_say(app, ROLE_WARNING, "%s", _("No sweep is open: there is nothing to export."));
-        return;
-    }
     struct dialog *dialog = dialog_begin(app, _("Export the sweep"), answer_results);
     snprintf(
         dialog->text, sizeof dialog->text, "%s",

@@ -10,6 +10,7 @@
 #include "session/files/run_directory.h"
 #include "ui/screens/sweep/sweep_view.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,8 @@ static const struct key_binding bindings[] = {
      N_("set up: choose the value, or not; cells: pause the sweep, and go on")},
     {'a', 0, ACTION_ALL, "a", NULL, N_("set up: the whole list, or the selected value alone")},
     {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("open"),
-     N_("set up: type a value; cells: show the run; earlier: open the sweep")},
+     N_("set up: type the value, in a list choose it; cells: show the run; earlier: open the "
+        "sweep")},
     {'s', 0, ACTION_STOP, "s", N_("stop"), N_("stop the sweep that is on: asks how")},
     {'y', 0, ACTION_QUANTITY, "y", N_("figure"),
      N_("what the cells show: ms/image, memory, loss, first negative iteration, accuracy")},
@@ -85,10 +87,6 @@ static void start(struct app *app)
 {
     struct error error;
     bool set_up = sweep_model(app)->kind == SWEEP_SET_UP;
-    if (app->shared.sweep.on) {
-        app_say(app, ROLE_WARNING, "%s", _("The sweep is on already."));
-        return;
-    }
     bool started = set_up ? sweep_model_start(sweep_model(app), &app->shared.sweep, &error)
                           : sweep_job_continue(&app->shared.sweep, &error);
     if (!started)
@@ -105,8 +103,6 @@ static void show_now(struct app *app)
 {
     const struct sweep_model *model = sweep_model(app);
     const struct sweep_job *job = &app->shared.sweep;
-    if (job->sweep.count == 0)
-        return;
     const char *id = job->sweep.cells[model->selected].run;
     for (size_t i = 0; id[0] && i < app_run_count(app); i++) {
         const struct run_entry *entry = app_run_at(app, i);
@@ -129,10 +125,6 @@ static void show_run(struct app *app)
 static void pause_or_go_on(struct app *app)
 {
     struct sweep_job *job = &app->shared.sweep;
-    if (!job->on) {
-        app_say(app, ROLE_WARNING, "%s", _("The sweep is not on; r goes on with it."));
-        return;
-    }
     if (job->paused) {
         sweep_job_resume(job);
         app_say(app, ROLE_GOOD, "%s", _("It continues."));
@@ -149,11 +141,7 @@ static void retry_cell(struct app *app)
     struct sweep_model *model = sweep_model(app);
     struct sweep_job *job = &app->shared.sweep;
     struct error error;
-    bool failed = model->kind == SWEEP_CELLS && job->sweep.count > 0 &&
-                  job->sweep.cells[model->selected].state == SWEEP_FAILED;
-    if (!failed)
-        app_say(app, ROLE_WARNING, "%s", _("Only a cell that failed can be tried again."));
-    else if (!sweep_reset_cell(&job->sweep, model->selected, &error))
+    if (!sweep_reset_cell(&job->sweep, model->selected, &error))
         app_say_error(app, &error);
     else {
         job->tried[model->selected] = false;
@@ -165,20 +153,19 @@ static void retry_cell(struct app *app)
 static bool anything_to_show(const struct sweep *sweep, enum sweep_measure measure)
 {
     for (size_t i = 0; i < sweep->count; i++)
-        if (sweep_cell_value(&sweep->cells[i], measure) == /* not NaN */
-            sweep_cell_value(&sweep->cells[i], measure))
+        if (!isnan(sweep_cell_value(&sweep->cells[i], measure)))
             return true;
     return false;
 }
 
-static void next_measure(struct sweep_model *model, const struct sweep_job *job)
+/* Returns the next figure that is known of any cell, or the present one. */
+static enum sweep_measure next_measure(const struct sweep_model *model, const struct sweep_job *job)
 {
-    for (int tries = 0; tries < SWEEP_MEASURES; tries++) {
-        model->measure = (model->measure + 1) % SWEEP_MEASURES;
-        if (anything_to_show(&job->sweep, model->measure))
-            return;
-    }
-    model->measure = SWEEP_MS_PER_IMAGE;
+    enum sweep_measure next = model->measure;
+    do
+        next = (next + 1) % SWEEP_MEASURES;
+    while (next != model->measure && !anything_to_show(&job->sweep, next));
+    return next;
 }
 
 /* --- moving --- */
@@ -186,8 +173,6 @@ static void next_measure(struct sweep_model *model, const struct sweep_job *job)
 static void move_cell(struct sweep_model *model, const struct sweep_job *job, long rows,
                       long columns)
 {
-    if (job->sweep.count == 0)
-        return;
     long width = (long)sweep_grid_columns(&job->sweep.grid);
     long height = (long)job->sweep.count / width;
     long row = (long)model->selected / width + rows,
@@ -224,7 +209,7 @@ static void open_selected(struct app *app)
         show_run(app);
     else if (model->kind == SWEEP_SET_UP && !sweep_set_edit(&model->set))
         sweep_set_toggle(&model->set);
-    else if (model->kind == SWEEP_EARLIER && model->name_count > 0 &&
+    else if (model->kind == SWEEP_EARLIER &&
              !sweep_model_open(model, job, model->names[model->name_selected], &error))
         app_say_error(app, &error);
 }
@@ -278,7 +263,7 @@ static void act(struct app *app, enum action action)
         ask_sweep_stop(app);
         break;
     case ACTION_QUANTITY:
-        next_measure(model, job);
+        model->measure = next_measure(model, job);
         break;
     case ACTION_RESUME:
         retry_cell(app);
@@ -289,10 +274,150 @@ static void act(struct app *app, enum action action)
     case ACTION_FORM:
         sweep_model_begin(model, &app->shared.form.config, true);
         model->kind = SWEEP_SET_UP;
+        app_say(app, ROLE_STRONG, "%s", _("The set-up begins again with what the form says."));
         break;
     default:
         break;
     }
+}
+
+/* --- what can be done --- */
+
+static const char *no_sweep(void)
+{
+    return _("No sweep is open: set one up (v) and start it with r, or open an earlier one.");
+}
+
+static bool is_any_due(const struct sweep *sweep)
+{
+    for (size_t i = 0; i < sweep->count; i++)
+        if (sweep_is_due(sweep, i))
+            return true;
+    return false;
+}
+
+/* Returns why the keys of the whole sweep would do nothing, or NULL. */
+static const char *refuses_of_sweep(const struct sweep_model *model, const struct sweep_job *job,
+                                    enum action action)
+{
+    const bool set_up = model->kind == SWEEP_SET_UP;
+    if (action == ACTION_STOP)
+        return job->on ? NULL : _("No sweep is on: there is nothing to stop.");
+    if (action == ACTION_RUN && job->on)
+        return _("The sweep is on already.");
+    if (action == ACTION_RUN && set_up)
+        return model->problem.kind != ERROR_NONE && !model->set.changed
+                   ? _("The set-up is not complete: the line below says what is missing.")
+                   : NULL;
+    if (job->sweep.count == 0)
+        return no_sweep();
+    if (action == ACTION_RUN)
+        return is_any_due(&job->sweep) ? NULL : _("Nothing is left to run.");
+    return NULL; /* it can be exported */
+}
+
+static const char *refuses_in_set_up(const struct sweep_set *set, enum action action)
+{
+    const enum sweep_row row = (enum sweep_row)set->focus;
+    const bool list = sweep_set_is_list(row);
+    switch (action) {
+    case ACTION_PAUSE:
+    case ACTION_ALL:
+        return list                    ? NULL
+               : row == SWEEP_ROW_GRID ? _("Left and Right choose the study's grid.")
+                                       : _("This row is a text: Enter edits it.");
+    case ACTION_OPEN:
+        return row == SWEEP_ROW_GRID ? _("Left and Right choose the study's grid.") : NULL;
+    case ACTION_LEFT:
+    case ACTION_RIGHT:
+        if (list)
+            return set->lists[row].count > 1 ? NULL : _("The list has only one value.");
+        return row == SWEEP_ROW_GRID || row == SWEEP_ROW_DATA
+                   ? NULL
+                   : _("This row is a text: Enter edits it.");
+    case ACTION_QUANTITY:
+    case ACTION_RESUME:
+        return _("This key concerns the cells: v goes there.");
+    default:
+        return NULL;
+    }
+}
+
+static const char *refuses_among_cells(const struct sweep_model *model, const struct sweep_job *job,
+                                       enum action action)
+{
+    const struct sweep *sweep = &job->sweep;
+    if (sweep->count == 0)
+        return no_sweep();
+    const struct sweep_cell *cell = &sweep->cells[model->selected];
+    const size_t columns = sweep_grid_columns(&sweep->grid);
+    switch (action) {
+    case ACTION_PAUSE:
+        return job->on ? NULL : _("The sweep is not on; r goes on with it.");
+    case ACTION_ALL:
+        return _("This key concerns the set-up: v goes there.");
+    case ACTION_OPEN:
+        return cell->run[0] ? NULL : _("This cell has no run to show.");
+    case ACTION_QUANTITY:
+        return next_measure(model, job) != model->measure ? NULL
+                                                          : _("No other figure is known yet.");
+    case ACTION_RESUME:
+        return cell->state == SWEEP_FAILED ? NULL
+                                           : _("Only a cell that failed can be tried again.");
+    case ACTION_LEFT:
+    case ACTION_RIGHT:
+        return columns > 1 ? NULL : _("The table has only one column.");
+    default:
+        return sweep->count > columns ? NULL : _("The table has only one row.");
+    }
+}
+
+static const char *refuses_among_earlier(const struct sweep_model *model,
+                                         const struct sweep_job *job, enum action action)
+{
+    switch (action) {
+    case ACTION_PAUSE:
+        return job->on ? NULL : _("The sweep is not on; r goes on with it.");
+    case ACTION_ALL:
+        return _("This key concerns the set-up: v goes there.");
+    case ACTION_QUANTITY:
+    case ACTION_RESUME:
+        return _("This key concerns the cells: v goes there.");
+    case ACTION_LEFT:
+    case ACTION_RIGHT:
+        return _("Up and Down select a sweep.");
+    case ACTION_OPEN:
+        if (model->name_count > 0)
+            return job->on ? _("A sweep is on: s stops it.") : NULL;
+        return _("There are no sweeps yet: set one up (v) and start it with r.");
+    default:
+        return model->name_count > 1 ? NULL : _("There is no other sweep.");
+    }
+}
+
+static const char *refuses(const struct app *app, enum action action)
+{
+    const struct sweep_model *model = sweep_model(app);
+    const struct sweep_job *job = &app->shared.sweep;
+    if (action == ACTION_VIEW || action == ACTION_FORM)
+        return NULL;
+    if (action == ACTION_RUN || action == ACTION_STOP || action == ACTION_EXPORT)
+        return refuses_of_sweep(model, job, action);
+    return model->kind == SWEEP_SET_UP  ? refuses_in_set_up(&model->set, action)
+           : model->kind == SWEEP_CELLS ? refuses_among_cells(model, job, action)
+                                        : refuses_among_earlier(model, job, action);
+}
+
+static const char *hint(const struct app *app, enum action action)
+{
+    const struct sweep_model *model = sweep_model(app);
+    if (action == ACTION_PAUSE && model->kind != SWEEP_SET_UP)
+        return app->shared.sweep.paused ? _("go on") : _("pause");
+    if (action == ACTION_RUN && model->kind != SWEEP_SET_UP)
+        return _("go on");
+    if (action == ACTION_OPEN && model->kind == SWEEP_SET_UP)
+        return sweep_set_is_list((enum sweep_row)model->set.focus) ? _("choose") : _("edit");
+    return NULL;
 }
 
 /* --- drawing --- */
@@ -342,6 +467,8 @@ const struct screen sweep_screen = {
     .close = close,
     .title = title,
     .take_key = take_key,
+    .refuses = refuses,
+    .hint = hint,
     .act = act,
     .draw = draw,
     .typing = typing,

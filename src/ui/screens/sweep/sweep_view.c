@@ -61,8 +61,10 @@ static void draw_items(struct app *app, struct rect line, const struct sweep_lis
     int at = 0;
     for (; i < list->count && at + item_columns(list->items[i].text) - 2 <= inside.columns; i++) {
         enum role role = i == list->selected ? ROLE_FOCUS : ROLE_TEXT;
-        if (i == list->selected)
+        if (i == list->selected) {
+            draw_text(canvas, line, 0, at + 1, ROLE_KEY, ">");
             draw_cursor(canvas, inside, 0, at + 1);
+        }
         struct rect place = {inside.row, inside.column + at, 1, item_columns(list->items[i].text)};
         targets_add_column(&canvas->targets, place, i, list->selected);
         draw_format(canvas, inside, 0, at, role, "[%c] %s", list->items[i].chosen ? 'x' : ' ',

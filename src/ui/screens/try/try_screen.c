@@ -172,9 +172,7 @@ static void clamp_cursor(size_t *at, long steps, size_t count)
 static void walk_on(struct app *app, long steps)
 {
     if (!try_model_move(try_model(app), steps))
-        app_say(app, ROLE_WARNING, "%s",
-                try_model(app)->status.images == 0 ? _("No data set is open; d asks for one.")
-                                                   : _("There is no further image of this kind."));
+        app_say(app, ROLE_WARNING, "%s", _("There is no further image of this kind."));
 }
 
 static void move(struct app *app, long rows, long columns, long images)
@@ -192,10 +190,6 @@ static void move(struct app *app, long rows, long columns, long images)
 static void next_view(struct app *app)
 {
     struct try_model *model = try_model(app);
-    if (try_model_makes_pictures(model)) {
-        app_say(app, ROLE_WARNING, "%s", _("This network makes pictures: it has no classes."));
-        return;
-    }
     model->kind = (enum try_kind)((model->kind + 1) % TRY_KINDS);
     model->top = model->left = 0;
 }
@@ -203,17 +197,11 @@ static void next_view(struct app *app)
 static void change_walk(struct app *app)
 {
     struct try_model *model = try_model(app);
-    size_t place;
-    if (try_model_makes_pictures(model)) {
-        app_say(app, ROLE_WARNING, "%s", _("A generated picture is not simply right or wrong."));
-        return;
-    }
     try_model_start_walk(model, model->walk == WALK_ALL ? WALK_WRONG : WALK_ALL, 0, 0);
     model->kind = TRY_IMAGE;
-    if (model->walk == WALK_ALL)
-        app_say(app, ROLE_STRONG, "%s", _("Left and Right step through all images."));
-    else if (try_model_count(model, &place) == 0)
-        app_say(app, ROLE_STRONG, "%s", _("So far no image was misclassified."));
+    app_say(app, ROLE_STRONG, "%s",
+            model->walk == WALK_ALL ? _("Left and Right step through all images.")
+                                    : _("Left and Right step through the misclassified images."));
 }
 
 /* Shows the images that the matrix cell or the class under the cursor counts. */
@@ -222,27 +210,13 @@ static void walk_selected_images(struct app *app)
     struct try_model *model = try_model(app);
     const size_t label =
         model->kind == TRY_CLASSES ? try_model_class(model, model->row) : model->row;
-    const size_t guess = model->column;
-    size_t place;
-    if (model->kind == TRY_IMAGE || !model->confusion.counts)
-        return;
-    if (model->kind == TRY_MATRIX && confusion_count(&model->confusion, label, guess) == 0) {
-        app_say(app, ROLE_WARNING, "%s", _("There is no such image."));
-        return;
-    }
-    try_model_start_walk(model, model->kind == TRY_MATRIX ? WALK_CELL : WALK_CLASS, label, guess);
-    if (try_model_count(model, &place) == 0) {
-        model->walk = WALK_ALL;
-        app_say(app, ROLE_STRONG, "%s", _("No image of this class was misclassified."));
-        return;
-    }
+    try_model_start_walk(model, model->kind == TRY_MATRIX ? WALK_CELL : WALK_CLASS, label,
+                         model->column);
     model->kind = TRY_IMAGE;
 }
 
 static void sort_classes(struct app *app)
 {
-    if (try_model_makes_pictures(try_model(app)))
-        return;
     try_model(app)->worst_first = !try_model(app)->worst_first;
     try_model_sort(try_model(app));
     try_model(app)->kind = TRY_CLASSES;
@@ -283,10 +257,6 @@ static void act(struct app *app, enum action action)
         choose_weights(app);
         return;
     }
-    if (!try_model(app)->probe) {
-        app_say(app, ROLE_WARNING, "%s", _("Choose a model first: w."));
-        return;
-    }
     if (action == ACTION_UPDATE) {
         try_model_reopen(try_model(app));
         app_say(app, ROLE_STRONG, "%s", _("The weights are read again."));
@@ -296,6 +266,121 @@ static void act(struct app *app, enum action action)
         for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
             if (moves[i].action == action)
                 move(app, moves[i].rows, moves[i].columns, moves[i].images);
+}
+
+/* --- what can be done --- */
+
+/* Returns why the images cannot be walked through, or NULL. */
+static const char *refuses_walk(const struct try_model *model)
+{
+    size_t place;
+    const size_t count = try_model_count(model, &place);
+    if (model->status.images == 0)
+        return _("No data set is open; d asks for one.");
+    return count == 0 || (count == 1 && place == 1) ? _("There is no further image of this kind.")
+                                                    : NULL;
+}
+
+/* Returns why there is no matrix and no list of classes, or NULL. */
+static const char *refuses_classes(const struct try_model *model)
+{
+    if (try_model_makes_pictures(model))
+        return _("This network makes pictures: it has no classes.");
+    return model->status.phase == PROBE_READY && model->status.images == 0
+               ? _("No data set is open; d asks for one.")
+               : NULL;
+}
+
+/* Returns why nothing can be selected in the matrix or in the list of classes, or NULL. */
+static const char *refuses_selection(const struct try_model *model)
+{
+    const char *why = refuses_classes(model);
+    return why || model->confusion.classes > 0 ? why : _("No image was evaluated yet.");
+}
+
+static const char *refuses_filter(const struct try_model *model)
+{
+    const struct confusion *confusion = &model->confusion;
+    if (try_model_makes_pictures(model))
+        return _("A generated picture is not simply right or wrong.");
+    if (model->walk == WALK_ALL && confusion->right == confusion->images)
+        return _("So far no image was misclassified.");
+    return NULL;
+}
+
+/* Returns why Enter shows no images of the selected cell or class, or NULL. */
+static const char *refuses_open(const struct try_model *model)
+{
+    const struct confusion *confusion = &model->confusion;
+    if (model->kind == TRY_IMAGE)
+        return _("Enter shows the images of a class or of a cell of the matrix: v goes there.");
+    if (refuses_selection(model))
+        return refuses_selection(model);
+    if (model->kind == TRY_MATRIX)
+        return confusion_count(confusion, model->row, model->column) > 0
+                   ? NULL
+                   : _("There is no such image.");
+    size_t count;
+    try_model_most_confused(model, try_model_class(model, model->row), &count);
+    return count > 0 ? NULL : _("No image of this class was misclassified.");
+}
+
+static const char *refuses_move(const struct try_model *model, enum action action)
+{
+    const bool sideways = action == ACTION_LEFT || action == ACTION_RIGHT;
+    if (model->kind == TRY_IMAGE)
+        return refuses_walk(model);
+    if (sideways && model->kind == TRY_CLASSES)
+        return _("Up and Down select a class.");
+    return refuses_selection(model);
+}
+
+/* Returns why an action that needs no open model would do nothing, or NULL. */
+static const char *refuses_without_model(const struct try_model *model, enum action action)
+{
+    if (action == ACTION_WEIGHTS)
+        return NULL;
+    if (!model->probe)
+        return _("Choose a model first: w.");
+    if (action == ACTION_UPDATE)
+        return NULL;
+    return model->status.phase == PROBE_FAILED ? _("The model cannot be used: w chooses another.")
+                                               : NULL;
+}
+
+static const char *refuses(const struct app *app, enum action action)
+{
+    const struct try_model *model = try_model(app);
+    const char *why = refuses_without_model(model, action);
+    if (why)
+        return why;
+    switch (action) {
+    case ACTION_WEIGHTS:
+    case ACTION_UPDATE:
+    case ACTION_FILE:
+    case ACTION_DATA:
+    case ACTION_THREADS:
+        return NULL;
+    case ACTION_VIEW:
+        return try_model_makes_pictures(model)
+                   ? _("This network makes pictures: it has no classes.")
+                   : NULL;
+    case ACTION_FILTER:
+        return model->status.images == 0 ? refuses_walk(model) : refuses_filter(model);
+    case ACTION_OPEN:
+        return refuses_open(model);
+    case ACTION_SORT:
+        return refuses_classes(model);
+    case ACTION_GO:
+        return model->status.images == 0 ? refuses_walk(model) : NULL;
+    default:
+        return refuses_move(model, action);
+    }
+}
+
+static const char *hint(const struct app *app, enum action action)
+{
+    return action == ACTION_FILTER && try_model(app)->walk != WALK_ALL ? _("all images") : NULL;
 }
 
 /* --- drawing --- */
@@ -425,6 +510,8 @@ const struct screen try_screen = {
     .close = close,
     .title = title,
     .take_key = take_key,
+    .refuses = refuses,
+    .hint = hint,
     .act = act,
     .draw = draw,
     .typing = typing,
