@@ -47,7 +47,7 @@ cmp -s "$second/weights.safetensors" whole/weights.safetensors && ok "  as has t
 
 # --- a sweep ---
 cat >shell <<END
-"$TINCA" ui lenet --data digits,limit=200 --batch 20 --epochs 800 --threads 1
+"$TINCA" ui lenet --data digits,limit=200 --batch 20 --epochs 400 --threads 1
 exec sleep 1000
 END
 screen_start 100x30 C.UTF-8 sh shell
