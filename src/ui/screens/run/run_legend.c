@@ -121,7 +121,13 @@ static void add_common_words(const struct run_picture *picture, struct legend *l
                    (double)picture->series->validations[best].epoch);
     if (run_model(app)->marks.rate_count > 0)
         legend_add(legend, ROLE_RATE, (char[2]){MARK_RATE, '\0'}, "%s", _("new learning rate"));
-    if (series_resume_count(picture->series) > 0)
+    const size_t resumes = series_resume_count(picture->series);
+    size_t forks = 0;
+    for (size_t i = 0; i < resumes; i++)
+        forks += run_mark_of_resume(picture, i) == MARK_FORK;
+    if (forks > 0)
+        legend_add(legend, ROLE_WARNING, (char[2]){MARK_FORK, '\0'}, "%s", _("forked"));
+    if (resumes > forks)
         legend_add(legend, ROLE_WARNING, (char[2]){MARK_RESUME, '\0'}, "%s", _("resumed"));
     if (picture->entry->snapshot.finding_count > 0)
         legend_add(legend, ROLE_BAD, "!", "%s", _("finding"));

@@ -157,6 +157,15 @@ static double x_of_rate(const struct app *app, size_t index)
     return curves_x(&model->curves, point->iteration, (double)point->epoch);
 }
 
+char run_mark_of_resume(const struct run_picture *picture, size_t index)
+{
+    const struct run *run = picture->entry->run;
+    const struct run_fork *fork = run ? &run_facts(run)->fork : NULL;
+    const bool forked = fork && fork->ancestor[0] && !fork->weights_only &&
+                        picture->series->resumes[index] == fork->iteration;
+    return forked ? MARK_FORK : MARK_RESUME;
+}
+
 /* Returns the x value of the first iteration after a resume; NaN: it has not been done yet. */
 static double x_of_resume(const struct app *app, size_t index)
 {
@@ -194,7 +203,8 @@ void run_marks_draw_on_axis(const struct run_picture *picture, struct rect axis)
     for (size_t i = 0; i < run_model(app)->marks.rate_count; i++)
         draw_mark(picture, axis, x_of_rate(app, i), ROLE_RATE, (char[2]){MARK_RATE, '\0'});
     for (size_t i = 0; i < series_resume_count(picture->series); i++)
-        draw_mark(picture, axis, x_of_resume(app, i), ROLE_WARNING, (char[2]){MARK_RESUME, '\0'});
+        draw_mark(picture, axis, x_of_resume(app, i), ROLE_WARNING,
+                  (char[2]){run_mark_of_resume(picture, i), '\0'});
     draw_mark(picture, axis, x_of_best(app), ROLE_GOOD, app->canvas.glyphs->best);
 }
 
@@ -270,10 +280,13 @@ static int draw_marks_there(const struct run_picture *picture, struct rect area,
                                  (double)point[-1].learning_rate, (double)point->learning_rate);
     }
     for (size_t i = 0; i < series_resume_count(picture->series); i++)
-        if (is_at_cursor(app, x_of_resume(app, i)))
+        if (is_at_cursor(app, x_of_resume(app, i))) {
+            const char mark = run_mark_of_resume(picture, i);
             column = draw_format(&app->canvas, area, 0, column + 2, ROLE_WARNING,
-                                 _("%c resumed after iteration %llu"), MARK_RESUME,
-                                 (unsigned long long)picture->series->resumes[i]);
+                                 mark == MARK_FORK ? _("%c forked after iteration %llu")
+                                                   : _("%c resumed after iteration %llu"),
+                                 mark, (unsigned long long)picture->series->resumes[i]);
+        }
     return column;
 }
 

@@ -39,7 +39,11 @@ void run_marks_add(const struct run_picture *picture, const struct run_panel *pa
  * cells were drawn. */
 void run_marks_draw_words(const struct run_picture *picture, const struct run_panel *panel);
 /* The marks on the x axis: a jump of the learning rate, and a resume. */
-enum { MARK_RATE = 'L', MARK_RESUME = 'R' };
+enum { MARK_RATE = 'L', MARK_RESUME = 'R', MARK_FORK = 'F' };
+
+/* Returns the mark of resume number `index` of the series: MARK_FORK where the run left its
+ * ancestor, otherwise MARK_RESUME. */
+char run_mark_of_resume(const struct run_picture *picture, size_t index);
 
 /* Marks the best epoch, jumps of the learning rate and resumes on the line of the x axis. */
 void run_marks_draw_on_axis(const struct run_picture *picture, struct rect axis);
