@@ -38,6 +38,9 @@ screen_keys F l
 screen_wait 'Fork of'
 screen_keys r
 screen_shows 'iteration +[0-9]+ of' "the fork runs"
+screen_lacks 'r runs the fork' "  and what was said about the form is gone"
+screen_shows 'F forked' "  a mark shows where it left its ancestor"
+screen_lacks 'R resumed' "  which is no resume"
 screen_keys s n
 screen_shows 'stopped' "  and can be stopped"
 screen_end

@@ -54,7 +54,7 @@ screen_keys C
 screen_wait 'automatic; space'
 screen_keys End
 screen_keys Space
-screen_wait 'a: automatic'
+screen_wait 'a automatic'
 screen_keys Escape
 screen_shows 'network.*save-prec' "C adds a column by hand"
 screen_keys q q
@@ -63,7 +63,12 @@ screen_start 118x30 C.UTF-8 "$TINCA"
 screen_wait 'What it takes'
 screen_keys o
 screen_shows 'network.*save-prec' "which the next session shows again"
-screen_keys C a Escape
+screen_keys C
+screen_resize 40x12
+screen_shows 'a automatic, space toggles, Esc ends' "a small terminal has the whole line about the keys"
+screen_shows '^[?] help +q back +Enter watch' "and no part of the box on the line of hints"
+screen_resize 118x30
+screen_keys a Escape
 screen_lacks 'save-prec' "a there chooses the columns automatically again"
 
 # --- the filter ---

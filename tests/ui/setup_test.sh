@@ -41,6 +41,12 @@ screen_resize 120x40
 screen_keys q
 screen_shows 'Training data' "q returns to the form"
 
+# --- rates explain themselves on their rows ---
+screen_start 80x24 C.UTF-8 "$TINCA" ui resnet20 --data shapes --width-rate 0.5 --block-rate 2.4
+screen_shows 'Width rate +0\.5 +widths / 0\.5' "a width rate says what it does"
+screen_shows 'Block rate +2\.4 +inner width / 2\.4' "and a block rate"
+quit "the workbench ends"
+
 # --- broken data ---
 mkdir -p broken/a && echo 'no picture' >broken/a/x.png
 screen_start 120x40 C.UTF-8 "$TINCA" ui alexnet --data "folder:$T/broken" --batch 1

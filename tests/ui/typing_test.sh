@@ -51,6 +51,14 @@ screen_keys s n
 screen_shows 'stopped' "the run is stopped"
 screen_keys C-r
 screen_shows 'Run 2|smoothed' "C-r runs from another screen"
+screen_keys m
+screen_wait 'Go to'
+screen_keys F5
+screen_shows 'running, 1 waiting' "F5 also from the menu"
+screen_keys :
+screen_wait 'Commands'
+screen_keys C-r
+screen_shows 'running, 2 waiting' "and C-r from the list of commands"
 screen_keys s n q
 screen_wait 'What it takes'
 screen_keys F10

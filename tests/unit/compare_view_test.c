@@ -247,6 +247,8 @@ static void test_groups(void)
     const struct compare_entry *group = &model.curves.entries[0];
     tap_ok(strcmp(compare_curves_label(&model, group, 99, label, sizeof label), "lr 0.03") == 0,
            "its label leaves out the seed: %s", label);
+    tap_ok(strcmp(compare_curves_fitted_label(&model, group, 99), "lr 0.03") == 0,
+           "and so does the one that is stored");
     compare_curves_update(&model, &wanted, 50, &error);
     plot_window_set_cursor(&model.window, 500);
     const double mean = compare_curves_value(&model, group, &runs);

@@ -449,6 +449,29 @@ static void test_zoomed_validations(void)
     series_free(&series);
 }
 
+/* Measures a loss that grows, or falls, by five decades an iteration. */
+static struct axis axis_of_decades(bool grows)
+{
+    struct value_range range = {0};
+    value_range_begin(&range, true, false);
+    for (int i = 0; i < 8; i++)
+        value_range_add(&range, pow(10, grows ? 5 * i : -5 * i), NULL);
+    const struct value_bounds bounds = value_range_take_bounds(&range);
+    const struct axis axis = value_range_axis(&range, bounds);
+    value_range_free(&range);
+    return axis;
+}
+
+static void test_decades(void)
+{
+    const struct axis grows = axis_of_decades(true), falls = axis_of_decades(false);
+    tap_ok(grows.low <= 1 && grows.high >= 1e11 && grows.high <= 1e13,
+           "a logarithmic axis has the begin of a loss that explodes: %g to %g", grows.low,
+           grows.high);
+    tap_ok(falls.high >= 1 && falls.low >= 1e-13, "and of one that vanishes: %g to %g", falls.low,
+           falls.high);
+}
+
 static void test_window(void)
 {
     struct plot_window window = {0};
@@ -631,6 +654,7 @@ int main(void)
     test_zoomed_gathering();
     test_cursor_values();
     test_zoomed_validations();
+    test_decades();
     test_window();
     test_following();
     test_choice();

@@ -110,6 +110,7 @@ static void start_run(struct app *app, bool waits)
         return;
     }
     app->shared.fork = (struct fork_request){0};
+    app->message.text[0] = '\0'; /* what was said about the form has been answered */
     if (app->options->remember)
         last_form_write(&app->shared.form.config, NULL); /* now, in case the program crashes */
     if (!waits || busy) {

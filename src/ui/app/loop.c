@@ -104,6 +104,13 @@ static bool is_function_key(int key)
     return (key >= UI_F1 && key <= UI_F10) || key == UI_CTRL_R;
 }
 
+/* Closes the menu or the palette if the key runs the form, which it does from everywhere. */
+static void close_list_for_run(struct app *app, int key)
+{
+    if (keys_find(&keys_everywhere, key) == ACTION_RUN_FORM)
+        app->menu.open = app->commands.chooser.open = false;
+}
+
 static void dispatch_key(struct app *app, int key)
 {
     const struct screen *screen = app_screen(app);
@@ -114,6 +121,7 @@ static void dispatch_key(struct app *app, int key)
             app_close(app, COMMAND_STOP);
         return;
     }
+    close_list_for_run(app, key);
     if (app->dialog.open)
         key_to_dialog(app, key);
     else if (app->menu.open)

@@ -12,6 +12,7 @@
 static const enum role kind_roles[AXIS_MARK_KINDS] = {[AXIS_MARK_FINDING] = ROLE_BAD,
                                                       [AXIS_MARK_RATE] = ROLE_RATE,
                                                       [AXIS_MARK_RESUME] = ROLE_WARNING,
+                                                      [AXIS_MARK_FORK] = ROLE_WARNING,
                                                       [AXIS_MARK_BEST] = ROLE_GOOD};
 
 void axis_marks_free(struct axis_marks *marks)
@@ -47,6 +48,15 @@ static double x_of_resume(const struct curves *curves, uint64_t resume)
     return curves_x(curves, series->points[at].iteration, (double)series->points[at].epoch);
 }
 
+/* Returns whether a run that went on after iteration `resume` was resumed there, or left its
+ * ancestor there. */
+static enum axis_mark_kind kind_of_resume(const struct run *run, uint64_t resume)
+{
+    const struct run_fork *fork = &run_facts(run)->fork;
+    return fork->ancestor[0] && !fork->weights_only && resume == fork->iteration ? AXIS_MARK_FORK
+                                                                                 : AXIS_MARK_RESUME;
+}
+
 bool axis_marks_add_run(struct axis_marks *marks, const struct run *run, size_t finding_count,
                         const struct curves *curves, const struct curve_marks *changes,
                         size_t owner, const enum role *role, struct error *error)
@@ -70,7 +80,8 @@ bool axis_marks_add_run(struct axis_marks *marks, const struct run *run, size_t 
             curves_x(curves, point->iteration, (double)point->epoch));
     }
     for (size_t i = 0; i < resumes; i++)
-        add(marks, mark, AXIS_MARK_RESUME, i, role, x_of_resume(curves, series->resumes[i]));
+        add(marks, mark, kind_of_resume(run, series->resumes[i]), i, role,
+            x_of_resume(curves, series->resumes[i]));
     if (best != SIZE_MAX)
         add(marks, mark, AXIS_MARK_BEST, best, role,
             curves_x_of_validation(curves, &series->validations[best]));
@@ -161,6 +172,7 @@ const char *axis_mark_kind_words(enum axis_mark_kind kind)
     static const char *const words[AXIS_MARK_KINDS] = {[AXIS_MARK_FINDING] = N_("finding"),
                                                        [AXIS_MARK_RATE] = N_("new learning rate"),
                                                        [AXIS_MARK_RESUME] = N_("resumed"),
+                                                       [AXIS_MARK_FORK] = N_("forked"),
                                                        [AXIS_MARK_BEST] = N_("best epoch")};
     return gettext(words[kind]);
 }
@@ -170,6 +182,7 @@ const char *axis_mark_sign(enum axis_mark_kind kind, const struct glyphs *glyphs
     return kind == AXIS_MARK_FINDING  ? "!"
            : kind == AXIS_MARK_RATE   ? "L"
            : kind == AXIS_MARK_RESUME ? "R"
+           : kind == AXIS_MARK_FORK   ? "F"
                                       : glyphs->best;
 }
 
@@ -184,8 +197,10 @@ char *axis_mark_words(const struct axis_mark *mark, char *text, size_t size)
         snprintf(text, size, _("learning rate %.4g -> %.4g"),
                  (double)series->points[mark->index - 1].learning_rate,
                  (double)series->points[mark->index].learning_rate);
-    } else if (mark->kind == AXIS_MARK_RESUME) {
-        snprintf(text, size, _("resumed after iteration %llu"),
+    } else if (mark->kind == AXIS_MARK_RESUME || mark->kind == AXIS_MARK_FORK) {
+        snprintf(text, size,
+                 mark->kind == AXIS_MARK_FORK ? _("forked after iteration %llu")
+                                              : _("resumed after iteration %llu"),
                  (unsigned long long)series->resumes[mark->index]);
     } else {
         snprintf(text, size, "%s", axis_mark_kind_words(mark->kind));

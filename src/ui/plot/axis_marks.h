@@ -1,5 +1,5 @@
 /* axis_marks.h: the marks of one or several runs on the x axis of a plot: jumps of the learning
- * rate, resumes, findings and best epochs. Marks that share a column are drawn as one '+',
+ * rate, resumes, forks, findings and best epochs. Marks that share a column are drawn as one '+',
  * so that none hides another. */
 #ifndef TINCA_UI_PLOT_AXIS_MARKS_H
 #define TINCA_UI_PLOT_AXIS_MARKS_H
@@ -13,6 +13,7 @@ enum axis_mark_kind {
     AXIS_MARK_FINDING,
     AXIS_MARK_RATE,   /* a new learning rate holds from here */
     AXIS_MARK_RESUME, /* the first iteration after a resume */
+    AXIS_MARK_FORK,   /* the first iteration after the run left its ancestor */
     AXIS_MARK_BEST,   /* the best epoch */
     AXIS_MARK_KINDS
 };

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 static const double QUANTILE = 0.05, REACH = 2, REACH_OF_RUNS = 3, BEYOND = 10;
+static const double DECADES = 12; /* as many as a logarithmic axis shows */
 static const struct value_bounds nothing = {DBL_MAX, -DBL_MAX};
 
 void value_range_begin(struct value_range *range, bool log, bool all)
@@ -65,6 +66,20 @@ static double most_of_curve(const struct value_range *range, double begin)
     return range->log || usual == 0 ? INFINITY : BEYOND * usual;
 }
 
+/* Returns the part of a logarithmic range that an axis can show: the end where the curve begins, so
+ * that a run that diverges over more decades shows where it leaves its usual values. */
+static struct value_bounds limit_decades(struct value_bounds bounds, double begin)
+{
+    const double most = DECADES * log(10);
+    if (bounds.high - bounds.low <= most)
+        return bounds;
+    if (begin - bounds.low < bounds.high - begin)
+        bounds.high = bounds.low + most;
+    else
+        bounds.low = bounds.high - most;
+    return bounds;
+}
+
 /* Returns the range of the present curve. Sorts its values. */
 static struct value_bounds bounds_of_curve(struct value_range *range)
 {
@@ -72,16 +87,17 @@ static struct value_bounds bounds_of_curve(struct value_range *range)
     size_t first = 0, last = range->count - 1;
     if (range->count == 0)
         return nothing;
-    const double begin = fabs(values[0]);
+    const double begin = values[0];
     qsort(values, range->count, sizeof *values, by_value);
     const double low = quantile(values, range->count, QUANTILE),
                  high = quantile(values, range->count, 1 - QUANTILE);
-    const double reach = REACH * (high - low), most = most_of_curve(range, begin);
+    const double reach = REACH * (high - low), most = most_of_curve(range, fabs(begin));
     while (!range->all && (values[first] < low - reach || values[first] < -most))
         first++;
     while (!range->all && (values[last] > high + reach || values[last] > most))
         last--;
-    return (struct value_bounds){values[first], values[last]};
+    const struct value_bounds bounds = {values[first], values[last]};
+    return range->log ? limit_decades(bounds, begin) : bounds;
 }
 
 struct value_bounds value_range_take_bounds(struct value_range *range)

@@ -119,7 +119,7 @@ char *form_note(const struct form *form, size_t field, char *text, size_t size)
     else if (strcmp(key, "width-rate") == 0)
         snprintf(text, size, "%s", _("widths as they are"));
     else if (strcmp(key, "block-rate") == 0 && block > 0)
-        snprintf(text, size, _("bottlenecks: width / %g"), block);
+        snprintf(text, size, _("inner width / %g"), block);
     else if (strcmp(key, "block-rate") == 0)
         snprintf(text, size, "%s", _("blocks as they are"));
     return text;

@@ -149,8 +149,10 @@ static void list_entries(struct compare_model *model)
 static void find_fields(struct compare_model *model)
 {
     struct compare_curves *curves = &model->curves;
-    for (size_t i = 0; i < model->count; i++)
+    for (size_t i = 0; i < model->count; i++) {
         curves->configs[i] = run_config(model->runs[i]);
+        curves->list[i].label.text[0] = '\0';
+    }
     curves->field_count =
         config_differences_shorten(curves->configs, model->count, curves->fields,
                                    compare_model_differences(model, curves->fields), LABEL_LENGTH);
@@ -203,6 +205,18 @@ char *compare_curves_label(const struct compare_model *model, const struct compa
     if (!text[0])
         snprintf(text, size, "%s", run_facts(run)->network);
     return text;
+}
+
+const char *compare_curves_fitted_label(struct compare_model *model,
+                                        const struct compare_entry *entry, size_t columns)
+{
+    struct compare_label *label = &model->curves.list[entry->run].label;
+    if (!label->text[0] || label->columns != columns || label->grouped != entry->grouped) {
+        compare_curves_label(model, entry, columns, label->text, sizeof label->text);
+        label->columns = columns;
+        label->grouped = entry->grouped;
+    }
+    return label->text;
 }
 
 const struct compare_entry *compare_curves_selected(const struct compare_model *model)

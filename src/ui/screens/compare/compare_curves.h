@@ -20,8 +20,16 @@
 
 struct compare_model;
 
+/* The label of an entry as it was last drawn: to find one takes a look at all runs. */
+struct compare_label {
+    char text[256]; /* "": not made */
+    size_t columns; /* for which it was made */
+    bool grouped;
+};
+
 struct compare_curve {
     const struct run *run;
+    struct compare_label label; /* of the entry that it stands for */
     struct curves curves;
     struct curve_marks changes;
     size_t group;              /* index of the first run of its group; a run alone is its own */
@@ -73,6 +81,10 @@ void compare_curves_free(struct compare_curves *curves);
  * has together. Returns `text`. */
 char *compare_curves_label(const struct compare_model *model, const struct compare_entry *entry,
                            size_t columns, char *text, size_t size);
+
+/* Returns the same label, which stays as it is until the runs, the width or the groups change. */
+const char *compare_curves_fitted_label(struct compare_model *model,
+                                        const struct compare_entry *entry, size_t columns);
 
 /* Returns the entry's value under the cursor or, without a cursor, its last one, and sets the
  * number of runs that it is over; NaN: there is none. */

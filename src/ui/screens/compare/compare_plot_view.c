@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PANEL_FROM = 100, PANEL = 38, WIDE_PANEL = 58, WIDE_FROM = 160, MARKS = 3, LABEL = 256 };
+enum { PANEL_FROM = 100, PANEL = 38, WIDE_PANEL = 58, WIDE_FROM = 160, MARKS = 3 };
 
 int compare_panel_columns(int columns)
 {
@@ -45,10 +45,10 @@ static void print_runs(const struct compare_entry *entry, size_t runs, char *tex
 
 static void draw_entry(struct app *app, struct rect line, const struct compare_entry *entry)
 {
-    const struct compare_model *model = compare_model(app);
+    struct compare_model *model = compare_model(app);
     const bool selected = entry == compare_curves_selected(model);
     const char *dash = app->canvas.glyphs->horizontal;
-    char label[LABEL], count[48], value[32], mark[24];
+    char count[48], value[32], mark[24];
     size_t runs;
     value_text(compare_curves_value(model, entry, &runs), value, sizeof value);
     print_runs(entry, runs, count, sizeof count);
@@ -65,12 +65,11 @@ static void draw_entry(struct app *app, struct rect line, const struct compare_e
     struct rect named = left; /* a long label leaves space for the number of runs */
     named.columns -= (int)columns_of(count);
     const int room = named.columns > column ? named.columns - column : 0;
-    column =
-        draw_fitted_name(&app->canvas, named, 0, column,
-                         !entry->visible ? ROLE_FAINT
-                         : selected      ? ROLE_STRONG
-                                         : ROLE_TEXT,
-                         compare_curves_label(model, entry, (size_t)room, label, sizeof label));
+    column = draw_fitted_name(&app->canvas, named, 0, column,
+                              !entry->visible ? ROLE_FAINT
+                              : selected      ? ROLE_STRONG
+                                              : ROLE_TEXT,
+                              compare_curves_fitted_label(model, entry, (size_t)room));
     draw_text(&app->canvas, left, 0, column, ROLE_FAINT, count);
     draw_right(&app->canvas, line, 0, entry->visible ? ROLE_STRONG : ROLE_FAINT, value);
     if (selected)

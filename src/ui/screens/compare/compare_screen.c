@@ -32,7 +32,7 @@ static const struct key_binding bindings[] = {
      N_("the cursor to the next finding (!) of the runs that are drawn")},
     {'M', 0, ACTION_NEXT_MARK, "M", NULL,
      N_("the cursor to the next mark of these runs: a finding, a new learning rate (L), a resume "
-        "(R), the best epoch; + stands for several in one column")},
+        "(R), a fork (F), the best epoch; + stands for several in one column")},
     {'z', 0, ACTION_ZOOM_IN, "z", N_("zoom"), N_("zoom in at the cursor")},
     {'Z', 0, ACTION_ZOOM_OUT, "Z", NULL, N_("zoom out")},
     {'0', 0, ACTION_ZOOM_ALL, "0", NULL, N_("show the whole runs")},

@@ -130,6 +130,7 @@ static void add_common_words(const struct run_picture *picture, struct legend *l
                    (double)picture->series->validations[best].epoch);
     add_mark_words(app, legend, AXIS_MARK_RATE, ROLE_RATE);
     add_mark_words(app, legend, AXIS_MARK_RESUME, ROLE_WARNING);
+    add_mark_words(app, legend, AXIS_MARK_FORK, ROLE_WARNING);
     add_mark_words(app, legend, AXIS_MARK_FINDING, ROLE_BAD);
     if (run_model(app)->axis_marks.shared)
         legend_add(legend, ROLE_STRONG, (char[2]){AXIS_MARKS_SEVERAL, '\0'}, "%s", _("several"));

@@ -60,7 +60,7 @@ static const struct key_binding bindings[] = {
      N_("the cursor to the next finding; in the loss lab where Caffe's mean falls below zero")},
     {'M', 0, ACTION_NEXT_MARK, "M", NULL,
      N_("the cursor to the next mark: a finding, the best epoch, a new learning rate (L), a resume "
-        "(R); + stands for several in one column")},
+        "(R), a fork (F); + stands for several in one column")},
     {'z', 0, ACTION_ZOOM_IN, "z", N_("zoom"),
      N_("zoom in at the cursor, else at the newest points, which stay visible")},
     {'Z', 0, ACTION_ZOOM_OUT, "Z", NULL, N_("zoom out")},

@@ -7,6 +7,7 @@
 #include "ui/app/app.h"
 #include "ui/screens/runs/runs_filter_line.h"
 #include "ui/screens/runs/runs_model.h"
+#include "ui/terminal/columns.h"
 #include "ui/widgets/table.h"
 
 #include <stdio.h>
@@ -168,8 +169,9 @@ static void draw_columns(struct app *app)
 {
     struct runs_model *model = runs_model(app);
     struct canvas *canvas = &app->canvas;
-    const struct rect box =
-        layout_dialog(canvas->rows, canvas->columns, (int)run_field_count() + 4, BOX_COLUMNS);
+    struct rect box = layout_dialog(canvas->rows - 2, canvas->columns, (int)run_field_count() + 4,
+                                    BOX_COLUMNS); /* title and hints stay visible */
+    box.row += canvas->rows > 2;
     struct rect inside = draw_box(canvas, box, _("Columns"));
     const size_t rows = inside.rows > 1 ? (size_t)inside.rows - 1 : 0;
     model->column_top = table_scroll(model->column_top, model->column_at, rows, run_field_count());
@@ -179,22 +181,24 @@ static void draw_columns(struct app *app)
         const size_t place = runs_columns_place(&model->columns, field);
         const struct rect line = {inside.row + (int)i, inside.column, 1, inside.columns};
         const enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
-        char number[24] = "  ";
+        char number[24] = "  ", help[256];
         if (selected)
             draw_fill(canvas, line, ROLE_FOCUS);
         if (place > 0)
             snprintf(number, sizeof number, "%2zu", place);
         draw_format(canvas, line, 0, 0, role, "%s[%s] %s", selected ? ">" : " ", number,
                     run_field_key(field));
-        draw_text(canvas, line, 0, 24, selected ? ROLE_FOCUS : ROLE_FAINT,
-                  gettext(run_field_help(field)));
+        columns_fit_end(gettext(run_field_help(field)),
+                        (size_t)(line.columns > 24 ? line.columns - 24 : 0), canvas->glyphs->cut,
+                        help, sizeof help);
+        draw_text(canvas, line, 0, 24, selected ? ROLE_FOCUS : ROLE_FAINT, help);
         targets_add_row(&canvas->targets, line, field, model->column_at);
         if (selected)
             draw_cursor(canvas, line, 0, 0);
     }
     draw_text(canvas, inside, inside.rows - 1, 0, ROLE_FAINT,
-              model->columns.chosen_count > 0 ? _("space: on or off   a: automatic   Esc: done")
-                                              : _("automatic; space: on or off   Esc: done"));
+              model->columns.chosen_count > 0 ? _("a automatic, space toggles, Esc ends")
+                                              : _("automatic; space toggles, Esc ends"));
 }
 
 /* --- the open list --- */
