@@ -58,18 +58,21 @@ static const char *epochs_text(double epochs, char *text, size_t size)
     return text;
 }
 
-static void put_rate(struct writer *writer, const char *label, double rate)
+/* Adds the learning rate of the last iteration; "-" if there is none, or an imported run does not
+ * give it. */
+static void put_rate(struct writer *writer, const char *label, const struct run_snapshot *now)
 {
     char text[24];
-    put(writer, label, ROLE_RATE, "%s", epochs_text(rate, text, sizeof text));
+    put(writer, label, ROLE_RATE, "%s",
+        epochs_text(now->iteration > 0 ? now->learning_rate : (double)NAN, text, sizeof text));
 }
 
 static void put_images(struct writer *writer, double images_per_second)
 {
-    if (isnan(images_per_second))
-        put(writer, N_("images/s"), ROLE_TEXT, "-");
-    else
+    if (images_per_second > 0)
         put(writer, N_("images/s"), ROLE_TEXT, "%.0f", images_per_second);
+    else
+        put(writer, N_("images/s"), ROLE_TEXT, "-");
 }
 
 static void put_speed(struct writer *writer, const char *label, double value)
@@ -116,10 +119,11 @@ static void put_validation(struct writer *writer, const struct run_display *disp
             display->config->validate[0] ? _("later") : _("none"));
 }
 
-/* Returns whether two networks are trained against each other. */
+/* Returns whether two networks are trained against each other. A run that has not begun does not
+ * know it. */
 static bool is_adversarial(const struct run_snapshot *now)
 {
-    return isfinite(now->loss_discriminator);
+    return now->iteration > 0 && isfinite(now->loss_discriminator);
 }
 
 static void put_pixels(struct writer *writer, const char *label, const struct run_display *display)
@@ -180,7 +184,7 @@ static void grid_normal(struct writer *writer, const struct run_display *display
         epochs_text(now->epochs, epochs, sizeof epochs));
     put(writer, N_("iteration"), ROLE_TEXT, _("%llu of %llu"), (unsigned long long)now->iteration,
         (unsigned long long)now->iterations);
-    put_rate(writer, N_("learning rate"), now->learning_rate);
+    put_rate(writer, N_("learning rate"), now);
     put_images(writer, steady->images_per_second);
     put_speed(writer, N_("ms/image"), steady->ms_per_image_now);
     put_speed(writer, N_(" median"), steady->ms_per_image_median);
@@ -196,7 +200,7 @@ static void small_losses(struct writer *writer, const struct run_display *displa
     if (now->has_validation)
         put(writer, N_("top-1"), ROLE_VALIDATION, "%.2f %%", run_figures_of(now, NULL).top1);
     else
-        put_rate(writer, N_("rate"), now->learning_rate);
+        put_rate(writer, N_("rate"), now);
     put_bytes(writer, N_("memory"), display->steady.memory_measured);
 }
 
@@ -261,7 +265,7 @@ static void panel_progress(struct writer *writer, const struct run_display *disp
         put_adversarial(writer, display, N_("generator"), N_("discriminator"), N_("pixels right"));
     else
         panel_losses(writer, display);
-    put_rate(writer, N_("learning rate"), now->learning_rate);
+    put_rate(writer, N_("learning rate"), now);
     put(writer, N_("Progress"), ROLE_HEADING, "%s", "");
     put(writer, N_("epoch"), ROLE_TEXT, _("%s of %s"), epoch_text(now->epoch, text, sizeof text),
         epochs_text(now->epochs, epochs, sizeof epochs));
