@@ -68,6 +68,25 @@ screen_terminal=vt100
 all_overlays 80x24 C
 screen_terminal=
 
+# --- questions in a small terminal: their words are wrapped ---
+screen_start 40x12 C.UTF-8 env UI_FAKE_FREEZE=640 "$FAKE" --start
+screen_wait '64 %'
+screen_keys s
+screen_shows 'n  now .after this iteration., and' "the words of a choice"
+screen_shows '│ +save +│' "go on in the next line"
+screen_keys Down Down Enter e
+screen_shows 'Format +‹ JSON: everything, a[a-z ]*… › │' "the cut value of a choice keeps its arrows"
+screen_shows '│ Enter writes it, Up and Down' "so do the keys of a dialog with a text line"
+screen_shows '│ Esc leaves +│' "to their end"
+screen_keys Escape
+screen_resize 40x7
+screen_keys q
+screen_shows 'y  stop it now' "in a smaller terminal the answers matter more than the text"
+screen_keys Up
+screen_shows '> c  carry on' "and the selected one is in sight"
+screen_keys c
+screen_end
+
 # --- messages ---
 screen_start 80x24 C.UTF-8 "$FAKE"
 screen_wait 'memory 18|It fits'

@@ -24,6 +24,12 @@ screen_shows 'smoothed \(EMA 0\.999\)' "up to 0.999"
 screen_keys S
 screen_lacks 'smoothed \(EMA' "and back to what the run says"
 screen_lacks 'outliers' "no value is outside the y axis"
+screen_keys a
+screen_shows '^loss, all values ' "a: the title says that the axis shows all values"
+screen_keys l l
+screen_shows '^loss, log, all values ' "also on a logarithmic axis"
+screen_keys l l a
+screen_lacks 'all values ' "and no longer when outliers are left out"
 
 mouse 0 38 10 M
 mouse 0 38 10 m
@@ -104,7 +110,9 @@ for locale in C.UTF-8 C; do
     screen_keys a
     screen_shows '^ +[0-9.]+k ' "$locale: a shows all values"
     screen_lacks 'outliers' "$locale: and no mark"
+    screen_shows '^smoothed loss.*, all values' "$locale: the title says so"
     screen_keys a
+    screen_lacks 'loss.*, all values' "$locale: and no longer when they are left out"
     screen_end
 done
 

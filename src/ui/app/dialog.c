@@ -168,21 +168,67 @@ static int lines_of(const char *text, int columns)
     return text[0] && columns > 0 ? (int)columns_lines(text, (size_t)columns) : 0;
 }
 
-static void draw_choices(const struct dialog *dialog, struct canvas *canvas, struct rect inside,
-                         int row)
+enum { LABEL = 5 }; /* column of a choice's words, behind its key */
+
+/* Returns how many lines a choice takes in a box of `columns`. */
+static int choice_lines(const struct dialog_choice *choice, int columns)
 {
-    for (size_t i = 0; i < dialog->choice_count; i++, row++) {
-        bool selected = i == dialog->selected;
-        struct rect line = {inside.row + row, inside.column, row < inside.rows, inside.columns};
+    const int lines = lines_of(choice->label, columns - LABEL);
+    return lines > 0 ? lines : 1;
+}
+
+static int all_choice_lines(const struct dialog *dialog, int columns)
+{
+    int lines = 0;
+    for (size_t i = 0; i < dialog->choice_count; i++)
+        lines += choice_lines(&dialog->choices[i], columns);
+    return lines;
+}
+
+/* Draws a choice on the lines of `area`, of which the first `hidden` lie above it. */
+static void draw_choice(const struct dialog *dialog, struct canvas *canvas, struct rect area,
+                        int hidden, size_t index)
+{
+    const struct dialog_choice *choice = &dialog->choices[index];
+    const bool selected = index == dialog->selected;
+    const char *rest = choice->label;
+    char words[256];
+    for (int i = 0; i < hidden + area.rows; i++) {
+        const struct rect line = {area.row + i - hidden, area.column, 1, area.columns};
+        words[0] = '\0';
+        if (rest && area.columns > LABEL)
+            rest = columns_wrap(rest, (size_t)(area.columns - LABEL), words, sizeof words);
+        if (i < hidden)
+            continue;
         if (selected)
             draw_fill(canvas, line, ROLE_FOCUS);
-        draw_text(canvas, line, 0, 0, selected ? ROLE_FOCUS : ROLE_TEXT, selected ? ">" : " ");
-        draw_format(canvas, line, 0, 2, selected ? ROLE_FOCUS : ROLE_KEY, "%c",
-                    dialog->choices[i].key);
-        draw_text(canvas, line, 0, 5, selected ? ROLE_FOCUS : ROLE_TEXT, dialog->choices[i].label);
-        if (selected)
-            draw_cursor(canvas, line, 0, 0);
-        targets_add(&canvas->targets, line, dialog->choices[i].key, 1);
+        if (i == 0) {
+            draw_text(canvas, line, 0, 0, selected ? ROLE_FOCUS : ROLE_TEXT, selected ? ">" : " ");
+            draw_format(canvas, line, 0, 2, selected ? ROLE_FOCUS : ROLE_KEY, "%c", choice->key);
+        }
+        draw_text(canvas, line, 0, LABEL, selected ? ROLE_FOCUS : ROLE_TEXT, words);
+    }
+    if (selected)
+        draw_cursor(canvas, area, 0, 0);
+    targets_add(&canvas->targets, area, choice->key, 1);
+}
+
+/* Draws the choices, from the first one on with which the selected one is in sight. */
+static void draw_choices(const struct dialog *dialog, struct canvas *canvas, struct rect area)
+{
+    int end = 0, at = 0;
+    for (size_t i = 0; i <= dialog->selected && i < dialog->choice_count; i++)
+        end += choice_lines(&dialog->choices[i], area.columns);
+    const int above = end > area.rows ? end - area.rows : 0; /* lines scrolled out */
+    for (size_t i = 0; i < dialog->choice_count; i++) {
+        const int lines = choice_lines(&dialog->choices[i], area.columns);
+        const int first = at > above ? at - above : 0, hidden = at < above ? above - at : 0;
+        const int room = area.rows - first, shown = lines - hidden < room ? lines - hidden : room;
+        if (shown > 0)
+            draw_choice(dialog, canvas,
+                        (struct rect){area.row + first, area.column, shown, area.columns}, hidden,
+                        i);
+        at += lines;
     }
 }
 
@@ -196,6 +242,19 @@ static void add_pick_target(const struct dialog *dialog, struct canvas *canvas, 
         targets_add_row(&canvas->targets, line, row, focused);
     else if (row < dialog->pick_count)
         targets_add(&canvas->targets, line, UI_RIGHT, 1);
+}
+
+/* Draws the value of a pick between arrows; a mark stands for the end of one that is too long. */
+static void draw_value(struct canvas *canvas, struct rect line, int column, enum role role,
+                       const char *value)
+{
+    enum { ARROWS = 4 };
+    const int room = line.columns - column - ARROWS;
+    const bool whole = (int)columns_of(value) <= room;
+    char shown[160];
+    columns_fit(value, room > 1 ? (size_t)(whole ? room : room - 1) : 0, shown, sizeof shown);
+    draw_format(canvas, line, 0, column, role, "%s %s%s %s", canvas->glyphs->left, shown,
+                whole ? "" : canvas->glyphs->cut, canvas->glyphs->right);
 }
 
 /* Draws the picks as "Format   < JSON >" and returns the row after them. */
@@ -215,13 +274,20 @@ static int draw_picks(const struct dialog *dialog, struct canvas *canvas, struct
         if (focused)
             draw_fill(canvas, line, ROLE_FOCUS);
         draw_text(canvas, line, 0, 0, role, pick->label);
-        draw_format(canvas, line, 0, widest + 2, role, "%s %s %s", canvas->glyphs->left,
-                    pick->values[pick->selected], canvas->glyphs->right);
+        draw_value(canvas, line, widest + 2, role, pick->values[pick->selected]);
         if (focused)
             draw_cursor(canvas, line, 0, widest + 2);
         add_pick_target(dialog, canvas, line, i);
     }
     return row;
+}
+
+/* Returns what is said below the text line. */
+static const char *note_of(const struct dialog *dialog)
+{
+    return dialog->note[0]      ? dialog->note
+           : dialog->pick_count ? _("Enter writes it, Up and Down choose, Esc leaves")
+                                : _("Enter takes it, C-u clears, Esc leaves");
 }
 
 static void draw_line(struct dialog *dialog, struct canvas *canvas, struct rect inside, int row)
@@ -233,36 +299,43 @@ static void draw_line(struct dialog *dialog, struct canvas *canvas, struct rect 
     add_pick_target(dialog, canvas, line, dialog->pick_count);
     if (dialog->above == 0)
         draw_cursor(canvas, line, 0, (int)column);
-    if (dialog->note[0])
-        draw_wrapped(canvas, inside, row + 1, ROLE_WARNING, dialog->note);
-    else
-        draw_text(canvas, inside, row + 1, 0, ROLE_FAINT,
-                  dialog->pick_count ? _("Enter writes it, Up and Down choose, Esc leaves")
-                                     : _("Enter takes it, C-u clears, Esc leaves"));
+    draw_wrapped(canvas, inside, row + 1, dialog->note[0] ? ROLE_WARNING : ROLE_FAINT,
+                 note_of(dialog));
     if (completion_is_shown(&dialog->completion)) {
         const struct rect all = {0, line.column, canvas->rows, canvas->columns - line.column};
         completion_draw(&dialog->completion, canvas, all, line.row, 0);
     }
 }
 
+/* Draws as many lines of the text as there is room for; a mark says that there are more. */
+static void draw_question(const struct dialog *dialog, struct canvas *canvas, struct rect area)
+{
+    draw_wrapped(canvas, area, 0, ROLE_TEXT, dialog->text);
+    if (lines_of(dialog->text, area.columns) > area.rows && area.rows > 0)
+        draw_right(canvas, area, area.rows - 1, ROLE_STRONG, canvas->glyphs->down);
+}
+
+/* On a small screen the answers matter more than the text, and the text more than a line between.
+ */
 void dialog_draw(struct dialog *dialog, struct canvas *canvas)
 {
-    int columns = canvas->columns < 64 ? canvas->columns : 64;
-    int text_rows = lines_of(dialog->text, columns - 4);
-    int note_rows = lines_of(dialog->note, columns - 4);
-    int answer_rows =
-        dialog->choice_count ? (int)dialog->choice_count : 1 + (note_rows ? note_rows : 1);
-    answer_rows += (int)dialog->pick_count;
-    int rows = text_rows + answer_rows + (text_rows > 0) + 2;
+    const int columns = canvas->columns < 64 ? canvas->columns : 64;
+    const int text_rows = lines_of(dialog->text, columns - 4);
+    const int answer_rows =
+        (dialog->choice_count > 0 ? all_choice_lines(dialog, columns - 4)
+                                  : 1 + lines_of(note_of(dialog), columns - 4)) +
+        (int)dialog->pick_count;
+    const int rows = text_rows + answer_rows + (text_rows > 0) + 2;
     struct rect box = layout_dialog(canvas->rows, canvas->columns, rows, columns);
     struct rect inside = draw_box(canvas, box, dialog->title);
-    /* on a small screen the answers matter more than the text */
-    int row = text_rows > 0 && inside.rows >= text_rows + answer_rows
-                  ? draw_wrapped(canvas, inside, 0, ROLE_TEXT, dialog->text)
-                  : 0;
-    row += text_rows > 0 && inside.rows > text_rows + answer_rows;
+    const int room = inside.rows > answer_rows ? inside.rows - answer_rows : 0;
+    const int text = text_rows < room ? text_rows : room;
+    const int row = text + (text_rows > 0 && room > text_rows);
+    draw_question(dialog, canvas, (struct rect){inside.row, inside.column, text, inside.columns});
     if (dialog->choice_count)
-        draw_choices(dialog, canvas, inside, row);
+        draw_choices(
+            dialog, canvas,
+            (struct rect){inside.row + row, inside.column, inside.rows - row, inside.columns});
     else
         draw_line(dialog, canvas, inside, draw_picks(dialog, canvas, inside, row));
 }

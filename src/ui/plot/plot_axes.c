@@ -9,6 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
+char *plot_axes_title(const char *name, bool log, bool all_values, char *text, size_t size)
+{
+    static const char *const formats[2][2] = {{"%s", N_("%s, all values")},
+                                              {N_("%s, log"), N_("%s, log, all values")}};
+    snprintf(text, size, gettext(formats[log][all_values]), name);
+    return text;
+}
+
 /* Draws a number flush right, with a space before the axis if it fits; draws nothing if the number
  * does not fit. */
 static void draw_number(struct canvas *canvas, struct rect numbers, int row, const char *text)

@@ -6,6 +6,10 @@
 #include "ui/plot/curves.h"
 #include "ui/terminal/draw.h"
 
+/* Writes the title of a plot: what it shows, whether its y axis is logarithmic, and whether all
+ * values, outliers too, have made its range. Returns `text`. */
+char *plot_axes_title(const char *name, bool log, bool all_values, char *text, size_t size);
+
 /* Draws the y axis and its numbers into the `labels` of a plot_layout. */
 void plot_axes_draw_y(struct canvas *canvas, struct rect labels, const struct axis *y);
 

@@ -127,8 +127,8 @@ static void draw_item(struct chooser *chooser, struct canvas *canvas, struct rec
     }
     if (chooser->commands)
         draw_text(canvas, line, 0, 2, selected ? ROLE_FOCUS : ROLE_KEY, chooser->keys[index]);
-    int column = draw_text(canvas, line, 0, text_column, selected ? ROLE_FOCUS : ROLE_TEXT,
-                           item->text[0] ? item->text : _("(none)"));
+    int column = draw_fitted_name(canvas, line, 0, text_column, selected ? ROLE_FOCUS : ROLE_TEXT,
+                                  item->text[0] ? item->text : _("(none)"));
     if (item->note[0])
         draw_note(canvas, line, column < note_column ? note_column : column + 2,
                   selected ? ROLE_FOCUS : ROLE_FAINT, item->text[0] ? item->note : "");
@@ -171,10 +171,14 @@ static void draw_filter(struct chooser *chooser, struct canvas *canvas, struct r
     int at = draw_text(canvas, inside, 0, 0, ROLE_KEY, prompt);
     if (chooser->filter.text[0])
         draw_text(canvas, inside, 0, at, ROLE_TEXT, chooser->filter.text + start);
-    else
+    else {
+        const char *words = _("type to search, or to enter another value");
+        const bool whole = chooser->free_text && at + (int)columns_of(words) <= inside.columns;
         draw_text(canvas, inside, 0, at, ROLE_FAINT,
-                  chooser->free_text ? _("type to search, or to enter another value")
-                                     : _("type to search"));
+                  whole                ? words
+                  : chooser->free_text ? _("search, or another value")
+                                       : _("type to search"));
+    }
     if (chooser->filter.text[0])
         draw_cursor(canvas, inside, 0, at + (int)column);
 }

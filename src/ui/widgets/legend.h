@@ -10,7 +10,7 @@
 enum { LEGEND_ITEMS = 24 };
 
 struct legend { /* starts as {0} */
-    char title[64];
+    char title[96];
     struct legend_item {
         enum role role;  /* role of the sample */
         char sample[24]; /* "": only the text */

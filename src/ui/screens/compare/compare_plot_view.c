@@ -260,7 +260,8 @@ static void draw_legend(struct app *app, struct rect area, const struct axis *y)
     size_t nonpositive = app->shared.axes.log_y ? compare_curves_nonpositive(model) : 0;
     char name[64];
     print_trace(app, name, sizeof name);
-    snprintf(legend.title, sizeof legend.title, app->shared.axes.log_y ? _("%s, log") : "%s", name);
+    plot_axes_title(name, app->shared.axes.log_y, app->shared.axes.all_values, legend.title,
+                    sizeof legend.title);
     if (model->window.cursor_on) {
         add_cursor_words(app, &legend);
         add_mark_words(app, &legend);

@@ -2,6 +2,7 @@
  * of the first panel also names the zoomed range, the best epoch and the findings. */
 #include "base/language.h"
 #include "ui/plot/curves.h"
+#include "ui/plot/plot_axes.h"
 #include "ui/plot/plot_window.h"
 #include "ui/plot/trace.h"
 #include "ui/screens/run/run_model.h"
@@ -142,7 +143,9 @@ void run_panel_make_legend(const struct run_picture *picture, struct run_panel *
     const char *unit = trace_unit_name(panel->unit, picture->adversarial);
     size_t nonpositive = count_nonpositive(picture, panel);
     legend->count = 0;
-    snprintf(legend->title, sizeof legend->title, panel->log ? _("%s, log") : "%s", unit);
+    plot_axes_title(unit, panel->log,
+                    picture->app->shared.axes.all_values && panel->unit != UNIT_RATE, legend->title,
+                    sizeof legend->title);
     if (nonpositive > 0)
         legend_add(legend, ROLE_WARNING, (char[2]){CURVE_BELOW, '\0'},
                    ngettext("%zu value <= 0", "%zu values <= 0", nonpositive), nonpositive);

@@ -203,14 +203,35 @@ static int draw_facts(struct app *app, struct rect area, const struct run_entry 
     return row;
 }
 
+/* Returns why a run was refused, failed or cannot be read; NULL: nothing of that is known. */
+static const struct error *problem_of(const struct run_entry *entry)
+{
+    const struct error *error = entry->refused ? &entry->error : &entry->snapshot.error;
+    return error->kind != ERROR_NONE ? error : NULL;
+}
+
+/* Draws the reason and what to do about it, in at most half of the area, so that there is room for
+ * the curves of a run that has some. Returns the rows used, with an empty one below. */
+static int draw_problem(struct app *app, struct rect area, const struct run_entry *entry)
+{
+    const struct error *error = problem_of(entry);
+    char text[1200];
+    if (!error)
+        return 0;
+    area.rows = area.rows > 2 ? area.rows / 2 : area.rows;
+    return 1 +
+           draw_wrapped(&app->canvas, area, 0, ROLE_BAD, error_format(error, text, sizeof text));
+}
+
+/* Says why there are no curves, unless the reason was drawn as the run's problem. */
 static void draw_missing(struct app *app, struct rect area, const struct run_entry *entry)
 {
     const struct runs_preview *preview = &runs_model(app)->preview;
     const char *directory = run_entry_directory(entry);
     const char *why = _("reading the curves ...");
-    if (run_entry_is_saved(entry) && entry->refused)
-        why = entry->error.why;
-    else if (directory && strcmp(preview->read, directory) == 0)
+    if (entry->refused)
+        return;
+    if (directory && strcmp(preview->read, directory) == 0)
         why = preview->error.why;
     else if (!directory)
         why = _("This run has not begun.");
@@ -233,9 +254,12 @@ void runs_preview_draw(struct app *app, struct rect area)
     draw_format(&app->canvas, area, 0, 0, ROLE_STRONG, "%s %s",
                 runs_id(entry)[0] ? runs_display_name(entry) : run_entry_network(entry),
                 run_entry_status_text(entry, status, sizeof status));
-    const int used = draw_facts(app, below, entry) + 1;
-    const struct rect rest = {below.row + used, below.column, below.rows - used, below.columns};
+    const int facts = draw_facts(app, below, entry) + 1;
+    struct rect rest = {below.row + facts, below.column, below.rows - facts, below.columns};
     const struct run *run = run_of(preview, entry);
+    const int used = rest.rows > 0 ? draw_problem(app, rest, entry) : 0;
+    rest.row += used;
+    rest.rows -= used;
     if (rest.rows < 4)
         return;
     if (run && series_count(run_series(run)) > 0)
