@@ -115,7 +115,7 @@ screen_keys none.safetensors Enter
 screen_shows 'none.safetensors: .*cannot open' "a missing model: a message with the file and the reason"
 screen_keys w
 screen_wait 'Which weights'
-screen_keys pair Enter
+screen_keys pair Down Enter
 screen_shows 'input +generated +target' "a generator's three pictures"
 screen_shows 'pixel accuracy [0-9.]+ % \(within 16 of 255\), 4 pairs' "with its pixel accuracy"
 screen_end

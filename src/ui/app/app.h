@@ -119,7 +119,8 @@ const char *app_hint(const struct app *app, const struct screen *screen,
 /* Returns the screen that an action of keys_everywhere leads to, or SCREEN_COUNT. */
 enum screen_id app_destination(enum action action);
 
-/* Returns whether a run of the lists has files that can be exported. */
+/* Returns whether there are files to export: of a run of this session, of the one that the screen
+ * in front shows or of a marked one. */
 bool app_offers_export(const struct app *app);
 /* Returns whether a run of the lists has curves that can be compared. */
 bool app_offers_comparison(const struct app *app);

@@ -3,6 +3,7 @@
 #include "ui/app/app.h"
 
 #include "base/language.h"
+#include "ui/app/run_cells.h"
 #include "ui/app/run_loading.h"
 #include "ui/shared/run_offers.h"
 
@@ -105,9 +106,15 @@ const char *app_hint(const struct app *app, const struct screen *screen,
 
 bool app_offers_export(const struct app *app)
 {
-    for (size_t i = 0; i < app_run_count(app); i++)
-        if (run_entry_directory(app_run_at(app, i)))
+    const struct screen *front = app_screen(app);
+    const struct run_entry *here = front->run ? front->run(app) : NULL;
+    for (size_t i = 0; i < app_run_count(app); i++) {
+        const struct run_entry *entry = app_run_at(app, i);
+        const bool offered =
+            entry == here || !run_entry_is_saved(entry) || (entry->marked && runs_match(app, i));
+        if (offered && run_entry_directory(entry))
             return true;
+    }
     return false;
 }
 

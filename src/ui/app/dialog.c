@@ -6,12 +6,14 @@
 
 #include "base/files/file.h"
 #include "base/files/output_file.h"
+#include "base/files/user_path.h"
 #include "base/language.h"
 #include "ui/terminal/columns.h"
 #include "ui/terminal/draw.h"
 #include "ui/terminal/keys.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct dialog *dialog_begin(struct app *app, const char *title,
@@ -69,23 +71,25 @@ static bool pick_key(struct dialog *dialog, int key)
 
 /* --- the line --- */
 
-static void path_source(struct completion *completion, const char *text, const void *context)
+void dialog_begin_line(struct dialog *dialog, const char *text, bool replace,
+                       completion_source *source, const void *context)
 {
-    (void)context;
-    completion_add_paths(completion, text, 0, "");
+    line_edit_begin(&dialog->edit, text, sizeof dialog->edit.text, replace);
+    dialog->source = source;
+    dialog->context = context;
 }
 
 static void complete(struct dialog *dialog)
 {
-    completion_update(&dialog->completion, &dialog->edit, false, path_source, NULL);
+    completion_update(&dialog->completion, &dialog->edit, false, dialog->source, dialog->context);
 }
 
-/* Handles a key of the list of files; Tab opens it. Returns whether it did. */
+/* Handles a key of the list of candidates; Tab opens it. Returns whether it did. */
 static bool list_key(struct dialog *dialog, int key)
 {
     struct completion *completion = &dialog->completion;
     const bool shown = completion_is_shown(completion);
-    if (!shown && key != UI_TAB)
+    if (!dialog->source || (!shown && key != UI_TAB))
         return false;
     if (!shown)
         complete(dialog);
@@ -101,15 +105,25 @@ static bool list_key(struct dialog *dialog, int key)
 
 static void edit_line(struct dialog *dialog, int key)
 {
-    const bool listed = completion_is_shown(&dialog->completion);
-    if (line_edit_key(&dialog->edit, key) && listed)
+    const bool listed = completion_is_shown(&dialog->completion) || dialog->follows;
+    if (line_edit_key(&dialog->edit, key) && listed && dialog->source)
         complete(dialog);
+}
+
+/* Expands the ~ of a path: files are opened by their names as they are. */
+static void end_line(struct dialog *dialog)
+{
+    char *path = dialog->source == completion_of_paths ? user_path_expand(dialog->edit.text) : NULL;
+    if (path && strlen(path) < sizeof dialog->edit.text)
+        line_edit_begin(&dialog->edit, path, sizeof dialog->edit.text, false);
+    free(path);
+    completion_close(&dialog->completion);
 }
 
 void dialog_step(struct dialog *dialog)
 {
-    if (dialog->open && completion_is_waiting(&dialog->completion))
-        complete(dialog);
+    if (dialog->open)
+        completion_step(&dialog->completion, &dialog->edit, dialog->source, dialog->context);
 }
 
 enum dialog_result dialog_key(struct dialog *dialog, int key)
@@ -123,8 +137,10 @@ enum dialog_result dialog_key(struct dialog *dialog, int key)
         return DIALOG_OPEN;
     if (dialog->choice_count > 0)
         return choose_key(dialog, key);
-    if (key == UI_ENTER)
+    if (key == UI_ENTER) {
+        end_line(dialog);
         return DIALOG_ANSWERED;
+    }
     edit_line(dialog, key);
     return DIALOG_OPEN;
 }

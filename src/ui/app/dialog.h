@@ -39,7 +39,10 @@ struct dialog {
     size_t above; /* the focus is this many rows above the text line; 0: on the line */
     bool asked;   /* the user was asked whether the existing file may be replaced */
     struct line_edit edit;
-    struct completion completion;                   /* files for the line, after Tab */
+    struct completion completion;                   /* candidates for the line, after Tab */
+    completion_source *source;                      /* adds them; NULL: nothing completes it */
+    const void *context;                            /* what `source` is given */
+    bool follows;                                   /* they are shown while the user types, too */
     char note[200];                                 /* below the line: what is wrong with it */
     void (*answer)(struct app *app, size_t choice); /* choice 0 for a typed line */
     bool (*edit_key)(struct app *app, int key);     /* handles a key first; NULL: none */
@@ -55,6 +58,11 @@ struct dialog *dialog_begin(struct app *app, const char *title,
 /* Adds a choice. `key` and `other` (0: none) are the letters that choose it at once. */
 void dialog_offer(struct dialog *dialog, int key, int other, const char *label);
 
+/* Begins the line with a text. `source` (NULL: none) adds candidates for it; completion_of_paths
+ * makes it the path of a file. */
+void dialog_begin_line(struct dialog *dialog, const char *text, bool replace,
+                       completion_source *source, const void *context);
+
 /* Sets dialog->note to what is wrong with the line as the path of a file to write; "": nothing. */
 void dialog_note_path(struct dialog *dialog);
 
@@ -64,7 +72,8 @@ void dialog_note_path(struct dialog *dialog);
 bool dialog_may_write(struct dialog *dialog, bool exists);
 
 /* Applies a key to an open dialog and returns the dialog's state after it. Esc cancels; Enter
- * answers with the selected choice or the line. In the line Tab completes the path of a file. */
+ * answers with the selected choice or the line, in which the ~ of a path is then expanded. Tab
+ * completes a line that has a source. */
 enum dialog_result dialog_key(struct dialog *dialog, int key);
 
 /* Adds files that have become known in the meantime to the candidates for the line. */

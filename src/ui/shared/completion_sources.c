@@ -111,10 +111,11 @@ static void folder_of(const char *text, char *folder, size_t size)
     snprintf(folder, size, "%.*s", (int)length, colon ? colon + 1 : "");
 }
 
-static bool has_folder(const struct folder_name *names, size_t count, const char *name)
+static bool has_name(const struct folder_name *names, size_t count, const char *name,
+                     bool is_folder)
 {
-    for (size_t i = 0; i < count; i++)
-        if (names[i].is_folder && strcmp(names[i].name, name) == 0)
+    for (size_t i = 0; names && i < count; i++)
+        if (names[i].is_folder == is_folder && strcmp(names[i].name, name) == 0)
             return true;
     return false;
 }
@@ -126,13 +127,56 @@ static void add_folder_classes(struct completion *completion, const char *text)
     size_t count = 0;
     folder_of(text, folder, sizeof folder - 8);
     const struct folder_name *names = completion_folder(completion, folder, &count);
-    if (names && has_folder(names, count, "train")) {
+    if (has_name(names, count, "train", true)) {
         strcat(folder, "/train");
         names = completion_folder(completion, folder, &count);
     }
     for (size_t i = 0; names && i < count; i++)
         if (names[i].is_folder && names[i].name[0] != '.')
             completion_add(completion, names[i].name, "", false);
+}
+
+/* Adds the classes that the files of CIFAR-100 name, in the given folder or in that of its archive.
+ * Returns whether there are any, or may be as soon as the folder is read. */
+static bool add_named_classes(struct completion *completion, const char *text)
+{
+    static const char *const folders[] = {"", "/cifar-100-binary"}, *file = "fine_label_names.txt";
+    char folder[600], path[640];
+    size_t count = 0;
+    folder_of(text, folder, sizeof folder);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        snprintf(path, sizeof path, "%s%s", folder, folders[i]);
+        const struct folder_name *names = completion_folder(completion, path, &count);
+        if (completion->waiting)
+            return true;
+        if (!has_name(names, count, file, false))
+            continue;
+        snprintf(path, sizeof path, "%s%s/%s", folder, folders[i], file);
+        names = completion_folder(completion, path, &count);
+        for (size_t j = 0; names && j < count; j++)
+            completion_add(completion, names[j].name, "", false);
+        return true;
+    }
+    return false;
+}
+
+/* Adds the classes of a kind of data set by their names or, where the files name none, by their
+ * numbers. */
+static void add_classes(struct completion *completion, const char *text,
+                        const struct dataset_kind *kind)
+{
+    char number[24];
+    for (size_t i = 0; kind->class_names && i < kind->classes; i++)
+        completion_add(completion, kind->class_names[i], "", false);
+    if (strcmp(kind->name, "folder") == 0)
+        add_folder_classes(completion, text);
+    const bool numbered = !kind->class_names && kind->argument[0] && kind->classes > 0;
+    if (!numbered || (strcmp(kind->name, "cifar100") == 0 && add_named_classes(completion, text)))
+        return;
+    for (size_t i = 0; i < kind->classes; i++) {
+        snprintf(number, sizeof number, "%zu", i);
+        completion_add(completion, number, _("number of a class"), false);
+    }
 }
 
 static void value_source(struct completion *completion, const char *text, const char *option,
@@ -146,12 +190,8 @@ static void value_source(struct completion *completion, const char *text, const 
         if (strlen(options[i].name) == length && memcmp(options[i].name, option, length) == 0)
             for (size_t j = 0; j < 2 && options[i].words[j]; j++)
                 completion_add(completion, options[i].words[j], "", false);
-    if (!kind || length != strlen("only") || memcmp(option, "only", length) != 0)
-        return;
-    for (size_t i = 0; kind->class_names && i < kind->classes; i++)
-        completion_add(completion, kind->class_names[i], "", false);
-    if (strcmp(kind->name, "folder") == 0)
-        add_folder_classes(completion, text);
+    if (kind && length == strlen("only") && memcmp(option, "only", length) == 0)
+        add_classes(completion, text, kind);
 }
 
 static void option_source(struct completion *completion, const char *text)
@@ -209,4 +249,46 @@ void completion_of_field(struct completion *completion, const char *text, const 
         data_source(completion, text, subject);
     else
         suggestion_source(completion, text, subject);
+}
+
+void completion_of_data(struct completion *completion, const char *text, const void *context)
+{
+    const struct completion_subject subject = {config_find("data"), ""};
+    (void)context;
+    completion_of_field(completion, text, &subject);
+}
+
+/* --- settings of a sweep --- */
+
+static void key_source(struct completion *completion, const char *text, size_t from)
+{
+    char key[COMPLETION_TEXT];
+    completion_stem(completion, text, from);
+    for (size_t i = 0; i < config_field_count; i++) {
+        snprintf(key, sizeof key, "%s=", config_fields[i].key);
+        completion_add(completion, key, gettext(config_fields[i].label), true);
+    }
+}
+
+void completion_of_varied(struct completion *completion, const char *text, const void *context)
+{
+    const char *space = strrchr(text, ' '), *word = space ? space + 1 : text;
+    const char *equals = strchr(word, '=');
+    char key[64];
+    (void)context;
+    completion->all = false;
+    if (!equals) {
+        key_source(completion, text, (size_t)(word - text));
+        return;
+    }
+    snprintf(key, sizeof key, "%.*s", (int)(equals - word), word);
+    const struct completion_subject subject = {config_find(key), ""};
+    const char *last = strrchr(equals, strchr(equals, ';') ? ';' : ',');
+    const char *value = last ? last + 1 : equals + 1;
+    const size_t before = (size_t)(value - text);
+    completion_stem(completion, value, 0);
+    if (subject.field)
+        completion_of_field(completion, value, &subject);
+    completion->from += before;
+    completion->to += before;
 }

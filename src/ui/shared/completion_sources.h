@@ -18,4 +18,11 @@ bool completion_has_source(const struct config_field *field);
  * of data sets, their folders, options and classes; for the other fields the usual values. */
 completion_source completion_of_field;
 
+/* Adds candidates for a data set; the context is not used. */
+completion_source completion_of_data;
+
+/* Adds candidates for settings that a sweep varies, as in "lr=0.1,0.01 seed=1,2": the keys of
+ * settings, and the values of the one before the cursor. The context is not used. */
+completion_source completion_of_varied;
+
 #endif

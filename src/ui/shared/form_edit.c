@@ -23,12 +23,16 @@ static bool can_edit(const struct config_field *field)
 
 /* --- candidates --- */
 
-static void update_candidates(struct form *form, bool all)
+static struct completion_subject subject_of(const struct form *form)
 {
     const struct config_field *field = form_focused(form);
-    const struct completion_subject subject = {field, form->typed[field - config_fields]};
-    if (completion_has_source(field))
-        completion_update(&form->completion, &form->edit, all, completion_of_field, &subject);
+    return (struct completion_subject){field, form->typed[field - config_fields]};
+}
+
+/* Returns the source of the focused field's candidates, or NULL. */
+static completion_source *source_of(const struct form *form)
+{
+    return completion_has_source(form_focused(form)) ? completion_of_field : NULL;
 }
 
 bool form_is_waiting(const struct form *form)
@@ -38,13 +42,9 @@ bool form_is_waiting(const struct form *form)
 
 bool form_step(struct form *form)
 {
-    if (!form_is_waiting(form))
-        return false;
-    const size_t selected = form->completion.selected;
-    update_candidates(form, form->completion.all);
-    if (selected <= form->completion.count) /* names of files are added after the others */
-        form->completion.selected = selected;
-    return !form->completion.waiting;
+    const struct completion_subject subject = subject_of(form);
+    return form->editing &&
+           completion_step(&form->completion, &form->edit, source_of(form), &subject);
 }
 
 /* --- beginning and end --- */
@@ -57,7 +57,9 @@ static void begin(struct form *form, const char *text, bool all)
     line_edit_begin(&form->edit, text, limit, false);
     form->edit_error.kind = ERROR_NONE;
     form->editing = true;
-    update_candidates(form, all);
+    const struct completion_subject subject = subject_of(form);
+    if (source_of(form))
+        completion_update(&form->completion, &form->edit, all, completion_of_field, &subject);
 }
 
 void form_edit(struct form *form, const char *text)
@@ -111,10 +113,10 @@ static void end_and_move(struct form *form, int steps)
 
 void form_edit_key(struct form *form, int key)
 {
-    const bool completes = completion_has_source(form_focused(form));
-    switch (completion_key(&form->completion, &form->edit, key)) {
+    const struct completion_subject subject = subject_of(form);
+    switch (completion_edit_key(&form->completion, &form->edit, key, source_of(form), &subject)) {
     case COMPLETION_CHANGED:
-        update_candidates(form, false);
+        form->edit_error.kind = ERROR_NONE;
         return;
     case COMPLETION_TAKEN:
         form_end_edit(form);
@@ -128,14 +130,8 @@ void form_edit_key(struct form *form, int key)
         form_cancel_edit(form);
     else if (key == UI_ENTER)
         form_end_edit(form);
-    else if (completes && (key == UI_TAB || key == UI_BACK_TAB))
-        update_candidates(form, false);
     else if (key == UI_UP || key == UI_BACK_TAB)
         end_and_move(form, -1);
     else if (key == UI_DOWN || key == UI_TAB)
         end_and_move(form, 1);
-    else if (line_edit_key(&form->edit, key)) {
-        form->edit_error.kind = ERROR_NONE;
-        update_candidates(form, false);
-    }
 }

@@ -40,6 +40,12 @@ static void apply_filter(struct chooser *chooser)
                 chooser->shown[chooser->shown_count++] = i;
     chooser->selected = 0;
     chooser->top = 0;
+    chooser->typed = chooser->free_text && chooser->filter.text[0];
+    for (size_t i = 0; chooser->typed && i < chooser->shown_count; i++)
+        if (strcmp(chooser->items[chooser->shown[i]].text, chooser->filter.text) == 0) {
+            chooser->selected = i;
+            chooser->typed = false;
+        }
 }
 
 void chooser_begin(struct chooser *chooser, const char *title, const struct chooser_item *items,
@@ -64,10 +70,49 @@ void chooser_show_commands(struct chooser *chooser, const char *const *keys)
     memcpy(chooser->keys, keys, chooser->count * sizeof *keys);
 }
 
+void chooser_complete(struct chooser *chooser, completion_source *source)
+{
+    chooser->source = source;
+}
+
+void chooser_step(struct chooser *chooser)
+{
+    if (chooser->open)
+        completion_step(&chooser->completion, &chooser->filter, chooser->source, chooser);
+}
+
+bool chooser_is_waiting(const struct chooser *chooser)
+{
+    return chooser->open && completion_is_waiting(&chooser->completion);
+}
+
+void chooser_free(struct chooser *chooser)
+{
+    completion_close(&chooser->completion);
+    chooser->open = false;
+}
+
 static void move(struct chooser *chooser, long steps)
 {
+    if (chooser->typed && chooser->shown_count > 0) { /* from the text into the list */
+        chooser->typed = false;
+        steps = steps > 0 ? steps - 1 : steps;
+    }
     long last = (long)chooser->shown_count - 1, to = (long)chooser->selected + steps;
     chooser->selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
+}
+
+/* Handles a key that edits or completes what is typed. */
+static void edit_key(struct chooser *chooser, int key)
+{
+    const enum completion_result result =
+        completion_edit_key(&chooser->completion, &chooser->filter, key, chooser->source, chooser);
+    if (result == COMPLETION_CHANGED || result == COMPLETION_TAKEN)
+        apply_filter(chooser);
+    if (result == COMPLETION_CHANGED && chooser->source) /* it sees which items are shown */
+        completion_update(&chooser->completion, &chooser->filter, false, chooser->source, chooser);
+    if (result == COMPLETION_TAKEN)
+        completion_close(&chooser->completion);
 }
 
 enum chooser_result chooser_key(struct chooser *chooser, int key)
@@ -77,25 +122,23 @@ enum chooser_result chooser_key(struct chooser *chooser, int key)
         long steps;
     } moves[] = {{UI_UP, -1},       {UI_DOWN, 1},     {UI_PAGE_UP, -8},
                  {UI_PAGE_DOWN, 8}, {UI_HOME, -1000}, {UI_END, 1000}};
-    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
+    const bool completes = completion_is_shown(&chooser->completion);
+    for (size_t i = 0; !completes && i < sizeof moves / sizeof *moves; i++)
         if (moves[i].key == key) {
             move(chooser, moves[i].steps);
             return CHOOSER_OPEN;
         }
-    if (key == UI_ESCAPE)
+    if (key == UI_ESCAPE && !completes)
         return CHOOSER_CANCELLED;
-    if (key == UI_ENTER)
+    if (key == UI_ENTER && chooser->completion.selected == 0)
         return chooser_choice(chooser) ? CHOOSER_CHOSEN : CHOOSER_OPEN;
-    bool edited = key == UI_TAB ? line_edit_complete_path(&chooser->filter)
-                                : line_edit_key(&chooser->filter, key);
-    if (edited)
-        apply_filter(chooser);
+    edit_key(chooser, key);
     return CHOOSER_OPEN;
 }
 
 const char *chooser_choice(const struct chooser *chooser)
 {
-    if (chooser->selected < chooser->shown_count)
+    if (!chooser->typed && chooser->selected < chooser->shown_count)
         return chooser->items[chooser->shown[chooser->selected]].text;
     return chooser->free_text && chooser->filter.text[0] ? chooser->filter.text : NULL;
 }
@@ -119,7 +162,7 @@ static void draw_item(struct chooser *chooser, struct canvas *canvas, struct rec
 {
     const size_t index = chooser->shown[chooser->top + (size_t)row];
     const struct chooser_item *item = &chooser->items[index];
-    bool selected = chooser->top + (size_t)row == chooser->selected;
+    bool selected = !chooser->typed && chooser->top + (size_t)row == chooser->selected;
     struct rect line = {list.row + row, list.column, 1, list.columns};
     if (selected) {
         draw_fill(canvas, line, ROLE_FOCUS);
@@ -179,8 +222,22 @@ static void draw_filter(struct chooser *chooser, struct canvas *canvas, struct r
                   : chooser->free_text ? _("search, or another value")
                                        : _("type to search"));
     }
+    const char *hint = _("Enter takes it; Down goes to the list");
+    const int end = at + (int)columns_of(chooser->filter.text + start) + 2;
+    if (chooser->typed && chooser->shown_count > 0 && end + (int)columns_of(hint) <= inside.columns)
+        draw_right(canvas, inside, 0, ROLE_FAINT, hint);
     if (chooser->filter.text[0])
         draw_cursor(canvas, inside, 0, at + (int)column);
+}
+
+/* Draws the candidates for what is typed over the list. */
+static void draw_candidates(struct chooser *chooser, struct canvas *canvas, struct rect inside)
+{
+    const struct rect all = {0, inside.column, canvas->rows, canvas->columns - inside.column};
+    if (!completion_is_shown(&chooser->completion))
+        return;
+    targets_clear(&canvas->targets); /* a click must not reach what the candidates cover */
+    completion_draw(&chooser->completion, canvas, all, inside.row, 0);
 }
 
 void chooser_draw(struct chooser *chooser, struct canvas *canvas)
@@ -204,11 +261,13 @@ void chooser_draw(struct chooser *chooser, struct canvas *canvas)
     for (int row = 0; row < list.rows && chooser->top + (size_t)row < chooser->shown_count; row++) {
         struct rect line = {list.row + row, list.column, 1, list.columns};
         draw_item(chooser, canvas, list, row, texts, texts + widest + 2);
-        targets_add_row(&canvas->targets, line, chooser->top + (size_t)row, chooser->selected);
+        targets_add_row(&canvas->targets, line, chooser->top + (size_t)row + 1,
+                        chooser->typed ? 0 : chooser->selected + 1);
     }
     if (chooser->shown_count == 0)
         draw_format(canvas, list, 0, 2, ROLE_WARNING,
                     chooser->free_text ? _("Enter chooses what you typed") : _("nothing matches"));
     else if (!chooser->filter.text[0])
         draw_cursor(canvas, list, (int)(chooser->selected - chooser->top), 0);
+    draw_candidates(chooser, canvas, inside);
 }

@@ -1,4 +1,4 @@
-/* The candidates are made afresh after each change of the line; only the names of the last two
+/* The candidates are made afresh after each change of the line; only the names of the last
  * folders are kept between two changes. Folders are read within a short wait, or appear later. */
 #include "ui/widgets/completion.h"
 
@@ -50,19 +50,22 @@ void completion_add(struct completion *completion, const char *text, const char 
 
 /* --- folders --- */
 
-/* Makes the listing of the path the first one: the second one if it is of that path, else a new
- * one, for which the older one is dropped. */
+/* Makes the listing of the path the first one: one that there is, or a new one, for which the one
+ * that was not asked for the longest is dropped. */
 static void select_listing(struct completion *completion, const char *path)
 {
-    struct folder_listing **listings = completion->listings, *second = listings[1];
-    if (listings[0] && strcmp(folder_listing_path(listings[0]), path) == 0)
-        return;
-    if (!second || strcmp(folder_listing_path(second), path) != 0) {
-        folder_listing_drop(second);
-        second = folder_listing_start(path, NULL); /* NULL: without names until later */
+    struct folder_listing **listings = completion->listings, *found;
+    size_t at = 0;
+    while (at < COMPLETION_LISTINGS - 1 && listings[at] &&
+           strcmp(folder_listing_path(listings[at]), path) != 0)
+        at++;
+    found = listings[at];
+    if (!found || strcmp(folder_listing_path(found), path) != 0) {
+        folder_listing_drop(found);
+        found = folder_listing_start(path, NULL); /* NULL: without names until later */
     }
-    listings[1] = listings[0];
-    listings[0] = second;
+    memmove(listings + 1, listings, at * sizeof *listings);
+    listings[0] = found;
 }
 
 const struct folder_name *completion_folder(struct completion *completion, const char *path,
@@ -241,6 +244,39 @@ enum completion_result completion_key(struct completion *completion, struct line
     else
         return COMPLETION_IGNORED;
     return COMPLETION_MOVED;
+}
+
+enum completion_result completion_edit_key(struct completion *completion, struct line_edit *edit,
+                                           int key, completion_source *source, const void *context)
+{
+    enum completion_result result = completion_key(completion, edit, key);
+    const bool opens =
+        result == COMPLETION_IGNORED && source && (key == UI_TAB || key == UI_BACK_TAB);
+    if (opens)
+        result = COMPLETION_MOVED;
+    else if (result == COMPLETION_IGNORED && line_edit_key(edit, key))
+        result = COMPLETION_CHANGED;
+    if (source && (opens || result == COMPLETION_CHANGED))
+        completion_update(completion, edit, false, source, context);
+    return result;
+}
+
+bool completion_step(struct completion *completion, const struct line_edit *edit,
+                     completion_source *source, const void *context)
+{
+    if (!completion_is_waiting(completion))
+        return false;
+    const size_t selected = completion->selected;
+    completion_update(completion, edit, completion->all, source, context);
+    if (selected <= completion->count) /* names of files are added after the others */
+        completion->selected = selected;
+    return !completion->waiting;
+}
+
+void completion_of_paths(struct completion *completion, const char *text, const void *context)
+{
+    (void)context;
+    completion_add_paths(completion, text, 0, "");
 }
 
 void completion_close(struct completion *completion)

@@ -22,7 +22,7 @@ enum {
     COMPLETION_ITEMS = 128,
     COMPLETION_TEXT = 264,
     COMPLETION_NOTE = 96,
-    COMPLETION_LISTINGS = 2 /* a source may ask for a folder and for one in it */
+    COMPLETION_LISTINGS = 3 /* a source may ask for a folder, for one in it and for a file */
 };
 
 struct completion_item {
@@ -61,7 +61,8 @@ void completion_add(struct completion *completion, const char *text, const char 
 void completion_add_paths(struct completion *completion, const char *text, size_t from,
                           const char *ending);
 
-/* Returns the names in a folder when they are known, or NULL; sets *count. */
+/* Returns the names in a folder, or the lines of a file, when they are known, or NULL; sets *count.
+ */
 const struct folder_name *completion_folder(struct completion *completion, const char *path,
                                             size_t *count);
 
@@ -92,6 +93,20 @@ enum completion_result {
  */
 enum completion_result completion_key(struct completion *completion, struct line_edit *edit,
                                       int key);
+
+/* Handles a key of a line whose list follows every change: a key of the list, Tab, which opens it
+ * again, or one that edits the line. `source` NULL: the line is only edited. Returns
+ * COMPLETION_IGNORED for a key that does none of this. */
+enum completion_result completion_edit_key(struct completion *completion, struct line_edit *edit,
+                                           int key, completion_source *source, const void *context);
+
+/* Adds the names that have become known since, of which completion_is_waiting knows. Returns
+ * whether the list has changed. */
+bool completion_step(struct completion *completion, const struct line_edit *edit,
+                     completion_source *source, const void *context);
+
+/* The source of a line that is the path of any file. */
+completion_source completion_of_paths;
 
 /* Closes the list and drops the folder. */
 void completion_close(struct completion *completion);

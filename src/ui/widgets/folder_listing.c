@@ -3,6 +3,7 @@
 #include "ui/widgets/folder_listing.h"
 
 #include "base/files/file.h"
+#include "base/files/lines.h"
 #include "base/memory.h"
 #include "base/threads/detached_task.h"
 
@@ -28,7 +29,7 @@ static void free_listing(void *state)
 }
 
 /* Adds a name. Returns false if out of memory; the list then ends before it. */
-static bool add(struct folder_listing *listing, const char *name)
+static bool add(struct folder_listing *listing, const char *name, bool is_folder)
 {
     if ((listing->count & (listing->count - 1)) == 0) { /* room for a power of two is used up */
         const size_t room = listing->count ? 2 * listing->count : 1;
@@ -37,14 +38,34 @@ static bool add(struct folder_listing *listing, const char *name)
             return false;
         listing->names = names;
     }
-    char *copy = memory_copy_text(name, NULL), *path = copy ? file_join(listing->path, name) : NULL;
-    if (!path) {
-        free(copy);
-        return false;
-    }
-    listing->names[listing->count++] = (struct folder_name){copy, file_is_directory(path)};
+    char *copy = memory_copy_text(name, NULL);
+    if (copy)
+        listing->names[listing->count++] = (struct folder_name){copy, is_folder};
+    return copy;
+}
+
+static bool add_file(struct folder_listing *listing, const char *name)
+{
+    char *path = file_join(listing->path, name);
+    const bool added = path && add(listing, name, file_is_directory(path));
     free(path);
-    return true;
+    return added;
+}
+
+static void list_lines(struct folder_listing *listing)
+{
+    enum { LINE = 256 };
+    struct lines lines;
+    size_t length;
+    if (!lines_open(&lines, listing->path, LINE, NULL))
+        return;
+    for (char *line;
+         listing->count < FOLDER_LISTING_LINES && (line = lines_next(&lines, &length, NULL));) {
+        line[strcspn(line, "\r")] = '\0';
+        if (!add(listing, line, false))
+            break;
+    }
+    lines_close(&lines);
 }
 
 static int compare(const void *one, const void *other)
@@ -57,11 +78,13 @@ static void work(void *state)
 {
     struct folder_listing *listing = state;
     DIR *directory = opendir(listing->path);
-    if (!directory)
+    if (!directory) {
+        list_lines(listing);
         return;
+    }
     for (struct dirent *entry; (entry = readdir(directory));)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-            !add(listing, entry->d_name))
+            !add_file(listing, entry->d_name))
             break;
     closedir(directory);
     if (listing->count > 0)

@@ -132,64 +132,6 @@ bool line_edit_key(struct line_edit *edit, int key)
     return used;
 }
 
-/* --- completing a path --- */
-
-/* Sets `common` to the common beginning of all names that begin with `stem`. Returns how many there
- * are. */
-static size_t common_name(DIR *directory, const char *stem, char *common, size_t size)
-{
-    size_t found = 0;
-    for (struct dirent *entry; (entry = readdir(directory));) {
-        if (strncmp(entry->d_name, stem, strlen(stem)) != 0 ||
-            (!stem[0] && entry->d_name[0] == '.'))
-            continue;
-        if (found++ == 0) {
-            snprintf(common, size, "%s", entry->d_name);
-            continue;
-        }
-        size_t same = 0;
-        while (common[same] && common[same] == entry->d_name[same])
-            same++;
-        common[same] = '\0';
-    }
-    return found;
-}
-
-static bool is_directory(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-bool line_edit_complete_path(struct line_edit *edit)
-{
-    char folder[3 * sizeof edit->text], common[256] = "";
-    edit->replace_on_typing = false;
-    size_t end = strlen(edit->text);
-    edit->cursor = end;
-    const char *colon = strrchr(edit->text, ':');
-    const char *path = colon ? colon + 1 : edit->text;
-    const char *slash = strrchr(path, '/');
-    const char *stem = slash ? slash + 1 : path;
-    const char *home = strncmp(path, "~/", 2) == 0 ? getenv("HOME") : NULL;
-    const int beginning = (int)(stem - path) - (home ? 1 : 0);
-    snprintf(folder, sizeof folder, "%s%.*s", home ? home : "", beginning, path + (home ? 1 : 0));
-    DIR *directory = opendir(folder[0] ? folder : ".");
-    if (!directory)
-        return false;
-    size_t found = common_name(directory, stem, common, sizeof common);
-    closedir(directory);
-    if (found == 0)
-        return false;
-    const char *rest = common + strlen(stem);
-    if (!insert_bytes(edit, rest, strlen(rest)))
-        return false;
-    snprintf(folder + strlen(folder), sizeof folder - strlen(folder), "%s", common);
-    if (found == 1 && is_directory(folder))
-        insert_bytes(edit, "/", 1);
-    return true;
-}
-
 size_t line_edit_window(const struct line_edit *edit, size_t columns, size_t *cursor_column)
 {
     char before[sizeof edit->text];

@@ -23,10 +23,6 @@ bool line_edit_key(struct line_edit *edit, int key);
 /* Inserts a text at the cursor, or does nothing and returns false if the line cannot hold it. */
 bool line_edit_insert(struct line_edit *edit, const char *text);
 
-/* Completes the path that begins after the last ':' (or at the start) as far as it is unambiguous.
- * Returns false if no file matches. */
-bool line_edit_complete_path(struct line_edit *edit);
-
 /* Returns the byte offset where the visible part begins so that the cursor lies within `columns`
  * columns, and sets the cursor's column in that part. */
 size_t line_edit_window(const struct line_edit *edit, size_t columns, size_t *cursor_column);

@@ -168,15 +168,13 @@ static void ask_measure(struct app *app, const struct advise_missing *missing,
                         const struct advice *answer)
 {
     struct advisor_model *model = advisor_model(app);
-    struct dialog *dialog = &app->dialog;
     const bool on = run_list_is_busy(&app->shared.runs);
     model->job = (struct measure_job){.threads = missing->threads};
     snprintf(model->job.directory, sizeof model->job.directory, "%s",
              run_facts(missing->run)->directory);
     snprintf(model->job.device, sizeof model->job.device, "%s", answer->device);
     snprintf(model->measuring, sizeof model->measuring, "%s", run_facts(missing->run)->network);
-    *dialog = (struct dialog){.open = true, .answer = answer_measure};
-    snprintf(dialog->title, sizeof dialog->title, "%s", _("Measure it?"));
+    struct dialog *dialog = dialog_begin(app, _("Measure it?"), answer_measure);
     snprintf(dialog->text, sizeof dialog->text,
              on ? _("The time of single images of %s on %s. A run is on: it makes the times too "
                     "long, and is itself slowed down. Better wait for its end.")

@@ -88,7 +88,7 @@ void ask_compare_export(struct app *app)
     struct dialog *dialog = dialog_begin(app, _("Export the comparison"), answer_compare);
     snprintf(dialog->text, sizeof dialog->text,
              _("The table as Markdown (.md), CSV (.csv) or JSON (.json), by the name's ending."));
-    line_edit_begin(&dialog->edit, path, sizeof dialog->edit.text, false);
+    dialog_begin_line(dialog, path, false, completion_of_paths, NULL);
     dialog->edited = note_compare;
     note_compare(app);
 }

@@ -236,8 +236,8 @@ static void ask_export(struct app *app)
     struct dialog *dialog = dialog_begin(app, _("Export"), answer_export);
     export_state(app)->format = EXPORT_JSON;
     fill_picks(app);
-    line_edit_begin(&dialog->edit, app->options->export_path ? app->options->export_path : path,
-                    sizeof dialog->edit.text, true);
+    dialog_begin_line(dialog, app->options->export_path ? app->options->export_path : path, true,
+                      completion_of_paths, NULL);
     dialog->edited = edited;
     dialog->above = PICKS; /* the cursor begins on the format; letters go into the name at once */
     edited(app);

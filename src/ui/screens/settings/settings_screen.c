@@ -80,11 +80,11 @@ static void ask_value(struct app *app)
 {
     const struct preference *preference = selected(app);
     char value[VALUE_SIZE];
-    app->dialog = (struct dialog){.open = true, .answer = answer_value};
-    snprintf(app->dialog.title, sizeof app->dialog.title, "%s", gettext(preference->label));
-    snprintf(app->dialog.text, sizeof app->dialog.text, "%s", gettext(preference->help));
+    struct dialog *dialog = dialog_begin(app, gettext(preference->label), answer_value);
+    snprintf(dialog->text, sizeof dialog->text, "%s", gettext(preference->help));
     preferences_get(&app->shared.preferences, preference->key, value, sizeof value);
-    line_edit_begin(&app->dialog.edit, value, preference->size, false);
+    dialog_begin_line(dialog, value, false, completion_of_paths, NULL); /* the folder of exports */
+    dialog->edit.limit = preference->size;
 }
 
 /* Returns the next or previous choice; wraps around at the ends. */

@@ -33,6 +33,7 @@ void study_model_free(struct study_model *model)
     study_model_free_pictures(model);
     study_file_free(&model->file);
     free(model->runs);
+    completion_close(&model->completion);
     *model = (struct study_model){0};
 }
 

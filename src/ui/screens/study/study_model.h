@@ -6,6 +6,7 @@
 
 #include "session/study/study_file.h"
 #include "session/study/study_pictures.h"
+#include "ui/widgets/completion.h"
 #include "ui/widgets/line_edit.h"
 
 #include <stdbool.h>
@@ -27,9 +28,10 @@ struct study_model {
     size_t focus; /* a field; from STUDY_FIELDS on a run */
     bool editing; /* the focused field is being typed */
     struct line_edit edit;
-    int scroll;   /* first line of the page shown */
-    int furthest; /* the greatest `scroll`; 0: the whole page is visible */
-    bool follow;  /* the scrolling follows the focus */
+    struct completion completion; /* the candidates for `edit` */
+    int scroll;                   /* first line of the page shown */
+    int furthest;                 /* the greatest `scroll`; 0: the whole page is visible */
+    bool follow;                  /* the scrolling follows the focus */
 
     struct study_run *runs;
     size_t run_count, run_capacity;

@@ -4,6 +4,7 @@
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 
+#include "base/files/user_path.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/config/config_paths.h"
@@ -32,7 +33,7 @@ static const struct key_binding bindings[] = {
 static const struct key_table table = {N_("Perceptual studies"), bindings,
                                        sizeof bindings / sizeof *bindings};
 
-static const double POLL_SECONDS = 0.25;
+static const double POLL_SECONDS = 0.25, LISTING_SECONDS = 0.05;
 
 /* --- opening --- */
 
@@ -200,15 +201,26 @@ static void begin(struct app *app)
 
 /* --- keys --- */
 
-static void end_edit(struct app *app, int key)
+/* Returns the source of the focused field's candidates, or NULL. */
+static completion_source *source_of(const struct study_model *model)
+{
+    return model->focus == STUDY_RESULTS ? completion_of_paths : NULL;
+}
+
+/* Stores what was typed, if it is valid. */
+static void take_text(struct app *app)
 {
     struct study_model *model = study_model(app);
     struct error error;
-    if (key == UI_ENTER && !study_model_set(model, model->edit.text, &error)) {
+    char *text = model->focus == STUDY_RESULTS ? user_path_expand(model->edit.text)
+                                               : memory_copy_text(model->edit.text, NULL);
+    if (text && study_model_set(model, text, &error))
+        model->editing = false;
+    else if (text)
         app_say_error(app, &error);
-        return;
-    }
-    model->editing = false;
+    free(text);
+    if (!model->editing)
+        completion_close(&model->completion);
 }
 
 static bool take_key(struct app *app, int key)
@@ -216,12 +228,15 @@ static bool take_key(struct app *app, int key)
     struct study_model *model = study_model(app);
     if (!model->editing)
         return false;
-    if (key == UI_ENTER || key == UI_ESCAPE)
-        end_edit(app, key);
-    else if (key == UI_TAB && model->focus == STUDY_RESULTS)
-        line_edit_complete_path(&model->edit);
-    else
-        line_edit_key(&model->edit, key);
+    const enum completion_result result =
+        completion_edit_key(&model->completion, &model->edit, key, source_of(model), NULL);
+    const bool ignored = result == COMPLETION_IGNORED;
+    if (result == COMPLETION_TAKEN || (ignored && key == UI_ENTER))
+        take_text(app);
+    else if (ignored && key == UI_ESCAPE) {
+        model->editing = false;
+        completion_close(&model->completion);
+    }
     return true;
 }
 
@@ -358,18 +373,24 @@ static bool typing(const struct app *app)
 
 static bool completes(const struct app *app)
 {
-    return study_model(app)->focus == STUDY_RESULTS;
+    return source_of(study_model(app));
 }
 
 static bool work(struct app *app)
 {
+    struct study_model *model = study_model(app);
+    if (model->editing)
+        completion_step(&model->completion, &model->edit, source_of(model), NULL);
     take_pictures(app);
     return false;
 }
 
 static double busy(const struct app *app)
 {
-    return study_model(app)->background_job ? POLL_SECONDS : INFINITY;
+    const struct study_model *model = study_model(app);
+    if (completion_is_waiting(&model->completion))
+        return LISTING_SECONDS;
+    return model->background_job ? POLL_SECONDS : INFINITY;
 }
 
 const struct screen study_screen = {

@@ -36,6 +36,19 @@ static void put(struct page *page, enum role role, const char *text)
 
 /* --- form and runs --- */
 
+static const char *const labels[STUDY_FIELDS] = {N_("Participant"), N_("Pictures"),
+                                                 N_("Seconds each"), N_("Results in")};
+
+static int label_columns(void)
+{
+    int widest = 0;
+    for (int i = 0; i < STUDY_FIELDS; i++) {
+        const int columns = (int)columns_of(gettext(labels[i]));
+        widest = columns > widest ? columns : widest;
+    }
+    return widest;
+}
+
 static int draw_mark(struct page *page, struct rect line, size_t focus)
 {
     const bool focused = page->model->focus == focus;
@@ -63,16 +76,18 @@ static void put_edit(struct page *page, struct rect line, int column)
     draw_cursor(page->canvas, box, 0, (int)cursor);
 }
 
+/* Draws the candidates for the focused field beside its line. */
+static void draw_candidates(const struct page *page, struct study_model *model)
+{
+    const int row = page->focused - model->scroll, column = 2 + label_columns() + 2;
+    if (model->editing && completion_is_shown(&model->completion))
+        completion_draw(&model->completion, page->canvas, page->area, row, column);
+}
+
 static void put_fields(struct page *page)
 {
-    static const char *const labels[STUDY_FIELDS] = {N_("Participant"), N_("Pictures"),
-                                                     N_("Seconds each"), N_("Results in")};
     const struct study_model *model = page->model;
-    int label = 0;
-    for (int i = 0; i < STUDY_FIELDS; i++) {
-        int columns = (int)columns_of(gettext(labels[i]));
-        label = columns > label ? columns : label;
-    }
+    const int label = label_columns();
     for (size_t i = 0; i < STUDY_FIELDS; i++) {
         const bool focused = model->focus == i;
         struct rect line = next_line(page);
@@ -294,4 +309,5 @@ void study_draw(struct study_model *model, struct canvas *canvas, struct rect bo
         draw_right(canvas, area, 0, ROLE_FAINT, canvas->glyphs->up);
     if (page.line > scroll + area.rows)
         draw_right(canvas, area, area.rows - 1, ROLE_FAINT, canvas->glyphs->down);
+    draw_candidates(&page, model);
 }

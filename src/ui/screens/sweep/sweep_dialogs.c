@@ -150,7 +150,7 @@ void ask_sweep_export(struct app *app)
           "files (a folder/)."));
     snprintf(name, sizeof name, "sweep-%s.md", app->shared.sweep.sweep.grid.name);
     exporting_path(app, name, path, sizeof path);
-    line_edit_begin(&dialog->edit, path, sizeof dialog->edit.text, false);
+    dialog_begin_line(dialog, path, false, completion_of_paths, NULL);
     dialog->edited = note_results;
     note_results(app);
 }

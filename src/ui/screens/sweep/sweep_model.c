@@ -16,6 +16,7 @@ static void free_names(struct sweep_model *model)
 void sweep_model_free(struct sweep_model *model)
 {
     sweep_free(&model->plan);
+    sweep_set_cancel_edit(&model->set);
     free_names(model);
     *model = (struct sweep_model){0};
 }

@@ -41,6 +41,8 @@ static const struct key_binding bindings[] = {
 };
 static const struct key_table table = {N_("A sweep"), bindings, sizeof bindings / sizeof *bindings};
 
+static const double LISTING_SECONDS = 0.05;
+
 struct sweep_model *sweep_model(const struct app *app)
 {
     return app_state(app, SCREEN_SWEEP);
@@ -448,6 +450,7 @@ static void draw(struct app *app, struct rect body)
 
 static bool work(struct app *app)
 {
+    sweep_set_step(&sweep_model(app)->set);
     return app_is_in_front(app, SCREEN_SWEEP) &&
            sweep_model_work(sweep_model(app), &app->shared.sweep);
 }
@@ -455,6 +458,16 @@ static bool work(struct app *app)
 static bool typing(const struct app *app)
 {
     return sweep_model(app)->set.editing;
+}
+
+static bool completes(const struct app *app)
+{
+    return typing(app) && sweep_set_completes(&sweep_model(app)->set);
+}
+
+static double busy(const struct app *app)
+{
+    return sweep_set_is_waiting(&sweep_model(app)->set) ? LISTING_SECONDS : INFINITY;
 }
 
 const struct screen sweep_screen = {
@@ -472,6 +485,7 @@ const struct screen sweep_screen = {
     .act = act,
     .draw = draw,
     .typing = typing,
-    .completes = typing,
+    .completes = completes,
     .work = work,
+    .busy = busy,
 };

@@ -5,6 +5,7 @@
 #include "ui/screens/sweep/sweep_set.h"
 
 #include "base/language.h"
+#include "ui/shared/completion_sources.h"
 #include "ui/terminal/keys.h"
 
 #include <stdio.h>
@@ -74,6 +75,7 @@ static void fill_list(struct sweep_set *set, enum sweep_row row)
 
 void sweep_set_begin(struct sweep_set *set, const struct run_config *config)
 {
+    sweep_set_cancel_edit(set);
     *set = (struct sweep_set){
         .base = *config, .grid = preset_count(), .focus = SWEEP_ROW_NETWORKS, .changed = true};
     for (size_t row = 0; row < SWEEP_ROWS; row++)
@@ -210,6 +212,35 @@ void sweep_set_all(struct sweep_set *set)
 
 /* --- typing --- */
 
+static completion_source *source_of(const struct sweep_set *set)
+{
+    return set->focus == SWEEP_ROW_DATA   ? completion_of_data
+           : set->focus == SWEEP_ROW_VARY ? completion_of_varied
+                                          : NULL;
+}
+
+bool sweep_set_completes(const struct sweep_set *set)
+{
+    return source_of(set);
+}
+
+void sweep_set_step(struct sweep_set *set)
+{
+    if (set->editing)
+        completion_step(&set->completion, &set->edit, source_of(set), NULL);
+}
+
+bool sweep_set_is_waiting(const struct sweep_set *set)
+{
+    return set->editing && completion_is_waiting(&set->completion);
+}
+
+void sweep_set_cancel_edit(struct sweep_set *set)
+{
+    completion_close(&set->completion);
+    set->editing = false;
+}
+
 bool sweep_set_edit(struct sweep_set *set)
 {
     char text[512];
@@ -221,6 +252,8 @@ bool sweep_set_edit(struct sweep_set *set)
                                            : sizeof set->edit.text;
     line_edit_begin(&set->edit, sweep_set_text(set, row, text, sizeof text), limit, true);
     set->editing = true;
+    if (source_of(set))
+        completion_update(&set->completion, &set->edit, true, source_of(set), NULL);
     return true;
 }
 
@@ -281,19 +314,27 @@ static bool set_row_text(struct sweep_set *set, const char *text)
     return true;
 }
 
+static void end_edit(struct sweep_set *set)
+{
+    if (!set_row_text(set, set->edit.text))
+        return;
+    sweep_set_cancel_edit(set);
+    set->changed = true;
+}
+
 void sweep_set_key(struct sweep_set *set, int key)
 {
+    const enum completion_result result =
+        completion_edit_key(&set->completion, &set->edit, key, source_of(set), NULL);
     set->edit_error = (struct error){0};
-    if (key == UI_ESCAPE)
-        set->editing = false;
-    else if (key == UI_TAB)
-        line_edit_complete_path(&set->edit);
-    else if (key != UI_ENTER)
-        line_edit_key(&set->edit, key);
-    else if (set_row_text(set, set->edit.text)) {
-        set->editing = false;
-        set->changed = true;
-    }
+    if (result == COMPLETION_TAKEN && set->focus == SWEEP_ROW_VARY) /* more values may follow */
+        completion_close(&set->completion);
+    else if (result == COMPLETION_TAKEN)
+        end_edit(set);
+    else if (result == COMPLETION_IGNORED && key == UI_ENTER)
+        end_edit(set);
+    else if (result == COMPLETION_IGNORED && key == UI_ESCAPE)
+        sweep_set_cancel_edit(set);
 }
 
 /* --- the grid --- */

@@ -4,6 +4,7 @@
 #define TINCA_UI_SCREENS_SWEEP_SWEEP_SET_H
 
 #include "session/sweep/sweep.h"
+#include "ui/widgets/completion.h"
 #include "ui/widgets/line_edit.h"
 
 #include <stdbool.h>
@@ -42,8 +43,9 @@ struct sweep_set {
     size_t focus, top;                   /* rows: the focused one, the first one shown */
     bool editing;                        /* the focused row is being typed */
     struct line_edit edit;
-    struct error edit_error; /* why the typed text was rejected; kind ERROR_NONE: it was not */
-    bool changed;            /* set by every change; the owner clears it */
+    struct completion completion; /* the candidates for `edit` */
+    struct error edit_error;      /* why the typed text was rejected; kind ERROR_NONE: it was not */
+    bool changed;                 /* set by every change; the owner clears it */
 };
 
 /* Begins with the form's settings: each list has one chosen value. */
@@ -65,6 +67,14 @@ void sweep_set_turn(struct sweep_set *set, int direction);
 void sweep_set_toggle(struct sweep_set *set);
 /* Chooses all values of the focused list or, if all are chosen, only the selected one. */
 void sweep_set_all(struct sweep_set *set);
+/* Ends editing without a change and frees what the completion has read. */
+void sweep_set_cancel_edit(struct sweep_set *set);
+/* Adds candidates that have become known in the meantime. */
+void sweep_set_step(struct sweep_set *set);
+/* Returns whether candidates of the row that is edited are missing. */
+bool sweep_set_is_waiting(const struct sweep_set *set);
+/* Returns whether the focused row can be completed. */
+bool sweep_set_completes(const struct sweep_set *set);
 /* Begins to edit the focused row. Returns false if the row cannot be typed. */
 bool sweep_set_edit(struct sweep_set *set);
 /* Handles a key while the row is being edited. */

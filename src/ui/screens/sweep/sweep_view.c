@@ -197,6 +197,7 @@ void sweep_draw_set_up(struct app *app, struct rect area)
     struct sweep_model *model = sweep_model(app);
     struct sweep_job *job = &app->shared.sweep;
     struct text text = {0};
+    const struct rect whole = area;
     enum role role = describe_plan(model, job, &text);
     int most = area.rows - SWEEP_ROWS - 1;
     draw_paragraph(app, &area, role, text.data ? text.data : "", most < 3 ? 3 : most);
@@ -209,6 +210,9 @@ void sweep_draw_set_up(struct app *app, struct rect area)
             targets_add_row(&app->canvas.targets, line, model->set.top + i, model->set.focus);
         draw_row(app, line, (enum sweep_row)(model->set.top + i)); /* its targets lie on top */
     }
+    if (model->set.editing && completion_is_shown(&model->set.completion))
+        completion_draw(&model->set.completion, &app->canvas, whole,
+                        (int)(model->set.focus - model->set.top), label_columns());
 }
 
 /* --- cells --- */

@@ -7,18 +7,20 @@
 #include "data/formats/image_file.h"
 #include "ui/app/app.h"
 #include "ui/screens/try/try_model.h"
+#include "ui/shared/completion_sources.h"
 
 #include <stdio.h>
 #include <string.h>
 
+/* Opens a dialog with a line, which `source` (NULL: none) completes while the user types. */
 static struct dialog *ask(struct app *app, const char *title, const char *text,
-                          const char *proposal, void (*answer)(struct app *app, size_t choice))
+                          const char *proposal, void (*answer)(struct app *app, size_t choice),
+                          completion_source *source)
 {
-    struct dialog *dialog = &app->dialog;
-    *dialog = (struct dialog){.open = true, .answer = answer};
-    snprintf(dialog->title, sizeof dialog->title, "%s", title);
+    struct dialog *dialog = dialog_begin(app, title, answer);
     snprintf(dialog->text, sizeof dialog->text, "%s", text);
-    line_edit_begin(&dialog->edit, proposal, sizeof dialog->edit.text, true);
+    dialog_begin_line(dialog, proposal, true, source, NULL);
+    dialog->follows = true;
     return dialog;
 }
 
@@ -52,7 +54,7 @@ static void answer_file(struct app *app, size_t choice)
 void try_ask_file(struct app *app)
 {
     ask(app, _("An image file"), _("A PNG or JPEG picture; Tab completes the name."),
-        try_model(app)->path, answer_file)
+        try_model(app)->path, answer_file, completion_of_paths)
         ->edited = clear_note;
 }
 
@@ -72,7 +74,7 @@ void try_ask_data(struct app *app)
     ask(app, _("A data set"),
         _("Its test images are walked through: digits, cifar10:DIR, folder:DIR, ... Tab completes "
           "a folder's name; empty: none."),
-        try_model(app)->request.data, answer_data);
+        try_model(app)->request.data, answer_data, completion_of_data);
 }
 
 static void answer_threads(struct app *app, size_t choice)
@@ -94,7 +96,7 @@ void try_ask_threads(struct app *app)
     ask(app, _("Threads"),
         _("How many threads may compute; 0: one per core. With one thread less than there are "
           "cores, a run in progress keeps its speed."),
-        text, answer_threads)
+        text, answer_threads, NULL)
         ->edited = clear_note;
 }
 
@@ -119,6 +121,6 @@ void try_ask_go(struct app *app)
 {
     char text[32];
     snprintf(text, sizeof text, "%zu", try_model(app)->image + 1);
-    ask(app, _("Go to an image"), _("Its number in the data set."), text, answer_go)->edited =
+    ask(app, _("Go to an image"), _("Its number in the data set."), text, answer_go, NULL)->edited =
         clear_note;
 }

@@ -4,7 +4,7 @@
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 
-#include "base/files/file.h"
+#include "base/files/user_path.h"
 #include "base/language.h"
 #include "base/text.h"
 #include "data/formats/image_file.h"
@@ -14,6 +14,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct key_binding bindings[] = {
@@ -46,6 +47,8 @@ static const struct key_binding bindings[] = {
 };
 static const struct key_table table = {N_("Trying a model out"), bindings,
                                        sizeof bindings / sizeof *bindings};
+
+static const double LISTING_SECONDS = 0.05;
 
 static const char *const view_names[TRY_KINDS] = {N_("Image"), N_("Matrix"), N_("Classes")};
 
@@ -113,6 +116,16 @@ static void go(struct app *app)
 
 /* --- weights --- */
 
+/* Completes the path of a model file. A word that is no path searches in the list as long as it
+ * occurs there. */
+static void weights_source(struct completion *completion, const char *text, const void *context)
+{
+    const struct chooser *chooser = context;
+    const bool path = strchr(text, '/') || text[0] == '~' || text[0] == '.';
+    if (text[0] && (path || chooser->shown_count == 0))
+        completion_add_paths(completion, text, 0, ".safetensors");
+}
+
 static void choose_now(struct app *app)
 {
     struct try_model *model = try_model(app);
@@ -126,6 +139,7 @@ static void choose_now(struct app *app)
         items[i] = (struct chooser_item){model->sources[i].name, model->sources[i].note};
     chooser_begin(&model->chooser, _("Which weights? Or type a model file's path"), items,
                   model->source_count, model->name, true);
+    chooser_complete(&model->chooser, weights_source);
 }
 
 static void choose_weights(struct app *app)
@@ -143,7 +157,9 @@ static void take_weights(struct app *app)
             open_source(app, &model->sources[i]);
             return;
         }
-    try_source_of_file(chosen, &source);
+    char *path = user_path_expand(chosen);
+    try_source_of_file(path ? path : chosen, &source);
+    free(path);
     open_source(app, &source);
 }
 
@@ -155,9 +171,9 @@ static bool take_key(struct app *app, int key)
     enum chooser_result result = chooser_key(chooser, key);
     if (result == CHOOSER_OPEN)
         return true;
-    chooser->open = false;
     if (result == CHOOSER_CHOSEN)
         take_weights(app);
+    chooser_free(chooser);
     return true;
 }
 
@@ -491,13 +507,16 @@ static bool typing(const struct app *app)
 static bool work(struct app *app)
 {
     try_model_step(try_model(app));
+    chooser_step(&try_model(app)->chooser);
     return false;
 }
 
 static double busy(const struct app *app)
 {
     double seconds;
-    return try_model_busy(try_model(app), &seconds) ? seconds : INFINITY;
+    if (!try_model_busy(try_model(app), &seconds))
+        seconds = INFINITY;
+    return chooser_is_waiting(&try_model(app)->chooser) ? fmin(seconds, LISTING_SECONDS) : seconds;
 }
 
 const struct screen try_screen = {
