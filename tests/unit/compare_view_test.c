@@ -177,11 +177,6 @@ static void test_table(void)
     tap_ok(strcmp(compare_model_mark(34, text, sizeof text), "z") == 0 &&
                strcmp(compare_model_mark(35, text, sizeof text), "36") == 0,
            "are numbers after the letters");
-    tap_ok(strcmp(compare_model_fit("digits:images=10000", 17, text, sizeof text),
-                  "digits:images=..") == 0 &&
-               strcmp(compare_model_fit("3.576e-05", 8, text, sizeof text), "3.576e..") == 0 &&
-               strcmp(compare_model_fit("0.03", 4, text, sizeof text), "0.03") == 0,
-           "a cell that is cut does not end in the part of a number: %s", text);
 }
 
 static double value_of(size_t entry)

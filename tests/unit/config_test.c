@@ -253,6 +253,22 @@ static void test_short_labels(void)
     tap_ok(strncmp(text, "mine, ", 6) == 0, "a network file is called by its name: %s", text);
 }
 
+static void test_technique_in_label(void)
+{
+    struct run_config a = configure(SETTINGS("network=lenet", "technique=dsc"));
+    struct run_config b = configure(SETTINGS("network=mlp"));
+    const struct config_field *network = config_find("network"),
+                              *technique = config_find("technique");
+    char text[64];
+    config_difference_label(&a, &network, 1, text, sizeof text);
+    tap_ok(strcmp(text, "lenet-dsc") == 0, "a network has its technique in its name: %s", text);
+    config_difference_label(&b, &network, 1, text, sizeof text);
+    tap_ok(strcmp(text, "mlp") == 0, "unless it has none: %s", text);
+    config_difference_label(&a, (const struct config_field *[]){network, technique}, 2, text,
+                            sizeof text);
+    tap_ok(strcmp(text, "lenet, dsc") == 0, "or the label has it apart: %s", text);
+}
+
 static void test_distinct_labels(void)
 {
     struct run_config a = configure(SETTINGS("network=mlp", "batch=32", "lr=0.1", "seed=1"));
@@ -282,6 +298,7 @@ int main(void)
 {
     test_differences();
     test_short_labels();
+    test_technique_in_label();
     test_distinct_labels();
     test_table();
     test_round_trip();

@@ -75,6 +75,21 @@ static bool explains_itself(const struct config_field *field)
     return false;
 }
 
+/* Writes the network's name, with its technique unless that is a field of the label, too:
+ * "resnet20-dsc". */
+static void network_value(const struct run_config *config, const struct config_field *const *fields,
+                          size_t count, char *text, size_t size)
+{
+    char technique[32];
+    bool apart = strcmp(config_get(config, "technique", technique, sizeof technique), "none") == 0;
+    for (size_t i = 0; i < count; i++)
+        apart |= strcmp(fields[i]->key, "technique") == 0;
+    config_network_name(config->network, text, size);
+    const size_t end = strlen(text);
+    if (!apart)
+        snprintf(text + end, size - end, "-%s", technique);
+}
+
 /* Writes a label whose first `bare_count` fields have no key before their values. */
 static char *write_label(const struct run_config *config, const struct config_field *const *fields,
                          size_t count, size_t bare_count, char *text, size_t size)
@@ -88,7 +103,7 @@ static char *write_label(const struct run_config *config, const struct config_fi
         const bool bare = (i < bare_count || explains_itself(fields[i])) && value[0] &&
                           strcmp(value, "none") != 0;
         if (strcmp(fields[i]->key, "network") == 0)
-            config_network_name(config->network, value, sizeof value);
+            network_value(config, fields, count, value, sizeof value);
         used += (size_t)snprintf(text + used, size - used, "%s%s%s%s", i > 0 ? ", " : "",
                                  bare ? "" : fields[i]->key, bare ? "" : " ",
                                  value[0] ? value : _("none"));

@@ -31,7 +31,8 @@ size_t config_differences_shorten(const struct run_config *const *configs, size_
 
 /* Writes the values that a configuration has in these fields: "resnet20, dsc, lr 0.03". Values of
  * network, technique, data and device need no key before them; an empty value is written as "none".
- * A network file is called by its name.
+ * A network file is called by its name; without the field technique, a network is called
+ * "resnet20-dsc".
  * Returns `text`, "" without fields. */
 char *config_difference_label(const struct run_config *config,
                               const struct config_field *const *fields, size_t count, char *text,

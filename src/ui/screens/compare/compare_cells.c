@@ -98,18 +98,3 @@ void compare_model_measure_columns(struct compare_model *model)
             strcmp(compare_model_cell(model, 0, NETWORK, first, sizeof first),
                    compare_model_cell(model, row, NETWORK, other, sizeof other)) == 0;
 }
-
-char *compare_model_fit(const char *cell, size_t columns, char *out, size_t size)
-{
-    if (columns_of(cell) <= columns) {
-        snprintf(out, size, "%s", cell);
-        return out;
-    }
-    columns_fit(cell, columns > 2 ? columns - 2 : 0, out, size);
-    size_t end = strlen(out);
-    if (isdigit((unsigned char)cell[end])) /* the rest of a number would be missing */
-        while (end > 0 && strchr("0123456789.", out[end - 1]))
-            end--;
-    snprintf(out + end, size - end, "%s", columns > 2 ? ".." : "");
-    return out;
-}

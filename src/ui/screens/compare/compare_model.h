@@ -132,9 +132,6 @@ void compare_model_heading(const struct compare_model *model, size_t column, cha
 /* Measures the widths of all columns, and whether the networks differ. Call it when the table is
  * built. */
 void compare_model_measure_columns(struct compare_model *model);
-/* Copies as much of a cell as fits into `columns` columns. A cell that does not fit ends in "..",
- * at a place where no number is cut. Returns `out`. */
-char *compare_model_fit(const char *cell, size_t columns, char *out, size_t size);
 
 /* Returns the state of the comparison. */
 struct compare_model *compare_model(const struct app *app);

@@ -191,8 +191,8 @@ static void draw_member(struct app *app, struct rect line, size_t row)
     const enum role role = row == model->selected ? ROLE_FOCUS : ROLE_TEXT;
     if (row == model->selected)
         draw_fill(&app->canvas, line, role);
-    draw_text(&app->canvas, line, 0, 0, role,
-              compare_model_fit(label, (size_t)room, fitted, sizeof fitted));
+    columns_fit_middle(label, (size_t)room, app->canvas.glyphs->cut, fitted, sizeof fitted);
+    draw_text(&app->canvas, line, 0, 0, role, fitted);
     draw_right(&app->canvas, line, 0, role, text);
     targets_add(&app->canvas.targets, line, row == model->selected ? UI_ENTER : UI_TAB,
                 row == model->selected

@@ -368,10 +368,20 @@ void compare_draw_table(struct app *app, struct rect area)
 
 enum { LABEL = 17, VALUE = 20 };
 
+/* Returns the cell of a value, which is cut at the edge of the screen. */
+static struct rect value_cell(struct rect line, size_t column)
+{
+    line.column += (int)column;
+    line.columns -= (int)column;
+    if (line.columns > VALUE - 2)
+        line.columns = VALUE - 2;
+    return line;
+}
+
 static void draw_setting(struct app *app, struct rect line, const struct config_field *field)
 {
     const struct compare_model *model = compare_model(app);
-    char value[512], shown[512];
+    char value[512];
     draw_text(&app->canvas, line, 0, 1, ROLE_FAINT, gettext(field->label));
     for (size_t row = model->left, column = LABEL;
          row < model->table.count && (int)column < line.columns; row++) {
@@ -379,8 +389,8 @@ static void draw_setting(struct app *app, struct rect line, const struct config_
         if (run == COMPARE_NO_RUN)
             continue;
         config_get(run_config(model->runs[run]), field->key, value, sizeof value);
-        compare_model_fit(value[0] ? value : _("none"), VALUE - 2, shown, sizeof shown);
-        draw_text(&app->canvas, line, 0, (int)column, ROLE_TEXT, shown);
+        draw_fitted_name(&app->canvas, value_cell(line, column), 0, 0, ROLE_TEXT,
+                         value[0] ? value : _("none"));
         column += VALUE;
     }
 }
@@ -388,7 +398,7 @@ static void draw_setting(struct app *app, struct rect line, const struct config_
 static void draw_setting_heads(struct app *app, struct rect line)
 {
     const struct compare_model *model = compare_model(app);
-    char shown[160], text[160], mark[24];
+    char text[160], mark[24];
     for (size_t row = model->left, column = LABEL;
          row < model->table.count && (int)column < line.columns; row++) {
         size_t run = compare_model_run_of_row(model, row);
@@ -396,8 +406,8 @@ static void draw_setting_heads(struct app *app, struct rect line)
             continue;
         snprintf(text, sizeof text, "%s %s", compare_model_mark(row, mark, sizeof mark),
                  run_facts(model->runs[run])->network);
-        compare_model_fit(text, VALUE - 2, shown, sizeof shown);
-        draw_text(&app->canvas, line, 0, (int)column, compare_row_role(model, row), shown);
+        draw_fitted_name(&app->canvas, value_cell(line, column), 0, 0, compare_row_role(model, row),
+                         text);
         column += VALUE;
     }
 }
