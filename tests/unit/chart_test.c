@@ -257,7 +257,7 @@ static void test_average_loss(struct run *run, const struct run *plain)
 
 static void test_several_runs(struct run *const *runs)
 {
-    static const uint8_t second[3] = {213, 94, 0};
+    static const uint8_t second[3] = {255, 0, 0};
     const struct chart_settings settings = {
         .width = 960, .height = 600, .x = CHART_EPOCH, .log_x = true, .log_y = true};
     struct image image = {0};

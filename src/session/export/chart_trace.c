@@ -1,22 +1,25 @@
 /* Chooses the curves of a chart with their colours, widths and dashes.
  *
- * Colours are those of Okabe and Ito ("Color universal design", 2008), which people with any kind
- * of colour vision can tell apart; their yellow is left out, since it is lost on white paper. Some
- * of them have the same lightness, so curves also differ by their dashes: 6 colours and 4 patterns
- * give each of CHART_MAX_RUNS runs a different line, also in a grey print. */
+ * The curves of one run have colours of Okabe and Ito ("Color universal design", 2008); several
+ * runs have those of the terminal (series_colours). People with any kind of colour vision can tell
+ * them apart. Some have the same lightness, so the curves of runs also differ by their dashes: 10
+ * colours and 4 patterns give each of CHART_MAX_RUNS runs a different line, also in a grey print.
+ */
 #include "session/export/chart_trace.h"
 
 #include "base/files/file.h"
 #include "base/language.h"
+#include "base/series_colours.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { BLUE, VERMILION, GREEN, PURPLE, SKY, ORANGE, COLOURS };
-static const struct canvas_colour palette[COLOURS] = {
-    [BLUE] = {0, 114, 178},     [VERMILION] = {213, 94, 0}, [GREEN] = {0, 158, 115},
-    [PURPLE] = {204, 121, 167}, [SKY] = {86, 180, 233},     [ORANGE] = {230, 159, 0}};
+enum { BLUE, VERMILION, PURPLE, ORANGE, COLOURS };
+static const struct canvas_colour palette[COLOURS] = {[BLUE] = {0, 114, 178},
+                                                      [VERMILION] = {213, 94, 0},
+                                                      [PURPLE] = {204, 121, 167},
+                                                      [ORANGE] = {230, 159, 0}};
 static const struct canvas_colour pale_blue = {160, 190, 222};
 
 enum { SOLID, DASHED, DOTTED, DASH_DOTTED, PATTERNS };
@@ -174,12 +177,13 @@ static void choose_for_several(const struct run *run, size_t number, bool alike,
              file_base_name(config->data), config->batch, run_facts(run)->id);
     if (!alike && window)
         snprintf(label + strlen(label), sizeof label - strlen(label), _(" (mean of %zu)"), window);
-    /* (number % 6, dash) differs for 24 runs, and neighbours differ in both */
+    const struct series_colour *colour = &series_colours[number % SERIES_COLOURS];
+    /* (number % 10, dash) differs for 24 runs, and neighbours differ in both */
     const struct chart_trace look = {.run = run,
                                      .value = CHART_TRACE_SMOOTHED,
-                                     .colour = palette[number % COLOURS],
+                                     .colour = {colour->red, colour->green, colour->blue},
                                      .width = widths[THICK],
-                                     .dash = (number + number / COLOURS) % PATTERNS};
+                                     .dash = (number + number / SERIES_COLOURS) % PATTERNS};
     struct chart_trace accuracy = look;
     accuracy.value = run_facts(run)->classes ? CHART_TRACE_TOP1 : CHART_TRACE_PIXELS;
     add_trace(losses, look, label);

@@ -2,6 +2,8 @@
  * colours to what the terminal has, and makes the colour pairs. */
 #include "ui/terminal/theme.h"
 
+#include "base/series_colours.h"
+
 #include <curses.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,18 +22,12 @@ struct style {
 
 #define DEFAULT_COLOURS -1, -1, -1, -1
 
-/* Each set of ten was searched among the 256 colours for the largest least difference (CIEDE2000)
- * between any two of them, in normal vision and as seen without one kind of cones (Machado et al.
- * 2009, "A physiologically-based model for simulation of color vision deficiency"); the contrast to
- * the background is at least 3. Grey is among them at most once. The order makes the first ones
- * the most different. series_colours_test.c checks the result. The 16 colours are the user's own:
- * here they are only different ones. */
+/* The 16 colours are the user's own: here they are only different ones. */
 const struct theme_series theme_series[THEME_BACKGROUNDS] = {
-    [THEME_DARK] = {{39, 96, 194, 29, 46, 107, 225, 27, 160, 211},
-                    {12, 13, 15, 6, 10, 3, 7, 14, 9, 11}},
-    [THEME_LIGHT] = {{24, 136, 52, 17, 135, 21, 103, 240, 124, 65},
-                     {6, 3, 1, 4, 5, 12, 13, 8, 9, 2}},
+    [THEME_DARK] = {{12, 9, 10, 14, 13, 11, 6, 3, 15, 7}},
+    [THEME_LIGHT] = {{4, 1, 2, 6, 5, 3, 12, 8, 13, 9}},
 };
+_Static_assert((int)THEME_SERIES == (int)SERIES_COLOURS, "each role of a series has a colour");
 
 /* The styles of the roles below ROLE_SERIES. */
 static const struct style styles[SCHEMES][ROLE_SERIES] =
@@ -151,7 +147,8 @@ static struct style style_of(enum scheme scheme, int role)
         return (struct style){DEFAULT_COLOURS, attributes};
     const struct theme_series *colours =
         &theme_series[scheme == SCHEME_LIGHT ? THEME_LIGHT : THEME_DARK];
-    return (struct style){colours->of256[series], -1, colours->of16[series], -1, attributes};
+    return (struct style){(short)series_colours[series].of256, -1, colours->of16[series], -1,
+                          attributes};
 }
 
 static attr_t attributes_of(const struct style *style, short pair)

@@ -33,11 +33,11 @@ enum role {
 };
 enum { THEME_SERIES = ROLES - ROLE_SERIES };
 
-/* The colours of the series on terminals with 256 and with 16 colours. Colour-blind readers can
- * tell those of 256 apart; the schemes with a dark background share one set. */
+/* The colours of the series on terminals with 16 colours; those with 256 have series_colours, which
+ * colour-blind readers can tell apart. The schemes with a dark background share one set. */
 enum theme_background { THEME_DARK, THEME_LIGHT, THEME_BACKGROUNDS };
 struct theme_series {
-    short of256[THEME_SERIES], of16[THEME_SERIES];
+    short of16[THEME_SERIES];
 };
 extern const struct theme_series theme_series[THEME_BACKGROUNDS];
 
