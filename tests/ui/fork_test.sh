@@ -74,4 +74,17 @@ kill -9 $child
 wait $child 2>/dev/null
 screen_shows 'done +lenet' "it starts when the other process has died"
 screen_end
+
+# --- the title counts the runs of other processes on every screen ---
+screen_start 100x30 C.UTF-8 "$TINCA"
+screen_wait 'What it takes'
+screen_wait 'runs, none on'
+# shellcheck disable=SC2086 # a list of options
+"$TINCA" train lenet $job --epochs 100000 -q </dev/null 2>/dev/null &
+child=$!
+screen_shows 'Set up .*runs, 1 on' "the title of the form counts a run that another process begins"
+kill -TERM $child
+wait $child 2>/dev/null
+screen_shows 'Set up .*runs, none on' "and that it has ended"
+screen_end
 done_testing

@@ -28,6 +28,5 @@ double background_seconds_to_next(const struct app *app)
             seconds = fmin(seconds, app->screens[i]->busy(app));
     if (loading_is_busy(app) || others_announce_busy(app))
         seconds = fmin(seconds, READ_SECONDS);
-    const double others = others_seconds_to_next(app);
-    return others >= 0 ? fmin(seconds, others) : seconds;
+    return fmin(seconds, others_seconds_to_next(app));
 }

@@ -1,6 +1,7 @@
 /* Live runs of other processes. A background thread reads the new records of the shown run, or of
  * all live runs while the run table is in front, three times a second; frames show the snapshot
- * that the thread has published so far. New runs are found by the modification time of the runs'
+ * that the thread has published so far. On other screens, whose title counts the runs, the same
+ * happens every two seconds. New runs are found by the modification time of the runs'
  * folder; resumed runs by the locks of saved runs that were stopped or interrupted. */
 #include "ui/app/other_runs.h"
 
@@ -15,11 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double LIVE_SECONDS = 1.0 / 3, WATCH_SECONDS = 1, ANNOUNCE_SECONDS = 0.05;
+static const double LIVE_SECONDS = 1.0 / 3, WATCH_SECONDS = 1, COUNT_SECONDS = 2;
+static const double ANNOUNCE_SECONDS = 0.05;
 static const double READ_SECONDS = 0.02; /* between two checks whether the reader is done */
 static const double SHORT_SECONDS =
     0.008; /* waits for a fast disk, to show the data in this frame */
-enum { PROBES = 64, ANNOUNCED_RUNS = 200 };
+enum { PROBES = 64, NEWEST = 16, ANNOUNCED_RUNS = 200 };
 
 static uint64_t after(double seconds)
 {
@@ -86,8 +88,10 @@ static void take_probes(struct app *app)
     struct other_runs *others = app->others;
     for (size_t i = 0; i < run_reader_ready(others->probes); i++) {
         const struct run_read *read = run_reader_result(others->probes, i);
-        struct run_entry *entry = read->alive ? loading_find_entry(app, read->directory) : NULL;
-        if (entry && may_be_active_again(entry))
+        struct run_entry *entry = loading_find_entry(app, read->directory);
+        if (entry && !entry->outline_known)
+            entry->announced = read->alive;
+        else if (entry && read->alive && may_be_active_again(entry))
             entry->live = entry->reopen_due = true;
     }
     run_reader_drop(others->probes);
@@ -135,14 +139,19 @@ static void read_updates(struct app *app, const struct run_entry *only)
     free(runs);
 }
 
-/* Starts to check whether `only`, or the next PROBES of the ended runs, are active again. */
+/* Starts to check whether `only`, or the next PROBES of the ended runs, are active again, and which
+ * of the newest ones are on that are not read yet. */
 static void probe(struct app *app, const struct run_entry *only)
 {
     struct other_runs *others = app->others;
-    const char *directories[PROBES];
+    const char *directories[NEWEST + PROBES];
+    const size_t saved = app->shared.saved_runs.count;
     size_t count = 0;
     if (only && may_be_active_again(only))
         directories[count++] = only->directory;
+    for (size_t i = 0; !only && i < NEWEST && i < saved; i++)
+        if (!app->shared.saved_runs.entries[saved - 1 - i].outline_known)
+            directories[count++] = app->shared.saved_runs.entries[saved - 1 - i].directory;
     for (size_t i = 0; !only && i < PROBES && i < app->shared.saved_runs.count; i++) {
         others->probe = (others->probe + 1) % app->shared.saved_runs.count;
         const struct run_entry *entry = &app->shared.saved_runs.entries[others->probe];
@@ -160,7 +169,7 @@ double others_seconds_to_next(const struct app *app)
     const double due = others->due > now ? clock_seconds(now, others->due) : 0;
     if (others->updates || others->probes)
         return fmin(due, READ_SECONDS);
-    return app_is_in_front(app, SCREEN_RUNS) || shown_saved_run(app) ? due : -1;
+    return due;
 }
 
 /* Waits at most `seconds` for each reader and takes over its results. */
@@ -180,8 +189,14 @@ void others_step(struct app *app)
 {
     struct other_runs *others = app->others;
     const struct run_entry *entry = shown_saved_run(app);
+    const bool elsewhere = !entry && !app_is_in_front(app, SCREEN_RUNS);
     take_results(app, 0);
-    if ((!entry && !app_is_in_front(app, SCREEN_RUNS)) || clock_nanoseconds() < others->due)
+    if (others->elsewhere && !elsewhere) /* runs came into sight */
+        others->due = 0;
+    else if (elsewhere && others->due == 0) /* the first frame waits for nothing */
+        others->due = after(COUNT_SECONDS);
+    others->elsewhere = elsewhere;
+    if (clock_nanoseconds() < others->due)
         return;
     if (!entry)
         loading_list_runs(app, false);
@@ -190,7 +205,7 @@ void others_step(struct app *app)
     if (!others->updates)
         read_updates(app, entry);
     take_results(app, SHORT_SECONDS);
-    others->due = after(any_live(app) ? LIVE_SECONDS : WATCH_SECONDS);
+    others->due = after(elsewhere ? COUNT_SECONDS : any_live(app) ? LIVE_SECONDS : WATCH_SECONDS);
 }
 
 /* --- at the start --- */

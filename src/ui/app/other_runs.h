@@ -15,6 +15,7 @@ struct app;
 
 struct other_runs {             /* starts as {0} */
     uint64_t due;               /* time of the next poll (clock_nanoseconds) */
+    bool elsewhere;             /* at the last poll neither runs nor one of them were in front */
     size_t probe;               /* saved run that was last checked for a new owner */
     struct run_reader *updates; /* reads new records of live runs; NULL: not reading */
     struct run_reader *probes;  /* checks whether ended runs are active again; NULL: not checking */
@@ -38,7 +39,7 @@ void others_free(struct other_runs *others);
 
 /* Takes over what was read of live runs and, when it is time, starts to read again. */
 void others_step(struct app *app);
-/* Returns in how many seconds others_step must be called again; negative: no live run is shown. */
+/* Returns in how many seconds others_step must be called again. */
 double others_seconds_to_next(const struct app *app);
 
 /* --- other_runs_text.c --- */
