@@ -134,7 +134,7 @@ is "  the command that trains it" not_known.0.command \
     "tinca train mlp-shift --data digits,limit=200 --validate digits,split=test,limit=40 --batch 20 --threads 1 --epochs 1"
 succeeds "advise in words" advise --network mlp --need both "$mlp"
 shows '^mlp on cpu: try shift' "  the advice"
-shows "^ *mlp: top-1 .*ms on cpu.*$mlp" "  the run that was used"
+shows "^ *mlp: best top-1 .*ms on cpu.*$mlp" "  the run that was used"
 shows '^ *tinca train mlp-shift ' "  the command that would measure it"
 run train mlp --widths 40,30,20 --activation tanh --data digits,limit=100 --batch 20 --threads 1 \
     --validate digits,split=test,limit=40 --iterations 2 --run-dir "$T/narrow" -q
