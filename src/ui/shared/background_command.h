@@ -18,7 +18,8 @@ struct background_command { /* starts as {0} */
     FILE *messages; /* its standard error, a file without a name; NULL: not started */
 };
 
-/* Adds a word to the command line; the first one is the subcommand. */
+/* Adds a word to the command line; the first one is the program's name. If memory is short, the
+ * start fails. */
 void background_command_add(struct background_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
