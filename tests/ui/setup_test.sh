@@ -23,7 +23,7 @@ screen_shows 'star|circle|cross|hexagon|square|triangle' "with the names of thei
 screen_shows '1-[0-9]+ of 40, epoch 1' "with the numbers of the pictures"
 screen_shows 'learning rate 0.01, falling to 0' "the learning rate over the run is shown"
 screen_shows "$BRAILLE" "and drawn"
-screen_shows 'not known yet: no run of resnet20' "without an earlier run the time is unknown"
+screen_shows 'not known: no run of resnet20' "without an earlier run the time is unknown"
 screen_keys n
 screen_lacks ' 1-[0-9]+ of 40' "n: the next pictures"
 screen_keys p

@@ -4,6 +4,7 @@
 #include "ui/app/dialog.h"
 #include "ui/shared/form.h"
 #include "ui/shared/run_list.h"
+#include "ui/shared/setting_words.h"
 #include "ui/terminal/keys.h"
 #include "ui/widgets/chooser.h"
 
@@ -267,6 +268,28 @@ static void test_problems(void)
            "a missing value is reported at once");
 }
 
+static void test_words(void)
+{
+    struct error error;
+    char text[640];
+    begin();
+    config_set(&form.config, "epochs", "2", &error);
+    config_set(&form.config, "iterations", "9", &error);
+    tap_ok(!config_check(&form.config, &error) && strstr(error.what, "--epochs and --iterations"),
+           "a message of the session names settings by their options");
+    tap_ok(strncmp(setting_error_format(&error, text, sizeof text),
+                   "Epochs and Iterations: ", 23) == 0,
+           "and on the screen by the form's rows: %s", text);
+    tap_ok(strcmp(setting_words("--lr=3, --retry, --l1-weight", text, sizeof text),
+                  "Learning rate=3, --retry, L1 weight") == 0,
+           "what is no setting stays: %s", text);
+    tap_ok(strcmp(setting_words("tinca train --data digits", text, sizeof text),
+                  "tinca train --data digits") == 0,
+           "a quoted command stays as it is typed");
+    tap_ok(strcmp(setting_words("--batch 8", text, 8), "Batch s") == 0,
+           "a text is cut to its room");
+}
+
 static void test_scroll(void)
 {
     begin();
@@ -359,6 +382,7 @@ int main(void)
     test_notes();
     test_line();
     test_problems();
+    test_words();
     test_scroll();
     test_chooser();
     test_dialog();

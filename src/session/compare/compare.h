@@ -92,6 +92,9 @@ void compare_free(struct comparison *comparison);
 bool compare_sort(struct comparison *comparison, const char *column, bool reverse,
                   struct error *error);
 
+/* Returns whether only published rows have times on the device. */
+bool compare_device_is_published(const struct comparison *comparison, size_t device);
+
 /* Returns the time of a row on a device, or NULL if it was not measured or is stale. */
 const struct measurement *compare_time(const struct comparison *comparison, size_t row,
                                        size_t device);

@@ -86,7 +86,7 @@ bool compare_column_is_text(const struct comparison *comparison, size_t column)
             figure.kind == FIGURE_ENERGY);
 }
 
-static bool device_is_published(const struct comparison *comparison, size_t device)
+bool compare_device_is_published(const struct comparison *comparison, size_t device)
 {
     return device + comparison->published_devices >= comparison->device_count;
 }
@@ -102,7 +102,8 @@ char *compare_heading(const struct comparison *comparison, size_t column, char *
         snprintf(text, size, _("J/image %s"), comparison->devices[figure.device]);
     else if (figure.kind == FIGURE_TIME)
         snprintf(text, size,
-                 device_is_published(comparison, figure.device) ? _("ms %s (published)") : "ms %s",
+                 compare_device_is_published(comparison, figure.device) ? _("ms %s (published)")
+                                                                        : "ms %s",
                  comparison->devices[figure.device]);
     else
         snprintf(text, size, "%s", gettext(headings[figure.kind]));
@@ -115,7 +116,8 @@ char *compare_heading(const struct comparison *comparison, size_t column, char *
 static void write_missing(const struct comparison *comparison, size_t row, size_t device,
                           char *text, size_t size)
 {
-    const bool other = !comparison->rows[row].run || device_is_published(comparison, device);
+    const bool other =
+        !comparison->rows[row].run || compare_device_is_published(comparison, device);
     const bool old = compare_is_stale(comparison, row, device);
     snprintf(text, size, "%s", gettext(old ? stale : other ? nothing : unknown));
 }

@@ -9,6 +9,7 @@
 #include "ui/app/other_runs.h"
 #include "ui/app/questions.h"
 #include "ui/app/run_loading.h"
+#include "ui/shared/setting_words.h"
 #include "ui/terminal/terminal.h"
 
 #include <stdarg.h>
@@ -194,7 +195,7 @@ void app_message_after_key(struct app *app, uint64_t count, enum screen_id front
 void app_say_error(struct app *app, const struct error *error)
 {
     char text[480];
-    app_say(app, ROLE_BAD, "! %s", error_format(error, text, sizeof text - 2));
+    app_say(app, ROLE_BAD, "! %s", setting_error_format(error, text, sizeof text - 2));
 }
 
 /* --- preferences --- */

@@ -12,6 +12,7 @@
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 #include "ui/shared/last_form.h"
+#include "ui/shared/setting_words.h"
 #include "ui/shared/sweep_job.h"
 
 #include <stdio.h>
@@ -253,7 +254,7 @@ static void poll_runs(struct app *app)
     if (failed && app_run_in_front(app) == entry) { /* the screen shows why */
         char text[480];
         log_add(&app->shared.log, ROLE_BAD,
-                error_format(&entry->snapshot.error, text, sizeof text));
+                setting_error_format(&entry->snapshot.error, text, sizeof text));
     } else if (failed || entry->snapshot.error.kind != ERROR_NONE)
         app_say_error(app, &entry->snapshot.error);
     else

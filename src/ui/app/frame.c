@@ -70,9 +70,38 @@ static void write_state(const struct app *app, bool brief, char *text, size_t si
         count_runs(app, brief, text, size);
 }
 
+/* Returns the last separator of a title's parts, a dot between spaces; NULL: there is one part. */
+static char *last_separator(char *title, const char *dot)
+{
+    char separator[16], *last = NULL;
+    snprintf(separator, sizeof separator, " %s ", dot);
+    for (char *at = title; (at = strstr(at, separator)); at += strlen(separator))
+        last = at;
+    return last;
+}
+
+/* Shortens "tinca - Run - lenet - digits - batch 64" to `columns`. Whole parts are left out: from
+ * the end as long as the screen and its subject remain, then the program's name. A single name that
+ * is still too long loses its middle. */
+static void fit_title(char *title, size_t size, size_t columns, const struct glyphs *glyphs)
+{
+    char whole[300], *separator;
+    const size_t program = strlen("tinca ") + strlen(glyphs->dot) + 1;
+    while (columns_of(title) > columns && (separator = last_separator(title, glyphs->dot))) {
+        *separator = '\0';
+        if (!last_separator(title, glyphs->dot)) { /* what is left would not tell the subject */
+            *separator = ' ';
+            break;
+        }
+    }
+    snprintf(whole, sizeof whole, "%s", title);
+    columns_fit_middle(columns_of(whole) > columns ? whole + program : whole, columns, glyphs->cut,
+                       title, size);
+}
+
 static void draw_title(struct app *app, struct rect area)
 {
-    char right[128], name[256], left[300], fitted[300];
+    char right[128], name[256], left[300];
     draw_fill(&app->canvas, area, ROLE_TITLE);
     snprintf(name, sizeof name, "%s", gettext(app_screen(app)->name));
     if (app_screen(app)->title)
@@ -86,9 +115,8 @@ static void draw_title(struct app *app, struct rect area)
     }
     const bool both = room >= 20;
     room = both ? room : area.columns - 1;
-    columns_fit_end(left, room > 0 ? (size_t)room : 0, app->canvas.glyphs->cut, fitted,
-                    sizeof fitted);
-    draw_text(&app->canvas, area, 0, 1, ROLE_TITLE, fitted);
+    fit_title(left, sizeof left, room > 0 ? (size_t)room : 0, app->canvas.glyphs);
+    draw_text(&app->canvas, area, 0, 1, ROLE_TITLE, left);
     if (both)
         draw_right(&app->canvas, area, 0, ROLE_TITLE, right);
 }

@@ -8,6 +8,7 @@
 #include "session/values/run_snapshot.h"
 #include "ui/app/app.h"
 #include "ui/app/other_runs.h"
+#include "ui/shared/setting_words.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>
@@ -150,7 +151,7 @@ static void report_end(struct app *app, const struct run_entry *entry)
         app_say(app, ROLE_BAD, N_("The run is interrupted: %s ended unexpectedly. r goes on."),
                 owner);
     else if (end->status == RUN_FAILED || end->status == RUN_REFUSED)
-        app_say(app, ROLE_BAD, "! %s", error_format(&end->error, text, sizeof text));
+        app_say(app, ROLE_BAD, "! %s", setting_error_format(&end->error, text, sizeof text));
     else
         app_say(app, ROLE_GOOD, N_("The run is %s: %s has closed it."),
                 language_text(run_entry_status(entry)), owner);

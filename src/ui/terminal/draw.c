@@ -69,12 +69,26 @@ void draw_right(struct canvas *canvas, struct rect area, int row, enum role role
     draw_fitted_value(canvas, area, row, column > 0 ? column : 0, role, text);
 }
 
+/* Draws as many whole words of a text as fit before the mark that stands for the rest. */
+static void draw_beginning(struct canvas *canvas, struct rect area, int row, enum role role,
+                           const char *text)
+{
+    char line[LINE_BYTES];
+    columns_wrap(text, (size_t)area.columns - 1, line, sizeof line);
+    draw_text(canvas, area, row, draw_text(canvas, area, row, 0, role, line), role,
+              canvas->glyphs->cut);
+}
+
 int draw_wrapped(struct canvas *canvas, struct rect area, int row, enum role role, const char *text)
 {
     char line[LINE_BYTES];
     while (text && row < area.rows && area.columns > 0) {
-        text = columns_wrap(text, (size_t)area.columns, line, sizeof line);
-        draw_text(canvas, area, row++, 0, role, line);
+        const char *rest = columns_wrap(text, (size_t)area.columns, line, sizeof line);
+        if (rest && row + 1 == area.rows && area.columns > 1)
+            draw_beginning(canvas, area, row++, role, text);
+        else
+            draw_text(canvas, area, row++, 0, role, line);
+        text = rest;
     }
     return row;
 }
@@ -165,17 +179,59 @@ void draw_gauge(struct canvas *canvas, struct rect area, int row, int column, in
     }
 }
 
+/* --- tabs --- */
+
+/* The tabs that fit into a line: from `first` up to, but not including, `end`. */
+struct tab_window {
+    size_t first, end;
+};
+
+/* Returns the columns that the tabs of a window take, with a mark where tabs are left out. */
+static int tabs_width(const char *const *names, size_t count, struct tab_window window)
+{
+    int width = (window.first > 0) + (window.end < count);
+    for (size_t i = window.first; i < window.end; i++)
+        width += (int)columns_of(gettext(names[i])) + 2;
+    return width;
+}
+
+/* Returns the first window, from the left, that has the selected tab and only whole names. */
+static struct tab_window fit_tabs(const char *const *names, size_t count, size_t selected,
+                                  int columns)
+{
+    struct tab_window window = {0, count};
+    while (window.first < selected || window.end > selected + 1) {
+        while (window.end > selected + 1 && tabs_width(names, count, window) > columns)
+            window.end--;
+        if (window.first == selected || tabs_width(names, count, window) <= columns)
+            break;
+        window = (struct tab_window){window.first + 1, count};
+    }
+    return window;
+}
+
 int draw_tabs(struct canvas *canvas, struct rect area, const char *const *names, size_t count,
               size_t selected)
 {
+    const struct tab_window window = fit_tabs(names, count, selected, area.columns);
     int column = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = window.first; i < window.end; i++) {
         const char *name = gettext(names[i]);
-        int start = column;
+        if (i == window.first && i > 0) { /* the way to the tabs before */
+            column = draw_text(canvas, area, 0, column, ROLE_KEY, canvas->glyphs->left);
+            struct rect mark = {area.row, area.column, 1, column};
+            targets_add(&canvas->targets, mark, 'v', (i - 1 + count - selected) % count);
+        }
+        const int start = column;
         column = i == selected ? draw_format(canvas, area, 0, column, ROLE_STRONG, "[%s]", name)
                                : draw_format(canvas, area, 0, column, ROLE_FAINT, " %s ", name);
         struct rect tab = {area.row, area.column + start, 1, column - start};
         targets_add(&canvas->targets, tab, 'v', (i + count - selected) % count);
+    }
+    if (window.end < count) {
+        struct rect mark = {area.row, area.column + column, 1, 1};
+        column = draw_text(canvas, area, 0, column, ROLE_KEY, canvas->glyphs->right);
+        targets_add(&canvas->targets, mark, 'v', (window.end + count - selected) % count);
     }
     return column;
 }

@@ -43,7 +43,8 @@ int draw_format(struct canvas *canvas, struct rect area, int row, int column, en
 /* Draws a text flush with the right edge, as draw_fitted_value does if it is too long. */
 void draw_right(struct canvas *canvas, struct rect area, int row, enum role role, const char *text);
 
-/* Draws a paragraph from `row` on, broken at spaces. Returns the row after it. */
+/* Draws a paragraph from `row` on, broken at spaces; glyphs->cut stands for the words that do not
+ * fit into the area. Returns the row after it. */
 int draw_wrapped(struct canvas *canvas, struct rect area, int row, enum role role,
                  const char *text);
 
@@ -58,9 +59,10 @@ struct rect draw_box(struct canvas *canvas, struct rect area, const char *title)
 void draw_gauge(struct canvas *canvas, struct rect area, int row, int column, int columns,
                 double fraction, enum role role);
 
-/* Draws the names of tabs in one line and translates them. The selected name stands in brackets. A
- * click on a tab acts as the key v, pressed until that tab is selected. Returns the column after
- * the last name. */
+/* Draws the names of tabs in one line and translates them. The selected name stands in brackets.
+ * Where not all names fit, those around the selected one are drawn whole, and a mark at either end
+ * stands for the others. A click on a tab or on a mark acts as the key v, pressed until that tab is
+ * selected. Returns the column after the last tab. */
 int draw_tabs(struct canvas *canvas, struct rect area, const char *const *names, size_t count,
               size_t selected);
 

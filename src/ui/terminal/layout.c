@@ -64,7 +64,10 @@ struct form_layout layout_form(struct rect body)
     struct form_layout form = {0};
     take_top(&body, body.rows >= 22);
     bool panel = body.columns >= 72 && body.rows >= 10;
-    form.help = take_bottom(&body, body.rows >= 18 ? 3 : body.rows >= 9 ? 2 : body.rows >= 5);
+    const int narrow = body.columns < 60; /* one more line of help */
+    form.help = take_bottom(&body, body.rows >= 18  ? 3 + narrow
+                                   : body.rows >= 9 ? 2
+                                                    : body.rows >= 5);
     if (panel) {
         form.panel = take_right(&body, clamp(body.columns * 2 / 5, 30, 46));
         take_right(&body, 2);

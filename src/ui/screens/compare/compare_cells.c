@@ -54,35 +54,76 @@ char *compare_model_cell(const struct compare_model *model, size_t row, size_t c
     if (!compare_column_figure(&model->table, column, &figure))
         return compare_model_mark(row, text, size);
     compare_cell(&model->table, row, column, text, size);
-    if (strcmp(text, _("not measured")) == 0)
+    if (figure.kind == FIGURE_NETWORK && !model->table.rows[row].run)
+        snprintf(text, size, "%s" COMPARE_PUBLISHED, model->table.rows[row].network);
+    else if (strcmp(text, _("not measured")) == 0)
         snprintf(text, size, "?");
     else if (figure.kind == FIGURE_TIME)
         name_rows_by_marks(text, size);
     return text;
 }
 
-void compare_model_heading(const struct compare_model *model, size_t column, char *upper,
-                           char *lower, size_t size)
+/* Writes the heading of a column; that of a published device carries the mark of published rows. */
+static void write_heading(const struct compare_model *model, size_t column, char *text, size_t size)
 {
-    char text[128];
-    compare_heading(&model->table, column, text, sizeof text);
-    const size_t end = strcspn(text, " -");
-    const bool key = text[end] == '-' && islower((unsigned char)text[0]); /* "step-size" */
-    const size_t first = key ? end + 1 : strcspn(text, " ");
-    snprintf(upper, size, "%.*s", (int)first, text);
-    snprintf(lower, size, "%s", text + first + (text[first] == ' '));
+    struct compare_figure figure;
+    if (compare_column_figure(&model->table, column, &figure) && figure.kind == FIGURE_TIME &&
+        compare_device_is_published(&model->table, figure.device))
+        snprintf(text, size, "ms %s" COMPARE_PUBLISHED, model->table.devices[figure.device]);
+    else
+        compare_heading(&model->table, column, text, size);
 }
 
+/* Returns where a heading is broken into two lines so that the longer one is as short as possible:
+ * at a space or, in the key of a setting, behind a hyphen; not behind a single letter, which
+ * belongs to what follows ("x 10^-3"). 0: nowhere. */
+static size_t break_of(const char *heading)
+{
+    const bool key = islower((unsigned char)heading[0]) && !strchr(heading, ' ');
+    size_t best = 0, least = strlen(heading);
+    for (size_t i = 1; heading[i] && heading[i + 1]; i++) {
+        if (heading[i] != (key ? '-' : ' ') || (i > 1 && heading[i - 2] == ' '))
+            continue;
+        const size_t first = i + key, second = strlen(heading) - i - 1;
+        const size_t longer = first > second ? first : second;
+        if (longer < least) {
+            best = i;
+            least = longer;
+        }
+    }
+    return best;
+}
+
+void compare_model_heading(const struct compare_model *model, size_t column, size_t columns,
+                           char *upper, char *lower, size_t size)
+{
+    char text[128];
+    write_heading(model, column, text, sizeof text);
+    const size_t at = columns_of(text) > columns ? break_of(text) : 0;
+    snprintf(upper, size, "%.*s", (int)(at + (text[at] == '-' && at > 0)), text);
+    snprintf(lower, size, "%s", at > 0 ? text + at + 1 : text);
+}
+
+/* Returns the width of a column. Its heading takes one line, unless a second one makes the column
+ * much narrower. */
 static size_t measure_column(const struct compare_model *model, size_t column)
 {
-    char cell[CELL], lower[CELL];
-    compare_model_heading(model, column, cell, lower, sizeof cell);
-    size_t widest = columns_of(cell), width = columns_of(lower);
-    widest = (width > widest ? width : widest) + (column == model->sort && column > 0);
+    enum { MUCH = 3 };
+    const size_t mark = column == model->sort && column > 0;
+    char cell[CELL], upper[CELL];
+    size_t cells = 0;
     for (size_t row = 0; row < model->table.count; row++) {
-        width = columns_of(compare_model_cell(model, row, column, cell, sizeof cell));
-        widest = width > widest ? width : widest;
+        const size_t width = columns_of(compare_model_cell(model, row, column, cell, sizeof cell));
+        cells = width > cells ? width : cells;
     }
+    compare_model_heading(model, column, SIZE_MAX, upper, cell, sizeof cell);
+    size_t whole = columns_of(cell) + mark;
+    compare_model_heading(model, column, 0, upper, cell, sizeof cell);
+    size_t broken = columns_of(cell) + mark;
+    broken = columns_of(upper) > broken ? columns_of(upper) : broken;
+    whole = whole > cells ? whole : cells;
+    broken = broken > cells ? broken : cells;
+    const size_t widest = whole - broken >= MUCH ? broken : whole;
     return widest > WIDEST ? WIDEST : widest;
 }
 

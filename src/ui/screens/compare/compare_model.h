@@ -22,6 +22,9 @@
 
 struct app;
 
+/* The mark behind the names of published rows and devices. */
+#define COMPARE_PUBLISHED "*"
+
 /* The place in `runs` of a row that is no run but a published result. */
 #define COMPARE_NO_RUN SIZE_MAX
 
@@ -125,9 +128,10 @@ bool compare_model_has_values(const struct compare_model *model, enum trace trac
  */
 char *compare_model_cell(const struct compare_model *model, size_t row, size_t column, char *text,
                          size_t size);
-/* Writes the two lines of a column's heading into `upper` and `lower`, `size` bytes each. */
-void compare_model_heading(const struct compare_model *model, size_t column, char *upper,
-                           char *lower, size_t size);
+/* Writes a column's heading into `lower` or, if it is wider than `columns` and can be broken, into
+ * `upper` and `lower`, `size` bytes each. */
+void compare_model_heading(const struct compare_model *model, size_t column, size_t columns,
+                           char *upper, char *lower, size_t size);
 
 /* Measures the widths of all columns, and whether the networks differ. Call it when the table is
  * built. */

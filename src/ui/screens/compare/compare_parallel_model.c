@@ -141,11 +141,18 @@ static bool is_result(const struct compare_figure *figure)
            figure->kind == FIGURE_BEST_TOP1;
 }
 
+/* Returns whether the figure is a time that a run can have, as opposed to a published row alone. */
+static bool is_time_of_runs(const struct comparison *table, const struct compare_figure *figure)
+{
+    return figure->kind == FIGURE_TIME && !compare_device_is_published(table, figure->device);
+}
+
 /* Returns whether a new axis is shown at first: one that distinguishes runs. */
-static bool is_worth_showing(const struct parallel_axis *axis)
+static bool is_worth_showing(const struct comparison *table, const struct parallel_axis *axis)
 {
     const bool setting = axis->figure.kind == FIGURE_SETTING || axis->figure.kind == FIGURE_NETWORK;
-    const bool chosen = setting || is_result(&axis->figure) || axis->figure.kind == FIGURE_TIME ||
+    const bool chosen = setting || is_result(&axis->figure) ||
+                        is_time_of_runs(table, &axis->figure) ||
                         axis->figure.kind == FIGURE_PARAMETERS;
     return chosen && axis->level_count > 1;
 }
@@ -197,7 +204,7 @@ bool compare_parallel_build(struct compare_parallel *parallel, const struct comp
         axis->figure = figures[i];
         if (!fill_axis(axis, table, error))
             return false;
-        axis->left_out = new ? !is_worth_showing(axis) : axis->left_out;
+        axis->left_out = new ? !is_worth_showing(table, axis) : axis->left_out;
     }
     parallel->rows = table->count;
     sort_shown_first(parallel);

@@ -259,7 +259,7 @@ static void draw_axes(struct app *app, struct rect area)
         PLOT_DOTTED, PLOT_DOTTED, PLOT_DOTTED, PLOT_DOTTED, PLOT_DOTTED, PLOT_DOTTED, PLOT_SOLID};
     struct compare_model *model = compare_model(app);
     const int margin =
-        area.columns >= 60 ? MARGIN : MARGIN / 2; /* for the labels of the last axis */
+        area.columns >= 36 ? MARGIN : MARGIN / 2; /* for the labels of the last axis */
     struct rect plot = {area.row + 2, area.column, area.rows - 3, area.columns - margin};
     struct error error;
     if (rect_is_empty(plot))

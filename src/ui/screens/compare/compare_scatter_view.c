@@ -120,7 +120,7 @@ static void name_row(const struct compare_model *model, size_t row, size_t colum
     const size_t run = compare_model_run_of_row(model, row),
                  used = strlen(compare_model_mark(row, mark, sizeof mark)) + 1;
     if (run == COMPARE_NO_RUN)
-        snprintf(label, sizeof label, _("%s (published)"), model->table.rows[row].network);
+        snprintf(label, sizeof label, "%s" COMPARE_PUBLISHED, model->table.rows[row].network);
     else
         compare_curves_label(model, &(struct compare_entry){.run = run, .runs = 1},
                              columns > used ? columns - used : 0, label, sizeof label);

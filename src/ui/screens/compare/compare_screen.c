@@ -115,7 +115,7 @@ static void toggle_published(struct app *app)
     model->outdated = true;
     model->published = !model->published;
     if (model->published)
-        app_say(app, ROLE_STRONG, "With the published figures of Gondim Santos 2019.");
+        app_say(app, ROLE_STRONG, "With the published figures of Gondim Santos 2019, marked *.");
     else
         app_say(app, ROLE_STRONG, "Without published figures.");
 }

@@ -56,7 +56,7 @@ static bool is_name(const struct compare_model *model, size_t column)
 /* Returns the width of a column; 0: it is left out. */
 static int width_of(const struct compare_model *model, const struct placing *placing, size_t column)
 {
-    enum { NAME = 12 };
+    enum { NAME = 17 }; /* resnet20-shuffle* */
     const int width = model->widths[column], part = placing->columns / 4,
               most = part > NAME ? part : NAME;
     if (!placing->narrow || !is_name(model, column))
@@ -155,16 +155,16 @@ static void draw_head(struct app *app, struct rect area, const struct placing *p
     char upper[CELL], lower[CELL], marked[CELL + 8];
     for (size_t i = 0; i < compare_columns(&model->table); i++) {
         bool sorted = i > 0 && i == model->sort;
-        compare_model_heading(model, i, upper, lower, sizeof upper);
+        const int room = widths[i] - sorted;
+        compare_model_heading(model, i, room > 0 ? (size_t)room : 0, upper, lower, sizeof upper);
         snprintf(marked, sizeof marked, "%s%s",
                  !sorted          ? ""
                  : model->reverse ? app->canvas.glyphs->up
                                   : app->canvas.glyphs->down,
-                 lower[0] ? lower : upper);
+                 lower);
         struct rect line = {area.row, area.column, 1, area.columns};
         add_heading_target(app, line, i, starts[i], widths[i]);
-        if (lower[0])
-            put(app, line, i, starts[i], widths[i], ROLE_HEADING, upper);
+        put(app, line, i, starts[i], widths[i], ROLE_HEADING, upper);
         line.row++;
         put(app, line, i, starts[i], widths[i], sorted ? ROLE_KEY : ROLE_HEADING, marked);
     }
@@ -310,12 +310,14 @@ static void draw_notes(struct app *app, struct rect area)
             draw_wrapped(&app->canvas, area, line, ROLE_STRONG,
                          _("E_P is the best top-1 accuracy in percent per parameter: the higher, "
                            "the more a parameter achieves."));
-    if (!row->run)
-        snprintf(text, sizeof text,
-                 _("published: Gondim Santos 2019, CIFAR-10, one image, without intervals"));
-    else
+    if (row->run) {
         snprintf(text, sizeof text, gettext(accuracy_words(row->accuracy)), row->name, row->data);
-    line = draw_wrapped(&app->canvas, area, line, ROLE_TEXT, text);
+        line = draw_wrapped(&app->canvas, area, line, ROLE_TEXT, text);
+    }
+    if (model->published)
+        line = draw_wrapped(&app->canvas, area, line, row->run ? ROLE_FAINT : ROLE_TEXT,
+                            _("* published: Gondim Santos 2019, CIFAR-10, one image, without "
+                              "intervals"));
     line = draw_state(app, area, line, row->run);
     if (any_alike(table, model->selected))
         line = draw_wrapped(&app->canvas, area, line, ROLE_STRONG,
@@ -368,7 +370,7 @@ void compare_draw_table(struct app *app, struct rect area)
 
 enum { LABEL = 17, VALUE = 20 };
 
-/* Returns the cell of a value, which is cut at the edge of the screen. */
+/* Returns the cell of a value. */
 static struct rect value_cell(struct rect line, size_t column)
 {
     line.column += (int)column;
@@ -378,13 +380,21 @@ static struct rect value_cell(struct rect line, size_t column)
     return line;
 }
 
+/* Returns how many runs have a column of whole width beside the labels, at least one. */
+static size_t setting_columns(int columns)
+{
+    const int fitting = (columns - LABEL + 2) / VALUE;
+    return fitting > 0 ? (size_t)fitting : 1;
+}
+
 static void draw_setting(struct app *app, struct rect line, const struct config_field *field)
 {
     const struct compare_model *model = compare_model(app);
     char value[512];
     draw_text(&app->canvas, line, 0, 1, ROLE_FAINT, gettext(field->label));
-    for (size_t row = model->left, column = LABEL;
-         row < model->table.count && (int)column < line.columns; row++) {
+    const size_t end = LABEL + setting_columns(line.columns) * VALUE;
+    for (size_t row = model->left, column = LABEL; row < model->table.count && column < end;
+         row++) {
         size_t run = compare_model_run_of_row(model, row);
         if (run == COMPARE_NO_RUN)
             continue;
@@ -399,8 +409,9 @@ static void draw_setting_heads(struct app *app, struct rect line)
 {
     const struct compare_model *model = compare_model(app);
     char text[160], mark[24];
-    for (size_t row = model->left, column = LABEL;
-         row < model->table.count && (int)column < line.columns; row++) {
+    const size_t end = LABEL + setting_columns(line.columns) * VALUE;
+    for (size_t row = model->left, column = LABEL; row < model->table.count && column < end;
+         row++) {
         size_t run = compare_model_run_of_row(model, row);
         if (run == COMPARE_NO_RUN)
             continue;
@@ -417,7 +428,7 @@ void compare_draw_settings(struct app *app, struct rect area)
     struct compare_model *model = compare_model(app);
     const struct config_field *fields[64];
     size_t count = compare_model_differences(model, fields);
-    size_t fitting = area.columns > LABEL + VALUE ? (size_t)(area.columns - LABEL) / VALUE : 1;
+    const size_t fitting = setting_columns(area.columns);
     if (model->left + fitting > model->count)
         model->left = model->count > fitting ? model->count - fitting : 0;
     struct rect line = {area.row, area.column, area.rows > 0, area.columns};

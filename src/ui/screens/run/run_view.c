@@ -11,6 +11,7 @@
 #include "ui/screens/run/run_plot.h"
 #include "ui/screens/run/run_text.h"
 #include "ui/screens/run/views.h"
+#include "ui/shared/setting_words.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>
@@ -117,10 +118,11 @@ static void draw_failure(struct app *app, struct rect area, const struct error *
     int row =
         draw_wrapped(&app->canvas, inside, 0, ROLE_BAD,
                      refused ? _("! This run could not begin.") : _("! This run could not go on."));
-    snprintf(text, sizeof text, "%s: %s", error->what, error->why);
+    const struct error shown = setting_error(error);
+    snprintf(text, sizeof text, "%s: %s", shown.what, shown.why);
     row = draw_wrapped(&app->canvas, inside, row, ROLE_TEXT, text);
-    if (error->advice[0])
-        row = draw_wrapped(&app->canvas, inside, row + 1, ROLE_STRONG, error->advice);
+    if (shown.advice[0])
+        row = draw_wrapped(&app->canvas, inside, row + 1, ROLE_STRONG, shown.advice);
     draw_wrapped(&app->canvas, inside, row + 1, ROLE_FAINT, _("n goes to the form to change it."));
 }
 

@@ -9,6 +9,7 @@
 #include "session/history/past_run.h"
 #include "ui/plot/plot_axes.h"
 #include "ui/screens/setup/setup_model.h"
+#include "ui/shared/setting_words.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>
@@ -197,12 +198,10 @@ static void draw_time_unknown(struct app *app, struct rect area)
     if (!past_is_known(app))
         snprintf(text, sizeof text, "%s", _("searching earlier runs ..."));
     else if (config->technique == TECHNIQUE_NONE)
-        snprintf(text, sizeof text,
-                 _("not known yet: no run of %.200s (batch %zu, %s) on this machine"),
+        snprintf(text, sizeof text, _("not known: no run of %.200s (batch %zu, %s) yet"),
                  config->network, config->batch, config->device);
     else
-        snprintf(text, sizeof text,
-                 _("not known yet: no run of %.200s with %s (batch %zu, %s) on this machine"),
+        snprintf(text, sizeof text, _("not known: no run of %.200s with %s (batch %zu, %s) yet"),
                  config->network, technique_name((enum technique)config->technique), config->batch,
                  config->device);
     draw_wrapped(&app->canvas, value, 0, ROLE_FAINT, text);
@@ -260,10 +259,10 @@ static void draw_verdict(struct app *app, struct rect area)
     int row = draw_wrapped(&app->canvas, inside, 0, ROLE_BAD, _("! This cannot run."));
     if (form->problem_field == FORM_NO_FIELD) {
         draw_wrapped(&app->canvas, inside, row, ROLE_TEXT,
-                     error_format(&form->problem, text, sizeof text));
+                     setting_error_format(&form->problem, text, sizeof text));
         return;
     }
-    snprintf(text, sizeof text, _("See %s."), form->fields[form->problem_field]->label);
+    snprintf(text, sizeof text, _("See %s."), gettext(form->fields[form->problem_field]->label));
     draw_wrapped(&app->canvas, inside, row, ROLE_TEXT, text);
 }
 
@@ -405,31 +404,57 @@ void form_panel_draw(struct app *app, struct rect area, bool pictures)
     }
 }
 
-void form_panel_draw_summary(struct app *app, struct rect area)
+/* Draws why the form cannot run: in one line that names the row under which the form explains it,
+ * or else in as many lines as it takes. Returns the row after. */
+static int draw_problem(struct app *app, struct rect area, const struct error *problem)
+{
+    const struct form *form = &app->shared.form;
+    const struct config_field *field = problem != &form->problem ? config_find("data")
+                                       : form->problem_field != FORM_NO_FIELD
+                                           ? form->fields[form->problem_field]
+                                           : NULL;
+    char text[1200], words[1100];
+    snprintf(text, sizeof text, "! %s", setting_error_format(problem, words, sizeof words));
+    if (field && (int)columns_of(text) > area.columns)
+        snprintf(text, sizeof text, _("! It cannot run: see %s."), gettext(field->label));
+    return draw_wrapped(&app->canvas, area, 0, ROLE_BAD, text);
+}
+
+/* Writes what the run needs: its memory and, as far as there is room, its time and the memory that
+ * is free. */
+static void write_estimate(struct app *app, size_t columns, char *text, size_t size)
 {
     const struct form *form = &app->shared.form;
     const double seconds = setup_seconds(setup_model(app), form);
-    char parameters[32], total[32], free_bytes[32], duration[64], text[1100];
-    const struct error *problem = form->problem.kind != ERROR_NONE
-                                      ? &form->problem
-                                      : setup_data_error(setup_model(app), form);
-    if (problem) {
-        draw_format(&app->canvas, area, 0, 0, ROLE_BAD, "! %s",
-                    error_format(problem, text, sizeof text));
-        return;
-    }
-    if (!form->forecast_known)
-        return;
+    char parameters[32], total[32], free_bytes[32], duration[64];
     text_bytes(forecast_needed(&form->forecast), total, sizeof total);
     text_bytes(form->forecast.memory_free, free_bytes, sizeof free_bytes);
     text_si((double)form->forecast.parameters, parameters, sizeof parameters);
-    time_words(app, seconds < 0 ? 0 : seconds, duration, sizeof duration);
-    snprintf(text, sizeof text, _("%s of %s free, %s"), total, free_bytes, duration);
-    if ((int)columns_of(text) > area.columns)
-        snprintf(text, sizeof text, "%s, %s", total, duration);
-    if (seconds >= 0 && form->forecast.memory_free > 0)
+    if (seconds >= 0 && form->forecast.memory_free > 0) {
+        time_words(app, seconds, duration, sizeof duration);
+        snprintf(text, size, _("%s of %s free, %s"), total, free_bytes, duration);
+        if (columns_of(text) > columns)
+            snprintf(text, size, "%s, %s", total, duration);
+    } else
+        snprintf(text, size, _("memory %s, %s parameters"), total, parameters);
+    if (columns_of(text) > columns)
+        snprintf(text, size, _("memory %s"), total);
+}
+
+int form_panel_draw_summary(struct app *app, struct rect area)
+{
+    const struct form *form = &app->shared.form;
+    char text[256];
+    const struct error *problem = form->problem.kind != ERROR_NONE
+                                      ? &form->problem
+                                      : setup_data_error(setup_model(app), form);
+    if (rect_is_empty(area))
+        return 0;
+    if (problem)
+        return draw_problem(app, area, problem);
+    if (form->forecast_known) {
+        write_estimate(app, (size_t)area.columns, text, sizeof text);
         draw_text(&app->canvas, area, 0, 0, ROLE_STRONG, text);
-    else
-        draw_format(&app->canvas, area, 0, 0, ROLE_STRONG, _("%s parameters, memory %s"),
-                    parameters, total);
+    }
+    return 1;
 }

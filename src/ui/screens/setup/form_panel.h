@@ -10,7 +10,8 @@
  * area. */
 void form_panel_draw(struct app *app, struct rect area, bool pictures);
 
-/* Draws the panel's most important values in one line. */
-void form_panel_draw_summary(struct app *app, struct rect area);
+/* Draws the panel's most important values in one line, or a problem that no row of the form
+ * explains in as many lines as it takes. Returns the row after. */
+int form_panel_draw_summary(struct app *app, struct rect area);
 
 #endif

@@ -8,6 +8,7 @@
 #include "ui/screens/setup/form_panel.h"
 #include "ui/screens/setup/setup_model.h"
 #include "ui/shared/completion_sources.h"
+#include "ui/shared/setting_words.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>
@@ -239,13 +240,13 @@ static void draw_value(struct app *app, struct rect line, size_t field, bool foc
     const int used_by_value = (int)columns_of(value) + FRAME;
     draw_note(app, line, field, used_by_value > NOTE_COLUMN ? used_by_value : NOTE_COLUMN);
     if (!focused) {
-        draw_text(&app->canvas, line, 0, 2, value[0] ? ROLE_TEXT : ROLE_FAINT,
-                  value[0] ? value : _("none"));
+        draw_fitted_name(&app->canvas, line, 0, 2, value[0] ? ROLE_TEXT : ROLE_FAINT,
+                         value[0] ? value : _("none"));
         return;
     }
     int room = line.columns - 4;
-    int used = (int)columns_fit(value[0] ? value : _("none"), room > 0 ? (size_t)room : 0, shown,
-                                sizeof shown);
+    int used = (int)columns_fit_middle(value[0] ? value : _("none"), room > 0 ? (size_t)room : 0,
+                                       glyphs->cut, shown, sizeof shown);
     struct rect bar = {line.row, line.column, 1, used + 4};
     if (bar.columns > line.columns)
         bar.columns = line.columns;
@@ -255,6 +256,13 @@ static void draw_value(struct app *app, struct rect line, size_t field, bool foc
     draw_cursor(&app->canvas, bar, 0, 2);
 }
 
+/* Writes an error below the row that it is about, which it therefore need not name. */
+static void write_error(const struct error *error, char *text, size_t size)
+{
+    const struct error shown = setting_error(error);
+    snprintf(text, size, "%s%s%s", shown.why, shown.advice[0] ? "; " : "", shown.advice);
+}
+
 static int draw_error(struct app *app, struct rect area, int row, const struct error *error)
 {
     char text[800];
@@ -262,7 +270,7 @@ static int draw_error(struct app *app, struct rect area, int row, const struct e
     if (row >= area.rows)
         return row;
     draw_text(&app->canvas, area, row, 2, ROLE_BAD, "!");
-    snprintf(text, sizeof text, "%s%s%s", error->why, error->advice[0] ? "; " : "", error->advice);
+    write_error(error, text, sizeof text);
     return draw_wrapped(&app->canvas, inside, row, ROLE_BAD, text);
 }
 
@@ -286,9 +294,10 @@ static void draw_fields(struct app *app, const struct form_layout *layout)
     int error_rows = 0;
     for (size_t i = 0; i < form->count; i++) {
         const struct error *error = field_error(app, i);
-        snprintf(text, sizeof text, "%s; %s", error ? error->why : "", error ? error->advice : "");
-        if (error && area.columns > 4)
-            error_rows = (int)columns_lines(text, (size_t)area.columns - 4);
+        if (!error || area.columns <= 4)
+            continue;
+        write_error(error, text, sizeof text);
+        error_rows = (int)columns_lines(text, (size_t)area.columns - 4);
     }
     form_scroll(form, area.rows > error_rows ? (size_t)(area.rows - error_rows) : 1);
     int row = 0;
@@ -342,6 +351,15 @@ static void draw_help(struct app *app, struct rect area)
         draw_text(&app->canvas, area, 1, 0, ROLE_FAINT, keys);
 }
 
+/* Draws the summary and the help below it; a summary of several lines takes those of the help. */
+static void draw_summary_and_help(struct app *app, const struct form_layout *layout)
+{
+    struct rect summary = layout->summary;
+    summary.rows += summary.rows > 0 ? layout->help.rows : 0;
+    if (form_panel_draw_summary(app, summary) <= layout->summary.rows)
+        draw_help(app, layout->help);
+}
+
 /* Draws the candidates over the rows next to the focused one and, where the form is low, over the
  * help. */
 static void draw_candidates(struct app *app, const struct form_layout *layout)
@@ -361,9 +379,8 @@ static void draw(struct app *app, struct rect body)
         return;
     draw_fields(app, &layout);
     form_panel_draw(app, layout.panel, rect_is_empty(layout.pictures));
-    form_panel_draw_summary(app, layout.summary);
     setup_draw_pictures(setup_model(app), &app->shared.form, &app->canvas, layout.pictures);
-    draw_help(app, layout.help);
+    draw_summary_and_help(app, &layout);
     if (app->shared.form.editing && completion_is_shown(&app->shared.form.completion))
         draw_candidates(app, &layout);
     if (setup_model(app)->chooser.open) {

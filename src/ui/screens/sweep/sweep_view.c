@@ -7,6 +7,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
+#include "ui/shared/setting_words.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/table.h"
 
@@ -162,7 +163,8 @@ static enum role describe_plan(const struct sweep_model *model, const struct swe
         model->set.edit_error.kind != ERROR_NONE ? &model->set.edit_error : &model->problem;
     if (problem->kind != ERROR_NONE) {
         text_append(text, "! %s",
-                    problem->what[0] ? error_format(problem, error, sizeof error) : problem->why);
+                    problem->what[0] ? setting_error_format(problem, error, sizeof error)
+                                     : problem->why);
         return ROLE_BAD;
     }
     if (model->set.changed || model->planned < model->plan.count) {
