@@ -19,6 +19,10 @@ open_sweep() { # open_sweep SIZE LOCALE OPTION...: starts the workbench and open
 }
 
 # --- set up ---
+cat >mine.json <<'END'
+{"name": "mine", "title": "one layer", "input": [1, 28, 28], "classes": 10, "normalise": "unit",
+ "layers": [{"op": "linear", "name": "ip1", "output": "classes"}]}
+END
 open_sweep 80x24 C.UTF-8 --data digits,limit=100 --batch 4 --iterations 5 --threads 1
 screen_shows '> Networks.*\[x\] lenet' "the form's values are chosen"
 screen_shows '1 cell, 1 waiting' "which gives one cell"
@@ -26,6 +30,15 @@ screen_keys Space
 screen_shows '! Networks: nothing is chosen' "an empty choice is reported"
 screen_keys Left Left Left Space Right Space
 screen_shows '2 cells, 2 waiting' "space chooses a value"
+screen_keys Enter
+screen_shows 'lenet +built in' "Enter types another one, with candidates"
+screen_keys mi
+screen_shows 'mine.json' "a network file among them"
+screen_keys Tab Enter
+screen_shows '>\[x\] mine.json' "it is added and chosen"
+screen_shows '3 cells, 3 waiting' "and gives cells"
+screen_keys Space
+screen_shows '2 cells, 2 waiting' "space removes it again"
 screen_shows 'At most [0-9.]+' "the memory is forecast"
 screen_keys Down a
 screen_shows '8 cells, 5 waiting, 3 skipped' "a chooses the whole list"
@@ -50,7 +63,7 @@ screen_shows 'Name +tiny' "the name is typed"
 screen_keys Up Up Enter
 screen_keys C-u
 screen_keys x Enter
-screen_shows '! --iterations x' "an invalid number is refused with a message"
+screen_shows '! Iterations x' "an invalid number is refused with a message"
 screen_keys C-u
 screen_keys 6 Enter
 screen_shows 'Iterations +6' "a valid number is accepted"

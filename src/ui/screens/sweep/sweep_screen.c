@@ -23,8 +23,8 @@ static const struct key_binding bindings[] = {
      N_("set up: choose the value, or not; cells: pause the sweep, and go on")},
     {'a', 0, ACTION_ALL, "a", NULL, N_("set up: the whole list, or the selected value alone")},
     {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("open"),
-     N_("set up: type the value, in a list choose it; cells: show the run; earlier: open the "
-        "sweep")},
+     N_("set up: type the value, in a list one that it does not offer, such as a network file; "
+        "cells: show the run; earlier: open the sweep")},
     {'s', 0, ACTION_STOP, "s", N_("stop"), N_("stop the sweep that is on: asks how")},
     {'y', 0, ACTION_QUANTITY, "y", N_("figure"),
      N_("what the cells show: ms/image, memory, loss, first negative iteration, accuracy")},
@@ -209,8 +209,8 @@ static void open_selected(struct app *app)
     struct sweep_job *job = &app->shared.sweep;
     if (model->kind == SWEEP_CELLS)
         show_run(app);
-    else if (model->kind == SWEEP_SET_UP && !sweep_set_edit(&model->set))
-        sweep_set_toggle(&model->set);
+    else if (model->kind == SWEEP_SET_UP)
+        sweep_set_edit(&model->set);
     else if (model->kind == SWEEP_EARLIER &&
              !sweep_model_open(model, job, model->names[model->name_selected], &error))
         app_say_error(app, &error);
@@ -418,7 +418,7 @@ static const char *hint(const struct app *app, enum action action)
     if (action == ACTION_RUN && model->kind != SWEEP_SET_UP)
         return _("go on");
     if (action == ACTION_OPEN && model->kind == SWEEP_SET_UP)
-        return sweep_set_is_list((enum sweep_row)model->set.focus) ? _("choose") : _("edit");
+        return sweep_set_is_list((enum sweep_row)model->set.focus) ? _("add") : _("edit");
     return NULL;
 }
 

@@ -5,7 +5,6 @@
 #include "ui/screens/sweep/sweep_set.h"
 
 #include "base/language.h"
-#include "ui/shared/completion_sources.h"
 #include "ui/terminal/keys.h"
 
 #include <stdio.h>
@@ -212,10 +211,35 @@ void sweep_set_all(struct sweep_set *set)
 
 /* --- typing --- */
 
+/* Adds the values of a typed text such as "mynet.json" or "16,24" to the focused list and chooses
+ * them. */
+static bool add_typed(struct sweep_set *set, const char *text)
+{
+    const char *key = rows[set->focus].key;
+    struct sweep_list *list = &set->lists[set->focus];
+    struct sweep_grid grid;
+    sweep_grid_begin(&grid);
+    bool added = !text[0] || sweep_grid_vary(&grid, key, text, &set->edit_error);
+    const struct sweep_axis *axis = added ? sweep_grid_axis(&grid, key) : NULL;
+    for (size_t i = 0; added && axis && i < axis->count; i++)
+        added = choose(list, axis->values[i], true) ||
+                error_set(&set->edit_error, ERROR_USAGE, axis->values[i],
+                          _("take the other values in another sweep"),
+                          _("a list has at most %d values"), SWEEP_ITEMS);
+    for (size_t i = 0; added && axis && i < list->count; i++)
+        if (strcmp(list->items[i].text, axis->values[axis->count - 1]) == 0)
+            list->selected = i;
+    if (axis)
+        set->grid = preset_count();
+    sweep_grid_free(&grid);
+    return added;
+}
+
 static completion_source *source_of(const struct sweep_set *set)
 {
     return set->focus == SWEEP_ROW_DATA   ? completion_of_data
            : set->focus == SWEEP_ROW_VARY ? completion_of_varied
+           : rows[set->focus].list        ? completion_of_field
                                           : NULL;
 }
 
@@ -227,7 +251,7 @@ bool sweep_set_completes(const struct sweep_set *set)
 void sweep_set_step(struct sweep_set *set)
 {
     if (set->editing)
-        completion_step(&set->completion, &set->edit, source_of(set), NULL);
+        completion_step(&set->completion, &set->edit, source_of(set), &set->subject);
 }
 
 bool sweep_set_is_waiting(const struct sweep_set *set)
@@ -245,15 +269,18 @@ bool sweep_set_edit(struct sweep_set *set)
 {
     char text[512];
     enum sweep_row row = (enum sweep_row)set->focus;
-    if (rows[row].list || row == SWEEP_ROW_GRID)
+    const bool list = rows[row].list;
+    if (row == SWEEP_ROW_GRID)
         return false;
+    set->subject = (struct completion_subject){list ? config_find(rows[row].key) : NULL, ""};
     size_t limit = row == SWEEP_ROW_NAME   ? sizeof set->name
                    : row == SWEEP_ROW_VARY ? sizeof set->vary
                                            : sizeof set->edit.text;
-    line_edit_begin(&set->edit, sweep_set_text(set, row, text, sizeof text), limit, true);
+    line_edit_begin(&set->edit, list ? "" : sweep_set_text(set, row, text, sizeof text), limit,
+                    true);
     set->editing = true;
     if (source_of(set))
-        completion_update(&set->completion, &set->edit, true, source_of(set), NULL);
+        completion_update(&set->completion, &set->edit, true, source_of(set), &set->subject);
     return true;
 }
 
@@ -303,6 +330,8 @@ static bool take_vary(struct sweep_set *set, const char *text)
 static bool set_row_text(struct sweep_set *set, const char *text)
 {
     const char *key = rows[set->focus].key;
+    if (rows[set->focus].list)
+        return add_typed(set, text);
     if (set->focus == SWEEP_ROW_NAME)
         snprintf(set->name, sizeof set->name, "%.63s", text);
     else if (set->focus == SWEEP_ROW_VARY)
@@ -325,7 +354,7 @@ static void end_edit(struct sweep_set *set)
 void sweep_set_key(struct sweep_set *set, int key)
 {
     const enum completion_result result =
-        completion_edit_key(&set->completion, &set->edit, key, source_of(set), NULL);
+        completion_edit_key(&set->completion, &set->edit, key, source_of(set), &set->subject);
     set->edit_error = (struct error){0};
     if (result == COMPLETION_TAKEN && set->focus == SWEEP_ROW_VARY) /* more values may follow */
         completion_close(&set->completion);

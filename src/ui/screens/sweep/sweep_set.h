@@ -4,6 +4,7 @@
 #define TINCA_UI_SCREENS_SWEEP_SWEEP_SET_H
 
 #include "session/sweep/sweep.h"
+#include "ui/shared/completion_sources.h"
 #include "ui/widgets/completion.h"
 #include "ui/widgets/line_edit.h"
 
@@ -24,11 +25,11 @@ enum sweep_row {
     SWEEP_ROWS
 };
 
-enum { SWEEP_ITEMS = 24 };
+enum { SWEEP_ITEMS = 24, SWEEP_ITEM_TEXT = sizeof((struct run_config *)0)->network };
 
 struct sweep_list {
     struct {
-        char text[64];
+        char text[SWEEP_ITEM_TEXT];
         bool chosen;
     } items[SWEEP_ITEMS];
     size_t count, selected;
@@ -43,9 +44,10 @@ struct sweep_set {
     size_t focus, top;                   /* rows: the focused one, the first one shown */
     bool editing;                        /* the focused row is being typed */
     struct line_edit edit;
-    struct completion completion; /* the candidates for `edit` */
-    struct error edit_error;      /* why the typed text was rejected; kind ERROR_NONE: it was not */
-    bool changed;                 /* set by every change; the owner clears it */
+    struct completion completion;      /* the candidates for `edit` */
+    struct completion_subject subject; /* the setting of the list that a value is typed for */
+    struct error edit_error; /* why the typed text was rejected; kind ERROR_NONE: it was not */
+    bool changed;            /* set by every change; the owner clears it */
 };
 
 /* Begins with the form's settings: each list has one chosen value. */
@@ -75,7 +77,8 @@ void sweep_set_step(struct sweep_set *set);
 bool sweep_set_is_waiting(const struct sweep_set *set);
 /* Returns whether the focused row can be completed. */
 bool sweep_set_completes(const struct sweep_set *set);
-/* Begins to edit the focused row. Returns false if the row cannot be typed. */
+/* Begins to edit the focused row, or to type a value that the focused list does not offer. Returns
+ * false if the row cannot be typed. */
 bool sweep_set_edit(struct sweep_set *set);
 /* Handles a key while the row is being edited. */
 void sweep_set_key(struct sweep_set *set, int key);

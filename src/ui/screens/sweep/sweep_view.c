@@ -36,10 +36,14 @@ static int label_columns(void)
     return (int)widest + 4;
 }
 
-/* Returns the columns of an item such as "[x] lenet", with the gap after it. */
-static int item_columns(const char *text)
+enum { BOX = 4, GAP = 2 }; /* columns of "[x] " before an item, and of the gap after it */
+
+/* Returns the columns of an item such as "[x] lenet", with the gap after it; a long name is
+ * shortened to `room` columns. */
+static int item_columns(const char *text, int room)
 {
-    return (int)columns_of(text) + 6;
+    const int columns = (int)columns_of(text) + BOX;
+    return (columns < room ? columns : room) + GAP;
 }
 
 /* Returns the first item to show so that the selected item is visible. */
@@ -48,9 +52,9 @@ static size_t first_item(const struct sweep_list *list, int room)
     size_t first = 0;
     int used = 0;
     for (size_t i = 0; i <= list->selected; i++)
-        used += item_columns(list->items[i].text);
-    while (used > room && first < list->selected)
-        used -= item_columns(list->items[first++].text);
+        used += item_columns(list->items[i].text, room);
+    while (used - GAP > room && first < list->selected)
+        used -= item_columns(list->items[first++].text, room);
     return first;
 }
 
@@ -60,17 +64,22 @@ static void draw_items(struct app *app, struct rect line, const struct sweep_lis
     struct rect inside = {line.row, line.column + 2, line.rows, line.columns - 4};
     size_t first = first_item(list, inside.columns), i = first;
     int at = 0;
-    for (; i < list->count && at + item_columns(list->items[i].text) - 2 <= inside.columns; i++) {
-        enum role role = i == list->selected ? ROLE_FOCUS : ROLE_TEXT;
-        if (i == list->selected) {
+    for (; i < list->count; i++) {
+        const int columns = item_columns(list->items[i].text, inside.columns);
+        const bool selected = i == list->selected;
+        const enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
+        struct rect place = {inside.row, inside.column + at, 1, columns - GAP};
+        if (at + columns - GAP > inside.columns)
+            break;
+        if (selected) {
             draw_text(canvas, line, 0, at + 1, ROLE_KEY, ">");
             draw_cursor(canvas, inside, 0, at + 1);
-        }
-        struct rect place = {inside.row, inside.column + at, 1, item_columns(list->items[i].text)};
-        targets_add_column(&canvas->targets, place, i, list->selected);
-        draw_format(canvas, inside, 0, at, role, "[%c] %s", list->items[i].chosen ? 'x' : ' ',
-                    list->items[i].text);
-        at += item_columns(list->items[i].text);
+            targets_add(&canvas->targets, place, ' ', 1); /* Enter types another value */
+        } else
+            targets_add_column(&canvas->targets, place, i, list->selected);
+        draw_text(canvas, place, 0, 0, role, list->items[i].chosen ? "[x] " : "[ ] ");
+        draw_fitted_name(canvas, place, 0, BOX, role, list->items[i].text);
+        at += columns;
     }
     if (first > 0)
         draw_text(canvas, line, 0, 0, ROLE_FAINT, canvas->glyphs->left);
@@ -109,22 +118,22 @@ static void draw_row(struct app *app, struct rect line, enum sweep_row row)
     struct rect value = {line.row, line.column + labels, line.rows, line.columns - labels};
     draw_text(&app->canvas, line, 0, 0, focused ? ROLE_KEY : ROLE_TEXT, focused ? ">" : " ");
     draw_text(&app->canvas, line, 0, 2, focused ? ROLE_STRONG : ROLE_FAINT, sweep_set_label(row));
-    if (focused && sweep_set_is_list(row)) {
-        draw_items(app, value, &set->lists[row]);
-        return;
-    }
     if (focused && set->editing) {
         draw_edit(app, value);
+        return;
+    }
+    if (focused && sweep_set_is_list(row)) {
+        draw_items(app, value, &set->lists[row]);
         return;
     }
     value.column += 2;
     value.columns -= 2;
     sweep_set_text(set, row, text, sizeof text);
-    draw_text(&app->canvas, value, 0, 0,
-              !text[0]  ? ROLE_FAINT
-              : focused ? ROLE_FOCUS
-                        : ROLE_TEXT,
-              text[0] ? text : empty_text(row));
+    const enum role role = !text[0] ? ROLE_FAINT : focused ? ROLE_FOCUS : ROLE_TEXT;
+    if (sweep_set_is_list(row))
+        draw_wrapped(&app->canvas, value, 0, role, text); /* whole values, then a mark */
+    else
+        draw_fitted_name(&app->canvas, value, 0, 0, role, text[0] ? text : empty_text(row));
     if (focused)
         draw_cursor(&app->canvas, value, 0, 0);
 }
