@@ -150,7 +150,7 @@ bool sweep_process_start(struct sweep_process *process, struct sweep *sweep, siz
     }
     process->id = 0;
     error_set(&failure, ERROR_SYSTEM, sweep->cells[index].id,
-              _("end other programs, then compute the cell once more (--retry)"),
+              _("end other programs, then compute the cell once more"),
               _("its process could not be started: %s"), strerror(failed));
     fail_cell(sweep, index, &failure);
     return false;
@@ -173,12 +173,12 @@ static void explain_signal(const struct sweep_process *process, const char *id, 
     char bytes[32];
     if (signal == SIGKILL && count_memory_kills() > process->memory_kills)
         error_set(failure, ERROR_MEMORY, id,
-                  _("take a smaller batch or fewer jobs; --retry computes it once more"),
+                  _("take a smaller batch or fewer jobs, or compute the cell once more"),
                   _("killed for memory: the system ended its process, which had used %s"),
                   text_bytes(highest, bytes, sizeof bytes));
     else
         error_set(failure, ERROR_SYSTEM, id,
-                  _("see output.txt in its folder; --retry computes it once more"),
+                  _("see output.txt in its folder, then compute the cell once more"),
                   _("signal %d (%s) ended its process"), signal, strsignal(signal));
 }
 
@@ -196,7 +196,7 @@ static void take_end(const struct sweep_process *process, struct sweep *sweep, i
         fail_cell(sweep, process->cell, &failure);
     } else if (cell->state == SWEEP_WAITING && status != 0) {
         error_set(&failure, ERROR_SYSTEM, cell->id,
-                  _("see output.txt in its folder; --retry computes it once more"),
+                  _("see output.txt in its folder, then compute the cell once more"),
                   _("its process ended before a run began"));
         fail_cell(sweep, process->cell, &failure);
     } else if (cell->state == SWEEP_WAITING) {
