@@ -266,21 +266,6 @@ size_t columns_fit_text(const char *text, size_t columns, const char *mark, char
     return columns_of(out);
 }
 
-size_t columns_fit_end(const char *text, size_t columns, const char *mark, char *out, size_t size)
-{
-    if (columns_of(text) <= columns || columns == 0)
-        return columns_fit(text, columns, out, size);
-    columns_fit(text, columns - 1, out, size);
-    size_t length = size > 0 ? strlen(out) : 0;
-    if (strncmp(text, out, length) == 0)
-        length = number_across(text, length);
-    while (length > 0 && text[length - 1] == ' ')
-        length--;
-    if (length + strlen(mark) < size)
-        strcpy(out + length, mark);
-    return columns_of(out);
-}
-
 /* --- lines --- */
 
 const char *columns_wrap(const char *text, size_t columns, char *out, size_t size)

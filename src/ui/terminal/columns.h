@@ -22,10 +22,6 @@ size_t columns_fit(const char *text, size_t columns, char *out, size_t size);
 size_t columns_fit_middle(const char *text, size_t columns, const char *mark, char *out,
                           size_t size);
 
-/* Copies a text that is too long without its end, in whose place `mark` (one column) stands; no
- * number is cut. Returns the number of columns used. */
-size_t columns_fit_end(const char *text, size_t columns, const char *mark, char *out, size_t size);
-
 /* Shortens `count` names like columns_fit_middle, so that different names stay different: where
  * they would become equal, the cut moves, and where that does not help, the name's number in the
  * list replaces its end. `out` has room for `count` texts of `size` bytes. */

@@ -69,14 +69,16 @@ void draw_right(struct canvas *canvas, struct rect area, int row, enum role role
     draw_fitted_value(canvas, area, row, column > 0 ? column : 0, role, text);
 }
 
-/* Draws as many whole words of a text as fit before the mark that stands for the rest. */
-static void draw_beginning(struct canvas *canvas, struct rect area, int row, enum role role,
-                           const char *text)
+int draw_sentence(struct canvas *canvas, struct rect area, int row, int column, enum role role,
+                  const char *text)
 {
     char line[LINE_BYTES];
-    columns_wrap(text, (size_t)area.columns - 1, line, sizeof line);
-    draw_text(canvas, area, row, draw_text(canvas, area, row, 0, role, line), role,
-              canvas->glyphs->cut);
+    const int room = area.columns - column;
+    if ((int)columns_of(text) <= room || room < 2)
+        return draw_text(canvas, area, row, column, role, text);
+    columns_wrap(text, (size_t)room - 1, line, sizeof line);
+    column = draw_text(canvas, area, row, column, role, line);
+    return draw_text(canvas, area, row, column, role, canvas->glyphs->cut);
 }
 
 int draw_wrapped(struct canvas *canvas, struct rect area, int row, enum role role, const char *text)
@@ -85,7 +87,7 @@ int draw_wrapped(struct canvas *canvas, struct rect area, int row, enum role rol
     while (text && row < area.rows && area.columns > 0) {
         const char *rest = columns_wrap(text, (size_t)area.columns, line, sizeof line);
         if (rest && row + 1 == area.rows && area.columns > 1)
-            draw_beginning(canvas, area, row++, role, text);
+            draw_sentence(canvas, area, row++, 0, role, text);
         else
             draw_text(canvas, area, row++, 0, role, line);
         text = rest;

@@ -36,6 +36,11 @@ int draw_fitted_name(struct canvas *canvas, struct rect area, int row, int colum
 int draw_fitted_value(struct canvas *canvas, struct rect area, int row, int column, enum role role,
                       const char *value);
 
+/* Draws a sentence in one line; glyphs->cut stands for the words that do not fit. Returns the
+ * column after it. */
+int draw_sentence(struct canvas *canvas, struct rect area, int row, int column, enum role role,
+                  const char *text);
+
 /* Draws a text made by printf. Returns the column after it. */
 int draw_format(struct canvas *canvas, struct rect area, int row, int column, enum role role,
                 const char *format, ...) __attribute__((format(printf, 6, 7)));

@@ -143,20 +143,6 @@ const char *chooser_choice(const struct chooser *chooser)
     return chooser->free_text && chooser->filter.text[0] ? chooser->filter.text : NULL;
 }
 
-/* Draws what an item means; where it is cut, a mark says so. */
-static void draw_note(struct canvas *canvas, struct rect line, int column, enum role role,
-                      const char *note)
-{
-    if (column + (int)columns_of(note) <= line.columns) {
-        draw_text(canvas, line, 0, column, role, note);
-        return;
-    }
-    line.columns--;
-    column = draw_text(canvas, line, 0, column, role, note);
-    line.columns++;
-    draw_text(canvas, line, 0, column, role, canvas->glyphs->cut);
-}
-
 static void draw_item(struct chooser *chooser, struct canvas *canvas, struct rect list, int row,
                       int text_column, int note_column)
 {
@@ -170,11 +156,14 @@ static void draw_item(struct chooser *chooser, struct canvas *canvas, struct rec
     }
     if (chooser->commands)
         draw_text(canvas, line, 0, 2, selected ? ROLE_FOCUS : ROLE_KEY, chooser->keys[index]);
-    int column = draw_fitted_name(canvas, line, 0, text_column, selected ? ROLE_FOCUS : ROLE_TEXT,
-                                  item->text[0] ? item->text : _("(none)"));
+    const enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
+    const char *text = item->text[0] ? item->text : _("(none)");
+    const bool sentence = chooser->commands && !item->note[0]; /* a command without a short name */
+    const int column = sentence ? draw_sentence(canvas, line, 0, text_column, role, text)
+                                : draw_fitted_name(canvas, line, 0, text_column, role, text);
     if (item->note[0])
-        draw_note(canvas, line, column < note_column ? note_column : column + 2,
-                  selected ? ROLE_FOCUS : ROLE_FAINT, item->text[0] ? item->note : "");
+        draw_sentence(canvas, line, 0, column < note_column ? note_column : column + 2,
+                      selected ? ROLE_FOCUS : ROLE_FAINT, item->text[0] ? item->note : "");
 }
 
 static int widest_item(const struct chooser *chooser)

@@ -329,8 +329,8 @@ static void draw_candidate(const struct completion *completion, struct canvas *c
     if (selected)
         draw_fill(canvas, line, ROLE_FOCUS);
     draw_text(canvas, line, 0, 0, selected ? ROLE_FOCUS : ROLE_TEXT, selected ? ">" : " ");
-    draw_text(canvas, line, 0, 2, selected ? ROLE_FOCUS : ROLE_TEXT, item->text);
-    draw_text(canvas, line, 0, note_column, selected ? ROLE_FOCUS : ROLE_FAINT, item->note);
+    draw_fitted_name(canvas, line, 0, 2, selected ? ROLE_FOCUS : ROLE_TEXT, item->text);
+    draw_sentence(canvas, line, 0, note_column, selected ? ROLE_FOCUS : ROLE_FAINT, item->note);
     if (selected)
         draw_cursor(canvas, line, 0, 0);
     targets_add_row(&canvas->targets, line, index + 1, completion->selected);

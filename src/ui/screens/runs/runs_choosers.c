@@ -181,17 +181,15 @@ static void draw_columns(struct app *app)
         const size_t place = runs_columns_place(&model->columns, field);
         const struct rect line = {inside.row + (int)i, inside.column, 1, inside.columns};
         const enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
-        char number[24] = "  ", help[256];
+        char number[24] = "  ";
         if (selected)
             draw_fill(canvas, line, ROLE_FOCUS);
         if (place > 0)
             snprintf(number, sizeof number, "%2zu", place);
         draw_format(canvas, line, 0, 0, role, "%s[%s] %s", selected ? ">" : " ", number,
                     run_field_key(field));
-        columns_fit_end(gettext(run_field_help(field)),
-                        (size_t)(line.columns > 24 ? line.columns - 24 : 0), canvas->glyphs->cut,
-                        help, sizeof help);
-        draw_text(canvas, line, 0, 24, selected ? ROLE_FOCUS : ROLE_FAINT, help);
+        draw_sentence(canvas, line, 0, 24, selected ? ROLE_FOCUS : ROLE_FAINT,
+                      gettext(run_field_help(field)));
         targets_add_row(&canvas->targets, line, field, model->column_at);
         if (selected)
             draw_cursor(canvas, line, 0, 0);

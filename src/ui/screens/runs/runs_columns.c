@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-enum { TEXT_LEAST = 10, TEXT_MOST = 40 }; /* widths of a column of text */
+/* Widths of a column of text; that of networks is wider in a table of at least ROOMY columns. */
+enum { TEXT_LEAST = 10, NETWORK_LEAST = 16, TEXT_MOST = 40, ROOMY = 56 };
 
 const char *runs_heading(size_t field)
 {
@@ -173,12 +174,14 @@ static int priority(const struct runs_columns *columns, size_t i)
     return (column->right ? NUMBERS : TEXTS) + CHANGES - changes;
 }
 
-static int least(const struct runs_column *column)
+/* Returns the least width of a column in a table of `room` columns. */
+static int least(const struct runs_column *column, int room)
 {
-    return column->right || column->content < TEXT_LEAST || column->field == FIELD_BEGUN ||
+    const int text = column->field == FIELD_NETWORK && room >= ROOMY ? NETWORK_LEAST : TEXT_LEAST;
+    return column->right || column->content < text || column->field == FIELD_BEGUN ||
                    column->field == FIELD_STATUS
                ? column->content
-               : TEXT_LEAST;
+               : text;
 }
 
 static int used(const struct runs_columns *columns)
@@ -205,7 +208,7 @@ static void leave_out(struct runs_columns *columns, int room)
 void runs_columns_fit(struct runs_columns *columns, int start, int room)
 {
     for (size_t i = 0; i < columns->count; i++)
-        columns->list[i].width = least(&columns->list[i]);
+        columns->list[i].width = least(&columns->list[i], room);
     leave_out(columns, room);
     int spare = room - used(columns);
     for (size_t i = 0; i < columns->count; i++) {

@@ -1,5 +1,5 @@
 /* A row has a mark of the selection, the mark of the run, its number in this session and the cells.
- * A text that does not fit ends with a mark; a number always fits (runs_columns_fit). The head of a
+ * A text that does not fit loses its middle; a number always fits (runs_columns_fit). The head of a
  * group has the number of its runs and mean and standard deviation of their figures. */
 #include "ui/screens/runs/runs_view.h"
 
@@ -10,6 +10,7 @@
 #include "ui/screens/runs/runs_filter_line.h"
 #include "ui/screens/runs/runs_model.h"
 #include "ui/terminal/columns.h"
+#include "ui/widgets/short_names.h"
 #include "ui/widgets/table.h"
 
 #include <math.h>
@@ -70,9 +71,51 @@ static void draw_run(struct app *app, struct rect line, size_t index, bool selec
         runs_cell(column->field, &record, text, sizeof text);
         if (column->width && column->right)
             draw_number(app, cell, role, text);
-        else if (column->width)
+        else if (column->content <= column->width)
             draw_cut(app, cell, role, text);
     }
+}
+
+/* --- texts that are too long --- */
+
+/* The texts of a column, from the first row shown on. */
+struct column_texts {
+    const struct app *app;
+    size_t field;
+};
+
+static void write_text(const void *context, size_t index, char *text, size_t size)
+{
+    const struct column_texts *texts = context;
+    const struct runs_model *model = runs_model(texts->app);
+    const struct runs_row *row = &model->rows[model->top + index];
+    struct run_record record;
+    text[0] = '\0';
+    if (row->index == SIZE_MAX) /* the head of a group */
+        return;
+    runs_record(app_run_at(texts->app, row->index), &record);
+    runs_cell(texts->field, &record, text, size);
+}
+
+/* Draws a column of texts of which some are too long: these lose their middle, and different ones
+ * stay different. */
+static void draw_short_texts(struct app *app, struct rect list, size_t rows,
+                             const struct runs_column *column)
+{
+    const struct runs_model *model = runs_model(app);
+    const struct column_texts context = {app, column->field};
+    struct short_names names;
+    char text[FIELD_TEXT];
+    short_names_make(&names, rows, column->width, app->canvas.glyphs->cut, write_text, &context);
+    for (size_t i = 0; i < rows; i++) {
+        const struct rect cell = {list.row + (int)i, list.column + column->start, 1, column->width};
+        if (model->rows[model->top + i].index == SIZE_MAX)
+            continue;
+        write_text(&context, i, text, sizeof text);
+        draw_cut(app, cell, model->top + i == model->selected ? ROLE_FOCUS : ROLE_TEXT,
+                 short_names_get(&names, i, text));
+    }
+    short_names_free(&names);
 }
 
 /* --- groups --- */
@@ -183,6 +226,12 @@ static void draw_rows(struct app *app, struct rect list)
         else
             draw_run(app, line, row->index, selected);
         targets_add_row(&app->canvas.targets, line, place, model->selected);
+    }
+    const size_t below = model->row_count - model->top, shown = rows < below ? rows : below;
+    for (size_t i = 0; i < model->columns.count; i++) {
+        const struct runs_column *column = &model->columns.list[i];
+        if (!column->right && column->width > 0 && column->content > column->width)
+            draw_short_texts(app, list, shown, column);
     }
 }
 
