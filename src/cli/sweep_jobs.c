@@ -112,13 +112,23 @@ static bool is_over(const struct sweep_cell *cell)
     return sweep_is_computed(cell) || cell->state == SWEEP_FAILED;
 }
 
+/* Returns a cell that waits in the queue. */
+static struct queued_run queue_cell(const struct sweep *sweep, size_t index)
+{
+    struct queued_run queued = queued_run_new(&sweep->cells[index].config);
+    queued.kind = QUEUED_SWEEP;
+    snprintf(queued.sweep, sizeof queued.sweep, "%s", sweep->grid.name);
+    return queued;
+}
+
 int sweep_jobs_run_cell(struct sweep *sweep, size_t index, bool quiet, bool wait)
 {
     struct error error;
     struct sweep_cell *cell = &sweep->cells[index];
     stop_signal_catch();
     struct run_queue_place place = {0};
-    if (wait && !train_wait(quiet, &place, &error))
+    const struct queued_run queued = queue_cell(sweep, index);
+    if (wait && !train_wait(&queued, quiet, &place, &error))
         return output_error(&error);
     int lock = sweep_claim(sweep, index, &error), status;
     if (lock < 0) {
@@ -205,7 +215,8 @@ static bool take_turn(struct work *work)
     size_t cell;
     if (!work->settings->wait || work->place.number > 0 || !next_cell(work, &cell))
         return true;
-    return train_wait(work->settings->quiet, &work->place, &work->error);
+    const struct queued_run queued = queue_cell(work->sweep, cell);
+    return train_wait(&queued, work->settings->quiet, &work->place, &work->error);
 }
 
 /* Gives the place up once the current cell's run can be seen by the others in the queue, or no cell

@@ -244,7 +244,9 @@ static bool check_start(const struct train *train, struct error *error)
 static struct run *start(const struct train *train, struct error *error)
 {
     struct run_queue_place place = {0};
-    if (train->wait && (!check_start(train, error) || !train_wait(train->quiet, &place, error)))
+    const struct queued_run queued = queued_run_new(&train->config);
+    if (train->wait &&
+        (!check_start(train, error) || !train_wait(&queued, train->quiet, &place, error)))
         return NULL;
     struct run *run = run_start(&train->config, &train->options, error);
     run_queue_leave(&place);

@@ -84,7 +84,12 @@ static void start(struct run_entry *entry)
 
 bool run_list_wait_for_others(struct run_list *list, struct error *error)
 {
-    return run_queue_join(&list->entries[list->count - 1].place, error);
+    struct run_entry *entry = &list->entries[list->count - 1];
+    struct queued_run queued = entry->resumed_directory[0]
+                                   ? queued_run_resumed(entry->resumed_directory, NULL)
+                                   : queued_run_new(&entry->config);
+    queued.in_workbench = true;
+    return run_queue_join(&entry->place, &queued, error);
 }
 
 /* Returns whether a waiting run may start, as far as other processes are concerned. */
