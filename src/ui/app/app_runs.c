@@ -38,15 +38,19 @@ struct run_entry *app_run_in_front(const struct app *app)
 
 size_t app_run_count(const struct app *app)
 {
-    return app->shared.runs.count + app->shared.saved_runs.count;
+    return app->shared.runs.count + app->shared.queue.runs.count + app->shared.saved_runs.count;
 }
 
 struct run_entry *app_run_at(const struct app *app, size_t index)
 {
-    if (index < app->shared.runs.count)
-        return &app->shared.runs.entries[index];
-    return &app->shared.saved_runs
-                .entries[app->shared.saved_runs.count - 1 - (index - app->shared.runs.count)];
+    const struct run_list *own = &app->shared.runs, *queued = &app->shared.queue.runs;
+    const struct run_list *saved = &app->shared.saved_runs;
+    if (index < own->count)
+        return &own->entries[index];
+    index -= own->count;
+    if (index < queued->count)
+        return &queued->entries[index];
+    return &saved->entries[saved->count - 1 - (index - queued->count)];
 }
 
 void app_show_run(struct app *app, size_t index)

@@ -56,7 +56,7 @@ bool run_entry_is_active(const struct run_entry *entry)
 
 const char *run_entry_status(const struct run_entry *entry)
 {
-    if (run_entry_is_waiting(entry))
+    if (run_entry_is_waiting(entry) || entry->queue_rank > 0)
         return N_("waiting");
     if (run_entry_is_saved(entry) && (entry->refused || !entry->outline_known))
         return entry->refused ? N_("unreadable") : "";
@@ -67,6 +67,8 @@ char *run_entry_status_text(const struct run_entry *entry, char *text, size_t si
 {
     if (run_entry_is_waiting(entry) && entry->waits_for[0])
         snprintf(text, size, _("waits for %s"), entry->waits_for);
+    else if (entry->queue_rank > 0)
+        snprintf(text, size, _("waiting, place %zu"), entry->queue_rank);
     else
         snprintf(text, size, "%s", language_text(run_entry_status(entry)));
     return text;
