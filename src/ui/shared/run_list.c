@@ -54,6 +54,15 @@ bool run_entry_is_active(const struct run_entry *entry)
     return entry->run && !run_entry_is_saved(entry) && !run_status_is_over(entry->snapshot.status);
 }
 
+const struct error *run_entry_refusal(const struct run_entry *entry)
+{
+    if (run_entry_is_saved(entry) || entry->resumed_directory[0])
+        return NULL;
+    if (entry->refused)
+        return &entry->error;
+    return entry->run && entry->snapshot.status == RUN_REFUSED ? &entry->snapshot.error : NULL;
+}
+
 const char *run_entry_status(const struct run_entry *entry)
 {
     if (run_entry_is_waiting(entry) || entry->queue_rank > 0)

@@ -108,6 +108,10 @@ bool run_entry_is_waiting(const struct run_entry *entry);
 /* Returns whether this session has started the run and it has not ended. */
 bool run_entry_is_active(const struct run_entry *entry);
 
+/* Returns why a new run of this session was refused before it began, so that it has no folder;
+ * NULL: it was not. */
+const struct error *run_entry_refusal(const struct run_entry *entry);
+
 /* Returns whether the entry is a saved run, as opposed to one of this session. */
 bool run_entry_is_saved(const struct run_entry *entry);
 
