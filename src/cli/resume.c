@@ -50,7 +50,8 @@ static int go_on(const char *name, const struct train *train)
         return output_error(&error);
     stop_signal_catch();
     struct run *run = NULL;
-    if (!train->wait || train_wait(train->quiet, &place, &error))
+    const struct queued_run queued = queued_run_resumed(directory, &train->config);
+    if (!train->wait || train_wait(&queued, train->quiet, &place, &error))
         run = run_resume(directory, &train->config, &train->options, &error);
     run_queue_leave(&place);
     free(directory);

@@ -1,13 +1,15 @@
 /* tinca runs: lists the runs of the folder of runs, or those that a filter lets pass, oldest first;
  * restores deleted runs from the trash and empties it. A run that cannot be read is
  * listed as unreadable with the reason; a folder whose process was killed before the run began is
- * listed as incomplete. With --check the runs are verified instead (runs_check.c). */
+ * listed as incomplete; what waits in the queue is listed as waiting. With --check the runs are
+ * verified instead (runs_check.c). */
 #include "cli/runs.h"
 
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/runs_check.h"
+#include "cli/runs_waiting.h"
 
 #include "base/language.h"
 #include "base/text.h"
@@ -32,17 +34,41 @@ struct run *runs_open(const char *id, struct error *error)
     return run;
 }
 
+/* The IDs of the runs, of folders in which no run began, and the queue. */
+struct listing {
+    char **ids, **incomplete;
+    size_t count, incomplete_count;
+    struct queued_run *queued; /* what waits */
+    size_t queued_count;
+};
+
 /* A run of the list with everything that a row or the filter reads. */
 struct listed {
     struct run *run; /* NULL: it cannot be read, see `error` */
+    const struct queued_run
+        *queued;  /* its place in the queue, as a run to be resumed; NULL: none */
+    size_t place; /* that place's rank, from 1 */
     struct error error;
     struct run_snapshot snapshot;
     char name[RUN_NAME_SIZE], tags[RUN_TAGS_SIZE], note[RUN_NOTE_SIZE];
     struct run_record record;
 };
 
-static void open_listed(struct listed *listed, const char *id)
+/* Marks a run that waits in the queue to be resumed. */
+static void find_place(struct listed *listed, const struct listing *listing)
 {
+    const size_t place = runs_waiting_find(listing->queued, listing->queued_count,
+                                           run_facts(listed->run)->directory);
+    if (place == listing->queued_count)
+        return;
+    listed->queued = &listing->queued[place];
+    listed->place = place + 1;
+    listed->record.status = N_("waiting");
+}
+
+static void open_listed(struct listed *listed, const struct listing *listing, size_t index)
+{
+    const char *id = listing->ids[index];
     *listed = (struct listed){.run = NULL};
     listed->run = runs_open(id, &listed->error);
     listed->record = (struct run_record){.id = id, .status = N_("unreadable")};
@@ -64,6 +90,7 @@ static void open_listed(struct listed *listed, const char *id)
         .known = true,
         .started = listed->snapshot.iterations > 0,
     };
+    find_place(listed, listing);
 }
 
 static bool add_text_or_null(struct json *object, const char *key, const char *text)
@@ -112,7 +139,8 @@ static bool add_readable(struct json *object, const struct listed *listed)
            json_add_number(object, "watts", run_snapshot_watts(snapshot)) &&
            json_add_number(object, "top1", figures.top1) &&
            json_add_number(object, "best_top1", figures.best_top1) &&
-           json_add_number(object, "validation_loss", figures.validation_loss);
+           json_add_number(object, "validation_loss", figures.validation_loss) &&
+           (!listed->queued || runs_waiting_add_json(object, listed->queued, listed->place));
 }
 
 static bool add_json(struct json *list, const struct listed *listed)
@@ -144,11 +172,14 @@ static void add_what(struct table *table, const struct run *run)
 
 static void add_row(struct table *table, const struct listed *listed)
 {
+    char status[64];
     const struct run_snapshot *snapshot = &listed->snapshot;
     const struct run_figures figures = run_figures_of(snapshot, NULL);
     table_cell(table, "%s", listed->record.id);
     table_cell(table, "%s", listed->name[0] ? listed->name : "-");
-    table_cell(table, "%s", gettext(listed->record.status));
+    table_cell(table, "%s",
+               listed->queued ? runs_waiting_status(listed->place, status, sizeof status)
+                              : gettext(listed->record.status));
     if (!listed->run) {
         for (size_t i = 3; i + 1 < table->columns; i++)
             table_cell(table, "-");
@@ -169,12 +200,6 @@ static void add_row(struct table *table, const struct listed *listed)
     table_cell(table, "%s", listed->tags[0] ? listed->tags : "-");
     add_what(table, listed->run);
 }
-
-/* The IDs of the runs, and of folders in which no run began. */
-struct listing {
-    char **ids, **incomplete;
-    size_t count, incomplete_count;
-};
 
 static void free_ids(char **ids, size_t count)
 {
@@ -207,13 +232,15 @@ static int print_json(const struct listing *listing, const struct run_filter *fi
     bool complete = list;
     for (size_t i = 0; complete && i < listing->count; i++) {
         struct listed listed;
-        open_listed(&listed, listing->ids[i]);
+        open_listed(&listed, listing, i);
         if (run_filter_matches(filter, &listed.record))
             complete = add_json(list, &listed);
         run_free(listed.run);
     }
     for (size_t i = 0; i < listing->incomplete_count && filter->count == 0; i++)
         complete = complete && add_incomplete_json(list, listing->incomplete[i]);
+    complete =
+        complete && runs_waiting_add_objects(list, listing->queued, listing->queued_count, filter);
     return output_json(root, complete);
 }
 
@@ -224,7 +251,7 @@ static int print_table(const struct listing *listing, const struct run_filter *f
         table_begin("lllrrrll", _("RUN|NAME|STATUS|ITERATION|LOSS|TOP-1|TAGS|WHAT"));
     for (size_t i = 0; i < listing->count; i++) {
         struct listed listed;
-        open_listed(&listed, listing->ids[i]);
+        open_listed(&listed, listing, i);
         if (run_filter_matches(filter, &listed.record)) {
             add_row(&table, &listed);
             shown++;
@@ -233,6 +260,7 @@ static int print_table(const struct listing *listing, const struct run_filter *f
     }
     for (size_t i = 0; i < listing->incomplete_count && filter->count == 0; i++, shown++)
         add_incomplete_row(&table, listing->incomplete[i]);
+    shown += runs_waiting_add_rows(&table, listing->queued, listing->queued_count, filter);
     if (shown > 0)
         return table_print(&table);
     table_free(&table);
@@ -251,12 +279,14 @@ static int list_runs(const struct run_filter *filter, bool as_json)
     struct listing listing = {0};
     int status;
     if (!run_directory_list(&listing.ids, &listing.count, &error) ||
-        !run_directory_list_incomplete(&listing.incomplete, &listing.incomplete_count, &error))
+        !run_directory_list_incomplete(&listing.incomplete, &listing.incomplete_count, &error) ||
+        !run_queue_list(&listing.queued, &listing.queued_count, &error))
         status = output_error(&error);
     else
         status = as_json ? print_json(&listing, filter) : print_table(&listing, filter);
     free_ids(listing.ids, listing.count);
     free_ids(listing.incomplete, listing.incomplete_count);
+    free(listing.queued);
     return status;
 }
 

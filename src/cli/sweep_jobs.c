@@ -57,14 +57,12 @@ static int record_refusal(struct sweep *sweep, size_t index, const struct error 
 
 /* Starts the cell's run, or resumes the one that was interrupted with the present number of
  * threads. NULL with an error when it cannot begin. */
-static struct run *start_cell(const struct sweep *sweep, size_t index, bool *resumed,
-                              struct error *error)
+static struct run *start_cell(const struct sweep *sweep, size_t index, struct error *error)
 {
     char threads[24];
     struct run_config changes;
     const struct run_config *config = &sweep->cells[index].config;
     char *directory = sweep_interrupted_run(sweep, index);
-    *resumed = directory;
     if (!directory)
         return run_start(config, NULL, error);
     config_defaults(&changes);
@@ -80,8 +78,7 @@ static int run_claimed(struct sweep *sweep, size_t index, bool quiet, struct run
 {
     struct error error;
     struct run_snapshot end;
-    bool resumed;
-    struct run *run = start_cell(sweep, index, &resumed, &error);
+    struct run *run = start_cell(sweep, index, &error);
     run_queue_leave(place);
     if (!run)
         return record_refusal(sweep, index, &error);
@@ -92,9 +89,9 @@ static int run_claimed(struct sweep *sweep, size_t index, bool quiet, struct run
     progress_follow(run, quiet);
     run_snapshot(run, &end);
     run_free(run);
-    /* a run that could not be resumed keeps its files: the cell records why */
-    return resumed && end.status == RUN_REFUSED ? record_refusal(sweep, index, &end.error)
-                                                : EXIT_DONE;
+    /* a new run that is refused has no files, and one that is not resumed keeps its own: the cell
+     * records why */
+    return end.status == RUN_REFUSED ? record_refusal(sweep, index, &end.error) : EXIT_DONE;
 }
 
 /* Prints the cell's state. Returns EXIT_DONE. */
@@ -112,13 +109,23 @@ static bool is_over(const struct sweep_cell *cell)
     return sweep_is_computed(cell) || cell->state == SWEEP_FAILED;
 }
 
+/* Returns a cell that waits in the queue. */
+static struct queued_run queue_cell(const struct sweep *sweep, size_t index)
+{
+    struct queued_run queued = queued_run_new(&sweep->cells[index].config);
+    queued.kind = QUEUED_SWEEP;
+    snprintf(queued.sweep, sizeof queued.sweep, "%s", sweep->grid.name);
+    return queued;
+}
+
 int sweep_jobs_run_cell(struct sweep *sweep, size_t index, bool quiet, bool wait)
 {
     struct error error;
     struct sweep_cell *cell = &sweep->cells[index];
     stop_signal_catch();
     struct run_queue_place place = {0};
-    if (wait && !train_wait(quiet, &place, &error))
+    const struct queued_run queued = queue_cell(sweep, index);
+    if (wait && !train_wait(&queued, quiet, &place, &error))
         return output_error(&error);
     int lock = sweep_claim(sweep, index, &error), status;
     if (lock < 0) {
@@ -205,7 +212,8 @@ static bool take_turn(struct work *work)
     size_t cell;
     if (!work->settings->wait || work->place.number > 0 || !next_cell(work, &cell))
         return true;
-    return train_wait(work->settings->quiet, &work->place, &work->error);
+    const struct queued_run queued = queue_cell(work->sweep, cell);
+    return train_wait(&queued, work->settings->quiet, &work->place, &work->error);
 }
 
 /* Gives the place up once the current cell's run can be seen by the others in the queue, or no cell

@@ -211,21 +211,9 @@ static void announce_limit(const struct train *train, const struct run *run)
                     text_bytes(memory->total, total, sizeof total));
 }
 
-/* Gives the run the name and the tags that the options ask for. A failure is only reported, because
- * the run itself is not affected. */
-static void label_run(const struct train *train, const struct run *run)
-{
-    struct error error;
-    const char *directory = run_facts(run)->directory;
-    if (train->name && !run_name_write(directory, train->name, &error))
-        output_error(&error);
-    if (train->tags[0] && !run_tags_write(directory, train->tags, &error))
-        output_error(&error);
-}
-
 static bool check_labels(const struct train *train, struct error *error)
 {
-    return (!train->name || run_name_check(train->name, error)) &&
+    return (!train->options.name || run_name_check(train->options.name, error)) &&
            run_tags_check(train->tags, error);
 }
 
@@ -244,7 +232,9 @@ static bool check_start(const struct train *train, struct error *error)
 static struct run *start(const struct train *train, struct error *error)
 {
     struct run_queue_place place = {0};
-    if (train->wait && (!check_start(train, error) || !train_wait(train->quiet, &place, error)))
+    const struct queued_run queued = queued_run_new(&train->config);
+    if (train->wait &&
+        (!check_start(train, error) || !train_wait(&queued, train->quiet, &place, error)))
         return NULL;
     struct run *run = run_start(&train->config, &train->options, error);
     run_queue_leave(&place);
@@ -261,7 +251,6 @@ int train_go(const struct train *train)
     struct run *run = start(train, &error);
     if (!run)
         return output_error(&error);
-    label_run(train, run);
     announce_limit(train, run);
     return train_follow(train, run);
 }
@@ -304,7 +293,7 @@ static int train_run(const struct command *command, int argc, char **argv)
          .argument = "NAME",
          .help = N_("A name for the run, which commands accept in place of its ID."),
          .kind = OPTION_TEXT,
-         .value = &train.name},
+         .value = &train.options.name},
         {.name = "tag",
          .argument = "TAG",
          .help = N_("A tag for the run; give the option once for each tag."),
@@ -350,6 +339,7 @@ static int train_run(const struct command *command, int argc, char **argv)
                    : !check_is_complete(&train.config, &operands, &error))
         return output_error(&error);
     join_tags(&tags, train.tags, sizeof train.tags);
+    train.options.tags = train.tags;
     return train_go(&train);
 }
 

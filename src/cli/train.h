@@ -12,7 +12,6 @@ struct train {
     struct run_config config;
     struct run_options options;
     const char *export_path; /* --export: the session file, written at the end; NULL: none */
-    const char *name;        /* --name of the run; NULL: none */
     char tags[512];          /* --tag, separated by spaces */
     const char *fork;        /* --fork: RUN[@CHECKPOINT]; NULL: none */
     bool quiet;

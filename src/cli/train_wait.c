@@ -20,11 +20,12 @@ static void report(const char *id, const struct error *error)
         output_note(_("waits for the processes before it in the queue\n"));
 }
 
-bool train_wait(bool quiet, struct run_queue_place *place, struct error *error)
+bool train_wait(const struct queued_run *run, bool quiet, struct run_queue_place *place,
+                struct error *error)
 {
     char id[RUN_ID_SIZE], before[RUN_ID_SIZE] = "?";
     struct error trouble, trouble_before = {0};
-    if (!run_queue_join(place, error))
+    if (!run_queue_join(place, run, error))
         return false;
     while (!run_queue_is_turn(place, id, &trouble)) {
         if (trouble.kind != trouble_before.kind || (!quiet && strcmp(id, before) != 0))

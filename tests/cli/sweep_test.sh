@@ -71,10 +71,14 @@ failing --json
 is "  the cell is marked as failed" cells.0.state failed
 is "  and the other cell is done" cells.1.state done
 before=$(runs)
+started_cells() { ls "$T"/state/tinca/sweeps/bad/*/output.txt 2>/dev/null | wc -l; } # cells whose process has begun
+rm "$T"/state/tinca/sweeps/bad/*/output.txt
 failing -q
-[ "$status" = 1 ] && [ "$(runs)" = "$before" ] && ok "  it is not repeated" || not_ok "  it is not repeated"
+[ "$status" = 1 ] && [ "$(started_cells)" = 0 ] && ok "  it is not repeated" || not_ok "  it is not repeated"
 failing -q --retry
-[ "$status" = 1 ] && [ "$(runs)" -gt "$before" ] && ok "  but it is with --retry" || not_ok "  but it is with --retry" "$(told)"
+[ "$status" = 1 ] && [ "$(started_cells)" = 1 ] && ok "  but it is with --retry" || not_ok "  but it is with --retry" "$(told)"
+[ "$(runs)" = "$before" ] && ok "  and a run that is refused leaves no folder" ||
+    not_ok "  and a run that is refused leaves no folder" "$(runs) $before"
 
 # Divergence is a result: no failure, and never repeated.
 diverging() {

@@ -250,4 +250,19 @@ is "  sd" ms_per_image.sd null
 is "  ci95" ms_per_image.ci95 null
 succeeds "one timed iteration" bench "$T/tiny.json" --iterations 1 --threads 1 --json
 is "  has no deviation either" ms_per_image.ci95 null
+# --- a run that is refused before it begins leaves nothing ---
+mkdir -p "$T/broken/a" && echo 'no picture' >"$T/broken/a/x.png"
+before=$(ls "$XDG_STATE_HOME/tinca/runs" | wc -l)
+run train alexnet --data "folder:$T/broken" --batch 1 --name refused --tag refused -q
+[ "$status" -ne 0 ] && grep -q 'neither PNG nor JPEG' "$T/err" && ok "broken data are refused" ||
+    not_ok "broken data are refused" "$status $(cat "$T/err")"
+[ "$(ls "$XDG_STATE_HOME/tinca/runs" | wc -l)" = "$before" ] && ok "  and leave no folder" ||
+    not_ok "  and leave no folder" "$(ls "$XDG_STATE_HOME/tinca/runs")"
+run train alexnet --data "folder:$T/broken" --batch 1 --run-dir "$T/own" -q
+[ ! -e "$T/own" ] && ok "  nor that of --run-dir" || not_ok "  nor that of --run-dir" "$(ls "$T/own")"
+mkdir "$T/kept" && echo mine >"$T/kept/network.json"
+run train alexnet --data "folder:$T/broken" --batch 1 --run-dir "$T/kept" -q
+[ "$(ls "$T/kept")" = network.json ] && ok "  but files that were there before" ||
+    not_ok "  but files that were there before" "$(ls "$T/kept")"
+
 done_testing

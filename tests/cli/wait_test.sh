@@ -31,6 +31,18 @@ count_runs() { ls -d "$XDG_STATE_HOME"/tinca/runs/2* | wc -l; }
     wait_until has_places 4 && ok "four processes wait" || not_ok "four processes wait" "$(ls "$queue")"
     [ "$(count_runs)" -eq 1 ] && ok "  and have no run yet" || not_ok "  and have no run yet"
     grep -q "waits for 2.*lenet" second && ok "  and say for which run" || not_ok "  and say for which run" "$(cat second)"
+    run runs status:waiting
+    [ "$(grep -c 'waiting, place [1-4] .*lenet batch 20 on cpu, digits,limit=200; since 20.*, process' out)" -eq 4 ] &&
+        grep -q "place 1 .*process $killed\$" out && grep -q "place 4 .*process $stopped\$" out &&
+        ok "tinca runs lists them in their order" || not_ok "tinca runs lists them in their order" "$(cat out err)"
+    run runs --json status:waiting batch:20
+    [ "$(grep -c '"status":.*"waiting"' out)" -eq 4 ] && grep -q "\"process\":.*$third" out &&
+        grep -q '"place":.*3' out && ok "  as JSON, too" || not_ok "  as JSON, too" "$(cat out err)"
+    run runs status:waiting batch:10
+    grep -q 'None of the' out && ok "  and filters them" || not_ok "  and filters them" "$(cat out err)"
+    : >"$queue/00000000000000000099"
+    run runs --json
+    grep -q '"place":.*5' out && not_ok "a place without a process is none" "$(cat out)" || ok "a place without a process is none"
     kill -9 $killed
     kill -TERM $stopped
     wait $killed 2>/dev/null
@@ -64,6 +76,12 @@ count_runs() { ls -d "$XDG_STATE_HOME"/tinca/runs/2* | wc -l; }
     "$TINCA" resume "$(head -n 1 ids)" --wait >resumed 2>&1 </dev/null &
     resumed=$!
     wait_until has_places 1 && ok "resume waits, too" || not_ok "resume waits, too" "$(cat resumed)"
+    run runs status:waiting
+    grep -q "$(head -n 1 ids) .*waiting, place 1 .*/" out && [ "$(wc -l <out)" -eq 2 ] &&
+        ok "  and its run is listed as waiting" || not_ok "  and its run is listed as waiting" "$(cat out err)"
+    run runs --json status:waiting
+    grep -q '"command":.*"resume"' out && grep -q "\"id\":.*$(head -n 1 ids)" out &&
+        ok "  as JSON, too" || not_ok "  as JSON, too" "$(cat out err)"
     kill -TERM $resumed
     wait $resumed
     kill -9 $first

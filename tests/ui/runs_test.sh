@@ -226,11 +226,11 @@ screen_end
 
 # --- a run that was refused, and one that failed ---
 screen_start 130x30 C.UTF-8 "$TINCA" ui mlp --data "idx:$T/nowhere" --start
-screen_shows 'there is no such folder' "a run is refused"
-screen_keys o
-screen_shows 'mlp-[0-9a-f]+ refused' "the preview of a run that was refused"
-screen_shows '│ .*there is no' "says why"
-screen_shows '│ .*IDX files' "and what to do"
+screen_shows '^! Training data' "the form shows why a run is refused"
+screen_shows 'there is no such folder' "  and at which field"
+screen_keys Home o
+screen_wait 'Runs'
+screen_lacks 'refused' "  and the list of runs has none"
 screen_keys End
 screen_keys / 'status:diverged' Enter
 screen_shows 'mlp-[0-9a-f]+ diverged' "that of a run that diverged"

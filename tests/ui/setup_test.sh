@@ -57,9 +57,12 @@ screen_shows 'data cannot be opened' "the form does not offer to run it"
 screen_keys Down Down Right
 screen_shows '‹ dsc ›' "keys are answered in the meantime"
 screen_keys r
-screen_shows '! This run could not begin' "a run that is refused says so"
-screen_shows 'loss +-' "and shows no figure that nobody measured"
-screen_lacks 'disc. loss|0 of 0|images/s +0' "nor one of another kind of network"
+screen_shows '! This cannot run' "a run that is refused says so on the form"
+screen_shows '^! Training data' "  and at its field"
+screen_keys Home o
+screen_shows 'There is no run yet' "  and leaves no run behind"
+[ -z "$(ls "$XDG_STATE_HOME/tinca/runs")" ] && ok "  and no folder" ||
+    not_ok "  and no folder" "$(ls -R "$XDG_STATE_HOME/tinca/runs")"
 screen_keys q
 screen_wait 'What it takes'
 quit "the workbench ends"

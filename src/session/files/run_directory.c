@@ -386,6 +386,24 @@ bool run_directory_is_own_file(const char *name)
     return is_sample(name, length);
 }
 
+static bool makes_run(const char *name)
+{
+    return strcmp(name, "config.json") == 0 || strcmp(name, "journal.jsonl") == 0 ||
+           strcmp(name, "lock") == 0;
+}
+
+void run_directory_discard(const char *directory, bool whole)
+{
+    DIR *stream = opendir(directory);
+    for (struct dirent *entry; stream && (entry = readdir(stream));)
+        if (makes_run(entry->d_name) || (whole && run_directory_is_own_file(entry->d_name)))
+            unlinkat(dirfd(stream), entry->d_name, 0);
+    if (stream)
+        closedir(stream);
+    if (whole)
+        rmdir(directory);
+}
+
 void run_directory_clear_parts(const char *directory)
 {
     DIR *stream = opendir(directory);

@@ -27,6 +27,7 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Returns the folder of all runs, which is created if it is missing; the caller frees the path.
@@ -62,6 +63,10 @@ char *run_directory_create(const char *wanted, const char *name, char *id, struc
 /* Returns whether tinca writes files of this name into a run's folder, including half-written ones
  * (NAME.PID.part). */
 bool run_directory_is_own_file(const char *name);
+
+/* Deletes the folder of a new run that was refused before it began. `whole`: the run has made the
+ * folder; otherwise only the files that make it a run are deleted. The run must be locked. */
+void run_directory_discard(const char *directory, bool whole);
 
 /* Deletes half-written files that a crash left. The run must be locked. */
 void run_directory_clear_parts(const char *directory);

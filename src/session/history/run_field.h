@@ -20,6 +20,7 @@ struct run_record {
     const char *status;   /* untranslated: run_snapshot_word, "waiting", ... */
     const char *imported; /* the framework whose log was imported, or "" */
     size_t parameters;    /* 0: unknown */
+    size_t place;         /* in the queue of all processes, from 1; 0: it waits in none */
     bool known;           /* all was read; else only ID and status are valid */
     bool started;         /* the snapshot has figures */
 };

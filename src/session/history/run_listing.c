@@ -1,3 +1,5 @@
+/* The thread fills the result in; the caller reads it once the task is done. The queue is read each
+ * time, the names only if the folder has changed. */
 #include "session/history/run_listing.h"
 
 #include "base/memory.h"
@@ -12,6 +14,9 @@ struct run_listing {
     bool only_changed;
     struct timespec known;
     struct run_ids result;
+    bool queue_read;
+    struct queued_run *queue;
+    size_t queue_count;
 };
 
 static void free_listing(void *state)
@@ -21,6 +26,7 @@ static void free_listing(void *state)
         free(listing->result.ids[i]);
     free(listing->result.ids);
     free(listing->result.home);
+    free(listing->queue);
     free(listing);
 }
 
@@ -34,6 +40,7 @@ static void work(void *state)
     result->home = run_directory_home(&result->error);
     if (!result->home)
         return;
+    listing->queue_read = run_queue_list(&listing->queue, &listing->queue_count, NULL);
     if (stat(result->home, &status) == 0)
         result->changed = status.st_mtim;
     if (listing->only_changed && result->changed.tv_sec == listing->known.tv_sec &&
@@ -68,6 +75,16 @@ bool run_listing_wait(const struct run_listing *listing, double seconds)
 const struct run_ids *run_listing_result(const struct run_listing *listing)
 {
     return &listing->result;
+}
+
+bool run_listing_take_queue(struct run_listing *listing, struct queued_run **queue, size_t *count)
+{
+    const bool read = listing->queue_read;
+    *queue = listing->queue;
+    *count = listing->queue_count;
+    listing->queue = NULL;
+    listing->queue_read = false;
+    return read;
 }
 
 void run_listing_drop(struct run_listing *listing)

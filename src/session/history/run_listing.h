@@ -1,9 +1,11 @@
-/* run_listing.h: lists the IDs of all runs in a separate thread, so that a slow disk delays no key.
+/* run_listing.h: lists the IDs of all runs, and what waits in the queue, in a separate thread, so
+ * that a slow disk delays no key.
  */
 #ifndef TINCA_SESSION_HISTORY_RUN_LISTING_H
 #define TINCA_SESSION_HISTORY_RUN_LISTING_H
 
 #include "base/error.h"
+#include "session/history/run_queue.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,6 +30,10 @@ bool run_listing_wait(const struct run_listing *listing, double seconds);
 
 /* Returns the result of a complete listing; it lives as long as the listing. */
 const struct run_ids *run_listing_result(const struct run_listing *listing);
+
+/* Hands over what waits in the queue: the caller frees *queue. Returns false if it could not be
+ * read, or was handed over before. */
+bool run_listing_take_queue(struct run_listing *listing, struct queued_run **queue, size_t *count);
 
 /* Cancels the listing and frees its result. Never waits. NULL is allowed. */
 void run_listing_drop(struct run_listing *listing);

@@ -31,18 +31,18 @@ static void read_lock(const char *path, struct run_owner *owner)
     snprintf(owner->host, sizeof owner->host, "%.127s", name);
 }
 
-/* Returns whether process `number` of this machine has the file open. False for other users'
- * processes, whose files are not visible. */
-static bool has_open(long number, const struct stat *file)
+bool run_owner_has_open(long number, const char *path)
 {
-    char path[64];
-    struct stat status;
+    char descriptors[64];
+    struct stat file, status;
     bool found = false;
-    snprintf(path, sizeof path, "/proc/%ld/fd", number);
-    DIR *folder = number > 0 ? opendir(path) : NULL;
+    if (number <= 0 || stat(path, &file) != 0)
+        return false;
+    snprintf(descriptors, sizeof descriptors, "/proc/%ld/fd", number);
+    DIR *folder = opendir(descriptors);
     for (struct dirent *entry; folder && !found && (entry = readdir(folder));)
         found = fstatat(dirfd(folder), entry->d_name, &status, 0) == 0 &&
-                status.st_dev == file->st_dev && status.st_ino == file->st_ino;
+                status.st_dev == file.st_dev && status.st_ino == file.st_ino;
     if (folder)
         closedir(folder);
     return found;
@@ -66,13 +66,12 @@ static bool has_terminal(long number)
 
 bool run_owner_find(const char *directory, struct run_owner *owner)
 {
-    struct stat status;
     char *path = file_join(directory, "lock");
     const bool alive = run_directory_is_alive(directory);
     *owner = (struct run_owner){0};
     if (path)
         read_lock(path, owner);
-    owner->here = alive && path && stat(path, &status) == 0 && has_open(owner->process, &status);
+    owner->here = alive && path && run_owner_has_open(owner->process, path);
     owner->alone = owner->here && !has_terminal(owner->process);
     free(path);
     return alive;

@@ -22,6 +22,10 @@ struct run_owner {
  * says of the last one. */
 bool run_owner_find(const char *directory, struct run_owner *owner);
 
+/* Returns whether process `number` of this machine has the file open; false for other users'
+ * processes, whose files are not visible. */
+bool run_owner_has_open(long number, const char *path);
+
 /* Asks the process to finish its iteration, save, and end (SIGTERM). Returns false with an error.
  */
 bool run_owner_stop(const char *directory, struct error *error);

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,12 +65,17 @@ static uint64_t number_of(const char *name)
     return strlen(name) == DIGITS && text_to_uint64(name, &number) ? number : 0;
 }
 
+/* Returns whether a process holds the place of an open file. */
+static bool has_lock(int descriptor, int operation)
+{
+    return descriptor >= 0 && flock(descriptor, operation | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 /* Returns whether a process holds the place; removes it if none does. */
 static bool is_held(int folder, const char *name)
 {
     const int descriptor = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    const bool held =
-        descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    const bool held = has_lock(descriptor, LOCK_EX);
     if (descriptor >= 0 && !held)
         unlinkat(folder, name, 0);
     if (descriptor >= 0)
@@ -95,16 +101,33 @@ static size_t count_places(const struct queue *queue, uint64_t limit, uint64_t *
     return count;
 }
 
-static char *place_path(const struct queue *queue, uint64_t number)
+static char *place_path(const char *folder, uint64_t number)
 {
     char name[DIGITS + 1];
     snprintf(name, sizeof name, "%0*" PRIu64, DIGITS, number);
-    return file_join(queue->path, name);
+    return file_join(folder, name);
 }
 
 /* --- places --- */
 
-bool run_queue_join(struct run_queue_place *place, struct error *error)
+/* Makes and locks the file of a place. It is written first, so that whoever finds it locked can
+ * read it. A reader may hold it for a moment, hence the lock waits. */
+static bool make_place(struct run_queue_place *place, const char *path,
+                       const struct queued_run *run, struct error *error)
+{
+    place->descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (place->descriptor >= 0 && ftruncate(place->descriptor, 0) == 0) {
+        if (!queued_run_write(place->descriptor, run, error))
+            return false;
+        if (flock(place->descriptor, LOCK_EX) == 0)
+            return true;
+    }
+    return error_set_errno(error, path, "check space and permissions",
+                           "no place in the queue could be taken");
+}
+
+bool run_queue_join(struct run_queue_place *place, const struct queued_run *run,
+                    struct error *error)
 {
     struct queue queue;
     uint64_t last;
@@ -112,22 +135,22 @@ bool run_queue_join(struct run_queue_place *place, struct error *error)
     if (!open_queue(&queue, error))
         return false;
     count_places(&queue, UINT64_MAX, &last);
-    char *path = place_path(&queue, last + 1);
-    if (path)
-        place->descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (place->descriptor >= 0 && flock(place->descriptor, LOCK_EX | LOCK_NB) == 0)
+    char *path = place_path(queue.path, last + 1);
+    if (!path)
+        error_set_memory(error, "a path", 0);
+    else if (make_place(place, path, run, error))
         place->number = last + 1;
-    else
-        error_set_errno(error, path ? path : queue.path, "check space and permissions",
-                        "no place in the queue could be taken");
-    if (place->number == 0 && place->descriptor >= 0)
+    if (place->number == 0 && place->descriptor >= 0) {
+        unlink(path);
         close(place->descriptor);
+    }
     free(path);
     close_queue(&queue);
     return place->number > 0;
 }
 
-size_t run_queue_count(void)
+/* Returns the number of places. */
+static size_t count_all(void)
 {
     struct queue queue;
     uint64_t last;
@@ -166,7 +189,7 @@ void run_queue_leave(struct run_queue_place *place)
     if (place->number == 0)
         return;
     if (open_queue(&queue, &error)) {
-        char *path = place_path(&queue, place->number);
+        char *path = place_path(queue.path, place->number);
         if (path)
             unlink(path);
         free(path);
@@ -176,13 +199,123 @@ void run_queue_leave(struct run_queue_place *place)
     *place = (struct run_queue_place){.descriptor = -1};
 }
 
+/* --- what waits --- */
+
+/* Reads what waits at a place, if a process holds it. */
+static bool read_place(struct queued_run *run, const char *folder, uint64_t number)
+{
+    char *path = place_path(folder, number);
+    const int descriptor = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+    const bool held = has_lock(descriptor, LOCK_SH);
+    if (descriptor >= 0)
+        close(descriptor);
+    run->place = number;
+    if (held)
+        queued_run_read(run, path);
+    free(path);
+    return held;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const uint64_t first = ((const struct queued_run *)a)->place;
+    const uint64_t second = ((const struct queued_run *)b)->place;
+    return (first > second) - (first < second);
+}
+
+/* Adds the held places of the open folder to the list. */
+static bool read_places(DIR *stream, const char *folder, struct queued_run **list, size_t *count,
+                        struct error *error)
+{
+    size_t capacity = 0;
+    for (struct dirent *entry; (entry = readdir(stream));) {
+        const uint64_t number = number_of(entry->d_name);
+        if (number == 0)
+            continue;
+        if (!memory_grow(list, &capacity, *count + 1, sizeof **list, "the queue", error))
+            return false;
+        *count += read_place(&(*list)[*count], folder, number);
+    }
+    return true;
+}
+
+bool run_queue_list(struct queued_run **list, size_t *count, struct error *error)
+{
+    *list = NULL;
+    *count = 0;
+    char *folder = run_directory_beside("queue", error);
+    if (!folder)
+        return false;
+    DIR *stream = opendir(folder);
+    bool read = stream ? read_places(stream, folder, list, count, error)
+                : errno == ENOENT /* nothing has waited yet */
+                    ? true
+                    : error_set_errno(error, folder, "check its permissions", "it cannot be read");
+    if (stream)
+        closedir(stream);
+    free(folder);
+    if (read && *count > 0)
+        qsort(*list, *count, sizeof **list, by_place);
+    if (!read) {
+        free(*list);
+        *list = NULL;
+        *count = 0;
+    }
+    return read;
+}
+
+/* --- taking another one out --- */
+
+static bool is_host(const char *name)
+{
+    struct host host;
+    host_describe(&host);
+    return !name[0] || strcmp(host.name, name) == 0;
+}
+
+bool run_queue_is_here(const struct queued_run *run)
+{
+    return is_host(run->host);
+}
+
+bool run_queue_may_stop(const struct queued_run *run, struct error *error)
+{
+    if (!run->known)
+        return error_set(error, ERROR_USAGE, "the queue", "stop its process where it was begun",
+                         "what waits at this place cannot be read");
+    if (!run_queue_is_here(run))
+        return error_set(error, ERROR_USAGE, run->host, "stop it there",
+                         "it waits on another machine, in process %ld", run->process);
+    return !run->in_workbench ||
+           error_set(error, ERROR_USAGE, "the queue", "drop it there: d in its list of runs",
+                     "it waits in another workbench, process %ld", run->process);
+}
+
+bool run_queue_stop(const struct queued_run *run, struct error *error)
+{
+    struct queued_run now = {0};
+    char *folder = run_directory_beside("queue", error), *path = NULL;
+    if (!folder)
+        return false;
+    bool good = (path = place_path(folder, run->place)) || error_set_memory(error, "a path", 0);
+    if (good && (!read_place(&now, folder, run->place) || now.process != run->process ||
+                 !run_owner_has_open(run->process, path)))
+        good = error_set(error, ERROR_USAGE, "the queue",
+                         "the list of runs shows what became of it", "it waits no longer");
+    good = good && run_queue_may_stop(&now, error) &&
+           (kill((pid_t)run->process, SIGTERM) == 0 ||
+            error_set_errno(error, "the queue", "stop it where it was begun",
+                            "its process cannot be sent a signal"));
+    free(path);
+    free(folder);
+    return good;
+}
+
 /* --- the live runs --- */
 
 static bool is_here(const struct run_owner *owner)
 {
-    struct host host;
-    host_describe(&host);
-    return !owner->host[0] || strcmp(owner->host, host.name) == 0;
+    return is_host(owner->host);
 }
 
 static size_t threads_of(const char *directory, size_t cores)
@@ -227,7 +360,7 @@ void run_queue_look(struct live_runs *live)
         }
     free(ids);
     free(home);
-    live->waiting = run_queue_count();
+    live->waiting = count_all();
 }
 
 char *run_queue_text(const struct live_runs *live, char *text, size_t size)

@@ -2,14 +2,15 @@
  * those that wait for their end.
  *
  * A process that waits holds a place: a file in the folder queue beside the folder of runs, named
- * by a number and locked (flock). The first place may start once no run of this machine is alive.
- * The process keeps the place until its run has locked its folder, so that the next one sees that
- * run. The system frees the locks of a process that ends, so a killed one neither blocks the others
- * nor loses their order. */
+ * by a number and locked (flock), which says what waits (queued_run.h). The first place may start
+ * once no run of this machine is alive. The process keeps the place until its run has locked its
+ * folder, so that the next one sees that run. The system frees the locks of a process that ends, so
+ * a killed one neither blocks the others nor loses their order. */
 #ifndef TINCA_SESSION_HISTORY_RUN_QUEUE_H
 #define TINCA_SESSION_HISTORY_RUN_QUEUE_H
 
 #include "base/error.h"
+#include "session/history/queued_run.h"
 #include "session/values/run_id.h"
 
 #include <stdbool.h>
@@ -45,11 +46,24 @@ void run_queue_look(struct live_runs *live);
  * Returns `text`. */
 char *run_queue_text(const struct live_runs *live, char *text, size_t size);
 
-/* Takes the last place of the queue. Returns false with an error. */
-bool run_queue_join(struct run_queue_place *place, struct error *error);
+/* Takes the last place of the queue for `run`. Returns false with an error. */
+bool run_queue_join(struct run_queue_place *place, const struct queued_run *run,
+                    struct error *error);
 
-/* Returns the number of places. */
-size_t run_queue_count(void);
+/* Lists what waits, first come first. The caller frees *list. It waits for no other process and
+ * changes nothing. Returns false with an error. */
+bool run_queue_list(struct queued_run **list, size_t *count, struct error *error);
+
+/* Returns whether a process of this machine waits there. */
+bool run_queue_is_here(const struct queued_run *run);
+
+/* Returns whether this process may take the run out of the queue. If not, the error says who can:
+ * it waits in a workbench, or on another machine. */
+bool run_queue_may_stop(const struct queued_run *run, struct error *error);
+
+/* Asks the process that waits to give its place up and end (SIGTERM). Returns false with an error.
+ */
+bool run_queue_stop(const struct queued_run *run, struct error *error);
 
 /* Returns whether the place is the first one and no run is alive. If not, writes the ID of a live
  * run into `id` (RUN_ID_SIZE bytes); "": another place is before this one, and no run is alive.

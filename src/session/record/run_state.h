@@ -27,6 +27,8 @@ struct run {
     struct run_hold hold;        /* while this process trains it */
     struct journal journal;      /* the worker's */
     bool resumes;                /* continues from the files in its folder */
+    bool is_new;                 /* its folder goes if it is refused before it begins */
+    bool made_folder;            /* the folder is as new as the run */
     bool changed;                /* config.json must be written once more */
 
     struct snapshot_cell snapshot;

@@ -8,6 +8,7 @@
 #include "session/config/config_paths.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
+#include "session/files/run_name.h"
 #include "session/measure/forecast.h"
 #include "session/record/resume.h"
 #include "session/record/run_integrity.h"
@@ -75,11 +76,19 @@ static void set_early_facts(struct run *run, const struct forecast *forecast)
     facts->threads = run->config.threads;
 }
 
+static bool write_labels(const char *directory, const struct run_options *options,
+                         struct error *error)
+{
+    return (!options->name || run_name_write(directory, options->name, error)) &&
+           (!options->tags || !options->tags[0] || run_tags_write(directory, options->tags, error));
+}
+
 static bool make_files(struct run *run, const struct run_options *options,
                        const struct forecast *forecast, struct error *error)
 {
     char name[RUN_ID_NAME];
     const bool is_file = strchr(run->config.network, '/'); /* config_make_absolute */
+    run->made_folder = !options->run_directory || !file_exists(options->run_directory);
     run_id_name(is_file ? run->config.network : forecast->network, forecast->suffixes, name);
     run->directory = run_directory_create(options->run_directory, name, run->early_facts.id, error);
     if (!run->directory)
@@ -90,12 +99,14 @@ static bool make_files(struct run *run, const struct run_options *options,
     set_early_facts(run, forecast);
     if (!run_hold_take(&run->hold, run->directory, error))
         return false;
+    run->is_new = true;
     /* an earlier process that was killed here has left a half-written file */
     run_directory_clear_parts(run->directory);
     if (options->fork.directory[0] &&
         !fork_copy(&options->fork, run->directory, &run->early_facts.fork, error))
         return false;
     return run_files_write_config(run->directory, &run->config, &run->early_facts, error) &&
+           write_labels(run->directory, options, error) &&
            (run->resumes || journal_open(&run->journal, run->directory, UINT64_MAX, error));
 }
 
@@ -134,6 +145,10 @@ struct run *run_start(const struct run_config *config, const struct run_options 
     }
     if (run && make_files(run, options, &forecast, error) && start_worker(run, error))
         return run;
+    if (run && run->is_new) {
+        journal_abandon(&run->journal);
+        run_directory_discard(run->directory, run->made_folder);
+    }
     run_free(run);
     return NULL;
 }

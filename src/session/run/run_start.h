@@ -10,11 +10,13 @@ struct run_options {
     /* --save: the weights at the end (with the preset cifar and validation: the best ones). NULL:
      * only the run directory's weights.safetensors and, with validation, best.safetensors. */
     const char *save_path;
+    const char *name, *tags;  /* of the new run; NULL or "": none */
     struct fork_request fork; /* the run begins with the weights of another one; {0}: it does not */
 };
 
 /* Creates the run's folder and starts the worker, which opens the data and prepares the rest.
- * Returns NULL with an error for mistakes of the configuration that are known at once. */
+ * Returns NULL with an error for mistakes of the configuration that are known at once. If the
+ * worker refuses the run before its first iteration (RUN_REFUSED), the folder is gone again. */
 struct run *run_start(const struct run_config *config, const struct run_options *options,
                       struct error *error);
 

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/host/host.h"
 #include "session/files/kernel_choices.h"
+#include "session/files/run_directory.h"
 #include "session/files/run_files.h"
 #include "session/run/begin.h"
 #include "session/run/checkpoint.h"
@@ -119,7 +120,7 @@ static enum run_status live(struct trainer *trainer)
                  trainer->checkpoint.file ? &trainer->recorded : NULL, trainer->error))
         return RUN_REFUSED;
     if (!start(trainer))
-        return run->resumes ? RUN_REFUSED : RUN_FAILED;
+        return RUN_REFUSED;
     warn_of_swap(trainer);
     warn_of_fallback(trainer);
     if (!train(trainer) || !trainer_owns_folder(trainer, true)) {
@@ -135,6 +136,12 @@ static enum run_status live(struct trainer *trainer)
     return save_all(trainer) ? RUN_DONE : RUN_FAILED;
 }
 
+/* Returns whether nothing of the run is to remain: it is new, and was refused before it began. */
+static bool is_discarded(const struct run *run, enum run_status status)
+{
+    return run->is_new && status == RUN_REFUSED;
+}
+
 /* Writes the run's end and summary. A resumed run that could not continue stays as it was found. */
 static void write_end(struct trainer *trainer, enum run_status status, const struct error *error)
 {
@@ -145,7 +152,7 @@ static void write_end(struct trainer *trainer, enum run_status status, const str
     trainer->now.status = status;
     trainer->now.eta_seconds = 0;
     trainer->now.memory_highest = host_process_peak();
-    if (!run->journal.path || trainer->folder_lost) {
+    if (!run->journal.path || trainer->folder_lost || is_discarded(run, status)) {
         trainer->now.error = *error;
         return;
     }
@@ -190,8 +197,10 @@ void *worker_main(void *context)
     prepare_free(&trainer.prepared);
     kernel_choices_free(&trainer.recorded);
     free(trainer.chosen);
-    if (trainer.folder_lost)
+    if (trainer.folder_lost || is_discarded(run, status))
         journal_abandon(&run->journal);
+    if (is_discarded(run, status))
+        run_directory_discard(run->directory, run->made_folder);
     journal_close(&run->journal);
     run_hold_release(&run->hold);
     trainer_publish(&trainer);

@@ -54,6 +54,8 @@ void app_end(struct app *app)
         others_free(app->others);
     free(app->loading);
     free(app->others);
+    disk_jobs_drop(&app->shared.disk);
+    queue_list_free(&app->shared.queue);
     run_list_free(&app->shared.runs);
     run_list_free(&app->shared.saved_runs);
 }

@@ -125,6 +125,11 @@ bool app_offers_export(const struct app *app);
 /* Returns whether a run of the lists has curves that can be compared. */
 bool app_offers_comparison(const struct app *app);
 
+/* Starts work(state) in a thread, and calls done(app, state) between two frames once it is over
+ * (disk_jobs.h); shows an error if that is impossible. */
+void app_start_disk_job(struct app *app, void (*work)(void *state),
+                        void (*done)(struct app *app, void *state), void *state);
+
 /* --- messages --- */
 
 /* Shows a message, for six seconds at most (app_message_after_key), and, unless its role is

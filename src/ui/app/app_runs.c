@@ -10,6 +10,7 @@
 #include "session/sweep/sweep_table.h"
 #include "session/values/run_snapshot.h"
 #include "ui/app/app.h"
+#include "ui/app/run_actions.h"
 #include "ui/app/run_loading.h"
 #include "ui/shared/last_form.h"
 #include "ui/shared/setting_words.h"
@@ -39,15 +40,19 @@ struct run_entry *app_run_in_front(const struct app *app)
 
 size_t app_run_count(const struct app *app)
 {
-    return app->shared.runs.count + app->shared.saved_runs.count;
+    return app->shared.runs.count + app->shared.queue.runs.count + app->shared.saved_runs.count;
 }
 
 struct run_entry *app_run_at(const struct app *app, size_t index)
 {
-    if (index < app->shared.runs.count)
-        return &app->shared.runs.entries[index];
-    return &app->shared.saved_runs
-                .entries[app->shared.saved_runs.count - 1 - (index - app->shared.runs.count)];
+    const struct run_list *own = &app->shared.runs, *queued = &app->shared.queue.runs;
+    const struct run_list *saved = &app->shared.saved_runs;
+    if (index < own->count)
+        return &own->entries[index];
+    index -= own->count;
+    if (index < queued->count)
+        return &queued->entries[index];
+    return &saved->entries[saved->count - 1 - (index - queued->count)];
 }
 
 void app_show_run(struct app *app, size_t index)
@@ -77,10 +82,34 @@ static void log_start(struct app *app, const struct run_entry *before)
     log_set_run_directory(&app->shared.log, run_entry_directory(entry));
 }
 
+/* Removes a new run that was refused before it began: it has no folder. The form, which comes to
+ * the front if the run was (`shown`), says why. Returns whether there was one. */
+static bool drop_refused(struct app *app, bool shown)
+{
+    size_t i = 0;
+    while (i < app->shared.runs.count && !run_entry_refusal(&app->shared.runs.entries[i]))
+        i++;
+    if (i == app->shared.runs.count)
+        return false;
+    struct run_entry *entry = &app->shared.runs.entries[i];
+    const struct error error = *run_entry_refusal(entry);
+    shown = shown || app_run_in_front(app) == entry;
+    if (shown)
+        app->shared.fork = entry->options.fork; /* the form describes it still */
+    form_refuse(&app->shared.form, &entry->config, &error);
+    if (shown)
+        app_show(app, SCREEN_SETUP);
+    run_actions_drop_entry(app, entry);
+    app_say_error(app, &error);
+    return true;
+}
+
 /* Starts and shows the last run of the list, unless another one is active (`busy`). */
 static void start_last(struct app *app, bool busy)
 {
     run_list_step(&app->shared.runs);
+    if (!busy && drop_refused(app, true))
+        return;
     if (!busy)
         log_start(app, NULL);
     if (busy)
@@ -244,13 +273,14 @@ static void poll_runs(struct app *app)
         app_report_findings(app, &app->shared.runs.entries[index], findings);
         report_trouble(app, &app->shared.runs.entries[index], &trouble);
     }
-    if (app->closing || ended == app->shared.runs.count)
+    if (app->closing || drop_refused(app, false) || ended == app->shared.runs.count)
         return;
     struct run_entry *entry = &app->shared.runs.entries[ended];
     if (run_entry_directory(entry)) /* what can be done with it depends on its models */
         run_saved_find(run_entry_directory(entry), entry->models);
     app_notify(app, EVENT_RUN_ENDED, entry);
-    bool failed = entry->snapshot.status == RUN_FAILED || entry->snapshot.status == RUN_REFUSED;
+    const bool failed =
+        entry->snapshot.status == RUN_FAILED || entry->snapshot.status == RUN_REFUSED;
     if (failed && app_run_in_front(app) == entry) { /* the screen shows why */
         char text[480];
         log_add(&app->shared.log, ROLE_BAD,

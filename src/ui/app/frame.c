@@ -9,17 +9,31 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Returns how many runs wait in other processes. */
+static size_t count_queued(const struct app *app)
+{
+    size_t queued = app->shared.queue.runs.count;
+    for (size_t i = 0; i < app->shared.saved_runs.count; i++)
+        queued += app->shared.saved_runs.entries[i].queue_rank > 0;
+    return queued;
+}
+
 /* Writes how many runs there are, as the list of runs counts them, and how many of them other
- * processes train; the latter with little space (`brief`) only if there are some. */
+ * processes train or have in the queue; the former with little space (`brief`) only if there are
+ * some. */
 static void count_runs(const struct app *app, bool brief, char *text, size_t size)
 {
-    const size_t all = app_run_count(app);
+    const size_t all = app_run_count(app), queued = count_queued(app);
     size_t live = 0;
     for (size_t i = 0; i < app->shared.saved_runs.count; i++) {
         const struct run_entry *entry = &app->shared.saved_runs.entries[i];
         live += entry->live || (entry->announced && !entry->outline_known);
     }
-    if (all > 0 && live > 0)
+    if (queued > 0)
+        snprintf(text, size,
+                 ngettext("%zu run, %zu on, %zu waiting ", "%zu runs, %zu on, %zu waiting ", all),
+                 all, live, queued);
+    else if (all > 0 && live > 0)
         snprintf(text, size, ngettext("%zu run, %zu on ", "%zu runs, %zu on ", all), all, live);
     else if (all > 0 && brief)
         snprintf(text, size, ngettext("%zu run ", "%zu runs ", all), all);

@@ -59,6 +59,15 @@ struct run_entry *loading_find_entry(struct app *app, const char *directory)
 
 /* --- the list of runs --- */
 
+static void take_queue(struct app *app)
+{
+    struct queued_run *places;
+    size_t count;
+    if (run_listing_take_queue(app->loading->listing, &places, &count) &&
+        queue_list_take(&app->shared.queue, &app->shared.saved_runs, places, count))
+        app->shared.runs_changed = true;
+}
+
 static void take_listing(struct app *app)
 {
     struct run_loading *loading = app->loading;
@@ -76,6 +85,7 @@ static void take_listing(struct app *app)
                                               found->home, found->ids, found->count, &error))
         app_say_error(app, &error);
     app->shared.runs_changed = app->shared.runs_changed || found->ids;
+    take_queue(app);
     loading->listed = true;
     loading->reports_errors = false;
     run_listing_drop(loading->listing);

@@ -1,13 +1,11 @@
-/* A background process has taken over when it holds the lock of the run's folder and has removed
- * the summary of the earlier end (session/run/resume_work.c), or, for a waiting run and for the
- * sweep, when the queue is longer by one place. If it ends before that, its message is shown. */
+/* A background process has taken over when it computes the run or, for a waiting run and for the
+ * sweep, has a place in the queue (session/history/handover.h). If it ends before that, its message
+ * is shown. */
 #include "ui/shared/detach.h"
 
 #include "base/clock.h"
 #include "base/files/file.h"
 #include "base/language.h"
-#include "session/history/run_owner.h"
-#include "session/history/run_queue.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +30,20 @@ static bool check_command(const struct detach *detach, struct error *error)
     return clock_nanoseconds() <= detach->until ||
            error_set(error, ERROR_SYSTEM, N_("the background process"),
                      N_("the list of runs shows what becomes of it"), "it has not begun in time");
+}
+
+/* Returns whether the process has taken over, and looks again in the background if it had not when
+ * that was last known. `directory`: the run that it resumes; "": it waits in the queue. */
+static bool has_taken_over(struct detach *detach, const char *directory)
+{
+    bool taken = false;
+    if (!detach->looking) /* if no thread can start, the next step tries again */
+        detach->looking = handover_look((long)detach->command.process, directory, NULL);
+    if (!detach->looking || !handover_result(detach->looking, &taken))
+        return false;
+    handover_drop(detach->looking);
+    detach->looking = NULL;
+    return taken;
 }
 
 /* --- the queue: waiting runs, then the sweep --- */
@@ -107,7 +119,6 @@ static bool start_next(struct detach *detach, const struct run_list *runs, struc
         add_run(&detach->command, &runs->entries[waiting]);
     else
         add_sweep(&detach->command, sweep->sweep.grid.name);
-    detach->places = run_queue_count();
     return start_command(detach, DETACH_QUEUEING, JOIN_SECONDS, error);
 }
 
@@ -115,7 +126,7 @@ static bool watch_queue(struct detach *detach, struct run_list *runs, struct swe
                         struct error *error)
 {
     const size_t waiting = first_waiting(runs);
-    if (run_queue_count() <= detach->places)
+    if (!has_taken_over(detach, ""))
         return check_command(detach, error);
     if (waiting < runs->count) {
         run_list_remove(runs, waiting);
@@ -128,16 +139,6 @@ static bool watch_queue(struct detach *detach, struct run_list *runs, struct swe
 }
 
 /* --- the active run --- */
-
-static bool has_taken_over(const struct detach *detach)
-{
-    struct run_owner owner;
-    char *end = file_join(detach->directory, "summary.json");
-    const bool taken = run_owner_find(detach->directory, &owner) &&
-                       owner.process == (long)detach->command.process && end && !file_exists(end);
-    free(end);
-    return taken;
-}
 
 /* Starts the process that resumes the stopped run. */
 static bool start_resumption(struct detach *detach, struct error *error)
@@ -156,7 +157,7 @@ static bool start_resumption(struct detach *detach, struct error *error)
 static bool watch_resumption(struct detach *detach, const struct run_list *runs,
                              struct sweep_job *sweep, struct error *error)
 {
-    if (!has_taken_over(detach))
+    if (!has_taken_over(detach, detach->directory))
         return check_command(detach, error);
     detach->resuming = detach->command.process;
     return start_next(detach, runs, sweep, error);
@@ -225,8 +226,11 @@ bool detach_step(struct detach *detach, struct run_list *runs, struct sweep_job 
                  struct error *error)
 {
     const bool good = !detach_is_active(detach) || step(detach, runs, sweep, error);
-    if (!good || detach->state == DETACH_DONE)
+    if (!good || detach->state == DETACH_DONE) {
         background_command_free(&detach->command);
+        handover_drop(detach->looking);
+        detach->looking = NULL;
+    }
     if (good)
         return true;
     *detach = (struct detach){0};
@@ -243,12 +247,11 @@ char *detach_text(const struct detach *detach, char *text, size_t size)
             text, size, _("%s goes on in the background, process %ld; tinca attach shows it.\n"),
             file_base_name(detach->directory), (long)detach->resuming);
     if (detach->waiting > 0 && length < size)
-        length += (size_t)snprintf(
-            text + length, size - length,
-            ngettext("%zu run waits in the queue; tinca runs lists it when it has begun.\n",
-                     "%zu runs wait in the queue; tinca runs lists each when it has begun.\n",
-                     detach->waiting),
-            detach->waiting);
+        length += (size_t)snprintf(text + length, size - length,
+                                   ngettext("%zu run waits in the queue; tinca runs lists it.\n",
+                                            "%zu runs wait in the queue; tinca runs lists them.\n",
+                                            detach->waiting),
+                                   detach->waiting);
     if (detach->sweep[0] && length < size)
         snprintf(text + length, size - length,
                  _("Sweep %s goes on in the background; tinca sweep --name %s --report shows its "

@@ -8,6 +8,7 @@
 #ifndef TINCA_UI_SHARED_DETACH_H
 #define TINCA_UI_SHARED_DETACH_H
 
+#include "session/history/handover.h"
 #include "ui/shared/background_command.h"
 #include "ui/shared/run_list.h"
 #include "ui/shared/sweep_job.h"
@@ -32,7 +33,7 @@ struct detach { /* starts as {0} */
     pid_t resuming;                    /* the process that has resumed the run */
     struct background_command command; /* the process that is to take over next */
     size_t waiting;                    /* waiting runs that were handed over */
-    size_t places;                     /* in the queue before `command` was started */
+    struct handover *looking;          /* finds out whether it has; NULL: not now */
     uint64_t until;                    /* clock_nanoseconds: when it must have taken over */
 };
 

@@ -5,6 +5,8 @@
 
 #include "base/language.h"
 #include "base/text.h"
+#include "session/config/config_differences.h"
+#include "session/config/config_paths.h"
 #include "ui/terminal/keys.h"
 
 #include <math.h>
@@ -40,8 +42,20 @@ static bool names_option(const char *what, const char *key)
     return strncmp(what, option, length) == 0 && (what[length] == '\0' || what[length] == ' ');
 }
 
-/* Returns the field that an error is about, by its option, value, key or label, or FORM_NO_FIELD.
- */
+/* Returns whether an error is about a file or folder of a data set, "KIND:PATH,OPTION". */
+static bool names_path(const char *what, const char *key, const char *value)
+{
+    char absolute[FORM_TEXT + 64];
+    const char *path = strchr(value, ':');
+    if (!path || !config_absolute_value(key, value, absolute, sizeof absolute, NULL))
+        return false;
+    path = strchr(absolute, ':') + 1;
+    absolute[strcspn(absolute, ",")] = '\0';
+    return path[0] == '/' && strncmp(what, path, strlen(path)) == 0;
+}
+
+/* Returns the field that an error is about, by its option, value, path, key or label, or
+ * FORM_NO_FIELD. */
 static size_t field_of_error(const struct form *form, const struct error *error)
 {
     char value[FORM_TEXT];
@@ -50,7 +64,7 @@ static size_t field_of_error(const struct form *form, const struct error *error)
             return i;
     for (size_t i = 0; i < form->count; i++)
         if (form->fields[i]->kind == CONFIG_TEXT && form_value(form, i, value, sizeof value)[0] &&
-            strstr(error->what, value))
+            (strstr(error->what, value) || names_path(error->what, form->fields[i]->key, value)))
             return i;
     for (size_t i = 0; i < form->count; i++)
         if (strcasestr(error->what, form->fields[i]->key) ||
@@ -84,6 +98,17 @@ void form_replace(struct form *form, const struct run_config *config)
     form->config = *config;
     form_cancel_edit(form);
     changed(form);
+}
+
+void form_refuse(struct form *form, const struct run_config *config, const struct error *error)
+{
+    for (size_t i = 0; i < config_field_count; i++)
+        if (!config_field_equal(&form->config, config, &config_fields[i]))
+            return;
+    form->problem = *error;
+    form->problem_field = field_of_error(form, error);
+    if (form->problem_field != FORM_NO_FIELD)
+        form->focus = form->problem_field;
 }
 
 void form_show_all(struct form *form, bool all)

@@ -44,6 +44,10 @@ void form_begin(struct form *form, const struct run_config *config);
 /* Replaces the configuration. The visible fields and the focus stay. */
 void form_replace(struct form *form, const struct run_config *config);
 
+/* Shows why a run with this configuration was refused, until the form changes. Does nothing if the
+ * form has another configuration by now. */
+void form_refuse(struct form *form, const struct run_config *config, const struct error *error);
+
 /* Shows every field, or only those with an effect (config_applies). The focus stays on its field if
  * that is still shown. */
 void form_show_all(struct form *form, bool all);

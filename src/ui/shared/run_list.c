@@ -54,9 +54,18 @@ bool run_entry_is_active(const struct run_entry *entry)
     return entry->run && !run_entry_is_saved(entry) && !run_status_is_over(entry->snapshot.status);
 }
 
+const struct error *run_entry_refusal(const struct run_entry *entry)
+{
+    if (run_entry_is_saved(entry) || entry->resumed_directory[0])
+        return NULL;
+    if (entry->refused)
+        return &entry->error;
+    return entry->run && entry->snapshot.status == RUN_REFUSED ? &entry->snapshot.error : NULL;
+}
+
 const char *run_entry_status(const struct run_entry *entry)
 {
-    if (run_entry_is_waiting(entry))
+    if (run_entry_is_waiting(entry) || entry->queue_rank > 0)
         return N_("waiting");
     if (run_entry_is_saved(entry) && (entry->refused || !entry->outline_known))
         return entry->refused ? N_("unreadable") : "";
@@ -67,6 +76,8 @@ char *run_entry_status_text(const struct run_entry *entry, char *text, size_t si
 {
     if (run_entry_is_waiting(entry) && entry->waits_for[0])
         snprintf(text, size, _("waits for %s"), entry->waits_for);
+    else if (entry->queue_rank > 0)
+        snprintf(text, size, _("waiting, place %zu"), entry->queue_rank);
     else
         snprintf(text, size, "%s", language_text(run_entry_status(entry)));
     return text;
@@ -84,7 +95,12 @@ static void start(struct run_entry *entry)
 
 bool run_list_wait_for_others(struct run_list *list, struct error *error)
 {
-    return run_queue_join(&list->entries[list->count - 1].place, error);
+    struct run_entry *entry = &list->entries[list->count - 1];
+    struct queued_run queued = entry->resumed_directory[0]
+                                   ? queued_run_resumed(entry->resumed_directory, NULL)
+                                   : queued_run_new(&entry->config);
+    queued.in_workbench = true;
+    return run_queue_join(&entry->place, &queued, error);
 }
 
 /* Returns whether a waiting run may start, as far as other processes are concerned. */

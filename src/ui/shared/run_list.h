@@ -32,6 +32,9 @@ struct run_entry {
     struct run_queue_place place; /* in the queue of all processes; number 0: none */
     char waits_for[RUN_ID_SIZE];  /* the other process's run that it waits for, as last read; "":
                                      none, or it waits for a process before it in the queue */
+    size_t queue_rank;            /* it waits in another process, at this place of the queue, from
+                                     1; 0: it does not */
+    bool queue_stops;             /* that process may be asked to give the place up */
     char resumed_directory[512];  /* the directory of the run that it continues; "": a new run */
     bool models[RUN_SAVED_KINDS]; /* which models are on disk, as last read (run_reader.h) */
     char imported[16]; /* the framework whose log it was imported from; "": none, or not read */
@@ -105,14 +108,18 @@ bool run_entry_is_waiting(const struct run_entry *entry);
 /* Returns whether this session has started the run and it has not ended. */
 bool run_entry_is_active(const struct run_entry *entry);
 
+/* Returns why a new run of this session was refused before it began, so that it has no folder;
+ * NULL: it was not. */
+const struct error *run_entry_refusal(const struct run_entry *entry);
+
 /* Returns whether the entry is a saved run, as opposed to one of this session. */
 bool run_entry_is_saved(const struct run_entry *entry);
 
 /* Returns the untranslated status: "waiting", "running", ... */
 const char *run_entry_status(const struct run_entry *entry);
 
-/* Writes the translated status; of a run that waits for one of another process "waits for RUN".
- * Returns `text`. */
+/* Writes the translated status; of a run that waits for one of another process "waits for RUN", of
+ * one that waits in another process "waiting, place 2". Returns `text`. */
 char *run_entry_status_text(const struct run_entry *entry, char *text, size_t size);
 
 /* Returns what the run's network is called: "resnet20-dsc". */

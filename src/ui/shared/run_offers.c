@@ -41,6 +41,7 @@ bool run_offers_action(const struct run_entry *entry, enum action action)
     const bool known = entry && !unreadable && (entry->outline_known || !run_entry_is_saved(entry));
     const bool files = entry && run_entry_directory(entry);
     const bool waiting = entry && run_entry_is_waiting(entry), live = entry && entry->live;
+    const bool queued = entry && entry->queue_rank > 0; /* in another process */
     switch (action) {
     case ACTION_PAUSE:
     case ACTION_SAVE:
@@ -49,9 +50,9 @@ bool run_offers_action(const struct run_entry *entry, enum action action)
     case ACTION_RATE_DOWN:
         return active;
     case ACTION_STOP:
-        return active || (live && entry->owner.alone);
+        return active || (live && entry->owner.alone) || (queued && entry->queue_stops);
     case ACTION_RESUME:
-        return known && files && run_offers_resume(entry, NULL);
+        return known && files && !queued && run_offers_resume(entry, NULL);
     case ACTION_RENAME:
         return files;
     case ACTION_MARK:
@@ -59,7 +60,7 @@ bool run_offers_action(const struct run_entry *entry, enum action action)
     case ACTION_CLONE:
         return known;
     case ACTION_REMOVE:
-        return (files || waiting) && !active && !live;
+        return queued ? waiting && entry->queue_stops : (files || waiting) && !active && !live;
     case ACTION_TRY:
     case ACTION_FORK:
         return known && has_weights(entry);

@@ -6,9 +6,11 @@
 #include "session/export/export_job.h"
 #include "session/history/run_filter.h"
 #include "ui/plot/curves.h"
+#include "ui/shared/disk_jobs.h"
 #include "ui/shared/form.h"
 #include "ui/shared/log_model.h"
 #include "ui/shared/preferences.h"
+#include "ui/shared/queue_list.h"
 #include "ui/shared/run_list.h"
 #include "ui/shared/sweep_job.h"
 
@@ -36,6 +38,7 @@ struct shared {
 
     struct run_list runs;          /* the runs of this session */
     struct run_list saved_runs;    /* saved by earlier sessions or by other processes */
+    struct queue_list queue;       /* what waits in other processes */
     bool shown_is_saved;           /* the run screen shows one of `saved_runs`, not of `runs` */
     size_t shown;                  /* the index of its run in that list; SIZE_MAX: none */
     bool runs_changed;             /* the run table has to be sorted again */
@@ -43,6 +46,7 @@ struct shared {
     struct run_filter runs_filter; /* the last valid filter of it: what the table shows */
     char subject[512];             /* the directory of the run that the open dialog is about */
 
+    struct disk_jobs disk;
     struct sweep_job sweep;
     struct export_job export;
     struct log log;

@@ -13,6 +13,7 @@
 #include "ui/app/run_loading.h"
 #include "ui/screens/runs/runs_labels.h"
 #include "ui/screens/runs/runs_model.h"
+#include "ui/screens/runs/runs_queue.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,6 +73,9 @@ static void answer_delete(struct app *app, size_t choice)
 static bool check(const struct run_entry *entry, struct run_removal *removal, struct error *error)
 {
     const char *directory = run_entry_directory(entry);
+    if (entry->queue_rank > 0)
+        return error_set(error, ERROR_USAGE, runs_display_name(entry),
+                         "s takes it out of the queue", "this run waits to be resumed");
     if (run_entry_is_active(entry))
         return error_set(error, ERROR_USAGE, runs_display_name(entry), "s stops it",
                          "this run is on");
@@ -146,9 +150,10 @@ void runs_ask_deletion(struct app *app, size_t index)
     const size_t marked = runs_marked_count(app);
     if (!is_run && marked == 0)
         app_say(app, ROLE_WARNING, _("There is no run to delete."));
-    else if (marked == 0 && !run_entry_directory(app_run_at(app, index)))
-        drop(app, index);
-    else if (exporting_is_active(app))
+    else if (marked == 0 && !run_entry_directory(app_run_at(app, index))) {
+        if (!runs_ask_leave(app, app_run_at(app, index)))
+            drop(app, index);
+    } else if (exporting_is_active(app))
         app_say(app, ROLE_WARNING, _("An export is still being written; try again after it."));
     else
         ask_delete(app, index);

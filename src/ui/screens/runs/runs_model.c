@@ -37,6 +37,15 @@ void runs_model_free(struct runs_model *model)
 
 /* --- order --- */
 
+/* Compares by start time: what waits comes first, in the order of the queue. */
+static int by_start(const struct runs_model *model, size_t i, size_t j)
+{
+    const size_t a = model->records[i].place, b = model->records[j].place;
+    if (a != b)
+        return a == 0 ? 1 : b == 0 ? -1 : (a > b) - (a < b);
+    return (i > j) - (i < j);
+}
+
 static int by_column(const void *first, const void *second, void *context)
 {
     const struct runs_model *model = context;
@@ -49,7 +58,7 @@ static int by_column(const void *first, const void *second, void *context)
         order = run_field_compare(model->sort, a, b, model->backwards);
     if (order != 0)
         return order;
-    order = (i > j) - (i < j);
+    order = by_start(model, i, j);
     return model->sort == FIELD_NONE && model->backwards ? -order : order;
 }
 

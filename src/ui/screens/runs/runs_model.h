@@ -85,6 +85,7 @@ struct runs_model {
     struct saved_views views;
     struct runs_preview preview;
     struct runs_undo undo;
+    struct queued_run leaving; /* the place that the open question is about */
 };
 
 /* Returns the state of the run table. */

@@ -8,6 +8,7 @@
 #include "ui/app/app.h"
 #include "ui/plot/plot_axes.h"
 #include "ui/screens/runs/runs_model.h"
+#include "ui/screens/runs/runs_queue.h"
 #include "ui/widgets/legend.h"
 
 #include <math.h>
@@ -229,8 +230,12 @@ static void draw_missing(struct app *app, struct rect area, const struct run_ent
     const struct runs_preview *preview = &runs_model(app)->preview;
     const char *directory = run_entry_directory(entry);
     const char *why = _("reading the curves ...");
+    char place[300];
     if (entry->refused)
         return;
+    if (!directory && entry->queue_rank > 0)
+        area.row += draw_wrapped(&app->canvas, area, 0, ROLE_TEXT,
+                                 runs_queue_text(app, entry, place, sizeof place));
     if (directory && strcmp(preview->read, directory) == 0)
         why = preview->error.why;
     else if (!directory)

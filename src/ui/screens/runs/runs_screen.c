@@ -15,6 +15,7 @@
 #include "ui/screens/runs/runs_filter_line.h"
 #include "ui/screens/runs/runs_labels.h"
 #include "ui/screens/runs/runs_model.h"
+#include "ui/screens/runs/runs_queue.h"
 #include "ui/screens/runs/runs_view.h"
 
 #include <stdio.h>
@@ -66,7 +67,9 @@ static const struct key_binding bindings[] = {
     {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, N_("PgDn"), NULL, NULL},
     {UI_HOME, 0, ACTION_FIRST, N_("Home"), NULL, NULL},
     {UI_END, 0, ACTION_LAST, N_("End"), NULL, NULL},
-    {'s', 0, ACTION_STOP, "s", N_("stop"), N_("stop the run that is on: asks how")},
+    {'s', 0, ACTION_STOP, "s", N_("stop"),
+     N_("stop the run that is on: asks how; take one that waits in another process out of the "
+        "queue: asks")},
     {'n', 0, ACTION_FORM, "n", N_("new"), N_("set up another run")},
 };
 static const struct key_table table = {N_("The list of runs"), bindings,
@@ -159,7 +162,8 @@ static void open_row(struct app *app, size_t index)
 
 static void stop(struct app *app, size_t index)
 {
-    if (index >= app_run_count(app) || !others_ask_stop(app, app_run_at(app, index)))
+    struct run_entry *entry = index < app_run_count(app) ? app_run_at(app, index) : NULL;
+    if (!entry || (!runs_ask_leave(app, entry) && !others_ask_stop(app, entry)))
         ask_stop(app);
 }
 
@@ -317,6 +321,14 @@ static bool offers(const struct app *app, enum action action)
                                                            : run_offers_action(entry, action);
 }
 
+static const char *refuses(const struct app *app, enum action action)
+{
+    const size_t index = runs_model_index(app);
+    if (action == ACTION_REMOVE && runs_any_marked(app))
+        return NULL;
+    return index < app_run_count(app) ? runs_queue_refuses(app_run_at(app, index), action) : NULL;
+}
+
 static bool typing(const struct app *app)
 {
     return runs_model(app)->searching || runs_model(app)->chooser.open;
@@ -358,6 +370,7 @@ const struct screen runs_screen = {
     .title = title,
     .take_key = take_key,
     .offers = offers,
+    .refuses = refuses,
     .act = act,
     .draw = draw,
     .typing = typing,

@@ -9,6 +9,7 @@
 #include "ui/app/run_loading.h"
 #include "ui/screens/runs/runs_filter_line.h"
 #include "ui/screens/runs/runs_model.h"
+#include "ui/screens/runs/runs_queue.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/short_names.h"
 #include "ui/widgets/table.h"
@@ -60,7 +61,7 @@ static void draw_run(struct app *app, struct rect line, size_t index, bool selec
     const enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
     runs_record(entry, &record);
     draw_text(&app->canvas, line, 0, 1, role, entry->marked ? "*" : "");
-    if (!run_entry_is_saved(entry)) {
+    if (!run_entry_is_saved(entry) && entry->queue_rank == 0) {
         const struct rect number = {line.row, line.column + 1 + MARKS, 1, NUMBER - 1};
         snprintf(text, sizeof text, "%zu", index + 1);
         draw_number(app, number, role, text);
@@ -257,7 +258,7 @@ static void count_text(const struct app *app, char *text, size_t size)
 }
 
 /* Writes the selected run's ID, which commands accept, its name, its note and its process; of a
- * waiting run, which has no ID yet, what it waits for. */
+ * waiting run what it waits for, or where. */
 static void called_text(const struct app *app, char *text, size_t size)
 {
     char owner[192];
@@ -266,6 +267,12 @@ static void called_text(const struct app *app, char *text, size_t size)
     if (index >= app_run_count(app))
         return;
     const struct run_entry *entry = app_run_at(app, index);
+    char place[300];
+    if (entry->queue_rank > 0) {
+        snprintf(text, size, "%s%s%s", runs_id(entry), runs_id(entry)[0] ? "  " : "",
+                 runs_queue_text(app, entry, place, sizeof place));
+        return;
+    }
     if (run_entry_is_waiting(entry)) {
         run_entry_status_text(entry, text, size);
         return;
