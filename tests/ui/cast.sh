@@ -27,7 +27,7 @@ until_seen 'conv1 '
 frame '`5`: the time of each layer. Other digits: findings, memory, the arena, matrix products, weights.'
 screen_keys 1
 until_seen 'done after'
-screen_keys m t
+screen_keys m t Enter
 until_seen 'top-5'
 screen_keys v
 until_seen '2000 images'

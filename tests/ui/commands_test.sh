@@ -27,7 +27,7 @@ withholds 'c compare' "nor compared"
 screen_keys m
 screen_wait 'Go to'
 screen_lacks 'r  Run  |e  Export' "and the menu leaves both out"
-offers '/ find a command' "it says how a command is found"
+offers 'words find a command' "it says how a command is found"
 screen_keys /
 screen_keys 'next val'
 screen_shows '> Right +the next value' "/ then words finds it"
@@ -102,6 +102,49 @@ screen_keys x
 screen_shows 'Commands' "a character that is no letter of the menu searches"
 screen_shows '/ x' "for what was typed"
 screen_keys Escape
+go_to() { # opens the menu
+    screen_keys m
+    screen_wait 'Go to'
+}
+go_to
+screen_keys w
+screen_shows '> m w +Sweep' "a letter is drawn at once, as the beginning of a word"
+screen_shows 'tinca .* Sweep' "and goes to its screen if no other follows"
+go_to
+screen_keys d Enter
+screen_shows 'tinca .* Devices' "with Enter at once"
+go_to
+screen_keys s w e e p
+screen_shows '/ sweep' "further letters make it a word"
+screen_shows '> m w +Sweep' "which finds a screen"
+screen_keys Enter
+screen_shows 'tinca .* Sweep' "and Enter goes there"
+go_to
+screen_keys m e m o r y
+screen_shows '/ memory' "a word may begin with m"
+screen_keys BSpace BSpace BSpace BSpace BSpace BSpace q u i t
+screen_shows '> q +back' "another word finds a key"
+screen_keys Escape
+screen_lacks 'Commands' "Esc closes the list"
+go_to
+screen_keys q
+screen_lacks 'Commands|Go to' "q alone closes the menu"
+go_to
+screen_keys s BSpace
+screen_shows '/ type to search' "a letter that is deleted leads nowhere"
+screen_keys d e v
+screen_shows '> m d +Devices' "what is typed instead is searched"
+screen_keys Escape
+go_to
+printf 'devices\n' >"$T/clipboard"
+tmux -L "$SOCKET" load-buffer "$T/clipboard"
+tmux -L "$SOCKET" paste-buffer -p -r
+screen_shows '> m d +Devices' "a pasted word is searched"
+screen_keys Escape
+go_to
+row=$(screen_text | grep -En ' l  Log' | cut -d: -f1)
+click 80 "$row"
+screen_shows 'tinca .* Log' "a click on a line goes there"
 
 # --- the help ---
 screen_start 80x24 C.UTF-8 "$FAKE"

@@ -105,7 +105,7 @@ every_view() {
 place() {
     screen_keys m
     screen_wait 'Go to'
-    screen_keys "$1"
+    screen_keys "$1" Enter
     case $1 in
     s) reach "set up" 'Network .*O.\]52' ;;
     i) reach "pictures" 'x.\]0;p' ;;

@@ -48,9 +48,9 @@ for locale in C.UTF-8 C; do
         compare table 'NETWORK'
         screen_keys q m
         compare menu 'Go to'
-        screen_keys o
+        screen_keys o Enter
         compare runs 'network'
-        screen_keys q m ,
+        screen_keys q m , Enter
         compare settings 'Colours'
     done
 done

@@ -144,7 +144,7 @@ screen_shows 'Symbols +ascii' "the next start uses it"
 echo '{"colours": "mono", "hue": 3}' >"$CONFIG"
 screen_start 80x24 C.UTF-8 "$TINCA"
 screen_shows 'config.json: line 1: "hue"' "an error in the file is reported"
-screen_keys m , Down Right
+screen_keys m , Enter Down Right
 screen_shows 'not saved' "a change does not overwrite the file"
 has '"hue": 3' "$CONFIG" "the file does not change"
 screen_keys q

@@ -100,19 +100,19 @@ screen_end
 # --- screens that read all runs ---
 slow_start advisor
 screen_wait 'Network'
-screen_keys m a
+screen_keys m a Enter
 screen_shows 'Advisor' "the advisor opens"
 keys_are_answered "it reads the runs"
 : >"$gate"
 screen_shows 'lenet' "then it lists the networks"
 slow_start try
 screen_wait 'Network'
-screen_keys m t
+screen_keys m t Enter
 screen_shows 'Reading the folder of runs' "the screen Try searches for a model"
 keys_are_answered "the search ends"
 screen_keys Escape
 screen_lacks 'Reading the folder' "Esc cancels the search"
-screen_keys m t
+screen_keys m t Enter
 screen_wait 'Reading the folder'
 : >"$gate"
 screen_shows 'Try it.*lenet|lenet.*(best|last)' "then the newest weights are used"
@@ -163,12 +163,12 @@ screen_wait '3 runs|of 3 marked'
 screen_keys a c
 screen_wait 'Compare [23] runs'
 screen_keys v s Escape
-screen_keys m a
+screen_keys m a Enter
 screen_wait 'Advisor'
 screen_wait 'lenet'
 screen_keys Escape
 screen_wait '3 runs|of 3 marked'
-screen_keys m t
+screen_keys m t Enter
 screen_wait 'lenet.*(best|last)'
 screen_keys q
 screen_wait '3 runs|of 3 marked'

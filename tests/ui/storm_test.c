@@ -211,7 +211,7 @@ static bool is_terminals_own(int key)
 
 static void press_on(const struct ui_options *options, int letter, const char *key)
 {
-    char way[] = {27, 'm', (char)letter, '\0'};
+    char way[] = {27, 'm', (char)letter, '\r', '\0'};
     send_text(way);
     send_text(key);
     send_text("\033\033\033");

@@ -133,7 +133,7 @@ screen_shows '2 cells, 1 diverged, 1 failed' "and it fails once more"
 screen_end
 
 # --- earlier sweeps; pause, stop, continue ---
-"$TINCA" sweep --networks mlp --batches 4,8 --data digits --iterations 100000 --threads 1 \
+"$TINCA" sweep --networks mlp --batches 4,8 --data digits --iterations 1000000 --threads 1 \
     --name lasting --cell 1 -q </dev/null 2>/dev/null &
 cell=$!
 begun() { [ -s state/tinca/sweeps/lasting/*/cell.json ]; }
@@ -163,8 +163,7 @@ screen_shows 'Running: 0 of 2 done' "and continues"
 screen_shows '> [0-9]+ % +waiting' "in a new process"
 screen_keys q q
 screen_shows 'A sweep is on, and 1 of its cells' "quitting asks"
-screen_keys c m w
-screen_keys s
+screen_keys c m w Enter s
 screen_shows 'Stop the sweep' "s asks how to stop"
 screen_keys n
 screen_shows 'Not running: 0 of 2 done' "the cell is stopped at once"
@@ -173,13 +172,13 @@ screen_keys r
 screen_shows '> [0-9]+ % +waiting' "r continues"
 has_owner() { [ -s state/tinca/sweeps/lasting/mlp-b004-*/lock ]; }
 wait_until has_owner
-read -r pid host <state/tinca/sweeps/lasting/mlp-b004-*/lock # the cell's process
+pid=$(cut -d ' ' -f 1 state/tinca/sweeps/lasting/mlp-b004-*/lock) # the cell's process
 kill -9 "$pid"
 screen_shows 'failed +> [0-9]+ %' "a cell whose process is killed has failed, and the next one begins"
 screen_shows 'signal 9 .* ended its process' "the reason is shown"
 screen_keys m o
 screen_shows 'running +mlp' "the run of the cell is among the runs"
-screen_keys m w s
+screen_keys m w Enter s
 screen_shows 'Stop the sweep' "s asks how to stop once more"
 screen_keys n
 screen_shows 'failed +partial' "the second cell is stopped as well"

@@ -15,7 +15,8 @@ static const struct key_binding everywhere[] = {
     {UI_F5, UI_CTRL_R, ACTION_RUN_FORM, "F5 C-r", NULL,
      N_("run what the form says, from every screen, also while a text is typed")},
     {'m', UI_F9, ACTION_MENU, "m F9", N_("menu"),
-     N_("everywhere one can go; a letter there goes at once, / then words finds a command")},
+     N_("everywhere one can go: a letter alone goes to its screen after half a second, or at once "
+        "with Enter; words find a command, as after :")},
     {':', 0, ACTION_COMMANDS, ":", N_("command"),
      N_("all that can be done now: type words of it, Enter does it")},
     {'o', 0, ACTION_RUNS, "o", N_("runs"), N_("the runs, of this session and of earlier ones")},
@@ -43,7 +44,7 @@ const struct key_table keys_editing = {N_("Typing a value (just begin, or Enter)
 
 static const struct key_binding menu[] = {
     {UI_ENTER, 0, ACTION_NONE, N_("Enter"), N_("go there"), NULL},
-    {'/', 0, ACTION_NONE, "/", N_("find a command"), NULL},
+    {'/', 0, ACTION_NONE, N_("words"), N_("find a command"), NULL},
     {UI_ESCAPE, 0, ACTION_NONE, "Esc", N_("close"), NULL},
 };
 const struct key_table keys_menu = {N_("Go to"), menu, sizeof menu / sizeof *menu};

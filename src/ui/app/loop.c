@@ -62,7 +62,7 @@ static void act_everywhere(struct app *app, enum action action)
     else if (action == ACTION_MENU)
         menu_open(app);
     else if (action == ACTION_COMMANDS)
-        commands_open(app, 0);
+        commands_open(app, false);
     else if (action == ACTION_REDRAW)
         terminal_redraw();
 }
@@ -241,6 +241,7 @@ static double rest(const struct app *app, uint64_t tick, bool frame_pending)
 {
     const struct run_list *runs = &app->shared.runs;
     double seconds = fmin(3600, background_seconds_to_next(app));
+    seconds = fmin(seconds, commands_seconds(app));
     if (run_list_is_busy(runs) || run_list_waiting(runs) > 0 || frame_pending ||
         detach_is_active(&app->detach) || sweep_job_is_live(&app->shared.sweep))
         seconds = fmin(seconds, seconds_until(tick));
@@ -280,6 +281,7 @@ static void loop(struct app *app)
         uint64_t message = app->message.count;
         bool was_busy = busy;
         take_wakes(app, wakes);
+        const bool gone_on = commands_step(app);
         exporting_poll(app);
         dialog_step(&app->dialog);
         busy = background_step(app) && !app->closing;
@@ -290,7 +292,8 @@ static void loop(struct app *app)
         }
         bool was_pending = frame_pending;
         frame_pending = !app->gone && !terminal_is_writable();
-        bool asked = wakes || was_pending || was_busy != busy || message_changes(app, message);
+        bool asked =
+            wakes || gone_on || was_pending || was_busy != busy || message_changes(app, message);
         if (app->gone || frame_pending ||
             (app->shared.preferences.slow && !asked && clock_nanoseconds() < frame))
             continue;

@@ -1,16 +1,23 @@
 /* The menu: one line for each screen that has something to show, with its letter, its name and, in
- * a wide terminal, its purpose. The letters, Enter and clicks lead to a screen.
+ * a wide terminal, its purpose. Enter and clicks lead to a screen, and so does its letter. But a
+ * letter may also begin a word, so the palette opens with what is typed: LETTER_SECONDS after a
+ * letter without another key, or with Enter, its screen is shown; anything else continues the word.
  *
  * The palette lists the bindings of the screen in front that do something now, the keys that mean
  * the same everywhere, and the screens to which none of these leads. A command is done by its key,
- * exactly as if it had been pressed. */
+ * exactly as if it had been pressed. Opened from the menu, it lists all screens, before the keys.
+ */
 #include "ui/app/menu.h"
 
+#include "base/clock.h"
 #include "base/language.h"
 #include "ui/app/app.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+static const double LETTER_SECONDS = 0.5;
 
 enum { NAME_COLUMN = 5, WHAT_COLUMN = 19, WIDE = 84, NARROW = 26 };
 
@@ -23,6 +30,29 @@ static void go(struct app *app, enum screen_id place)
 {
     app->menu.open = false;
     app_go(app, place);
+}
+
+/* Returns the screen with this letter, or SCREEN_COUNT. */
+static enum screen_id screen_of(const struct app *app, int letter)
+{
+    enum screen_id place = 0;
+    while (place < SCREEN_COUNT && app->screens[place]->letter != letter)
+        place++;
+    return place;
+}
+
+/* Opens the palette in place of the menu, with what was typed or pasted. m and q, which no screen
+ * has, close it if no word follows. */
+static void begin_word(struct app *app, int key)
+{
+    struct commands *commands = &app->commands;
+    app->menu.open = false;
+    commands_open(app, true);
+    if (key == '/' || key == ':')
+        return;
+    chooser_key(&commands->chooser, key);
+    commands->letter = key == 'm' || key == 'q' || screen_of(app, key) != SCREEN_COUNT ? key : 0;
+    commands->letter_until = clock_nanoseconds() + (uint64_t)(LETTER_SECONDS * 1e9);
 }
 
 /* Writes the screens that have something to show, in the order of the menu. Returns their number.
@@ -41,14 +71,9 @@ void menu_key(struct app *app, int key)
     struct menu *menu = &app->menu;
     enum screen_id places[SCREEN_COUNT];
     const size_t count = list_places(app, places);
-    for (enum screen_id i = 0; i < SCREEN_COUNT; i++)
-        if (app->screens[i]->letter == key) {
-            go(app, i);
-            return;
-        }
     if (key == UI_ENTER)
         go(app, places[menu->selected]);
-    else if (key == UI_ESCAPE || key == UI_F9 || key == 'm' || key == 'q')
+    else if (key == UI_ESCAPE || key == UI_F9)
         menu->open = false;
     else if (key == UI_UP || key == UI_BACK_TAB)
         menu->selected = (menu->selected + count - 1) % count;
@@ -56,10 +81,8 @@ void menu_key(struct app *app, int key)
         menu->selected = (menu->selected + 1) % count;
     else if (key == UI_HOME || key == UI_END)
         menu->selected = key == UI_HOME ? 0 : count - 1;
-    else if (key != ' ' && key_is_printable(key)) { /* another character searches */
-        menu->open = false;
-        commands_open(app, key == '/' || key == ':' ? 0 : key);
-    }
+    else if (key == UI_PASTE || (key != ' ' && key_is_printable(key)))
+        begin_word(app, key);
 }
 
 static void draw_place(struct app *app, struct rect list, int row, enum screen_id place,
@@ -100,7 +123,7 @@ void menu_draw(struct app *app)
         struct rect line = {inside.row + (int)row, inside.column, 1, inside.columns};
         const size_t index = menu->top + row;
         draw_place(app, inside, (int)row, places[index], index == menu->selected);
-        targets_add(&app->canvas.targets, line, app->screens[places[index]]->letter, 1);
+        targets_add_choice(&app->canvas.targets, line, index, menu->selected);
     }
     if (menu->top > 0)
         draw_right(&app->canvas, inside, 0, ROLE_FAINT, app->canvas.glyphs->up);
@@ -116,6 +139,7 @@ struct builder {
     struct chooser_item items[CHOOSER_MAX_ITEMS];
     const char *keys[CHOOSER_MAX_ITEMS];
     bool leads_to[SCREEN_COUNT]; /* a command of the list leads there */
+    bool all_screens;            /* the screens come first, with the menu's letters */
 };
 
 static void add(struct builder *builder, const struct command *command, const char *text,
@@ -152,6 +176,8 @@ static void add_table(struct builder *builder, const struct key_table *table)
             !app_offers_binding(builder->app, screen, table, binding))
             continue;
         const enum screen_id place = app_destination(binding->action);
+        if (builder->all_screens && table == &keys_everywhere && place != SCREEN_COUNT)
+            continue;
         if (place != SCREEN_COUNT)
             builder->leads_to[place] = true;
         struct command command = {.key = binding->key};
@@ -166,8 +192,8 @@ static void add_screens(struct builder *builder)
     struct app *app = builder->app;
     for (size_t i = 0; i < SCREEN_COUNT; i++) {
         const struct screen *screen = app->screens[i];
-        if (builder->leads_to[i] || screen == app_screen(app) ||
-            !app_offers_screen(app, (enum screen_id)i))
+        const bool needless = builder->leads_to[i] || screen == app_screen(app);
+        if ((needless && !builder->all_screens) || !app_offers_screen(app, (enum screen_id)i))
             continue;
         struct command command = {.place = (enum screen_id)i};
         snprintf(command.name, sizeof command.name, "m %c", screen->letter);
@@ -175,23 +201,32 @@ static void add_screens(struct builder *builder)
     }
 }
 
-void commands_open(struct app *app, int key)
+void commands_open(struct app *app, bool all_screens)
 {
-    struct builder builder = {.app = app};
+    struct builder builder = {.app = app, .all_screens = all_screens};
     app->commands.count = 0;
+    app->commands.letter = 0;
+    if (all_screens)
+        add_screens(&builder);
     add_table(&builder, app_screen(app)->keys);
     add_table(&builder, &keys_everywhere);
-    add_screens(&builder);
+    if (!all_screens)
+        add_screens(&builder);
     chooser_begin(&app->commands.chooser, _("Commands"), builder.items, app->commands.count, "",
                   false);
     chooser_show_commands(&app->commands.chooser, builder.keys);
-    if (key)
-        chooser_key(&app->commands.chooser, key);
 }
 
 void commands_key(struct app *app, int key)
 {
     struct chooser *chooser = &app->commands.chooser;
+    const enum screen_id place = screen_of(app, app->commands.letter);
+    app->commands.letter = 0;
+    if (key == UI_ENTER && place != SCREEN_COUNT) {
+        chooser->open = false;
+        app_go(app, place);
+        return;
+    }
     const enum chooser_result result = chooser_key(chooser, key);
     if (result == CHOOSER_OPEN)
         return;
@@ -203,6 +238,25 @@ void commands_key(struct app *app, int key)
         app_press(app, command->key);
     else
         app_go(app, command->place);
+}
+
+double commands_seconds(const struct app *app)
+{
+    const struct commands *commands = &app->commands;
+    const uint64_t now = clock_nanoseconds();
+    if (!commands->chooser.open || !commands->letter)
+        return INFINITY;
+    return commands->letter_until > now ? clock_seconds(now, commands->letter_until) : 0;
+}
+
+bool commands_step(struct app *app)
+{
+    if (commands_seconds(app) > 0)
+        return false;
+    if (screen_of(app, app->commands.letter) != SCREEN_COUNT)
+        app_press(app, UI_ENTER);
+    app->commands.chooser.open = false;
+    return true;
 }
 
 void commands_draw(struct app *app)

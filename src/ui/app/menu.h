@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct app;
 
@@ -19,7 +20,8 @@ struct menu {
 
 /* Opens the menu over the screen in front. */
 void menu_open(struct app *app);
-/* Handles a key while the menu is open: a screen's letter goes there, Esc closes the menu. */
+/* Handles a key while the menu is open: Enter goes to the selected screen, Esc closes the menu, and
+ * text opens the palette with it. */
 void menu_key(struct app *app, int key);
 /* Draws the menu over the screen in front. */
 void menu_draw(struct app *app);
@@ -34,10 +36,18 @@ struct commands {
     struct chooser chooser; /* chooser.open: the palette is open */
     struct command list[CHOOSER_MAX_ITEMS];
     size_t count;
+    int letter;            /* all that was typed after `m`; what it means in the menu is done */
+    uint64_t letter_until; /* then (clock_nanoseconds), unless another key comes; 0: no letter */
 };
 
-/* Opens the palette over the screen in front, with the character `key` typed (0: none). */
-void commands_open(struct app *app, int key);
+/* Opens the palette over the screen in front. `all_screens`: every screen of the menu is listed,
+ * before the keys. */
+void commands_open(struct app *app, bool all_screens);
+/* Does what a letter that was typed in the menu means, once it is certain that no word follows.
+ * Returns whether it did. */
+bool commands_step(struct app *app);
+/* Returns in how many seconds commands_step has to be called; INFINITY: not at all. */
+double commands_seconds(const struct app *app);
 /* Handles a key while the palette is open: Enter does the selected command, Esc closes it. */
 void commands_key(struct app *app, int key);
 /* Draws the palette over the screen in front. */

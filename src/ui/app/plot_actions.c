@@ -88,6 +88,13 @@ static void zoom_out(struct app *app, struct plot_window *window)
         app_say(app, ROLE_FAINT, _("Everything is shown; z zooms in."));
 }
 
+static void show_all(struct app *app, struct plot_window *window)
+{
+    if (!window->zoomed)
+        app_say(app, ROLE_FAINT, _("Everything is shown; z zooms in."));
+    plot_window_show_all(window);
+}
+
 static void pan(struct app *app, struct plot_window *window, double part)
 {
     if (!window->zoomed)
@@ -115,7 +122,7 @@ bool plot_act(struct app *app, struct plot_window *window, enum action action)
     else if (action == ACTION_ZOOM_OUT)
         zoom_out(app, window);
     else if (action == ACTION_ZOOM_ALL)
-        plot_window_show_all(window);
+        show_all(app, window);
     else if (action == ACTION_PAN_LEFT || action == ACTION_PAN_RIGHT)
         pan(app, window, action == ACTION_PAN_LEFT ? -0.25 : 0.25);
     else

@@ -54,6 +54,8 @@ bool run_offers_action(const struct run_entry *entry, enum action action)
     case ACTION_RESUME:
         return known && files && !queued && run_offers_resume(entry, NULL);
     case ACTION_RENAME:
+    case ACTION_TAGS:
+    case ACTION_NOTE:
         return files;
     case ACTION_MARK:
         return files && !waiting;

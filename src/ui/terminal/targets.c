@@ -43,6 +43,16 @@ void targets_add_row(struct targets *targets, struct rect area, size_t row, size
                      (struct target_cell){selected, 0});
 }
 
+void targets_add_choice(struct targets *targets, struct rect area, size_t row, size_t selected)
+{
+    if (targets->count < TARGETS_MAX)
+        targets->list[targets->count++] = (struct target){.area = area,
+                                                          .key = row < selected ? UI_UP : UI_DOWN,
+                                                          .times = distance(row, selected),
+                                                          .second_key = UI_ENTER,
+                                                          .second_times = 1};
+}
+
 void targets_add_column(struct targets *targets, struct rect area, size_t column, size_t selected)
 {
     targets_add_cell(targets, area, (struct target_cell){0, column},

@@ -36,6 +36,9 @@ void targets_add(struct targets *targets, struct rect area, int key, size_t time
  * that is selected already presses Enter. */
 void targets_add_row(struct targets *targets, struct rect area, size_t row, size_t selected);
 
+/* Adds row `row` of a list in which a click moves the selection and presses Enter. */
+void targets_add_choice(struct targets *targets, struct rect area, size_t row, size_t selected);
+
 /* Adds column `column` of a list whose items stand side by side: the same with Left and Right. */
 void targets_add_column(struct targets *targets, struct rect area, size_t column, size_t selected);
 

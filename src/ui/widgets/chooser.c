@@ -22,21 +22,32 @@ static bool has_words(const struct chooser_item *item, const char *words)
     return true;
 }
 
-/* Returns the place of an item among those that match, 0 before 1, or -1 if it does not match. */
-static int rank_of(const struct chooser *chooser, const struct chooser_item *item)
+/* Returns whether the text is a command's key: "s", or the last of the keys "m s". */
+static bool is_key(const char *key, const char *text)
 {
+    const char *last = strrchr(key, ' ');
+    return strcmp(last ? last + 1 : key, text) == 0;
+}
+
+/* Returns the place of an item among those that match, 0 before 1 before 2, or -1 if it does not
+ * match. */
+static int rank_of(const struct chooser *chooser, size_t index)
+{
+    const struct chooser_item *item = &chooser->items[index];
     const char *typed = chooser->filter.text;
     if (!chooser->commands)
         return strcasestr(item->text, typed) ? 0 : -1;
-    return !has_words(item, typed) ? -1 : strncasecmp(item->text, typed, strlen(typed)) != 0;
+    if (is_key(chooser->keys[index], typed))
+        return 0;
+    return !has_words(item, typed) ? -1 : 1 + (strncasecmp(item->text, typed, strlen(typed)) != 0);
 }
 
 static void apply_filter(struct chooser *chooser)
 {
     chooser->shown_count = 0;
-    for (int rank = 0; rank <= 1; rank++)
+    for (int rank = 0; rank <= 2; rank++)
         for (size_t i = 0; i < chooser->count; i++)
-            if (rank_of(chooser, &chooser->items[i]) == rank)
+            if (rank_of(chooser, i) == rank)
                 chooser->shown[chooser->shown_count++] = i;
     chooser->selected = 0;
     chooser->top = 0;

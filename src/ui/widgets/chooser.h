@@ -38,8 +38,9 @@ void chooser_begin(struct chooser *chooser, const char *title, const struct choo
                    size_t count, const char *current, bool free_text);
 
 /* Makes a chooser that has just begun one of commands: an item matches if every word typed occurs
- * in its text or note, items whose text begins with what is typed come first, and keys[i], the key
- * that does the same as item i, stands before its text. Copies `keys`, but borrows their texts. */
+ * in its text or note, and keys[i], the key that does the same as item i, stands before its text.
+ * First come items whose key is what is typed, then those whose text begins with it. Copies `keys`,
+ * but borrows their texts. */
 void chooser_show_commands(struct chooser *chooser, const char *const *keys);
 
 /* Lets a chooser with free text that has just begun complete what is typed. The chooser is the

@@ -311,6 +311,15 @@ static bool offers(const struct app *app, enum action action)
     }
 }
 
+static const char *refuses(const struct app *app, enum action action)
+{
+    const struct run_entry *entry = app_entry(app);
+    const bool rows = action == ACTION_UP || action == ACTION_DOWN || action == ACTION_OPEN;
+    return rows && views_shown(app, entry) == &view_curves
+               ? _("The curves have no rows: i reads them with a cursor.")
+               : NULL;
+}
+
 static const char *hint(const struct app *app, enum action action)
 {
     const struct run_entry *entry = app_entry(app);
@@ -437,6 +446,7 @@ const struct screen run_screen = {
     .take_key = take_key,
     .take_mouse = take_mouse,
     .offers = offers,
+    .refuses = refuses,
     .hint = hint,
     .reachable = reachable,
     .act = act,

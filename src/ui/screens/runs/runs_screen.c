@@ -309,16 +309,65 @@ static void close(struct app *app)
     runs_model_free(runs_model(app));
 }
 
+/* Returns why an action on the selected row or on the marked runs has nothing to act on, or NULL.
+ */
+static const char *refuses_selection(const struct app *app, enum action action)
+{
+    const bool run = runs_model_index(app) < app_run_count(app), head = runs_model_head(app);
+    const bool marked = runs_any_marked(app);
+    switch (action) {
+    case ACTION_OPEN:
+    case ACTION_MARK:
+        return run || head ? NULL : _("The list has no run.");
+    case ACTION_RENAME:
+    case ACTION_NOTE:
+    case ACTION_CLONE:
+    case ACTION_RESUME:
+    case ACTION_FORK:
+        return run ? NULL : _("No run is selected.");
+    case ACTION_TAGS:
+    case ACTION_REMOVE:
+        return run || marked ? NULL : _("No run is selected or marked.");
+    case ACTION_UNMARK:
+        return marked ? NULL : _("No run is marked.");
+    default:
+        return NULL;
+    }
+}
+
+static const char *refuses(const struct app *app, enum action action)
+{
+    const struct runs_model *model = runs_model(app);
+    if (app->shared.runs_changed || model->known != app_run_count(app) || loading_is_listing(app))
+        return NULL; /* the rows are not up to date: `act` makes them */
+    switch (action) {
+    case ACTION_LEFT:
+    case ACTION_RIGHT:
+        return model->group_count > 0 ? NULL : _("There are no groups: b makes some.");
+    case ACTION_ALL:
+        return model->count > 0 ? NULL : _("The list has no run.");
+    case ACTION_UP:
+    case ACTION_DOWN:
+    case ACTION_PAGE_UP:
+    case ACTION_PAGE_DOWN:
+    case ACTION_FIRST:
+    case ACTION_LAST:
+        return model->row_count > 1 ? NULL : _("There is no other line.");
+    default:
+        return refuses_selection(app, action);
+    }
+}
+
 static bool offers(const struct app *app, enum action action)
 {
     const size_t index = runs_model_index(app);
     const struct run_entry *entry = index < app_run_count(app) ? app_run_at(app, index) : NULL;
     if (action == ACTION_COMPARE)
         return app_offers_comparison(app);
-    if (action == ACTION_OPEN)
-        return entry;
-    return action == ACTION_REMOVE && runs_any_marked(app) ? true
-                                                           : run_offers_action(entry, action);
+    if (action == ACTION_MARK && !entry)
+        return true; /* a group; `refuses` knows whether there is one */
+    const bool of_marked = action == ACTION_REMOVE || action == ACTION_TAGS;
+    return (of_marked && runs_any_marked(app)) || run_offers_action(entry, action);
 }
 
 static const char *refuses(const struct app *app, enum action action)
