@@ -114,6 +114,7 @@ static struct plan_settings choose_settings(const struct bench *bench,
         .solver = is_gan(bench) ? adam : sgd,
         .strict_device = settings->strict_device,
         .precision = settings->precision,
+        .device = bench->device,
         .machine = &bench->device->machine,
         .choices = bench->device->choices,
         .memory_limit = settings->memory_limit};

@@ -157,7 +157,7 @@ static void forward_pointwise(const struct kernel_call *call)
     multiply(context_of(call), "conv forward", &product);
 }
 
-static void backward_pointwise(const struct kernel_call *call)
+static void backward_input_pointwise(const struct kernel_call *call)
 {
     const struct shape in = call->site->inputs[0], out = call->site->node->output;
     const struct product product = {in.channels,
@@ -177,7 +177,47 @@ static void backward_pointwise(const struct kernel_call *call)
         conv_backward_input(call);
     else if (product.c)
         multiply(context_of(call), "conv backward, input", &product);
+}
+
+static void backward_pointwise(const struct kernel_call *call)
+{
+    backward_input_pointwise(call);
     conv_backward_weights(call);
+}
+
+/* The general kernel computes what reads its input through a channel move. */
+static const char *runs_as_pointwise(const struct kernel_site *site)
+{
+    return site->fused_move ? cuda_conv.kernel.name : cuda_conv_pointwise.kernel.name;
+}
+
+/* --- after cuDNN --- */
+
+bool conv_is_pointwise(const struct kernel_site *site)
+{
+    const char *reason;
+    return supports_pointwise(site, &reason);
+}
+
+const char *conv_next_name(const struct kernel_site *site)
+{
+    return conv_is_pointwise(site) ? runs_as_pointwise(site) : cuda_conv.kernel.name;
+}
+
+void conv_next_forward(const struct kernel_call *call)
+{
+    if (conv_is_pointwise(call->site))
+        forward_pointwise(call);
+    else
+        conv_forward(call);
+}
+
+void conv_next_backward_input(const struct kernel_call *call)
+{
+    if (conv_is_pointwise(call->site))
+        backward_input_pointwise(call);
+    else
+        conv_backward_input(call);
 }
 
 enum { TRAITS = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES };
@@ -190,6 +230,7 @@ struct cuda_kernel cuda_conv_pointwise = {
             .instruction_set = "cuda",
             .traits = TRAITS,
             .supports = supports_pointwise,
+            .runs_as = runs_as_pointwise,
             .workspace_bytes = conv_workspace,
             .forward = forward_pointwise,
             .backward = backward_pointwise,
