@@ -57,16 +57,23 @@ void conv_backward_input(const struct kernel_call *call)
         }
 }
 
+/* Below float32 the bias has a kernel of its own: in the products that give the weights' gradient
+ * its terms would be rounded like their operands. */
 void conv_backward_weights(const struct kernel_call *call)
 {
     const struct conv_shape conv = shape_of(call->site);
-    const struct weight_gradients gradients = {
-        call->output_gradient, call->inputs[0], call->parameter_gradients[0],
-        call->site->node->attributes.conv.bias ? call->parameter_gradients[1] : NULL,
-        call->site->fused_move};
+    struct cuda_context *context = context_of(call);
+    float *bias = call->site->node->attributes.conv.bias ? call->parameter_gradients[1] : NULL;
+    const bool separate = bias && context->precision != CUDA_FLOAT32;
+    const struct weight_gradients gradients = {call->output_gradient, call->inputs[0],
+                                               call->parameter_gradients[0], separate ? NULL : bias,
+                                               call->site->fused_move};
     if (gradients.weights || gradients.bias)
-        weight_gradients_run(context_of(call), "conv backward, weights", &conv, &gradients,
+        weight_gradients_run(context, "conv backward, weights", &conv, &gradients,
                              (float *)call->workspace);
+    if (separate)
+        sum_channels(context, "conv backward, bias", call->output_gradient, call->site->batch,
+                     conv.out.channels, shape_area(conv.out), bias);
 }
 
 static void backward_conv(const struct kernel_call *call)
