@@ -218,6 +218,8 @@ struct kernel_site op_harness_site(const struct op_harness *h, size_t threads)
                                .batch = h->op_case->batch,
                                .training = !(h->op_case->flags & CASE_INFERENCE),
                                .threads = threads};
+    if (op_harness_device)
+        site.context = op_harness_device->context;
     for (size_t k = 0; k < h->input_count; k++) {
         site.inputs[k] = h->op_case->inputs[k];
         site.input_gradient[k] = site.training;
@@ -254,7 +256,8 @@ static bool prepare(struct run *run, struct op_harness *h, const struct kernel *
                                      .seed = HARNESS_SEED,
                                      .iteration = HARNESS_ITERATION,
                                      .node_number = (size_t)(h->node - h->graph.nodes),
-                                     .pool = pool};
+                                     .pool = pool,
+                                     .workspace_bytes = run->workspace_bytes};
     if (op_harness_device)
         run->call.context = op_harness_device->context;
     bool good = new_floats(&run->nowhere, largest, h->side, "an array not to be read", error) &&

@@ -110,7 +110,11 @@ static bool build_gpu_facts(struct json *object, const struct device_facts *gpu)
     snprintf(capability, sizeof capability, "%u.%u", gpu->capability[0], gpu->capability[1]);
     return json_add_string(object, "card", gpu->name) &&
            json_add_string(object, "compute_capability", capability) &&
-           json_add_count(object, "memory_bytes", gpu->memory_bytes);
+           json_add_count(object, "memory_bytes", gpu->memory_bytes) &&
+           (gpu->cudnn[0]
+                ? json_add_string(object, "cudnn", gpu->cudnn) && json_add_null(object, "no_cudnn")
+                : json_add_null(object, "cudnn") &&
+                      json_add_string(object, "no_cudnn", gpu->no_cudnn));
 }
 
 static bool build_device(struct json *list, const struct device_row *row)
@@ -162,15 +166,26 @@ static void print_gpus(void)
     gpu_meter_close(meter);
 }
 
+/* Writes "cuDNN 9.1.0", or why that library is not used, and returns `text`. */
+static const char *cudnn_text(const struct device_facts *gpu, char *text, size_t size)
+{
+    if (gpu->cudnn[0])
+        snprintf(text, size, _("cuDNN %s"), gpu->cudnn);
+    else
+        snprintf(text, size, _("no cuDNN (%s)"), language_text(gpu->no_cudnn));
+    return text;
+}
+
 static void print_device(struct table *table, const struct device_row *row)
 {
-    char bytes[32];
+    char bytes[32], cudnn[256];
     table_cell(table, "%s", row->name);
     table_cell(table, "%s", row->available ? _("yes") : _("no"));
     if (row->is_gpu)
-        table_cell(table, _("%s, compute capability %u.%u, %s"), row->gpu.name,
+        table_cell(table, _("%s, compute capability %u.%u, %s; %s"), row->gpu.name,
                    row->gpu.capability[0], row->gpu.capability[1],
-                   text_bytes(row->gpu.memory_bytes, bytes, sizeof bytes));
+                   text_bytes(row->gpu.memory_bytes, bytes, sizeof bytes),
+                   cudnn_text(&row->gpu, cudnn, sizeof cudnn));
     else
         table_cell(table, "%s",
                    row->available ? gettext(row->driver->description) : language_text(row->reason));

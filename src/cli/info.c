@@ -76,6 +76,7 @@ static bool make_inference(struct part *part, const struct info *info,
                                      .threads = training->threads,
                                      .strict_device = training->strict_device,
                                      .precision = training->precision,
+                                     .device = training->device,
                                      .machine = training->machine};
     if (part->graph)
         part->inference = plan_build(part->graph, info->device->driver, &settings, error);
@@ -95,9 +96,11 @@ static bool make_info(struct info *info, const struct run_config *config, size_t
     info->device = info->network
                        ? tuned_device_open(config->device, config->threads, &info->origin, error)
                        : NULL;
-    if (!info->device)
+    if (!info->device ||
+        !device_set_precision(info->device, (enum device_precision)config->precision, error))
         return false;
     struct plan_settings settings = settings_plan(config, info->device->threads, PLAN_TRAINING);
+    settings.device = info->device;
     settings.machine = &info->device->machine;
     info->batch = settings.batch;
     if (!make_training(info, &settings, error) ||

@@ -105,6 +105,7 @@ static bool lab_open(struct lab *lab, const struct network_case *c, struct devic
                                            .batch = BATCH,
                                            .threads = 1,
                                            .solver = solver,
+                                           .device = device,
                                            .memory_limit = memory_limit};
     *lab = (struct lab){.device = device, .network = network_build(&request, &error)};
     if (lab->network && device)

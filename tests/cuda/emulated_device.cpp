@@ -48,6 +48,7 @@ struct device *emulated_device(void)
         cublasSetStream(context.blas, context.stream);
         cuda_dnn_open(&context);
         context.multiprocessors = 132;
+        context.memory_bytes = (size_t)1 << 33;
         context.now = &now;
         device.driver = &emulated_driver;
         device.threads = 1;

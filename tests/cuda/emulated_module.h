@@ -7,7 +7,8 @@
 /* The module's only function; it is linked into the test. */
 const struct cuda_module *tinca_cuda_module(void);
 
-/* Functions of the emulator: see emulator/cuda_runtime.h and emulator/nccl.h. */
+/* Functions of the emulator: see emulator/cuda_runtime.h, emulator/nccl.h and
+ * emulator/cudnn.h. */
 void emulator_set_order(uint64_t seed);
 void emulator_fail_allocation(size_t n);
 void emulator_fail_launch(size_t n, int error);
@@ -15,6 +16,13 @@ void emulator_fail_gpu(int gpu);
 void emulator_set_gpus(int count);
 void emulator_hide_nccl(bool hide);
 void emulator_fail_join(bool fail);
+void emulator_hide_cudnn(bool hide);
+void emulator_set_cudnn_version(size_t version);
+void emulator_fail_cudnn_create(bool fail);
+void emulator_fail_cudnn(int pass, int status);
+void emulator_set_cudnn_workspace(size_t bytes);
+void emulator_limit_cudnn(bool limit);
+size_t emulator_cudnn_passes(bool best);
 size_t emulator_communicators(void);
 void emulator_set_free(size_t bytes);
 size_t emulator_graphs_run(void);

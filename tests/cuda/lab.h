@@ -45,8 +45,10 @@ static inline bool lab_make_on(struct lab *lab, const struct network_request *re
 {
     *lab = (struct lab){.device = device};
     lab->network = device ? network_build(request, error) : NULL;
+    struct plan_settings plan = *settings;
+    plan.device = device;
     if (lab->network)
-        lab->plan = plan_build(&lab->network->graph, lab->device->driver, settings, error);
+        lab->plan = plan_build(&lab->network->graph, lab->device->driver, &plan, error);
     if (!lab->plan || !weights_create(&lab->weights, &lab->network->graph, error))
         return false;
     weights_initialise(&lab->weights, 11, NULL);

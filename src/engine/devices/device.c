@@ -138,14 +138,19 @@ char *device_computes_with(const char *name, enum device_precision precision, ch
                            size_t size)
 {
     struct device_facts facts;
+    char cudnn[40] = "";
     const struct parsed_name named = find(name, NULL);
     if (!named.driver || !named.driver->describe ||
         !named.driver->describe(named.numbers[0], &facts))
         snprintf(text, size, "%s", host_computes_with(named.driver, precision));
-    else if (named.count == 1)
-        snprintf(text, size, "%s", facts.name);
-    else
-        snprintf(text, size, "%zu x %s", named.count, facts.name);
+    else {
+        if (facts.cudnn[0])
+            snprintf(cudnn, sizeof cudnn, ", cuDNN %s", facts.cudnn);
+        if (named.count == 1)
+            snprintf(text, size, "%s%s", facts.name, cudnn);
+        else
+            snprintf(text, size, "%zu x %s%s", named.count, facts.name, cudnn);
+    }
     return text;
 }
 

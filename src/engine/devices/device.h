@@ -31,6 +31,8 @@ struct device_facts {
     char name[64];          /* "NVIDIA H200" */
     unsigned capability[2]; /* major and minor number of the compute capability */
     uint64_t memory_bytes;
+    char cudnn[24];     /* the version of cuDNN, "9.1.0"; "": it is not used */
+    char no_cudnn[200]; /* why it is not used, in English */
     struct pci_address pci;
 };
 
@@ -143,7 +145,7 @@ bool device_measure_limits(struct device *device, struct device_limits *limits,
 bool device_measure_machine(struct device *device, struct error *error);
 
 /* Writes what the bits of results depend on: the instruction set of the kernels for a precision, or
- * the name of the GPU and the number of ranks. Returns `text`. */
+ * the name of the GPU, the number of ranks and the version of cuDNN. Returns `text`. */
 char *device_computes_with(const char *name, enum device_precision precision, char *text,
                            size_t size);
 

@@ -101,6 +101,7 @@ void backend_device_mix_gradients(struct execution *execution, const float *more
 bool backend_device_all_finite(const struct execution *execution, const float *values,
                                size_t count);
 const char *backend_device_refusal(const struct execution *execution);
+void backend_device_record_passes(struct execution *execution);
 void backend_device_begin_call(struct execution *execution);
 void backend_device_end_call(struct execution *execution, size_t node, bool backward);
 void backend_device_end_pass(struct execution *execution);

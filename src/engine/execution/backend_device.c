@@ -9,7 +9,8 @@
  * the weights must not change, so the device checks it as well and skips the update. From the
  * second iteration of a full batch on, the work is a recording (a CUDA graph) that is replayed: the
  * same batch size at the same address needs the same work, and what differs, the iteration's number
- * and the learning rate, lies in the device's memory. */
+ * and the learning rate, lies in the device's memory. In adversarial training the host decides
+ * between the passes whether to go on, so each pass is a recording of its own. */
 #include "base/clock.h"
 #include "base/memory.h"
 #include "engine/devices/device_backend.h"
@@ -25,10 +26,18 @@
 #include <string.h>
 
 enum { CHECKED_FLOATS = 1 << 18 }; /* values per copy to the host, which checks them for NaN */
+enum { RECORDINGS = 8 };
 
 struct measured_call {
     size_t node;
     bool backward;
+};
+
+/* Work that is repeated: what enqueues it, for which batch. */
+struct repeated {
+    void (*enqueue)(struct execution *);
+    struct execution_batch batch;
+    struct device_recording *recording; /* NULL: it was enqueued once, and not yet recorded */
 };
 
 struct backend_device {
@@ -41,11 +50,11 @@ struct backend_device {
     float *state[2];                  /* host: copies of the solver's state */
     struct device_buffer *buffers[2]; /* the solver's state */
     struct device_event *losses_ready;
-    struct device_recording *recording;
-    struct execution_batch recorded; /* the batch that the recording works on */
+    struct repeated repeated[RECORDINGS];
+    size_t repeated_count;
     bool can_record;
-    char refusal[128]; /* why the device refused to record an iteration; "": it did not */
-    bool warm;         /* one iteration has been run without a recording */
+    bool records_passes; /* of training, too (execution_record_passes) */
+    char refusal[128];   /* why the device refused to record an iteration; "": it did not */
     struct iteration_values values; /* the host's copy of what kernels read on the device */
     struct measured_call *measured; /* with a profile: the calls of this pass */
     size_t measured_count;
@@ -206,7 +215,8 @@ void backend_device_free(struct execution *execution)
             free(self->state[i]);
     }
     if (self) {
-        backend->recording_free(device, self->recording);
+        for (size_t i = 0; i < self->repeated_count; i++)
+            backend->recording_free(device, self->repeated[i].recording);
         backend->event_free(device, self->losses_ready);
         backend->staging_free(device, self->staging);
         free(self->gradients);
@@ -312,15 +322,14 @@ static bool same_batch(const struct execution_batch *a, const struct execution_b
            a->count == b->count;
 }
 
-static void record(struct execution *execution, void (*enqueue)(struct execution *))
+static void record(struct execution *execution, struct repeated *work)
 {
     struct backend_device *self = execution->on_device;
     device_of(execution)->record_begin(execution->device);
-    enqueue(execution);
-    self->recording =
+    work->enqueue(execution);
+    work->recording =
         device_of(execution)->record_end(execution->device, self->refusal, sizeof self->refusal);
-    self->recorded = execution->batch;
-    self->can_record = self->recording;
+    self->can_record = work->recording;
 }
 
 const char *backend_device_refusal(const struct execution *execution)
@@ -328,20 +337,39 @@ const char *backend_device_refusal(const struct execution *execution)
     return execution->on_device->refusal;
 }
 
-/* Enqueues an iteration, or replays its recording. The first iteration is not recorded, because
- * libraries initialise themselves in it. */
+/* Returns the entry of this work on the bound batch, or NULL if there is none. */
+static struct repeated *find_repeated(struct execution *execution,
+                                      void (*enqueue)(struct execution *))
+{
+    struct backend_device *self = execution->on_device;
+    for (size_t i = 0; i < self->repeated_count; i++)
+        if (self->repeated[i].enqueue == enqueue &&
+            same_batch(&self->repeated[i].batch, &execution->batch))
+            return &self->repeated[i];
+    return NULL;
+}
+
+/* Enqueues work, or replays its recording. The first time it is not recorded, because libraries
+ * initialise themselves then. */
 static void enqueue_or_replay(struct execution *execution, void (*enqueue)(struct execution *))
 {
     struct backend_device *self = execution->on_device;
-    const bool full = execution->batch.count == execution->plan->batch &&
-                      execution->batch.images == self->bound.images && !execution->profile;
-    if (full && self->warm && self->can_record && !self->recording)
-        record(execution, enqueue);
-    if (full && self->recording && same_batch(&execution->batch, &self->recorded))
-        device_of(execution)->replay(execution->device, self->recording);
+    const bool full = execution->batch.count == execution->plan->batch && !execution->profile;
+    struct repeated *work = full ? find_repeated(execution, enqueue) : NULL;
+    if (work && self->can_record && !work->recording)
+        record(execution, work);
+    if (work && work->recording)
+        device_of(execution)->replay(execution->device, work->recording);
     else
         enqueue(execution);
-    self->warm = true;
+    if (full && !work && self->repeated_count < RECORDINGS)
+        self->repeated[self->repeated_count++] =
+            (struct repeated){.enqueue = enqueue, .batch = execution->batch};
+}
+
+void backend_device_record_passes(struct execution *execution)
+{
+    execution->on_device->records_passes = true;
 }
 
 static void set_iteration_values(struct execution *execution)
@@ -379,7 +407,7 @@ void backend_device_forward(struct execution *execution, uint64_t iteration)
     begin(execution);
     execution->on_device->values.iteration = iteration;
     set_iteration_values(execution);
-    if (execution->plan->mode == PLAN_INFERENCE)
+    if (execution->plan->mode == PLAN_INFERENCE || execution->on_device->records_passes)
         enqueue_or_replay(execution, enqueue_forward);
     else
         enqueue_forward(execution);
@@ -387,7 +415,16 @@ void backend_device_forward(struct execution *execution, uint64_t iteration)
 
 void backend_device_backward(struct execution *execution)
 {
-    enqueue_backward(execution);
+    if (execution->on_device->records_passes)
+        enqueue_or_replay(execution, enqueue_backward);
+    else
+        enqueue_backward(execution);
+}
+
+static void enqueue_update(struct execution *execution)
+{
+    const struct backend_device *self = execution->on_device;
+    execution_run_update(execution, self->values.learning_rate, self->values.step);
 }
 
 void backend_device_update(struct execution *execution, float learning_rate)
@@ -396,7 +433,10 @@ void backend_device_update(struct execution *execution, float learning_rate)
     self->values.learning_rate = learning_rate;
     self->values.step = execution->solver_step;
     set_iteration_values(execution);
-    execution_run_update(execution, learning_rate, execution->solver_step);
+    if (self->records_passes)
+        enqueue_or_replay(execution, enqueue_update);
+    else
+        enqueue_update(execution);
     note_update(execution);
     if (execution->profile)
         device_of(execution)->wait(execution->device);
@@ -551,7 +591,7 @@ const struct execution_backend backend_device = {
     .free = backend_device_free,
     .bind = backend_device_bind,
     .forward = backend_device_forward,
-    .backward = execution_run_backward,
+    .backward = backend_device_backward,
     .update = backend_device_update,
     .iterate = backend_device_iterate,
     .wait = backend_device_wait,

@@ -50,6 +50,12 @@ const char *execution_recording_refusal(const struct execution *execution)
     return execution->on_device ? backend_device_refusal(execution) : "";
 }
 
+void execution_record_passes(struct execution *execution)
+{
+    if (execution->on_device)
+        backend_device_record_passes(execution);
+}
+
 void execution_set_profile(struct execution *execution, struct profile *profile)
 {
     execution->profile = profile;

@@ -118,6 +118,11 @@ void execution_set_solver_step(struct execution *execution, uint64_t step);
  * itself instead, which costs time; "" if it did not refuse. */
 const char *execution_recording_refusal(const struct execution *execution);
 
+/* Makes a GPU record the passes of training one by one, as CUDA graphs. For a caller of
+ * execution_forward, execution_backward and execution_update that repeats them with few different
+ * batches in device memory; execution_iterate is recorded as a whole without this. */
+void execution_record_passes(struct execution *execution);
+
 /* Attaches a profile (NULL: none). */
 void execution_set_profile(struct execution *execution, struct profile *profile);
 

@@ -226,7 +226,12 @@ static bool make_executions(struct gan *gan, struct weights *generator,
     if (gan->discriminator_step)
         gan->frozen_discriminator = execution_create(plan->frozen_discriminator, device,
                                                      &gan->discriminator, NULL, seed + 1, error);
-    return gan->frozen_discriminator;
+    if (!gan->frozen_discriminator)
+        return false;
+    execution_record_passes(gan->generator);
+    execution_record_passes(gan->discriminator_step);
+    execution_record_passes(gan->frozen_discriminator);
+    return true;
 }
 
 struct gan *gan_create(const struct gan_plan *plan, struct device *device,
@@ -373,6 +378,16 @@ struct execution *gan_generator_execution(struct gan *gan)
 struct execution *gan_discriminator_execution(struct gan *gan)
 {
     return gan->discriminator_step;
+}
+
+const char *gan_recording_refusal(const struct gan *gan)
+{
+    const struct execution *const executions[] = {gan->generator, gan->discriminator_step,
+                                                  gan->frozen_discriminator};
+    const char *refusal = "";
+    for (size_t i = 0; i < 3 && !refusal[0]; i++)
+        refusal = execution_recording_refusal(executions[i]);
+    return refusal;
 }
 
 void gan_set_profiles(struct gan *gan, struct profile *generator, struct profile *discriminator)

@@ -61,6 +61,9 @@ struct weights *gan_discriminator(struct gan *gan);
 struct execution *gan_generator_execution(struct gan *gan);
 struct execution *gan_discriminator_execution(struct gan *gan);
 
+/* Returns what execution_recording_refusal does, for the passes of all networks. */
+const char *gan_recording_refusal(const struct gan *gan);
+
 /* Attaches a profile to each network (NULL: none). The discriminator's profile has all its passes.
  */
 void gan_set_profiles(struct gan *gan, struct profile *generator, struct profile *discriminator);

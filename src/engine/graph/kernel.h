@@ -33,6 +33,10 @@ struct kernel_site {
     bool bf16; /* channel-blocked arrays hold bf16, and products have operands of bf16 (rounding.h)
                 */
     size_t threads; /* may change the size of the workspace, must not change results */
+    /* The state of the device that will execute the plan (device->state), whose libraries a kernel
+     * may ask what they support. NULL: no device is open. */
+    void *context;
+    bool spare_workspace; /* the memory limit leaves no room for a library's large workspace */
     /* The figures of this machine (machine_model.h), with which a kernel divides its work
      * and predicts its time. NULL: none are known. */
     const struct machine_model *machine;
@@ -80,6 +84,7 @@ struct kernel_call {
     void *prepared;           /* written by prepare, read by forward */
     void *saved;              /* written by forward in training, read by backward */
     void *workspace;          /* scratch, undefined at entry */
+    size_t workspace_bytes;   /* of the plan: at least what the kernel asked for */
     const int32_t *labels;    /* [N], for losses over classes */
     uint64_t seed, iteration; /* seed dropout's random numbers (random.h) */
     size_t node_number;       /* the stream of this node's random numbers */
@@ -138,6 +143,9 @@ struct kernel {
     /* Returns whether the kernel can work at this site; if not, sets a reason in English, marked
      * N_. NULL: it supports every site. */
     bool (*supports)(const struct kernel_site *site, const char **reason);
+    /* Returns the name of what computes the site, for a kernel that hands some sites over to
+     * others. The device is open, if it was when the plan was made. NULL: this kernel does. */
+    const char *(*runs_as)(const struct kernel_site *site);
     size_t (*saved_bytes)(const struct kernel_site *site);     /* NULL: none */
     size_t (*workspace_bytes)(const struct kernel_site *site); /* NULL: none */
     /* Returns whether the kernel can read its input through this channel move. NULL: it can, if it

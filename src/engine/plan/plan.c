@@ -71,7 +71,7 @@ const char *plan_step_kernel_name(const struct plan *plan, const struct plan_ste
                                   size_t size)
 {
     if (step->kernel)
-        return step->kernel->name;
+        return step->kernel->runs_as ? step->kernel->runs_as(&step->site) : step->kernel->name;
     if (plan_step_is_view(step))
         return "view";
     if (step->joins)

@@ -113,6 +113,7 @@ struct plan {
     const struct device_driver *driver;
     enum plan_mode mode;
     bool frozen, seeds_output_gradient; /* as in struct plan_settings */
+    bool spare_workspace;               /* kernels use no library with a large workspace */
     size_t batch;                       /* images per iteration; with several ranks, of each */
     size_t ranks;                       /* GPUs that share an iteration's batch; 1 or more */
     size_t image_blocks; /* over which sums over images are taken (image_blocks.h); 1 or more */
@@ -172,6 +173,9 @@ struct plan_settings {
     const struct machine_model *machine;
     /* What predictions decided earlier, which is then not predicted again. NULL: nothing. */
     const struct plan_choices *choices;
+    /* The open device that will execute the plan and outlives it. Kernels of libraries are chosen
+     * only if it is known, in the precision that is set. NULL: not known. */
+    const struct device *device;
 };
 
 /* Builds a plan, which borrows graph and driver; plan_free releases it. Returns NULL with an error
@@ -216,8 +220,9 @@ bool plan_step_rewrites_saved(const struct plan_step *step);
 
 enum { PLAN_KERNEL_NAME_SIZE = NODE_NAME_SIZE + 32 };
 
-/* Returns what a table shows as the step's kernel: the kernel's name, "view", or "fused into NODE",
- * which is written into text[0..size). */
+/* Returns what a table shows as the step's kernel: the name of the kernel that computes it, "view",
+ * or "fused into NODE", which is written into text[0..size). On a GPU it may change while the plan
+ * is executed: a library may refuse a call, and another kernel then computes it. */
 const char *plan_step_kernel_name(const struct plan *plan, const struct plan_step *step, char *text,
                                   size_t size);
 

@@ -252,11 +252,12 @@ static struct plan *plan_new(const struct graph *graph, const struct device_driv
 /* Returns a plan that meets the memory limit or, if none does, the one that exceeds it least. */
 static struct plan *build(const struct graph *graph, const struct device_driver *driver,
                           const struct plan_settings *settings, bool fuse_epilogues,
-                          struct error *error)
+                          bool spare_workspace, struct error *error)
 {
     struct plan *plan = plan_new(graph, driver, settings, error);
     if (!plan)
         return NULL;
+    plan->spare_workspace = spare_workspace;
     struct planner planner = {.plan = plan, .settings = settings};
     const bool built = run_stages(&planner, fuse_epilogues, error);
     planner_free(&planner);
@@ -266,11 +267,13 @@ static struct plan *build(const struct graph *graph, const struct device_driver 
     return NULL;
 }
 
-/* Returns the smaller of `plan`, which it frees otherwise, and a plan without fused epilogues. The
- * backward pass of a fused epilogue has more arrays in use at once than separate passes have. */
-static struct plan *take_smaller(struct plan *plan, const struct plan_settings *settings)
+/* Returns the smaller of `plan`, which it frees otherwise, and a plan without fused epilogues or
+ * without large workspaces of libraries. The backward pass of a fused epilogue has more arrays in
+ * use at once than separate passes have. */
+static struct plan *take_smaller(struct plan *plan, const struct plan_settings *settings,
+                                 bool fuse_epilogues)
 {
-    struct plan *other = build(plan->graph, plan->driver, settings, false, NULL);
+    struct plan *other = build(plan->graph, plan->driver, settings, fuse_epilogues, true, NULL);
     const bool smaller = other && other->forecast.total < plan->forecast.total;
     plan_free(smaller ? plan : other);
     return smaller ? other : plan;
@@ -279,9 +282,11 @@ static struct plan *take_smaller(struct plan *plan, const struct plan_settings *
 struct plan *plan_build(const struct graph *graph, const struct device_driver *driver,
                         const struct plan_settings *settings, struct error *error)
 {
-    struct plan *plan = build(graph, driver, settings, true, error);
+    struct plan *plan = build(graph, driver, settings, true, false, error);
+    if (plan && !within_limit(plan, settings) && !driver->computes_on_host)
+        plan = take_smaller(plan, settings, true);
     if (plan && !within_limit(plan, settings) && fusion_has_epilogues(plan))
-        plan = take_smaller(plan, settings);
+        plan = take_smaller(plan, settings, false);
     if (!plan || settings->memory_limit == PLAN_LEAST_MEMORY || within_limit(plan, settings))
         return plan;
     if (error)

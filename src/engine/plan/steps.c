@@ -111,6 +111,8 @@ static void start_step(const struct step_builder *builder, size_t number, struct
                  .training = plan->mode == PLAN_TRAINING,
                  .bf16 = plan->bf16,
                  .threads = plan->threads,
+                 .context = builder->settings->device ? builder->settings->device->state : NULL,
+                 .spare_workspace = plan->spare_workspace,
                  .machine = &plan->machine},
     };
     memcpy(step->inputs, node->inputs, sizeof step->inputs);

@@ -239,6 +239,7 @@ static bool check_memory(struct probe *probe, struct error *error)
                                      .threads = device->threads,
                                      .strict_device = device->strict,
                                      .precision = device->precision,
+                                     .device = device,
                                      .machine = &device->machine,
                                      .choices = device->choices,
                                      .with_loss = true};

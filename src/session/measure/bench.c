@@ -114,6 +114,7 @@ static struct plan_settings choose_settings(const struct bench *bench,
         .solver = is_gan(bench) ? adam : sgd,
         .strict_device = settings->strict_device,
         .precision = settings->precision,
+        .device = bench->device,
         .machine = &bench->device->machine,
         .choices = bench->device->choices,
         .memory_limit = settings->memory_limit};
@@ -275,9 +276,9 @@ static bool measure_all(struct bench *bench, struct workload *workload,
     bench->peak_memory_bytes = bench->device->driver->computes_on_host
                                    ? host_process_peak()
                                    : device_memory_used(bench->device);
-    if (workload->execution)
-        snprintf(bench->recording_refusal, sizeof bench->recording_refusal, "%s",
-                 execution_recording_refusal(workload->execution));
+    snprintf(bench->recording_refusal, sizeof bench->recording_refusal, "%s",
+             workload->gan ? gan_recording_refusal(workload->gan)
+                           : execution_recording_refusal(workload->execution));
     bench->images_per_second = 1e3 / bench->ms_per_image.median;
     return measured && (!settings->profile || measure_profile(bench, workload, error));
 }

@@ -141,6 +141,7 @@ static uint64_t inference_bytes(const struct memory_check_request *request, size
                                            .threads = request->settings->threads,
                                            .strict_device = request->settings->strict_device,
                                            .precision = request->settings->precision,
+                                           .device = request->settings->device,
                                            .machine = request->settings->machine,
                                            .choices = request->settings->choices,
                                            .with_loss = loss};

@@ -153,6 +153,7 @@ static bool make_execution(struct model *model, struct error *error)
                                      .threads = model->device->threads,
                                      .strict_device = model->device->strict,
                                      .precision = model->device->precision,
+                                     .device = model->device,
                                      .machine = &model->device->machine,
                                      .choices = model->device->choices};
     if (!model->plan)

@@ -53,6 +53,7 @@ static bool make_plan(struct evaluator *evaluator, const struct evaluator_settin
                                      .threads = settings->device->threads,
                                      .strict_device = settings->device->strict,
                                      .precision = settings->device->precision,
+                                     .device = settings->device,
                                      .machine = &settings->device->machine,
                                      .choices = settings->device->choices,
                                      .with_loss = true};

@@ -57,6 +57,7 @@ static bool make_execution(struct samples *samples, struct weights *weights, str
                                      .threads = device->threads,
                                      .strict_device = device->strict,
                                      .precision = device->precision,
+                                     .device = device,
                                      .machine = &device->machine,
                                      .choices = device->choices};
     samples->plan = plan_build(&samples->network->graph, device->driver, &settings, error);

@@ -122,6 +122,7 @@ static bool make_translator(struct model *model, const struct image *picture, si
                                            .threads = model->device->threads,
                                            .strict_device = model->device->strict,
                                            .precision = model->device->precision,
+                                           .device = model->device,
                                            .machine = &model->device->machine,
                                            .choices = model->device->choices};
     struct translator *translator = model->translator;

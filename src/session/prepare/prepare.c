@@ -130,6 +130,7 @@ static bool make_plan(struct preparation *prepared, const struct run_config *con
     const struct graph *graph = &prepared->network->graph;
     struct plan_settings settings = settings_plan(config, prepared->device->threads, PLAN_TRAINING);
     struct forecast *forecast = &prepared->forecast;
+    settings.device = prepared->device;
     settings.machine = &prepared->device->machine;
     settings.choices = prepared->device->choices;
     const struct dataset_facts *validation =

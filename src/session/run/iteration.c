@@ -213,8 +213,9 @@ static double current_rate(const struct trainer *trainer)
 static void note_recording_refusal(struct trainer *trainer)
 {
     const struct preparation *prepared = &trainer->prepared;
-    const char *refusal =
-        prepared->execution ? execution_recording_refusal(prepared->execution) : "";
+    const char *refusal = prepared->gan         ? gan_recording_refusal(prepared->gan)
+                          : prepared->execution ? execution_recording_refusal(prepared->execution)
+                                                : "";
     struct finding finding = {.kind = FINDING_GRAPH,
                               .iteration = trainer->moment.iteration,
                               .epoch = trainer->moment.epoch};

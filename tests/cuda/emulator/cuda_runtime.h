@@ -21,10 +21,19 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <functional>
 #include <mutex>
 #include <tuple>
 #include <utility>
+
+/* NCCL and cuDNN are part of the program: these functions find them there (libraries.cpp). */
+extern "C" void *emulator_dlopen(const char *name, int flags);
+extern "C" void *emulator_dlsym(void *library, const char *name);
+extern "C" int emulator_dlclose(void *library);
+#define dlopen  emulator_dlopen
+#define dlsym   emulator_dlsym
+#define dlclose emulator_dlclose
 
 #define CUDA_EMULATED  1
 #define CUDART_VERSION 13000

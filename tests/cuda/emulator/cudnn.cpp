@@ -1,8 +1,12 @@
 /* The three passes of a convolution as one loop over all pairs of an output position and a window
  * element; each pass adds to a different array. Workspace is requested and overwritten, as the real
- * library may do. */
+ * library may do. The heuristics rank an algorithm first that is not deterministic, then a best and
+ * a slower one that are, each with and without tensor cores. */
 #include "cudnn.h"
 
+#include "libraries.h"
+
+#include <cstdio>
 #include <vector>
 
 struct emulated_dnn {
@@ -15,21 +19,79 @@ struct emulated_conv {
     int pad_h, pad_w, stride_h, stride_w, groups;
 };
 
-enum { WORKSPACE_BYTES = 4096 };
+enum { ALGO_RANDOM, ALGO_BEST, ALGO_SLOW, ALGOS };
 
-cudnnStatus_t cudnnCreate(cudnnHandle_t *handle)
+static bool hidden, create_fails, only_best;
+static size_t version = 90100, best_bytes = 8192, passes[ALGOS];
+static int fail_with[3];
+
+void emulator_hide_cudnn(bool hide)
 {
+    hidden = hide;
+}
+
+void emulator_set_cudnn_version(size_t number)
+{
+    version = number;
+}
+
+void emulator_fail_cudnn_create(bool fail)
+{
+    create_fails = fail;
+}
+
+void emulator_fail_cudnn(int pass, int status)
+{
+    fail_with[pass] = status;
+}
+
+void emulator_set_cudnn_workspace(size_t bytes)
+{
+    best_bytes = bytes;
+}
+
+void emulator_limit_cudnn(bool limit)
+{
+    only_best = limit;
+}
+
+size_t emulator_cudnn_passes(bool best)
+{
+    return best ? passes[ALGO_BEST] : passes[ALGO_BEST] + passes[ALGO_SLOW];
+}
+
+static size_t cudnnGetVersion(void)
+{
+    return version;
+}
+
+static const char *cudnnGetErrorString(cudnnStatus_t status)
+{
+    static char text[64];
+    snprintf(text, sizeof text, "CUDNN_STATUS_%d", (int)status);
+    return text;
+}
+
+static void cudnnGetLastErrorString(char *text, size_t size)
+{
+    snprintf(text, size, "an emulated cuDNN refused");
+}
+
+static cudnnStatus_t cudnnCreate(cudnnHandle_t *handle)
+{
+    if (create_fails)
+        return (cudnnStatus_t)(version >= 90000 ? 4003 : 2);
     *handle = new emulated_dnn{nullptr};
     return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnDestroy(cudnnHandle_t handle)
+static cudnnStatus_t cudnnDestroy(cudnnHandle_t handle)
 {
     delete handle;
     return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream)
+static cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream)
 {
     handle->stream = stream;
     return CUDNN_STATUS_SUCCESS;
@@ -37,58 +99,58 @@ cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream)
 
 /* --- descriptors --- */
 
-cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t *tensor)
+static cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t *tensor)
 {
     *tensor = new emulated_sizes();
     return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t tensor)
+static cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t tensor)
 {
     delete tensor;
     return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t tensor, cudnnTensorFormat_t,
-                                         cudnnDataType_t, int n, int c, int h, int w)
+static cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t tensor, cudnnTensorFormat_t,
+                                                cudnnDataType_t, int n, int c, int h, int w)
 {
     *tensor = {n, c, h, w};
     return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnCreateFilterDescriptor(cudnnFilterDescriptor_t *filter)
+static cudnnStatus_t cudnnCreateFilterDescriptor(cudnnFilterDescriptor_t *filter)
 {
     return cudnnCreateTensorDescriptor(filter);
 }
 
-cudnnStatus_t cudnnDestroyFilterDescriptor(cudnnFilterDescriptor_t filter)
+static cudnnStatus_t cudnnDestroyFilterDescriptor(cudnnFilterDescriptor_t filter)
 {
     return cudnnDestroyTensorDescriptor(filter);
 }
 
-cudnnStatus_t cudnnSetFilter4dDescriptor(cudnnFilterDescriptor_t filter, cudnnDataType_t,
-                                         cudnnTensorFormat_t, int k, int c, int h, int w)
+static cudnnStatus_t cudnnSetFilter4dDescriptor(cudnnFilterDescriptor_t filter, cudnnDataType_t,
+                                                cudnnTensorFormat_t, int k, int c, int h, int w)
 {
     *filter = {k, c, h, w};
     return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnCreateConvolutionDescriptor(cudnnConvolutionDescriptor_t *conv)
+static cudnnStatus_t cudnnCreateConvolutionDescriptor(cudnnConvolutionDescriptor_t *conv)
 {
     *conv = new emulated_conv();
     return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnDestroyConvolutionDescriptor(cudnnConvolutionDescriptor_t conv)
+static cudnnStatus_t cudnnDestroyConvolutionDescriptor(cudnnConvolutionDescriptor_t conv)
 {
     delete conv;
     return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnSetConvolution2dDescriptor(cudnnConvolutionDescriptor_t conv, int pad_h,
-                                              int pad_w, int u, int v, int dilation_h,
-                                              int dilation_w, cudnnConvolutionMode_t mode,
-                                              cudnnDataType_t)
+static cudnnStatus_t cudnnSetConvolution2dDescriptor(cudnnConvolutionDescriptor_t conv, int pad_h,
+                                                     int pad_w, int u, int v, int dilation_h,
+                                                     int dilation_w, cudnnConvolutionMode_t mode,
+                                                     cudnnDataType_t)
 {
     *conv = {pad_h, pad_w, u, v, 1};
     return dilation_h == 1 && dilation_w == 1 && mode == CUDNN_CROSS_CORRELATION
@@ -96,13 +158,13 @@ cudnnStatus_t cudnnSetConvolution2dDescriptor(cudnnConvolutionDescriptor_t conv,
                : CUDNN_STATUS_NOT_SUPPORTED;
 }
 
-cudnnStatus_t cudnnSetConvolutionGroupCount(cudnnConvolutionDescriptor_t conv, int groups)
+static cudnnStatus_t cudnnSetConvolutionGroupCount(cudnnConvolutionDescriptor_t conv, int groups)
 {
     conv->groups = groups;
     return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t, cudnnMathType_t)
+static cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t, cudnnMathType_t)
 {
     return CUDNN_STATUS_SUCCESS;
 }
@@ -156,17 +218,68 @@ static size_t count_of(const emulated_sizes &sizes)
     return (size_t)sizes.n * sizes.c * sizes.h * sizes.w;
 }
 
-static cudnnStatus_t ask(size_t *bytes)
+static size_t bytes_of(cudnnAlgo_t algorithm)
 {
-    *bytes = WORKSPACE_BYTES;
+    return algorithm == ALGO_BEST ? best_bytes : 4096;
+}
+
+static cudnnStatus_t ask(cudnnAlgo_t algorithm, size_t *bytes)
+{
+    *bytes = bytes_of(algorithm);
     return CUDNN_STATUS_SUCCESS;
 }
 
-static cudnnStatus_t submit(cudnnHandle_t handle, const struct pass *p, void *workspace,
-                            size_t bytes, const std::function<void()> &work)
+static cudnnStatus_t rank(int capacity, int *count, cudnnAlgoPerf_t *list)
 {
-    if (!fits(p) || bytes < WORKSPACE_BYTES || !workspace)
+    static const cudnnMathType_t maths[] = {CUDNN_TENSOR_OP_MATH, CUDNN_FMA_MATH};
+    *count = 0;
+    for (cudnnAlgo_t algorithm = 0; algorithm < (only_best ? ALGO_SLOW : ALGOS); algorithm++)
+        for (cudnnMathType_t math : maths)
+            if (*count < capacity)
+                list[(*count)++] = {algorithm,
+                                    CUDNN_STATUS_SUCCESS,
+                                    (float)algorithm,
+                                    bytes_of(algorithm),
+                                    algorithm == ALGO_RANDOM ? CUDNN_NON_DETERMINISTIC
+                                                             : CUDNN_DETERMINISTIC,
+                                    math,
+                                    {}};
+    return CUDNN_STATUS_SUCCESS;
+}
+
+static cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t, cudnnTensorDescriptor_t,
+                                                            cudnnFilterDescriptor_t,
+                                                            cudnnConvolutionDescriptor_t,
+                                                            cudnnTensorDescriptor_t, int capacity,
+                                                            int *count, cudnnAlgoPerf_t *list)
+{
+    return rank(capacity, count, list);
+}
+
+static cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(
+    cudnnHandle_t, cudnnFilterDescriptor_t, cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t,
+    cudnnTensorDescriptor_t, int capacity, int *count, cudnnAlgoPerf_t *list)
+{
+    return rank(capacity, count, list);
+}
+
+static cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(
+    cudnnHandle_t, cudnnTensorDescriptor_t, cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t,
+    cudnnFilterDescriptor_t, int capacity, int *count, cudnnAlgoPerf_t *list)
+{
+    return rank(capacity, count, list);
+}
+
+/* Overwrites the workspace and does the work, later. */
+static cudnnStatus_t submit(cudnnHandle_t handle, const struct pass *p, int number,
+                            cudnnAlgo_t algorithm, void *workspace, size_t bytes,
+                            const std::function<void()> &work)
+{
+    if (fail_with[number])
+        return (cudnnStatus_t)fail_with[number];
+    if (!fits(p) || algorithm == ALGO_RANDOM || bytes < bytes_of(algorithm) || !workspace)
         return CUDNN_STATUS_BAD_PARAM;
+    passes[algorithm]++;
     emulator_submit(handle->stream, [=] {
         memset(workspace, 0xff, bytes);
         work();
@@ -174,25 +287,24 @@ static cudnnStatus_t submit(cudnnHandle_t handle, const struct pass *p, void *wo
     return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(cudnnHandle_t, cudnnTensorDescriptor_t,
-                                                      cudnnFilterDescriptor_t,
-                                                      cudnnConvolutionDescriptor_t,
-                                                      cudnnTensorDescriptor_t,
-                                                      cudnnConvolutionFwdAlgo_t, size_t *bytes)
+static cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(cudnnHandle_t, cudnnTensorDescriptor_t,
+                                                             cudnnFilterDescriptor_t,
+                                                             cudnnConvolutionDescriptor_t,
+                                                             cudnnTensorDescriptor_t,
+                                                             cudnnAlgo_t algorithm, size_t *bytes)
 {
-    return ask(bytes);
+    return ask(algorithm, bytes);
 }
 
-cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *,
-                                      cudnnTensorDescriptor_t x_sizes, const void *x,
-                                      cudnnFilterDescriptor_t w_sizes, const void *w,
-                                      cudnnConvolutionDescriptor_t conv, cudnnConvolutionFwdAlgo_t,
-                                      void *workspace, size_t bytes, const void *beta,
-                                      cudnnTensorDescriptor_t y_sizes, void *y)
+static cudnnStatus_t
+cudnnConvolutionForward(cudnnHandle_t handle, const void *, cudnnTensorDescriptor_t x_sizes,
+                        const void *x, cudnnFilterDescriptor_t w_sizes, const void *w,
+                        cudnnConvolutionDescriptor_t conv, cudnnAlgo_t algorithm, void *workspace,
+                        size_t bytes, const void *beta, cudnnTensorDescriptor_t y_sizes, void *y)
 {
     const pass p = {*x_sizes, *w_sizes, *y_sizes, *conv};
     const float keep = *(const float *)beta;
-    return submit(handle, &p, workspace, bytes, [=] {
+    return submit(handle, &p, 0, algorithm, workspace, bytes, [=] {
         std::vector<double> sums(count_of(p.y));
         visit_pairs(&p, [&](int at_x, int at_w, int at_y) {
             sums[at_y] += (double)((const float *)x)[at_x] * ((const float *)w)[at_w];
@@ -201,24 +313,24 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *,
     });
 }
 
-cudnnStatus_t cudnnGetConvolutionBackwardDataWorkspaceSize(
+static cudnnStatus_t cudnnGetConvolutionBackwardDataWorkspaceSize(
     cudnnHandle_t, cudnnFilterDescriptor_t, cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t,
-    cudnnTensorDescriptor_t, cudnnConvolutionBwdDataAlgo_t, size_t *bytes)
+    cudnnTensorDescriptor_t, cudnnAlgo_t algorithm, size_t *bytes)
 {
-    return ask(bytes);
+    return ask(algorithm, bytes);
 }
 
-cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void *,
-                                           cudnnFilterDescriptor_t w_sizes, const void *w,
-                                           cudnnTensorDescriptor_t dy_sizes, const void *dy,
-                                           cudnnConvolutionDescriptor_t conv,
-                                           cudnnConvolutionBwdDataAlgo_t, void *workspace,
-                                           size_t bytes, const void *beta,
-                                           cudnnTensorDescriptor_t dx_sizes, void *dx)
+static cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void *,
+                                                  cudnnFilterDescriptor_t w_sizes, const void *w,
+                                                  cudnnTensorDescriptor_t dy_sizes, const void *dy,
+                                                  cudnnConvolutionDescriptor_t conv,
+                                                  cudnnAlgo_t algorithm, void *workspace,
+                                                  size_t bytes, const void *beta,
+                                                  cudnnTensorDescriptor_t dx_sizes, void *dx)
 {
     const pass p = {*dx_sizes, *w_sizes, *dy_sizes, *conv};
     const float keep = *(const float *)beta;
-    return submit(handle, &p, workspace, bytes, [=] {
+    return submit(handle, &p, 1, algorithm, workspace, bytes, [=] {
         std::vector<double> sums(count_of(p.x));
         visit_pairs(&p, [&](int at_x, int at_w, int at_y) {
             sums[at_x] += (double)((const float *)dy)[at_y] * ((const float *)w)[at_w];
@@ -227,24 +339,23 @@ cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void *,
     });
 }
 
-cudnnStatus_t cudnnGetConvolutionBackwardFilterWorkspaceSize(
+static cudnnStatus_t cudnnGetConvolutionBackwardFilterWorkspaceSize(
     cudnnHandle_t, cudnnTensorDescriptor_t, cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t,
-    cudnnFilterDescriptor_t, cudnnConvolutionBwdFilterAlgo_t, size_t *bytes)
+    cudnnFilterDescriptor_t, cudnnAlgo_t algorithm, size_t *bytes)
 {
-    return ask(bytes);
+    return ask(algorithm, bytes);
 }
 
-cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void *,
-                                             cudnnTensorDescriptor_t x_sizes, const void *x,
-                                             cudnnTensorDescriptor_t dy_sizes, const void *dy,
-                                             cudnnConvolutionDescriptor_t conv,
-                                             cudnnConvolutionBwdFilterAlgo_t, void *workspace,
-                                             size_t bytes, const void *beta,
-                                             cudnnFilterDescriptor_t dw_sizes, void *dw)
+static cudnnStatus_t
+cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void *, cudnnTensorDescriptor_t x_sizes,
+                               const void *x, cudnnTensorDescriptor_t dy_sizes, const void *dy,
+                               cudnnConvolutionDescriptor_t conv, cudnnAlgo_t algorithm,
+                               void *workspace, size_t bytes, const void *beta,
+                               cudnnFilterDescriptor_t dw_sizes, void *dw)
 {
     const pass p = {*x_sizes, *dw_sizes, *dy_sizes, *conv};
     const float keep = *(const float *)beta;
-    return submit(handle, &p, workspace, bytes, [=] {
+    return submit(handle, &p, 2, algorithm, workspace, bytes, [=] {
         std::vector<double> sums(count_of(p.w));
         visit_pairs(&p, [&](int at_x, int at_w, int at_y) {
             sums[at_w] += (double)((const float *)x)[at_x] * ((const float *)dy)[at_y];
@@ -252,3 +363,45 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void *,
         end(sums, keep, (float *)dw);
     });
 }
+
+/* --- the library as a file --- */
+
+bool emulator_cudnn_is_there(const char *name)
+{
+    return !hidden && strcmp(name, version >= 90000  ? "libcudnn.so.9"
+                                   : version >= 8000 ? "libcudnn.so.8"
+                                                     : "libcudnn.so") == 0;
+}
+
+#define FUNCTION(name)                                                                             \
+    {                                                                                              \
+#name, (void *)name                                                                        \
+    }
+const struct emulated_function emulator_cudnn_functions[] = {
+    FUNCTION(cudnnGetVersion),
+    FUNCTION(cudnnGetErrorString),
+    FUNCTION(cudnnGetLastErrorString),
+    FUNCTION(cudnnCreate),
+    FUNCTION(cudnnDestroy),
+    FUNCTION(cudnnSetStream),
+    FUNCTION(cudnnCreateTensorDescriptor),
+    FUNCTION(cudnnDestroyTensorDescriptor),
+    FUNCTION(cudnnSetTensor4dDescriptor),
+    FUNCTION(cudnnCreateFilterDescriptor),
+    FUNCTION(cudnnDestroyFilterDescriptor),
+    FUNCTION(cudnnSetFilter4dDescriptor),
+    FUNCTION(cudnnCreateConvolutionDescriptor),
+    FUNCTION(cudnnDestroyConvolutionDescriptor),
+    FUNCTION(cudnnSetConvolution2dDescriptor),
+    FUNCTION(cudnnSetConvolutionGroupCount),
+    FUNCTION(cudnnSetConvolutionMathType),
+    FUNCTION(cudnnGetConvolutionForwardAlgorithm_v7),
+    FUNCTION(cudnnGetConvolutionBackwardDataAlgorithm_v7),
+    FUNCTION(cudnnGetConvolutionBackwardFilterAlgorithm_v7),
+    FUNCTION(cudnnGetConvolutionForwardWorkspaceSize),
+    FUNCTION(cudnnGetConvolutionBackwardDataWorkspaceSize),
+    FUNCTION(cudnnGetConvolutionBackwardFilterWorkspaceSize),
+    FUNCTION(cudnnConvolutionForward),
+    FUNCTION(cudnnConvolutionBackwardData),
+    FUNCTION(cudnnConvolutionBackwardFilter),
+    {nullptr, nullptr}};

@@ -2,6 +2,8 @@
  * waits; the last one computes it for all of them, and then all continue. */
 #include "nccl.h"
 
+#include "libraries.h"
+
 #include <cstdio>
 #include <vector>
 
@@ -43,29 +45,20 @@ size_t emulator_communicators(void)
 
 /* --- the library as a file --- */
 
-void *emulator_dlopen(const char *name, int)
+bool emulator_nccl_is_there(const char *name)
 {
-    static char library;
-    return !hidden && strcmp(name, "libnccl.so.2") == 0 ? &library : nullptr;
+    return !hidden && strcmp(name, "libnccl.so.2") == 0;
 }
 
-void *emulator_dlsym(void *, const char *name)
-{
-    static const struct {
-        const char *name;
-        void *function;
-    } table[] = {{"ncclCommInitAll", (void *)ncclCommInitAll},
-                 {"ncclCommDestroy", (void *)ncclCommDestroy},
-                 {"ncclCommAbort", (void *)ncclCommAbort},
-                 {"ncclCommGetAsyncError", (void *)ncclCommGetAsyncError},
-                 {"ncclAllGather", (void *)ncclAllGather},
-                 {"ncclAllReduce", (void *)ncclAllReduce},
-                 {"ncclGetErrorString", (void *)ncclGetErrorString}};
-    for (const auto &row : table)
-        if (strcmp(row.name, name) == 0)
-            return row.function;
-    return nullptr;
-}
+const struct emulated_function emulator_nccl_functions[] = {
+    {"ncclCommInitAll", (void *)ncclCommInitAll},
+    {"ncclCommDestroy", (void *)ncclCommDestroy},
+    {"ncclCommAbort", (void *)ncclCommAbort},
+    {"ncclCommGetAsyncError", (void *)ncclCommGetAsyncError},
+    {"ncclAllGather", (void *)ncclAllGather},
+    {"ncclAllReduce", (void *)ncclAllReduce},
+    {"ncclGetErrorString", (void *)ncclGetErrorString},
+    {nullptr, nullptr}};
 
 const char *ncclGetErrorString(ncclResult_t result)
 {

@@ -1,6 +1,4 @@
-/* nccl.h of the emulator: the part of NCCL that the CUDA device needs. The library is part of the
- * program: dlopen and dlsym find it there in files that include this header, unless it is hidden.
- */
+/* nccl.h of the emulator: the part of NCCL that the CUDA device needs (libraries.h). */
 #ifndef TINCA_TESTS_NCCL_H
 #define TINCA_TESTS_NCCL_H
 
@@ -27,17 +25,11 @@ ncclResult_t ncclAllReduce(const void *from, void *to, size_t count, ncclDataTyp
                            ncclRedOp_t operation, ncclComm_t communicator, cudaStream_t stream);
 const char *ncclGetErrorString(ncclResult_t result);
 
-void *emulator_dlopen(const char *name, int flags);
-void *emulator_dlsym(void *library, const char *name);
-
 /* Hides the library; makes the next ncclCommInitAll fail. */
 void emulator_hide_nccl(bool hide);
 void emulator_fail_join(bool fail);
 /* Returns the number of communicators that are not destroyed. */
 size_t emulator_communicators(void);
 }
-
-#define dlopen emulator_dlopen
-#define dlsym  emulator_dlsym
 
 #endif

@@ -41,6 +41,7 @@ struct cuda_allocation {
 };
 
 struct cuda_group; /* group.cu: a process group */
+struct cuda_dnn;   /* conv_cudnn.cu: cuDNN's handle and what its heuristics chose */
 
 struct cuda_context {
     int ordinal;
@@ -51,7 +52,8 @@ struct cuda_context {
     int code_version;           /* cuda_code_version(): below 80 the precision stays float32 */
     char failure[256];          /* the first failure; empty: none */
     struct cuda_iteration *now; /* device memory */
-    void *dnn;                  /* cuDNN's handle; NULL: cuDNN is not used */
+    struct cuda_dnn *dnn;       /* conv_cudnn.cu; NULL: cuDNN is not used */
+    size_t memory_bytes;        /* of the GPU */
     enum cuda_failure_kind failure_kind; /* kind of the failure */
     cudaStream_t sending;                /* transfers batches while `stream` computes */
     void *workspace;                     /* workspace for cuBLAS */
@@ -70,7 +72,7 @@ struct cuda_context {
     bool alone;               /* set_standalone has disabled collectives */
 };
 
-/* conv_cudnn.cu: create and destroy `dnn`, if the module was built with cuDNN and it works. */
+/* conv_cudnn.cu: create and destroy `dnn`, if cuDNN is installed and works. */
 void cuda_dnn_open(struct cuda_context *context);
 void cuda_dnn_close(struct cuda_context *context);
 

@@ -57,16 +57,23 @@ void conv_backward_input(const struct kernel_call *call)
         }
 }
 
+/* Below float32 the bias has a kernel of its own: in the products that give the weights' gradient
+ * its terms would be rounded like their operands. */
 void conv_backward_weights(const struct kernel_call *call)
 {
     const struct conv_shape conv = shape_of(call->site);
-    const struct weight_gradients gradients = {
-        call->output_gradient, call->inputs[0], call->parameter_gradients[0],
-        call->site->node->attributes.conv.bias ? call->parameter_gradients[1] : NULL,
-        call->site->fused_move};
+    struct cuda_context *context = context_of(call);
+    float *bias = call->site->node->attributes.conv.bias ? call->parameter_gradients[1] : NULL;
+    const bool separate = bias && context->precision != CUDA_FLOAT32;
+    const struct weight_gradients gradients = {call->output_gradient, call->inputs[0],
+                                               call->parameter_gradients[0], separate ? NULL : bias,
+                                               call->site->fused_move};
     if (gradients.weights || gradients.bias)
-        weight_gradients_run(context_of(call), "conv backward, weights", &conv, &gradients,
+        weight_gradients_run(context, "conv backward, weights", &conv, &gradients,
                              (float *)call->workspace);
+    if (separate)
+        sum_channels(context, "conv backward, bias", call->output_gradient, call->site->batch,
+                     conv.out.channels, shape_area(conv.out), bias);
 }
 
 static void backward_conv(const struct kernel_call *call)
@@ -157,7 +164,7 @@ static void forward_pointwise(const struct kernel_call *call)
     multiply(context_of(call), "conv forward", &product);
 }
 
-static void backward_pointwise(const struct kernel_call *call)
+static void backward_input_pointwise(const struct kernel_call *call)
 {
     const struct shape in = call->site->inputs[0], out = call->site->node->output;
     const struct product product = {in.channels,
@@ -177,7 +184,47 @@ static void backward_pointwise(const struct kernel_call *call)
         conv_backward_input(call);
     else if (product.c)
         multiply(context_of(call), "conv backward, input", &product);
+}
+
+static void backward_pointwise(const struct kernel_call *call)
+{
+    backward_input_pointwise(call);
     conv_backward_weights(call);
+}
+
+/* The general kernel computes what reads its input through a channel move. */
+static const char *runs_as_pointwise(const struct kernel_site *site)
+{
+    return site->fused_move ? cuda_conv.kernel.name : cuda_conv_pointwise.kernel.name;
+}
+
+/* --- after cuDNN --- */
+
+bool conv_is_pointwise(const struct kernel_site *site)
+{
+    const char *reason;
+    return supports_pointwise(site, &reason);
+}
+
+const char *conv_next_name(const struct kernel_site *site)
+{
+    return conv_is_pointwise(site) ? runs_as_pointwise(site) : cuda_conv.kernel.name;
+}
+
+void conv_next_forward(const struct kernel_call *call)
+{
+    if (conv_is_pointwise(call->site))
+        forward_pointwise(call);
+    else
+        conv_forward(call);
+}
+
+void conv_next_backward_input(const struct kernel_call *call)
+{
+    if (conv_is_pointwise(call->site))
+        backward_input_pointwise(call);
+    else
+        conv_backward_input(call);
 }
 
 enum { TRAITS = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES };
@@ -190,6 +237,7 @@ struct cuda_kernel cuda_conv_pointwise = {
             .instruction_set = "cuda",
             .traits = TRAITS,
             .supports = supports_pointwise,
+            .runs_as = runs_as_pointwise,
             .workspace_bytes = conv_workspace,
             .forward = forward_pointwise,
             .backward = backward_pointwise,

@@ -18,6 +18,13 @@ void conv_forward(const struct kernel_call *call);
 void conv_backward_input(const struct kernel_call *call);
 void conv_backward_weights(const struct kernel_call *call);
 
+/* What computes a convolution after cuDNN in the list: matrix products of cuBLAS if
+ * conv_is_pointwise, or the general kernel, which always computes the gradient of the weights. */
+bool conv_is_pointwise(const struct kernel_site *site);
+const char *conv_next_name(const struct kernel_site *site);
+void conv_next_forward(const struct kernel_call *call);
+void conv_next_backward_input(const struct kernel_call *call);
+
 /* Writes the bias to every position of the output, so that a matrix product can be added to it.
  * Returns the factor for the present output in that product: 1, or 0 if there is no bias and
  * nothing was written. */

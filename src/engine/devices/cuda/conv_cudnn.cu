@@ -1,216 +1,417 @@
-/* Convolution by cuDNN, in modules that are built with it. It is meant for large convolutions,
- * which it may compute faster than our kernels. Only algorithms that always give the same bits are
- * used. The general kernel (conv.h) does what cuDNN does not support or needs too much memory for:
- * fused channel moves, bfloat16, some windows. */
+/* Convolution by cuDNN, where that library is installed. It is meant for large convolutions, which
+ * it may compute faster than our kernels.
+ *
+ * When the plan is made, cuDNN's heuristics rank their algorithms for each pass of a convolution.
+ * The first one is taken that always gives the same bits and whose workspace is within the limit;
+ * the forecast contains that workspace. If a pass has none, the next kernel of the list takes the
+ * convolution. Heuristics look only at shapes, so two plans choose the same.
+ *
+ * cuDNN may still refuse a call, or have no memory for it. The next kernel then computes this pass,
+ * from then on, and runs_as names it. Other failures of cuDNN are failures of the GPU. */
 #include "engine/devices/cuda/conv.h"
+#include "engine/devices/cuda/cudnn_library.h"
 #include "engine/devices/cuda/kernels.h"
-
-#if !HAVE_CUDNN
-void cuda_dnn_open(struct cuda_context *context)
-{
-    context->dnn = NULL;
-}
-
-void cuda_dnn_close(struct cuda_context *context)
-{
-    (void)context;
-}
-#else
 
 #include "base/language.h"
 
-#include <cudnn.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum dnn_pass { DNN_FORWARD, DNN_INPUT, DNN_WEIGHTS, DNN_PASSES };
+enum { DNN_RANKED = 10 }; /* algorithms of a ranking */
+
+/* What distinguishes one convolution from others: the same shapes give the same choice. */
+struct dnn_shape {
+    int batch, channels, height, width;
+    int outputs, out_height, out_width, groups;
+    int kernel[2], stride[2], pad[2];
+    enum cuda_precision precision;
+};
+
+struct dnn_option {
+    dnn_algorithm algorithm;
+    int math;
+    size_t bytes;
+};
+
+struct dnn_choice {
+    struct dnn_shape shape;
+    struct dnn_option options[DNN_PASSES][DNN_RANKED]; /* best first */
+    size_t counts[DNN_PASSES];
+    bool refused[DNN_PASSES]; /* cuDNN has refused to compute the pass */
+};
+
+struct cuda_dnn {
+    const struct dnn_library *library;
+    dnn_handle handle;
+    struct dnn_choice **choices;
+    size_t count, capacity;
+};
+
+/* --- the handle --- */
 
 void cuda_dnn_open(struct cuda_context *context)
 {
-    cudnnHandle_t handle = NULL;
-    if (cudnnCreate(&handle) == CUDNN_STATUS_SUCCESS &&
-        cudnnSetStream(handle, context->stream) == CUDNN_STATUS_SUCCESS)
-        context->dnn = handle;
+    const struct dnn_library *library = dnn_load();
+    struct cuda_dnn *dnn = library ? (struct cuda_dnn *)calloc(1, sizeof *dnn) : NULL;
+    context->dnn = dnn;
+    if (!dnn)
+        return;
+    dnn->library = library;
+    const dnn_status status = library->create(&dnn->handle);
+    if (status == DNN_SUCCESS && library->set_stream(dnn->handle, context->stream) == DNN_SUCCESS)
+        return;
+    if (status != DNN_SUCCESS)
+        dnn->handle = NULL;
+    cuda_dnn_close(context);
+    cudaGetLastError();
 }
 
 void cuda_dnn_close(struct cuda_context *context)
 {
-    if (context->dnn)
-        cudnnDestroy((cudnnHandle_t)context->dnn);
+    struct cuda_dnn *dnn = context->dnn;
+    if (!dnn)
+        return;
+    if (dnn->handle)
+        dnn->library->destroy(dnn->handle);
+    for (size_t i = 0; i < dnn->count; i++)
+        free(dnn->choices[i]);
+    free(dnn->choices);
+    free(dnn);
     context->dnn = NULL;
 }
 
-/* Bytes of workspace for each site. The plan is made without a cuDNN handle, so cuDNN cannot be
- * asked then; an algorithm that needs more is not used. */
-static const size_t budget = (size_t)32 << 20;
+/* --- descriptors --- */
 
-static const cudnnConvolutionFwdAlgo_t forward_algorithm =
-    CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
-static const cudnnConvolutionBwdDataAlgo_t input_algorithm = CUDNN_CONVOLUTION_BWD_DATA_ALGO_1;
-static const cudnnConvolutionBwdFilterAlgo_t weight_algorithm = CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1;
-
-/* The cuDNN descriptors of a convolution. */
 struct described {
-    cudnnHandle_t handle;
-    cudnnTensorDescriptor_t in, out;
-    cudnnFilterDescriptor_t weight;
-    cudnnConvolutionDescriptor_t conv;
+    const struct dnn_library *library;
+    dnn_handle handle;
+    dnn_tensor in, out;
+    dnn_filter weight;
+    dnn_convolution conv;
 };
 
 static void forget(struct described *d)
 {
     if (d->in)
-        cudnnDestroyTensorDescriptor(d->in);
+        d->library->destroy_tensor(d->in);
     if (d->out)
-        cudnnDestroyTensorDescriptor(d->out);
+        d->library->destroy_tensor(d->out);
     if (d->weight)
-        cudnnDestroyFilterDescriptor(d->weight);
+        d->library->destroy_filter(d->weight);
     if (d->conv)
-        cudnnDestroyConvolutionDescriptor(d->conv);
+        d->library->destroy_convolution(d->conv);
 }
 
-static bool describe_tensor(cudnnTensorDescriptor_t *tensor, size_t batch, struct shape shape)
+static enum dnn_math math_of(enum cuda_precision precision)
 {
-    return cudnnCreateTensorDescriptor(tensor) == CUDNN_STATUS_SUCCESS &&
-           cudnnSetTensor4dDescriptor(*tensor, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, (int)batch,
-                                      (int)shape.channels, (int)shape.height,
-                                      (int)shape.width) == CUDNN_STATUS_SUCCESS;
+    return precision == CUDA_FLOAT32 ? DNN_FMA_MATH
+           : precision == CUDA_TF32  ? DNN_DEFAULT_MATH
+                                     : DNN_TENSOR_MATH_CONVERTS;
 }
 
-static cudnnMathType_t math_of(enum cuda_precision precision)
+static bool describe_arrays(struct described *d, const struct dnn_shape *s)
 {
-    return precision == CUDA_FLOAT32 ? CUDNN_FMA_MATH
-           : precision == CUDA_TF32  ? CUDNN_DEFAULT_MATH
-                                     : CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION;
+    const struct dnn_library *f = d->library;
+    return f->create_tensor(&d->in) == DNN_SUCCESS && f->create_tensor(&d->out) == DNN_SUCCESS &&
+           f->create_filter(&d->weight) == DNN_SUCCESS &&
+           f->set_tensor(d->in, DNN_NCHW, DNN_FLOAT, s->batch, s->channels, s->height, s->width) ==
+               DNN_SUCCESS &&
+           f->set_tensor(d->out, DNN_NCHW, DNN_FLOAT, s->batch, s->outputs, s->out_height,
+                         s->out_width) == DNN_SUCCESS &&
+           f->set_filter(d->weight, DNN_FLOAT, DNN_NCHW, s->outputs, s->channels / s->groups,
+                         s->kernel[0], s->kernel[1]) == DNN_SUCCESS;
 }
 
-static bool describe_conv(struct described *d, const struct conv_attributes *conv, size_t channels,
-                          enum cuda_precision precision)
+/* Creates the descriptors. Returns false if cuDNN cannot. The caller calls forget() in either case.
+ */
+static bool describe(struct described *d, const struct cuda_dnn *dnn, const struct dnn_shape *s)
 {
-    const struct window *w = &conv->window;
-    return cudnnCreateFilterDescriptor(&d->weight) == CUDNN_STATUS_SUCCESS &&
-           cudnnSetFilter4dDescriptor(d->weight, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW,
-                                      (int)conv->outputs, (int)(channels / conv->groups),
-                                      (int)w->kernel_height,
-                                      (int)w->kernel_width) == CUDNN_STATUS_SUCCESS &&
-           cudnnCreateConvolutionDescriptor(&d->conv) == CUDNN_STATUS_SUCCESS &&
-           cudnnSetConvolution2dDescriptor(d->conv, (int)w->pad_height, (int)w->pad_width,
-                                           (int)w->stride_height, (int)w->stride_width, 1, 1,
-                                           CUDNN_CROSS_CORRELATION,
-                                           CUDNN_DATA_FLOAT) == CUDNN_STATUS_SUCCESS &&
-           cudnnSetConvolutionGroupCount(d->conv, (int)conv->groups) == CUDNN_STATUS_SUCCESS &&
-           cudnnSetConvolutionMathType(d->conv, math_of(precision)) == CUDNN_STATUS_SUCCESS;
-}
-
-/* Creates the descriptors. Returns false if cuDNN does not support the call. The caller destroys
- * the descriptors in either case. */
-static bool describe(struct described *d, const struct kernel_call *call)
-{
-    const struct kernel_site *site = call->site;
-    const struct cuda_context *context = context_of(call);
+    const struct dnn_library *f = dnn->library;
     *d = {};
-    d->handle = (cudnnHandle_t)context->dnn;
-    return d->handle && !site->fused_move && context->precision != CUDA_BF16 &&
-           describe_tensor(&d->in, site->batch, site->inputs[0]) &&
-           describe_tensor(&d->out, site->batch, site->node->output) &&
-           describe_conv(d, &site->node->attributes.conv, site->inputs[0].channels,
-                         context->precision);
+    d->library = f;
+    d->handle = dnn->handle;
+    return describe_arrays(d, s) && f->create_convolution(&d->conv) == DNN_SUCCESS &&
+           f->set_convolution(d->conv, s->pad[0], s->pad[1], s->stride[0], s->stride[1], 1, 1,
+                              DNN_CROSS_CORRELATION, DNN_FLOAT) == DNN_SUCCESS &&
+           f->set_groups(d->conv, s->groups) == DNN_SUCCESS &&
+           f->set_math(d->conv, math_of(s->precision)) == DNN_SUCCESS;
 }
 
-static void note(const struct kernel_call *call, const char *what, cudnnStatus_t status)
+/* --- the choice of algorithms --- */
+
+static struct dnn_shape shape_of(const struct cuda_context *context, const struct kernel_site *site)
 {
-    if (status != CUDNN_STATUS_SUCCESS)
-        cuda_note(context_of(call), what, cudaErrorUnknown);
+    const struct conv_attributes *conv = &site->node->attributes.conv;
+    const struct window *w = &conv->window;
+    const struct shape in = site->inputs[0], out = site->node->output;
+    return {(int)site->batch,
+            (int)in.channels,
+            (int)in.height,
+            (int)in.width,
+            (int)out.channels,
+            (int)out.height,
+            (int)out.width,
+            (int)conv->groups,
+            {(int)w->kernel_height, (int)w->kernel_width},
+            {(int)w->stride_height, (int)w->stride_width},
+            {(int)w->pad_height, (int)w->pad_width},
+            context->precision};
 }
 
-/* --- passes; each returns false if it did nothing --- */
-
-static bool run_forward(const struct described *d, const struct kernel_call *call)
+static dnn_status rank(const struct described *d, enum dnn_pass pass, int *count,
+                       struct dnn_ranked *list)
 {
-    size_t bytes;
-    const float one = 1.0f;
-    if (cudnnGetConvolutionForwardWorkspaceSize(d->handle, d->in, d->weight, d->conv, d->out,
-                                                forward_algorithm,
-                                                &bytes) != CUDNN_STATUS_SUCCESS ||
-        bytes > budget)
-        return false;
-    const float keep = conv_begin_output(call);
-    note(call, "conv forward by cuDNN",
-         cudnnConvolutionForward(d->handle, &one, d->in, call->inputs[0], d->weight,
-                                 call->parameters[0], d->conv, forward_algorithm, call->workspace,
-                                 bytes, &keep, d->out, call->output));
-    return true;
+    const struct dnn_library *f = d->library;
+    return pass == DNN_FORWARD ? f->rank_forward(d->handle, d->in, d->weight, d->conv, d->out,
+                                                 DNN_RANKED, count, list)
+           : pass == DNN_INPUT ? f->rank_input(d->handle, d->weight, d->out, d->conv, d->in,
+                                               DNN_RANKED, count, list)
+                               : f->rank_weights(d->handle, d->in, d->out, d->conv, d->weight,
+                                                 DNN_RANKED, count, list);
 }
 
-static bool run_input(const struct described *d, const struct kernel_call *call)
+static dnn_status measure(const struct described *d, enum dnn_pass pass, dnn_algorithm algorithm,
+                          size_t *bytes)
 {
-    size_t bytes;
+    const struct dnn_library *f = d->library;
+    return pass == DNN_FORWARD
+               ? f->space_forward(d->handle, d->in, d->weight, d->conv, d->out, algorithm, bytes)
+           : pass == DNN_INPUT
+               ? f->space_input(d->handle, d->weight, d->out, d->conv, d->in, algorithm, bytes)
+               : f->space_weights(d->handle, d->in, d->out, d->conv, d->weight, algorithm, bytes);
+}
+
+/* Lists the usable algorithms of a pass. One that would round operands more coarsely than the
+ * precision says is left out: the ranking may name those of tensor cores, too. */
+static void list_options(struct described *d, enum dnn_pass pass, struct dnn_choice *choice)
+{
+    struct dnn_ranked list[DNN_RANKED];
+    int count = 0;
+    if (rank(d, pass, &count, list) != DNN_SUCCESS)
+        count = 0;
+    for (int i = 0; i < count && i < DNN_RANKED; i++) {
+        struct dnn_option option = {list[i].algorithm, list[i].math, 0};
+        if (list[i].status == DNN_SUCCESS && list[i].determinism == DNN_DETERMINISTIC &&
+            (choice->shape.precision != CUDA_FLOAT32 || option.math == DNN_FMA_MATH) &&
+            d->library->set_math(d->conv, option.math) == DNN_SUCCESS &&
+            measure(d, pass, option.algorithm, &option.bytes) == DNN_SUCCESS)
+            choice->options[pass][choice->counts[pass]++] = option;
+    }
+}
+
+static struct dnn_choice *add_choice(struct cuda_dnn *dnn, const struct dnn_shape *shape)
+{
+    if (dnn->count == dnn->capacity) {
+        const size_t capacity = 2 * dnn->capacity + 32;
+        void *choices = realloc(dnn->choices, capacity * sizeof(struct dnn_choice *));
+        if (!choices)
+            return NULL;
+        dnn->choices = (struct dnn_choice **)choices;
+        dnn->capacity = capacity;
+    }
+    struct dnn_choice *choice = (struct dnn_choice *)calloc(1, sizeof *choice);
+    if (choice) {
+        choice->shape = *shape;
+        dnn->choices[dnn->count++] = choice;
+    }
+    return choice;
+}
+
+/* Returns the choice for the site on this GPU, or NULL if there is no cuDNN or no memory. cuDNN is
+ * asked only once for each shape. */
+static struct dnn_choice *find_choice(struct cuda_context *context, const struct kernel_site *site)
+{
+    struct cuda_dnn *dnn = context->dnn;
+    const struct dnn_shape shape = shape_of(context, site);
+    for (size_t i = 0; dnn && i < dnn->count; i++)
+        if (memcmp(&dnn->choices[i]->shape, &shape, sizeof shape) == 0)
+            return dnn->choices[i];
+    struct dnn_choice *choice = dnn ? add_choice(dnn, &shape) : NULL;
+    if (!choice)
+        return NULL;
+    struct described d;
+    cuda_enter(context);
+    if (describe(&d, dnn, &shape))
+        for (unsigned pass = 0; pass < DNN_PASSES; pass++)
+            list_options(&d, (enum dnn_pass)pass, choice);
+    forget(&d);
+    return choice;
+}
+
+/* Returns the best algorithm of a pass that needs at most `limit` bytes; NULL if none does, or if
+ * cuDNN has refused the pass. */
+static const struct dnn_option *best(const struct dnn_choice *choice, enum dnn_pass pass,
+                                     size_t limit)
+{
+    for (size_t i = 0; !choice->refused[pass] && i < choice->counts[pass]; i++)
+        if (choice->options[pass][i].bytes <= limit)
+            return &choice->options[pass][i];
+    return NULL;
+}
+
+/* Returns the most workspace that an algorithm may need: 1 GiB, or a sixteenth of a smaller GPU's
+ * memory. It does not depend on what is free now, because the bits would. */
+static size_t workspace_limit(const struct cuda_context *context, const struct kernel_site *site)
+{
+    const size_t most = (size_t)1 << 30, share = context->memory_bytes / 16;
+    return site->spare_workspace ? 0 : share < most ? share : most;
+}
+
+static bool needs_pass(const struct kernel_site *site, enum dnn_pass pass)
+{
+    return pass == DNN_FORWARD ||
+           (site->training && (pass == DNN_WEIGHTS || site->input_gradient[0]));
+}
+
+/* --- passes; each returns cuDNN's status --- */
+
+static dnn_status run_forward(const struct described *d, const struct kernel_call *call,
+                              const struct dnn_option *option)
+{
+    const float one = 1.0f, keep = conv_begin_output(call);
+    return d->library->forward(d->handle, &one, d->in, call->inputs[0], d->weight,
+                               call->parameters[0], d->conv, option->algorithm, call->workspace,
+                               option->bytes, &keep, d->out, call->output);
+}
+
+static dnn_status run_input(const struct described *d, const struct kernel_call *call,
+                            const struct dnn_option *option)
+{
     const float one = 1.0f, keep = call->accumulate[0] ? 1.0f : 0.0f;
-    if (cudnnGetConvolutionBackwardDataWorkspaceSize(d->handle, d->weight, d->out, d->conv, d->in,
-                                                     input_algorithm,
-                                                     &bytes) != CUDNN_STATUS_SUCCESS ||
-        bytes > budget)
-        return false;
-    note(call, "conv backward by cuDNN, input",
-         cudnnConvolutionBackwardData(d->handle, &one, d->weight, call->parameters[0], d->out,
-                                      call->output_gradient, d->conv, input_algorithm,
-                                      call->workspace, bytes, &keep, d->in,
-                                      call->input_gradients[0]));
-    return true;
+    return d->library->backward_input(
+        d->handle, &one, d->weight, call->parameters[0], d->out, call->output_gradient, d->conv,
+        option->algorithm, call->workspace, option->bytes, &keep, d->in, call->input_gradients[0]);
 }
 
-static bool run_weights(const struct described *d, const struct kernel_call *call)
+static dnn_status run_weights(const struct described *d, const struct kernel_call *call,
+                              const struct dnn_option *option)
 {
-    size_t bytes;
     const float one = 1.0f, zero = 0.0f;
-    const struct shape out = call->site->node->output;
-    if (!call->parameter_gradients[0] ||
-        cudnnGetConvolutionBackwardFilterWorkspaceSize(d->handle, d->in, d->out, d->conv, d->weight,
-                                                       weight_algorithm,
-                                                       &bytes) != CUDNN_STATUS_SUCCESS ||
-        bytes > budget)
+    return d->library->backward_weights(d->handle, &one, d->in, call->inputs[0], d->out,
+                                        call->output_gradient, d->conv, option->algorithm,
+                                        call->workspace, option->bytes, &zero, d->weight,
+                                        call->parameter_gradients[0]);
+}
+
+/* Records a failure in cuDNN's words. What kind it is, CUDA says: cuDNN may only be the first to
+ * notice that the GPU is lost. */
+static void note_failure(struct cuda_context *context, const char *what, dnn_status status)
+{
+    char text[200];
+    const enum cuda_failure_kind kind = cuda_failure_kind_of(cudaPeekAtLastError());
+    dnn_text(status, text, sizeof text);
+    cuda_note_words(context, kind == CUDA_FINE ? CUDA_BROKEN : kind, what, text);
+}
+
+/* Queues a pass. Returns false if cuDNN does not compute it: the next kernel must. */
+static bool run_pass(const struct kernel_call *call, enum dnn_pass pass)
+{
+    static const struct {
+        const char *what;
+        dnn_status (*run)(const struct described *, const struct kernel_call *,
+                          const struct dnn_option *);
+    } passes[] = {{"conv forward by cuDNN", run_forward},
+                  {"conv backward by cuDNN, input", run_input},
+                  {"conv backward by cuDNN, weights", run_weights}};
+    struct cuda_context *context = context_of(call);
+    struct dnn_choice *choice = call->site->fused_move ? NULL : find_choice(context, call->site);
+    const struct dnn_option *option = choice ? best(choice, pass, call->workspace_bytes) : NULL;
+    if (!option)
         return false;
-    note(call, "conv backward by cuDNN, weights",
-         cudnnConvolutionBackwardFilter(d->handle, &one, d->in, call->inputs[0], d->out,
-                                        call->output_gradient, d->conv, weight_algorithm,
-                                        call->workspace, bytes, &zero, d->weight,
-                                        call->parameter_gradients[0]));
-    if (call->site->node->attributes.conv.bias && call->parameter_gradients[1])
-        sum_channels(context_of(call), "conv backward, bias", call->output_gradient,
-                     call->site->batch, out.channels, shape_area(out),
-                     call->parameter_gradients[1]);
-    return true;
+    struct described d;
+    dnn_status status = DNN_SUCCESS;
+    const bool described = describe(&d, context->dnn, &choice->shape) &&
+                           d.library->set_math(d.conv, option->math) == DNN_SUCCESS;
+    if (described)
+        status = passes[pass].run(&d, call, option);
+    forget(&d);
+    choice->refused[pass] = !described || dnn_refuses(status);
+    if (choice->refused[pass])
+        cudaGetLastError();
+    else if (status != DNN_SUCCESS)
+        note_failure(context, passes[pass].what, status);
+    return !choice->refused[pass];
 }
 
 /* --- the kernel --- */
 
 static bool supports_cudnn(const struct kernel_site *site, const char **reason)
 {
-    if (conv_work(site) >= conv_least_work())
-        return conv_supports(site, reason);
-    *reason = N_("too small for a library's convolution");
-    return false;
+    struct cuda_context *context = (struct cuda_context *)site->context;
+    if (conv_work(site) < conv_least_work()) {
+        *reason = N_("too small for a library's convolution");
+        return false;
+    }
+    if (!conv_supports(site, reason))
+        return false;
+    *reason = N_("cuDNN is missing, or could not start (tinca devices)");
+    if (!context || !context->dnn)
+        return false;
+    *reason = N_("cuDNN does not round float32 to bfloat16");
+    if (context->precision == CUDA_BF16)
+        return false;
+    *reason = N_("cuDNN has no algorithm with the same bits in each run and little enough "
+                 "workspace");
+    const struct dnn_choice *choice = find_choice(context, site);
+    bool supports = choice;
+    for (unsigned pass = 0; supports && pass < DNN_PASSES; pass++)
+        supports = !needs_pass(site, (enum dnn_pass)pass) ||
+                   best(choice, (enum dnn_pass)pass, workspace_limit(context, site));
+    return supports;
 }
 
 static size_t workspace_cudnn(const struct kernel_site *site)
 {
-    const size_t own = conv_workspace(site);
-    return own > budget ? own : budget;
+    struct cuda_context *context = (struct cuda_context *)site->context;
+    const struct dnn_choice *choice = site->fused_move ? NULL : find_choice(context, site);
+    size_t bytes = conv_workspace(site); /* the next kernel's */
+    for (unsigned pass = 0; choice && pass < DNN_PASSES; pass++) {
+        const struct dnn_option *option =
+            needs_pass(site, (enum dnn_pass)pass)
+                ? best(choice, (enum dnn_pass)pass, workspace_limit(context, site))
+                : NULL;
+        bytes = option && option->bytes > bytes ? option->bytes : bytes;
+    }
+    return bytes;
+}
+
+/* Returns what computes the site: cuDNN, or the next kernel for the passes that it refused. */
+static const char *runs_as_cudnn(const struct kernel_site *site)
+{
+    struct cuda_context *context = (struct cuda_context *)site->context;
+    const struct dnn_choice *choice = site->fused_move ? NULL : find_choice(context, site);
+    const bool pointwise = conv_is_pointwise(site);
+    size_t needed = 0, refused = 0;
+    if (!choice)
+        return conv_next_name(site);
+    for (unsigned pass = 0; pass < DNN_PASSES; pass++) {
+        needed += needs_pass(site, (enum dnn_pass)pass);
+        refused += needs_pass(site, (enum dnn_pass)pass) && choice->refused[pass];
+    }
+    return refused == 0        ? "conv cuDNN"
+           : refused == needed ? conv_next_name(site)
+           : pointwise         ? "conv cuDNN + 1x1 cuBLAS"
+                               : "conv cuDNN + implicit gemm";
 }
 
 static void forward_cudnn(const struct kernel_call *call)
 {
-    struct described d;
-    if (!describe(&d, call) || !run_forward(&d, call))
-        conv_forward(call);
-    forget(&d);
+    if (!run_pass(call, DNN_FORWARD))
+        conv_next_forward(call);
 }
 
 static void backward_cudnn(const struct kernel_call *call)
 {
-    struct described d;
-    const bool described = describe(&d, call);
-    if (call->input_gradients[0] && (!described || !run_input(&d, call)))
-        conv_backward_input(call);
-    if (!described || !run_weights(&d, call))
+    const struct shape out = call->site->node->output;
+    if (call->input_gradients[0] && !run_pass(call, DNN_INPUT))
+        conv_next_backward_input(call);
+    if (!call->parameter_gradients[0] || !run_pass(call, DNN_WEIGHTS))
         conv_backward_weights(call);
-    forget(&d);
+    else if (call->site->node->attributes.conv.bias && call->parameter_gradients[1])
+        sum_channels(context_of(call), "conv backward, bias", call->output_gradient,
+                     call->site->batch, out.channels, shape_area(out),
+                     call->parameter_gradients[1]);
 }
 
 struct cuda_kernel cuda_conv_cudnn = {
@@ -221,9 +422,9 @@ struct cuda_kernel cuda_conv_cudnn = {
             .instruction_set = "cuda",
             .traits = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES,
             .supports = supports_cudnn,
+            .runs_as = runs_as_cudnn,
             .workspace_bytes = workspace_cudnn,
             .forward = forward_cudnn,
             .backward = backward_cudnn,
         },
 };
-#endif

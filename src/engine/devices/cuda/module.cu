@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "engine/devices/cuda/context.h"
+#include "engine/devices/cuda/cudnn_library.h"
 #include "engine/devices/cuda/kernels.h"
 
 #include <stdio.h>
@@ -48,6 +49,7 @@ static bool describe_gpu(size_t number, struct device_facts *facts)
     facts->capability[0] = (unsigned)properties.major;
     facts->capability[1] = (unsigned)properties.minor;
     facts->memory_bytes = properties.totalGlobalMem;
+    dnn_describe(facts->cudnn, sizeof facts->cudnn, facts->no_cudnn, sizeof facts->no_cudnn);
     facts->pci.known = true;
     facts->pci.domain = (unsigned)properties.pciDomainID;
     facts->pci.bus = (unsigned)properties.pciBusID;
@@ -109,6 +111,7 @@ static void open_gpu(struct cuda_context *context)
     if (context->failure[0])
         return;
     context->multiprocessors = properties.multiProcessorCount;
+    context->memory_bytes = properties.totalGlobalMem;
     cuda_note(context, "cudaStreamCreate",
               cudaStreamCreateWithFlags(&context->stream, cudaStreamNonBlocking));
     cuda_note(context, "cudaStreamCreate",
