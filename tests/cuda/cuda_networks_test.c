@@ -70,6 +70,16 @@ static const struct network_case cases[] = {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
+/* With enough output channels for tensor cores. */
+static const struct network_case tall_cases[] = {
+    {"shift 3x3 stride 2 to 72", 3, 7, 9,
+     BEFORE("20") SHIFT CONV("\"output\": 72, \"kernel\": 3, \"pad\": 1, \"stride\": 2") TAIL},
+    {"shift 1x1 to 40", 3, 6, 6, BEFORE("27") SHIFT CONV("\"output\": 40, \"kernel\": 1") TAIL},
+    {"shuffle 1x1 to 72", 3, 8, 8,
+     BEFORE("12") SHUFFLE("3") CONV("\"output\": 72, \"kernel\": 1") TAIL},
+};
+enum { TALL_CASES = sizeof tall_cases / sizeof *tall_cases };
+
 /* --- a network at work --- */
 
 struct lab {
@@ -175,6 +185,29 @@ static void check_case(const struct network_case *c, unsigned busy, bool dnn, ui
     lab_close(&got);
 }
 
+/* Fused channel moves in the kernels for tensor cores. */
+static void check_precision(int precision, const char *name, double least, double most)
+{
+    for (size_t i = 0; i < TALL_CASES; i++) {
+        struct lab wanted = {0}, got = {0};
+        double difference = INFINITY;
+        emulated_set_busy_blocks(2);
+        emulated_use_dnn(false);
+        emulated_set_precision(precision);
+        if (run_case(&wanted, &tall_cases[i], device_open("reference", 1, NULL), 0) &&
+            run_case(&got, &tall_cases[i], emulated_device(), 0))
+            difference = harness_difference(got.weights.values, wanted.weights.values,
+                                            wanted.network->graph.total_floats);
+        tap_ok(difference >= least && difference <= most && !*emulated_failure() &&
+                   moves_are_read_through(&got),
+               "%s in %s: weights differ by %.1g after %d steps", tall_cases[i].name, name,
+               difference, STEPS);
+        emulated_set_precision(0);
+        lab_close(&wanted);
+        lab_close(&got);
+    }
+}
+
 /* --- a graph --- */
 
 struct replay {
@@ -226,6 +259,9 @@ int main(void)
         check_case(&cases[i], 2, false, 0);
         check_case(&cases[i], 1, true, 0);
     }
+    check_precision(1, "TF32", 3e-7, 1e-4);
+    check_precision(2, "bfloat16", 3e-6, 1e-3);
+    check_precision(3, "float16", 3e-7, 1e-4);
     check_case(&cases[0], 2, false, PLAN_LEAST_MEMORY);
     check_case(&cases[1], EMULATED_BUSY_BLOCKS, true, PLAN_LEAST_MEMORY);
     emulated_set_busy_blocks(EMULATED_BUSY_BLOCKS);

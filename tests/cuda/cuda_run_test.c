@@ -230,10 +230,13 @@ static void test_precision(void)
     const struct run_snapshot old = finish(run);
     tap_ok(old.status == RUN_REFUSED && strstr(old.error.why, "compute_75") &&
                strstr(old.error.advice, "--with-cuda-arch"),
-           "so does a GPU whose code is too old for tensor cores: %s", old.error.why);
+           "so does a GPU whose code is too old for bf16: %s", old.error.why);
+    run_free(run);
+    run = begin("tiny.json", classes, "cuda", "precision", "fp16");
+    tap_ok(ends_well(run), "  but fp16 works");
     run_free(run);
     run = begin("tiny.json", classes, "cuda", NULL, NULL);
-    tap_ok(ends_well(run), "  but float32 works");
+    tap_ok(ends_well(run), "  and so does float32");
     run_free(run);
     emulator_set_code(90);
 }

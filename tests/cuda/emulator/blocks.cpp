@@ -7,7 +7,8 @@
  * threads wait. If that releases none, a GPU would hang, and the program ends here.
  *
  * A shuffle stores its value in one of two rows of its warp, in turn: a lane that is one shuffle
- * ahead does not overwrite values that others still read, and it cannot be two ahead.
+ * ahead does not overwrite values that others still read, and it cannot be two ahead. The same
+ * holds for the words that lanes exchange for tensor cores (mma.cpp).
  */
 #include "cuda_runtime.h"
 
@@ -27,7 +28,8 @@ struct fiber {
     fiber_state state;
     uint3 index;
     char *stack;
-    unsigned shuffles; /* the number of the shuffle it has joined */
+    unsigned shuffles; /* the number of the shuffle or exchange it has joined */
+    std::vector<emulator_copy> copies;
 #if defined __x86_64__
     void *top;
 #else
@@ -50,6 +52,7 @@ static struct emulated_block {
     fiber scheduler, *now;
     const std::function<void()> *kernel;
     float rows[MAX_THREADS / WARP][2][WARP];
+    emulator_words words[MAX_THREADS / WARP][2][WARP];
     uint64_t seed, draws;
     size_t kernels;
 } block;
@@ -240,19 +243,33 @@ static float exchange(unsigned mask, float value, unsigned from, int width)
     return from < WARP ? row[from] : value;
 }
 
-static unsigned own_lane(void)
+unsigned emulator_lane(void)
 {
     return (unsigned)(block.now - block.fibers.data()) % WARP;
 }
 
+const emulator_words *emulator_exchange(const uint64_t mine[EMULATOR_WORDS])
+{
+    const size_t number = (size_t)(block.now - block.fibers.data());
+    emulator_words *row = block.words[number / WARP][block.now->shuffles++ % 2];
+    memcpy(row[number % WARP], mine, sizeof *row);
+    wait_for_warp(ALL_LANES);
+    return row;
+}
+
+std::vector<emulator_copy> &emulator_copies(void)
+{
+    return block.now->copies;
+}
+
 float __shfl_xor_sync(unsigned mask, float value, int lanes, int width)
 {
-    return exchange(mask, value, own_lane() ^ (unsigned)lanes, width);
+    return exchange(mask, value, emulator_lane() ^ (unsigned)lanes, width);
 }
 
 float __shfl_down_sync(unsigned mask, float value, unsigned lanes, int width)
 {
-    return exchange(mask, value, own_lane() + lanes, width);
+    return exchange(mask, value, emulator_lane() + lanes, width);
 }
 
 float __shfl_sync(unsigned mask, float value, int lane, int width)
@@ -270,6 +287,7 @@ static void run_block(const std::function<void()> &kernel)
     for (unsigned i = 0; i < threads; i++) {
         block.fibers[i].state = FIBER_NEW;
         block.fibers[i].shuffles = 0;
+        block.fibers[i].copies.clear();
         block.fibers[i].index = {i % blockDim.x, i / blockDim.x % blockDim.y,
                                  i / blockDim.x / blockDim.y};
     }

@@ -26,6 +26,7 @@
 #include <mutex>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 /* NCCL and cuDNN are part of the program: these functions find them there (libraries.cpp). */
 extern "C" void *emulator_dlopen(const char *name, int flags);
@@ -70,6 +71,14 @@ static inline float4 make_float4(float x, float y, float z, float w)
     return {x, y, z, w};
 }
 
+struct alignas(8) uint2 {
+    unsigned x, y;
+};
+static inline uint2 make_uint2(unsigned x, unsigned y)
+{
+    return {x, y};
+}
+
 /* --- inside kernels --- */
 
 extern uint3 threadIdx, blockIdx;
@@ -85,6 +94,12 @@ float __shfl_sync(unsigned mask, float value, int lane, int width = 32);
 static inline unsigned __umulhi(unsigned a, unsigned b)
 {
     return (unsigned)(((uint64_t)a * b) >> 32);
+}
+static inline uint32_t __float_as_uint(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
 }
 template <class T> static inline T __ldg(const T *at)
 {
@@ -261,6 +276,21 @@ cudaError_t emulator_refuse_launch(void);
 /* Enqueues a kernel whose arguments are bound. */
 cudaError_t emulator_launch(dim3 grid, dim3 block, const std::function<void()> &kernel,
                             cudaStream_t stream);
+
+/* Passes words between the lanes of a warp, all of which must call: returns those of every lane,
+ * valid until the lane's second call from now. */
+enum { EMULATOR_WORDS = 6 };
+typedef uint64_t emulator_words[EMULATOR_WORDS];
+const emulator_words *emulator_exchange(const uint64_t mine[EMULATOR_WORDS]);
+unsigned emulator_lane(void);
+
+/* Returns the asynchronous copies that this thread has begun and not waited for. */
+struct emulator_copy {
+    void *to;
+    const void *from; /* NULL: zeros */
+    size_t bytes;
+};
+std::vector<emulator_copy> &emulator_copies(void);
 
 /* Sets the order of blocks and threads: 0 natural, otherwise drawn from this seed. */
 extern "C" void emulator_set_order(uint64_t seed);

@@ -49,7 +49,7 @@ struct cuda_context {
     cudaStream_t stream;
     cublasHandle_t blas;
     enum cuda_precision precision;
-    int code_version;           /* cuda_code_version(): below 80 the precision stays float32 */
+    int code_version;           /* cuda_code_version(): which precisions the kernels have */
     char failure[256];          /* the first failure; empty: none */
     struct cuda_iteration *now; /* device memory */
     struct cuda_dnn *dnn;       /* conv_cudnn.cu; NULL: cuDNN is not used */

@@ -27,7 +27,7 @@ bool conv_supports(const struct kernel_site *site, const char **reason)
 size_t conv_workspace(const struct kernel_site *site)
 {
     const struct conv_shape conv = shape_of(site);
-    return site->training ? weight_gradients_workspace(&conv) : 0;
+    return site->training ? weight_gradients_workspace(&conv, site->node->attributes.conv.bias) : 0;
 }
 
 static const float *bias_of(const struct kernel_call *call)

@@ -123,8 +123,10 @@ static __global__ void gather_windows(const float *g, const float *weight, float
 struct depthwise_weights {
     uint32_t positions, part_positions; /* positions of an output channel, over all images */
     uint32_t parts;
-    /* with one part, the gradients; with more, `weights` is [part][channel][window + 1] */
+    /* with one part, the gradients; with more, `weights` is [part][channel][columns], where a
+     * column for the bias follows those of the window if it has a gradient */
     float *weights, *bias;
+    uint32_t columns;
 };
 
 /* blockIdx counts the output channel, the part and the group of nine taps. */
@@ -160,15 +162,17 @@ static __global__ void sum_taps(const float *in, const float *g,
     block_sums<TAPS + 1>(sums);
     if (threadIdx.x > 0)
         return;
-    float *taps = job.parts > 1 ? job.weights + ((size_t)blockIdx.y * gridDim.x + o) * (window + 1)
+    float *taps = job.parts > 1 ? job.weights + ((size_t)blockIdx.y * gridDim.x + o) * job.columns
                                 : job.weights + (size_t)o * window;
 #pragma unroll
     for (int t = 0; t < TAPS; t++)
         if (first + t < window && job.weights)
             taps[first + t] = sums[t];
-    if (first == 0 && job.parts > 1)
+    if (first > 0 || !job.bias)
+        return;
+    if (job.parts > 1)
         taps[window] = sums[TAPS];
-    else if (first == 0 && job.bias)
+    else
         job.bias[o] = sums[TAPS];
 }
 
@@ -227,8 +231,8 @@ static size_t parts_of(const struct kernel_site *site)
 static size_t workspace_depthwise(const struct kernel_site *site)
 {
     const size_t parts = site->training ? parts_of(site) : 0;
-    return parts > 1 ? parts * site->node->output.channels * (window_of(site) + 1) * sizeof(float)
-                     : 0;
+    const size_t columns = window_of(site) + (site->node->attributes.conv.bias ? 1 : 0);
+    return parts > 1 ? parts * site->node->output.channels * columns * sizeof(float) : 0;
 }
 
 static void forward_depthwise(const struct kernel_call *call)
@@ -248,9 +252,12 @@ static void backward_weights(const struct kernel_call *call)
     const size_t part_positions = (positions + parts - 1) / parts;
     float *weights = call->parameter_gradients[0];
     float *bias = site->node->attributes.conv.bias ? call->parameter_gradients[1] : NULL;
-    const struct depthwise_weights job = {(uint32_t)positions, (uint32_t)part_positions,
+    const struct depthwise_weights job = {(uint32_t)positions,
+                                          (uint32_t)part_positions,
                                           (uint32_t)parts,
-                                          parts > 1 ? (float *)call->workspace : weights, bias};
+                                          parts > 1 ? (float *)call->workspace : weights,
+                                          bias,
+                                          (uint32_t)(window + (bias ? 1 : 0))};
     launch(context_of(call), "depthwise conv backward, weights", sum_taps,
            dim3((unsigned)channels, (unsigned)parts, blocks_for(window, TAPS)),
            block_threads(part_positions), 0, call->inputs[0], call->output_gradient,

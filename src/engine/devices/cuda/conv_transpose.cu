@@ -24,7 +24,7 @@ static bool supports_transpose(const struct kernel_site *site, const char **reas
 static size_t workspace_transpose(const struct kernel_site *site)
 {
     const struct conv_shape conv = shape_of(site);
-    return site->training ? weight_gradients_workspace(&conv) : 0;
+    return site->training ? weight_gradients_workspace(&conv, false) : 0;
 }
 
 static void forward_transpose(const struct kernel_call *call)

@@ -6,10 +6,11 @@
  * A row is an output channel, and a term is an input channel and a tap of the window. A block
  * computes a tile of rows x terms. There are few tiles and many positions, so the sum is divided
  * into parts (split K) with a block for each, and a second launch adds the parts in order. One more
- * term, whose value is always 1, gives the gradient of the bias.
+ * term, whose value is always 1, gives the gradient of the bias. Products below float32 are in
+ * conv_weights_tensor.cu.
  */
+#include "engine/devices/cuda/conv_tensor.h"
 #include "engine/devices/cuda/conv_tile.h"
-#include "engine/devices/cuda/implicit_gemm.h"
 #include "engine/devices/cuda/reduce.h"
 
 enum { MAX_PARTS = 64, LEAST_OF_A_PART = 128 };
@@ -21,14 +22,6 @@ size_t split_count(size_t blocks, size_t positions)
     const size_t parts = most < wanted ? most : wanted;
     return parts < 1 ? 1 : parts > MAX_PARTS ? (size_t)MAX_PARTS : parts;
 }
-
-/* The sizes and results of the kernel. */
-struct weights_job {
-    uint32_t positions, part_positions;
-    uint32_t parts, terms; /* terms of a group */
-    uint32_t columns;      /* terms, and one more if the bias is needed */
-    float *weights, *bias; /* with one part, the gradients; else weights[part][row][terms + 1] */
-};
 
 template <class T> struct weights_load {
     int position, first; /* position within a step; first row and term that this thread loads */
@@ -94,18 +87,6 @@ store_to_shared(const struct weights_load<typename A::T> *load, typename A::memo
             A::convert(load->values[v]);
 }
 
-/* Stores a sum; `row` counts over all groups. */
-static __device__ __forceinline__ void store(const struct weights_job *job, uint32_t rows,
-                                             uint32_t part, uint32_t row, uint32_t term, float sum)
-{
-    if (job->parts > 1)
-        job->weights[((size_t)part * rows + row) * (job->terms + 1) + term] = sum;
-    else if (term < job->terms && job->weights)
-        job->weights[(size_t)row * job->terms + term] = sum;
-    else if (term == job->terms)
-        job->bias[row] = sum;
-}
-
 template <class A, bool MOVED>
 static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
     add_weights(const __grid_constant__ struct implicit_gemm w, const float *small,
@@ -138,21 +119,21 @@ static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
     }
     A::end(&sums, &memory, [&](int row, int term, float sum) {
         if (first_row + row < w.rows && first_term + term < job.columns)
-            store(&job, w.groups * w.rows, part, block.group * w.rows + first_row + row,
-                  first_term + term, sum);
+            weights_store(&job, w.groups * w.rows, part, block.group * w.rows + first_row + row,
+                          first_term + term, sum);
     });
 }
 
 /* --- sums of parts --- */
 
 static __global__ void add_parts(const float *parts, uint32_t count, struct divisor columns,
-                                 uint32_t sums, float *weights, float *bias)
+                                 uint32_t terms, uint32_t sums, float *weights, float *bias)
 {
     for (uint32_t i = stride_first(); i < sums; i += stride_step()) {
         uint32_t term;
         float sum = 0;
-        const uint32_t row = divide_rest(i, columns, &term), terms = columns.value - 1;
-        if (!(term < terms ? weights : bias))
+        const uint32_t row = divide_rest(i, columns, &term);
+        if (term < terms && !weights)
             continue;
 #pragma unroll 8
         for (uint32_t part = 0; part < count; part++)
@@ -167,9 +148,9 @@ static __global__ void add_parts(const float *parts, uint32_t count, struct divi
 void sum_parts(struct cuda_context *context, const char *what, const float *parts, size_t count,
                size_t outputs, size_t terms, float *weights, float *bias)
 {
-    const size_t sums = outputs * (terms + 1);
+    const size_t columns = terms + (bias ? 1 : 0), sums = outputs * columns;
     launch(context, what, add_parts, stride_blocks(sums), BLOCK, 0, parts, (uint32_t)count,
-           divisor_of(terms + 1), (uint32_t)sums, weights, bias);
+           divisor_of(columns), (uint32_t)terms, (uint32_t)sums, weights, bias);
 }
 
 static __global__ void add_channel(const float *values, uint32_t channels, struct divisor area,
@@ -197,42 +178,24 @@ void sum_channels(struct cuda_context *context, const char *what, const float *v
 
 /* --- the choice --- */
 
-typedef void weights_kernel(const struct implicit_gemm, const float *, const float *,
-                            const struct weights_job);
-
 struct weights_choice {
     size_t rows, columns;
     unsigned threads;
-    weights_kernel *still[4], *moved[4]; /* by precision */
+    weights_kernel *still, *moved;
+    bool tensor; /* below float32 the products run on tensor cores; other tiles are too low */
 };
 
 typedef tile<128, 128, 8, 8> large_tile;
-typedef tile<128, 128, 16, 8> large_tensor_tile;
 typedef tile<64, 64, 16, 4> small_tile;
 typedef tile<32, 64, 16, 4> low_tile;
 typedef tile<16, 128, 8, 4> lowest_tile;
 
-#define KERNELS(moved, tile, tensor_tile)                                                          \
-    {                                                                                              \
-        add_weights<plain_products<tile>, moved>,                                                  \
-            add_weights<tensor_products<tensor_tile, float>, moved>,                               \
-            add_weights<tensor_products<tensor_tile, __nv_bfloat16>, moved>,                       \
-            add_weights<tensor_products<tensor_tile, __half>, moved>                               \
-    }
-/* For tiles that are too low to gain from tensor cores: one kernel for all precisions. */
-#define ALWAYS(kernel)                                                                             \
-    {                                                                                              \
-        kernel, kernel, kernel, kernel                                                             \
-    }
 #define TILED(tile, moved) (add_weights<plain_products<tile>, moved>)
 static const struct weights_choice choices[] = {
-    {128, 128, large_tile::THREADS, KERNELS(false, large_tile, large_tensor_tile),
-     KERNELS(true, large_tile, large_tensor_tile)},
-    {64, 64, small_tile::THREADS, KERNELS(false, small_tile, small_tile),
-     KERNELS(true, small_tile, small_tile)},
-    {32, 64, low_tile::THREADS, ALWAYS(TILED(low_tile, false)), ALWAYS(TILED(low_tile, true))},
-    {16, 128, lowest_tile::THREADS, ALWAYS(TILED(lowest_tile, false)),
-     ALWAYS(TILED(lowest_tile, true))},
+    {128, 128, large_tile::THREADS, TILED(large_tile, false), TILED(large_tile, true), true},
+    {64, 64, small_tile::THREADS, TILED(small_tile, false), TILED(small_tile, true), true},
+    {32, 64, low_tile::THREADS, TILED(low_tile, false), TILED(low_tile, true), false},
+    {16, 128, lowest_tile::THREADS, TILED(lowest_tile, false), TILED(lowest_tile, true), false},
 };
 
 /* Returns the number of terms of a group. */
@@ -253,34 +216,41 @@ static const struct weights_choice *choose(const struct conv_shape *conv)
     return rows > 32 ? &choices[1] : rows > 16 ? &choices[2] : &choices[3];
 }
 
-static dim3 grid_of(const struct conv_shape *conv, const struct weights_choice *choice)
+/* Returns the blocks of one part. */
+static dim3 grid_of(const struct conv_shape *conv, const struct weights_choice *choice,
+                    size_t columns)
 {
-    return dim3(blocks_for(terms_of(conv) + 1, choice->columns),
+    return dim3(blocks_for(columns, choice->columns),
                 blocks_for(conv->out.channels / conv->groups, choice->rows),
                 (unsigned)conv->groups);
 }
 
+/* Returns the number of parts. It does not depend on the precision and on whether the bias has a
+ * gradient, so that a plan knows the workspace. */
 static size_t parts_of(const struct conv_shape *conv)
 {
-    const dim3 grid = grid_of(conv, choose(conv));
+    const dim3 grid = grid_of(conv, choose(conv), terms_of(conv));
     return split_count((size_t)grid.x * grid.y * grid.z, conv->batch * shape_area(conv->out));
-}
-
-static size_t part_floats(const struct conv_shape *conv)
-{
-    return conv->out.channels * (terms_of(conv) + 1);
 }
 
 /* Returns the bytes for the largest number of parts that this batch or a smaller one has. The
  * number grows with the batch, but a batch that is too small for large tiles may have more parts.
  */
-size_t weight_gradients_workspace(const struct conv_shape *conv)
+size_t weight_gradients_workspace(const struct conv_shape *conv, bool bias)
 {
     const size_t parts = parts_of(conv), few = (MANY_POSITIONS - 1) / shape_area(conv->out);
     struct conv_shape smaller = *conv;
     smaller.batch = few < 1 ? 1 : few < conv->batch ? few : conv->batch;
     const size_t others = parts_of(&smaller), most = parts > others ? parts : others;
-    return most > 1 ? most * part_floats(conv) * sizeof(float) : 0;
+    const size_t sums = conv->out.channels * (terms_of(conv) + (bias ? 1 : 0));
+    return most > 1 ? most * sums * sizeof(float) : 0;
+}
+
+/* Returns the positions of a part: whole steps of a tile, so that positions that are loaded 16
+ * bytes at a time lie in the same part. */
+static size_t positions_of_a_part(size_t positions, size_t parts)
+{
+    return ((positions + parts - 1) / parts + 15) / 16 * 16;
 }
 
 void weight_gradients_run(struct cuda_context *context, const char *what,
@@ -288,22 +258,28 @@ void weight_gradients_run(struct cuda_context *context, const char *what,
                           float *workspace)
 {
     const struct weights_choice *choice = choose(conv);
-    const size_t positions = conv->batch * shape_area(conv->out), parts = parts_of(conv);
-    const size_t part_positions = (positions + parts - 1) / parts;
-    const size_t terms = terms_of(conv);
+    const size_t positions = conv->batch * shape_area(conv->out), terms = terms_of(conv);
+    const size_t part_positions = positions_of_a_part(positions, parts_of(conv));
+    const size_t parts = (positions + part_positions - 1) / part_positions;
+    const size_t columns = terms + (gradients->bias ? 1 : 0);
     const struct implicit_gemm gemm = implicit_gemm_forward(conv, gradients->fused_move);
     const bool moves = gemm.source_moves.shuffles || gemm.source_moves.shifts;
-    const struct weights_job job = {(uint32_t)positions,
-                                    (uint32_t)part_positions,
-                                    (uint32_t)parts,
-                                    (uint32_t)terms,
-                                    (uint32_t)(terms + (gradients->bias ? 1 : 0)),
-                                    parts > 1 ? workspace : gradients->weights,
+    const struct weights_job job = {(uint32_t)positions, (uint32_t)part_positions,
+                                    (uint32_t)parts,     (uint32_t)terms,
+                                    (uint32_t)columns,   parts > 1 ? workspace : gradients->weights,
                                     gradients->bias};
-    dim3 grid = grid_of(conv, choice);
+    unsigned threads = choice->threads;
+    weights_kernel *kernel = NULL;
+    if (choice->tensor && context->precision != CUDA_FLOAT32)
+        kernel = weights_tensor(&gemm, context->precision, choice->rows, gradients->small,
+                                gradients->large, &threads);
+    dim3 grid = grid_of(conv, choice, kernel ? terms : columns);
     grid.z *= (unsigned)parts;
-    launch(context, what, (moves ? choice->moved : choice->still)[context->precision], grid,
-           choice->threads, 0, gemm, gradients->small, gradients->large, job);
+    launch(context, what,
+           kernel  ? kernel
+           : moves ? choice->moved
+                   : choice->still,
+           grid, threads, 0, gemm, gradients->small, gradients->large, job);
     if (parts > 1)
         sum_parts(context, what, workspace, parts, conv->out.channels, terms, gradients->weights,
                   gradients->bias);

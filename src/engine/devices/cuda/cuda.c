@@ -200,7 +200,7 @@ static bool set_report_error(struct device *device, const char *what, size_t byt
         return error_set(error, ERROR_UNSUPPORTED, name,
                          "choose --precision float32, or configure --with-cuda-arch=sm_NN for this "
                          "GPU, from sm_80 on, and build again",
-                         "the CUDA module's code for this GPU (%s) has no tensor cores",
+                         "the CUDA module's code for this GPU (%s) does not have this precision",
                          report->text);
     case CUDA_NO_NCCL:
         return set_nccl_error(device, report, error);

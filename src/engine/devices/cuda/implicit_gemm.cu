@@ -7,9 +7,11 @@
  * Sliced along K: if there are too few tiles to keep the GPU busy, as for single images, a tile is
  * smaller, and each of the block's eight warps sums every eighth step of the terms. At the end the
  * sums of the warps are added in order. It is still one launch.
+ *
+ * Products below float32 are in implicit_gemm_tensor.cu.
  */
+#include "engine/devices/cuda/conv_tensor.h"
 #include "engine/devices/cuda/conv_tile.h"
-#include "engine/devices/cuda/implicit_gemm.h"
 
 /* --- geometry --- */
 
@@ -203,7 +205,7 @@ static __device__ __forceinline__ void store_to_shared(const struct gemm_load<ty
             A::convert(load->values[v]);
 }
 
-/* A is plain_products or tensor_products of a tile. */
+/* A is plain_products of a tile. */
 template <class A, bool MOVED>
 static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
     gemm_tiled(const __grid_constant__ struct implicit_gemm w, const float *weight,
@@ -383,46 +385,27 @@ static __global__ void __launch_bounds__(BLOCK)
 
 /* --- the choice --- */
 
-typedef void gemm_kernel(const struct implicit_gemm, const float *, const float *,
-                         const struct gemm_result);
-
 struct gemm_choice {
     size_t rows, columns;
     unsigned threads;
-    gemm_kernel *still[4], *moved[4]; /* by precision */
+    gemm_kernel *still, *moved;
+    bool tensor; /* below float32 the products run on tensor cores; other tiles are too low */
 };
 
 typedef tile<128, 128, 8, 8> large_tile;
-typedef tile<128, 128, 16, 8> large_tensor_tile;
 typedef tile<64, 64, 16, 4> small_tile;
 typedef tile<32, 128, 16, 4> low_tile;
 typedef tile<16, 128, 8, 4> lowest_tile;
 
-#define KERNELS(moved, tile, tensor_tile)                                                          \
-    {                                                                                              \
-        gemm_tiled<plain_products<tile>, moved>,                                                   \
-            gemm_tiled<tensor_products<tensor_tile, float>, moved>,                                \
-            gemm_tiled<tensor_products<tensor_tile, __nv_bfloat16>, moved>,                        \
-            gemm_tiled<tensor_products<tensor_tile, __half>, moved>                                \
-    }
-/* For tiles that are too low or too small to gain from tensor cores: one kernel for all precisions.
- */
-#define ALWAYS(kernel)                                                                             \
-    {                                                                                              \
-        kernel, kernel, kernel, kernel                                                             \
-    }
 #define TILED(tile, moved) (gemm_tiled<plain_products<tile>, moved>)
 static const struct gemm_choice choices[] = {
-    {128, 128, large_tile::THREADS, KERNELS(false, large_tile, large_tensor_tile),
-     KERNELS(true, large_tile, large_tensor_tile)},
-    {64, 64, small_tile::THREADS, KERNELS(false, small_tile, small_tile),
-     KERNELS(true, small_tile, small_tile)},
-    {32, 128, low_tile::THREADS, ALWAYS(TILED(low_tile, false)), ALWAYS(TILED(low_tile, true))},
-    {16, 128, lowest_tile::THREADS, ALWAYS(TILED(lowest_tile, false)),
-     ALWAYS(TILED(lowest_tile, true))},
+    {128, 128, large_tile::THREADS, TILED(large_tile, false), TILED(large_tile, true), true},
+    {64, 64, small_tile::THREADS, TILED(small_tile, false), TILED(small_tile, true), true},
+    {32, 128, low_tile::THREADS, TILED(low_tile, false), TILED(low_tile, true), false},
+    {16, 128, lowest_tile::THREADS, TILED(lowest_tile, false), TILED(lowest_tile, true), false},
 };
-static const struct gemm_choice sliced = {SLICE, SLICE, BLOCK, ALWAYS(gemm_sliced<false>),
-                                          ALWAYS(gemm_sliced<true>)};
+static const struct gemm_choice sliced = {
+    SLICE, SLICE, BLOCK, gemm_sliced<false>, gemm_sliced<true>, false};
 
 /* Returns the largest number of columns among the phases. */
 static size_t most_columns(const struct implicit_gemm *w)
@@ -464,7 +447,13 @@ void implicit_gemm_run(struct cuda_context *context, const char *what,
     const dim3 grid = grid_of(gemm, choice);
     const bool moves = gemm->source_moves.shuffles || gemm->source_moves.shifts ||
                        gemm->target_moves.shuffles || gemm->target_moves.shifts;
+    unsigned threads = choice->threads;
+    gemm_kernel *kernel = NULL;
+    if (choice->tensor && context->precision != CUDA_FLOAT32)
+        kernel =
+            implicit_gemm_tensor(gemm, context->precision, choice->rows, weight, source, &threads);
+    if (!kernel)
+        kernel = moves ? choice->moved : choice->still;
     if (grid.x > 0)
-        launch(context, what, (moves ? choice->moved : choice->still)[context->precision], grid,
-               choice->threads, 0, *gemm, weight, source, *result);
+        launch(context, what, kernel, grid, threads, 0, *gemm, weight, source, *result);
 }

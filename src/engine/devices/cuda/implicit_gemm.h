@@ -203,8 +203,8 @@ struct weight_gradients {
     const struct node *fused_move; /* the fused channel move of `large`, or NULL */
 };
 
-/* Returns the bytes of workspace. */
-size_t weight_gradients_workspace(const struct conv_shape *conv);
+/* Returns the bytes of workspace; `bias` says whether `small` may be summed for a bias. */
+size_t weight_gradients_workspace(const struct conv_shape *conv, bool bias);
 
 /* Queues the sums. */
 void weight_gradients_run(struct cuda_context *context, const char *what,
@@ -214,8 +214,8 @@ void weight_gradients_run(struct cuda_context *context, const char *what,
 /* Returns the number of parts of a sum over `positions` when `blocks` blocks compute one part. */
 size_t split_count(size_t blocks, size_t positions);
 
-/* Queues the sums of parts[part][o][terms + 1], in order, into weights[o, t] and bias[o]; either
- * may be NULL. */
+/* Queues the sums of parts[part][o][terms], in order, into weights[o, t], which may be NULL. If
+ * `bias` is not NULL, a row has one more term, whose sum goes to bias[o]. */
 void sum_parts(struct cuda_context *context, const char *what, const float *parts, size_t count,
                size_t outputs, size_t terms, float *weights, float *bias);
 

@@ -70,7 +70,8 @@ static uint64_t memory_free(size_t number)
 
 /* --- an opened GPU --- */
 
-enum { TENSOR_CODE = 80 }; /* from this architecture on, kernels have TF32, bfloat16 and float16 */
+/* From these architectures on, kernels have float16, and all precisions (tensor_tile.h). */
+enum { FLOAT16_CODE = 75, TENSOR_CODE = 80 };
 
 /* Returns the bytes of cuBLAS's workspace. It is allocated here, because cuBLAS cannot allocate
  * while a CUDA graph is captured. NVIDIA recommends 32 MiB on Hopper and 4 MiB before it. */
@@ -169,7 +170,8 @@ static bool set_precision(void *state, enum device_precision precision, struct c
 {
     static const enum cuda_precision precisions[] = {CUDA_FLOAT32, CUDA_TF32, CUDA_BF16, CUDA_FP16};
     struct cuda_context *context = (struct cuda_context *)state;
-    if (precision != PRECISION_FLOAT32 && context->code_version < TENSOR_CODE) {
+    if (precision != PRECISION_FLOAT32 &&
+        context->code_version < (precision == PRECISION_FP16 ? FLOAT16_CODE : TENSOR_CODE)) {
         report->failure_kind = CUDA_OLD_CODE;
         snprintf(report->text, sizeof report->text, "compute_%d", context->code_version);
         return false;

@@ -1,0 +1,47 @@
+/* conv_tensor.h: the kernels of convolutions on tensor cores, for precisions below float32. Only
+ * the files that have the same kernels in float32 use it: implicit_gemm.cu and conv_weights.cu. */
+#ifndef TINCA_ENGINE_DEVICES_CUDA_CONV_TENSOR_H
+#define TINCA_ENGINE_DEVICES_CUDA_CONV_TENSOR_H
+
+#include "engine/devices/cuda/implicit_gemm.h"
+
+typedef void gemm_kernel(const struct implicit_gemm, const float *, const float *,
+                         const struct gemm_result);
+
+/* Returns the kernel whose tile has 64 or 128 rows and as many columns, and sets *threads. NULL:
+ * the product has too many taps. */
+gemm_kernel *implicit_gemm_tensor(const struct implicit_gemm *w, enum cuda_precision precision,
+                                  size_t rows, const float *weight, const float *source,
+                                  unsigned *threads);
+
+/* The sizes and results of a kernel for gradients of weights. */
+struct weights_job {
+    uint32_t positions, part_positions; /* the latter is a multiple of 16 */
+    uint32_t parts, terms;              /* terms of a group */
+    uint32_t columns;                   /* terms, and one more if the bias is needed */
+    float *weights, *bias; /* with one part, the gradients; else weights[part][row][columns] */
+};
+
+typedef void weights_kernel(const struct implicit_gemm, const float *, const float *,
+                            const struct weights_job);
+
+/* Returns the kernel for gradients of weights whose tile has 64 or 128 rows and as many columns,
+ * and sets *threads. NULL: the window has too many taps. */
+weights_kernel *weights_tensor(const struct implicit_gemm *w, enum cuda_precision precision,
+                               size_t rows, const float *small, const float *large,
+                               unsigned *threads);
+
+/* Stores a sum of a job; `row` counts over all groups, and the term after the last is the bias. */
+static __device__ __forceinline__ void weights_store(const struct weights_job *job, uint32_t rows,
+                                                     uint32_t part, uint32_t row, uint32_t term,
+                                                     float sum)
+{
+    if (job->parts > 1)
+        job->weights[((size_t)part * rows + row) * job->columns + term] = sum;
+    else if (term < job->terms && job->weights)
+        job->weights[(size_t)row * job->terms + term] = sum;
+    else if (term == job->terms)
+        job->bias[row] = sum;
+}
+
+#endif
