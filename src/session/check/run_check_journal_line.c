@@ -168,7 +168,7 @@ static const char *take_finding(struct check_record *record, const struct json *
     if (!journal_read_finding(json, &finding))
         return _("it is not a complete finding");
     record->has_divergence |= finding.kind == FINDING_DIVERGENCE;
-    record->has_plateau |= finding.kind == FINDING_PLATEAU;
+    record->has_plateau |= finding.kind == FINDING_PLATEAU || finding.kind == FINDING_EARLY_STOP;
     return NULL;
 }
 

@@ -36,6 +36,16 @@ static bool has_power(const struct run_config *config)
     return config->schedule == LR_SCHEDULE_POLY;
 }
 
+static bool keeps_squares(const struct run_config *config)
+{
+    return solver_is_adam((enum solver_kind)config->solver) || config->solver == SOLVER_RMSPROP;
+}
+
+static bool stops_early(const struct run_config *config)
+{
+    return config->stop_patience > 0;
+}
+
 static bool has_steps(const struct run_config *config)
 {
     return config->schedule == LR_SCHEDULE_STEP;
@@ -63,6 +73,10 @@ static const struct {
     bool (*applies)(const struct run_config *config);
 } rules[] = {{"strict-device", computes_on_gpu},
              {"groups", shuffles},
+             {"beta2", keeps_squares},
+             {"epsilon", keeps_squares},
+             {"stop-metric", stops_early},
+             {"stop-change", stops_early},
              {"block-rate", has_blocks},
              {"epochs", counts_epochs},
              {"iterations", counts_iterations},

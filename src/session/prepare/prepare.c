@@ -66,6 +66,16 @@ static bool fit_classes(struct preparation *prepared, const struct run_config *c
                      fitted->classes);
 }
 
+static bool smooth_labels(struct preparation *prepared, const struct run_config *config,
+                          struct error *error)
+{
+    return config->label_smoothing == 0 ||
+           network_set_label_smoothing(prepared->network, (float)config->label_smoothing) ||
+           error_set(error, ERROR_USAGE, "--label-smoothing", "train without it",
+                     "%s has no loss over classes (softmax_cross_entropy)",
+                     prepared->network->name);
+}
+
 /* Checks that both sets have the same classes: the names of folders number the classes. */
 static bool check_class_names(const struct preparation *prepared, struct error *error)
 {
@@ -163,7 +173,8 @@ static bool make_plan(struct preparation *prepared, const struct run_config *con
 static bool allocate(struct preparation *prepared, const struct run_config *config,
                      struct error *error)
 {
-    struct solver_settings solver = settings_solver(config);
+    const struct solver_settings solver = settings_solver(config);
+    const struct gradient_clipping clipping = settings_clipping(config);
     const struct graph *graph = &prepared->network->graph;
     if (!weights_create(&prepared->weights, graph, error))
         return false;
@@ -171,11 +182,11 @@ static bool allocate(struct preparation *prepared, const struct run_config *conf
     if (!prepared->plan) {
         prepared->gan = gan_create(&prepared->gan_plan, prepared->device, &prepared->weights,
                                    &solver, config->seed, error);
-        return prepared->gan;
+        return prepared->gan && gan_set_clipping(prepared->gan, &clipping, error);
     }
     prepared->execution = execution_create(prepared->plan, prepared->device, &prepared->weights,
                                            &solver, config->seed, error);
-    return prepared->execution;
+    return prepared->execution && execution_set_clipping(prepared->execution, &clipping, error);
 }
 
 /* --- batches --- */
@@ -242,7 +253,7 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
 {
     if (!(prepared->network = build_network(config, 0, error)) ||
         !open_data(prepared, config, error) || !fit_classes(prepared, config, error) ||
-        !check_class_names(prepared, error) ||
+        !smooth_labels(prepared, config, error) || !check_class_names(prepared, error) ||
         !(prepared->device = tuned_device_open(config->device, config->threads, NULL, error)) ||
         !set_up_device(prepared->device, config, choices, error) ||
         !choose_normalisation(prepared, config, error) || !make_plan(prepared, config, error) ||

@@ -34,6 +34,18 @@ static bool finish_epoch(struct trainer *trainer)
     return !due || epoch_end(trainer);
 }
 
+/* Stops the run when this process has trained for its maximum time. */
+static void stop_in_time(struct trainer *trainer)
+{
+    struct finding finding;
+    const double seconds = trainer_seconds(trainer, clock_nanoseconds()) - trainer->earlier_seconds;
+    if (seconds < trainer->max_seconds)
+        return;
+    trainer->stop = true;
+    watcher_time(trainer->moment, trainer->max_seconds, &finding);
+    trainer_add_finding(trainer, &finding);
+}
+
 static bool train(struct trainer *trainer)
 {
     bool epoch_over = is_epoch_over(trainer);
@@ -53,6 +65,7 @@ static bool train(struct trainer *trainer)
         if (!trainer_owns_folder(trainer, false))
             return false;
         saving_step(trainer, epoch_over);
+        stop_in_time(trainer);
     }
     iteration_measure(trainer);
     /* a run that ends within an epoch validates its last weights */
