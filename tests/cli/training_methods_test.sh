@@ -59,6 +59,39 @@ run runs --check
 run train $job --stop-patience 2
 [ "$status" -eq 2 ] && grep -q 'validat' err && ok "without validation it is refused" || not_ok "refusal" "$(cat err)"
 
+# --- weights to begin with ---
+# shellcheck disable=SC2086
+{
+    run train $job --iterations 0 --save "$T/initial.safetensors" --export "$T/initial.json"
+    [ "$status" -eq 0 ] && ! grep -qi nan out && ok "no iteration saves the initial weights, and shows no loss" ||
+        not_ok "no iteration" "$status $(cat out err)"
+    is "  the run has none" "runs.0.series.loss.#" 0 "$T/initial.json"
+    run runs --check
+    [ "$status" -eq 0 ] && ok "  and its folder is sound" || not_ok "  and its folder is sound" "$(cat out err)"
+    succeeds "from a file" train $job --epochs 2 --seed 7 --weights initial.safetensors --save "$T/from.safetensors"
+    grep -q '8 arrays of initial.safetensors' err && ok "  says what it took" || not_ok "  says what it took" "$(cat err)"
+    succeeds "from the seed" train $job --epochs 2 --seed 1 --save "$T/seed.safetensors" -q
+    run train $job --epochs 2 --seed 1 --weights initial.safetensors --save "$T/same.safetensors" -q
+    cmp -s "$T/seed.safetensors" "$T/same.safetensors" && ok "  is the same as from its initial weights" ||
+        not_ok "  is the same as from its initial weights"
+    refuses 1 'ip2.weight.*20x500' "other classes need a new last layer" \
+        train lenet --data digits,limit=400,classes=20 --weights initial.safetensors --epochs 1
+    fine="--data digits,limit=400,classes=20 --batch 20 --threads 2 --weights initial.safetensors --reset ip2
+          --freeze conv* --unfreeze-at 2 --rates ip1=0.1 --solver adam --lr 0.001"
+    set -f
+    succeeds "fine-tuning" train lenet $fine --epochs 4 --save "$T/fine.safetensors" -q
+    "$TINCA" train lenet $fine --epochs 4 --max-time 0.02s >stopped 2>&1
+    id=$(sed -n 's/^\(2[^:]*\): stopped after .*/\1/p' stopped)
+    rm initial.safetensors
+    run resume "$id" --max-time '' --save "$T/resumed.safetensors"
+    set +f
+    [ "$status" -eq 0 ] && cmp -s "$T/fine.safetensors" "$T/resumed.safetensors" &&
+        ok "  stopped and resumed without the file, the same bits" || not_ok "  stopped and resumed" "$(cat stopped err)"
+    refuses 2 'no layer' "a layer that is not there" train $job --freeze conv9 --epochs 1
+    refuses 2 'weights a file' "a reset without weights" train $job --reset ip2 --epochs 1
+    refuses 1 'missing.safetensors' "a file that is not there" train $job --weights "$T/missing.safetensors"
+}
+
 # --- refusals ---
 run train pix2pix --data maps,limit=4 --label-smoothing 0.1 --iterations 1
 [ "$status" -eq 2 ] && grep -q 'loss over classes' err && ok "label smoothing needs classes" ||

@@ -175,6 +175,19 @@ bool execution_set_clipping(struct execution *execution, const struct gradient_c
     return true;
 }
 
+bool execution_set_groups(struct execution *execution, const struct parameter_groups *groups,
+                          struct error *error)
+{
+    const struct device_driver *driver = execution->device->driver;
+    if (!driver->computes_on_host)
+        return error_set(
+            error, ERROR_UNSUPPORTED, driver->name,
+            "train without --freeze and --rates, or choose the device cpu or reference",
+            "it cannot freeze weights or give them rates of their own");
+    execution->groups = groups;
+    return true;
+}
+
 void execution_set_solver_step(struct execution *execution, uint64_t step)
 {
     execution->solver_step = step;

@@ -305,6 +305,13 @@ static bool check_training(const struct run_config *config, struct error *error)
         return error_set(error, ERROR_USAGE, config->clip_norm > 0 ? "--clip-norm" : "--clip-value",
                          "train without it, or choose the device cpu or reference",
                          "the device %s cannot limit gradients", config->device);
+    if ((config->freeze[0] || config->rates[0]) && is_gpu(config))
+        return error_set(error, ERROR_USAGE, config->freeze[0] ? "--freeze" : "--rates",
+                         "train without it, or choose the device cpu or reference",
+                         "the device %s cannot give layers rates of their own", config->device);
+    if (config->reset[0] && !config->weights[0])
+        return error_set(error, ERROR_USAGE, "--reset", "give --weights a file",
+                         "without weights to begin with, every layer begins anew");
     if (config->stop_patience > 0 && !config->validate[0])
         return error_set(error, ERROR_USAGE, "--stop-patience", "give --validate a data set",
                          "it counts validations, and this run has none");
@@ -323,9 +330,9 @@ bool config_check(const struct run_config *config, struct error *error)
         return error_set(error, ERROR_USAGE, "--epochs and --iterations", "give one of them",
                          "both say how long the run is");
     if (config->batch == 0 || config->average_loss == 0 ||
-        (config->has_iterations ? config->iterations : config->epochs) == 0)
+        (!config->has_iterations && config->epochs == 0))
         return error_set(error, ERROR_USAGE, "the configuration", NULL,
-                         "batch, epochs, iterations and average-loss begin at 1");
+                         "batch, epochs and average-loss begin at 1");
     if (config->precision != PRECISION_FLOAT32 && config->precision != PRECISION_BF16 &&
         !is_gpu(config))
         return error_set(error, ERROR_USAGE, "--precision",

@@ -43,8 +43,13 @@ struct run_config {
     size_t save_precision;   /* enum weights_format, of saved models */
     size_t solver;           /* enum solver_kind */
     double learning_rate, momentum, weight_decay;
-    double beta2, epsilon;        /* 0: the solver's usual ones */
-    double label_smoothing;       /* in [0, 1) */
+    char weights[512];      /* a file of weights to begin with; empty: none */
+    char reset[256];        /* patterns of layers that do not begin with them (name_pattern.h) */
+    char freeze[256];       /* patterns of layers that are not trained */
+    size_t unfreeze_at;     /* epochs after which they are; 0: never */
+    char rates[256];        /* "PATTERN=FACTOR,...": factors of the learning rate */
+    double beta2, epsilon;  /* 0: the solver's usual ones */
+    double label_smoothing; /* in [0, 1) */
     double clip_norm, clip_value; /* limits of the gradients; 0: none */
     size_t schedule;              /* enum lr_schedule_kind */
     double gamma, power;

@@ -189,6 +189,38 @@ static bool allocate(struct preparation *prepared, const struct run_config *conf
     return prepared->execution && execution_set_clipping(prepared->execution, &clipping, error);
 }
 
+/* Reads the weights to begin with; a resumed run has its own in its checkpoint. */
+static bool begin_weights(struct preparation *prepared, const struct run_config *config,
+                          uint64_t first_iteration, struct error *error)
+{
+    const bool asked = config->weights[0] || config->freeze[0] || config->rates[0];
+    if (asked && prepared->gan)
+        return error_set(error, ERROR_UNSUPPORTED, prepared->network->name,
+                         "leave out --weights, --freeze and --rates",
+                         "a network with a discriminator cannot begin with weights or freeze them");
+    return !config->weights[0] || first_iteration > 0 ||
+           weights_begin(&prepared->weights, config->weights, config->reset, &prepared->match,
+                         error);
+}
+
+bool prepare_groups(struct preparation *prepared, const struct run_config *config,
+                    uint64_t iteration, struct error *error)
+{
+    const struct parameter_rates rates = {.frozen = config->freeze,
+                                          .rates = config->rates,
+                                          .frozen_steps =
+                                              config->unfreeze_at * prepared->per_epoch};
+    const bool unfrozen = rates.frozen_steps > 0 && iteration >= rates.frozen_steps;
+    if ((!config->freeze[0] && !config->rates[0]) ||
+        (prepared->groups.count > 0 && prepared->unfrozen == unfrozen))
+        return true;
+    parameter_groups_free(&prepared->groups);
+    prepared->unfrozen = unfrozen;
+    return parameter_groups_make(&prepared->groups, &prepared->network->graph, &rates, iteration,
+                                 error) &&
+           execution_set_groups(prepared->execution, &prepared->groups, error);
+}
+
 /* --- batches --- */
 
 static bool open_feed(struct preparation *prepared, const struct run_config *config,
@@ -257,8 +289,10 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
         !(prepared->device = tuned_device_open(config->device, config->threads, NULL, error)) ||
         !set_up_device(prepared->device, config, choices, error) ||
         !choose_normalisation(prepared, config, error) || !make_plan(prepared, config, error) ||
-        !allocate(prepared, config, error) || !make_samples(prepared, error) ||
-        !open_feed(prepared, config, first_iteration, error) ||
+        !allocate(prepared, config, error) ||
+        !begin_weights(prepared, config, first_iteration, error) ||
+        !make_samples(prepared, error) || !open_feed(prepared, config, first_iteration, error) ||
+        !prepare_groups(prepared, config, first_iteration, error) ||
         !make_evaluator(prepared, config, error))
         return false;
     prepared->memory_expected = prepared->device->driver->computes_on_host
@@ -291,6 +325,7 @@ void prepare_free(struct preparation *prepared)
     gan_plan_free(&prepared->gan_plan);
     execution_free(prepared->execution);
     plan_free(prepared->plan);
+    parameter_groups_free(&prepared->groups);
     weights_free(&prepared->weights);
     device_close(prepared->device);
     dataset_free(prepared->validation);

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/host/host.h"
+#include "session/config/config_paths.h"
 #include "session/files/kernel_choices.h"
 #include "session/files/run_files.h"
 #include "session/run/begin.h"
@@ -48,7 +49,7 @@ static void stop_in_time(struct trainer *trainer)
 
 static bool train(struct trainer *trainer)
 {
-    bool epoch_over = is_epoch_over(trainer);
+    bool epoch_over = trainer->moment.iteration > 0 && is_epoch_over(trainer);
     trainer->run->notice = trainer->now.error;
     energy_begin(trainer);
     trainer->now.status = RUN_RUNNING;
@@ -120,6 +121,24 @@ static void warn_of_fallback(struct trainer *trainer)
         trainer_add_finding(trainer, &finding);
 }
 
+/* Adds a finding that says what of the file of weights was used. */
+static void note_weights(struct trainer *trainer)
+{
+    const struct weights_match *match = &trainer->prepared.match;
+    struct finding finding = {.kind = FINDING_WEIGHTS};
+    char path[512], unused[224] = "";
+    if (match->loaded + match->reset == 0)
+        return;
+    if (match->unused)
+        snprintf(unused, sizeof unused, "; %zu of the file are unused, such as %s", match->unused,
+                 match->example);
+    snprintf(finding.text, sizeof finding.text,
+             "the run begins with %zu arrays of %s; %zu begin anew%s", match->loaded,
+             config_short_value("weights", trainer->run->config.weights, path, sizeof path),
+             match->reset, unused);
+    trainer_add_finding(trainer, &finding);
+}
+
 static enum run_status live(struct trainer *trainer)
 {
     const struct run *run = trainer->run;
@@ -133,6 +152,7 @@ static enum run_status live(struct trainer *trainer)
         return RUN_REFUSED;
     if (!start(trainer))
         return run->resumes ? RUN_REFUSED : RUN_FAILED;
+    note_weights(trainer);
     warn_of_swap(trainer);
     warn_of_fallback(trainer);
     if (!train(trainer) || !trainer_owns_folder(trainer, true)) {
