@@ -10,6 +10,7 @@ case that the program no longer has is dropped in any event. The networks are in
 JSON files with
 torch.nn.functional in double precision, so that what is compared is the mathematics. Needs
 PyTorch (Debian: apt-get install python3-torch)."""
+import fnmatch
 import json
 import os
 import subprocess
@@ -248,7 +249,7 @@ class Case:
         self.learnable = {k: v for k, v in self.weights.items() if v.requires_grad}
         self.net = Net(self.spec, self.weights, self.meta["variant"], int(self.meta["groups"]),
                        float(self.meta["smoothing"]))
-        self.solver = optimizer(self.meta, list(self.learnable.values()))
+        self.solver = optimizer(self.meta, self.groups())
 
     def forward(self, i):
         """The output and the loss of batch i."""
@@ -267,6 +268,24 @@ class Case:
     def gradients(self):
         return {k: measure(v.grad, self.directions[k]) for k, v in self.learnable.items()}
 
+    def is_frozen(self, name):
+        patterns = self.meta["frozen"].split(",")
+        return any(fnmatch.fnmatch(name.rsplit(".", 1)[0], p) for p in patterns)
+
+    def groups(self):
+        """PyTorch's parameter groups, by rate."""
+        rates = dict(r.split("=") for r in self.meta["rates"].split(",") if r)
+        lr = float(self.meta["lr"])
+        return [{"params": [v], "lr": lr * float(rates.get(k.rsplit(".", 1)[0], 1))}
+                for k, v in self.learnable.items()]
+
+    def clear_frozen(self, step):
+        """Takes the gradients of frozen weights away, so that solver and norm leave them out."""
+        frozen_steps = int(float(self.meta["frozen_steps"]))
+        for name, value in self.learnable.items():
+            if self.is_frozen(name) and (not frozen_steps or step < frozen_steps):
+                value.grad = None
+
     def clip(self):
         norm, value = float(self.meta["clip_norm"]), float(self.meta["clip_value"])
         if norm:
@@ -281,6 +300,7 @@ class Case:
         losses = []
         for i in range(10):
             losses.append(self.pass_through(i)[1])
+            self.clear_frozen(i)
             self.clip()
             self.solver.step()
         return losses

@@ -84,6 +84,13 @@ static const struct trajectory {
     {"lenet-smoothing", {.network = "lenet"}, 4, 0.01f, SGD(0.9f, 0), ITERATIONS},
     {"lenet-clip-norm", {.network = "lenet"}, 4, 0.02f, SGD(0.9f, 0), ITERATIONS},
     {"lenet-clip-value", {.network = "lenet"}, 4, 0.02f, SGD(0.9f, 0), ITERATIONS},
+    {"lenet-groups", {.network = "lenet"}, 4, 0.01f, SGD(0.9f, 0), ITERATIONS},
+    {"lenet-unfrozen",
+     {.network = "lenet"},
+     4,
+     0.001f,
+     {SOLVER_ADAM, 0.9f, 0.999f, 1e-8f, 0},
+     ITERATIONS},
     {"lenet-dsc", {.network = "lenet-dsc"}, 4, 0.01f, SGD(0.9f, 0), ITERATIONS},
     {"lenet-shuffle", {.network = "lenet-shuffle"}, 4, 0.01f, SGD(0.9f, 0), ITERATIONS},
     {"lenet-shift", {.network = "lenet-shift"}, 4, 0.01f, SGD(0.9f, 0), ITERATIONS},
@@ -165,6 +172,7 @@ struct trial {
     struct plan *plan;
     struct weights weights;
     struct execution *execution;
+    struct parameter_groups groups;
     float *images;
     int32_t *labels;
 };
@@ -186,10 +194,14 @@ static const struct extra {
     const char *name;
     float smoothing;
     struct gradient_clipping clipping;
+    const char *frozen, *rates; /* parameter_groups.h */
+    uint64_t frozen_steps;
 } extras[] = {
-    {"lenet-smoothing", 0.1f, {0, 0}},
-    {"lenet-clip-norm", 0, {0.5f, 0}},
-    {"lenet-clip-value", 0, {0, 0.01f}},
+    {"lenet-smoothing", 0.1f, {0, 0}, "", "", 0},
+    {"lenet-clip-norm", 0, {0.5f, 0}, "", "", 0},
+    {"lenet-clip-value", 0, {0, 0.01f}, "", "", 0},
+    {"lenet-groups", 0, {1, 0}, "conv1", "ip1=0.1,ip2=2", 0},
+    {"lenet-unfrozen", 0, {0, 0}, "conv*", "", 4},
 };
 
 static struct extra extra_of(const struct trajectory *trajectory)
@@ -197,7 +209,7 @@ static struct extra extra_of(const struct trajectory *trajectory)
     for (size_t i = 0; i < sizeof extras / sizeof *extras; i++)
         if (strcmp(extras[i].name, trajectory->name) == 0)
             return extras[i];
-    return (struct extra){.name = trajectory->name};
+    return (struct extra){.name = trajectory->name, .frozen = "", .rates = ""};
 }
 
 static uint64_t seed_of(const struct trial *trial)
@@ -267,8 +279,22 @@ static bool trial_prepare(struct trial *trial, const struct trajectory *trajecto
            execution_set_clipping(trial->execution, &extra.clipping, error);
 }
 
+/* Makes the groups of the solver as they are before an iteration. */
+static bool set_groups(struct trial *trial, size_t iteration, struct error *error)
+{
+    const struct extra extra = extra_of(trial->trajectory);
+    const struct parameter_rates rates = {extra.frozen, extra.rates, extra.frozen_steps};
+    if (!extra.frozen[0] && !extra.rates[0])
+        return true;
+    parameter_groups_free(&trial->groups);
+    return parameter_groups_make(&trial->groups, &trial->network->graph, &rates, iteration,
+                                 error) &&
+           execution_set_groups(trial->execution, &trial->groups, error);
+}
+
 static void trial_free(struct trial *trial)
 {
+    parameter_groups_free(&trial->groups);
     execution_free(trial->execution);
     weights_free(&trial->weights);
     plan_free(trial->plan);
@@ -311,6 +337,8 @@ static float train_iteration(struct trial *trial, size_t iteration, const struct
     execution_backward(trial->execution);
     if (golden)
         compare_first(trial, golden, worst);
+    if (!set_groups(trial, iteration, NULL))
+        return NAN;
     execution_update(trial->execution, trial->trajectory->learning_rate);
     return execution_loss(trial->execution);
 }
@@ -452,15 +480,15 @@ static void dump_masks(struct dump *dump, const struct trial *trial, size_t iter
 
 static bool dump_weights(struct trial *trial, const char *path, struct error *error)
 {
-    enum { NUMBERS = 9 };
+    enum { NUMBERS = 10 };
     char numbers[NUMBERS][32];
     const struct extra extra = extra_of(trial->trajectory);
     const struct trajectory *t = trial->trajectory;
     const struct network *network = trial->network;
     const float settings[NUMBERS] = {
-        t->learning_rate,       t->solver.momentum,  t->solver.beta2,
-        t->solver.weight_decay, (float)t->batch,     (float)network->groups,
-        extra.smoothing,        extra.clipping.norm, extra.clipping.value};
+        t->learning_rate,     t->solver.momentum,       t->solver.beta2, t->solver.weight_decay,
+        (float)t->batch,      (float)network->groups,   extra.smoothing, extra.clipping.norm,
+        extra.clipping.value, (float)extra.frozen_steps};
     for (size_t i = 0; i < NUMBERS; i++)
         snprintf(numbers[i], sizeof numbers[i], "%.9g", (double)settings[i]);
     const char *variant =
@@ -492,6 +520,12 @@ static bool dump_weights(struct trial *trial, const char *path, struct error *er
                                     numbers[7],
                                     "clip_value",
                                     numbers[8],
+                                    "frozen_steps",
+                                    numbers[9],
+                                    "frozen",
+                                    extra.frozen,
+                                    "rates",
+                                    extra.rates,
                                     NULL};
     return weights_save(&trial->weights, WEIGHTS_FLOAT32, path, metadata, error);
 }
