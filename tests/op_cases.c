@@ -24,8 +24,12 @@
 #define LRN(size, a, b, k)    .op = &op_lrn, .attributes.lrn = {size, a, b, k}
 #define DROPOUT(rate)         .op = &op_dropout, .attributes.dropout = {rate}
 #define SHUFFLE(groups)       .op = &op_channel_shuffle, .attributes.shuffle = {groups}
-#define LOSS(op_, weight)     .op = &op_, .attributes.loss = {weight, false, 0}
-#define BCE_TO(target)        .op = &op_binary_cross_entropy, .attributes.loss = {1, true, target}
+#define LOSS(op_, weight_)    .op = &op_, .attributes.loss = {.weight = weight_}
+#define BCE_TO(target_)                                                                            \
+    .op = &op_binary_cross_entropy,                                                                \
+    .attributes.loss = {.weight = 1, .has_target = true, .target = target_}
+#define SMOOTHED(smoothing_)                                                                       \
+    .op = &op_softmax_cross_entropy, .attributes.loss = {.weight = 1, .smoothing = smoothing_}
 
 #define ONE(c, h, w)  .inputs = {{c, h, w}}, .input_count = 1
 #define PAIR(c, h, w) .inputs = {{c, h, w}, {c, h, w}}, .input_count = 2
@@ -94,6 +98,7 @@
 #define EDGE_SHIFT_CHANNELS(n)                                                                     \
     EDGE("channel_shift channels, plus 8, ", n, 1, .op = &op_channel_shift, ONE(8 + n, 2, 3))
 #define EDGE_CROSS_ENTROPY(n)                                                                      \
+    EDGE("softmax_cross_entropy smoothed ", n, 3, SMOOTHED(0.1f), ONE(n, 1, 1))                    \
     EDGE("softmax_cross_entropy classes ", n, 3, LOSS(op_softmax_cross_entropy, 1), ONE(n, 1, 1))
 #define EDGE_BCE(n) EDGE("binary_cross_entropy values ", n, 2, BCE_TO(0.9f), ONE(1, 1, n))
 #define EDGE_L1(n)  EDGE("l1_loss values ", n, 2, LOSS(op_l1_loss, 1), PAIR(1, 1, n))
@@ -498,6 +503,20 @@ const struct op_case op_cases[] = {
      .flags = CASE_LARGE},
     {.name = "softmax_cross_entropy_inference",
      LOSS(op_softmax_cross_entropy, 1),
+     ONE(10, 1, 1),
+     .batch = 3,
+     .flags = CASE_INFERENCE},
+    {.name = "softmax_cross_entropy_smoothed_1", SMOOTHED(0.1f), ONE(1, 1, 1), .batch = 2},
+    {.name = "softmax_cross_entropy_smoothed_10", SMOOTHED(0.1f), ONE(10, 1, 1), .batch = 5},
+    {.name = "softmax_cross_entropy_smoothed_17", SMOOTHED(0.9f), ONE(17, 1, 1), .batch = 3},
+    {.name = "softmax_cross_entropy_smoothed_1000", SMOOTHED(0.2f), ONE(1000, 1, 1), .batch = 2},
+    {.name = "softmax_cross_entropy_smoothed_large",
+     SMOOTHED(0.1f),
+     ONE(10, 1, 1),
+     .batch = 7,
+     .flags = CASE_LARGE},
+    {.name = "softmax_cross_entropy_smoothed_inference",
+     SMOOTHED(0.1f),
      ONE(10, 1, 1),
      .batch = 3,
      .flags = CASE_INFERENCE},

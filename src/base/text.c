@@ -170,6 +170,35 @@ static double unit_of(const char *text)
     return 0;
 }
 
+bool text_to_seconds(const char *text, double *value)
+{
+    static const struct {
+        char unit;
+        double seconds;
+    } units[] = {{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}};
+    const size_t count = sizeof units / sizeof *units;
+    double sum = 0, number;
+    size_t unit = 0;
+    if (text_to_double(text, value))
+        return *value >= 0;
+    while (text[0]) {
+        char digits[32];
+        const size_t length = strspn(text, "0123456789.");
+        if (length == 0 || length >= sizeof digits)
+            return false;
+        memcpy(digits, text, length);
+        digits[length] = '\0';
+        while (unit < count && units[unit].unit != text[length])
+            unit++;
+        if (unit == count || !text_to_double(digits, &number))
+            return false;
+        sum += number * units[unit++].seconds;
+        text += length + 1;
+    }
+    *value = sum;
+    return unit > 0;
+}
+
 bool text_to_bytes(const char *text, uint64_t *value)
 {
     char number[32];

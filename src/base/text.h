@@ -51,4 +51,8 @@ bool text_to_double(const char *text, double *value); /* finite numbers only */
  * alone or followed by i or iB, are powers of 1024; KB to TB are powers of 1000. */
 bool text_to_bytes(const char *text, uint64_t *value);
 
+/* Parses a duration into seconds: 90, 90s, 45m, 1h30m, 2d. Fractions are allowed; the units must
+ * come from the longest to the shortest. */
+bool text_to_seconds(const char *text, double *value);
+
 #endif

@@ -1,11 +1,13 @@
 /* tinca eval: measures the accuracy and the times of a model file, or of a run's model, on a data
  * set. The operand is a file or a run; names_run() decides which. */
 #include "cli/command.h"
+#include "cli/eval_errors.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/runs.h"
 
 #include "base/files/file.h"
+#include "base/files/output_file.h"
 #include "base/language.h"
 #include "session/files/kernel_choices.h"
 #include "session/import/import.h"
@@ -26,7 +28,8 @@ static struct statistics times_of(const struct evaluation *evaluation)
                                .ci95 = evaluation->ms_ci95};
 }
 
-static int print_json(const struct model *model, const struct evaluation *evaluation)
+static int print_json(const struct model *model, const struct evaluation *evaluation,
+                      const struct eval_errors *errors)
 {
     struct statistics times = times_of(evaluation);
     struct json *root = json_new_object();
@@ -36,6 +39,8 @@ static int print_json(const struct model *model, const struct evaluation *evalua
         json_add_string(root, "device", model->device->name) &&
         json_add_string(root, "precision", device_precision_names[model->device->precision]) &&
         json_add_number(root, "top1", evaluation->top1) &&
+        json_add_number(root, "top1_low", evaluation->top1_low) &&
+        json_add_number(root, "top1_high", evaluation->top1_high) &&
         json_add_number(root, "top5", evaluation->top5) &&
         (model->network->classes ||
          json_add_number(root, "pixel_accuracy", evaluation->pixel_accuracy)) &&
@@ -44,11 +49,12 @@ static int print_json(const struct model *model, const struct evaluation *evalua
         json_add_count(root, "batch", evaluation->batch) &&
         json_add_count(root, "memory_bytes", evaluation->memory_bytes) &&
         output_add_statistics(root, "ms_per_image", &times) &&
-        kernel_choices_add(root, model->chosen);
+        kernel_choices_add(root, model->chosen) && eval_errors_add(errors, root);
     return output_json(root, complete);
 }
 
-static int print_text(const struct model *model, const struct evaluation *evaluation)
+static int print_text(const struct model *model, const struct evaluation *evaluation,
+                      const struct eval_errors *errors)
 {
     output_print(_("%s on %zu images: "), language_text(model->network->title), evaluation->images);
     if (model->network->classes)
@@ -57,12 +63,15 @@ static int print_text(const struct model *model, const struct evaluation *evalua
         output_print(_("pixel accuracy %.2f %% (within %g of 255), "), evaluation->pixel_accuracy,
                      model->tolerance);
     output_print(_("loss %.6g\n"), evaluation->loss);
+    if (model->network->classes)
+        output_print(_("  top-1 95 %% confidence interval: %.2f to %.2f %% (Wilson)\n"),
+                     evaluation->top1_low, evaluation->top1_high);
     output_print(_("  ms/image   median %.4g, min %.4g, mean %.4g, sd %s, 95 %% +- %s (%s, batch "
                    "%zu)\n"),
                  evaluation->ms_median, evaluation->ms_min, evaluation->ms_mean,
                  STATISTICS_SPREAD(evaluation->ms_sd), STATISTICS_SPREAD(evaluation->ms_ci95),
                  model->device->name, evaluation->batch);
-    return EXIT_DONE;
+    return eval_errors_print(errors);
 }
 
 /* Returns whether the operand names a run: a folder, or a name that is no file, path or model file.
@@ -96,22 +105,46 @@ static char *find_model(const char *id, struct run_config *config, struct error 
     return path;
 }
 
-static int evaluate(const char *path, const struct run_config *config, bool as_json)
+/* Evaluates the loaded model. Returns false with an error. */
+static bool evaluate_model(struct model *model, const struct run_config *config,
+                           struct eval_errors *errors, struct evaluation *evaluation,
+                           struct error *error)
+{
+    struct dataset *dataset = model_open_set(model, config->data, error);
+    const struct evaluation_request request = {
+        .batch = config_is_given(config, "batch") ? config->batch : 0,
+        .timed = true,
+        .progress = eval_errors_progress,
+        .watch = eval_errors_watch,
+        .context = errors};
+    const bool evaluated = dataset && eval_errors_begin(errors, model, dataset, error) &&
+                           model_evaluate_set(model, dataset, &request, evaluation, error) &&
+                           eval_errors_finish(errors, error);
+    dataset_free(dataset);
+    return evaluated;
+}
+
+static int evaluate(const char *path, const struct run_config *config, struct eval_errors *errors,
+                    bool as_json)
 {
     struct model model;
     struct evaluation evaluation;
     struct error error;
-    size_t batch = config_is_given(config, "batch") ? config->batch : 0;
     int status;
     if (!model_load(&model, path, config->device, config->threads, &error))
         return output_error(&error);
     model.tolerance = (double)config->tolerance;
     model.device->strict = config->strict_device;
     if (!device_set_precision(model.device, (enum device_precision)config->precision, &error) ||
-        !model_evaluate(&model, config->data, batch, &evaluation, &error))
+        !evaluate_model(&model, config, errors, &evaluation, &error))
         status = output_error(&error);
+    else if (as_json)
+        status = print_json(&model, &evaluation, errors);
+    else if (errors->predictions && output_file_is_stdout(errors->predictions))
+        status = EXIT_DONE; /* nothing mixes with the rows */
     else
-        status = as_json ? print_json(&model, &evaluation) : print_text(&model, &evaluation);
+        status = print_text(&model, &evaluation, errors);
+    eval_errors_free(errors);
     model_free(&model);
     return status;
 }
@@ -126,7 +159,29 @@ static int eval_run(const struct command *command, int argc, char **argv)
     char *path = NULL;
     bool as_json = false;
     int status;
-    const struct option_row rows[] = {OUTPUT_JSON_OPTION(&as_json), {0}};
+    struct eval_errors errors = {0};
+    const struct option_row rows[] = {
+        OUTPUT_JSON_OPTION(&as_json),
+        {.name = "confusion",
+         .help = N_("Show how often each class is predicted as each other one."),
+         .kind = OPTION_SWITCH,
+         .value = &errors.confusion},
+        {.name = "per-class",
+         .help = N_("Show precision, recall and F1 of each class, and the calibration error."),
+         .kind = OPTION_SWITCH,
+         .value = &errors.per_class},
+        {.name = "predictions",
+         .argument = "FILE",
+         .help = N_("Write a CSV row for each image: label, guess, the five most probable classes, "
+                    "logits."),
+         .kind = OPTION_TEXT,
+         .value = &errors.predictions},
+        {.name = "wrong",
+         .argument = "FOLDER",
+         .help = N_("Write each misclassified picture as a PNG, named after its classes."),
+         .kind = OPTION_TEXT,
+         .value = &errors.wrong},
+        {0}};
     const struct option_set set = {
         .rows = rows, .config = &config, .fields = fields, .operands_min = 1, .operands_max = 1};
     config_defaults(&config);
@@ -134,12 +189,16 @@ static int eval_run(const struct command *command, int argc, char **argv)
         return status;
     if (names_run(operands.values[0]) && !(path = find_model(operands.values[0], &config, &error)))
         return output_error(&error);
-    if (!config_is_given(&config, "data")) {
+    if (as_json && errors.predictions && output_file_is_stdout(errors.predictions)) {
+        error_set(&error, ERROR_USAGE, "--predictions", "give it a file",
+                  "the JSON document goes to standard output already");
+        status = output_error(&error);
+    } else if (!config_is_given(&config, "data")) {
         error_set(&error, ERROR_USAGE, "--data", "give --data SPEC: tinca datasets lists them",
                   "no data set was named");
         status = output_error(&error);
     } else {
-        status = evaluate(path ? path : operands.values[0], &config, as_json);
+        status = evaluate(path ? path : operands.values[0], &config, &errors, as_json);
     }
     free(path);
     return status;

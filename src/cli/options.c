@@ -11,12 +11,13 @@
 #include "cli/output.h"
 #include "session/machine/tuned_device.h"
 
+#include <assert.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_OPTIONS = 64, FIRST_VALUE = 1000, HELP_COLUMN = 26 };
+enum { MAX_OPTIONS = 128, FIRST_VALUE = 1000, HELP_COLUMN = 26 };
 
 struct reader {
     const struct command *command;
@@ -77,6 +78,7 @@ static bool offers_field(const struct option_set *set, const char *key)
 
 static struct option *add_long(struct reader *reader, const char *name, int has_argument)
 {
+    assert(reader->count < MAX_OPTIONS);
     struct option *option = &reader->longs[reader->count];
     *option = (struct option){
         .name = name, .has_arg = has_argument, .val = FIRST_VALUE + (int)reader->count};

@@ -135,7 +135,10 @@ static void print_summary(const struct train *train, const struct run *run,
     print_line(_("%s: %s after %llu iterations in %s\n"), facts->id,
                gettext(run_snapshot_word(snapshot)), (unsigned long long)snapshot->iteration,
                text_duration(snapshot->elapsed_seconds, duration, sizeof duration));
-    if (isfinite(figures.top1))
+    if (snapshot->iteration == 0 && isfinite(figures.top1))
+        print_line(_("  validation loss %.4g, top-1 %.2f %%\n"), figures.validation_loss,
+                   figures.top1);
+    else if (isfinite(figures.top1))
         print_line(
             _("  loss %.6g, %.4g ms/image (median), validation loss %.4g, top-1 %.2f %% (best "
               "%.2f %%)\n"),
@@ -146,10 +149,11 @@ static void print_summary(const struct train *train, const struct run *run,
                      "%.2f %%\n"),
                    figures.loss, snapshot->ms_per_image_median, figures.validation_loss,
                    snapshot->pixel_accuracy);
-    else
+    else if (snapshot->iteration > 0)
         print_line(_("  loss %.6g, %.4g ms/image (median)\n"), figures.loss,
                    snapshot->ms_per_image_median);
-    print_energy(print_line, snapshot);
+    if (snapshot->iteration > 0)
+        print_energy(print_line, snapshot);
     print_checkpoints(print_line, snapshot);
     print_line(_("  stored in %s\n"), facts->directory);
     if (train->options.save_path)

@@ -286,7 +286,7 @@ static bool fill_weights(float *arrays[4], size_t count)
         arrays[i] = allocate(count * sizeof(float));
         if (!arrays[i])
             return false;
-        random_fill_uniform(1, RANDOM_TEST, (uint32_t)i, i == 3 ? 0 : -1, 1, arrays[i], count);
+        random_fill_uniform(1, RANDOM_TEST, (uint32_t)i, i >= 2 ? 0 : -1, 1, arrays[i], count);
     }
     return true;
 }
@@ -324,6 +324,9 @@ static void check_solvers(void)
         {SOLVER_SGD, 0.9f, 0, 0, 5e-4f},
         {SOLVER_NESTEROV, 0.9f, 0, 0, 5e-4f},
         {SOLVER_ADAM, 0.5f, 0.999f, 1e-8f, 1e-3f},
+        {SOLVER_ADAMW, 0.9f, 0.98f, 1e-8f, 1e-2f},
+        {SOLVER_RMSPROP, 0, 0.99f, 1e-8f, 1e-3f},
+        {SOLVER_RMSPROP, 0.9f, 0.9f, 1e-8f, 0},
     };
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         size_t good = 0;

@@ -67,6 +67,7 @@ static void add_shuffle(struct json *to, const union attributes *a)
 static void add_loss(struct json *to, const union attributes *a)
 {
     json_add_float(to, "weight", a->loss.weight);
+    json_add_float(to, "smoothing", a->loss.smoothing);
     if (a->loss.has_target)
         json_add_float(to, "target", a->loss.target);
 }

@@ -85,7 +85,8 @@ def forward(case, settings, x, p, labels):
     op, a = case["op"], case["attributes"]
     losses = {
         "softmax_cross_entropy":
-            lambda: F.cross_entropy(x[0].flatten(1), labels.long(), reduction="none")[:, None],
+            lambda: F.cross_entropy(x[0].flatten(1), labels.long(), reduction="none",
+                                    label_smoothing=a["smoothing"] * case["training"])[:, None],
         "binary_cross_entropy": lambda: binary_cross_entropy(a, x),
         "l1_loss": lambda: F.l1_loss(x[0], x[1], reduction="none"),
         "l2_loss": lambda: F.mse_loss(x[0], x[1], reduction="none"),

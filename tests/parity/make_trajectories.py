@@ -10,6 +10,7 @@ case that the program no longer has is dropped in any event. The networks are in
 JSON files with
 torch.nn.functional in double precision, so that what is compared is the mathematics. Needs
 PyTorch (Debian: apt-get install python3-torch)."""
+import fnmatch
 import json
 import os
 import subprocess
@@ -66,9 +67,9 @@ def pair(value):
 class Net:
     """Interprets a network file; `w` is the state dict, which knows the widths."""
 
-    def __init__(self, spec, w, technique, groups):
+    def __init__(self, spec, w, technique, groups, smoothing):
         self.spec, self.w, self.technique, self.groups = spec, w, technique, groups
-        self.rounding = 0
+        self.smoothing, self.rounding = smoothing, 0
 
     def disturb(self, x):
         if not self.rounding:
@@ -197,7 +198,7 @@ class Net:
                 inputs = [self.values[s] for s in sources] or [x]
                 if layer.get("op") == "softmax_cross_entropy":
                     self.loss = self.loss + layer.get("weight", 1) * F.cross_entropy(
-                        inputs[0], self.labels)
+                        inputs[0], self.labels, label_smoothing=self.smoothing)
                 else:
                     x = self.values[name] = self.layer(name, layer, inputs, self.masks)
         return x
@@ -206,14 +207,18 @@ class Net:
         """The network's output and the sum of its losses."""
         self.values, self.masks, self.labels, self.loss = {}, masks, labels, 0
         output = self.layers(self.spec["layers"], "", images)
-        return output, self.loss + F.cross_entropy(output, labels)
+        return output, self.loss + F.cross_entropy(output, labels, label_smoothing=self.smoothing)
 
 
 def optimizer(meta, parameters):
     lr, momentum = float(meta["lr"]), float(meta["momentum"])
     decay = float(meta["weight_decay"])
-    if meta["solver"] == "adam":
-        return torch.optim.Adam(parameters, lr, (momentum, float(meta["beta2"])), 1e-8, decay)
+    beta2 = float(meta["beta2"])
+    if meta["solver"] == "rmsprop":
+        return torch.optim.RMSprop(parameters, lr, beta2, 1e-8, decay, momentum)
+    if meta["solver"] in ("adam", "adamw"):
+        kind = torch.optim.Adam if meta["solver"] == "adam" else torch.optim.AdamW
+        return kind(parameters, lr, (momentum, beta2), 1e-8, decay)
     return torch.optim.SGD(parameters, lr, momentum, weight_decay=decay,
                            nesterov=meta["solver"] == "nesterov")
 
@@ -242,8 +247,9 @@ class Case:
         self.weights = {k: v.double().requires_grad_("running" not in k)
                         for k, v in self.start.items()}
         self.learnable = {k: v for k, v in self.weights.items() if v.requires_grad}
-        self.net = Net(self.spec, self.weights, self.meta["variant"], int(self.meta["groups"]))
-        self.solver = optimizer(self.meta, list(self.learnable.values()))
+        self.net = Net(self.spec, self.weights, self.meta["variant"], int(self.meta["groups"]),
+                       float(self.meta["smoothing"]))
+        self.solver = optimizer(self.meta, self.groups())
 
     def forward(self, i):
         """The output and the loss of batch i."""
@@ -262,6 +268,31 @@ class Case:
     def gradients(self):
         return {k: measure(v.grad, self.directions[k]) for k, v in self.learnable.items()}
 
+    def is_frozen(self, name):
+        patterns = self.meta["frozen"].split(",")
+        return any(fnmatch.fnmatch(name.rsplit(".", 1)[0], p) for p in patterns)
+
+    def groups(self):
+        """PyTorch's parameter groups, by rate."""
+        rates = dict(r.split("=") for r in self.meta["rates"].split(",") if r)
+        lr = float(self.meta["lr"])
+        return [{"params": [v], "lr": lr * float(rates.get(k.rsplit(".", 1)[0], 1))}
+                for k, v in self.learnable.items()]
+
+    def clear_frozen(self, step):
+        """Takes the gradients of frozen weights away, so that solver and norm leave them out."""
+        frozen_steps = int(float(self.meta["frozen_steps"]))
+        for name, value in self.learnable.items():
+            if self.is_frozen(name) and (not frozen_steps or step < frozen_steps):
+                value.grad = None
+
+    def clip(self):
+        norm, value = float(self.meta["clip_norm"]), float(self.meta["clip_value"])
+        if norm:
+            torch.nn.utils.clip_grad_norm_(self.learnable.values(), norm)
+        if value:
+            torch.nn.utils.clip_grad_value_(self.learnable.values(), value)
+
     def run(self, rounding=0):
         """The losses of ten iterations."""
         self.reset()
@@ -269,6 +300,8 @@ class Case:
         losses = []
         for i in range(10):
             losses.append(self.pass_through(i)[1])
+            self.clear_frozen(i)
+            self.clip()
             self.solver.step()
         return losses
 

@@ -63,6 +63,34 @@ static const struct trajectory {
      0.001f,
      {SOLVER_ADAM, 0.9f, 0.999f, 1e-8f, 0},
      ITERATIONS},
+    {"lenet-adamw",
+     {.network = "lenet"},
+     4,
+     0.001f,
+     {SOLVER_ADAMW, 0.9f, 0.98f, 1e-8f, 0.5f},
+     ITERATIONS},
+    {"lenet-rmsprop",
+     {.network = "lenet"},
+     4,
+     0.0005f,
+     {SOLVER_RMSPROP, 0, 0.99f, 1e-8f, 0.01f},
+     ITERATIONS},
+    {"lenet-rmsprop-momentum",
+     {.network = "lenet"},
+     4,
+     0.0001f,
+     {SOLVER_RMSPROP, 0.9f, 0.9f, 1e-8f, 0},
+     ITERATIONS},
+    {"lenet-smoothing", {.network = "lenet"}, 4, 0.01f, SGD(0.9f, 0), ITERATIONS},
+    {"lenet-clip-norm", {.network = "lenet"}, 4, 0.02f, SGD(0.9f, 0), ITERATIONS},
+    {"lenet-clip-value", {.network = "lenet"}, 4, 0.02f, SGD(0.9f, 0), ITERATIONS},
+    {"lenet-groups", {.network = "lenet"}, 4, 0.01f, SGD(0.9f, 0), ITERATIONS},
+    {"lenet-unfrozen",
+     {.network = "lenet"},
+     4,
+     0.001f,
+     {SOLVER_ADAM, 0.9f, 0.999f, 1e-8f, 0},
+     ITERATIONS},
     {"lenet-dsc", {.network = "lenet-dsc"}, 4, 0.01f, SGD(0.9f, 0), ITERATIONS},
     {"lenet-shuffle", {.network = "lenet-shuffle"}, 4, 0.01f, SGD(0.9f, 0), ITERATIONS},
     {"lenet-shift", {.network = "lenet-shift"}, 4, 0.01f, SGD(0.9f, 0), ITERATIONS},
@@ -144,6 +172,7 @@ struct trial {
     struct plan *plan;
     struct weights weights;
     struct execution *execution;
+    struct parameter_groups groups;
     float *images;
     int32_t *labels;
 };
@@ -159,6 +188,29 @@ static const struct {
     {"googlenet-dsc", 6},     {"googlenet-shift", 1},     {"googlenet-shuffle", 5},
     {"resnet20-shuffle4", 2},
 };
+
+/* What some cases have beside their solver. */
+static const struct extra {
+    const char *name;
+    float smoothing;
+    struct gradient_clipping clipping;
+    const char *frozen, *rates; /* parameter_groups.h */
+    uint64_t frozen_steps;
+} extras[] = {
+    {"lenet-smoothing", 0.1f, {0, 0}, "", "", 0},
+    {"lenet-clip-norm", 0, {0.5f, 0}, "", "", 0},
+    {"lenet-clip-value", 0, {0, 0.01f}, "", "", 0},
+    {"lenet-groups", 0, {1, 0}, "conv1", "ip1=0.1,ip2=2", 0},
+    {"lenet-unfrozen", 0, {0, 0}, "conv*", "", 4},
+};
+
+static struct extra extra_of(const struct trajectory *trajectory)
+{
+    for (size_t i = 0; i < sizeof extras / sizeof *extras; i++)
+        if (strcmp(extras[i].name, trajectory->name) == 0)
+            return extras[i];
+    return (struct extra){.name = trajectory->name, .frozen = "", .rates = ""};
+}
 
 static uint64_t seed_of(const struct trial *trial)
 {
@@ -203,6 +255,7 @@ static bool trial_prepare(struct trial *trial, const struct trajectory *trajecto
                           const char *device, size_t threads, struct error *error)
 {
     *trial = (struct trial){.trajectory = trajectory};
+    const struct extra extra = extra_of(trajectory);
     struct plan_settings settings = {.mode = PLAN_TRAINING,
                                      .batch = trajectory->batch,
                                      .threads = threads,
@@ -211,6 +264,7 @@ static bool trial_prepare(struct trial *trial, const struct trajectory *trajecto
     trial->device = device_open(device, threads, error);
     if (!trial->network || !trial->device)
         return false;
+    network_set_label_smoothing(trial->network, extra.smoothing);
     trial->plan = plan_build(&trial->network->graph, trial->device->driver, &settings, error);
     if (!trial->plan || !weights_create(&trial->weights, &trial->network->graph, error))
         return false;
@@ -221,11 +275,26 @@ static bool trial_prepare(struct trial *trial, const struct trajectory *trajecto
     size_t values = trajectory->batch * shape_count(trial->network->input);
     trial->images = memory_new_aligned(values, sizeof(float), "a batch", error);
     trial->labels = memory_new(trajectory->batch, sizeof(int32_t), "a batch", error);
-    return trial->execution && trial->images && trial->labels;
+    return trial->execution && trial->images && trial->labels &&
+           execution_set_clipping(trial->execution, &extra.clipping, error);
+}
+
+/* Makes the groups of the solver as they are before an iteration. */
+static bool set_groups(struct trial *trial, size_t iteration, struct error *error)
+{
+    const struct extra extra = extra_of(trial->trajectory);
+    const struct parameter_rates rates = {extra.frozen, extra.rates, extra.frozen_steps};
+    if (!extra.frozen[0] && !extra.rates[0])
+        return true;
+    parameter_groups_free(&trial->groups);
+    return parameter_groups_make(&trial->groups, &trial->network->graph, &rates, iteration,
+                                 error) &&
+           execution_set_groups(trial->execution, &trial->groups, error);
 }
 
 static void trial_free(struct trial *trial)
 {
+    parameter_groups_free(&trial->groups);
     execution_free(trial->execution);
     weights_free(&trial->weights);
     plan_free(trial->plan);
@@ -268,6 +337,8 @@ static float train_iteration(struct trial *trial, size_t iteration, const struct
     execution_backward(trial->execution);
     if (golden)
         compare_first(trial, golden, worst);
+    if (!set_groups(trial, iteration, NULL))
+        return NAN;
     execution_update(trial->execution, trial->trajectory->learning_rate);
     return execution_loss(trial->execution);
 }
@@ -409,12 +480,16 @@ static void dump_masks(struct dump *dump, const struct trial *trial, size_t iter
 
 static bool dump_weights(struct trial *trial, const char *path, struct error *error)
 {
-    char numbers[6][32];
+    enum { NUMBERS = 10 };
+    char numbers[NUMBERS][32];
+    const struct extra extra = extra_of(trial->trajectory);
     const struct trajectory *t = trial->trajectory;
     const struct network *network = trial->network;
-    const float settings[] = {t->learning_rate,       t->solver.momentum, t->solver.beta2,
-                              t->solver.weight_decay, (float)t->batch,    (float)network->groups};
-    for (size_t i = 0; i < 6; i++)
+    const float settings[NUMBERS] = {
+        t->learning_rate,     t->solver.momentum,       t->solver.beta2, t->solver.weight_decay,
+        (float)t->batch,      (float)network->groups,   extra.smoothing, extra.clipping.norm,
+        extra.clipping.value, (float)extra.frozen_steps};
+    for (size_t i = 0; i < NUMBERS; i++)
         snprintf(numbers[i], sizeof numbers[i], "%.9g", (double)settings[i]);
     const char *variant =
         network->block_rate > 0 ? "bottleneck" : technique_name(network->technique);
@@ -439,6 +514,18 @@ static bool dump_weights(struct trial *trial, const char *path, struct error *er
                                     numbers[4],
                                     "groups",
                                     numbers[5],
+                                    "smoothing",
+                                    numbers[6],
+                                    "clip_norm",
+                                    numbers[7],
+                                    "clip_value",
+                                    numbers[8],
+                                    "frozen_steps",
+                                    numbers[9],
+                                    "frozen",
+                                    extra.frozen,
+                                    "rates",
+                                    extra.rates,
                                     NULL};
     return weights_save(&trial->weights, WEIGHTS_FLOAT32, path, metadata, error);
 }

@@ -131,7 +131,7 @@ static bool fill_weights(float *arrays[4], size_t count)
         arrays[i] = memory_new_aligned(count, sizeof(float), "a test", NULL);
         if (!arrays[i])
             return false;
-        random_fill_uniform(1, RANDOM_TEST, (uint32_t)i, i == 3 ? 0 : -1, 1, arrays[i], count);
+        random_fill_uniform(1, RANDOM_TEST, (uint32_t)i, i >= 2 ? 0 : -1, 1, arrays[i], count);
     }
     return true;
 }
@@ -188,6 +188,9 @@ static void check_solvers(enum instruction_set set)
         {SOLVER_SGD, 0.9f, 0, 0, 5e-4f},
         {SOLVER_NESTEROV, 0.9f, 0, 0, 5e-4f},
         {SOLVER_ADAM, 0.5f, 0.999f, 1e-8f, 1e-3f},
+        {SOLVER_ADAMW, 0.9f, 0.98f, 1e-8f, 1e-2f},
+        {SOLVER_RMSPROP, 0, 0.99f, 1e-8f, 1e-3f},
+        {SOLVER_RMSPROP, 0.9f, 0.9f, 1e-8f, 0},
     };
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         size_t good = 0;

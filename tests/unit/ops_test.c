@@ -165,7 +165,8 @@ static void test_loss_rules(void)
             "a weight of 0");
     refuses(&op_binary_cross_entropy, (struct shape){1, 1, 1}, loss, "it has neither");
     refuses(&op_binary_cross_entropy, (struct shape){1, 1, 1},
-            (union attributes){.loss = {1, true, 2}}, "a target of 2");
+            (union attributes){.loss = {.weight = 1, .has_target = true, .target = 2}},
+            "a target of 2");
     refuses(&op_l1_loss, (struct shape){1, 1, 1}, loss, "takes 2 to 2 inputs");
 }
 
@@ -402,7 +403,7 @@ static void test_regression_values(void)
            "l1: the mean of distances");
     op_harness_free(h);
     pair.op = &op_binary_cross_entropy;
-    pair.attributes.loss = (struct loss_attributes){1, true, 1};
+    pair.attributes.loss = (struct loss_attributes){.weight = 1, .has_target = true, .target = 1};
     pair.input_count = 1;
     h = run(&pair, (float[]){0, -1e30f}, NULL);
     op_harness_run(h, op_binary_cross_entropy.reference, 0, NULL, &error);

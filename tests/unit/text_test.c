@@ -92,8 +92,26 @@ static void test_sizes(void)
         tap_ok(!text_to_bytes(bad[i], &bytes), "\"%s\" is no size", bad[i]);
 }
 
+static void test_durations(void)
+{
+    static const struct {
+        const char *text;
+        double seconds;
+    } good[] = {{"90", 90},     {"90s", 90},       {"45m", 2700},    {"8h", 28800},
+                {"1.5h", 5400}, {"1d12h", 129600}, {"1h2m3s", 3723}, {"0", 0}};
+    static const char *const bad[] = {"",     "h",    "1x",    "-1h",   "-1",
+                                      "1m1h", "1h1h", "1h 1m", "1..5h", "1h1"};
+    double seconds;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        tap_ok(text_to_seconds(good[i].text, &seconds) && seconds == good[i].seconds,
+               "\"%s\" is a duration", good[i].text);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        tap_ok(!text_to_seconds(bad[i], &seconds), "\"%s\" is no duration", bad[i]);
+}
+
 int main(void)
 {
+    test_durations();
     test_sizes();
 
     test_formats();

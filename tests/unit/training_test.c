@@ -1,8 +1,12 @@
 /* Solver, learning-rate schedule and loss meter. */
 #include "base/random.h"
+#include "base/threads/pool.h"
+#include "engine/training/clipping.h"
+#include "engine/training/early_stopping.h"
 #include "engine/training/loss_meter.h"
 #include "engine/training/lr_schedule.h"
 #include "engine/training/solver.h"
+#include "random_fill.h"
 #include "tap.h"
 
 #include <math.h>
@@ -43,6 +47,138 @@ static void test_solvers(void)
     tap_ok(solver_state_count(&plain) == 0, "sgd without momentum keeps no state");
     tap_ok(strcmp(solver_names[SOLVER_NESTEROV], "nesterov") == 0 && !solver_names[SOLVER_KINDS],
            "names");
+}
+
+/* Three steps with the gradients 1, -2 and 0.5 and weight decay 0.5, by torch.optim in double. */
+static void test_recent_solvers(void)
+{
+    static const struct {
+        struct solver_settings settings;
+        double expected[3];
+    } cases[] = {{{SOLVER_ADAMW, 0.9f, 0.99f, 1e-8f, 0.5f},
+                  {0.850000001, 0.8440607720526054, 0.8155357920153515}},
+                 {{SOLVER_RMSPROP, 0.5f, 0.9f, 1e-8f, 0.5f},
+                  {0.6837722406498286, 0.7656287204558311, 0.6826496063135005}}};
+    static const float gradients[3] = {1, -2, 0.5f};
+    for (size_t c = 0; c < 2; c++) {
+        float weight = 1, gradient, first = 0, second = 0;
+        bool good = true;
+        struct solver_update update = {.settings = cases[c].settings,
+                                       .learning_rate = 0.1f,
+                                       .count = 1,
+                                       .weights = &weight,
+                                       .gradients = &gradient,
+                                       .state = {&first, &second}};
+        for (update.step = 1; update.step <= 3; update.step++) {
+            gradient = gradients[update.step - 1];
+            solver_update_range(&update, 0, 1);
+            good = good && near(weight, cases[c].expected[update.step - 1]);
+        }
+        tap_ok(good, "%s: three steps equal PyTorch's: %.9g", solver_names[cases[c].settings.kind],
+               (double)weight);
+    }
+    struct solver_settings plain = {SOLVER_RMSPROP, 0, 0.9f, 1e-8f, 0};
+    tap_ok(solver_state_count(&plain) == 1, "rmsprop without momentum keeps one state");
+}
+
+/* PyTorch's OneCycleLR with 20 steps and a largest rate of 2, without a cycle of the momentum. */
+static void test_one_cycle(void)
+{
+    static const double expected[20] = {
+        0.08,        0.263343685, 0.743343685, 1.33665631,  1.81665631,   2,        1.97492801,
+        1.90096926,  1.78183236,  1.62349131,  1.433886,    1.22252404,   1.000004, 0.777483956,
+        0.566121996, 0.376516692, 0.218175645, 0.099038736, 0.0250799875, 8e-06};
+    const struct lr_schedule_state state = lr_schedule_begin();
+    struct lr_schedule_settings s = {
+        .kind = LR_SCHEDULE_ONECYCLE, .learning_rate = 2, .iterations = 20};
+    bool good = true;
+    for (size_t i = 0; i < 20; i++)
+        good = good && fabs(lr_schedule_rate(&s, &state, i) - expected[i]) <= 1e-8;
+    tap_ok(good, "onecycle: PyTorch's rates");
+    for (s.iterations = 1; good && s.iterations < 8; s.iterations++)
+        for (size_t i = 0; i <= s.iterations; i++) {
+            const double rate = lr_schedule_rate(&s, &state, i);
+            good = good && rate > 0 && rate <= 2;
+        }
+    tap_ok(good, "  every rate of a short run is above 0 and at most the largest");
+}
+
+static void test_warm_up(void)
+{
+    const struct lr_schedule_state state = lr_schedule_begin();
+    struct lr_schedule_settings s = {
+        .kind = LR_SCHEDULE_COSINE, .learning_rate = 2, .iterations = 100, .warm_up = 10};
+    struct lr_schedule_settings cold = s;
+    cold.warm_up = 0;
+    bool good = true;
+    for (size_t i = 0; i < 100; i++)
+        good = good && near(lr_schedule_rate(&s, &state, i),
+                            lr_schedule_rate(&cold, &state, i) * fmin(1, (double)(i + 1) / 10));
+    tap_ok(good, "a warm-up of ten iterations multiplies the rates by 0.1, 0.2 ... 1");
+}
+
+enum { GRADIENTS = 5003 };
+
+static double norm_of(const float *values)
+{
+    double sum = 0;
+    for (size_t i = 0; i < GRADIENTS; i++)
+        sum += (double)values[i] * (double)values[i];
+    return sqrt(sum);
+}
+
+static void test_clipping(void)
+{
+    static float gradients[GRADIENTS], first[GRADIENTS];
+    struct gradient_clipping norm = {.norm = 2}, value = {.value = 0.25f}, none = {0, 0};
+    bool same = true, limited = true;
+    for (size_t threads = 1; threads <= 4; threads++) {
+        struct pool *pool = pool_create(threads, NULL);
+        random_fill_uniform(3, RANDOM_TEST, 0, -1, 1, gradients, GRADIENTS);
+        gradients_clip(&norm, gradients, GRADIENTS, pool);
+        if (threads == 1)
+            memcpy(first, gradients, sizeof first);
+        same = same && memcmp(first, gradients, sizeof first) == 0;
+        limited = limited && fabs(norm_of(gradients) - 2) < 1e-4;
+        gradients_clip(&none, gradients, GRADIENTS, pool);
+        same = same && memcmp(first, gradients, sizeof first) == 0;
+        norm.norm = 2.1f;
+        gradients_clip(&norm, gradients, GRADIENTS, pool);
+        same = same && memcmp(first, gradients, sizeof first) == 0;
+        norm.norm = 2;
+        pool_free(pool);
+    }
+    tap_ok(limited, "gradients are scaled to the largest norm");
+    tap_ok(same, "  to the same bits with 1 to 4 threads, and left alone below the limit");
+    struct pool *pool = pool_create(1, NULL);
+    float few[5] = {0.1f, -3, NAN, INFINITY, -0.25f};
+    gradients_clip(&value, few, 5, pool);
+    tap_ok(few[0] == 0.1f && few[1] == -0.25f && isnan(few[2]) && few[3] == 0.25f &&
+               few[4] == -0.25f,
+           "each gradient is limited, and NaN stays NaN");
+    gradients_clip(&norm, few, 5, pool);
+    tap_ok(isnan(few[0]), "a norm that is NaN is not hidden");
+    pool_free(pool);
+}
+
+static void test_early_stopping(void)
+{
+    struct early_stopping_settings s = {.patience = 2, .change = 0.1};
+    struct early_stopping_state state = early_stopping_begin();
+    const double losses[] = {2, 1, 0.95, 0.85, 0.8, NAN};
+    size_t validations = 0;
+    while (early_stopping_step(&s, &state, losses[validations], 50))
+        validations++;
+    tap_ok(validations == 5 && near(state.best, 0.85),
+           "two losses in a row that are not lower by 0.1, one of them NaN, end the run (%zu)",
+           validations);
+    s.metric = EARLY_STOPPING_TOP1;
+    state = early_stopping_begin();
+    tap_ok(early_stopping_step(&s, &state, 9, 10) && early_stopping_step(&s, &state, 9, 20) &&
+               early_stopping_step(&s, &state, 1, 20) && !early_stopping_step(&s, &state, 0, 19),
+           "by accuracy, whatever the loss is");
+    s.patience = 0;
+    tap_ok(early_stopping_step(&s, &state, 9, 0), "without patience no run is ended");
 }
 
 static void test_schedules(void)
@@ -158,6 +294,11 @@ static void test_known_negative(void)
 int main(void)
 {
     test_solvers();
+    test_recent_solvers();
+    test_one_cycle();
+    test_warm_up();
+    test_clipping();
+    test_early_stopping();
     test_schedules();
     test_plateau();
     test_loss_meter(1);

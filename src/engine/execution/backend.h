@@ -18,6 +18,8 @@ struct execution {
     struct device *device;
     struct weights *weights;
     struct solver_settings solver;
+    struct gradient_clipping clipping;
+    const struct parameter_groups *groups; /* NULL: one group with all weights */
     uint64_t solver_step;
     char *block; /* one allocation for the device arrays that follow; NULL in host memory */
     size_t block_used;

@@ -33,6 +33,10 @@ static void release(struct execution *execution)
 
 static void update(struct execution *execution, float learning_rate)
 {
+    if (execution->groups)
+        parameter_groups_clear(execution->groups, execution->gradients);
+    gradients_clip(&execution->clipping, execution->gradients,
+                   execution->plan->graph->learnable_floats, execution->device->pool);
     execution_run_update(execution, learning_rate, execution->solver_step);
 }
 

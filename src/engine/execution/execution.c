@@ -169,6 +169,31 @@ uint64_t execution_solver_step(const struct execution *execution)
     return execution->solver_step;
 }
 
+bool execution_set_clipping(struct execution *execution, const struct gradient_clipping *clipping,
+                            struct error *error)
+{
+    const struct device_driver *driver = execution->device->driver;
+    if (!driver->computes_on_host && (clipping->norm > 0 || clipping->value > 0))
+        return error_set(error, ERROR_UNSUPPORTED, driver->name,
+                         "train without it, or choose the device cpu or reference",
+                         "it cannot limit gradients");
+    execution->clipping = *clipping;
+    return true;
+}
+
+bool execution_set_groups(struct execution *execution, const struct parameter_groups *groups,
+                          struct error *error)
+{
+    const struct device_driver *driver = execution->device->driver;
+    if (!driver->computes_on_host)
+        return error_set(
+            error, ERROR_UNSUPPORTED, driver->name,
+            "train without --freeze and --rates, or choose the device cpu or reference",
+            "it cannot freeze weights or give them rates of their own");
+    execution->groups = groups;
+    return true;
+}
+
 void execution_set_solver_step(struct execution *execution, uint64_t step)
 {
     execution->solver_step = step;

@@ -19,6 +19,8 @@
 #include "engine/devices/device.h"
 #include "engine/plan/plan.h"
 #include "engine/profile/profile.h"
+#include "engine/training/clipping.h"
+#include "engine/training/parameter_groups.h"
 #include "engine/weights/weights.h"
 
 #include <stddef.h>
@@ -113,6 +115,17 @@ void execution_touch(struct execution *execution);
 /* Return and set the number of solver steps so far. */
 uint64_t execution_solver_step(const struct execution *execution);
 void execution_set_solver_step(struct execution *execution, uint64_t step);
+
+/* Limits the gradients before each solver step from now on. Returns false with an error if the
+ * device cannot: only those that compute in the host's memory can. */
+bool execution_set_clipping(struct execution *execution, const struct gradient_clipping *clipping,
+                            struct error *error);
+
+/* Lets the solver treat parts of the weights differently from now on; `groups` must live as long as
+ * the execution. Returns false with an error if the device cannot: only those that compute in the
+ * host's memory can. */
+bool execution_set_groups(struct execution *execution, const struct parameter_groups *groups,
+                          struct error *error);
 
 /* Returns why the device refused to record an iteration (a CUDA graph) and launches each kernel by
  * itself instead, which costs time; "" if it did not refuse. */

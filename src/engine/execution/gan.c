@@ -284,6 +284,13 @@ static void pair_inputs(struct gan *gan, const float *inputs)
                gan->input_values);
 }
 
+bool gan_set_clipping(struct gan *gan, const struct gradient_clipping *clipping,
+                      struct error *error)
+{
+    return execution_set_clipping(gan->generator, clipping, error) &&
+           execution_set_clipping(gan->discriminator_step, clipping, error);
+}
+
 static void pair_images(struct gan *gan, const float *images)
 {
     copy_parts(gan, gan->pairs + gan->input_values, gan->input_values + gan->image_values, images,

@@ -43,6 +43,10 @@ struct gan *gan_create(const struct gan_plan *plan, struct device *device,
                        uint64_t seed, struct error *error);
 void gan_free(struct gan *gan); /* may be NULL */
 
+/* Limits the gradients of both networks, each by itself (execution_set_clipping). */
+bool gan_set_clipping(struct gan *gan, const struct gradient_clipping *clipping,
+                      struct error *error);
+
 struct gan_losses {
     float generator;     /* its objective: adversarial + w * main */
     float discriminator; /* its objective: the mean over real and fake */

@@ -358,6 +358,24 @@ void execution_run_backward(struct execution *execution)
     end_pass(execution);
 }
 
+/* Updates each group that is not frozen by itself. */
+static void update_groups(const struct execution *execution, const struct solver_update *whole)
+{
+    for (size_t g = 0; g < execution->groups->count; g++) {
+        const struct parameter_group *group = &execution->groups->groups[g];
+        struct solver_update update = *whole;
+        update.learning_rate = whole->learning_rate * group->rate;
+        update.step = whole->step - group->steps_before;
+        update.count = group->count;
+        update.weights = whole->weights + group->first;
+        update.gradients = whole->gradients + group->first;
+        for (size_t i = 0; i < 2; i++)
+            update.state[i] = whole->state[i] ? whole->state[i] + group->first : NULL;
+        if (group->rate > 0)
+            execution->device->driver->update(execution->device, &update);
+    }
+}
+
 void execution_run_update(struct execution *execution, float learning_rate, uint64_t step)
 {
     float *weights = weights_on_device(execution->weights, execution->device, NULL);
@@ -370,7 +388,10 @@ void execution_run_update(struct execution *execution, float learning_rate, uint
         .gradients = execution->gradients,
         .state = {execution->state[0], execution->state[1]},
     };
-    execution->device->driver->update(execution->device, &update);
+    if (execution->groups)
+        update_groups(execution, &update);
+    else
+        execution->device->driver->update(execution->device, &update);
     weights_mark_updated(execution->weights);
 }
 

@@ -71,6 +71,7 @@ struct shuffle_attributes {
 
 struct loss_attributes {
     float weight;    /* factor in the sum of losses that training minimises */
+    float smoothing; /* softmax_cross_entropy in training: the label's share that all classes get */
     bool has_target; /* binary_cross_entropy: the constant `target` replaces the second input */
     float target;
 };

@@ -180,6 +180,13 @@ struct kernel {
     void (*backward)(const struct kernel_call *call);
 };
 
+/* Returns the label smoothing of a softmax_cross_entropy: that of its node in training, otherwise
+ * 0, so that validation losses of runs with different smoothing can be compared. */
+static inline float loss_smoothing(const struct kernel_site *site)
+{
+    return site->training ? site->node->attributes.loss.smoothing : 0;
+}
+
 /* Returns whether the kernel's arrays are plain float32, and its products of bf16. */
 static inline bool kernel_multiplies_plain_bf16(const struct kernel *kernel)
 {

@@ -243,3 +243,17 @@ void network_set_loss_weight(struct network *network, float weight)
     struct graph *graph = &network->graph;
     graph->nodes[graph->losses[0]].attributes.loss.weight = weight;
 }
+
+bool network_set_label_smoothing(struct network *network, float smoothing)
+{
+    struct graph *graph = &network->graph;
+    bool found = false;
+    for (size_t i = 0; i < graph->loss_count; i++) {
+        struct node *node = &graph->nodes[graph->losses[i]];
+        if (node->op != &op_softmax_cross_entropy)
+            continue;
+        node->attributes.loss.smoothing = smoothing;
+        found = true;
+    }
+    return found;
+}

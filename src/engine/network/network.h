@@ -87,6 +87,10 @@ void network_free(struct network *network);
 /* Sets the weight of the main loss in the sum that training minimises; it is 1 at first. */
 void network_set_loss_weight(struct network *network, float weight);
 
+/* Sets the label smoothing of every loss over classes, auxiliary heads included. Returns false, and
+ * changes nothing, if the network has none. */
+bool network_set_label_smoothing(struct network *network, float smoothing);
+
 /* Returns whether the network has a discriminator. */
 static inline bool network_has_discriminator(const struct network *network)
 {

@@ -3,6 +3,10 @@
  * With m = max x the loss is log(sum of exp(x - m)) - (x[label] - m). One term of the sum is
  * exp(0) = 1, so the logarithm is at least 0 and at least x[label] - m: the loss is never negative,
  * and finite logits never make it overflow. Its gradient is softmax(x) - onehot(label).
+ *
+ * With label smoothing e (Szegedy et al. 2016), which only training has, the target of class c is
+ * (1 - e) onehot(label)[c] + e / classes, and the loss the mean of -log(softmax(x)) by these
+ * weights: (1 - e) x[label] + e mean(x) replaces x[label].
  */
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
@@ -40,6 +44,14 @@ static float sum_of_exponentials(const float *x, size_t classes, float m)
     return sum;
 }
 
+static float mean(const float *x, size_t classes, float m)
+{
+    float sum = 0;
+    for (size_t c = 0; c < classes; c++)
+        sum += x[c] - m;
+    return sum / (float)classes;
+}
+
 static size_t label_of(const struct kernel_call *call, size_t n)
 {
     assert(call->labels[n] >= 0 && (size_t)call->labels[n] < call->site->inputs[0].channels);
@@ -49,16 +61,21 @@ static size_t label_of(const struct kernel_call *call, size_t n)
 static void forward_softmax_cross_entropy(const struct kernel_call *call)
 {
     const size_t classes = call->site->inputs[0].channels;
+    const float smoothing = loss_smoothing(call->site);
     for (size_t n = 0; n < call->site->batch; n++) {
         const float *x = call->inputs[0] + n * classes;
         const float m = maximum(x, classes);
-        call->output[n] = logf(sum_of_exponentials(x, classes, m)) - (x[label_of(call, n)] - m);
+        float target = x[label_of(call, n)] - m;
+        if (smoothing > 0)
+            target = (1 - smoothing) * target + smoothing * mean(x, classes, m);
+        call->output[n] = logf(sum_of_exponentials(x, classes, m)) - target;
     }
 }
 
 static void backward_softmax_cross_entropy(const struct kernel_call *call)
 {
     const size_t classes = call->site->inputs[0].channels;
+    const float smoothing = loss_smoothing(call->site), share = smoothing / (float)classes;
     if (!call->input_gradients[0])
         return;
     for (size_t n = 0; n < call->site->batch; n++) {
@@ -66,11 +83,24 @@ static void backward_softmax_cross_entropy(const struct kernel_call *call)
         const float m = maximum(x, classes), sum = sum_of_exponentials(x, classes, m);
         for (size_t c = 0; c < classes; c++) {
             float probability = expf(x[c] - m) / sum;
-            float target = c == label_of(call, n) ? 1.0f : 0.0f;
+            float target = (c == label_of(call, n) ? 1 - smoothing : 0) + share;
             gradient_store(&call->input_gradients[0][n * classes + c], call->accumulate[0],
                            loss_scale(call) * (probability - target));
         }
     }
+}
+
+static void read(struct layer_reader *reader, union attributes *attributes)
+{
+    rule_read_loss(reader, attributes);
+    attributes->loss.smoothing = (float)layer_number(reader, "smoothing", 0, 0, 0.99);
+}
+
+static bool write(const union attributes *attributes, struct json *layer)
+{
+    return rule_write_loss(attributes, layer) &&
+           (attributes->loss.smoothing == 0 ||
+            json_add_float(layer, "smoothing", attributes->loss.smoothing));
 }
 
 static const struct kernel reference = {
@@ -88,8 +118,8 @@ const struct op op_softmax_cross_entropy = {
     .min_inputs = 1,
     .max_inputs = 1,
     .traits = OP_LOSS | OP_READS_LABELS,
-    .read = rule_read_loss,
-    .write = rule_write_loss,
+    .read = read,
+    .write = write,
     .infer = infer_softmax_cross_entropy,
     .reference = &reference,
 };

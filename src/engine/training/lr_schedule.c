@@ -1,11 +1,16 @@
+/* Computes the learning rate of an iteration from the part of the run that is done, and counts
+ * plateaus at the end of epochs. */
 #include "engine/training/lr_schedule.h"
 
 #include <math.h>
 
 const char *const lr_schedule_names[LR_SCHEDULE_KINDS + 1] = {
-    [LR_SCHEDULE_FIXED] = "fixed",     [LR_SCHEDULE_STEP] = "step",
-    [LR_SCHEDULE_POLY] = "poly",       [LR_SCHEDULE_COSINE] = "cosine",
-    [LR_SCHEDULE_PLATEAU] = "plateau", [LR_SCHEDULE_LINEAR] = "linear"};
+    [LR_SCHEDULE_FIXED] = "fixed",      [LR_SCHEDULE_STEP] = "step",
+    [LR_SCHEDULE_POLY] = "poly",        [LR_SCHEDULE_COSINE] = "cosine",
+    [LR_SCHEDULE_PLATEAU] = "plateau",  [LR_SCHEDULE_LINEAR] = "linear",
+    [LR_SCHEDULE_ONECYCLE] = "onecycle"};
+
+static const double pi = 3.14159265358979323846;
 
 struct lr_schedule_state lr_schedule_begin(void)
 {
@@ -20,7 +25,24 @@ static double progress(const struct lr_schedule_settings *settings, uint64_t ite
     return (double)iteration / (double)settings->iterations;
 }
 
-/* Returns the factor on the initial rate. */
+/* Returns the value at `part` of the way from `from` to `to` along half a wave of a cosine. */
+static double half_wave(double from, double to, double part)
+{
+    return to + (from - to) / 2 * (1 + cos(pi * part));
+}
+
+/* Returns the factor of onecycle. The last iteration has the number iterations - 1. */
+static double one_cycle(const struct lr_schedule_settings *settings, uint64_t iteration)
+{
+    const double first = 1.0 / 25, last = first * 1e-4, rise = 0.3;
+    const double top = rise * (double)settings->iterations - 1;
+    const double end = (double)settings->iterations - 1, at = fmin((double)iteration, end);
+    if (at <= top)
+        return half_wave(first, 1, top > 0 ? at / top : 1);
+    return half_wave(1, last, (at - top) / (end - top));
+}
+
+/* Returns the factor on the initial rate, without the warm-up. */
 static double factor(const struct lr_schedule_settings *settings,
                      const struct lr_schedule_state *state, uint64_t iteration)
 {
@@ -31,9 +53,11 @@ static double factor(const struct lr_schedule_settings *settings,
     case LR_SCHEDULE_POLY:
         return pow(1 - progress(settings, iteration), settings->power);
     case LR_SCHEDULE_COSINE:
-        return (1 + cos(3.14159265358979323846 * progress(settings, iteration))) / 2;
+        return half_wave(1, 0, progress(settings, iteration));
     case LR_SCHEDULE_LINEAR:
         return fmin(1, 2 * (1 - progress(settings, iteration)));
+    case LR_SCHEDULE_ONECYCLE:
+        return one_cycle(settings, iteration);
     case LR_SCHEDULE_PLATEAU:
         return pow(settings->gamma, (double)state->plateaus_seen);
     default:
@@ -44,7 +68,9 @@ static double factor(const struct lr_schedule_settings *settings,
 double lr_schedule_rate(const struct lr_schedule_settings *settings,
                         const struct lr_schedule_state *state, uint64_t iteration)
 {
-    return settings->learning_rate * state->scale * factor(settings, state, iteration);
+    const double warm =
+        iteration < settings->warm_up ? (double)(iteration + 1) / (double)settings->warm_up : 1;
+    return settings->learning_rate * state->scale * warm * factor(settings, state, iteration);
 }
 
 bool lr_schedule_end_epoch(const struct lr_schedule_settings *settings,

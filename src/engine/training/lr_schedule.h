@@ -5,7 +5,11 @@
  *   poly     rate * (1 - iteration / iterations) ^ power
  *   cosine   rate * (1 + cos(pi * iteration / iterations)) / 2        (Loshchilov & Hutter 2017)
  *   linear   rate in the first half of the run, then falling linearly to 0 (Isola et al. 2017)
+ *   onecycle from rate / 25 to rate in 30 % of the run, then to rate / 250000, along half waves of
+ *            a cosine (Smith & Topin 2018, with PyTorch's defaults; the momentum stays as it is)
  *   plateau  rate * gamma ^ (plateaus reached so far)                 (Gondim Santos 2019)
+ *
+ * During a warm-up of n iterations, iteration i has (i + 1) / n of this rate (Goyal et al. 2017).
  *
  * A plateau is reached when the loss has not improved by more than `threshold` for `patience`
  * epochs in a row. The run ends with plateau number `plateaus`.
@@ -24,6 +28,7 @@ enum lr_schedule_kind {
     LR_SCHEDULE_COSINE,
     LR_SCHEDULE_PLATEAU,
     LR_SCHEDULE_LINEAR,
+    LR_SCHEDULE_ONECYCLE,
     LR_SCHEDULE_KINDS
 };
 
@@ -36,7 +41,8 @@ struct lr_schedule_settings {
     double gamma;        /* step, plateau: factor of each decrease */
     uint64_t step_size;  /* step: iterations between decreases */
     double power;        /* poly */
-    uint64_t iterations; /* poly, cosine, linear: length of the run */
+    uint64_t warm_up;    /* iterations; 0: none */
+    uint64_t iterations; /* poly, cosine, linear, onecycle: length of the run */
     size_t patience;     /* plateau: epochs without improvement */
     double threshold;    /* plateau: the loss improves if it falls by more than this */
     size_t plateaus;     /* plateau: the run ends with this one */

@@ -1,10 +1,13 @@
 /* solver.h: the solvers (optimizers), which update weights from gradients.
  *
  * Weight decay works as in Caffe and PyTorch: decay * weight is added to the gradient first. With g
- * this sum, r the learning rate and m the momentum:
+ * this sum, r the learning rate, m the momentum and b beta2:
  *   sgd       v = m v + r g             w = w - v                      (Caffe's order)
  *   nesterov  v = m v + r g             w = w - (m v + r g)            (Sutskever et al. 2013)
  *   adam      Kingma & Ba 2015, algorithm 1: bias-corrected, epsilon added after the root
+ *   adamw     w = w (1 - r decay), then adam's step without decay     (Loshchilov & Hutter 2019)
+ *   rmsprop   s = b s + (1 - b) g^2    v = m v + g / (sqrt(s) + epsilon)    w = w - r v
+ *                                            (Tieleman & Hinton 2012, with PyTorch's momentum)
  */
 #ifndef TINCA_ENGINE_TRAINING_SOLVER_H
 #define TINCA_ENGINE_TRAINING_SOLVER_H
@@ -13,15 +16,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum solver_kind { SOLVER_SGD, SOLVER_NESTEROV, SOLVER_ADAM, SOLVER_KINDS };
+enum solver_kind {
+    SOLVER_SGD,
+    SOLVER_NESTEROV,
+    SOLVER_ADAM,
+    SOLVER_ADAMW,
+    SOLVER_RMSPROP,
+    SOLVER_KINDS
+};
 
 /* The names of the solvers, by enum solver_kind, then NULL. */
 extern const char *const solver_names[SOLVER_KINDS + 1];
 
 struct solver_settings {
     enum solver_kind kind;
-    float momentum; /* adam: beta1 */
-    float beta2, epsilon;
+    float momentum; /* adam, adamw: beta1 */
+    float beta2;    /* adam, adamw; rmsprop: how much of the mean of squares is kept */
+    float epsilon;
     float weight_decay;
 };
 
@@ -29,15 +40,21 @@ struct solver_settings {
 struct solver_update {
     struct solver_settings settings;
     float learning_rate;
-    uint64_t step; /* 1 for the first update, for the bias correction of adam */
+    uint64_t step; /* 1 for the first update, for the bias correction of adam and adamw */
     size_t count;
     float *weights;
     const float *gradients;
-    float *state[2]; /* momentum or first moment; second moment */
+    float *state[2]; /* velocity or first moment; second moment. rmsprop: squares; velocity */
 };
 
 /* Returns how many arrays of state the solver has, each as long as the weights: 0, 1 or 2. */
 size_t solver_state_count(const struct solver_settings *settings);
+
+/* Returns whether the solver corrects the bias of its two moments: adam and adamw. */
+static inline bool solver_is_adam(enum solver_kind kind)
+{
+    return kind == SOLVER_ADAM || kind == SOLVER_ADAMW;
+}
 
 /* Updates the weights in [begin, end) in plain C. The reference device runs it, and other devices
  * are tested against it. */

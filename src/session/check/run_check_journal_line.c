@@ -154,7 +154,7 @@ static const char *take_start(struct check_record *record, const struct json *js
     if (record->started)
         return _("the run begins a second time");
     if (!run_files_read_start(json, &record->facts, &record->snapshot) ||
-        !json_is_object(json_member(json, "memory")) || record->snapshot.iterations == 0 ||
+        !json_is_object(json_member(json, "memory")) || !json_member(json, "iterations") ||
         !json_member(json, "parameters") || !json_member(json, "epochs") ||
         !json_member(json, "classes") || !json_member(json, "images"))
         return _("it does not say what was prepared");
@@ -168,7 +168,7 @@ static const char *take_finding(struct check_record *record, const struct json *
     if (!journal_read_finding(json, &finding))
         return _("it is not a complete finding");
     record->has_divergence |= finding.kind == FINDING_DIVERGENCE;
-    record->has_plateau |= finding.kind == FINDING_PLATEAU;
+    record->has_plateau |= finding.kind == FINDING_PLATEAU || finding.kind == FINDING_EARLY_STOP;
     return NULL;
 }
 

@@ -204,6 +204,10 @@ bool config_set_default(struct run_config *config, const char *key, const char *
     uint64_t bytes;
     if (strcmp(key, "memory-limit") == 0 && value[0] && !text_to_bytes(value, &bytes))
         return refuse(field, value, _("a number of bytes, as in 600M or 1.5G"), error);
+    double seconds;
+    if (strcmp(key, "max-time") == 0 && value[0] &&
+        !(text_to_seconds(value, &seconds) && seconds > 0))
+        return refuse(field, value, _("a time, as in 90s, 45m, 8h or 1d12h"), error);
     /* parsed into a copy, because an invalid value must change nothing */
     struct run_config changed = *config;
     if (!parse_value(field, value, (char *)&changed + field->offset, error))
@@ -282,11 +286,36 @@ uint64_t config_memory_limit(const struct run_config *config)
     return text_to_bytes(config->memory_limit, &bytes) ? bytes : 0;
 }
 
+double config_max_time(const struct run_config *config)
+{
+    double seconds = INFINITY;
+    return text_to_seconds(config->max_time, &seconds) ? seconds : INFINITY;
+}
+
 /* --- contradictions --- */
 
 static bool is_gpu(const struct run_config *config)
 {
     return strncmp(config->device, "cuda", 4) == 0;
+}
+
+static bool check_training(const struct run_config *config, struct error *error)
+{
+    if ((config->clip_norm > 0 || config->clip_value > 0) && is_gpu(config))
+        return error_set(error, ERROR_USAGE, config->clip_norm > 0 ? "--clip-norm" : "--clip-value",
+                         "train without it, or choose the device cpu or reference",
+                         "the device %s cannot limit gradients", config->device);
+    if ((config->freeze[0] || config->rates[0]) && is_gpu(config))
+        return error_set(error, ERROR_USAGE, config->freeze[0] ? "--freeze" : "--rates",
+                         "train without it, or choose the device cpu or reference",
+                         "the device %s cannot give layers rates of their own", config->device);
+    if (config->reset[0] && !config->weights[0])
+        return error_set(error, ERROR_USAGE, "--reset", "give --weights a file",
+                         "without weights to begin with, every layer begins anew");
+    if (config->stop_patience > 0 && !config->validate[0])
+        return error_set(error, ERROR_USAGE, "--stop-patience", "give --validate a data set",
+                         "it counts validations, and this run has none");
+    return true;
 }
 
 bool config_check(const struct run_config *config, struct error *error)
@@ -301,14 +330,14 @@ bool config_check(const struct run_config *config, struct error *error)
         return error_set(error, ERROR_USAGE, "--epochs and --iterations", "give one of them",
                          "both say how long the run is");
     if (config->batch == 0 || config->average_loss == 0 ||
-        (config->has_iterations ? config->iterations : config->epochs) == 0)
+        (!config->has_iterations && config->epochs == 0))
         return error_set(error, ERROR_USAGE, "the configuration", NULL,
-                         "batch, epochs, iterations and average-loss begin at 1");
+                         "batch, epochs and average-loss begin at 1");
     if (config->precision != PRECISION_FLOAT32 && config->precision != PRECISION_BF16 &&
         !is_gpu(config))
         return error_set(error, ERROR_USAGE, "--precision",
                          "choose float32 or bf16, or the device cuda",
                          "the device %s does not compute in %s", config->device,
                          device_precision_names[config->precision]);
-    return true;
+    return check_training(config, error);
 }

@@ -10,6 +10,7 @@
 #include "base/json/json.h"
 #include "engine/devices/device.h"
 #include "engine/network/network.h"
+#include "engine/training/early_stopping.h"
 #include "engine/training/lr_schedule.h"
 #include "engine/training/solver.h"
 #include "engine/weights/weights.h"
@@ -42,13 +43,26 @@ struct run_config {
     size_t save_precision;   /* enum weights_format, of saved models */
     size_t solver;           /* enum solver_kind */
     double learning_rate, momentum, weight_decay;
-    size_t schedule; /* enum lr_schedule_kind */
+    char weights[512];      /* a file of weights to begin with; empty: none */
+    char reset[256];        /* patterns of layers that do not begin with them (name_pattern.h) */
+    char freeze[256];       /* patterns of layers that are not trained */
+    size_t unfreeze_at;     /* epochs after which they are; 0: never */
+    char rates[256];        /* "PATTERN=FACTOR,...": factors of the learning rate */
+    double beta2, epsilon;  /* 0: the solver's usual ones */
+    double label_smoothing; /* in [0, 1) */
+    double clip_norm, clip_value; /* limits of the gradients; 0: none */
+    size_t schedule;              /* enum lr_schedule_kind */
     double gamma, power;
-    size_t step_size;    /* iterations; 0: a third of the run */
-    char preset[16];     /* empty: none */
-    size_t average_loss; /* iterations in the window of the mean loss */
-    double l1_weight;    /* weight of a generator's main loss, relative to the adversarial one */
-    size_t tolerance;    /* 8-bit levels by which every channel of a correct pixel may differ */
+    size_t step_size;     /* iterations; 0: a third of the run */
+    size_t warm_up;       /* iterations; 0: none */
+    size_t stop_patience; /* validations without improvement that end the run; 0: no number does */
+    size_t stop_metric;   /* enum early_stopping_metric */
+    double stop_change;   /* what counts as an improvement */
+    char max_time[24];    /* "8h": training time after which the run is stopped; empty: none */
+    char preset[16];      /* empty: none */
+    size_t average_loss;  /* iterations in the window of the mean loss */
+    double l1_weight;     /* weight of a generator's main loss, relative to the adversarial one */
+    size_t tolerance;     /* 8-bit levels by which every channel of a correct pixel may differ */
     bool augment;
     char normalise[16]; /* a name of normalisation_choose, or "auto": as the network expects */
     uint64_t given;     /* bit i: config_set has set config_fields[i], so presets must not */
@@ -108,6 +122,9 @@ bool config_applies(const struct run_config *config, const struct config_field *
 
 /* Returns the memory limit in bytes, or 0 for none. */
 uint64_t config_memory_limit(const struct run_config *config);
+
+/* Returns the longest training time in seconds, or +infinity for none. */
+double config_max_time(const struct run_config *config);
 
 /* Returns false with an error if fields contradict each other or a necessary one is empty. */
 bool config_check(const struct run_config *config, struct error *error);

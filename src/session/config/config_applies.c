@@ -36,6 +36,26 @@ static bool has_power(const struct run_config *config)
     return config->schedule == LR_SCHEDULE_POLY;
 }
 
+static bool keeps_squares(const struct run_config *config)
+{
+    return solver_is_adam((enum solver_kind)config->solver) || config->solver == SOLVER_RMSPROP;
+}
+
+static bool begins_with_weights(const struct run_config *config)
+{
+    return config->weights[0];
+}
+
+static bool freezes(const struct run_config *config)
+{
+    return config->freeze[0];
+}
+
+static bool stops_early(const struct run_config *config)
+{
+    return config->stop_patience > 0;
+}
+
 static bool has_steps(const struct run_config *config)
 {
     return config->schedule == LR_SCHEDULE_STEP;
@@ -63,6 +83,12 @@ static const struct {
     bool (*applies)(const struct run_config *config);
 } rules[] = {{"strict-device", computes_on_gpu},
              {"groups", shuffles},
+             {"beta2", keeps_squares},
+             {"epsilon", keeps_squares},
+             {"reset", begins_with_weights},
+             {"unfreeze-at", freezes},
+             {"stop-metric", stops_early},
+             {"stop-change", stops_early},
              {"block-rate", has_blocks},
              {"epochs", counts_epochs},
              {"iterations", counts_iterations},

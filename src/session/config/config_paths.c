@@ -21,6 +21,10 @@ static const char *find_path(const char *key, const char *value, size_t *length)
             *length = all;
         return value;
     }
+    if (strcmp(key, "weights") == 0) {
+        *length = strlen(value);
+        return value;
+    }
     if (strcmp(key, "data") != 0 && strcmp(key, "validate") != 0)
         return value;
     const char *path = value + strcspn(value, ":,");
@@ -94,7 +98,9 @@ bool config_make_absolute(struct run_config *config, struct error *error)
                                sizeof absolute.network, error) ||
         !config_absolute_value("data", config->data, absolute.data, sizeof absolute.data, error) ||
         !config_absolute_value("validate", config->validate, absolute.validate,
-                               sizeof absolute.validate, error))
+                               sizeof absolute.validate, error) ||
+        !config_absolute_value("weights", config->weights, absolute.weights,
+                               sizeof absolute.weights, error))
         return false;
     *config = absolute;
     return true;

@@ -4,14 +4,14 @@
 
 #include "session/config/config.h"
 
-/* Makes the paths of the network file and of the data sets (KIND:DIR) absolute, and expands a
- * leading ~/ of a data set. Leaves names of networks and generated sets unchanged. Returns false
- * with an error, and *config unchanged, if the current folder no longer exists or a path becomes
- * too long. */
+/* Makes the paths of the network file, of the data sets (KIND:DIR) and of the weights absolute, and
+ * expands a leading ~/ of a data set. Leaves names of networks and generated sets unchanged.
+ * Returns false with an error, and *config unchanged, if the current folder no longer exists or a
+ * path becomes too long. */
 bool config_make_absolute(struct run_config *config, struct error *error);
 
 /* Writes the value of the setting `key` with an absolute path into `text`. Copies values of
- * settings other than network, data and validate. Returns false with an error. */
+ * settings other than network, data, validate and weights. Returns false with an error. */
 bool config_absolute_value(const char *key, const char *value, char *text, size_t size,
                            struct error *error);
 

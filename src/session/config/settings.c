@@ -16,11 +16,14 @@ struct network_request settings_network(const struct run_config *config, size_t 
 
 struct solver_settings settings_solver(const struct run_config *config)
 {
-    /* beta2 and epsilon are the defaults of Adam (Kingma & Ba 2015) */
+    /* the defaults are those of the papers, and PyTorch's for rmsprop */
+    const bool adam = solver_is_adam((enum solver_kind)config->solver);
+    const double beta2 = adam ? 0.999 : 0.99, epsilon = 1e-8;
     return (struct solver_settings){.kind = (enum solver_kind)config->solver,
                                     .momentum = (float)config->momentum,
-                                    .beta2 = 0.999f,
-                                    .epsilon = 1e-8f,
+                                    .beta2 = (float)(config->beta2 > 0 ? config->beta2 : beta2),
+                                    .epsilon =
+                                        (float)(config->epsilon > 0 ? config->epsilon : epsilon),
                                     .weight_decay = (float)config->weight_decay};
 }
 
@@ -32,10 +35,25 @@ struct lr_schedule_settings settings_schedule(const struct run_config *config, u
                                          .gamma = config->gamma,
                                          .step_size = config->step_size ? config->step_size : third,
                                          .power = config->power,
+                                         .warm_up = config->warm_up,
                                          .iterations = iterations,
                                          .patience = 10,
                                          .threshold = 0.01,
                                          .plateaus = 4};
+}
+
+struct gradient_clipping settings_clipping(const struct run_config *config)
+{
+    return (struct gradient_clipping){.norm = (float)config->clip_norm,
+                                      .value = (float)config->clip_value};
+}
+
+struct early_stopping_settings settings_early_stopping(const struct run_config *config)
+{
+    return (struct early_stopping_settings){.metric =
+                                                (enum early_stopping_metric)config->stop_metric,
+                                            .patience = config->stop_patience,
+                                            .change = config->stop_change};
 }
 
 struct plan_settings settings_plan(const struct run_config *config, size_t threads,

@@ -4,6 +4,7 @@
 
 #include "data/dataset/dataset.h"
 #include "engine/plan/plan.h"
+#include "engine/training/clipping.h"
 #include "engine/training/lr_schedule.h"
 #include "session/config/config.h"
 
@@ -13,6 +14,8 @@ struct network_request settings_network(const struct run_config *config, size_t 
 /* Each returns the settings of one part of the engine. */
 struct solver_settings settings_solver(const struct run_config *config);
 struct lr_schedule_settings settings_schedule(const struct run_config *config, uint64_t iterations);
+struct gradient_clipping settings_clipping(const struct run_config *config);
+struct early_stopping_settings settings_early_stopping(const struct run_config *config);
 struct plan_settings settings_plan(const struct run_config *config, size_t threads,
                                    enum plan_mode mode);
 

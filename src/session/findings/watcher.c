@@ -160,3 +160,22 @@ void watcher_plateau(struct moment now, double old_rate, double new_rate, size_t
                   "from %.4g to %.4g"),
                seen, old_rate, new_rate);
 }
+
+void watcher_early_stop(struct moment now, const struct early_stopping_settings *settings,
+                        double best, struct finding *finding)
+{
+    report(finding, FINDING_EARLY_STOP, now,
+           settings->metric == EARLY_STOPPING_LOSS
+               ? N_("%zu validations in a row are no better than the best loss, %.4g: the run ends")
+               : N_("%zu validations in a row are no better than the best top-1, %.4g %%: the run "
+                    "ends"),
+           settings->patience, best);
+}
+
+void watcher_time(struct moment now, double seconds, struct finding *finding)
+{
+    char time[32];
+    report(finding, FINDING_TIME, now,
+           N_("the run has trained for its maximum time, %s, and stops; it can be resumed"),
+           text_duration(seconds, time, sizeof time));
+}

@@ -7,6 +7,7 @@
 #define TINCA_SESSION_FINDINGS_WATCHER_H
 
 #include "engine/execution/execution.h"
+#include "engine/training/early_stopping.h"
 #include "engine/training/loss_meter.h"
 #include "session/values/finding.h"
 #include "session/values/series.h"
@@ -55,5 +56,12 @@ void watcher_divergence(struct moment now, float loss, const struct bad_layer *l
 /* Fills the finding of a plateau of the loss, the `seen`-th one; `last`: it ends the run. */
 void watcher_plateau(struct moment now, double old_rate, double new_rate, size_t seen, bool last,
                      struct finding *finding);
+
+/* Fills the finding of a run that early stopping ends. */
+void watcher_early_stop(struct moment now, const struct early_stopping_settings *settings,
+                        double best, struct finding *finding);
+
+/* Fills the finding of a run that its maximum time (seconds) stops. */
+void watcher_time(struct moment now, double seconds, struct finding *finding);
 
 #endif

@@ -273,9 +273,7 @@ static bool open_model(struct probe *probe, const struct probe_request *request,
 
 static bool open_data(struct probe *probe, const char *spec, struct error *error)
 {
-    const struct shape input = probe->model.network->input;
-    const struct dataset_request request = {input.channels, input.height, input.width};
-    probe->dataset = dataset_open(spec, "test", &request, error);
+    probe->dataset = model_open_set(&probe->model, spec, error);
     if (!probe->dataset)
         return false;
     probe->outcomes = memory_new(dataset_facts(probe->dataset)->images, sizeof *probe->outcomes,
@@ -285,8 +283,9 @@ static bool open_data(struct probe *probe, const char *spec, struct error *error
 
 /* --- the whole set --- */
 
-static void take_outcome(void *context, const struct outcome *outcome)
+static void take_outcome(void *context, const struct outcome *outcome, const float *logits)
 {
+    (void)logits;
     struct probe *probe = context;
     if (probe->outcome_count < dataset_facts(probe->dataset)->images)
         probe->outcomes[probe->outcome_count++] = *outcome;

@@ -116,13 +116,19 @@ bool model_evaluate_set(struct model *model, const struct dataset *dataset,
     return evaluated;
 }
 
+struct dataset *model_open_set(const struct model *model, const char *data_spec,
+                               struct error *error)
+{
+    const struct shape input = model->network->input;
+    const struct dataset_request wish = {input.channels, input.height, input.width};
+    return dataset_open(data_spec, "test", &wish, error);
+}
+
 static bool evaluate_spec(struct model *model, const char *data_spec,
                           const struct evaluation_request *request, struct evaluation *evaluation,
                           struct error *error)
 {
-    struct shape input = model->network->input;
-    struct dataset_request wish = {input.channels, input.height, input.width};
-    struct dataset *dataset = dataset_open(data_spec, "test", &wish, error);
+    struct dataset *dataset = model_open_set(model, data_spec, error);
     bool evaluated = dataset && model_evaluate_set(model, dataset, request, evaluation, error);
     dataset_free(dataset);
     return evaluated;

@@ -32,9 +32,10 @@ void model_free(struct model *model);
 
 struct evaluation {
     size_t images;
-    double loss, top1, top5; /* mean loss; percent (NaN: no classes) */
-    double loss_error;       /* standard error of the mean loss over the images; NaN: one image */
-    double pixel_accuracy;   /* percent (NaN: classes) */
+    double loss, top1, top5;    /* mean loss; percent (NaN: no classes) */
+    double top1_low, top1_high; /* 95 % confidence interval of top1 (Wilson), percent */
+    double loss_error;     /* standard error of the mean loss over the images; NaN: one image */
+    double pixel_accuracy; /* percent (NaN: classes) */
     double ms_mean, ms_sd, ms_ci95, ms_median, ms_min; /* ms/image of the batches after a warm-up */
     size_t batch;
     uint64_t memory_bytes; /* the plan's memory: weights, activations, ... */
@@ -48,7 +49,9 @@ struct outcome {
     float share;
 };
 #define OUTCOME_NONE UINT32_MAX /* the network's output was NaN or infinite */
-typedef void outcome_watch(void *watcher, const struct outcome *outcome);
+/* Is called with the result and, for networks with classes, the logits [classes] (NULL for others),
+ * which are valid during the call. */
+typedef void outcome_watch(void *watcher, const struct outcome *outcome, const float *logits);
 
 /* Is called after each batch with the images that are done, and all images. Returning false, with a
  * reason in `error`, ends the evaluation. */
@@ -75,6 +78,11 @@ bool model_evaluate_set(struct model *model, const struct dataset *dataset,
  * memory. The result does not depend on the batch size except for the order of float32 sums. */
 bool model_evaluate(struct model *model, const char *data_spec, size_t batch,
                     struct evaluation *evaluation, struct error *error);
+
+/* Opens the set `data_spec` as it is evaluated: its test split unless it names one, with the shape
+ * of the network's input. Returns NULL with an error. */
+struct dataset *model_open_set(const struct model *model, const char *data_spec,
+                               struct error *error);
 
 /* Measures the time of single images, the inference time of the dissertation, over the first
  * `images` of the set (0: all). `progress` may be NULL. */

@@ -175,10 +175,10 @@ static void find_guess(const float *values, size_t classes, struct outcome *outc
     outcome->share = numbers ? (float)(1 / sum) : 0;
 }
 
-static void report(const struct evaluator *evaluator, struct outcome outcome)
+static void report(const struct evaluator *evaluator, struct outcome outcome, const float *logits)
 {
     if (evaluator->watch)
-        evaluator->watch(evaluator->watcher, &outcome);
+        evaluator->watch(evaluator->watcher, &outcome, logits);
 }
 
 static void tally_batch(const struct evaluator *evaluator, const struct data_batch *batch,
@@ -197,7 +197,7 @@ static void tally_batch(const struct evaluator *evaluator, const struct data_bat
             const size_t values = shape_count(graph->nodes[graph->output].output);
             double share =
                 tally_pixels(evaluator, output + i * values, batch->targets + i * values, tally);
-            report(evaluator, (struct outcome){batch->indices[i], 0, 0, (float)share});
+            report(evaluator, (struct outcome){batch->indices[i], 0, 0, (float)share}, NULL);
             continue;
         }
         size_t rank = rank_of(output + i * classes, classes, (size_t)batch->labels[i]);
@@ -206,7 +206,7 @@ static void tally_batch(const struct evaluator *evaluator, const struct data_bat
         if (evaluator->watch) {
             struct outcome outcome = {batch->indices[i], (uint32_t)batch->labels[i], 0, 0};
             find_guess(output + i * classes, classes, &outcome);
-            report(evaluator, outcome);
+            report(evaluator, outcome, output + i * classes);
         }
     }
     tally->images += batch->count;
@@ -252,12 +252,17 @@ static bool conclude(const struct evaluator *evaluator, const struct tally *tall
     bool classes = evaluator->network->classes;
     if (!statistics_compute(evaluator->times, evaluator->batches, &times, error))
         return false;
+    double low = NAN, high = NAN;
+    if (classes)
+        statistics_wilson(tally->right1, tally->images, &low, &high);
     *evaluation = (struct evaluation){
         .images = tally->images,
         .loss = tally->loss / images,
         .loss_error = loss_error(tally),
         .top1 = classes ? 100 * (double)tally->right1 / images : NAN,
         .top5 = classes ? 100 * (double)tally->right5 / images : NAN,
+        .top1_low = low,
+        .top1_high = high,
         .pixel_accuracy =
             tally->pixels ? 100 * (double)tally->right_pixels / (double)tally->pixels : NAN,
         .ms_mean = times.mean,

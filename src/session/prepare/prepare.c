@@ -66,6 +66,16 @@ static bool fit_classes(struct preparation *prepared, const struct run_config *c
                      fitted->classes);
 }
 
+static bool smooth_labels(struct preparation *prepared, const struct run_config *config,
+                          struct error *error)
+{
+    return config->label_smoothing == 0 ||
+           network_set_label_smoothing(prepared->network, (float)config->label_smoothing) ||
+           error_set(error, ERROR_USAGE, "--label-smoothing", "train without it",
+                     "%s has no loss over classes (softmax_cross_entropy)",
+                     prepared->network->name);
+}
+
 /* Checks that both sets have the same classes: the names of folders number the classes. */
 static bool check_class_names(const struct preparation *prepared, struct error *error)
 {
@@ -164,7 +174,8 @@ static bool make_plan(struct preparation *prepared, const struct run_config *con
 static bool allocate(struct preparation *prepared, const struct run_config *config,
                      struct error *error)
 {
-    struct solver_settings solver = settings_solver(config);
+    const struct solver_settings solver = settings_solver(config);
+    const struct gradient_clipping clipping = settings_clipping(config);
     const struct graph *graph = &prepared->network->graph;
     if (!weights_create(&prepared->weights, graph, error))
         return false;
@@ -172,11 +183,43 @@ static bool allocate(struct preparation *prepared, const struct run_config *conf
     if (!prepared->plan) {
         prepared->gan = gan_create(&prepared->gan_plan, prepared->device, &prepared->weights,
                                    &solver, config->seed, error);
-        return prepared->gan;
+        return prepared->gan && gan_set_clipping(prepared->gan, &clipping, error);
     }
     prepared->execution = execution_create(prepared->plan, prepared->device, &prepared->weights,
                                            &solver, config->seed, error);
-    return prepared->execution;
+    return prepared->execution && execution_set_clipping(prepared->execution, &clipping, error);
+}
+
+/* Reads the weights to begin with; a resumed run has its own in its checkpoint. */
+static bool begin_weights(struct preparation *prepared, const struct run_config *config,
+                          uint64_t first_iteration, struct error *error)
+{
+    const bool asked = config->weights[0] || config->freeze[0] || config->rates[0];
+    if (asked && prepared->gan)
+        return error_set(error, ERROR_UNSUPPORTED, prepared->network->name,
+                         "leave out --weights, --freeze and --rates",
+                         "a network with a discriminator cannot begin with weights or freeze them");
+    return !config->weights[0] || first_iteration > 0 ||
+           weights_begin(&prepared->weights, config->weights, config->reset, &prepared->match,
+                         error);
+}
+
+bool prepare_groups(struct preparation *prepared, const struct run_config *config,
+                    uint64_t iteration, struct error *error)
+{
+    const struct parameter_rates rates = {.frozen = config->freeze,
+                                          .rates = config->rates,
+                                          .frozen_steps =
+                                              config->unfreeze_at * prepared->per_epoch};
+    const bool unfrozen = rates.frozen_steps > 0 && iteration >= rates.frozen_steps;
+    if ((!config->freeze[0] && !config->rates[0]) ||
+        (prepared->groups.count > 0 && prepared->unfrozen == unfrozen))
+        return true;
+    parameter_groups_free(&prepared->groups);
+    prepared->unfrozen = unfrozen;
+    return parameter_groups_make(&prepared->groups, &prepared->network->graph, &rates, iteration,
+                                 error) &&
+           execution_set_groups(prepared->execution, &prepared->groups, error);
 }
 
 /* --- batches --- */
@@ -243,12 +286,14 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
 {
     if (!(prepared->network = build_network(config, 0, error)) ||
         !open_data(prepared, config, error) || !fit_classes(prepared, config, error) ||
-        !check_class_names(prepared, error) ||
+        !smooth_labels(prepared, config, error) || !check_class_names(prepared, error) ||
         !(prepared->device = tuned_device_open(config->device, config->threads, NULL, error)) ||
         !set_up_device(prepared->device, config, choices, error) ||
         !choose_normalisation(prepared, config, error) || !make_plan(prepared, config, error) ||
-        !allocate(prepared, config, error) || !make_samples(prepared, error) ||
-        !open_feed(prepared, config, first_iteration, error) ||
+        !allocate(prepared, config, error) ||
+        !begin_weights(prepared, config, first_iteration, error) ||
+        !make_samples(prepared, error) || !open_feed(prepared, config, first_iteration, error) ||
+        !prepare_groups(prepared, config, first_iteration, error) ||
         !make_evaluator(prepared, config, error))
         return false;
     prepared->memory_expected = prepared->device->driver->computes_on_host
@@ -281,6 +326,7 @@ void prepare_free(struct preparation *prepared)
     gan_plan_free(&prepared->gan_plan);
     execution_free(prepared->execution);
     plan_free(prepared->plan);
+    parameter_groups_free(&prepared->groups);
     weights_free(&prepared->weights);
     device_close(prepared->device);
     dataset_free(prepared->validation);

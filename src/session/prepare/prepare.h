@@ -4,6 +4,7 @@
 
 #include "data/loader/data_loader.h"
 #include "engine/execution/gan.h"
+#include "engine/weights/weights_match.h"
 #include "session/config/config.h"
 #include "session/measure/forecast.h"
 #include "session/model/evaluator.h"
@@ -16,6 +17,9 @@ struct preparation {
     struct device *device;
     struct plan *plan; /* with a discriminator, this and the execution are NULL: gan has its own */
     struct weights weights;
+    struct weights_match match;     /* of the configured file of weights, if there is one */
+    struct parameter_groups groups; /* empty: all weights are trained at one rate */
+    bool unfrozen;                  /* `groups` are those after the configured number of epochs */
     struct execution *execution;
     struct gan_plan gan_plan;
     struct gan *gan; /* NULL: there is no discriminator */
@@ -35,6 +39,11 @@ struct preparation {
  * configuration cannot work. */
 bool prepare(struct preparation *prepared, const struct run_config *config,
              uint64_t first_iteration, const struct plan_choices *choices, struct error *error);
+
+/* Freezes and unfreezes layers as configured, before iteration number `iteration`. Returns false
+ * with an error if a pattern matches nothing or the device cannot. */
+bool prepare_groups(struct preparation *prepared, const struct run_config *config,
+                    uint64_t iteration, struct error *error);
 
 /* Returns the plan of validations or, without a validation, that of samples; NULL: there is none.
  */

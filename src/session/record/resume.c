@@ -27,13 +27,14 @@ bool resume_allows(const struct run_snapshot *snapshot, const char *id, struct e
 }
 
 const char *const resume_fields[] = {
-    "threads", "epochs", "iterations", "checkpoint", "checkpoint-share", "save-precision", NULL};
+    "threads",          "epochs",         "iterations", "checkpoint",
+    "checkpoint-share", "save-precision", "max-time",   NULL};
 
 /* Returns whether a longer run would have computed the iterations so far differently. */
 static bool depends_on_length(const struct run_config *config)
 {
     return config->schedule == LR_SCHEDULE_POLY || config->schedule == LR_SCHEDULE_COSINE ||
-           config->schedule == LR_SCHEDULE_LINEAR ||
+           config->schedule == LR_SCHEDULE_LINEAR || config->schedule == LR_SCHEDULE_ONECYCLE ||
            (config->schedule == LR_SCHEDULE_STEP && config->step_size == 0);
 }
 

@@ -45,6 +45,9 @@ bool begin_prepare(struct trainer *trainer)
     trainer->now.pixel_accuracy = NAN;
     trainer->schedule = settings_schedule(&run->config, prepared->iterations);
     trainer->lr_schedule_state = lr_schedule_begin();
+    trainer->early_stopping = settings_early_stopping(&run->config);
+    trainer->early_stopping_state = early_stopping_begin();
+    trainer->max_seconds = config_max_time(&run->config);
     trainer->now.learning_rate = trainer->schedule.learning_rate;
     trainer->chosen = kernel_choices_text(prepare_inference_plan(prepared), trainer->error);
     return trainer->chosen &&

@@ -171,6 +171,8 @@ static const struct place places[] = {
     ADDED_PLACE(NUMBER, "energy_joules", now.energy_joules),
     ADDED_PLACE(NUMBER, "energy_seconds", now.energy_seconds),
     ADDED_PLACE(NUMBER, "energy_images", now.energy_images),
+    ADDED_PLACE(NUMBER, "early_stopping.best", early_stopping_state.best),
+    ADDED_PLACE(COUNT, "early_stopping.stale", early_stopping_state.stale),
     PLACE(COUNT, "solver_step", solver_step),
     PLACE(COUNT, "discriminator_step", discriminator_step)};
 enum { PLACES = sizeof places / sizeof *places };

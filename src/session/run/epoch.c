@@ -35,6 +35,18 @@ static void keep_best(struct trainer *trainer, const struct evaluation *evaluati
     saving_best(trainer);
 }
 
+static void stop_early(struct trainer *trainer, const struct evaluation *evaluation)
+{
+    struct finding finding;
+    if (early_stopping_step(&trainer->early_stopping, &trainer->early_stopping_state,
+                            evaluation->loss, evaluation->top1))
+        return;
+    trainer->ended = true;
+    watcher_early_stop(trainer->moment, &trainer->early_stopping,
+                       trainer->early_stopping_state.best, &finding);
+    trainer_add_finding(trainer, &finding);
+}
+
 static void record_validation(struct trainer *trainer, const struct evaluation *evaluation)
 {
     struct run_snapshot *now = &trainer->now;
@@ -62,6 +74,7 @@ static void record_validation(struct trainer *trainer, const struct evaluation *
                            image_error, &finding))
         trainer_add_finding(trainer, &finding);
     keep_best(trainer, evaluation);
+    stop_early(trainer, evaluation);
 }
 
 bool epoch_validate(struct trainer *trainer)
@@ -96,13 +109,14 @@ static void update_schedule(struct trainer *trainer)
     uint64_t iteration = trainer->moment.iteration;
     double mean = trainer->epoch_loss / (double)trainer->epoch_iterations;
     double old_rate = lr_schedule_rate(&trainer->schedule, &trainer->lr_schedule_state, iteration);
-    trainer->ended =
-        !lr_schedule_end_epoch(&trainer->schedule, &trainer->lr_schedule_state, mean, &plateau);
+    const bool goes_on =
+        lr_schedule_end_epoch(&trainer->schedule, &trainer->lr_schedule_state, mean, &plateau);
+    trainer->ended |= !goes_on;
     if (!plateau)
         return;
     double new_rate = lr_schedule_rate(&trainer->schedule, &trainer->lr_schedule_state, iteration);
     watcher_plateau(trainer->moment, old_rate, new_rate, trainer->lr_schedule_state.plateaus_seen,
-                    trainer->ended, &finding);
+                    !goes_on, &finding);
     trainer_add_finding(trainer, &finding);
 }
 

@@ -98,8 +98,12 @@ bool fork_read_config(const struct fork_request *request, struct run_config *con
                       struct error *error)
 {
     struct run_facts facts = {0};
-    return run_files_read_config(config, &facts, request->directory, error) &&
-           run_trained_by_tinca(facts.imported, facts.id, error);
+    if (!run_files_read_config(config, &facts, request->directory, error) ||
+        !run_trained_by_tinca(facts.imported, facts.id, error))
+        return false;
+    /* a fork begins with the ancestor's weights, not with those that the ancestor began with */
+    config->weights[0] = config->reset[0] = '\0';
+    return true;
 }
 
 /* --- the settings --- */
@@ -109,13 +113,15 @@ static const char *const fixed[] = {"network",    "technique", "groups",     "wi
                                     "block-rate", "widths",    "activation", NULL};
 /* These leave solver state, data and the length of an epoch alone. */
 static const char *const free_fields[] = {
-    "preset",        "epochs",  "iterations", "lr",           "momentum",         "weight-decay",
-    "schedule",      "gamma",   "power",      "step-size",    "l1-weight",        "tolerance",
-    "seed",          "threads", "checkpoint", "memory-limit", "checkpoint-share", "save-precision",
-    "strict-device", NULL};
+    "preset",           "epochs",         "iterations",    "lr",          "momentum",
+    "weight-decay",     "schedule",       "gamma",         "power",       "step-size",
+    "l1-weight",        "tolerance",      "beta2",         "epsilon",     "clip-norm",
+    "clip-value",       "warm-up",        "stop-patience", "stop-metric", "stop-change",
+    "max-time",         "seed",           "threads",       "checkpoint",  "memory-limit",
+    "checkpoint-share", "save-precision", "strict-device", NULL};
 /* These begin the learning-rate schedule again. */
-static const char *const schedule_fields[] = {"lr",    "schedule",  "gamma",
-                                              "power", "step-size", NULL};
+static const char *const schedule_fields[] = {"lr",        "schedule", "gamma", "power",
+                                              "step-size", "warm-up",  NULL};
 
 static bool is_one_of(const char *key, const char *const *list)
 {

@@ -235,6 +235,8 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
     struct data_batch batch;
     struct gan_losses losses;
     begin_last_inspection(trainer);
+    if (!prepare_groups(prepared, &trainer->run->config, trainer->moment.iteration, trainer->error))
+        return false;
     if (!data_loader_next(prepared->loader, &batch, trainer->error))
         return false;
     trainer->batch = (struct execution_batch){.images = batch.images,

@@ -7,6 +7,7 @@
 #ifndef TINCA_SESSION_RUN_TRAINER_H
 #define TINCA_SESSION_RUN_TRAINER_H
 
+#include "engine/training/early_stopping.h"
 #include "engine/training/loss_meter.h"
 #include "engine/training/lr_schedule.h"
 #include "engine/weights/safetensors.h"
@@ -47,6 +48,8 @@ struct trainer {
     struct loss_meter meter;
     struct lr_schedule_settings schedule;
     struct lr_schedule_state lr_schedule_state;
+    struct early_stopping_settings early_stopping;
+    struct early_stopping_state early_stopping_state;
     struct tempo tempo;
     struct pace pace; /* of the iterations of this process */
     struct watcher watcher;
@@ -61,12 +64,13 @@ struct trainer {
     uint64_t start_time, paused;  /* nanoseconds: clock at the start; length of all pauses */
     uint64_t iteration_start;     /* nanoseconds */
     uint64_t measured_at;         /* nanoseconds: the last iteration_measure */
+    double max_seconds;           /* config_max_time */
     double validation_seconds;    /* spent on all validations */
     size_t validations;
     uint64_t sample_iteration; /* the iteration of the last samples */
     bool stop, stop_at_epoch;  /* the user has asked for it */
     bool epoch_end_due;        /* the run was stopped within epoch_end, which must be repeated */
-    bool ended;                /* the learning-rate schedule has ended the run */
+    bool ended;                /* by the learning-rate schedule or early stopping */
     bool recording_refused;    /* the finding FINDING_GRAPH has been added */
     bool has_best;
     double best; /* score of the best model: larger is better */

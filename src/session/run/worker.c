@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/host/host.h"
+#include "session/config/config_paths.h"
 #include "session/files/kernel_choices.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
@@ -35,9 +36,21 @@ static bool finish_epoch(struct trainer *trainer)
     return !due || epoch_end(trainer);
 }
 
+/* Stops the run when this process has trained for its maximum time. */
+static void stop_in_time(struct trainer *trainer)
+{
+    struct finding finding;
+    const double seconds = trainer_seconds(trainer, clock_nanoseconds()) - trainer->earlier_seconds;
+    if (seconds < trainer->max_seconds)
+        return;
+    trainer->stop = true;
+    watcher_time(trainer->moment, trainer->max_seconds, &finding);
+    trainer_add_finding(trainer, &finding);
+}
+
 static bool train(struct trainer *trainer)
 {
-    bool epoch_over = is_epoch_over(trainer);
+    bool epoch_over = trainer->moment.iteration > 0 && is_epoch_over(trainer);
     trainer->run->notice = trainer->now.error;
     energy_begin(trainer);
     trainer->now.status = RUN_RUNNING;
@@ -54,6 +67,7 @@ static bool train(struct trainer *trainer)
         if (!trainer_owns_folder(trainer, false))
             return false;
         saving_step(trainer, epoch_over);
+        stop_in_time(trainer);
     }
     iteration_measure(trainer);
     /* a run that ends within an epoch validates its last weights */
@@ -108,6 +122,24 @@ static void warn_of_fallback(struct trainer *trainer)
         trainer_add_finding(trainer, &finding);
 }
 
+/* Adds a finding that says what of the file of weights was used. */
+static void note_weights(struct trainer *trainer)
+{
+    const struct weights_match *match = &trainer->prepared.match;
+    struct finding finding = {.kind = FINDING_WEIGHTS};
+    char path[512], unused[224] = "";
+    if (match->loaded + match->reset == 0)
+        return;
+    if (match->unused)
+        snprintf(unused, sizeof unused, "; %zu of the file are unused, such as %s", match->unused,
+                 match->example);
+    snprintf(finding.text, sizeof finding.text,
+             "the run begins with %zu arrays of %s; %zu begin anew%s", match->loaded,
+             config_short_value("weights", trainer->run->config.weights, path, sizeof path),
+             match->reset, unused);
+    trainer_add_finding(trainer, &finding);
+}
+
 static enum run_status live(struct trainer *trainer)
 {
     const struct run *run = trainer->run;
@@ -121,6 +153,7 @@ static enum run_status live(struct trainer *trainer)
         return RUN_REFUSED;
     if (!start(trainer))
         return RUN_REFUSED;
+    note_weights(trainer);
     warn_of_swap(trainer);
     warn_of_fallback(trainer);
     if (!train(trainer) || !trainer_owns_folder(trainer, true)) {

@@ -14,6 +14,9 @@ static const struct {
              [FINDING_RESUME] = {"resume", N_("resumed")},
              [FINDING_JOURNAL] = {"journal", N_("journal")},
              [FINDING_FALLBACK] = {"fallback", N_("fallback")},
+             [FINDING_WEIGHTS] = {"weights", N_("weights")},
+             [FINDING_EARLY_STOP] = {"early-stop", N_("early stop")},
+             [FINDING_TIME] = {"time", N_("time")},
              [FINDING_GRAPH] = {"graph", N_("CUDA graph")}};
 
 const char *finding_kind_name(enum finding_kind kind)

@@ -16,6 +16,9 @@ enum finding_kind {
     FINDING_RESUME,      /* the run was resumed with another version, processor or library */
     FINDING_JOURNAL,     /* the journal is not what the run wrote: the curves have gaps */
     FINDING_FALLBACK,    /* the reference kernel computes layers that the device cannot */
+    FINDING_WEIGHTS,     /* the run began with the weights of a file */
+    FINDING_EARLY_STOP,  /* validations had stopped getting better, and the run ended */
+    FINDING_TIME,        /* the run was stopped at its maximum time */
     FINDING_GRAPH,       /* the device refused to record an iteration as a CUDA graph */
     FINDING_KINDS
 };

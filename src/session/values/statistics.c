@@ -13,11 +13,13 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static const double normal_quantile = 1.959963984540054; /* 97.5 % of the normal distribution */
+
 /* Returns the 97.5 % quantile of Student's t: exact for 1 and 2 degrees of freedom, else the
  * expansion of Abramowitz & Stegun 26.7.5 (within 0.5 % from 3 on). */
 static double student_quantile(double freedom)
 {
-    const double z = 1.959963984540054, z2 = z * z;
+    const double z = normal_quantile, z2 = z * z;
     if (freedom <= 1)
         return 12.706204736432095;
     if (freedom <= 2)
@@ -55,6 +57,15 @@ bool statistics_compute(const double *values, size_t count, struct statistics *s
         statistics->ci95 = student_quantile(freedom) * statistics->sd / sqrt((double)count);
     }
     return true;
+}
+
+void statistics_wilson(size_t part, size_t whole, double *low, double *high)
+{
+    const double n = (double)whole, share = (double)part / n, z = normal_quantile, z2 = z * z;
+    const double centre = (share + z2 / (2 * n)) / (1 + z2 / n);
+    const double half = z / (1 + z2 / n) * sqrt(share * (1 - share) / n + z2 / (4 * n * n));
+    *low = whole ? 100 * fmax(centre - half, 0) : NAN;
+    *high = whole ? 100 * fmin(centre + half, 1) : NAN;
 }
 
 char *statistics_spread(double spread, char *text, size_t size)

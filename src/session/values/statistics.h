@@ -16,6 +16,10 @@ struct statistics {
 bool statistics_compute(const double *values, size_t count, struct statistics *statistics,
                         struct error *error);
 
+/* Computes the 95 % confidence interval of a share, `part` of `whole` trials (Wilson 1927), in
+ * percent: NaN for no trials. */
+void statistics_wilson(size_t part, size_t whole, double *low, double *high);
+
 /* Writes sd or ci95, or "-" for NaN. Returns `text`. */
 char *statistics_spread(double spread, char *text, size_t size);
 /* Calls statistics_spread with a buffer that lives to the end of the enclosing block. */

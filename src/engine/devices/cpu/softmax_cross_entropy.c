@@ -30,13 +30,27 @@ static float exponentials(const float *x, size_t count, float largest)
     return sum;
 }
 
+/* Returns the mean over c of x[c] - largest. */
+static float mean_of(const float *x, size_t count, float largest)
+{
+    float sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t c = 0; c < count; c++)
+        sum += x[c] - largest;
+    return sum / (float)count;
+}
+
 static void cross_entropy_forward_task(void *context, size_t n, size_t thread)
 {
     (void)thread;
     const struct kernel_call *call = context;
     const size_t classes = call->site->inputs[0].channels;
     const float *x = call->inputs[0] + n * classes, largest = largest_of(x, classes);
-    call->output[n] = logf(exponentials(x, classes, largest)) - (x[label_of(call, n)] - largest);
+    const float smoothing = loss_smoothing(call->site);
+    float target = x[label_of(call, n)] - largest;
+    if (smoothing > 0)
+        target = (1 - smoothing) * target + smoothing * mean_of(x, classes, largest);
+    call->output[n] = logf(exponentials(x, classes, largest)) - target;
 }
 
 static void cross_entropy_backward_task(void *context, size_t n, size_t thread)
@@ -46,16 +60,18 @@ static void cross_entropy_backward_task(void *context, size_t n, size_t thread)
     const size_t classes = call->site->inputs[0].channels;
     const float *x = call->inputs[0] + n * classes, largest = largest_of(x, classes);
     const float sum = exponentials(x, classes, largest), scale = loss_scale(call);
+    const float smoothing = loss_smoothing(call->site), share = smoothing / (float)classes;
+    const float right = 1 - smoothing + share;
     const int label = (int)label_of(call, n);
     float *to = call->input_gradients[0] + n * classes;
     if (call->accumulate[0]) {
 #pragma omp simd
         for (int c = 0; c < (int)classes; c++)
-            to[c] += scale * (fast_exp(x[c] - largest) / sum - (c == label ? 1.0f : 0.0f));
+            to[c] += scale * (fast_exp(x[c] - largest) / sum - (c == label ? right : share));
     } else {
 #pragma omp simd
         for (int c = 0; c < (int)classes; c++)
-            to[c] = scale * (fast_exp(x[c] - largest) / sum - (c == label ? 1.0f : 0.0f));
+            to[c] = scale * (fast_exp(x[c] - largest) / sum - (c == label ? right : share));
     }
 }
 

@@ -29,29 +29,43 @@ static __device__ __forceinline__ struct logits look_at(const float *x, uint32_t
     return logits;
 }
 
+static __device__ __forceinline__ float mean_logit(const float *x, uint32_t classes, float largest,
+                                                   uint32_t lane)
+{
+    float sum = 0;
+    for (uint32_t c = lane; c < classes; c += WARP)
+        sum += x[c] - largest;
+    return warp_sum(sum) / (float)classes;
+}
+
 static __global__ void cross_entropy(const float *x, const int32_t *labels, float *losses,
-                                     uint32_t classes, uint32_t images)
+                                     float smoothing, uint32_t classes, uint32_t images)
 {
     const uint32_t lane = threadIdx.x % WARP;
     for (uint32_t n = stride_first() / WARP; n < images; n += stride_step() / WARP) {
         const float *row = x + (size_t)n * classes;
         const struct logits logits = look_at(row, classes, lane);
+        float target = row[labels[n]] - logits.largest;
+        if (smoothing > 0)
+            target = (1 - smoothing) * target +
+                     smoothing * mean_logit(row, classes, logits.largest, lane);
         if (lane == 0)
-            losses[n] = logf(logits.sum) - (row[labels[n]] - logits.largest);
+            losses[n] = logf(logits.sum) - target;
     }
 }
 
 static __global__ void cross_entropy_back(const float *x, const int32_t *labels, float *gradient,
-                                          bool accumulate, float scale, uint32_t classes,
-                                          uint32_t images)
+                                          bool accumulate, float scale, float smoothing,
+                                          uint32_t classes, uint32_t images)
 {
+    const float share = smoothing / (float)classes;
     const uint32_t lane = threadIdx.x % WARP;
     for (uint32_t n = stride_first() / WARP; n < images; n += stride_step() / WARP) {
         const float *row = x + (size_t)n * classes;
         const struct logits logits = look_at(row, classes, lane);
         for (uint32_t c = lane; c < classes; c += WARP) {
             const float probability = expf(row[c] - logits.largest) / logits.sum;
-            const float target = c == (uint32_t)labels[n] ? 1.0f : 0.0f;
+            const float target = (c == (uint32_t)labels[n] ? 1 - smoothing : 0) + share;
             gradient_store(&gradient[(size_t)n * classes + c], accumulate,
                            scale * (probability - target));
         }
@@ -62,7 +76,8 @@ static void forward_cross_entropy(const struct kernel_call *call)
 {
     launch(context_of(call), "softmax_cross_entropy forward", cross_entropy,
            stride_blocks(WARP * call->site->batch), BLOCK, 0, call->inputs[0], call->labels,
-           call->output, (uint32_t)call->site->inputs[0].channels, (uint32_t)call->site->batch);
+           call->output, loss_smoothing(call->site), (uint32_t)call->site->inputs[0].channels,
+           (uint32_t)call->site->batch);
 }
 
 static void backward_cross_entropy(const struct kernel_call *call)
@@ -72,7 +87,8 @@ static void backward_cross_entropy(const struct kernel_call *call)
     launch(context_of(call), "softmax_cross_entropy backward", cross_entropy_back,
            stride_blocks(WARP * call->site->batch), BLOCK, 0, call->inputs[0], call->labels,
            call->input_gradients[0], call->accumulate[0], loss_scale(call),
-           (uint32_t)call->site->inputs[0].channels, (uint32_t)call->site->batch);
+           loss_smoothing(call->site), (uint32_t)call->site->inputs[0].channels,
+           (uint32_t)call->site->batch);
 }
 
 /* --- losses of pairs of values, with the gradients of value x and of target t --- */

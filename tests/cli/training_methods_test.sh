@@ -1,0 +1,106 @@
+#!/bin/sh
+# Solvers, schedules, label smoothing, clipping, early stopping and the maximum time, from the
+# command line. What they compute is compared with PyTorch by trajectory_test and training_test.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
+case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
+cd "$T" || exit 99
+job="lenet --data digits,limit=400 --batch 20 --threads 2"
+
+weights_of() { cksum <"$1"; }
+
+# --- the same bits, interrupted or not ---
+# The run that is stopped in its second epoch has the solver's states and early stopping's in its
+# checkpoint.
+settings="--validate digits,limit=100 --solver adamw --lr 0.002 --weight-decay 0.01 --label-smoothing 0.1 \
+--clip-norm 1 --warm-up 5 --schedule onecycle --stop-patience 3 --stop-metric top1 --epochs 6"
+# shellcheck disable=SC2086 # lists of options
+run train $job $settings --save "$T/whole.safetensors"
+[ "$status" -eq 0 ] && ok "all methods at once" || not_ok "all methods at once" "$(cat err)"
+for solver in rmsprop adamw; do
+    # shellcheck disable=SC2086
+    run train $job $settings --solver $solver --save "$T/$solver.safetensors" -q
+    # shellcheck disable=SC2086
+    "$TINCA" train $job $settings --solver $solver --max-time 0.05s >stopped 2>&1
+    id=$(sed -n 's/^\(2[^:]*\): stopped after .*/\1/p' stopped)
+    run resume "$id" --max-time '' --save "$T/resumed.safetensors"
+    [ "$status" -eq 0 ] && cmp -s "$T/$solver.safetensors" "$T/resumed.safetensors" &&
+        ok "$solver: stopped and resumed, the same bits" ||
+        not_ok "$solver: stopped and resumed, the same bits" "$(cat stopped err)"
+done
+[ "$(weights_of "$T/whole.safetensors")" = "$(weights_of "$T/adamw.safetensors")" ] &&
+    ok "the same seed gives the same bits" || not_ok "the same seed gives the same bits"
+
+# --- the maximum time ---
+# shellcheck disable=SC2086
+run train $job --epochs 100000 --max-time 1 --export "$T/time.json"
+[ "$status" -eq 0 ] && grep -q 'stopped after' out && grep -q 'tinca resume' out &&
+    ok "a run ends at its maximum time, and can be resumed" || not_ok "the maximum time" "$status $(cat out err)"
+is "  it is stopped" runs.0.status stopped "$T/time.json"
+is "  with a finding" runs.0.findings.0.kind time "$T/time.json"
+is "  and the setting is recorded" runs.0.config.max-time 1 "$T/time.json"
+for wrong in soon -1 0 1x 1m1h; do
+    # shellcheck disable=SC2086
+    run train $job --max-time $wrong
+    [ "$status" -eq 2 ] && grep -q '8h' err && ok "\"$wrong\" is no time" || not_ok "\"$wrong\" is no time" "$status"
+done
+
+# --- early stopping ---
+# shellcheck disable=SC2086
+run train $job --validate digits,limit=100 --lr 0 --epochs 50 --stop-patience 2 --export "$T/early.json"
+[ "$status" -eq 0 ] && grep -q 'done after 60 iterations' out && ok "a run that learns nothing ends after three epochs" ||
+    not_ok "early stopping" "$status $(cat out err)"
+is "  it is done" runs.0.status done "$T/early.json"
+is "  and says why" runs.0.findings.0.kind early-stop "$T/early.json"
+run runs --check
+[ "$status" -eq 0 ] && ok "  which the check of runs understands" || not_ok "the check" "$(cat out err)"
+# shellcheck disable=SC2086
+run train $job --stop-patience 2
+[ "$status" -eq 2 ] && grep -q 'validat' err && ok "without validation it is refused" || not_ok "refusal" "$(cat err)"
+
+# --- weights to begin with ---
+# shellcheck disable=SC2086
+{
+    run train $job --iterations 0 --save "$T/initial.safetensors" --export "$T/initial.json"
+    [ "$status" -eq 0 ] && ! grep -qi nan out && ok "no iteration saves the initial weights, and shows no loss" ||
+        not_ok "no iteration" "$status $(cat out err)"
+    is "  the run has none" "runs.0.series.loss.#" 0 "$T/initial.json"
+    run runs --check
+    [ "$status" -eq 0 ] && ok "  and its folder is sound" || not_ok "  and its folder is sound" "$(cat out err)"
+    succeeds "from a file" train $job --epochs 2 --seed 7 --weights initial.safetensors --save "$T/from.safetensors"
+    grep -q '8 arrays of initial.safetensors' err && ok "  says what it took" || not_ok "  says what it took" "$(cat err)"
+    succeeds "from the seed" train $job --epochs 2 --seed 1 --save "$T/seed.safetensors" -q
+    run train $job --epochs 2 --seed 1 --weights initial.safetensors --save "$T/same.safetensors" -q
+    cmp -s "$T/seed.safetensors" "$T/same.safetensors" && ok "  is the same as from its initial weights" ||
+        not_ok "  is the same as from its initial weights"
+    refuses 1 'ip2.weight.*20x500' "other classes need a new last layer" \
+        train lenet --data digits,limit=400,classes=20 --weights initial.safetensors --epochs 1
+    fine="--data digits,limit=400,classes=20 --batch 20 --threads 2 --weights initial.safetensors --reset ip2
+          --freeze conv* --unfreeze-at 2 --rates ip1=0.1 --solver adam --lr 0.001"
+    set -f
+    succeeds "fine-tuning" train lenet $fine --epochs 4 --save "$T/fine.safetensors" -q
+    "$TINCA" train lenet $fine --epochs 4 --max-time 0.02s >stopped 2>&1
+    id=$(sed -n 's/^\(2[^:]*\): stopped after .*/\1/p' stopped)
+    rm initial.safetensors
+    run resume "$id" --max-time '' --save "$T/resumed.safetensors"
+    set +f
+    [ "$status" -eq 0 ] && cmp -s "$T/fine.safetensors" "$T/resumed.safetensors" &&
+        ok "  stopped and resumed without the file, the same bits" || not_ok "  stopped and resumed" "$(cat stopped err)"
+    refuses 2 'no layer' "a layer that is not there" train $job --freeze conv9 --epochs 1
+    refuses 2 'weights a file' "a reset without weights" train $job --reset ip2 --epochs 1
+    refuses 1 'missing.safetensors' "a file that is not there" train $job --weights "$T/missing.safetensors"
+}
+
+# --- refusals ---
+run train pix2pix --data maps,limit=4 --label-smoothing 0.1 --iterations 1
+[ "$status" -eq 2 ] && grep -q 'loss over classes' err && ok "label smoothing needs classes" ||
+    not_ok "label smoothing needs classes" "$status $(cat err)"
+# shellcheck disable=SC2086
+run train $job --label-smoothing 1
+[ "$status" -eq 2 ] && ok "a smoothing of 1 is refused" || not_ok "a smoothing of 1 is refused"
+# shellcheck disable=SC2086
+run train $job --device cuda --clip-norm 1
+[ "$status" -ne 0 ] && grep -q 'clip-norm.*limit gradients' err && ok "a GPU refuses to clip, and says so" ||
+    not_ok "a GPU refuses to clip, and says so" "$(cat err)"
+done_testing
