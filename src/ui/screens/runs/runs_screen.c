@@ -335,9 +335,19 @@ static const char *refuses_selection(const struct app *app, enum action action)
     }
 }
 
+/* Returns why an action cannot apply to a run that waits in another process, or NULL. */
+static const char *refuses_waiting(const struct app *app, enum action action)
+{
+    const size_t index = runs_model_index(app);
+    if (action == ACTION_REMOVE && runs_any_marked(app))
+        return NULL;
+    return index < app_run_count(app) ? runs_queue_refuses(app_run_at(app, index), action) : NULL;
+}
+
 static const char *refuses(const struct app *app, enum action action)
 {
     const struct runs_model *model = runs_model(app);
+    const char *reason;
     if (app->shared.runs_changed || model->known != app_run_count(app) || loading_is_listing(app))
         return NULL; /* the rows are not up to date: `act` makes them */
     switch (action) {
@@ -354,7 +364,8 @@ static const char *refuses(const struct app *app, enum action action)
     case ACTION_LAST:
         return model->row_count > 1 ? NULL : _("There is no other line.");
     default:
-        return refuses_selection(app, action);
+        reason = refuses_selection(app, action);
+        return reason ? reason : refuses_waiting(app, action);
     }
 }
 
@@ -368,14 +379,6 @@ static bool offers(const struct app *app, enum action action)
         return true; /* a group; `refuses` knows whether there is one */
     const bool of_marked = action == ACTION_REMOVE || action == ACTION_TAGS;
     return (of_marked && runs_any_marked(app)) || run_offers_action(entry, action);
-}
-
-static const char *refuses(const struct app *app, enum action action)
-{
-    const size_t index = runs_model_index(app);
-    if (action == ACTION_REMOVE && runs_any_marked(app))
-        return NULL;
-    return index < app_run_count(app) ? runs_queue_refuses(app_run_at(app, index), action) : NULL;
 }
 
 static bool typing(const struct app *app)
