@@ -11,7 +11,8 @@
 
 bool completion_has_source(const struct config_field *field)
 {
-    return field->kind == CONFIG_TEXT && !field->choices && config_suggestion(field->key, 0);
+    return field->kind == CONFIG_TEXT && !field->choices &&
+           (config_suggestion(field->key, 0) || strcmp(field->key, "weights") == 0);
 }
 
 /* Adds the earlier value, unless it is the present one. */
@@ -247,6 +248,8 @@ void completion_of_field(struct completion *completion, const char *text, const 
         network_source(completion, text, subject);
     else if (strcmp(key, "data") == 0 || strcmp(key, "validate") == 0)
         data_source(completion, text, subject);
+    else if (strcmp(key, "weights") == 0)
+        completion_add_paths(completion, text, 0, ".safetensors");
     else
         suggestion_source(completion, text, subject);
 }

@@ -134,19 +134,34 @@ char *form_value(const struct form *form, size_t field, char *text, size_t size)
     return config_get(&form->config, form->fields[field]->key, text, size);
 }
 
+/* What 0 means for settings of which the number does not say it. */
+static const struct {
+    const char *key, *note;
+} zeros[] = {{"width-rate", N_("widths as they are")},
+             {"block-rate", N_("blocks as they are")},
+             {"beta2", N_("the solver's usual one")},
+             {"epsilon", N_("the solver's usual one")},
+             {"clip-norm", N_("no limit")},
+             {"clip-value", N_("no limit")},
+             {"unfreeze-at", N_("never")},
+             {"stop-patience", N_("never stops early")},
+             {"step-size", N_("a third of the run")},
+             {"threads", N_("one per core")}};
+
 char *form_note(const struct form *form, size_t field, char *text, size_t size)
 {
     const char *key = form->fields[field]->key;
     const double width = form->config.width_rate, block = form->config.block_rate;
+    char value[32];
     text[0] = '\0';
+    form_value(form, field, value, sizeof value);
+    for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
+        if (strcmp(zeros[i].key, key) == 0 && strcmp(value, "0") == 0)
+            snprintf(text, size, "%s", gettext(zeros[i].note));
     if (strcmp(key, "width-rate") == 0 && width > 0)
         snprintf(text, size, _("widths / %g"), width);
-    else if (strcmp(key, "width-rate") == 0)
-        snprintf(text, size, "%s", _("widths as they are"));
     else if (strcmp(key, "block-rate") == 0 && block > 0)
         snprintf(text, size, _("inner width / %g"), block);
-    else if (strcmp(key, "block-rate") == 0)
-        snprintf(text, size, "%s", _("blocks as they are"));
     return text;
 }
 
