@@ -61,11 +61,11 @@ static int datasets_run(const struct command *command, int argc, char **argv)
     if (as_json)
         return print_json(kinds, count);
     status = print_table(kinds, count);
-    output_print(
-        "\n%s\n%s\n",
-        _("Options follow after commas: split=train|test, limit=N, only=CLASS, classes=N."),
-        _("For example: tinca train lenet --data digits,limit=2000 --validate "
-          "digits,split=test"));
+    output_print("\n%s\n%s\n",
+                 _("Options follow after commas: split=train|test, limit=N, sample=N, only=CLASS, "
+                   "classes=N."),
+                 _("For example: tinca train lenet --data digits,limit=2000 --validate "
+                   "digits,split=test"));
     return status;
 }
 

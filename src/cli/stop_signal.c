@@ -3,15 +3,27 @@
 #include "cli/command.h"
 
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t came;
+static struct timespec first; /* when it came */
+
+/* timeout(1) sends a signal to the process and to its group: two within this time are one. */
+static const long same_signal = 200000000; /* nanoseconds */
 
 /* Runs in a signal handler: calls only functions that are safe there. */
 
 static void on_signal(int number)
 {
-    if (number == SIGINT && came)
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (!came)
+        first = now;
+    const long seconds = (long)(now.tv_sec - first.tv_sec);
+    const bool again =
+        seconds > 1 || seconds * 1000000000 + now.tv_nsec - first.tv_nsec > same_signal;
+    if (number == SIGINT && came && again)
         _exit(EXIT_INTERRUPTED);
     came = 1;
 }

@@ -46,6 +46,17 @@ for wrong in soon -1 0 1x 1m1h; do
     [ "$status" -eq 2 ] && grep -q '8h' err && ok "\"$wrong\" is no time" || not_ok "\"$wrong\" is no time" "$status"
 done
 
+# --- two signals at once ---
+# shellcheck disable=SC2086
+"$TINCA" train $job --epochs 100000 >signalled 2>&1 </dev/null &
+process=$!
+wait_until has_line '"event":"start"' "$XDG_STATE_HOME"/tinca/runs/*/journal.jsonl
+sleep 0.2
+kill -INT $process; kill -INT $process
+wait $process
+[ $? -eq 130 ] && grep -q 'stopped after' signalled && ok "two signals at once let the run save" ||
+    not_ok "two signals at once" "$(cat signalled)"
+
 # --- early stopping ---
 # shellcheck disable=SC2086
 run train $job --validate digits,limit=100 --lr 0 --epochs 50 --stop-patience 2 --export "$T/early.json"

@@ -434,6 +434,57 @@ static void test_cifar_figures(void)
     dataset_free(set);
 }
 
+/* Returns how many images of the first `images` have a label. */
+static size_t count_label(const struct dataset *set, size_t label)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < dataset_facts(set)->images; i++)
+        count += dataset_label(set, i) == label;
+    return count;
+}
+
+static void test_sample(void)
+{
+    struct dataset *set = opened("shapes,sample=107", &cifar_wish);
+    struct dataset *again = opened("shapes,sample=107", &cifar_wish);
+    size_t least = SIZE_MAX, most = 0;
+    bool same = true, moves = false;
+    char one[256], other[256];
+    for (size_t c = 0; c < dataset_facts(set)->classes; c++) {
+        const size_t images = count_label(set, c);
+        least = images < least ? images : least;
+        most = images > most ? images : most;
+    }
+    tap_ok(dataset_facts(set)->images == 107 && least == 10 && most == 11,
+           "sample= draws as many of each class: %zu to %zu", least, most);
+    for (size_t i = 0; i < 107; i++) {
+        char number[32];
+        dataset_origin(set, i, one, sizeof one);
+        dataset_origin(again, i, other, sizeof other);
+        same = same && strcmp(one, other) == 0;
+        snprintf(number, sizeof number, "image %zu ", i);
+        moves = moves || !strstr(one, number);
+    }
+    tap_ok(same && moves, "the same ones each time, and not the first ones");
+    dataset_free(set);
+    dataset_free(again);
+    set = opened("shapes,only=star,sample=7", &cifar_wish);
+    const size_t star = dataset_label(set, 0);
+    tap_ok(dataset_facts(set)->images == 7 && count_label(set, star) == 7,
+           "after only= they are all of that class");
+    dataset_free(set);
+    set = opened("shapes,limit=3", &cifar_wish);
+    tap_ok(dataset_facts(set)->classes_left_out == dataset_facts(set)->classes - 3,
+           "limit= says how many classes it leaves out: %zu", dataset_facts(set)->classes_left_out);
+    dataset_free(set);
+    set = opened("shapes,sample=1000000", &cifar_wish);
+    tap_ok(dataset_facts(set)->images < 1000000 && dataset_facts(set)->classes_left_out == 0,
+           "more than there are: all");
+    dataset_free(set);
+    refused("shapes,limit=3,sample=3", NULL, ERROR_USAGE, "one of limit", "limit= and sample=");
+    refused("shapes,sample=0", NULL, ERROR_USAGE, "from 1", "a sample of 0");
+}
+
 int main(void)
 {
     if (!files_begin())
@@ -456,5 +507,6 @@ int main(void)
     try_real("pairs:%s", "maps", &(struct dataset_request){3, 256, 256}, 64, 1);
     try_real("pairs:%s,split=test", "maps", &(struct dataset_request){3, 256, 256}, 16, 1);
     test_cifar_figures();
+    test_sample();
     return tap_done();
 }

@@ -1,11 +1,10 @@
 /* A data set is a source (files of one kind, or a generator) and a selection of its images.
  *
- * The options `only` and `limit` select images, as a list of source indices; `classes` enlarges the
- * label space. When the set is opened, the size of the stored images, from which windows are
- * cropped, is computed from the network's input size:
- *   SOURCE_FIXED  the images' size; a network with another input is refused
- *   SOURCE_CROP   shorter side 256 for inputs of 193 to 256 pixels (224 and 227 in the studies),
- *                 otherwise 8/7 of the input, which is the same proportion
+ * The options `only`, `limit` and `sample` select images, as a list of source indices; `classes`
+ * enlarges the label space. When the set is opened, the size of the stored images, from which
+ * windows are cropped, is computed from the network's input size: SOURCE_FIXED  the images' size; a
+ * network with another input is refused SOURCE_CROP   shorter side 256 for inputs of 193 to 256
+ * pixels (224 and 227 in the studies), otherwise 8/7 of the input, which is the same proportion
  *   SOURCE_PAIR   286/256 of the input in training (Isola et al., pix2pix), the input in evaluation
  */
 #include "data/dataset/dataset.h"
@@ -14,6 +13,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "data/dataset/dataset_source.h"
+#include "data/dataset/selection.h"
 #include "data/generated/generate.h"
 
 #include <stdio.h>
@@ -228,14 +228,41 @@ static bool select_class(struct dataset *dataset, const struct spec *spec, struc
     return true;
 }
 
+/* Draws the images of sample=N from those that are selected so far. */
+static bool draw_images(struct dataset *dataset, size_t wanted, struct error *error)
+{
+    const struct source *source = &dataset->source;
+    if (!dataset->selected) {
+        dataset->selected =
+            memory_new(source->images, sizeof *dataset->selected, "a selection", error);
+        for (size_t i = 0; dataset->selected && i < source->images; i++)
+            dataset->selected[i] = (uint32_t)i;
+    }
+    return dataset->selected && selection_draw(source, !dataset->facts.paired, dataset->selected,
+                                               &dataset->facts.images, wanted, error);
+}
+
+/* Takes the first images, and notes how many classes have none among them. */
+static void limit_images(struct dataset *dataset, size_t limit)
+{
+    struct dataset_facts *facts = &dataset->facts;
+    const size_t all = facts->images;
+    facts->images = limit < all ? limit : all;
+    if (facts->paired || facts->images == all)
+        return;
+    const size_t before = selection_classes(&dataset->source, dataset->selected, all);
+    const size_t after = selection_classes(&dataset->source, dataset->selected, facts->images);
+    facts->classes_left_out = after > 0 ? before - after : 0;
+}
+
 static bool select_images(struct dataset *dataset, const struct spec *spec, struct error *error)
 {
     dataset->facts.images = dataset->source.images;
     if (spec->only[0] && !select_class(dataset, spec, error))
         return false;
-    if (spec->limit && spec->limit < dataset->facts.images)
-        dataset->facts.images = spec->limit;
-    return true;
+    if (spec->limit)
+        limit_images(dataset, spec->limit);
+    return !spec->sample || draw_images(dataset, spec->sample, error);
 }
 
 /* --- the fit --- */

@@ -2,8 +2,9 @@
  *
  * A SPEC names a set: `cifar10:DIR`, `cifar100:DIR`, `idx:DIR`, `folder:DIR`, `pairs:DIR`, or a
  * generated one (`shapes`, `digits`, `tench`, `maps`); options follow after commas: `split=train|
- * test`, `limit=N`, `only=CLASS`, `classes=N`. An opened set does not change, so any number of
- * threads may read images at the same time.
+ * test`, `limit=N` (the first N), `sample=N` (N evenly over the classes), `only=CLASS`,
+ * `classes=N`. An opened set does not change, so any number of threads may read images at the same
+ * time.
  */
 #ifndef TINCA_DATA_DATASET_DATASET_H
 #define TINCA_DATA_DATASET_DATASET_H
@@ -23,10 +24,11 @@ struct dataset_request {
 };
 
 struct dataset_facts {
-    char spec[512];   /* as given */
-    const char *kind; /* "cifar10", "folder", "shapes", ... */
-    size_t images;    /* after the options `limit` and `only` */
-    size_t classes;   /* size of the label space: option `classes`, or as many as the set has */
+    char spec[512];          /* as given */
+    const char *kind;        /* "cifar10", "folder", "shapes", ... */
+    size_t images;           /* after the options `limit`, `sample` and `only` */
+    size_t classes_left_out; /* classes whose images `limit` has all left out */
+    size_t classes; /* size of the label space: option `classes`, or as many as the set has */
     size_t channels, height, width;     /* shape of one training example, after cropping */
     size_t stored_height, stored_width; /* size of the image that crops are taken from */
     bool paired;                        /* every example has a target image instead of a label */

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char option_list[] = N_(
-    "the options are split=train|test, limit=N, only=CLASS, classes=N, direction=ab|ba (pairs and "
-    "maps), broken=skip|refuse (folder)");
+static const char option_list[] = N_("the options are split=train|test, limit=N, sample=N, "
+                                     "only=CLASS, classes=N, direction=ab|ba (pairs and "
+                                     "maps), broken=skip|refuse (folder)");
 
 static bool set_usage(const struct spec *spec, const char *name, const char *value,
                       const char *expected, struct error *error)
@@ -49,6 +49,11 @@ static bool take_limit(struct spec *spec, const char *value)
     return parse_count(value, UINT32_MAX, &spec->limit);
 }
 
+static bool take_sample(struct spec *spec, const char *value)
+{
+    return parse_count(value, UINT32_MAX, &spec->sample);
+}
+
 static bool take_only(struct spec *spec, const char *value)
 {
     snprintf(spec->only, sizeof spec->only, "%s", value);
@@ -75,6 +80,7 @@ static bool take_broken(struct spec *spec, const char *value)
 static const struct spec_option options[] = {
     {"split", N_("train or test"), {"train", "test"}},
     {"limit", N_("a number of images, from 1"), {NULL}},
+    {"sample", N_("a number of images, from 1"), {NULL}},
     {"only", N_("the name or number of a class"), {NULL}},
     {"classes", N_("a number of classes, 1 to 100000"), {NULL}},
     {"direction", N_("ab (left half to right half) or ba"), {"ab", "ba"}},
@@ -84,7 +90,7 @@ enum { OPTIONS = sizeof options / sizeof *options };
 
 /* The functions that parse the values, in the order of the table. */
 static bool (*const take[OPTIONS])(struct spec *spec, const char *value) = {
-    take_split, take_limit, take_only, take_classes, take_direction, take_broken};
+    take_split, take_limit, take_sample, take_only, take_classes, take_direction, take_broken};
 
 const struct spec_option *spec_options(size_t *count)
 {
@@ -137,5 +143,7 @@ bool spec_parse(struct spec *spec, const char *text, const char *default_split, 
     while (rest)
         if (!take_option(spec, strsep(&rest, ","), error))
             return false;
-    return true;
+    return !spec->limit || !spec->sample ||
+           error_set(error, ERROR_USAGE, spec->text, "give one of limit= and sample=",
+                     "limit= takes the first images, sample= draws images of all classes");
 }

@@ -25,6 +25,7 @@ struct spec {
     char directory[512];  /* "" if none was given; a leading ~/ is expanded */
     char only[256];       /* the name or number of a class; "" if not given */
     size_t limit;         /* 0 if not given */
+    size_t sample;        /* 0 if not given */
     size_t classes;       /* 0 if not given */
     bool test;            /* the test split, given or by default; else the training split */
     bool split_given;     /* split= was given */

@@ -122,6 +122,21 @@ static void warn_of_fallback(struct trainer *trainer)
         trainer_add_finding(trainer, &finding);
 }
 
+/* Adds a finding if the first images of a set, which limit= takes, are not of all its classes. */
+static void note_limit(struct trainer *trainer, const struct dataset *dataset)
+{
+    const struct dataset_facts *facts = dataset ? dataset_facts(dataset) : NULL;
+    struct finding finding = {.kind = FINDING_DATA};
+    if (!facts || facts->classes_left_out == 0)
+        return;
+    snprintf(
+        finding.text, sizeof finding.text,
+        "%.100s leaves out %zu classes: limit= takes the first images; sample= draws images of "
+        "all classes",
+        facts->spec, facts->classes_left_out);
+    trainer_add_finding(trainer, &finding);
+}
+
 /* Adds a finding that says what of the file of weights was used. */
 static void note_weights(struct trainer *trainer)
 {
@@ -154,6 +169,8 @@ static enum run_status live(struct trainer *trainer)
     if (!start(trainer))
         return RUN_REFUSED;
     note_weights(trainer);
+    note_limit(trainer, trainer->prepared.data);
+    note_limit(trainer, trainer->prepared.validation);
     warn_of_swap(trainer);
     warn_of_fallback(trainer);
     if (!train(trainer) || !trainer_owns_folder(trainer, true)) {

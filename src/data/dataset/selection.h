@@ -1,0 +1,22 @@
+/* selection.h: draws images evenly over the classes of a source. Internal to data/. */
+#ifndef TINCA_DATA_DATASET_SELECTION_H
+#define TINCA_DATA_DATASET_SELECTION_H
+
+#include "data/images/source.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Keeps `wanted` of the images chosen[0..*count), which are numbers of the source's images, in
+ * their order. Every class keeps as many as every other one, as far as it has them; which ones is
+ * random, but the same each time. `labelled` false: all images count as one class. Returns false
+ * with an error if out of memory. */
+bool selection_draw(const struct source *source, bool labelled, uint32_t *chosen, size_t *count,
+                    size_t wanted, struct error *error);
+
+/* Returns how many of the source's classes have images among chosen[0..count) (NULL: the source's
+ * first `count` images), or 0 if out of memory. */
+size_t selection_classes(const struct source *source, const uint32_t *chosen, size_t count);
+
+#endif
