@@ -185,7 +185,7 @@ static void start(struct work *work, struct sweep_process *job, size_t cell)
 {
     work->tried[cell] = true;
     work->poll = first_poll_seconds;
-    if (!sweep_process_start(job, work->sweep, cell, SWEEP_GROUP_SHARED))
+    if (!sweep_process_start(job, work->sweep, cell, SPAWN_GROUP_SHARED))
         print_cell(work, cell);
 }
 

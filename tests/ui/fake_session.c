@@ -478,7 +478,7 @@ bool run_status_is_over(enum run_status status)
 /* --- cells of sweeps: there is no program that could compute them --- */
 
 bool sweep_process_start(struct sweep_process *process, struct sweep *sweep, size_t index,
-                         enum sweep_process_group group)
+                         enum spawn_group group)
 {
     (void)group;
     *process = (struct sweep_process){.cell = index};

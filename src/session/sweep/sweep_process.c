@@ -1,6 +1,6 @@
-/* The process is started by posix_spawn from /proc/self/exe, so that it is this very program. How
- * it ended follows from the files that it wrote and, if it ended by a signal, from the signal:
- * SIGKILL means a lack of memory if the kernel's count of such kills has grown meanwhile. */
+/* How a process ended follows from the files that it wrote and, if it ended by a signal, from the
+ * signal: SIGKILL means a lack of memory if the kernel's count of such kills has grown meanwhile.
+ */
 #include "session/sweep/sweep_process.h"
 
 #include "base/files/file.h"
@@ -8,18 +8,13 @@
 #include "base/text.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-extern char **environ;
 
 /* Returns how many processes the kernel has killed for a lack of memory since the machine started
  * (proc(5), vmstat); 0 if unknown. */
@@ -58,68 +53,19 @@ static char *path_in_cell(const struct sweep *sweep, size_t index, const char *n
     return path;
 }
 
-/* Makes standard input empty, and sends standard output and standard error to `log`. */
-static int redirect(posix_spawn_file_actions_t *actions, const char *log)
-{
-    int failed = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    if (!failed)
-        failed = posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, log,
-                                                  O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
-    if (!failed)
-        failed = posix_spawn_file_actions_adddup2(actions, STDOUT_FILENO, STDERR_FILENO);
-    return failed;
-}
-
-/* Sets the group, and gives SIGPIPE, which the workbench ignores, its default again. */
-static int set_attributes(posix_spawnattr_t *attributes, enum sweep_process_group group)
-{
-    sigset_t defaults;
-    const short flags = POSIX_SPAWN_SETSIGDEF;
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGPIPE);
-    int failed = posix_spawnattr_setsigdefault(attributes, &defaults);
-    if (!failed && group == SWEEP_GROUP_OWN)
-        failed = posix_spawnattr_setpgroup(attributes, 0);
-    if (!failed)
-        failed = posix_spawnattr_setflags(
-            attributes, group == SWEEP_GROUP_OWN ? flags | POSIX_SPAWN_SETPGROUP : flags);
-    return failed;
-}
-
-/* Starts the process with these actions and attributes. Returns 0 or an error number. */
-static int spawn_with(const struct sweep *sweep, size_t index, pid_t *id,
-                      const posix_spawn_file_actions_t *actions,
-                      const posix_spawnattr_t *attributes)
+static int spawn(const struct sweep *sweep, size_t index, enum spawn_group group, pid_t *id)
 {
     char threads[24];
     snprintf(threads, sizeof threads, "%zu", sweep->cells[index].config.threads);
-    const char *arguments[] = {"tinca",   "sweep",
-                               "--name",  sweep->grid.name,
-                               "--cell",  sweep->cells[index].id,
-                               "--quiet", "--threads",
-                               threads,   NULL};
-    return posix_spawn(id, "/proc/self/exe", actions, attributes, (char **)arguments, environ);
-}
-
-static int spawn(const struct sweep *sweep, size_t index, enum sweep_process_group group, pid_t *id)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    int failed = posix_spawn_file_actions_init(&actions);
-    if (failed)
-        return failed;
-    failed = posix_spawnattr_init(&attributes);
-    if (!failed) {
-        char *log = path_in_cell(sweep, index, "output.txt");
-        failed = redirect(&actions, log ? log : "/dev/null");
-        if (!failed)
-            failed = set_attributes(&attributes, group);
-        if (!failed)
-            failed = spawn_with(sweep, index, id, &actions, &attributes);
-        free(log);
-        posix_spawnattr_destroy(&attributes);
-    }
-    posix_spawn_file_actions_destroy(&actions);
+    const char *const words[] = {"tinca",   "sweep",
+                                 "--name",  sweep->grid.name,
+                                 "--cell",  sweep->cells[index].id,
+                                 "--quiet", "--threads",
+                                 threads,   NULL};
+    char *log = path_in_cell(sweep, index, "output.txt");
+    const struct spawn child = {.words = words, .output = log, .messages = -1, .group = group};
+    const int failed = spawn_start(&child, id);
+    free(log);
     return failed;
 }
 
@@ -137,7 +83,7 @@ static void offer_to_memory_killer(pid_t id)
 }
 
 bool sweep_process_start(struct sweep_process *process, struct sweep *sweep, size_t index,
-                         enum sweep_process_group group)
+                         enum spawn_group group)
 {
     struct error failure;
     *process = (struct sweep_process){.cell = index, .memory_kills = count_memory_kills()};

@@ -9,6 +9,7 @@
 #ifndef TINCA_SESSION_SWEEP_SWEEP_PROCESS_H
 #define TINCA_SESSION_SWEEP_SWEEP_PROCESS_H
 
+#include "base/host/spawn.h"
 #include "session/sweep/sweep.h"
 
 #include <stdbool.h>
@@ -23,18 +24,12 @@ struct sweep_process {     /* starts as {0} */
     uint64_t memory_kills; /* how many processes the kernel had killed for memory before it began */
 };
 
-/* Which signals of the terminal reach the process. */
-enum sweep_process_group {
-    SWEEP_GROUP_SHARED, /* Ctrl-C and the end of the terminal, as they reach this process */
-    SWEEP_GROUP_OWN     /* none: it outlives the terminal */
-};
-
 /* Starts a process that computes the cell of a saved sweep, and sets the cell's state to
  * SWEEP_RUNNING. Its output, messages of a crash included, goes to output.txt in the cell's folder.
  * If memory runs out, the kernel ends it rather than this process. Returns false if it cannot be
  * started; the cell has then failed, with the reason. */
 bool sweep_process_start(struct sweep_process *process, struct sweep *sweep, size_t index,
-                         enum sweep_process_group group);
+                         enum spawn_group group);
 
 /* Asks the process to finish the iteration, save and exit. Does nothing if there is none. */
 void sweep_process_stop(struct sweep_process *process);

@@ -1,21 +1,17 @@
-/* The process is started by posix_spawn from /proc/self/exe, so that it is this very program. Its
- * standard error is a file without a name, which background_command_report reads. */
+/* The standard error of the process is a file without a name, which background_command_report
+ * reads.
+ */
 #include "ui/shared/background_command.h"
 
+#include "base/host/spawn.h"
 #include "base/language.h"
 #include "base/memory.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-extern char **environ;
 
 /* --- the command line --- */
 
@@ -51,52 +47,6 @@ void background_command_add(struct background_command *command, const char *form
 
 /* --- the process --- */
 
-/* Gives the process a session and the usual signals, without the workbench's handlers. */
-static int set_attributes(posix_spawnattr_t *attributes)
-{
-    sigset_t none, defaults;
-    sigemptyset(&none);
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGPIPE);
-    sigaddset(&defaults, SIGHUP);
-    posix_spawnattr_setsigmask(attributes, &none);
-    posix_spawnattr_setsigdefault(attributes, &defaults);
-    return posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
-                                                    POSIX_SPAWN_SETSIGDEF);
-}
-
-static int redirect(posix_spawn_file_actions_t *actions, FILE *messages)
-{
-    int failed = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    if (!failed)
-        failed = posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    if (!failed)
-        failed = posix_spawn_file_actions_adddup2(actions, fileno(messages), STDERR_FILENO);
-    return failed;
-}
-
-/* Returns 0 or an error number. */
-static int spawn(struct background_command *command)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    int failed = posix_spawn_file_actions_init(&actions);
-    if (failed)
-        return failed;
-    failed = posix_spawnattr_init(&attributes);
-    if (!failed) {
-        failed = redirect(&actions, command->messages);
-        if (!failed)
-            failed = set_attributes(&attributes);
-        if (!failed)
-            failed = posix_spawn(&command->process, "/proc/self/exe", &actions, &attributes,
-                                 command->words, environ);
-        posix_spawnattr_destroy(&attributes);
-    }
-    posix_spawn_file_actions_destroy(&actions);
-    return failed;
-}
-
 bool background_command_start(struct background_command *command, struct error *error)
 {
     if (command->failed)
@@ -106,7 +56,10 @@ bool background_command_start(struct background_command *command, struct error *
         return error_set_errno(error, N_("the background process"),
                                N_("check the space in the folder of temporary files"),
                                "no temporary file can be made");
-    errno = spawn(command);
+    const struct spawn spawn = {.words = (const char *const *)command->words,
+                                .messages = fileno(command->messages),
+                                .group = SPAWN_SESSION_OWN};
+    errno = spawn_start(&spawn, &command->process);
     if (errno == 0)
         return true;
     command->process = 0;

@@ -193,7 +193,7 @@ static void start_next(struct sweep_job *job, struct sweep_job_news *news)
     }
     job->tried[index] = true;
     news->cell = index;
-    news->cell_ended = !sweep_process_start(&job->process, &job->sweep, index, SWEEP_GROUP_OWN);
+    news->cell_ended = !sweep_process_start(&job->process, &job->sweep, index, SPAWN_GROUP_OWN);
 }
 
 struct sweep_job_news sweep_job_step(struct sweep_job *job, struct run_list *runs)

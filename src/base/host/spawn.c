@@ -1,0 +1,69 @@
+/* The child is started by posix_spawn from /proc/self/exe, so that it is this very program even if
+ * its file was replaced meanwhile. */
+#include "base/host/spawn.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stddef.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static int redirect(posix_spawn_file_actions_t *actions, const struct spawn *spawn)
+{
+    const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW;
+    int failed = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (!failed)
+        failed = spawn->output ? posix_spawn_file_actions_addopen(actions, STDOUT_FILENO,
+                                                                  spawn->output, flags, 0600)
+                               : posix_spawn_file_actions_addopen(actions, STDOUT_FILENO,
+                                                                  "/dev/null", O_WRONLY, 0);
+    if (!failed)
+        failed = posix_spawn_file_actions_adddup2(
+            actions, spawn->messages >= 0 ? spawn->messages : STDOUT_FILENO, STDERR_FILENO);
+    return failed;
+}
+
+static int set_attributes(posix_spawnattr_t *attributes, enum spawn_group group)
+{
+    static const short groups[] = {[SPAWN_GROUP_SHARED] = 0,
+                                   [SPAWN_GROUP_OWN] = POSIX_SPAWN_SETPGROUP,
+                                   [SPAWN_SESSION_OWN] = POSIX_SPAWN_SETSID};
+    sigset_t none, defaults;
+    sigemptyset(&none);
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGPIPE);
+    if (group == SPAWN_SESSION_OWN)
+        sigaddset(&defaults, SIGHUP);
+    int failed = posix_spawnattr_setsigmask(attributes, &none);
+    if (!failed)
+        failed = posix_spawnattr_setsigdefault(attributes, &defaults);
+    if (!failed && group == SPAWN_GROUP_OWN)
+        failed = posix_spawnattr_setpgroup(attributes, 0);
+    if (!failed)
+        failed = posix_spawnattr_setflags(
+            attributes, (short)(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | groups[group]));
+    return failed;
+}
+
+int spawn_start(const struct spawn *spawn, pid_t *process)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int failed = posix_spawn_file_actions_init(&actions);
+    if (failed)
+        return failed;
+    failed = posix_spawnattr_init(&attributes);
+    if (!failed) {
+        failed = redirect(&actions, spawn);
+        if (!failed)
+            failed = set_attributes(&attributes, spawn->group);
+        if (!failed)
+            failed = posix_spawn(process, "/proc/self/exe", &actions, &attributes,
+                                 (char *const *)spawn->words, environ);
+        posix_spawnattr_destroy(&attributes);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    return failed;
+}

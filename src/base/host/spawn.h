@@ -1,0 +1,27 @@
+/* spawn.h: starts this very program once more, as a child process. */
+#ifndef TINCA_BASE_HOST_SPAWN_H
+#define TINCA_BASE_HOST_SPAWN_H
+
+#include <sys/types.h>
+
+/* Which signals of the terminal reach the child. */
+enum spawn_group {
+    SPAWN_GROUP_SHARED, /* Ctrl-C and the end of the terminal, as they reach this process */
+    SPAWN_GROUP_OWN,    /* none: it has a process group of its own */
+    SPAWN_SESSION_OWN   /* none: it has a session of its own, without a terminal */
+};
+
+struct spawn {
+    const char *const *words; /* the command line, from the program's name on; NULL-terminated */
+    const char *output;       /* the file of its standard output, made or emptied; NULL: none */
+    int messages;             /* the descriptor of its standard error; -1: as its output */
+    enum spawn_group group;
+};
+
+/* Starts the child and sets *process. Its standard input is empty, it blocks no signal, and those
+ * that this process ignores for its terminal's sake have their default again: SIGPIPE, and SIGHUP
+ * in a session of its own. Returns 0, or an error number. The caller collects the child (waitpid).
+ */
+int spawn_start(const struct spawn *spawn, pid_t *process);
+
+#endif
