@@ -170,7 +170,7 @@ void progress_end(struct progress *progress, const struct run *run)
         output_error(run_notice(run)); /* the run ended before its notice was shown */
 }
 
-void progress_follow(struct run *run, bool quiet)
+void progress_follow(struct run *run, bool quiet, struct event_stream *events)
 {
     struct progress progress = progress_begin(quiet);
     bool stop_sent = false;
@@ -178,6 +178,10 @@ void progress_follow(struct run *run, bool quiet)
         if (stop_signal_came() && !stop_sent)
             stop_sent = run_send(run, COMMAND_STOP, 0);
         progress_show(&progress, run);
+        if (events)
+            event_stream_print(events);
     }
     progress_end(&progress, run);
+    if (events)
+        event_stream_end(events, run);
 }

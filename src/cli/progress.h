@@ -7,6 +7,7 @@
 #ifndef TINCA_CLI_PROGRESS_H
 #define TINCA_CLI_PROGRESS_H
 
+#include "cli/event_stream.h"
 #include "session/record/run.h"
 
 #include <stdbool.h>
@@ -32,7 +33,8 @@ void progress_show(struct progress *progress, const struct run *run);
 /* Prints the findings that have not been printed and erases the line. */
 void progress_end(struct progress *progress, const struct run *run);
 
-/* Shows the run until it is over. A stop signal (stop_signal.h) is sent to it as a command. */
-void progress_follow(struct run *run, bool quiet);
+/* Shows the run until it is over, and prints its events if there is a stream (NULL: none). A stop
+ * signal (stop_signal.h) is sent to it as a command. */
+void progress_follow(struct run *run, bool quiet, struct event_stream *events);
 
 #endif

@@ -86,7 +86,7 @@ static int run_claimed(struct sweep *sweep, size_t index, bool quiet, struct run
         run_free(run);
         return output_error(&error);
     }
-    progress_follow(run, quiet);
+    progress_follow(run, quiet, NULL);
     run_snapshot(run, &end);
     run_free(run);
     /* a new run that is refused has no files, and one that is not resumed keeps its own: the cell

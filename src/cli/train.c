@@ -128,7 +128,8 @@ static void print_summary(const struct train *train, const struct run *run,
                           const struct run_snapshot *snapshot)
 {
     char duration[32], operand[200];
-    const bool stdout_taken = is_stdout(train->options.save_path) || is_stdout(train->export_path);
+    const bool stdout_taken =
+        train->json || is_stdout(train->options.save_path) || is_stdout(train->export_path);
     output_printer *const print_line = stdout_taken ? output_note : output_print;
     const struct run_facts *facts = run_facts(run);
     const struct run_figures figures = run_figures_of(snapshot, NULL);
@@ -195,7 +196,13 @@ int train_finish(const struct train *train, struct run *run, bool interrupted)
 
 int train_follow(const struct train *train, struct run *run)
 {
-    progress_follow(run, train->quiet);
+    struct event_stream events;
+    struct error error;
+    if (train->json && !event_stream_begin(&events, run, &error)) {
+        run_free(run);
+        return output_error(&error);
+    }
+    progress_follow(run, train->quiet, train->json ? &events : NULL);
     int status = train_finish(train, run, stop_signal_came());
     run_free(run);
     return status;
@@ -218,6 +225,7 @@ static void announce_limit(const struct train *train, const struct run *run)
 static bool check_labels(const struct train *train, struct error *error)
 {
     return (!train->options.name || run_name_check(train->options.name, error)) &&
+           (!train->options.note || run_note_check(train->options.note, error)) &&
            run_tags_check(train->tags, error);
 }
 
@@ -248,6 +256,11 @@ static struct run *start(const struct train *train, struct error *error)
 int train_go(const struct train *train)
 {
     struct error error;
+    if (train->json && (is_stdout(train->options.save_path) || is_stdout(train->export_path))) {
+        error_set(&error, ERROR_USAGE, "--json", "give --save and --export a file",
+                  "the events go to standard output already");
+        return output_error(&error);
+    }
     if (!config_check(&train->config, &error) || !train_check_targets(train, &error) ||
         !check_labels(train, &error))
         return output_error(&error);
@@ -298,6 +311,11 @@ static int train_run(const struct command *command, int argc, char **argv)
          .help = N_("A name for the run, which commands accept in place of its ID."),
          .kind = OPTION_TEXT,
          .value = &train.options.name},
+        {.name = "note",
+         .argument = "TEXT",
+         .help = N_("A note on the run, one line, which lists and reports show."),
+         .kind = OPTION_TEXT,
+         .value = &train.options.note},
         {.name = "tag",
          .argument = "TAG",
          .help = N_("A tag for the run; give the option once for each tag."),
@@ -328,6 +346,11 @@ static int train_run(const struct command *command, int argc, char **argv)
          .help = N_("Start when no other run of yours is on, first come first served."),
          .kind = OPTION_SWITCH,
          .value = &train.wait},
+        {.name = "json",
+         .help =
+             N_("Print the run's events on standard output as they happen, a line of JSON each."),
+         .kind = OPTION_SWITCH,
+         .value = &train.json},
         {.name = "quiet",
          .letter = 'q',
          .help = N_("Print only errors."),

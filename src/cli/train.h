@@ -15,6 +15,7 @@ struct train {
     char tags[512];          /* --tag, separated by spaces */
     const char *fork;        /* --fork: RUN[@CHECKPOINT]; NULL: none */
     bool quiet;
+    bool json; /* --json: events on standard output, instead of the summary */
     bool wait; /* --wait: starts when no other run of this machine is alive */
 };
 

@@ -57,6 +57,28 @@ wait $process
 [ $? -eq 130 ] && grep -q 'stopped after' signalled && ok "two signals at once let the run save" ||
     not_ok "two signals at once" "$(cat signalled)"
 
+# --- events ---
+# shellcheck disable=SC2086
+{
+    succeeds "events as JSON" train $job --epochs 2 --json --note "a test of events"
+    head -n 1 out >first && is "  first the run" event run first
+    id=$("$JSON_LOOK" first id)
+    sed -n 2p out >second && is "  then its start" event start second
+    [ "$(grep -c '^{"iteration"' out)" -eq 40 ] && ok "  a line for each iteration" ||
+        not_ok "  a line for each iteration" "$(head -c 500 out)"
+    tail -n 1 out >last && is "  at last the result" event result last
+    is "  it is done" status "done" last
+    is "  without an error" error null last
+    succeeds "the note" runs --json
+    grep -q 'a test of events' out && ok "  is listed" || not_ok "  is listed" "$(cat out)"
+    run train $job --lr 1e6 --epochs 50 --json
+    tail -n 1 out >last
+    [ "$status" -eq 1 ] && is "a run that diverges says so" status failed last || not_ok "divergence" "$status"
+    refuses 2 'standard output' "events and a session on one output" train $job --json --export -
+    refuses 2 'line' "a note of two lines" train $job --note "one
+two"
+}
+
 # --- early stopping ---
 # shellcheck disable=SC2086
 run train $job --validate digits,limit=100 --lr 0 --epochs 50 --stop-patience 2 --export "$T/early.json"

@@ -212,3 +212,10 @@ bool run_note_write(const char *directory, const char *note, struct error *error
     trim(note, trimmed, sizeof trimmed);
     return write_line(&note_line, directory, trimmed, error);
 }
+
+bool run_note_check(const char *note, struct error *error)
+{
+    char trimmed[LINE_SIZE];
+    trim(note, trimmed, sizeof trimmed);
+    return check_line(&note_line, trimmed, error);
+}

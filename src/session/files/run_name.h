@@ -43,4 +43,7 @@ char *run_note_read(const char *directory, char *note);
 /* Sets the note, or removes it (""): one line of visible UTF-8. Returns false with an error. */
 bool run_note_write(const char *directory, const char *note, struct error *error);
 
+/* Returns whether run_note_write would accept the note; false with an error. */
+bool run_note_check(const char *note, struct error *error);
+
 #endif

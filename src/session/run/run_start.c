@@ -80,6 +80,7 @@ static bool write_labels(const char *directory, const struct run_options *option
                          struct error *error)
 {
     return (!options->name || run_name_write(directory, options->name, error)) &&
+           (!options->note || run_note_write(directory, options->note, error)) &&
            (!options->tags || !options->tags[0] || run_tags_write(directory, options->tags, error));
 }
 

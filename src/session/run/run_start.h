@@ -10,7 +10,7 @@ struct run_options {
     /* --save: the weights at the end (with the preset cifar and validation: the best ones). NULL:
      * only the run directory's weights.safetensors and, with validation, best.safetensors. */
     const char *save_path;
-    const char *name, *tags;  /* of the new run; NULL or "": none */
+    const char *name, *tags, *note; /* of the new run; NULL or "": none */
     struct fork_request fork; /* the run begins with the weights of another one; {0}: it does not */
 };
 
