@@ -298,6 +298,66 @@ static bool take_ancestor(struct train *train, struct error *error)
     return true;
 }
 
+enum { OPTIONS = 11 }; /* with the row that ends the table */
+
+/* Writes the table of options, which point to the request. */
+static void list_options(struct train *train, struct option_list *tags, struct option_row *rows)
+{
+    const struct option_row table[OPTIONS] = {
+        {.name = "name",
+         .argument = "NAME",
+         .help = N_("A name for the run, which commands accept in place of its ID."),
+         .kind = OPTION_TEXT,
+         .value = &train->options.name},
+        {.name = "note",
+         .argument = "TEXT",
+         .help = N_("A note on the run, one line, which lists and reports show."),
+         .kind = OPTION_TEXT,
+         .value = &train->options.note},
+        {.name = "tag",
+         .argument = "TAG",
+         .help = N_("A tag for the run; give the option once for each tag."),
+         .kind = OPTION_LIST,
+         .value = tags},
+        {.name = "run-dir",
+         .argument = "DIR",
+         .help = N_("Store the run in this new folder instead of the folder of all runs."),
+         .kind = OPTION_TEXT,
+         .value = &train->options.run_directory},
+        {.name = "save",
+         .argument = "FILE",
+         .help = N_("Write the weights to FILE (safetensors) at the end."),
+         .kind = OPTION_TEXT,
+         .value = &train->options.save_path},
+        {.name = "export",
+         .argument = "FILE",
+         .help = N_("Write the session to FILE (JSON) at the end."),
+         .kind = OPTION_TEXT,
+         .value = &train->export_path},
+        {.name = "fork",
+         .argument = "RUN",
+         .help = N_("Begin with the weights and settings of another run; RUN@last, @previous, "
+                    "@final or @best names its checkpoint."),
+         .kind = OPTION_TEXT,
+         .value = &train->fork},
+        {.name = "wait",
+         .help = N_("Start when no other run of yours is on, first come first served."),
+         .kind = OPTION_SWITCH,
+         .value = &train->wait},
+        {.name = "json",
+         .help =
+             N_("Print the run's events on standard output as they happen, a line of JSON each."),
+         .kind = OPTION_SWITCH,
+         .value = &train->json},
+        {.name = "quiet",
+         .letter = 'q',
+         .help = N_("Print only errors."),
+         .kind = OPTION_SWITCH,
+         .value = &train->quiet},
+        {0}};
+    memcpy(rows, table, sizeof table);
+}
+
 static int train_run(const struct command *command, int argc, char **argv)
 {
     struct train train = {0};
@@ -305,58 +365,8 @@ static int train_run(const struct command *command, int argc, char **argv)
     struct operands operands;
     struct option_list tags = {.count = 0};
     int status;
-    const struct option_row rows[] = {
-        {.name = "name",
-         .argument = "NAME",
-         .help = N_("A name for the run, which commands accept in place of its ID."),
-         .kind = OPTION_TEXT,
-         .value = &train.options.name},
-        {.name = "note",
-         .argument = "TEXT",
-         .help = N_("A note on the run, one line, which lists and reports show."),
-         .kind = OPTION_TEXT,
-         .value = &train.options.note},
-        {.name = "tag",
-         .argument = "TAG",
-         .help = N_("A tag for the run; give the option once for each tag."),
-         .kind = OPTION_LIST,
-         .value = &tags},
-        {.name = "run-dir",
-         .argument = "DIR",
-         .help = N_("Store the run in this new folder instead of the folder of all runs."),
-         .kind = OPTION_TEXT,
-         .value = &train.options.run_directory},
-        {.name = "save",
-         .argument = "FILE",
-         .help = N_("Write the weights to FILE (safetensors) at the end."),
-         .kind = OPTION_TEXT,
-         .value = &train.options.save_path},
-        {.name = "export",
-         .argument = "FILE",
-         .help = N_("Write the session to FILE (JSON) at the end."),
-         .kind = OPTION_TEXT,
-         .value = &train.export_path},
-        {.name = "fork",
-         .argument = "RUN",
-         .help = N_("Begin with the weights and settings of another run; RUN@last, @previous, "
-                    "@final or @best names its checkpoint."),
-         .kind = OPTION_TEXT,
-         .value = &train.fork},
-        {.name = "wait",
-         .help = N_("Start when no other run of yours is on, first come first served."),
-         .kind = OPTION_SWITCH,
-         .value = &train.wait},
-        {.name = "json",
-         .help =
-             N_("Print the run's events on standard output as they happen, a line of JSON each."),
-         .kind = OPTION_SWITCH,
-         .value = &train.json},
-        {.name = "quiet",
-         .letter = 'q',
-         .help = N_("Print only errors."),
-         .kind = OPTION_SWITCH,
-         .value = &train.quiet},
-        {0}};
+    struct option_row rows[OPTIONS];
+    list_options(&train, &tags, rows);
     const struct option_set set = {
         .rows = rows, .config = &train.config, .operands_max = 1, .network_operand = true};
     config_defaults(&train.config);
