@@ -140,6 +140,7 @@ static bool add_readable(struct json *object, const struct listed *listed)
            json_add_number(object, "top1", figures.top1) &&
            json_add_number(object, "best_top1", figures.best_top1) &&
            json_add_number(object, "validation_loss", figures.validation_loss) &&
+           json_add_number(object, "best_validation_loss", figures.best_validation_loss) &&
            (!listed->queued || runs_waiting_add_json(object, listed->queued, listed->place));
 }
 
@@ -382,7 +383,8 @@ const struct command command_runs = {
         "the name that the run was given, which commands accept in place of the ID.\nEach FILTER "
         "is a word that occurs in the run, or field:value, field:a..b, field>x, field<x; a "
         "preceding - excludes (after --). Fields are all settings (lr:0.1, batch:64) and id, name, "
-        "status, tag, note, network, epoch, iteration, loss, val-loss, top1, top5, best, ms, "
+        "status, tag, note, network, epoch, iteration, loss, val-loss, top1, top5, best, "
+        "best-val-loss, ms, "
         "memory, parameters, time. All filters must match: tinca runs 'lr:0.01..0.1' 'top1>90' "
         "tag:good.\nRuns that the workbench deletes stay in a trash folder for 30 days: "
         "--undelete restores the last deletion, --empty-trash removes them for good.\n--check "

@@ -286,6 +286,7 @@ damage complete summary.json structure error 'wrong type' "sed -i 's/\(\"loss\":
 damage complete summary.json structure error 'iteration is 5' "sed -i 's/\(\"iteration\":.*\)6/\15/' summary.json"
 damage complete summary.json structure error 'loss is' "sed -i 's/\(\"loss\":\).*/\1 0.5,/' summary.json"
 damage complete summary.json structure error 'best_top1' "sed -i 's/\(\"best_top1\":\).*/\1 99.5,/' summary.json"
+damage complete summary.json structure error 'best_validation_loss' "sed -i 's/\(\"best_validation_loss\":\).*/\1 0.001,/' summary.json"
 damage complete summary.json structure error 'validation_loss' "sed -i 's/\(\"validation_loss\":\).*/\1 9,/' summary.json"
 damage complete summary.json structure error 'has_validation' "sed -i 's/\(\"has_validation\":\).*true/\1 false/' summary.json"
 damage complete summary.json structure warning 'not known' "sed -i 's/\"format\"/\"colour\": 1, &/' summary.json"

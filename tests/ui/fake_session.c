@@ -147,6 +147,7 @@ static void add_point(struct run *run, uint64_t iteration)
         validation.pixel_accuracy = (float)(62 - 40 * exp(-epoch / 2));
     }
     series_add_validation(&run->series, &validation);
+    run_snapshot_take_validation_loss(&run->snapshot, (double)validation.loss);
     run->snapshot.has_validation = true;
     run->snapshot.validation_loss = (double)validation.loss;
     run->snapshot.top1 = (double)validation.top1;

@@ -30,12 +30,14 @@ cp "$T/end5" "$T/out"
 shows "loss $(figure loss %.6g), .* validation loss $validation, top-1 $top1 % \(best $best %\)" "the end of the run"
 run runs
 shows "$first .* $loss +$top1 %" "the table of runs"
+run runs "best-val-loss<=$(figure best_validation_loss %.9g)" --json
+is "a filter by the best validation loss" runs.0.id "$first"
 run compare "$first" "$second" --json
-for key in loss validation_loss top1 best_top1; do
+for key in loss validation_loss top1 best_top1 best_validation_loss; do
     is "compare --json: $key" "runs.0.$key" "$("$JSON_LOOK" "$T/runs.json" "runs.0.$key")"
 done
 run compare "$first" "$second" --format csv
-for key in loss validation_loss top1 best_top1; do
+for key in loss validation_loss top1 best_top1 best_validation_loss; do
     # the only field with commas is that of the data, before all figures
     found=$(sed 's/"[^"]*"//' "$T/out" | awk -F, -v key=$key 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == key) at = i }
         NR == 2 { print $at }')
@@ -63,6 +65,7 @@ screen_keys Down
 screen_shows "^> .* $loss +$top1 " "the list of runs"
 screen_shows "loss +$loss\$" "its preview: the loss"
 screen_shows "val. loss +$validation\$" "the validation loss"
+screen_shows "best val. loss +$(figure best_validation_loss %.4g)\$" "the best one"
 screen_shows " top-1 +$top1\$" "the accuracy"
 screen_shows "best top-1 +$best\$" "and the best one"
 screen_keys Enter
@@ -79,5 +82,19 @@ screen_keys x validation_loss Enter
 screen_shows "seed 5 +$validation +$(figure best_top1 %.4g)" "of another figure"
 screen_keys v
 screen_shows "loss $loss, .*best_top1 $(figure best_top1 %.4g)" "the parallel coordinates"
+screen_end
+
+# --- a run of a version that did not record the best validation loss ---
+old=$XDG_STATE_HOME/tinca/runs/$first/summary.json
+sed -i '/best_validation_loss/d; /"crc32"/d' "$old"
+run runs --json
+is "the curves of an older run give it" runs.0.best_validation_loss "$("$JSON_LOOK" "$T/runs.json" runs.0.best_validation_loss)"
+screen_start 160x40 C.UTF-8 "$TINCA" ui mlp --data digits
+screen_wait 'Set up'
+screen_keys o
+screen_wait 'Runs'
+screen_keys Down
+screen_shows "val. loss +$validation\$" "the list has its last validation loss"
+screen_lacks 'best val. loss' "  and no best one"
 screen_end
 done_testing

@@ -73,6 +73,10 @@ static void compare_validations(struct check *check)
         differ(check, "top5", end->top5, (double)last->top5);
     if (!is_same(end->best_top1, record->best_top1))
         differ(check, "best_top1", end->best_top1, record->best_top1);
+    if (!isnan(end->best_validation_loss) && /* of an earlier version: unknown */
+        !is_same(end->best_validation_loss, record->best_validation_loss))
+        differ(check, "best_validation_loss", end->best_validation_loss,
+               record->best_validation_loss);
 }
 
 /* Compares the summary with the journal, if that is sound. */

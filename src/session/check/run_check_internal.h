@@ -70,7 +70,7 @@ struct check_record {
     uint64_t points, validations, checkpoints, size;
     struct series_point last;
     struct series_validation last_validation;
-    double best_top1; /* NaN: none */
+    double best_top1, best_validation_loss; /* NaN: none */
     bool has_null_loss, has_divergence, has_plateau;
     bool goes_on_after_validation; /* a line follows the first validation */
 };

@@ -155,7 +155,7 @@ static bool read_file(struct reading *reading)
 static void read_lines(struct reading *reading)
 {
     struct check_record *record = reading->line.record;
-    record->best_top1 = NAN;
+    record->best_top1 = record->best_validation_loss = NAN;
     record->read = read_file(reading);
     record->size = reading->offset;
     record->torn = reading->begins < reading->offset;

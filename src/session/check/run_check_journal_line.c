@@ -143,6 +143,8 @@ static const char *take_validation(struct check_record *record, const struct jso
                       validation.seconds < record->last.seconds))
         return _("its epoch or time does not belong to its iteration");
     record->validations++;
+    if (isfinite(validation.loss) && !((double)validation.loss >= record->best_validation_loss))
+        record->best_validation_loss = (double)validation.loss;
     record->last_validation = validation;
     if (!isnan(validation.top1) && !((double)validation.top1 <= record->best_top1))
         record->best_top1 = (double)validation.top1;

@@ -40,6 +40,7 @@ static const struct member {
                {"top1", MEMBER_NUMBER, true},
                {"top5", MEMBER_NUMBER, true},
                {"best_top1", MEMBER_NUMBER, true},
+               {"best_validation_loss", MEMBER_NUMBER, false},
                {"pixel_accuracy", MEMBER_NUMBER, false},
                {"checkpoint_seconds", MEMBER_NUMBER, false},
                {"energy_joules", MEMBER_NUMBER, false},

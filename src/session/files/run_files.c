@@ -54,6 +54,7 @@ static const struct place number_places[] = {COUNT(run_snapshot, epoch),
                                              COUNT(run_snapshot, top1),
                                              COUNT(run_snapshot, top5),
                                              COUNT(run_snapshot, best_top1),
+                                             COUNT(run_snapshot, best_validation_loss),
                                              COUNT(run_snapshot, pixel_accuracy),
                                              COUNT(run_snapshot, checkpoint_seconds),
                                              COUNT(run_snapshot, energy_joules),
@@ -392,6 +393,9 @@ bool run_files_read_summary(const char *directory, struct run_snapshot *snapshot
         snapshot->status = status;
         read_error(json_member(tree, "error"), &snapshot->error);
         read_counts(tree, snapshot, count_places, LENGTH(count_places));
+        if (!snapshot
+                 ->has_validation) /* else the journal's; an earlier version has not written it */
+            snapshot->best_validation_loss = NAN;
         read_numbers(tree, snapshot);
         read_text(tree, "energy_unknown", snapshot->energy_unknown,
                   sizeof snapshot->energy_unknown);

@@ -73,6 +73,11 @@ static double best_of(const struct run_record *record)
     return run_figures_of(record->snapshot, NULL).best_top1;
 }
 
+static double best_validation_loss_of(const struct run_record *record)
+{
+    return run_figures_of(record->snapshot, NULL).best_validation_loss;
+}
+
 static double ms_of(const struct run_record *record)
 {
     const double ms = record->snapshot->ms_per_image_median;
@@ -134,6 +139,9 @@ static const struct row rows[FIELD_SETTINGS] = {
                     NULL, true},
     [FIELD_BEST] = {"best", N_("best top-1"), N_("the best top-1 accuracy in percent"), "%.2f",
                     best_of, NULL, true},
+    [FIELD_BEST_VALIDATION_LOSS] = {"best-val-loss", N_("best val. loss"),
+                                    N_("the lowest loss of validation"), "%.4g",
+                                    best_validation_loss_of, NULL, true},
     [FIELD_MS] = {"ms", N_("ms/image"), N_("median time of an image in milliseconds"), "%.3g",
                   ms_of, NULL, true},
     [FIELD_MEMORY] = {"memory", N_("memory"), N_("peak memory of the process; filters take 600M"),

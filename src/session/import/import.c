@@ -218,10 +218,12 @@ static struct run_snapshot end_of(const struct imported_log *log)
                                .top1 = NAN,
                                .top5 = NAN,
                                .best_top1 = NAN,
+                               .best_validation_loss = NAN,
                                .pixel_accuracy = NAN,
                                .feed_wait_seconds = NAN};
     for (size_t i = 0; i < log->validation_count; i++) {
         const struct series_validation *test = &log->validations[i];
+        run_snapshot_take_validation_loss(&end, (double)test->loss);
         end.has_validation = true;
         end.validation_loss = (double)test->loss;
         end.top1 = (double)test->top1;

@@ -79,6 +79,7 @@ static void take_validation(struct run_reading *reading, const struct series_val
     series_add_validation(&reading->run->own_series, validation);
     if (!now->has_validation || (double)validation->top1 > now->best_top1)
         now->best_top1 = (double)validation->top1;
+    run_snapshot_take_validation_loss(now, (double)validation->loss);
     now->has_validation = true;
     now->validation_loss = (double)validation->loss;
     now->top1 = (double)validation->top1;

@@ -60,6 +60,7 @@ static void record_validation(struct trainer *trainer, const struct evaluation *
         .pixel_accuracy = (float)evaluation->pixel_accuracy,
         .loss_error = (float)evaluation->loss_error,
         .seconds = (float)trainer_seconds(trainer, clock_nanoseconds())};
+    run_snapshot_take_validation_loss(now, evaluation->loss);
     now->has_validation = true;
     now->validation_loss = evaluation->loss;
     now->top1 = evaluation->top1;

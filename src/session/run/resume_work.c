@@ -16,6 +16,7 @@
 #include "session/run/checkpoint.h"
 #include "session/run/experiment.h"
 #include "session/run/resume_arithmetic.h"
+#include "session/values/run_figures.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -262,6 +263,8 @@ bool resume_restore(struct trainer *trainer)
     if (!read_back(trainer) || (!known && !experiment_make(trainer)) ||
         !take_over(trainer, trainer->run_journal))
         return false;
+    trainer->now.best_validation_loss =
+        run_figures_of(&trainer->now, &trainer->run->own_series).best_validation_loss;
     const struct run_facts facts = begin_facts(trainer);
     run_state_publish(trainer->run, &facts);
     note_resumption(trainer);

@@ -1,5 +1,5 @@
-/* All figures but the best validation loss are in the snapshot, which is read without the curves.
- */
+/* The snapshot has all figures, so a list needs no curves. That of a run of an earlier version
+ * lacks the best validation loss, which its curves give. */
 #include "session/values/run_figures.h"
 
 #include "base/json/json.h"
@@ -42,6 +42,7 @@ struct run_figures run_figures_of(const struct run_snapshot *now, const struct s
         figures.top5 = result(now->top5);
         /* of a network without classes the snapshot has no best accuracy, but may have a zero */
         figures.best_top1 = isnan(now->top1) ? (double)NAN : result(now->best_top1);
+        figures.best_validation_loss = result(now->best_validation_loss);
     }
     if (series)
         figures.best_validation_loss = lowest_validation_loss(series);

@@ -20,7 +20,7 @@ struct run_figures {
 struct run_figures run_figures_unknown(void);
 
 /* Returns the figures of a run. `series`: its curves; NULL: they are not read, and the best
- * validation loss is not known. */
+ * validation loss of a run of an earlier version is not known. */
 struct run_figures run_figures_of(const struct run_snapshot *now, const struct series *series);
 
 #endif

@@ -42,6 +42,7 @@ struct run_snapshot {
     uint64_t memory_highest;             /* peak of the same since the run began */
     bool has_validation;
     double validation_loss, top1, top5, best_top1; /* percent */
+    double best_validation_loss;                   /* NaN: none is finite, or it is not known */
     double pixel_accuracy;                         /* percent; NaN: the network predicts classes */
     uint64_t validation_done, validation_of;       /* images done, and in all, while validating */
     uint64_t begun_at;             /* the iteration from which it was resumed; 0: from the start */
@@ -62,6 +63,15 @@ struct run_snapshot {
 /* Returns the untranslated word for the state of a run in all views: the name of its status, but
  * "diverged" if the run failed because its loss was NaN or infinite. */
 const char *run_snapshot_word(const struct run_snapshot *snapshot);
+
+/* Takes the loss of a validation into the best one. Call it before has_validation is set. */
+static inline void run_snapshot_take_validation_loss(struct run_snapshot *snapshot, double loss)
+{
+    if (!snapshot->has_validation)
+        snapshot->best_validation_loss = (double)NAN;
+    if (isfinite(loss) && !(loss >= snapshot->best_validation_loss))
+        snapshot->best_validation_loss = loss;
+}
 
 /* Returns whether the energy is known. */
 static inline bool run_snapshot_has_energy(const struct run_snapshot *snapshot)

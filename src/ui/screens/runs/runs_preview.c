@@ -9,13 +9,14 @@
 #include "ui/plot/plot_axes.h"
 #include "ui/screens/runs/runs_model.h"
 #include "ui/screens/runs/runs_queue.h"
+#include "ui/terminal/columns.h"
 #include "ui/widgets/legend.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { FROM_COLUMNS = 120, LEAST = 44, FACTS_MOST = 10, SERIES = 2 };
+enum { FROM_COLUMNS = 120, LEAST = 44, FACTS_MOST = 11, SERIES = 2 };
 
 static const double REST_SECONDS = 0.15, POLL_SECONDS = 0.02;
 
@@ -188,18 +189,30 @@ static void draw_curves(struct app *app, struct rect area, const struct run *run
 /* Draws a line for each of some fields that the run has a value in. Returns the rows used. */
 static int draw_facts(struct app *app, struct rect area, const struct run_entry *entry)
 {
-    static const size_t fields[FACTS_MOST] = {
-        FIELD_TAG,  FIELD_NOTE, FIELD_LOSS, FIELD_VALIDATION_LOSS, FIELD_TOP1,
-        FIELD_BEST, FIELD_MS,   FIELD_TIME, FIELD_PARAMETERS,      FIELD_MEMORY};
+    static const size_t fields[FACTS_MOST] = {FIELD_TAG,
+                                              FIELD_NOTE,
+                                              FIELD_LOSS,
+                                              FIELD_VALIDATION_LOSS,
+                                              FIELD_BEST_VALIDATION_LOSS,
+                                              FIELD_TOP1,
+                                              FIELD_BEST,
+                                              FIELD_MS,
+                                              FIELD_TIME,
+                                              FIELD_PARAMETERS,
+                                              FIELD_MEMORY};
     struct run_record record;
     char text[FIELD_TEXT];
-    int row = 0;
+    int row = 0, column = 0;
     runs_record(entry, &record);
+    for (size_t i = 0; i < FACTS_MOST; i++) {
+        const int wide = (int)columns_of(runs_heading(fields[i])) + 2;
+        column = wide > column ? wide : column;
+    }
     for (size_t i = 0; i < FACTS_MOST && row < area.rows; i++) {
         if (!run_field_text(fields[i], &record, text, sizeof text)[0])
             continue;
         draw_text(&app->canvas, area, row, 0, ROLE_FAINT, runs_heading(fields[i]));
-        draw_text(&app->canvas, area, row++, 12, ROLE_TEXT, text);
+        draw_text(&app->canvas, area, row++, column, ROLE_TEXT, text);
     }
     return row;
 }
