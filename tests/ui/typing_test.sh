@@ -123,6 +123,12 @@ screen_wait 'lenet'
 screen_keys /
 paste 'two words'
 screen_shows '/ two words' "a search takes a paste"
+screen_keys C-u
+paste 'lenet
+batch:32
+
+'
+screen_shows '/ lenet batch:32( |$)' "a line end within a paste is a space"
 screen_keys Escape q
 screen_wait 'What it takes'
 screen_keys m ,
@@ -179,7 +185,7 @@ screen_shows 'idx: +MNIST' "kinds of data are candidates"
 screen_keys Tab
 raw "./sets/o"
 screen_keys Tab
-screen_shows '> Training data +idx:./sets/of mine/' "names with spaces are completed"
+screen_shows '[>!] Training data +idx:./sets/of mine/' "names with spaces are completed"
 screen_keys C-u
 raw 'shapes,'
 screen_shows 'limit= +a number of images' "options are candidates"
