@@ -71,8 +71,15 @@ rm "$gate"
 screen_keys c
 screen_shows 'Reading runs: [0-9]+ of 2' "a comparison says that runs are being read"
 keys_are_answered "a comparison is read"
+screen_keys v
+screen_shows '1 key acts when' "a key that acts on the runs is kept"
+screen_keys v Down
+screen_shows '3 keys act when' "so are more"
 : >"$gate"
 screen_shows 'Compare 2 runs' "then they are compared"
+screen_shows '\[Settings\]' "and the keys act in their order"
+screen_keys v v v
+screen_wait '\[Curves\]'
 
 # --- a run of another process ---
 screen_end

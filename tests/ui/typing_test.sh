@@ -66,6 +66,42 @@ screen_shows 'carry on|Quit' "F10 quits: with a question while a run is on"
 screen_keys y
 ended "and the workbench ends"
 
+# --- the keys that work from everywhere, over what lies above a screen ---
+screen_start 80x24 C.UTF-8 env UI_FAKE_FREEZE=640 "$FAKE" --start
+screen_wait '64 %'
+screen_keys '?'
+screen_wait 'this help'
+screen_keys F5
+screen_shows 'running, 1 waiting' "and from the help"
+screen_keys e
+screen_wait '─ Export ─'
+screen_keys F5
+screen_shows 'running, 2 waiting' "F5 closes a dialog in which nothing was typed, and runs"
+screen_lacks '─ Export ─' "the dialog is gone"
+screen_keys s
+screen_wait 'Stop the run'
+screen_keys C-r
+screen_shows 'running, 3 waiting' "C-r closes a question, and runs"
+screen_keys e
+screen_wait '─ Export ─'
+screen_keys x F5
+screen_shows 'Answer this first' "a dialog in which something was typed stays, and says so"
+screen_shows '─ Export ─' "with what was typed"
+screen_keys F1
+screen_shows 'Answer this first' "F1 does not open help above it"
+screen_keys F10
+screen_lacks '─ Export ─' "F10 closes it"
+screen_keys m
+screen_wait 'Go to'
+screen_keys F10
+screen_lacks 'Go to' "F10 closes the menu"
+screen_keys m
+screen_wait 'Go to'
+screen_keys F1
+screen_shows 'Watching a run' "F1 shows help in place of the menu"
+screen_keys q
+screen_wait 'smoothed'
+
 # --- pasting ---
 on_network "$FAKE"
 screen_keys Down Down Down
@@ -87,6 +123,12 @@ screen_wait 'lenet'
 screen_keys /
 paste 'two words'
 screen_shows '/ two words' "a search takes a paste"
+screen_keys C-u
+paste 'lenet
+batch:32
+
+'
+screen_shows '/ lenet batch:32( |$)' "a line end within a paste is a space"
 screen_keys Escape q
 screen_wait 'What it takes'
 screen_keys m ,
@@ -143,7 +185,7 @@ screen_shows 'idx: +MNIST' "kinds of data are candidates"
 screen_keys Tab
 raw "./sets/o"
 screen_keys Tab
-screen_shows '> Training data +idx:./sets/of mine/' "names with spaces are completed"
+screen_shows '[>!] Training data +idx:./sets/of mine/' "names with spaces are completed"
 screen_keys C-u
 raw 'shapes,'
 screen_shows 'limit= +a number of images' "options are candidates"

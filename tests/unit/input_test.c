@@ -194,8 +194,13 @@ static void test_paste(void)
     tap_ok(strcmp(keys_of("\033[200~q\033[201~x"), wanted) == 0, "a paste is one key");
     tap_ok(strcmp(input.paste, "q") == 0, "with its text");
     keys_of("\033[200~one\r\ntwo\tthree\033[31m\001\302\233\342\200\256\033[201~");
-    tap_ok(strcmp(input.paste, "onetwo three[31m") == 0,
-           "line ends and characters that cannot be shown are removed: %s", input.paste);
+    tap_ok(strcmp(input.paste, "one two three[31m") == 0,
+           "a line end is a space, characters that cannot be shown are removed: %s", input.paste);
+    keys_of("\033[200~\n one \r\r\n\ttwo\rthree  four\n\n\033[201~");
+    tap_ok(strcmp(input.paste, "one two three  four") == 0,
+           "line ends and the blanks around them are one space, none at the ends: %s", input.paste);
+    keys_of("\033[200~\r\n\033[201~");
+    tap_ok(strcmp(input.paste, "") == 0, "a line end alone is nothing");
     keys_of("\033[200~\351t\303\251\033[201~");
     tap_ok(strcmp(input.paste, "\351t\303\251") == 0, "bytes of another character set stay");
     input = (struct input){0};

@@ -168,6 +168,7 @@ static void start_or_ask(struct app *app)
         return;
     }
     struct dialog *dialog = dialog_begin(app, _("Another run is on"), answer_others);
+    dialog->kept = true;
     run_queue_text(&live, words, sizeof words);
     if (live.waiting == 0)
         snprintf(dialog->text, sizeof dialog->text, _("On this machine %s."), words);

@@ -126,7 +126,7 @@ void dialog_step(struct dialog *dialog)
         completion_step(&dialog->completion, &dialog->edit, dialog->source, dialog->context);
 }
 
-enum dialog_result dialog_key(struct dialog *dialog, int key)
+static enum dialog_result take_key(struct dialog *dialog, int key)
 {
     const bool on_line = dialog->choice_count == 0 && dialog->above == 0;
     if (on_line && list_key(dialog, key))
@@ -143,6 +143,25 @@ enum dialog_result dialog_key(struct dialog *dialog, int key)
     }
     edit_line(dialog, key);
     return DIALOG_OPEN;
+}
+
+enum dialog_result dialog_key(struct dialog *dialog, int key)
+{
+    const struct line_edit before = dialog->edit;
+    const enum dialog_result result = take_key(dialog, key);
+    dialog->kept |= strcmp(before.text, dialog->edit.text) != 0;
+    return result;
+}
+
+bool dialog_may_be_left(const struct dialog *dialog)
+{
+    return !dialog->kept;
+}
+
+void dialog_close(struct dialog *dialog)
+{
+    completion_close(&dialog->completion);
+    dialog->open = false;
 }
 
 /* Standard output is the screen itself, and writing to a FIFO can block for ever. */

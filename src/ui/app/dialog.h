@@ -37,6 +37,7 @@ struct dialog {
     struct dialog_pick picks[DIALOG_MAX_PICKS];
     size_t pick_count;
     size_t above; /* the focus is this many rows above the text line; 0: on the line */
+    bool kept;    /* something was typed, or the question is whether to run: F5 does not close it */
     bool asked;   /* the user was asked whether the existing file may be replaced */
     struct line_edit edit;
     struct completion completion;                   /* candidates for the line, after Tab */
@@ -75,6 +76,12 @@ bool dialog_may_write(struct dialog *dialog, bool exists);
  * answers with the selected choice or the line, in which the ~ of a path is then expanded. Tab
  * completes a line that has a source. */
 enum dialog_result dialog_key(struct dialog *dialog, int key);
+
+/* Returns whether nothing is lost when the dialog is closed without an answer. */
+bool dialog_may_be_left(const struct dialog *dialog);
+
+/* Closes the dialog without an answer. */
+void dialog_close(struct dialog *dialog);
 
 /* Adds files that have become known in the meantime to the candidates for the line. */
 void dialog_step(struct dialog *dialog);

@@ -104,11 +104,23 @@ static bool is_function_key(int key)
     return (key >= UI_F1 && key <= UI_F10) || key == UI_CTRL_R;
 }
 
-/* Closes the menu or the palette if the key runs the form, which it does from everywhere. */
-static void close_list_for_run(struct app *app, int key)
+/* Closes what lies over the screen for a function key, which works from everywhere. Returns whether
+ * the key still has to be handled: F10 only closes, so does F9 in the menu, and a dialog stays for
+ * keys that have nothing to do with it, with a message. */
+static bool make_way(struct app *app, int key)
 {
-    if (keys_find(&keys_everywhere, key) == ACTION_RUN_FORM)
-        app->menu.open = app->commands.chooser.open = false;
+    const bool menu = app->menu.open, dialog = app->dialog.open;
+    const bool runs = keys_find(&keys_everywhere, key) == ACTION_RUN_FORM;
+    if (!menu && !dialog && !app->commands.chooser.open)
+        return true;
+    if (dialog && key != UI_F10 && !(runs && dialog_may_be_left(&app->dialog))) {
+        app_refuse(app, _("Answer this first: Enter takes it, Esc leaves it."));
+        return false;
+    }
+    app->menu.open = app->commands.chooser.open = false;
+    if (dialog)
+        dialog_close(&app->dialog);
+    return key != UI_F10 && !(menu && key == UI_F9);
 }
 
 static void dispatch_key(struct app *app, int key)
@@ -121,7 +133,8 @@ static void dispatch_key(struct app *app, int key)
             app_close(app, COMMAND_STOP);
         return;
     }
-    close_list_for_run(app, key);
+    if (is_function_key(key) && !make_way(app, key))
+        return;
     if (app->dialog.open)
         key_to_dialog(app, key);
     else if (app->menu.open)

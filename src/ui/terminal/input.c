@@ -312,15 +312,34 @@ static size_t decode_character(struct input *input, double now, int *key)
 
 /* --- pastes --- */
 
-/* Removes control characters and those that cannot be shown, so that the text is one line. */
+/* Returns the number of line ends and blanks around them at the beginning of a text; 0: no line
+ * ends there. */
+static size_t line_end(const char *text, size_t length)
+{
+    size_t used = 0;
+    bool ends = false;
+    for (; used < length && memchr(" \t\r\n", text[used], 4); used++)
+        ends |= text[used] == '\r' || text[used] == '\n';
+    return ends ? used : 0;
+}
+
+/* Makes the paste one line: a line end becomes a space, unless it is the first or the last of the
+ * text, and control characters and those that cannot be shown are removed. */
 static void clean_paste(struct input *input)
 {
     size_t to = 0;
     input->paste[input->paste_length] = '\0';
     for (size_t from = 0, length; from < input->paste_length; from += length) {
+        const size_t rest = input->paste_length - from;
         mbstate_t state = {0};
         wchar_t wide = 0;
-        length = mbrtowc(&wide, input->paste + from, input->paste_length - from, &state);
+        length = line_end(input->paste + from, rest);
+        if (length > 0) {
+            if (to > 0 && length < rest)
+                input->paste[to++] = ' ';
+            continue;
+        }
+        length = mbrtowc(&wide, input->paste + from, rest, &state);
         const bool known = length != 0 && length < (size_t)-2;
         length = known ? length : 1;
         if (known ? wide != '\t' && !character_is_visible((uint32_t)wide)

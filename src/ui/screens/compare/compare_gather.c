@@ -10,6 +10,7 @@
 #include "ui/screens/compare/compare_model.h"
 
 #include <math.h>
+#include <string.h>
 
 static const double POLL_SECONDS = 0.02;
 static const double READ_SECONDS = 0.008; /* waits for a fast disk, to show the run in this frame */
@@ -33,7 +34,31 @@ void compare_gather_begin(struct app *app)
     model->in_sight = entry ? entry->run : NULL;
     model->marked_only = runs_any_marked(app);
     model->gathering = true;
+    model->held_count = 0;
     app_show(app, SCREEN_COMPARE);
+}
+
+bool compare_gather_hold(struct app *app, int key)
+{
+    struct compare_model *model = compare_model(app);
+    if (model->replaying || (!model->gathering && model->held_count == 0))
+        return false;
+    if (model->held_count < COMPARE_HELD_KEYS)
+        model->held[model->held_count++] = key;
+    else
+        app_refuse(app, _("No more keys are kept until the runs have been read."));
+    return true;
+}
+
+/* Lets the first kept key act. */
+static void replay_key(struct app *app)
+{
+    struct compare_model *model = compare_model(app);
+    const int key = model->held[0];
+    memmove(model->held, model->held + 1, --model->held_count * sizeof *model->held);
+    model->replaying = true;
+    app_press(app, key);
+    model->replaying = false;
 }
 
 /* Returns whether the user has chosen the run: it matches the filter of the list and is marked, if
@@ -133,8 +158,13 @@ static void end_gathering(struct app *app)
 bool compare_gather_work(struct app *app)
 {
     struct compare_model *model = compare_model(app);
-    if (!model->gathering || !app_is_in_front(app, SCREEN_COMPARE))
+    if (!app_is_in_front(app, SCREEN_COMPARE))
         return false;
+    if (!model->gathering) {
+        if (model->held_count > 0)
+            replay_key(app);
+        return model->held_count > 0;
+    }
     if (loading_read_outlines(app))
         return true;
     if (loading_is_listing(app) || loading_any_unread(app) || (model->reader && !take_read(app)))
@@ -143,7 +173,7 @@ bool compare_gather_work(struct app *app)
         begin_read(app, model->next);
     if (!model->reader && model->next >= app_run_count(app))
         end_gathering(app);
-    return model->gathering;
+    return model->gathering || model->held_count > 0;
 }
 
 double compare_gather_busy(const struct app *app)

@@ -28,6 +28,8 @@ struct app;
 /* The place in `runs` of a row that is no run but a published result. */
 #define COMPARE_NO_RUN SIZE_MAX
 
+enum { COMPARE_HELD_KEYS = 32 };
+
 enum compare_kind {
     COMPARE_CURVES,
     COMPARE_TABLE,
@@ -74,13 +76,16 @@ struct compare_model {
     size_t scroll;              /* first line of the settings shown */
 
     /* runs are read one after the other, see compare_screen.c */
-    bool gathering;             /* not all are read yet */
-    bool marked_only;           /* only marked runs are compared */
-    size_t next;                /* next run to read (app_run_at) */
-    size_t omitted;             /* chosen runs that have not begun or cannot be read */
-    struct run_reader *reader;  /* reads one run; NULL: none */
-    const struct run *in_sight; /* the run that was in front when the screen was opened */
-    uint64_t built;             /* when the table was built (clock_nanoseconds) */
+    bool gathering;              /* not all are read yet */
+    bool marked_only;            /* only marked runs are compared */
+    size_t next;                 /* next run to read (app_run_at) */
+    size_t omitted;              /* chosen runs that have not begun or cannot be read */
+    struct run_reader *reader;   /* reads one run; NULL: none */
+    const struct run *in_sight;  /* the run that was in front when the screen was opened */
+    int held[COMPARE_HELD_KEYS]; /* keys pressed meanwhile, which act once the runs are drawn */
+    size_t held_count;
+    bool replaying; /* the first of them acts now */
+    uint64_t built; /* when the table was built (clock_nanoseconds) */
 };
 
 /* Removes all runs. The view, the sort column and the trace stay. */

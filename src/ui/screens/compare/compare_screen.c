@@ -151,6 +151,8 @@ static bool act_on_cursor(struct compare_model *model, enum action action)
 static bool take_key(struct app *app, int key)
 {
     struct compare_model *model = compare_model(app);
+    if (keys_find(&table, key) && compare_gather_hold(app, key))
+        return true;
     return (model->chooser.open && compare_take_chooser_key(model, key)) ||
            (model->kind == COMPARE_CURVES && plot_leave_cursor(&model->window, key));
 }
@@ -341,7 +343,12 @@ static void draw_empty(struct app *app, struct rect body)
     if (model->gathering)
         draw_format(&app->canvas, inside, 1, 0, ROLE_FAINT, _("Reading runs: %zu of %zu ..."),
                     model->next, app_run_count(app));
-    else
+    if (model->gathering && model->held_count > 0)
+        draw_format(&app->canvas, inside, 2, 0, ROLE_FAINT,
+                    ngettext("%zu key acts when they have been read.",
+                             "%zu keys act when they have been read.", model->held_count),
+                    model->held_count);
+    if (!model->gathering)
         draw_wrapped(
             &app->canvas, inside, 1, ROLE_FAINT,
             _("There is no finished run to compare yet. In the list of runs (o) space marks "
@@ -400,6 +407,13 @@ static void draw(struct app *app, struct rect body)
     }
 }
 
+static const char *refuses(const struct app *app, enum action action)
+{
+    const struct compare_model *model = compare_model(app);
+    (void)action;
+    return model->gathering || model->count > 0 ? NULL : _("There is no run to compare.");
+}
+
 static bool typing(const struct app *app)
 {
     return compare_model(app)->chooser.open;
@@ -443,6 +457,7 @@ const struct screen compare_screen = {
     .take_key = take_key,
     .take_mouse = take_mouse,
     .reachable = app_offers_comparison,
+    .refuses = refuses,
     .act = act,
     .draw = draw,
     .typing = typing,
