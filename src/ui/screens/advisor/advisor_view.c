@@ -26,7 +26,7 @@ static const char *value_words(const struct advisor_model *model, size_t field)
                  {ADVISOR_DEVICE, "powerful", N_("a powerful one")},
                  {ADVISOR_LIMIT_MS, "", N_("none")},
                  {ADVISOR_LIMIT_MB, "", N_("none")},
-                 {ADVISOR_NETWORK, "", N_("all trained ones")}};
+                 {ADVISOR_NETWORK, "", N_("all trained")}};
     for (size_t i = 0; i < sizeof named / sizeof *named; i++)
         if (named[i].field == field && strcmp(named[i].value, model->values[field]) == 0)
             return gettext(named[i].words);
