@@ -110,7 +110,7 @@ screen_resize 12x4
 screen_resize 120x40
 screen_shows 'an image file' "and a large one"
 screen_keys w
-screen_shows 'best +best top-1 [0-9.]+ %, mlp-w16 on dig' "w lists weights"
+screen_shows 'best +best top-1 [0-9.]+ %, mlp-w16 on' "w lists weights"
 screen_keys none.safetensors Enter
 screen_shows 'none.safetensors: .*cannot open' "a missing model: a message with the file and the reason"
 screen_keys w

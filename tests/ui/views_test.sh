@@ -32,7 +32,7 @@ screen_keys l l l v
 screen_shows 'PARAMETERS' "v: the table"
 screen_shows 'tinca train resnet20' "a missing measurement has its command"
 screen_keys p
-screen_shows 'resnet20-s.*blished\)' "p adds published figures"
+screen_shows 'resnet20-shuffle[*]' "p adds published figures"
 screen_keys s
 screen_shows 'sorted: network' "s sorts by the next column"
 screen_keys Right Right

@@ -59,6 +59,13 @@ static void test_names(void)
     tap_ok(name_fits("stage", 1, "~") && name_fits("stage", 0, ""), "also in a single column");
     tap_ok(stay_different(layers, 6, 14) && stay_different(layers, 6, 12),
            "names of layers stay different, equal ones stay equal");
+    char out[3][64];
+    static const char *const hidden[] = {"hidden.1.activation", "hidden.2.activation", "output"};
+    columns_fit_names(hidden, 3, 13, "~", out[0], sizeof out[0]);
+    tap_ok(strcmp(out[0], "hidden.1~tion") == 0 && strcmp(out[1], "hidden.2~tion") == 0,
+           "what distinguishes them is kept: %s, %s", out[0], out[1]);
+    columns_fit_among(hidden, 3, 1, 13, "~", out[0], sizeof out[0]);
+    tap_ok(strcmp(out[0], "hidden.2~tion") == 0, "also if one of them is asked for: %s", out[0]);
     tap_ok(stay_different(middles, 3, 12), "also names that differ near their beginning");
     tap_ok(stay_different(equal_ends, 4, 7), "also names that differ only in their middle");
 }

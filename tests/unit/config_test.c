@@ -286,7 +286,7 @@ static void test_distinct_labels(void)
     tap_ok(strcmp(labels[2], "mlp, lr 50") == 0, "what is told first comes first: %s", labels[2]);
     tap_ok(strcmp(labels[3], "lenet, lr 0.1") == 0, "and more where it fits: %s", labels[3]);
     config_distinct_label(configs, 4, 1, fields, count, 12, labels[1], sizeof labels[1]);
-    tap_ok(strcmp(labels[1], "64, seed 1") == 0, "keys give way to values: %s", labels[1]);
+    tap_ok(strcmp(labels[1], "batch 64, 1") == 0, "keys give way to values: %s", labels[1]);
     config_distinct_label(configs, 4, 0, fields, count, 4, labels[0], sizeof labels[0]);
     tap_ok(strcmp(labels[0], "batch 32") == 0, "but not of a single value: %s", labels[0]);
     config_distinct_label(configs, 4, 0, fields, count, 64, labels[0], sizeof labels[0]);

@@ -90,7 +90,9 @@ static void network_value(const struct run_config *config, const struct config_f
         snprintf(text + end, size - end, "-%s", technique);
 }
 
-/* Writes a label whose first `bare_count` fields have no key before their values. */
+/* Writes a label in which `bare_count` - 1 fields from the second on have no key before their
+ * values. The first field loses its key last, if `bare_count` is above `count`: "3, lr 0.01" would
+ * not say what is 3. */
 static char *write_label(const struct run_config *config, const struct config_field *const *fields,
                          size_t count, size_t bare_count, char *text, size_t size)
 {
@@ -100,8 +102,9 @@ static char *write_label(const struct run_config *config, const struct config_fi
     for (size_t i = 0; i < count && used < size; i++) {
         effective_value(config, fields[i], value, sizeof value);
         /* "none" alone would not say what is absent */
-        const bool bare = (i < bare_count || explains_itself(fields[i])) && value[0] &&
-                          strcmp(value, "none") != 0;
+        const bool bare =
+            ((i > 0 ? i < bare_count : bare_count > count) || explains_itself(fields[i])) &&
+            value[0] && strcmp(value, "none") != 0;
         if (strcmp(fields[i]->key, "network") == 0)
             network_value(config, fields, count, value, sizeof value);
         used += (size_t)snprintf(text + used, size - used, "%s%s%s%s", i > 0 ? ", " : "",
@@ -194,8 +197,8 @@ struct choice {
     bool chosen[CONFIG_MAX_FIELDS];
 };
 
-/* Writes the label. Keys are left out, from the first on, while it has more than `length` bytes; a
- * single value would say nothing without its key. */
+/* Writes the label. Keys are left out, that of the first field last, while it has more than
+ * `length` bytes; a single value would say nothing without its key. */
 static char *write_choice(const struct choice *choice, size_t length, char *text, size_t size)
 {
     const struct config_field *fields[CONFIG_MAX_FIELDS] = {0};
@@ -204,7 +207,7 @@ static char *write_choice(const struct choice *choice, size_t length, char *text
     for (size_t i = 0; i < choice->field_count; i++)
         if (choice->chosen[i])
             fields[count++] = choice->fields[i];
-    const size_t most = count > 1 ? count : 0;
+    const size_t most = count > 1 ? count + 1 : 0;
     while (strlen(write_label(config, fields, count, bare_count, text, size)) > length &&
            bare_count < most)
         bare_count++;

@@ -6,6 +6,7 @@
 #include "ui/terminal/columns.h"
 #include "ui/terminal/terminal.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -84,33 +85,25 @@ static void write_state(const struct app *app, bool brief, char *text, size_t si
         count_runs(app, brief, text, size);
 }
 
-/* Returns the last separator of a title's parts, a dot between spaces; NULL: there is one part. */
-static char *last_separator(char *title, const char *dot)
-{
-    char separator[16], *last = NULL;
-    snprintf(separator, sizeof separator, " %s ", dot);
-    for (char *at = title; (at = strstr(at, separator)); at += strlen(separator))
-        last = at;
-    return last;
-}
-
-/* Shortens "tinca - Run - lenet - digits - batch 64" to `columns`. Whole parts are left out: from
- * the end as long as the screen and its subject remain, then the program's name. A single name that
- * is still too long loses its middle. */
+/* Shortens "tinca - Run - lenet - digits - batch 64" to `columns` by leaving out whole parts: the
+ * last ones, but not the third, which is the screen's subject, then the first and the second. A
+ * part that is still too long loses its middle. */
 static void fit_title(char *title, size_t size, size_t columns, const struct glyphs *glyphs)
 {
-    char whole[300], *separator;
-    const size_t program = strlen("tinca ") + strlen(glyphs->dot) + 1;
-    while (columns_of(title) > columns && (separator = last_separator(title, glyphs->dot))) {
-        *separator = '\0';
-        if (!last_separator(title, glyphs->dot)) { /* what is left would not tell the subject */
-            *separator = ' ';
-            break;
-        }
-    }
+    enum { PARTS = 16, SUBJECT = 3 };
+    char separator[16], whole[300], *parts[PARTS];
+    size_t count = 0, first = 0;
+    snprintf(separator, sizeof separator, " %s ", glyphs->dot);
     snprintf(whole, sizeof whole, "%s", title);
-    columns_fit_middle(columns_of(whole) > columns ? whole + program : whole, columns, glyphs->cut,
-                       title, size);
+    for (char *at = whole; at && count < PARTS; at = strstr(at, separator)) {
+        at += count > 0 ? strlen(separator) : 0;
+        parts[count++] = at;
+    }
+    while (count > SUBJECT && columns_of(whole) > columns)
+        parts[--count][-(ptrdiff_t)strlen(separator)] = '\0';
+    while (first + 1 < count && columns_of(parts[first]) > columns)
+        first++;
+    columns_fit_middle(parts[first], columns, glyphs->cut, title, size);
 }
 
 static void draw_title(struct app *app, struct rect area)

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,20 +111,56 @@ static bool is_used(const struct names *all, size_t index, const char *text)
     return false;
 }
 
+/* Returns the place of cut number `turn`, from the middle outwards, or SIZE_MAX for one that lies
+ * outside of the text. */
+static size_t cut_place(size_t columns, size_t turn)
+{
+    const size_t middle = columns / 2, distance = (turn + 1) / 2;
+    const size_t head = turn % 2 ? middle + distance : middle - distance;
+    return head < columns ? head : SIZE_MAX; /* also a difference below zero */
+}
+
+/* Cuts the names that are shortened like name `index` in one other place, the nearest one to the
+ * middle that keeps what distinguishes them: "hidden.1~tion" and "hidden.2~tion". */
+static bool move_cut_of_all(const struct names *all, size_t index)
+{
+    enum { MOST = 32 };
+    size_t alike[MOST], count = 0;
+    for (size_t i = 0; i < all->count; i++)
+        if (strcmp(all->out + i * all->size, all->out + index * all->size) == 0) {
+            if (count == MOST)
+                return false;
+            alike[count++] = i;
+        }
+    for (size_t turn = 1; turn < 2 * all->columns; turn++) {
+        const size_t head = cut_place(all->columns, turn);
+        bool used = head == SIZE_MAX;
+        for (size_t i = 0; !used && i < count; i++)
+            cut_at(all->names[alike[i]], head, all->columns, all->mark,
+                   all->out + alike[i] * all->size, all->size);
+        for (size_t i = 0; !used && i < count; i++)
+            used = is_used(all, alike[i], all->out + alike[i] * all->size);
+        if (!used)
+            return true;
+    }
+    for (size_t i = 0; i < count; i++)
+        columns_fit_middle(all->names[alike[i]], all->columns, all->mark,
+                           all->out + alike[i] * all->size, all->size);
+    return false;
+}
+
 /* Moves the cut of name `index` to the nearest place at which the result is no other name's. */
 static bool move_cut(const struct names *all, size_t index)
 {
     char *out = all->out + index * all->size;
-    const size_t middle = all->columns / 2;
-    for (size_t distance = 1; distance < all->columns; distance++)
-        for (int side = 0; side < 2; side++) {
-            const size_t head = side ? middle - distance : middle + distance;
-            if (head >= all->columns) /* also a difference below zero */
-                continue;
-            cut_at(all->names[index], head, all->columns, all->mark, out, all->size);
-            if (!is_used(all, index, out))
-                return true;
-        }
+    for (size_t turn = 1; turn < 2 * all->columns; turn++) {
+        const size_t head = cut_place(all->columns, turn);
+        if (head == SIZE_MAX)
+            continue;
+        cut_at(all->names[index], head, all->columns, all->mark, out, all->size);
+        if (!is_used(all, index, out))
+            return true;
+    }
     return false;
 }
 
@@ -153,9 +190,40 @@ void columns_fit_names(const char *const *names, size_t count, size_t columns, c
         if (same < i)
             memcpy(out + i * size, out + same * size, size);
         else if (columns_of(names[i]) > columns && is_used(&all, i, out + i * size) &&
-                 !move_cut(&all, i))
+                 !move_cut_of_all(&all, i) && !move_cut(&all, i))
             number_name(&all, i);
     }
+}
+
+/* Returns whether another name that is too long reads the same, if both are cut behind `head`
+ * columns. */
+static bool is_alike(const char *const *names, size_t count, size_t index, size_t head,
+                     size_t columns, size_t mark)
+{
+    char beginning[256];
+    const char *name = names[index];
+    columns_fit(name, head, beginning, sizeof beginning);
+    const size_t bytes = strlen(beginning);
+    const char *end = end_of(name, columns - head - mark);
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(names[i], name, bytes) == 0 && columns_of(names[i]) > columns &&
+            strcmp(end_of(names[i], columns - head - mark), end) == 0 &&
+            strcmp(names[i], name) != 0)
+            return true;
+    return false;
+}
+
+size_t columns_fit_among(const char *const *names, size_t count, size_t index, size_t columns,
+                         const char *mark, char *out, size_t size)
+{
+    const size_t mark_columns = columns_of(mark);
+    for (size_t turn = 1; columns_of(names[index]) > columns && turn < 2 * columns; turn++) {
+        const size_t head = cut_place(columns, turn - 1);
+        if (head != SIZE_MAX && head + mark_columns <= columns &&
+            !is_alike(names, count, index, head, columns, mark_columns))
+            return cut_at(names[index], head, columns, mark, out, size);
+    }
+    return columns_fit_middle(names[index], columns, mark, out, size);
 }
 
 /* --- values --- */

@@ -28,6 +28,11 @@ size_t columns_fit_middle(const char *text, size_t columns, const char *mark, ch
 void columns_fit_names(const char *const *names, size_t count, size_t columns, const char *mark,
                        char *out, size_t size);
 
+/* Shortens name `index` of the list like columns_fit_middle, but moves the cut if another name, cut
+ * in the same place, would read the same. Returns the number of columns used. */
+size_t columns_fit_among(const char *const *names, size_t count, size_t index, size_t columns,
+                         const char *mark, char *out, size_t size);
+
 /* Copies a value such as "3.576e-05", "12.2 MiB" or "6.40 of 10" so that it never reads as another
  * value: a number that is too long loses digits after the point, later words give way to `mark`
  * (one column), and a number for which that is not enough is replaced by '#'. Returns the number of

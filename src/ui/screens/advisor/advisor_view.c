@@ -26,7 +26,7 @@ static const char *value_words(const struct advisor_model *model, size_t field)
                  {ADVISOR_DEVICE, "powerful", N_("a powerful one")},
                  {ADVISOR_LIMIT_MS, "", N_("none")},
                  {ADVISOR_LIMIT_MB, "", N_("none")},
-                 {ADVISOR_NETWORK, "", N_("all that were trained")}};
+                 {ADVISOR_NETWORK, "", N_("all trained")}};
     for (size_t i = 0; i < sizeof named / sizeof *named; i++)
         if (named[i].field == field && strcmp(named[i].value, model->values[field]) == 0)
             return gettext(named[i].words);
@@ -47,8 +47,8 @@ static void draw_value(const struct advisor_model *model, struct canvas *canvas,
         draw_cursor(canvas, box, 0, (int)cursor);
         return;
     }
-    draw_text(canvas, line, 0, column, focused ? ROLE_FOCUS : ROLE_STRONG,
-              value_words(model, field));
+    draw_fitted_name(canvas, line, 0, column, focused ? ROLE_FOCUS : ROLE_STRONG,
+                     value_words(model, field));
     if (focused)
         draw_cursor(canvas, line, 0, 0);
 }

@@ -188,14 +188,15 @@ static bool all_adversarial(const struct compare_model *model)
 static void print_trace(const struct app *app, char *text, size_t size)
 {
     const struct compare_model *model = compare_model(app);
-    const char *name = trace_name(model->trace, all_adversarial(model));
     const size_t choice = app->shared.axes.smoothing;
+    const bool raw = model->trace == TRACE_SMOOTHED && strcmp(smoothing_names[choice], "0") == 0;
+    const char *name = trace_name(raw ? TRACE_RAW : model->trace, all_adversarial(model));
     const bool runs_say = choice == 0 && model->trace == TRACE_SMOOTHED;
     char words[40] = "";
     bool alike = true;
     for (size_t i = 1; i < model->count && runs_say; i++)
         alike &= run_series(model->runs[i])->window == run_series(model->runs[0])->window;
-    if (model->count > 0 && (runs_say || (choice > 0 && model->trace < TRACES_SMOOTHED)))
+    if (model->count > 0 && !raw && (runs_say || (choice > 0 && model->trace < TRACES_SMOOTHED)))
         smoothing_words(choice, run_series(model->runs[0]), words, sizeof words);
     if (!alike)
         snprintf(text, size, _("%s (of different windows)"), name);

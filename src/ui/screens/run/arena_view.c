@@ -14,6 +14,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const kind_names[] = {N_("values"), N_("gradients"), N_("saved"),
@@ -73,6 +74,7 @@ struct map {
     const struct inspection_array *selected;
     struct rect area;
     double times, bytes; /* extent of the map, without the workspace */
+    const char **names;  /* of the arrays; NULL: out of memory */
 };
 
 /* Writes the range [*from, *to) of `count` cells whose centres lie within first..last of `all`;
@@ -107,9 +109,14 @@ static void draw_array(struct canvas *canvas, const struct map *map,
                       selected ? canvas->glyphs->full : canvas->glyphs->shades[array->kind]);
     const int width = (int)columns_of(array->name), room = right - left - 2;
     const struct rect name = {area.row, area.column + left + 1, area.rows, room};
-    if (low < high && (width <= room || room >= LEAST_NAME))
-        draw_fitted_name(canvas, name, area.rows - 1 - (low + high - 1) / 2, 0,
-                         selected ? ROLE_FOCUS : ROLE_TEXT, array->name);
+    char shown[256];
+    if (low >= high || room < 1 || (width > room && room < LEAST_NAME))
+        return;
+    if (map->names)
+        columns_fit_among(map->names, map->arena->array_count, (size_t)(array - map->arena->arrays),
+                          (size_t)room, canvas->glyphs->cut, shown, sizeof shown);
+    draw_fitted_name(canvas, name, area.rows - 1 - (low + high - 1) / 2, 0,
+                     selected ? ROLE_FOCUS : ROLE_TEXT, map->names ? shown : array->name);
 }
 
 /* Draws the workspace above the map, addresses at the left and the passes below. */
@@ -148,10 +155,14 @@ static void draw_map(struct canvas *canvas, struct rect area, const struct inspe
                       .bytes = (double)(arena->bytes - arena->workspace)};
     if (rect_is_empty(middle) || !(map.bytes > 0) || !(map.times > 0))
         return;
+    map.names = malloc(arena->array_count * sizeof *map.names);
+    for (size_t i = 0; map.names && i < arena->array_count; i++)
+        map.names[i] = arena->arrays[i].name;
     for (size_t i = 0; i < arena->array_count; i++)
         draw_array(canvas, &map, &arena->arrays[i]);
     if (selected)
         draw_array(canvas, &map, selected);
+    free(map.names);
     draw_frame(canvas, &map, labels, above, below);
 }
 

@@ -7,18 +7,22 @@
 #include "ui/screens/run/views.h"
 
 #include <math.h>
+#include <stdio.h>
 
-static void draw_finding(struct app *app, struct rect area, int row, const struct finding *finding)
+/* Draws a finding's kind and place. Returns the row after. */
+static int draw_finding(struct app *app, struct rect area, int row, const struct finding *finding)
 {
+    struct rect words = {area.row, area.column + 2, area.rows, area.columns - 3};
+    char text[160];
     draw_text(&app->canvas, area, row, 0, ROLE_BAD, "!");
     const char *kind = finding_kind_words(finding->kind);
     const unsigned long long iteration = finding->iteration;
     if (isnan(finding->epoch))
-        draw_format(&app->canvas, area, row, 2, ROLE_STRONG, _("%s from iteration %llu"), kind,
-                    iteration);
+        snprintf(text, sizeof text, _("%s from iteration %llu"), kind, iteration);
     else
-        draw_format(&app->canvas, area, row, 2, ROLE_STRONG,
-                    _("%s from iteration %llu, epoch %.2f"), kind, iteration, finding->epoch);
+        snprintf(text, sizeof text, _("%s from iteration %llu, epoch %.2f"), kind, iteration,
+                 finding->epoch);
+    return draw_wrapped(&app->canvas, words, row, ROLE_STRONG, text);
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
@@ -40,7 +44,7 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
         run_finding(entry->run, (size_t)i, &finding);
         if (i == run_model(app)->scroll)
             draw_cursor(&app->canvas, area, row, 0);
-        draw_finding(app, area, row++, &finding);
+        row = draw_finding(app, area, row, &finding);
         row = draw_wrapped(&app->canvas, inside, row, ROLE_TEXT, finding.text) + 1;
     }
 }

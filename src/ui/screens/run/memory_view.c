@@ -38,19 +38,21 @@ static void draw_row(struct canvas *canvas, struct rect area, int line, const st
 }
 
 /* Draws the table and returns the row after it. */
-static int draw_table(struct canvas *canvas, struct rect area, const struct run_facts *facts,
-                      uint64_t measured, uint64_t highest)
+static int draw_table(struct canvas *canvas, struct rect area, const struct run_display *display,
+                      uint64_t highest)
 {
-    const struct memory_forecast *forecast = &facts->forecast;
-    const struct row rows[] = {{_("weights"), forecast->weights},
-                               {_("gradients"), forecast->gradients},
-                               {_("solver state"), forecast->solver},
-                               {_("activations"), forecast->activations},
-                               {_("workspace"), forecast->workspace},
-                               {_("the network"), forecast->total},
-                               {_("forecast"), facts->memory_peak},
-                               {_("measured now"), measured},
-                               {_("highest"), highest}};
+    const struct memory_forecast *forecast = &display->facts->forecast;
+    const bool over = run_status_is_over(display->steady.status);
+    const struct row rows[] = {
+        {_("weights"), forecast->weights},
+        {_("gradients"), forecast->gradients},
+        {_("solver state"), forecast->solver},
+        {_("activations"), forecast->activations},
+        {_("workspace"), forecast->workspace},
+        {_("the network"), forecast->total},
+        {_("forecast"), display->facts->memory_peak},
+        {over ? _("at the end") : _("measured now"), display->steady.memory_measured},
+        {_("highest"), highest}};
     const int count = sizeof rows / sizeof *rows;
     uint64_t most = 1;
     for (int i = 0; i < count; i++)
@@ -137,8 +139,7 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
     uint64_t least, most;
     const struct series *series = run_series(entry->run);
     find_extremes(series, &least, &most);
-    int row =
-        draw_table(&app->canvas, area, display->facts, display->steady.memory_measured, most) + 1;
+    int row = draw_table(&app->canvas, area, display, most) + 1;
     struct rect note = {area.row, area.column + 1, area.rows, area.columns - 2};
     row = draw_limit(&app->canvas, note, row, &display->facts->forecast);
     if (area.rows >= row + 8)

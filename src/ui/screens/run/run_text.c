@@ -119,6 +119,12 @@ static void put_top1(struct writer *writer, const struct run_snapshot *now)
         put(writer, N_("top-1"), ROLE_FAINT, "-");
 }
 
+/* Returns whether a run that has not validated yet is going to. */
+static bool will_validate(const struct run_display *display)
+{
+    return display->config->validate[0] && !run_status_is_over(display->now.status);
+}
+
 static void put_validation(struct writer *writer, const struct run_display *display)
 {
     const struct run_snapshot *now = &display->now;
@@ -130,7 +136,7 @@ static void put_validation(struct writer *writer, const struct run_display *disp
                    run_figures_of(now, NULL).validation_loss);
     else
         put(writer, N_("validation"), ROLE_FAINT, "%s",
-            display->config->validate[0] ? _("later") : _("none"));
+            will_validate(display) ? _("later") : _("none"));
 }
 
 /* Returns whether two networks are trained against each other; a run shows that by its losses. */
@@ -149,7 +155,7 @@ static void put_pixels(struct writer *writer, const char *label, const struct ru
         put(writer, label, ROLE_VALIDATION, _("%.2f %% within %zu"), now->pixel_accuracy,
             display->config->tolerance);
     else
-        put(writer, label, ROLE_FAINT, "%s", display->config->validate[0] ? _("later") : "-");
+        put(writer, label, ROLE_FAINT, "%s", will_validate(display) ? _("later") : "-");
 }
 
 static void put_adversarial(struct writer *writer, const struct run_display *display,
@@ -172,14 +178,21 @@ static uint64_t forecast_bytes(const struct run_display *display)
                                        : display->facts->forecast.total;
 }
 
-static double loss_now(const struct run_snapshot *now)
+/* Adds the loss: NaN of a run that diverged is a value, unlike that of an imported log without
+ * losses. */
+static void put_loss(struct writer *writer, const struct run_display *display)
 {
-    return run_figures_of(now, NULL).loss;
+    const struct run_figures figures = run_figures_of(&display->now, NULL);
+    const bool imported = display->facts && display->facts->imported[0];
+    if (isnan(figures.loss) && figures.has_loss && !imported)
+        put(writer, N_("loss"), ROLE_BAD, "nan");
+    else
+        put_number(writer, N_("loss"), ROLE_STRONG, figures.loss);
 }
 
 static void put_class_losses(struct writer *writer, const struct run_display *display)
 {
-    put_number(writer, N_("loss"), ROLE_STRONG, loss_now(&display->now));
+    put_loss(writer, display);
     put_number(writer, N_("smoothed"), ROLE_SMOOTHED, display->smoothed);
     put_validation(writer, display);
     put_top1(writer, &display->now);
@@ -204,7 +217,7 @@ static void grid_normal(struct writer *writer, const struct run_display *display
 static void small_losses(struct writer *writer, const struct run_display *display)
 {
     const struct run_snapshot *now = &display->now;
-    put_number(writer, N_("loss"), ROLE_STRONG, loss_now(now));
+    put_loss(writer, display);
     put_number(writer, N_("smoothed"), ROLE_SMOOTHED, display->smoothed);
     if (now->has_validation)
         put(writer, N_("top-1"), ROLE_VALIDATION, "%.2f %%", run_figures_of(now, NULL).top1);
@@ -235,7 +248,7 @@ static void tiny(struct writer *writer, const struct run_display *display)
 {
     const struct run_snapshot *now = &display->now, *steady = &display->steady;
     char epoch[24];
-    put_number(writer, N_("loss"), ROLE_STRONG, loss_now(now));
+    put_loss(writer, display);
     put_speed(writer, N_("ms/image"), steady->ms_per_image_now);
     put(writer, N_("epoch"), ROLE_TEXT, "%s", epoch_text(now->epoch, epoch, sizeof epoch));
     put(writer, N_("iteration"), ROLE_TEXT, "%" PRIu64, now->iteration);
@@ -245,7 +258,7 @@ static void tiny(struct writer *writer, const struct run_display *display)
 static void panel_losses(struct writer *writer, const struct run_display *display)
 {
     const struct run_snapshot *now = &display->now;
-    put_number(writer, N_("loss"), ROLE_STRONG, loss_now(now));
+    put_loss(writer, display);
     put_number(writer, N_("smoothed"), ROLE_SMOOTHED, display->smoothed);
     if (display->config->average_loss > 1 || now->loss_caffe < 0) {
         put_number(writer, N_("exact mean"), ROLE_TEXT, now->loss_mean);

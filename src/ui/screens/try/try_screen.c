@@ -429,17 +429,18 @@ static void draw_head(struct app *app, struct rect area)
         try_draw_status(model, &app->canvas, area, 1, 0);
 }
 
+/* Draws the network and the data; the title has the model's name. */
 static void draw_source(struct app *app, struct rect area)
 {
     const struct try_model *model = try_model(app);
-    char text[1000];
-    if (model->status.network)
-        snprintf(text, sizeof text, "%s %s %s %s %s", model->status.network,
-                 app->canvas.glyphs->dot, model->name,
-                 model->request.data[0] ? app->canvas.glyphs->dot : "", model->request.data);
-    else
-        snprintf(text, sizeof text, "%s", model->name);
-    draw_text(&app->canvas, area, 0, 0, ROLE_FAINT, text);
+    int column = 0;
+    if (model->status.network && model->request.data[0])
+        column = draw_format(&app->canvas, area, 0, 0, ROLE_FAINT, "%s %s ", model->status.network,
+                             app->canvas.glyphs->dot);
+    draw_fitted_name(&app->canvas, area, 0, column, ROLE_FAINT,
+                     model->request.data[0]  ? model->request.data
+                     : model->status.network ? model->status.network
+                                             : model->name);
 }
 
 /* Draws why the model or its data set cannot be used. Returns the row after. */

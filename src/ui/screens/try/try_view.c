@@ -155,7 +155,7 @@ static void draw_verdict(const struct try_model *model, struct canvas *canvas, s
     write_place(model, place, sizeof place);
     int row = draw_wrapped(canvas, area, 0, ROLE_HEADING, place);
     if (area.rows >= 9)
-        draw_text(canvas, area, row++, 0, ROLE_FAINT, model->answer.origin);
+        row = draw_wrapped(canvas, area, row, ROLE_FAINT, model->answer.origin);
     row = draw_truth(model, canvas, area, row);
     row += area.rows - row > PROBE_TOP;
     draw_bars(model, canvas, area, row);
@@ -209,7 +209,7 @@ static void draw_translated(struct try_model *model, struct canvas *canvas, stru
         column = draw_format(canvas, area, area.rows - 1, column, ROLE_STRONG,
                              _("pixel accuracy %.2f %%"), 100 * (double)outcome->share) +
                  2;
-    draw_text(canvas, area, area.rows - 1, column, ROLE_FAINT, model->answer.origin);
+    draw_fitted_name(canvas, area, area.rows - 1, column, ROLE_FAINT, model->answer.origin);
     area.rows--;
     draw_pictures(model, canvas, area);
 }
