@@ -503,7 +503,7 @@ static void prepare(void)
 static const struct named_test tests[] = {
     {"curves", all_curves},        {"resume", all_resume},         {"views", all_views},
     {"precision", test_precision}, {"graphs", all_graphs},         {"memory", test_memory},
-    {"failures", all_failures},    {"evaluation", run_evaluation}, {"bench", run_bench},
+    {"failures", all_failures},    {"evaluation", all_evaluation}, {"bench", all_bench},
     {"fallback", all_fallback},    {"group", test_group},
 };
 
