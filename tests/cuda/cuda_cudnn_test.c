@@ -2,6 +2,7 @@
  * convolutions with algorithms that give the same bits each time, in a workspace that the forecast
  * contains. Where it is missing, refuses, or lacks memory, the next kernel computes the convolution
  * and is named. Other failures are reported in cuDNN's words. */
+#include "choose_tests.h"
 #include "cuda/emulated_device.h"
 #include "cuda/emulated_module.h"
 #include "cuda/lab.h"
@@ -251,20 +252,37 @@ static void test_in_child(void)
            "a process with version 8");
 }
 
-int main(void)
+static void test_version_9(void)
 {
-    cuda_use_module(tinca_cuda_module());
-    emulated_set_busy_blocks(2);
-    test_missing();
-    test_in_child();
     emulator_set_cudnn_version(90100);
     tap_ok(strcmp(facts().cudnn, "9.1.0") == 0, "version 9 is found: %s", facts().cudnn);
     expect(network_3x3, "conv cuDNN", "version 9");
-    test_workspace();
+}
+
+static void run_refusals(void)
+{
     test_refusals(3000, "version 9 does not support a pass");
     test_refusals(4004, "version 9 lacks memory");
+}
+
+static void run_failure(void)
+{
     test_failure(true);
-    test_precision();
-    test_bits();
-    return tap_done();
+}
+
+static void begin(void)
+{
+    cuda_use_module(tinca_cuda_module());
+    emulated_set_busy_blocks(2);
+}
+
+static const struct named_test tests[] = {
+    {"missing", test_missing},     {"version-8", test_in_child}, {"version-9", test_version_9},
+    {"workspace", test_workspace}, {"refusals", run_refusals},   {"failure", run_failure},
+    {"precision", test_precision}, {"bits", test_bits},
+};
+
+int main(int argc, char **argv)
+{
+    return tests_main(tests, sizeof tests / sizeof *tests, argc, argv, begin);
 }

@@ -1,14 +1,15 @@
 /* Compares every kernel of the device cuda on a real GPU with the reference, over the shared list
  * of cases, and checks that it gives the same bits each time and keeps the promises of kernel.h.
  * Skipped, with the reason, without a GPU. Compiled with -DEMULATED it uses the emulated module and
- * some of the cases, so that the test itself is tested on every machine. --long adds the layers of
- * the studied networks.
+ * some of the cases, so that the test itself is tested on every machine. `--list` prints the names
+ * of the tests; arguments are the names, or patterns, of those to run. The layers of the studied
+ * networks are only run if they are named.
  *
  * The kernels' arrays are in pinned host memory, which a GPU reaches at the same addresses. It is
  * slow to allocate, so one block is divided.
  */
+#include "choose_tests.h"
 #include "op_harness.h"
-#include "tap.h"
 
 #include "engine/devices/device.h"
 #include "engine/devices/device_backend.h"
@@ -25,6 +26,8 @@ enum { STEP = 1 };
 /* The relative tolerance for float32 sums in a different order; the longest sums of all layers have
  * millions of terms. */
 static const double tolerance = 1e-3, usual = 2e-5;
+/* What rounding the operands of products adds, by precision. */
+static const double rounding[PRECISIONS] = {0, 5e-3, 4e-2, 5e-3};
 
 static struct device *device;
 
@@ -95,7 +98,8 @@ static bool check_kernel(const struct op_harness *wanted, const struct kernel *k
     struct op_harness *first = run(wanted->op_case, kernel);
     struct op_harness *second = run(wanted->op_case, kernel);
     const double difference = first && second ? op_harness_compare(first, wanted, &where) : 1;
-    const double allowed = wanted->op_case->flags & CASE_TIMED ? tolerance : usual;
+    const double allowed =
+        (wanted->op_case->flags & CASE_TIMED ? tolerance : usual) + rounding[device->precision];
     bool good = difference <= allowed;
     *worst = difference > *worst ? difference : *worst;
     snprintf(why, size, "%s differs by %g", where, difference);
@@ -158,30 +162,85 @@ static void check_cases(const char *what, unsigned of)
            count, runs, worst);
 }
 
+/* --- tests --- */
+
+static const struct iteration_values moment = {.iteration = HARNESS_ITERATION};
+
+/* Runs the cases with these flags in a precision, on memory of so many MiB. */
+static void run_cases(const char *what, unsigned flags, enum device_precision precision,
+                      size_t mebibytes)
+{
+    struct error error = {0};
+    device = device_open("cuda", 1, &error);
+    if (!tap_ok(device && device_set_precision(device, precision, &error) &&
+                    take_memory(mebibytes << 20),
+                "the GPU opens, and the host's memory is pinned: %s", error.why)) {
+        device_close(device);
+        return;
+    }
+    const struct op_harness_device pinned_device = {device->state, allocate, release, finish};
+    op_harness_device = &pinned_device;
+    device->driver->backend->set_iteration_values(device, &moment);
+    check_cases(what, flags);
+    op_harness_device = NULL;
+    device->driver->backend->release_pinned(device, pinned.begin);
+    device_close(device);
+}
+
+static void test_goldens(void)
+{
+    run_cases("cases of the goldens", 0, PRECISION_FLOAT32, 256);
+}
+
+static void test_edges(void)
+{
+    run_cases("sizes around vectors and tiles", CASE_EDGE, PRECISION_FLOAT32, 256);
+}
+
+static void test_larger(void)
+{
+    run_cases("larger cases", CASE_LARGER, PRECISION_FLOAT32, 256);
+}
+
+static void test_layers(void)
+{
+    run_cases("layers of the studied networks", CASE_TIMED, PRECISION_FLOAT32, 4096);
+}
+
+static void test_tf32(void)
+{
+    run_cases("tf32, sizes around vectors and tiles", CASE_EDGE, PRECISION_TF32, 256);
+    run_cases("tf32, larger cases", CASE_LARGER, PRECISION_TF32, 256);
+}
+
+static void test_bf16(void)
+{
+    run_cases("bf16, sizes around vectors and tiles", CASE_EDGE, PRECISION_BF16, 256);
+    run_cases("bf16, larger cases", CASE_LARGER, PRECISION_BF16, 256);
+}
+
+static void test_fp16(void)
+{
+    run_cases("fp16, sizes around vectors and tiles", CASE_EDGE, PRECISION_FP16, 256);
+    run_cases("fp16, larger cases", CASE_LARGER, PRECISION_FP16, 256);
+}
+
+static const struct named_test tests[] = {
+    {"kernels", test_goldens},   {"kernels-edges", test_edges}, {"kernels-larger", test_larger},
+    {"kernels-tf32", test_tf32}, {"kernels-bf16", test_bf16},   {"kernels-fp16", test_fp16},
+    {"layers", test_layers}, /* the last: only if it is named */
+};
+enum { TESTS = sizeof tests / sizeof *tests };
+
 int main(int argc, char **argv)
 {
-    const bool is_long = argc > 1 && strcmp(argv[1], "--long") == 0;
+    int status;
     struct error error = {0};
+    if (tests_listed(tests, TESTS, argc, argv, &status))
+        return status;
 #ifdef EMULATED
     cuda_use_module(tinca_cuda_module());
 #endif
-    device = device_open("cuda", 1, &error);
-    if (!device) {
-        tap_skip("%s", error.why);
-        return tap_done();
-    }
-    if (tap_ok(take_memory((size_t)(is_long ? 4096 : 256) << 20), "the host's memory is pinned")) {
-        const struct op_harness_device pinned_device = {device->state, allocate, release, finish};
-        const struct iteration_values moment = {.iteration = HARNESS_ITERATION};
-        op_harness_device = &pinned_device;
-        device->driver->backend->set_iteration_values(device, &moment);
-        check_cases("cases of the goldens", 0);
-        check_cases("sizes around vectors and tiles", CASE_EDGE);
-        check_cases("larger cases", CASE_LARGER);
-        if (is_long)
-            check_cases("layers of the studied networks", CASE_TIMED);
-        device->driver->backend->release_pinned(device, pinned.begin);
-    }
-    device_close(device);
-    return tap_done();
+    const bool found = device_find("cuda", NULL, &error);
+    return tests_run(tests, argc > 1 ? TESTS : TESTS - 1, argc, argv, found ? NULL : error.why);
 }

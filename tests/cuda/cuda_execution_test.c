@@ -2,6 +2,7 @@
  * iteration gives the bits of one that is not replayed; a loss that is NaN or infinite changes no
  * weight; a checkpoint suffices to continue to the same bits; every failed allocation and a GPU
  * that fails give errors. */
+#include "choose_tests.h"
 #include "cuda/emulated_module.h"
 #include "cuda/lab.h"
 
@@ -407,26 +408,58 @@ static void test_opening(void)
            error.why);
 }
 
-int main(void)
+static void run_trajectories(void)
 {
-    cuda_use_module(tinca_cuda_module());
     test_trajectory("mixed", 10, &solvers[0]);
     test_trajectory("mixed", 10, &solvers[1]);
     test_trajectory("lenet", 5, &solvers[0]);
-    test_gradients();
-    test_inference();
+}
+
+static void run_replay(void)
+{
     test_replay(&solvers[0]);
     test_replay(&solvers[1]);
-    test_profile();
+}
+
+static void run_delays(void)
+{
     test_delays(false);
     test_delays(true);
+}
+
+static void run_divergence(void)
+{
     test_divergence(false);
     test_divergence(true);
+}
+
+static void run_resume(void)
+{
     test_going_on(&solvers[0]);
     test_going_on(&solvers[1]);
-    test_allocations();
-    test_opening();
+}
+
+static void run_failures(void)
+{
     test_breakdowns(700, ERROR_SYSTEM, "illegal");
     test_breakdowns(214, ERROR_SYSTEM, "lost");
-    return tap_done();
+}
+
+static void begin(void)
+{
+    cuda_use_module(tinca_cuda_module());
+}
+
+static const struct named_test tests[] = {
+    {"trajectories", run_trajectories}, {"gradients", test_gradients},
+    {"inference", test_inference},      {"replay", run_replay},
+    {"profile", test_profile},          {"delays", run_delays},
+    {"divergence", run_divergence},     {"resume", run_resume},
+    {"allocations", test_allocations},  {"opening", test_opening},
+    {"failures", run_failures},
+};
+
+int main(int argc, char **argv)
+{
+    return tests_main(tests, sizeof tests / sizeof *tests, argc, argv, begin);
 }

@@ -1,6 +1,7 @@
 /* Tests nodes that the emulated device cuda has no kernel for: the reference kernel computes them
  * on the host with the reference's bits; the plan reports them and forecasts the bytes that are
  * copied; with strict_device the network is refused. */
+#include "choose_tests.h"
 #include "cuda/emulated_module.h"
 #include "cuda/lab.h"
 #include "cuda/lacking.h"
@@ -246,20 +247,43 @@ static void test_breakdown(void)
     tap_ok(reported == TRIES, "a GPU that fails is reported; the host computes nothing then");
 }
 
-int main(void)
+static void run_all(void)
 {
-    emulator_set_gpus(2);
-    cuda_use_module(tinca_cuda_module());
     test_all(0);
     test_all(PLAN_LEAST_MEMORY);
+}
+
+static void run_operators(void)
+{
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
         test_operator(operators[i]);
+}
+
+static void run_bytes(void)
+{
     test_bytes("all");
     test_bytes("add");
     test_bytes("batch_norm");
     test_relu_bytes();
+}
+
+static void run_strict(void)
+{
     test_strict("cuda", "lrn", true, "d", "--strict-device");
-    test_group();
-    test_breakdown();
-    return tap_done();
+}
+
+static void begin(void)
+{
+    emulator_set_gpus(2);
+    cuda_use_module(tinca_cuda_module());
+}
+
+static const struct named_test tests[] = {
+    {"all", run_all},       {"operators", run_operators}, {"bytes", run_bytes},
+    {"strict", run_strict}, {"group", test_group},        {"failures", test_breakdown},
+};
+
+int main(int argc, char **argv)
+{
+    return tests_main(tests, sizeof tests / sizeof *tests, argc, argv, begin);
 }

@@ -3,6 +3,7 @@
  * recomputation, and the plan needs no more memory. Nothing is fused if another layer reads the
  * value in between, or if the other summand is computed later. The second device of each comparison
  * has the same kernels without fusion. */
+#include "choose_tests.h"
 #include "cuda/emulated_device.h"
 #include "op_harness.h"
 #include "random_fill.h"
@@ -519,7 +520,7 @@ static void check_network_bits(const char *name)
 #endif
 }
 
-int main(void)
+static void run_cases(void)
 {
     for (size_t i = 0; i < CASES; i++) {
         check_case(&cases[i], EMULATED_BUSY_BLOCKS, 0);
@@ -530,10 +531,17 @@ int main(void)
     }
     emulated_set_busy_blocks(EMULATED_BUSY_BLOCKS);
     emulator_set_order(0);
-    check_words();
+}
+
+static void run_memory_limit(void)
+{
     for (size_t i = 0; i < CASES; i++)
         if (strcmp(cases[i].name, "block after block") == 0)
             check_limits(&cases[i]);
+}
+
+static void run_networks(void)
+{
     check_network("resnet20", 28);
     check_network("resnet20-dsc", 28);
     check_network("resnet20-shuffle", 28);
@@ -545,6 +553,28 @@ int main(void)
     check_network("mobilenet", 27);
     check_network("vgg19", 16);
     check_network("pix2pix-shift", 7);
+}
+
+static void run_network_bits(void)
+{
     check_network_bits("resnet20");
-    return tap_done();
+}
+
+static void begin(void)
+{
+    emulated_set_busy_blocks(EMULATED_BUSY_BLOCKS);
+    emulator_set_order(0);
+}
+
+static const struct named_test tests[] = {
+    {"cases", run_cases},
+    {"words", check_words},
+    {"memory-limit", run_memory_limit},
+    {"networks", run_networks},
+    {"network-bits", run_network_bits},
+};
+
+int main(int argc, char **argv)
+{
+    return tests_main(tests, sizeof tests / sizeof *tests, argc, argv, begin);
 }

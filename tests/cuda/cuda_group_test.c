@@ -2,6 +2,7 @@
  * rounding, and repeated, replayed, delayed, profiled or resumed runs give the same bits; a loss
  * that is NaN or infinite changes no weight of any GPU; unsupported requests are refused; if memory
  * or a GPU fails, no GPU waits for ever, and an error names the GPU. */
+#include "choose_tests.h"
 #include "cuda/emulated_module.h"
 #include "cuda/lab.h"
 
@@ -404,27 +405,35 @@ static void test_breakdowns(int gpu, int status)
            "GPU %d, error %d: each of %zu failed launches was reported", gpu, status, reported);
 }
 
-int main(void)
+static void run_like_one(void)
 {
-    emulator_set_gpus(4);
-    cuda_use_module(tinca_cuda_module());
-    test_refusals();
-    test_library();
-    test_pairs();
-    test_blocks();
     test_like_one(&odds, "cuda:0,1", &sgd, 1e-5);
     test_like_one(&odds, "cuda:0,1,2", &sgd, 1e-5);
     test_like_one(&odds, "cuda:3,2,1,0", &adam, 1e-4);
-    test_networks();
-    test_results();
-    test_replay();
-    test_delays();
-    test_profile();
-    test_going_on();
-    test_divergence();
-    test_allocations();
+}
+
+static void run_failures(void)
+{
     test_breakdowns(0, 700);
     test_breakdowns(1, 700);
     test_breakdowns(2, 214);
-    return tap_done();
+}
+
+static void begin(void)
+{
+    emulator_set_gpus(4);
+    cuda_use_module(tinca_cuda_module());
+}
+
+static const struct named_test tests[] = {
+    {"refusals", test_refusals},       {"library", test_library},  {"pairs", test_pairs},
+    {"blocks", test_blocks},           {"like-one", run_like_one}, {"networks", test_networks},
+    {"results", test_results},         {"replay", test_replay},    {"delays", test_delays},
+    {"profile", test_profile},         {"resume", test_going_on},  {"divergence", test_divergence},
+    {"allocations", test_allocations}, {"failures", run_failures},
+};
+
+int main(int argc, char **argv)
+{
+    return tests_main(tests, sizeof tests / sizeof *tests, argc, argv, begin);
 }

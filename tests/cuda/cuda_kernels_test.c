@@ -3,6 +3,7 @@
  * the promises of kernel.h. Each case runs twice: with the launch sizes of a large GPU, and of a
  * GPU with few blocks, on which small cases use the code for large ones. Then the solver's step,
  * and the division by multiplication. */
+#include "choose_tests.h"
 #include "cuda/emulated_device.h"
 #include "op_harness.h"
 #include "random_fill.h"
@@ -368,23 +369,53 @@ static void check_division(void)
         tap_note("not by %u", wrong);
 }
 
-int main(int argc, char **argv)
+/* --- tests --- */
+
+static void run_cases(void)
 {
-    const struct op_harness_device device = {emulated_device()->state, allocate, release, finish};
-    const bool is_long = argc > 1 && strcmp(argv[1], "--long") == 0;
-    op_harness_device = &device;
-    emulated_set_iteration(HARNESS_ITERATION);
-    check_division();
-    check_solvers();
     check_cases("cases of the goldens", 0, 1);
-    check_cases("sizes around vectors and tiles", CASE_EDGE, is_long ? 1 : EDGE_STEP);
-    check_cases("larger cases", CASE_LARGER, is_long ? 1 : LARGER_STEP);
+    check_cases("sizes around vectors and tiles", CASE_EDGE, EDGE_STEP);
+    check_cases("larger cases", CASE_LARGER, LARGER_STEP);
+    tap_ok(emulator_kernels_run() > 1000, "%zu kernels were run", emulator_kernels_run());
+}
+
+static void run_all_cases(void)
+{
+    check_cases("all sizes around vectors and tiles", CASE_EDGE, 1);
+    check_cases("all larger cases", CASE_LARGER, 1);
+}
+
+static void run_values_of_each_kind(void)
+{
     for (int values = VALUES_NEGATIVE; values < OP_VALUES; values++)
         check_values((enum op_values)values);
-    check_workspace();
+}
+
+static void run_precisions(void)
+{
     check_precision(1, "TF32", 2e-3);
     check_precision(2, "bfloat16", 2e-2);
     check_precision(3, "float16", 2e-3);
-    tap_ok(emulator_kernels_run() > 1000, "%zu kernels were run", emulator_kernels_run());
-    return tap_done();
+}
+
+static const struct named_test tests[] = {
+    {"division", check_division},
+    {"solvers", check_solvers},
+    {"cases", run_cases},
+    {"values", run_values_of_each_kind},
+    {"workspaces", check_workspace},
+    {"precisions", run_precisions},
+    {"all-cases", run_all_cases}, /* the last: takes long, only if it is named */
+};
+enum { TESTS = sizeof tests / sizeof *tests };
+
+int main(int argc, char **argv)
+{
+    int status;
+    if (tests_listed(tests, TESTS, argc, argv, &status))
+        return status;
+    const struct op_harness_device device = {emulated_device()->state, allocate, release, finish};
+    op_harness_device = &device;
+    emulated_set_iteration(HARNESS_ITERATION);
+    return tests_run(tests, argc > 1 ? TESTS : TESTS - 1, argc, argv, NULL);
 }

@@ -2,6 +2,7 @@
  * reference: values computed in place, accumulated gradients, fused channel moves, smaller batches
  * at the end of an epoch, recomputation. And one iteration captured as a CUDA graph, whose replays
  * give the same result as the iteration itself. */
+#include "choose_tests.h"
 #include "cuda/emulated_device.h"
 #include "op_harness.h"
 #include "random_fill.h"
@@ -252,7 +253,7 @@ static void check_graph(const struct network_case *c)
     free(images);
 }
 
-int main(void)
+static void run_cases(void)
 {
     for (size_t i = 0; i < CASES; i++) {
         check_case(&cases[i], EMULATED_BUSY_BLOCKS, true, 0);
@@ -262,10 +263,33 @@ int main(void)
     check_precision(1, "TF32", 3e-7, 1e-4);
     check_precision(2, "bfloat16", 3e-6, 1e-3);
     check_precision(3, "float16", 3e-7, 1e-4);
+}
+
+static void run_memory_limit(void)
+{
     check_case(&cases[0], 2, false, PLAN_LEAST_MEMORY);
     check_case(&cases[1], EMULATED_BUSY_BLOCKS, true, PLAN_LEAST_MEMORY);
+}
+
+static void run_graphs(void)
+{
     emulated_set_busy_blocks(EMULATED_BUSY_BLOCKS);
     check_graph(&cases[0]);
     check_graph(&cases[1]);
-    return tap_done();
+}
+
+static void begin(void)
+{
+    emulated_set_busy_blocks(EMULATED_BUSY_BLOCKS);
+}
+
+static const struct named_test tests[] = {
+    {"cases", run_cases},
+    {"memory-limit", run_memory_limit},
+    {"graphs", run_graphs},
+};
+
+int main(int argc, char **argv)
+{
+    return tests_main(tests, sizeof tests / sizeof *tests, argc, argv, begin);
 }

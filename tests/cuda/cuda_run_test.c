@@ -3,6 +3,7 @@
  * fits; a GPU that fails ends the run, which can be resumed; evaluating a model gives the result of
  * the cpu; two GPUs give the curves of one, and the session records them; without CUDA graphs a run
  * computes the same. */
+#include "choose_tests.h"
 #include "cuda/emulated_module.h"
 #include "unit/session_files.h"
 
@@ -447,29 +448,69 @@ static void test_fallback(const char *network, const char *const *settings, cons
     run_free(strict);
 }
 
-int main(void)
+static void all_curves(void)
+{
+    test_curves("tiny.json", classes);
+    test_curves("painter.json", pictures);
+}
+
+static void all_resume(void)
+{
+    test_resume("tiny.json", classes, "cuda", false);
+    test_resume("painter.json", pictures, "cuda", true);
+}
+
+static void all_views(void)
+{
+    test_look("cuda");
+}
+
+static void all_graphs(void)
+{
+    test_refused_graphs("tiny.json", classes);
+    test_refused_graphs("painter.json", pictures);
+}
+
+static void all_failures(void)
+{
+    test_breakdown("cuda", 0);
+}
+
+static void all_evaluation(void)
+{
+    test_evaluation("cuda");
+}
+
+static void all_bench(void)
+{
+    test_bench("cuda");
+}
+
+static void all_fallback(void)
+{
+    test_fallback("tiny.json", classes, "dropout");
+    test_fallback("painter.json", pictures, "leaky_relu");
+}
+
+static void prepare(void)
 {
     emulator_set_gpus(2);
     cuda_use_module(lacking_module());
     if (!tap_ok(make_home(), "a state home"))
-        return tap_done();
+        exit(tap_done());
+    atexit(remove_home);
     write_text(home_path("tiny.json"), tiny);
     write_text(home_path("painter.json"), painter);
-    test_curves("tiny.json", classes);
-    test_curves("painter.json", pictures);
-    test_resume("tiny.json", classes, "cuda", false);
-    test_resume("painter.json", pictures, "cuda", true);
-    test_look("cuda");
-    test_precision();
-    test_refused_graphs("tiny.json", classes);
-    test_refused_graphs("painter.json", pictures);
-    test_memory();
-    test_breakdown("cuda", 0);
-    test_evaluation("cuda");
-    test_bench("cuda");
-    test_fallback("tiny.json", classes, "dropout");
-    test_fallback("painter.json", pictures, "leaky_relu");
-    test_group();
-    remove_home();
-    return tap_done();
+}
+
+static const struct named_test tests[] = {
+    {"curves", all_curves},        {"resume", all_resume},         {"views", all_views},
+    {"precision", test_precision}, {"graphs", all_graphs},         {"memory", test_memory},
+    {"failures", all_failures},    {"evaluation", all_evaluation}, {"bench", all_bench},
+    {"fallback", all_fallback},    {"group", test_group},
+};
+
+int main(int argc, char **argv)
+{
+    return tests_main(tests, sizeof tests / sizeof *tests, argc, argv, prepare);
 }

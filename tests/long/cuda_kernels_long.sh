@@ -4,4 +4,4 @@
     echo "1..0 # SKIP there is no C++ compiler for the emulator"
     exit 0
 }
-exec ./cuda_kernels_test --long
+exec ./cuda_kernels_test cases all-cases

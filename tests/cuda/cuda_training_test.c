@@ -1,0 +1,496 @@
+/* Trains networks on a real GPU: as on the cpu, in every precision, recorded as CUDA graphs, with
+ * fused epilogues, with and without cuDNN, within a memory limit, adversarially, and on several
+ * GPUs. Every test is skipped, with the reason, where there is no GPU. Compiled with -DEMULATED it
+ * uses the emulated module and a small network, so that the test itself is tested on every machine.
+ * `--list` prints the names of the tests; arguments are the names, or patterns, of those to run.
+ */
+#include "choose_tests.h"
+#include "cuda/lab.h"
+
+#include "base/host/host.h"
+#include "engine/devices/device_backend.h"
+#include "engine/execution/gan.h"
+#include "engine/ops/op.h"
+
+#ifdef EMULATED
+#include "cuda/emulated_module.h"
+#endif
+
+enum { BATCH = 8 };
+
+static const char mixed[] =
+    "{\"name\": \"mixed\", \"input\": [3, 12, 12], \"classes\": 10, \"normalise\": \"unit\",\n"
+    " \"layers\": [{\"op\": \"conv\", \"output\": 40, \"kernel\": 3, \"pad\": 1},\n"
+    "  {\"op\": \"batch_norm\"}, {\"op\": \"relu\"},\n"
+    "  {\"op\": \"max_pool\", \"kernel\": 2, \"stride\": 2},\n"
+    "  {\"op\": \"conv\", \"output\": 40, \"kernel\": 3, \"pad\": 1, \"groups\": 40},\n"
+    "  {\"op\": \"conv\", \"output\": 48, \"kernel\": 1}, {\"op\": \"relu\"},\n"
+    "  {\"op\": \"flatten\"}, {\"op\": \"dropout\", \"rate\": 0.3},\n"
+    "  {\"op\": \"linear\", \"output\": \"classes\"}]}\n";
+
+static const char painter[] =
+    "{\"name\": \"painter\", \"input\": [3, 16, 16], \"normalise\": \"signed\", \"loss\": "
+    "\"l1_loss\",\n"
+    " \"layers\": [{\"block\": \"unet\", \"name\": \"unet\", \"width\": 8, \"widest\": 16,\n"
+    "   \"steps\": 3, \"dropout_steps\": 1}, {\"op\": \"tanh\", \"name\": \"tanh\"}],\n"
+    " \"discriminator\": {\"layers\": [\n"
+    "  {\"op\": \"conv\", \"output\": 8, \"kernel\": 4, \"stride\": 2, \"pad\": 1},\n"
+    "  {\"op\": \"leaky_relu\", \"slope\": 0.2},\n"
+    "  {\"op\": \"conv\", \"output\": 1, \"kernel\": 4, \"stride\": 2, \"pad\": 1}]}}\n";
+
+/* The network of most tests. */
+#ifdef EMULATED
+static const char usual[] = "mixed";
+#else
+static const char usual[] = "resnet20";
+#endif
+
+static const struct solver_settings sgd = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f};
+
+/* --- networks at work --- */
+
+struct try_settings {
+    const char *network, *device;
+    size_t batch; /* 0: BATCH */
+    enum device_precision precision;
+    uint64_t memory_limit;
+    bool separate;        /* no fused epilogues */
+    bool without_library; /* the plan does not know the device, so cuDNN is not used */
+};
+
+static const struct device_driver *gpu_driver;
+
+/* Lists the kernels of the GPU without the trait that lets the plan fuse epilogues. */
+static size_t list_separate(const struct op *op, const struct kernel **list, size_t capacity)
+{
+    static struct kernel separate;
+    const size_t count = gpu_driver->kernels(op, list, capacity);
+    if (count == 0 || !(list[0]->traits & KERNEL_FUSES_EPILOGUE))
+        return count;
+    separate = *list[0];
+    separate.traits &= ~(unsigned)KERNEL_FUSES_EPILOGUE;
+    list[0] = &separate;
+    return count;
+}
+
+static bool plan_lab(struct lab *lab, const struct try_settings *try, struct error *error)
+{
+    static struct device_driver separate;
+    const struct device_driver *driver = lab->device->driver;
+    const struct plan_settings settings = {.mode = PLAN_TRAINING,
+                                           .batch = try->batch ? try->batch : BATCH,
+                                           .threads = lab->device->threads,
+                                           .ranks = lab->device->other_count + 1,
+                                           .solver = sgd,
+                                           .memory_limit = try->memory_limit,
+                                           .device = try->without_library ? NULL : lab->device};
+    if (try->separate) {
+        gpu_driver = driver;
+        separate = *driver;
+        separate.kernels = list_separate;
+        driver = &separate;
+    }
+    lab->plan = plan_build(&lab->network->graph, driver, &settings, error);
+    if (!lab->plan || !weights_create(&lab->weights, &lab->network->graph, error))
+        return false;
+    weights_initialise(&lab->weights, 11, NULL);
+    lab->execution = execution_create(lab->plan, lab->device, &lab->weights, &sgd, 11, error);
+    return lab->execution && lab_make_batch(lab, settings.batch, error);
+}
+
+static bool lab_try(struct lab *lab, const struct try_settings *try)
+{
+    struct error error = {0};
+    const bool ours = strcmp(try->network, "mixed") == 0;
+    const struct network_request request = {.network = try->network, .text = ours ? mixed : NULL};
+    *lab = (struct lab){
+        .device = device_open(try->device ? try->device : "cuda", try->device ? 0 : 1, &error)};
+    if (lab->device && device_set_precision(lab->device, try->precision, &error))
+        lab->network = network_build(&request, &error);
+    if (lab->network && plan_lab(lab, try, &error))
+        return true;
+    tap_ok(false, "%s: %s: %s", try->network, error.what, error.why);
+    lab_close(lab);
+    return false;
+}
+
+/* Trains both; returns how far apart the losses are, relative to those of `wanted`. */
+static double apart(struct lab *got, struct lab *wanted, size_t iterations)
+{
+    double worst = 0;
+    for (size_t i = 0; i < iterations; i++) {
+        const double right =
+            (double)lab_iterate(wanted, i, wanted->plan->batch * wanted->plan->ranks);
+        const double loss = (double)lab_iterate(got, i, got->plan->batch * got->plan->ranks);
+        worst = isfinite(loss) ? fmax(worst, fabs(loss - right) / fabs(right)) : INFINITY;
+    }
+    return is_well(got) ? worst : INFINITY;
+}
+
+static double try_apart(const struct try_settings *got, const struct try_settings *wanted,
+                        size_t iterations, bool *same)
+{
+    struct lab first, second;
+    if (!lab_try(&first, got))
+        return INFINITY;
+    if (!lab_try(&second, wanted)) {
+        lab_close(&first);
+        return INFINITY;
+    }
+    const double worst = apart(&first, &second, iterations);
+    *same = worst == 0 && same_weights(&first, &second);
+    lab_close(&first);
+    lab_close(&second);
+    return worst;
+}
+
+/* --- as on the cpu --- */
+
+static void compare_with_cpu(const char *network, size_t batch, size_t iterations)
+{
+    const struct try_settings gpu = {.network = network, .batch = batch};
+    const struct try_settings cpu = {.network = network, .batch = batch, .device = "cpu"};
+    bool same;
+    const double worst = try_apart(&gpu, &cpu, iterations, &same);
+    tap_ok(worst < 2e-3, "%s: %zu iterations have the losses of the cpu (%.1e)", network,
+           iterations, worst);
+}
+
+static void test_cpu(void)
+{
+#ifdef EMULATED
+    compare_with_cpu("mixed", BATCH, 5);
+#else
+    static const char *const small[] = {"lenet",          "mlp",       "resnet20",
+                                        "resnet20-dsc",   "mobilenet", "resnet20-shuffle",
+                                        "resnet20-shift", "vgg19"};
+    for (size_t i = 0; i < sizeof small / sizeof *small; i++)
+        compare_with_cpu(small[i], BATCH, 10);
+    compare_with_cpu("squeezenet", 4, 5);
+    compare_with_cpu("alexnet", 4, 3);
+    compare_with_cpu("googlenet", 4, 3);
+#endif
+}
+
+/* --- precision --- */
+
+static void test_precisions(void)
+{
+    static const double allowed[PRECISIONS] = {0, 2e-2, 1e-1, 2e-2};
+    for (int p = PRECISION_TF32; p < PRECISIONS; p++) {
+        const struct try_settings rounded = {.network = usual, .precision = p};
+        const struct try_settings exact = {.network = usual};
+        bool same;
+        const double worst = try_apart(&rounded, &exact, 5, &same);
+        tap_ok(worst > 0 && worst < allowed[p],
+               "%s: the losses are rounded, and near float32 (%.1e)", device_precision_names[p],
+               worst);
+    }
+}
+
+static void test_bits(void)
+{
+    for (int p = 0; p < PRECISIONS; p++) {
+        const struct try_settings settings = {.network = usual, .precision = p};
+        bool same = false;
+        try_apart(&settings, &settings, 6, &same);
+        tap_ok(same, "%s: two trainings give the same bits", device_precision_names[p]);
+    }
+}
+
+/* --- CUDA graphs --- */
+
+static void compare_with_passes(const char *network, enum device_precision precision)
+{
+    struct lab replayed, stepped;
+    const struct try_settings settings = {.network = network, .precision = precision};
+    bool same = true;
+    if (!lab_try(&replayed, &settings))
+        return;
+    if (lab_try(&stepped, &settings)) {
+        for (size_t i = 0; i < 6; i++) {
+            const size_t count = i == 4 ? BATCH - 3 : BATCH;
+            same = lab_iterate(&replayed, i, count) == lab_step(&stepped, i, count) && same;
+        }
+        const char *refusal = execution_recording_refusal(replayed.execution);
+        tap_ok(!refusal[0], "%s, %s: the driver accepts the graph %s", network,
+               device_precision_names[precision], refusal);
+        tap_ok(same && is_well(&replayed) && same_weights(&replayed, &stepped),
+               "  which has the bits of separate passes");
+        lab_close(&stepped);
+    }
+    lab_close(&replayed);
+}
+
+static void test_graphs(void)
+{
+    for (int p = 0; p < PRECISIONS; p++)
+        compare_with_passes(usual, p);
+    compare_with_passes("mixed", PRECISION_FLOAT32); /* dropout */
+}
+
+static void test_inference(void)
+{
+    struct lab lab;
+    struct error error = {0};
+    float first[BATCH * 10];
+    bool same = true;
+    if (!lab_try(&lab, &(struct try_settings){.network = usual}))
+        return;
+    const struct plan_settings settings = {
+        .mode = PLAN_INFERENCE, .batch = BATCH, .device = lab.device};
+    struct plan *plan = plan_build(&lab.network->graph, lab.device->driver, &settings, &error);
+    struct execution *execution =
+        plan ? execution_create(plan, lab.device, &lab.weights, NULL, 11, &error) : NULL;
+    const struct execution_batch batch = {.images = lab.images, .count = BATCH};
+    for (size_t i = 0; execution && i < 4; i++) {
+        execution_bind(execution, &batch);
+        execution_forward(execution, 0);
+        const float *output = execution_output(execution);
+        same = same && (i == 0 || memcmp(first, output, sizeof first) == 0);
+        memcpy(first, output, sizeof first);
+    }
+    tap_ok(execution && same && is_well(&lab) && isfinite(first[0]) &&
+               !execution_recording_refusal(execution)[0],
+           "inference is replayed with the same bits %s", error.why);
+    execution_free(execution);
+    plan_free(plan);
+    lab_close(&lab);
+}
+
+static void test_divergence(void)
+{
+    struct lab lab;
+    if (!lab_try(&lab, &(struct try_settings){.network = usual}))
+        return;
+    const size_t count = lab.network->graph.learnable_floats;
+    float *before = memory_new(count, sizeof *before, "a test", NULL);
+    for (size_t i = 0; i < 3; i++)
+        lab_iterate(&lab, i, BATCH);
+    if (before && execution_fetch(lab.execution, NULL)) {
+        memcpy(before, lab.weights.values, count * sizeof *before);
+        lab.images[5] = NAN;
+        const float loss = lab_iterate(&lab, 3, BATCH);
+        lab.images[5] = 0;
+        tap_ok(!isfinite(loss) && execution_fetch(lab.execution, NULL) &&
+                   memcmp(before, lab.weights.values, count * sizeof *before) == 0,
+               "a loss that is no number changes no weight, replayed, too");
+    }
+    free(before);
+    lab_close(&lab);
+}
+
+/* --- fusion, libraries, memory --- */
+
+static size_t count_fused(const struct lab *lab)
+{
+    size_t fused = 0;
+    for (size_t s = 0; s < lab->plan->step_count; s++)
+        fused += lab->plan->steps[s].site.fused_add || lab->plan->steps[s].site.fused_activation;
+    return fused;
+}
+
+static void test_fusion(void)
+{
+    struct lab fused, separate;
+    const struct try_settings settings[] = {{.network = usual},
+                                            {.network = usual, .separate = true}};
+    if (!lab_try(&fused, &settings[0]))
+        return;
+    if (lab_try(&separate, &settings[1])) {
+        const double worst = apart(&fused, &separate, 5);
+        tap_ok(count_fused(&fused) > 0 && count_fused(&separate) == 0 && worst == 0 &&
+                   same_weights(&fused, &separate),
+               "%zu fused epilogues give the bits of separate kernels", count_fused(&fused));
+        lab_close(&separate);
+    }
+    lab_close(&fused);
+}
+
+/* Names what computes the convolutions, which differs from GPU to GPU. */
+static size_t note_kernels(const struct lab *lab)
+{
+    size_t by_library = 0;
+    for (size_t s = 0; s < lab->plan->step_count; s++) {
+        char text[PLAN_KERNEL_NAME_SIZE];
+        const struct plan_step *step = &lab->plan->steps[s];
+        const char *name = plan_step_kernel_name(lab->plan, step, text, sizeof text);
+        if (step->site.node->op == &op_conv && step->kernel)
+            tap_note("%s: %s", step->site.node->name, name);
+        by_library += strstr(name, "cuDNN") != NULL;
+    }
+    return by_library;
+}
+
+static void test_libraries(void)
+{
+    struct lab with, without;
+    struct device_facts facts = {0};
+    const char *network = strcmp(usual, "mixed") == 0 ? "mixed" : "vgg19";
+    if (!lab_try(&with, &(struct try_settings){.network = network}))
+        return;
+    with.device->driver->describe(with.device->number, &facts);
+    if (lab_try(&without, &(struct try_settings){.network = network, .without_library = true})) {
+        const double worst = apart(&with, &without, 5);
+        const size_t by_library = note_kernels(&with);
+        tap_ok(worst < 2e-3, "%zu convolutions by cuDNN %s are as our kernels (%.1e) %s",
+               by_library, facts.cudnn, worst, facts.no_cudnn);
+        lab_close(&without);
+    }
+    lab_close(&with);
+}
+
+static void test_memory_limit(void)
+{
+    struct lab lab;
+    if (!lab_try(&lab, &(struct try_settings){.network = usual, .without_library = true}))
+        return;
+    const uint64_t total = lab.plan->forecast.total;
+    const uint64_t used = device_memory_used(lab.device);
+    tap_ok(used >= total, "the memory used, %llu bytes, contains the forecast's %llu",
+           (unsigned long long)used, (unsigned long long)total);
+    lab_close(&lab);
+    const struct try_settings less = {
+        .network = usual, .memory_limit = PLAN_LEAST_MEMORY, .without_library = true};
+    const struct try_settings plain = {.network = usual, .without_library = true};
+    bool same = false;
+    try_apart(&less, &plain, 5, &same);
+    tap_ok(same, "in the least memory, by recomputation, the bits are the same");
+}
+
+static void test_out_of_memory(void)
+{
+    struct error error = {0};
+    struct device *device = device_open("cuda", 1, &error);
+    void *memory =
+        device ? device->driver->allocate(device, (size_t)1 << 50, "a test", &error) : NULL;
+    tap_ok(device && !memory && error.kind == ERROR_MEMORY, "too large an allocation: %s: %s",
+           error.what, error.why);
+    tap_ok(device && device_check(device, &error), "  and the GPU still works");
+    device_close(device);
+}
+
+/* --- adversarial training --- */
+
+struct gan_lab {
+    struct network *network;
+    struct device *device;
+    struct gan_plan plan;
+    struct weights weights;
+    struct gan *gan;
+    float *pictures;
+};
+
+static bool gan_lab_make(struct gan_lab *lab, const char *device, struct error *error)
+{
+    static const struct solver_settings adam = {SOLVER_ADAM, 0.5f, 0.999f, 1e-8f, 0};
+    const struct network_request request = {.network = "painter", .text = painter};
+    *lab = (struct gan_lab){.network = network_build(&request, error)};
+    lab->device = lab->network ? device_open(device, 1, error) : NULL;
+    const struct plan_settings settings = {
+        .mode = PLAN_TRAINING, .batch = 2, .threads = 1, .solver = adam, .device = lab->device};
+    if (!lab->device ||
+        !gan_plan_build(&lab->plan, lab->network, lab->device->driver, &settings, error) ||
+        !weights_create(&lab->weights, &lab->network->graph, error))
+        return false;
+    weights_initialise(&lab->weights, 11, NULL);
+    const size_t values = 4 * shape_count(lab->network->input);
+    lab->gan = gan_create(&lab->plan, lab->device, &lab->weights, &adam, 11, error);
+    lab->pictures = memory_new_aligned(values, sizeof(float), "a batch", error);
+    if (lab->pictures)
+        random_fill_uniform(1, RANDOM_TEST, 0, -1, 1, lab->pictures, values);
+    return lab->gan && lab->pictures;
+}
+
+static void gan_lab_close(struct gan_lab *lab)
+{
+    gan_free(lab->gan);
+    weights_free(&lab->weights);
+    gan_plan_free(&lab->plan);
+    device_close(lab->device);
+    network_free(lab->network);
+    free(lab->pictures);
+}
+
+static bool gan_lab_iterate(struct gan_lab *lab, uint64_t iteration, struct gan_losses *losses)
+{
+    const struct execution_batch batch = {.images = lab->pictures,
+                                          .targets =
+                                              lab->pictures + 2 * shape_count(lab->network->input),
+                                          .count = 2};
+    return gan_iterate(lab->gan, &batch, iteration, 0.002f, losses);
+}
+
+static void test_adversarial(void)
+{
+    struct gan_lab labs[3] = {{0}};
+    static const char *const devices[] = {"cuda", "cuda", "cpu"};
+    struct error error = {0};
+    struct gan_losses losses[3];
+    double worst = 0;
+    bool good = true, same = true;
+    for (size_t i = 0; i < 3; i++)
+        good = good && gan_lab_make(&labs[i], devices[i], &error);
+    for (uint64_t iteration = 0; good && iteration < 5; iteration++) {
+        for (size_t i = 0; i < 3; i++)
+            good = gan_lab_iterate(&labs[i], iteration, &losses[i]) && good;
+        same = same && memcmp(&losses[0], &losses[1], sizeof losses[0]) == 0;
+        worst = fmax(worst, fabs((double)(losses[0].generator - losses[2].generator)) /
+                                fabs((double)losses[2].generator));
+    }
+    tap_ok(good && worst < 2e-3, "adversarial training has the losses of the cpu (%.1e) %s", worst,
+           error.why);
+    tap_ok(good && same, "  and the same bits twice");
+    const char *refusal = good ? gan_recording_refusal(labs[0].gan) : "not run";
+    tap_ok(!refusal[0], "  and its passes are recorded %s", refusal);
+    for (size_t i = 0; i < 3; i++)
+        gan_lab_close(&labs[i]);
+}
+
+/* --- process groups --- */
+
+static void test_group(void)
+{
+    const struct device_driver *driver = device_find("cuda", NULL, NULL);
+    if (driver->count() < 2) {
+        tap_skip("groups: this machine has one GPU, and a group needs two");
+        return;
+    }
+    const struct try_settings two = {.network = usual, .device = "cuda:0,1"};
+    const struct try_settings one = {.network = usual};
+    bool same = false;
+    const double worst = try_apart(&two, &one, 5, &same);
+    tap_ok(worst < 1e-4, "two GPUs have the losses of one (%.1e)", worst);
+    try_apart(&two, &two, 5, &same);
+    tap_ok(same, "  and the same bits twice");
+}
+
+static const struct named_test tests[] = {
+    {"cpu", test_cpu},
+    {"precisions", test_precisions},
+    {"bits", test_bits},
+    {"graphs", test_graphs},
+    {"graphs-inference", test_inference},
+    {"graphs-divergence", test_divergence},
+    {"fusion", test_fusion},
+    {"libraries", test_libraries},
+    {"memory-limit", test_memory_limit},
+    {"memory-out", test_out_of_memory},
+    {"adversarial", test_adversarial},
+    {"groups", test_group},
+};
+enum { TESTS = sizeof tests / sizeof *tests };
+
+int main(int argc, char **argv)
+{
+    int status;
+    struct error error = {0};
+    if (tests_listed(tests, TESTS, argc, argv, &status))
+        return status;
+#ifdef EMULATED
+    emulator_set_gpus(2);
+    cuda_use_module(tinca_cuda_module());
+#endif
+    const bool found = device_find("cuda", NULL, &error);
+    return tests_run(tests, TESTS, argc, argv, found ? NULL : error.why);
+}
