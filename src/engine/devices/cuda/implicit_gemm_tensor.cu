@@ -145,7 +145,7 @@ static __device__ __forceinline__ void store(const struct implicit_gemm *w,
 }
 
 template <class P, bool WIDE_WEIGHTS, bool WIDE_VALUES>
-static __global__ void __launch_bounds__(P::T::THREADS, 512 / P::T::THREADS)
+static __global__ void __launch_bounds__(P::T::THREADS, RESIDENT_THREADS / P::T::THREADS)
     gemm_tensor(const __grid_constant__ struct implicit_gemm w, const float *weight,
                 const float *source, const struct gemm_result result)
 {
