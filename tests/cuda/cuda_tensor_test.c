@@ -1,8 +1,8 @@
 /* Convolutions of the emulated GPU in float32 and, on tensor cores, below it: every way to load
- * operands (16 bytes at a time or value by value), both tiles, several parts of a sum over positions,
- * tables that are filled more than once, groups, strides, and windows with too many taps. Each case
- * is compared with the reference, must differ from it as rounding to the precision does, and must
- * give the same bits in any order of threads. */
+ * operands (16 bytes at a time or value by value), both tiles, several parts of a sum over
+ * positions, tables that are filled more than once, groups, strides, and windows with too many
+ * taps. Each case is compared with the reference, must differ from it as rounding to the precision
+ * does, and must give the same bits in any order of threads. */
 #include "cuda/emulated_device.h"
 #include "op_harness.h"
 #include "tap.h"
