@@ -123,7 +123,7 @@ store(const struct implicit_gemm *w, const struct gemm_block *block,
     const uint32_t at = gemm_target_index<MOVED>(w, block, column, row, &outside);
     if (result->bias)
         sum += result->bias[block->group * w->rows + row];
-    gradient_store(&result->at[at], result->accumulate, outside ? 0.0f : sum);
+    gradient_store(&result->at[at], result->accumulate, outside ? 0.0f : gemm_finish(result, sum));
 }
 
 /* --- tiled --- */

@@ -185,7 +185,14 @@ struct gemm_result {
     const float *bias; /* NULL: none */
     float *at;
     bool accumulate;
+    bool rectify; /* a fused relu; not with `accumulate` */
 };
+
+/* Returns what is stored for a sum. */
+static __device__ __forceinline__ float gemm_finish(const struct gemm_result *result, float sum)
+{
+    return result->rectify && sum < 0 ? 0.0f : sum; /* NaN stays NaN */
+}
 
 /* Queues the product. */
 void implicit_gemm_run(struct cuda_context *context, const char *what,

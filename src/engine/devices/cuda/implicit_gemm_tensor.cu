@@ -141,7 +141,7 @@ static __device__ __forceinline__ void store(const struct implicit_gemm *w,
     const uint32_t to = gemm_target_index<true>(w, block, &at, row, &outside);
     if (result->bias)
         sum += result->bias[block->group * w->rows + row];
-    gradient_store(&result->at[to], result->accumulate, outside ? 0.0f : sum);
+    gradient_store(&result->at[to], result->accumulate, outside ? 0.0f : gemm_finish(result, sum));
 }
 
 template <class P, bool WIDE_WEIGHTS, bool WIDE_VALUES>
