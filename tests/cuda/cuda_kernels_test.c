@@ -205,9 +205,10 @@ static bool smaller_batches_fit(const struct op_harness *harness, const struct k
     return true;
 }
 
-static void check_workspace(void)
+static void check_workspace(unsigned multiprocessors)
 {
     size_t good = 0, count = 0;
+    emulated_set_busy_blocks(2 * multiprocessors);
     for (size_t i = 0; i < op_case_count; i++) {
         const struct kernel *kernels[8];
         if (op_cases[i].op->traits & OP_VIEW || op_cases[i].flags & CASE_EDGE)
@@ -218,8 +219,44 @@ static void check_workspace(void)
             good += smaller_batches_fit(harness, kernels[k]);
         op_harness_free(harness);
     }
-    tap_ok(good == count && count > 0, "%zu of %zu times smaller batches fit the workspace", good,
-           count);
+    emulated_set_busy_blocks(EMULATED_BUSY_BLOCKS);
+    tap_ok(good == count && count > 0,
+           "%u multiprocessors: %zu of %zu times smaller batches fit the workspace",
+           multiprocessors, good, count);
+}
+
+/* --- parts of a sum --- */
+
+/* Sums of so many blocks are divided so that they keep the GPU busy: ResNet's first stage, whose
+ * gradient is two tiles, and products with as many blocks as a GPU runs at once, or a few more. */
+static void check_parts(unsigned multiprocessors)
+{
+    const size_t resident = 3 * (size_t)multiprocessors;
+    const size_t blocks[] = {1, 2, resident / 3 + 1, resident - 1, resident, resident + 1};
+    bool good = true;
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+        const size_t parts = emulated_split_count(blocks[i], 131072, resident);
+        const size_t waves = (blocks[i] * parts + resident - 1) / resident;
+        const size_t alone = (blocks[i] + resident - 1) / resident;
+        good = good && parts >= 1 && waves <= 2 && waves <= alone * parts;
+        if (blocks[i] <= 2) /* all blocks at once, and no place is left for another part */
+            good = good && waves == 1 && (parts + 1) * blocks[i] > resident;
+    }
+    for (size_t positions = 1, before = 1; positions < 20000; positions += 37) {
+        const size_t parts = emulated_split_count(5, positions, resident);
+        good = good && parts >= before && parts <= (positions + 127) / 128;
+        before = parts;
+    }
+    tap_ok(good, "%u multiprocessors: sums have the parts that fill them", multiprocessors);
+}
+
+static void check_multiprocessors(void)
+{
+    static const unsigned counts[] = {4, 46, 108, 132};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        check_parts(counts[i]);
+        check_workspace(counts[i]);
+    }
 }
 
 /* --- rounded products --- */
@@ -404,6 +441,7 @@ static const struct named_test tests[] = {
     {"cases", run_cases},
     {"values", run_values_of_each_kind},
     {"workspaces", check_workspace},
+    {"multiprocessors", check_multiprocessors},
     {"precisions", run_precisions},
     {"all-cases", run_all_cases}, /* the last: takes long, only if it is named */
 };

@@ -78,6 +78,8 @@ static const struct network_case tall_cases[] = {
     {"shift 1x1 to 40", 3, 6, 6, BEFORE("27") SHIFT CONV("\"output\": 40, \"kernel\": 1") TAIL},
     {"shuffle 1x1 to 72", 3, 8, 8,
      BEFORE("12") SHUFFLE("3") CONV("\"output\": 72, \"kernel\": 1") TAIL},
+    {"relu of 3x3 to 72", 3, 8, 8,
+     "{\"op\": \"conv\", \"output\": 72, \"kernel\": 3, \"pad\": 1}, {\"op\": \"relu\"}, " TAIL},
 };
 enum { TALL_CASES = sizeof tall_cases / sizeof *tall_cases };
 
@@ -186,7 +188,7 @@ static void check_case(const struct network_case *c, unsigned busy, bool dnn, ui
     lab_close(&got);
 }
 
-/* Fused channel moves in the kernels for tensor cores. */
+/* Fused channel moves and a fused relu in the kernels for tensor cores. */
 static void check_precision(int precision, const char *name, double least, double most)
 {
     for (size_t i = 0; i < TALL_CASES; i++) {

@@ -2,6 +2,7 @@
 
 #include "engine/devices/cuda/context.h"
 #include "engine/devices/cuda/divide.h"
+#include "engine/devices/cuda/implicit_gemm.h"
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/launch.h"
 
@@ -103,6 +104,11 @@ void emulated_replay(void)
 void emulated_set_busy_blocks(unsigned blocks)
 {
     cuda_busy_blocks = blocks;
+}
+
+size_t emulated_split_count(size_t blocks, size_t positions, size_t resident)
+{
+    return split_count(blocks, positions, resident);
 }
 
 void emulated_use_dnn(bool use)

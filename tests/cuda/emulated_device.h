@@ -25,6 +25,9 @@ const char *emulated_failure(void);
 void emulated_set_busy_blocks(unsigned blocks);
 enum { EMULATED_BUSY_BLOCKS = 264 }; /* the value of the device */
 
+/* Returns the parts of a sum (split_count of implicit_gemm.h). */
+size_t emulated_split_count(size_t blocks, size_t positions, size_t resident);
+
 /* Captures what `work` enqueues as a graph, which replaces the earlier one; NULL only frees that.
  * The second function replays the graph. */
 void emulated_capture(void (*work)(void *state), void *state);

@@ -52,7 +52,8 @@ struct kernel_site {
     const struct node *fused_move;
     /* The add and the relu after this kernel that are fused into it, or NULL. The second summand is
      * inputs[1], its gradient input_gradients[1]; output and output_gradient are those of the last
-     * fused node. Only for kernels with the trait KERNEL_FUSES_EPILOGUE. */
+     * fused node. Only for kernels with the trait KERNEL_FUSES_EPILOGUE, or for a relu alone
+     * KERNEL_FUSES_ACTIVATION. */
     const struct node *fused_add, *fused_activation;
     bool activation_first; /* the relu comes before the add; only with KERNEL_BLOCKED */
     /* In inference: the batch norms after this kernel, before add and relu, that are fused into it.
@@ -128,6 +129,10 @@ enum kernel_traits {
      * neither KERNEL_BLOCKED nor KERNEL_ANY_LAYOUT, the kernel's arrays are plain float32, and only
      * its products are of bf16. */
     KERNEL_BF16 = 1 << 11,
+    /* Supports site->fused_activation without site->fused_add. Backward then first applies the
+     * relu's mask to the output's gradient, in place, for which it reads the output: workspace and
+     * input gradients may be the memory of the output. */
+    KERNEL_FUSES_ACTIVATION = 1 << 12,
 };
 
 /* Rows [begin, end) of the output of one image. `begin` is even. */

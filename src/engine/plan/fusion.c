@@ -6,7 +6,8 @@
  *   fused norm       in inference, a batch norm is fused into the kernel before it, which then
  *                    multiplies its weights by the norm's scale (KERNEL_FUSES_NORMS)
  *   fused epilogue   an add and a relu, in either order, are fused into the kernel before them,
- *                    which then writes the sum or the activation (KERNEL_FUSES_EPILOGUE)
+ *                    which then writes the sum or the activation (KERNEL_FUSES_EPILOGUE, or
+ *                    KERNEL_FUSES_ACTIVATION for a relu alone)
  *
  * A norm or a relu after a concatenation is fused into all kernels that compute its inputs.
  *
@@ -225,6 +226,8 @@ bool fusion_apply(struct plan *plan, bool epilogues, struct error *error)
             fuse_move(&fusion, step);
         else if (epilogues && kernel_has_trait(step, KERNEL_FUSES_EPILOGUE))
             fuse_epilogue(&fusion, step, fuse_norm(&fusion, step));
+        else if (epilogues && kernel_has_trait(step, KERNEL_FUSES_ACTIVATION))
+            fuse_activation(step, fusion.only_reader[step->node]);
         else if (step->kernel && step->site.node->op == &op_concat && !step->site.training)
             fuse_after_concat(&fusion, step);
     }

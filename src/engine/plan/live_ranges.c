@@ -188,6 +188,14 @@ static void extend_chains(struct live_ranges *ranges)
     }
 }
 
+/* Returns whether backward reads the output only to mask the gradient, before it writes what else
+ * it needs: then that may take the output's memory. */
+static bool masks_gradient(const struct plan_step *step)
+{
+    return step->kernel && (step->kernel->traits & KERNEL_FUSES_ACTIVATION) &&
+           step->site.fused_activation;
+}
+
 /* Makes second blocks for recomputed values, and extends the live ranges of the values that
  * recomputations and backward passes read. */
 static void find_backward_values(struct live_ranges *ranges)
@@ -204,7 +212,7 @@ static void find_backward_values(struct live_ranges *ranges)
         else if (plan_step_backward_reads_input(step))
             extend_inputs(ranges, step, plan_step_backward_input_count(step), at);
         if (plan_step_backward_reads_output(step))
-            extend(ranges, ranges->backward_block[step->node], at);
+            extend(ranges, ranges->backward_block[step->node], masks_gradient(step) ? at - 1 : at);
     }
 }
 

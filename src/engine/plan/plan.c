@@ -37,8 +37,10 @@ const struct plan_step *plan_find_step(const struct plan *plan, size_t node)
 
 unsigned plan_step_traits(const struct plan_step *step)
 {
-    const bool both = step->site.fused_add && step->site.fused_activation;
-    return step->kernel ? step->kernel->traits | (both ? KERNEL_BACKWARD_READS_OUTPUT : 0) : 0;
+    const unsigned traits = step->kernel ? step->kernel->traits : 0;
+    const bool masks = step->site.fused_add || (traits & KERNEL_FUSES_ACTIVATION);
+    const bool reads = traits && masks && step->site.fused_activation;
+    return traits | (reads ? KERNEL_BACKWARD_READS_OUTPUT : 0);
 }
 
 bool plan_step_is_view(const struct plan_step *step)

@@ -162,6 +162,15 @@ static inline cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attri
     return emulator_describe_code(attributes);
 }
 
+/* A multiprocessor of the emulated GPU runs 512 threads at once. */
+template <class... P>
+static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void (*)(P...),
+                                                                        int threads, size_t)
+{
+    *blocks = threads > 512 ? 1 : 512 / threads;
+    return cudaSuccess;
+}
+
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaDeviceGetPCIBusId(char *id, int size, int device);
 cudaError_t cudaDriverGetVersion(int *version);

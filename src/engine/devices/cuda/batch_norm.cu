@@ -12,6 +12,9 @@
  * are read. The result has the bits of separate kernels, with one pass over memory instead of
  * three.
  *
+ * Four neighbouring values are loaded and stored together (WIDE) if planes have a multiple of four
+ * values and arrays are aligned: parts then begin at a multiple of four.
+ *
  * If several GPUs share a batch, the parts of all GPUs are gathered between the two launches, in
  * the order of the ranks: every GPU has the statistics and sums of the whole batch.
  */
@@ -56,20 +59,76 @@ static __device__ __forceinline__ uint32_t place(const struct norm *norm, uint32
     return (n * norm->channels.value + channel) * norm->area.value + at;
 }
 
+/* --- one value, or four that are neighbours --- */
+
+template <int WIDE> struct neighbours {
+    float of[WIDE];
+};
+
+template <int WIDE>
+static __device__ __forceinline__ struct neighbours<WIDE> load(const float *at) {
+    struct neighbours<WIDE> loaded;
+    if constexpr (WIDE == 4) {
+        const float4 four = *(const float4 *)at;
+        loaded.of[0] = four.x;
+        loaded.of[1] = four.y;
+        loaded.of[2] = four.z;
+        loaded.of[3] = four.w;
+    } else {
+        loaded.of[0] = *at;
+    }
+    return loaded;
+}
+
+template <int WIDE>
+static __device__ __forceinline__ void store(float *at, const struct neighbours<WIDE> &values)
+{
+    if constexpr (WIDE == 4)
+        *(float4 *)at = make_float4(values.of[0], values.of[1], values.of[2], values.of[3]);
+    else
+        *at = values.of[0];
+}
+
+/* Stores gradients, or adds them to those that are there. */
+template <int WIDE>
+static __device__ __forceinline__ void store_gradients(float *at, bool accumulate,
+                                                       struct neighbours<WIDE> values)
+{
+    if (accumulate) {
+        const struct neighbours<WIDE> before = load<WIDE>(at);
+#pragma unroll
+        for (int e = 0; e < WIDE; e++)
+            values.of[e] = before.of[e] + values.of[e];
+    }
+    store(at, values);
+}
+
+/* --- the statistics of a part --- */
+
 struct moments {
     float mean, squares; /* sum of squared differences from the mean */
 };
 
+template <int WIDE>
 static __device__ struct moments measure_part(const float *x, const struct norm *norm,
                                               const struct part *part)
 {
     struct moments m = {0, 0};
-    for (uint32_t i = part->begin + threadIdx.x; i < part->end; i += blockDim.x)
-        m.mean += x[place(norm, part->channel, i)];
+    const uint32_t first = part->begin + WIDE * threadIdx.x, step = WIDE * blockDim.x;
+    for (uint32_t i = first; i < part->end; i += step) {
+        const struct neighbours<WIDE> own = load<WIDE>(&x[place(norm, part->channel, i)]);
+#pragma unroll
+        for (int e = 0; e < WIDE; e++)
+            m.mean += own.of[e];
+    }
     m.mean = block_sum(m.mean) / (float)(part->end - part->begin);
-    for (uint32_t i = part->begin + threadIdx.x; i < part->end; i += blockDim.x) {
-        const float difference = x[place(norm, part->channel, i)] - m.mean;
-        m.squares += difference * difference;
+    for (uint32_t i = first; i < part->end; i += step) {
+        const struct neighbours<WIDE> own = load<WIDE>(&x[place(norm, part->channel, i)]);
+#pragma unroll
+        for (int e = 0; e < WIDE; e++) {
+            const float difference = own.of[e] - m.mean;
+            m.squares += difference * difference;
+        }
     }
     m.squares = block_sum(m.squares);
     return m;
@@ -121,17 +180,36 @@ struct ending {
     bool rectify;
 };
 
-static __device__ __forceinline__ float ended(float y, const struct ending *ending, uint32_t at)
+/* The statistics and parameters of a channel. */
+struct channel {
+    float mean, invstd, weight, bias;
+};
+
+/* Normalises values, applies the epilogue, and stores them. */
+template <int WIDE>
+static __device__ __forceinline__ void write_normalised(const float *x, float *y,
+                                                        const struct channel &c,
+                                                        const struct ending &ending, uint32_t at)
 {
-    if (ending->other)
-        y += ending->other[at];
-    return ending->rectify && y < 0 ? 0 : y; /* NaN stays NaN */
+    struct neighbours<WIDE> values = load<WIDE>(&x[at]), other = {
+    };
+    if (ending.other)
+        other = load<WIDE>(&ending.other[at]);
+#pragma unroll
+    for (int e = 0; e < WIDE; e++) {
+        float value = normalised(values.of[e], c.mean, c.invstd, c.weight, c.bias);
+        if (ending.other)
+            value += other.of[e];
+        values.of[e] = ending.rectify && value < 0 ? 0 : value; /* NaN stays NaN */
+    }
+    store(&y[at], values);
 }
 
+template <int WIDE>
 static __global__ void measure(const float *x, struct moments *parts, struct norm norm)
 {
     const struct part part = part_of_block(&norm);
-    const struct moments m = measure_part(x, &norm, &part);
+    const struct moments m = measure_part<WIDE>(x, &norm, &part);
     if (threadIdx.x == 0)
         parts[blockIdx.x] = m;
 }
@@ -155,6 +233,7 @@ static __device__ void keep_statistics(const struct statistics *to, const struct
 /* Normalises with the statistics of the batch. If `parts` is NULL, the channel has one part, which
  * the block measures. Without `to` a channel is one plane of one image, and there are as many
  * weights as an image has channels. */
+template <int WIDE>
 static __global__ void normalise(const float *x, float *y, const float *weight, const float *bias,
                                  const struct moments *parts, struct statistics to,
                                  struct divisor weights, struct norm norm, struct ending ending)
@@ -162,27 +241,28 @@ static __global__ void normalise(const float *x, float *y, const float *weight, 
     uint32_t w;
     const struct part part = part_of_block(&norm);
     const struct moments m =
-        parts ? join_parts(parts, &norm, part.channel) : measure_part(x, &norm, &part);
+        parts ? join_parts(parts, &norm, part.channel) : measure_part<WIDE>(x, &norm, &part);
     const float invstd = 1.0f / sqrtf(m.squares / norm.all_values + norm.epsilon);
     if (to.mean && part.number == 0 && threadIdx.x == 0)
         keep_statistics(&to, &norm, part.channel, &m, invstd);
     divide_rest(part.channel, weights, &w);
-    for (uint32_t i = part.begin + threadIdx.x; i < part.end; i += blockDim.x) {
-        const uint32_t at = place(&norm, part.channel, i);
-        y[at] = ended(normalised(x[at], m.mean, invstd, weight[w], bias[w]), &ending, at);
-    }
+    const struct channel channel = {m.mean, invstd, weight[w], bias[w]};
+    for (uint32_t i = part.begin + WIDE * threadIdx.x; i < part.end; i += WIDE * blockDim.x)
+        write_normalised<WIDE>(x, y, channel, ending, place(&norm, part.channel, i));
 }
 
 /* Normalises with given statistics: the running ones or the saved ones. */
+template <int WIDE>
 static __global__ void scale(const float *x, float *y, const float *weight, const float *bias,
                              const float *mean, const float *invstd, const float *variance,
                              uint32_t count, struct norm norm, struct ending ending)
 {
-    for (uint32_t i = stride_first(); i < count; i += stride_step()) {
+    for (uint32_t i = stride_first(); i < count / WIDE; i += stride_step()) {
         uint32_t c;
-        divide_rest(divide(i, norm.area), norm.channels, &c);
+        divide_rest(divide(WIDE * i, norm.area), norm.channels, &c);
         const float by = invstd ? invstd[c] : 1.0f / sqrtf(variance[c] + norm.epsilon);
-        y[i] = ended(normalised(x[i], mean[c], by, weight[c], bias[c]), &ending, i);
+        const struct channel channel = {mean[c], by, weight[c], bias[c]};
+        write_normalised<WIDE>(x, y, channel, ending, WIDE * i);
     }
 }
 
@@ -198,22 +278,29 @@ struct gradient {
         *bias; /* to recompute y if there is a fused ReLU without an add; else NULL */
 };
 
-static __device__ __forceinline__ float gradient_at(const struct gradient *gradient, uint32_t at,
-                                                    float x, uint32_t channel, float mean,
-                                                    float invstd)
-{
-    float y = 1;
+template <int WIDE>
+static __device__ __forceinline__ struct neighbours<WIDE>
+gradient_at(const struct gradient *gradient, uint32_t at, const struct neighbours<WIDE> &x,
+            uint32_t channel, float mean, float invstd) {
+    struct neighbours<WIDE> g = load<WIDE>(&gradient->g[at]), y;
     if (gradient->y)
-        y = gradient->y[at];
-    else if (gradient->bias)
-        y = normalised(x, mean, invstd, gradient->weight[channel], gradient->bias[channel]);
-    return y > 0 ? gradient->g[at] : 0;
+        y = load<WIDE>(&gradient->y[at]);
+#pragma unroll
+    for (int e = 0; e < WIDE; e++) {
+        if (gradient->bias)
+            y.of[e] = normalised(x.of[e], mean, invstd, gradient->weight[channel],
+                                 gradient->bias[channel]);
+        if (gradient->y || gradient->bias)
+            g.of[e] = y.of[e] > 0 ? g.of[e] : 0;
+    }
+    return g;
 }
 
 struct sums {
     float gradient, products; /* sum g, sum g xhat */
 };
 
+template <int WIDE>
 static __device__ struct sums sum_part(const float *x, const struct gradient *gradient,
                                        const float *saved, const struct norm *norm,
                                        const struct part *part)
@@ -221,11 +308,16 @@ static __device__ struct sums sum_part(const float *x, const struct gradient *gr
     const float mean = saved[part->channel];
     const float invstd = saved[norm->channels.value + part->channel];
     float sums[2] = {0, 0};
-    for (uint32_t i = part->begin + threadIdx.x; i < part->end; i += blockDim.x) {
+    for (uint32_t i = part->begin + WIDE * threadIdx.x; i < part->end; i += WIDE * blockDim.x) {
         const uint32_t at = place(norm, part->channel, i);
-        const float g = gradient_at(gradient, at, x[at], part->channel, mean, invstd);
-        sums[0] += g;
-        sums[1] += g * (x[at] - mean) * invstd;
+        const struct neighbours<WIDE> own = load<WIDE>(&x[at]);
+        const struct neighbours<WIDE> g =
+            gradient_at<WIDE>(gradient, at, own, part->channel, mean, invstd);
+#pragma unroll
+        for (int e = 0; e < WIDE; e++) {
+            sums[0] += g.of[e];
+            sums[1] += g.of[e] * (own.of[e] - mean) * invstd;
+        }
     }
     block_sums<2>(sums);
     return {sums[0], sums[1]};
@@ -244,11 +336,12 @@ static __device__ struct sums add_parts(const struct sums *parts, const struct n
     return {sums[0], sums[1]};
 }
 
+template <int WIDE>
 static __global__ void sum_gradients(const float *x, struct gradient gradient, const float *saved,
                                      struct sums *parts, struct norm norm)
 {
     const struct part part = part_of_block(&norm);
-    const struct sums s = sum_part(x, &gradient, saved, &norm, &part);
+    const struct sums s = sum_part<WIDE>(x, &gradient, saved, &norm, &part);
     if (threadIdx.x == 0)
         parts[blockIdx.x] = s;
 }
@@ -263,6 +356,7 @@ struct norm_gradients {
 /* The input's gradient may overwrite g, and the other summand's gradient g or y. Both gradients may
  * be the same array; then the other one is added. The gradients of the weights are averaged over
  * the GPUs afterwards; here every GPU has the same sum already. */
+template <int WIDE>
 static __global__ void normalise_back(const float *x, struct gradient gradient, const float *weight,
                                       const float *saved, const struct sums *parts,
                                       struct norm_gradients to, struct norm norm)
@@ -270,7 +364,7 @@ static __global__ void normalise_back(const float *x, struct gradient gradient, 
     const struct part part = part_of_block(&norm);
     const uint32_t c = part.channel;
     const struct sums s =
-        parts ? add_parts(parts, &norm, c) : sum_part(x, &gradient, saved, &norm, &part);
+        parts ? add_parts(parts, &norm, c) : sum_part<WIDE>(x, &gradient, saved, &norm, &part);
     if (part.number == 0 && threadIdx.x == 0) {
         if (to.weight)
             to.weight[c] = s.products / norm.ranks;
@@ -280,17 +374,22 @@ static __global__ void normalise_back(const float *x, struct gradient gradient, 
     if (!to.input && !to.other)
         return;
     const float mean = saved[c], invstd = saved[norm.channels.value + c];
+    const float by = weight[c] * invstd;
     const float mean_gradient = s.gradient / norm.all_values;
     const float mean_product = s.products / norm.all_values;
-    for (uint32_t i = part.begin + threadIdx.x; i < part.end; i += blockDim.x) {
+    for (uint32_t i = part.begin + WIDE * threadIdx.x; i < part.end; i += WIDE * blockDim.x) {
         const uint32_t at = place(&norm, c, i);
-        const float xhat = (x[at] - mean) * invstd;
-        const float g = gradient_at(&gradient, at, x[at], c, mean, invstd);
+        struct neighbours<WIDE> values = load<WIDE>(&x[at]);
+        const struct neighbours<WIDE> g = gradient_at<WIDE>(&gradient, at, values, c, mean, invstd);
+#pragma unroll
+        for (int e = 0; e < WIDE; e++) {
+            const float xhat = (values.of[e] - mean) * invstd;
+            values.of[e] = by * (g.of[e] - mean_gradient - xhat * mean_product);
+        }
         if (to.input)
-            gradient_store(&to.input[at], to.accumulate,
-                           weight[c] * invstd * (g - mean_gradient - xhat * mean_product));
+            store_gradients(&to.input[at], to.accumulate, values);
         if (to.other)
-            gradient_store(&to.other[at], to.accumulate_other, g);
+            store_gradients(&to.other[at], to.accumulate_other, g);
     }
 }
 
@@ -330,14 +429,30 @@ static struct norm norm_of(const struct kernel_call *call)
     norm.channels = divisor_of(shape.channels);
     norm.epsilon = attributes->epsilon;
     norm.momentum = attributes->momentum;
-    set_counts(&norm, values, (values + wanted - 1) / wanted, cuda_rank_count(context_of(call)));
+    size_t part_values = (values + wanted - 1) / wanted;
+    if (shape_area(shape) % 4 == 0)
+        part_values = (part_values + 3) / 4 * 4;
+    set_counts(&norm, values, part_values, cuda_rank_count(context_of(call)));
     return norm;
 }
 
-/* Returns the threads of a block: at least one for each part of the channel. */
-static unsigned threads_of(const struct norm *norm)
+/* Returns the values that a thread loads together: 4 or 1. NULL is aligned. */
+static int width_of(const struct kernel_call *call)
 {
-    return block_threads(norm->part_values);
+    const bool sum = call->site->fused_add;
+    const void *const arrays[] = {
+        call->inputs[0],       sum ? call->inputs[1] : NULL, call->output,
+        call->output_gradient, call->input_gradients[0],     sum ? call->input_gradients[1] : NULL};
+    bool wide = shape_area(call->site->inputs[0]) % 4 == 0;
+    for (const void *array : arrays)
+        wide = wide && aligned16(array);
+    return wide ? 4 : 1;
+}
+
+/* Returns the threads of a block. */
+static unsigned threads_of(const struct norm *norm, int width)
+{
+    return block_threads(blocks_for(norm->part_values, (size_t)width));
 }
 
 static struct ending ending_of(const struct kernel_call *call)
@@ -387,8 +502,9 @@ static void forward_instances(const struct kernel_call *call)
     const struct divisor weights = norm.channels;
     norm.channels = divisor_of(planes);
     set_counts(&norm, area, area, 1);
-    launch(context_of(call), "batch_norm by instances", normalise, (unsigned)planes,
-           threads_of(&norm), 0, call->inputs[0], call->output,
+    const int width = width_of(call);
+    launch(context_of(call), "batch_norm by instances", width == 4 ? normalise<4> : normalise<1>,
+           (unsigned)planes, threads_of(&norm, width), 0, call->inputs[0], call->output,
            (const float *)call->parameters[WEIGHT], (const float *)call->parameters[BIAS],
            (const struct moments *)NULL, statistics{NULL, NULL, NULL, NULL}, weights, norm,
            ending_of(call));
@@ -399,8 +515,10 @@ static void forward_known(const struct kernel_call *call)
     const float *saved = (const float *)call->saved;
     const size_t channels = call->site->inputs[0].channels;
     const bool again = call->site->training;
-    launch(context_of(call), "batch_norm forward", scale, stride_blocks(output_values(call)), BLOCK,
-           0, call->inputs[0], call->output, (const float *)call->parameters[WEIGHT],
+    const int width = width_of(call);
+    launch(context_of(call), "batch_norm forward", width == 4 ? scale<4> : scale<1>,
+           stride_blocks(output_values(call) / (size_t)width), BLOCK, 0, call->inputs[0],
+           call->output, (const float *)call->parameters[WEIGHT],
            (const float *)call->parameters[BIAS],
            again ? saved : (const float *)call->parameters[RUNNING_MEAN],
            again ? saved + channels : NULL, (const float *)call->parameters[RUNNING_VAR],
@@ -428,19 +546,21 @@ static void forward_measured(const struct kernel_call *call)
 {
     const struct norm norm = norm_of(call);
     const unsigned blocks = norm.channels.value * norm.parts.value;
+    const int width = width_of(call);
     float *saved = (float *)call->saved;
     struct moments *own = (struct moments *)call->workspace;
     const struct moments *parts = NULL; /* NULL: one launch does both steps */
     const struct statistics to = {saved, saved + norm.channels.value,
                                   call->parameters[RUNNING_MEAN], call->parameters[RUNNING_VAR]};
     if (takes_two_launches(call, &norm)) {
-        launch(context_of(call), "batch_norm statistics", measure, blocks, threads_of(&norm), 0,
-               call->inputs[0], own, norm);
+        launch(context_of(call), "batch_norm statistics", width == 4 ? measure<4> : measure<1>,
+               blocks, threads_of(&norm, width), 0, call->inputs[0], own, norm);
         parts = gather_parts(call, own);
     }
-    launch(context_of(call), "batch_norm forward", normalise, blocks, threads_of(&norm), 0,
-           call->inputs[0], call->output, (const float *)call->parameters[WEIGHT],
-           (const float *)call->parameters[BIAS], parts, to, norm.channels, norm, ending_of(call));
+    launch(context_of(call), "batch_norm forward", width == 4 ? normalise<4> : normalise<1>, blocks,
+           threads_of(&norm, width), 0, call->inputs[0], call->output,
+           (const float *)call->parameters[WEIGHT], (const float *)call->parameters[BIAS], parts,
+           to, norm.channels, norm, ending_of(call));
 }
 
 static void forward_batch_norm(const struct kernel_call *call)
@@ -461,6 +581,7 @@ static void backward_batch_norm(const struct kernel_call *call)
     struct sums *own = (struct sums *)call->workspace;
     const struct sums *parts = NULL; /* NULL: one launch does both steps */
     const bool sum = call->site->fused_add;
+    const int width = width_of(call);
     const struct gradient of = gradient_of(call);
     const struct norm_gradients to = {call->input_gradients[0],
                                       call->parameter_gradients[WEIGHT],
@@ -469,11 +590,13 @@ static void backward_batch_norm(const struct kernel_call *call)
                                       sum ? call->input_gradients[1] : NULL,
                                       sum && call->accumulate[1]};
     if (takes_two_launches(call, &norm)) {
-        launch(context_of(call), "batch_norm sums", sum_gradients, blocks, threads_of(&norm), 0,
-               call->inputs[0], of, saved, own, norm);
+        launch(context_of(call), "batch_norm sums",
+               width == 4 ? sum_gradients<4> : sum_gradients<1>, blocks, threads_of(&norm, width),
+               0, call->inputs[0], of, saved, own, norm);
         parts = gather_parts(call, own);
     }
-    launch(context_of(call), "batch_norm backward", normalise_back, blocks, threads_of(&norm), 0,
+    launch(context_of(call), "batch_norm backward",
+           width == 4 ? normalise_back<4> : normalise_back<1>, blocks, threads_of(&norm, width), 0,
            call->inputs[0], of, (const float *)call->parameters[WEIGHT], saved, parts, to, norm);
 }
 

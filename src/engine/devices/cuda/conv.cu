@@ -39,7 +39,8 @@ void conv_forward(const struct kernel_call *call)
 {
     const struct conv_shape conv = shape_of(call->site);
     const struct implicit_gemm gemm = implicit_gemm_forward(&conv, call->site->fused_move);
-    const struct gemm_result result = {bias_of(call), call->output, false};
+    const struct gemm_result result = {bias_of(call), call->output, false,
+                                       call->site->fused_activation != NULL};
     implicit_gemm_run(context_of(call), "conv forward", &gemm, call->parameters[0], call->inputs[0],
                       &result);
 }
@@ -47,7 +48,7 @@ void conv_forward(const struct kernel_call *call)
 void conv_backward_input(const struct kernel_call *call)
 {
     const struct conv_shape conv = shape_of(call->site);
-    const struct gemm_result result = {NULL, call->input_gradients[0], call->accumulate[0]};
+    const struct gemm_result result = {NULL, call->input_gradients[0], call->accumulate[0], false};
     for (size_t y = 0; result.at && y < conv.window.stride_height; y += GEMM_PHASES)
         for (size_t x = 0; x < conv.window.stride_width; x += GEMM_PHASES) {
             const struct implicit_gemm gemm =
@@ -76,8 +77,37 @@ void conv_backward_weights(const struct kernel_call *call)
                      conv.out.channels, shape_area(conv.out), bias);
 }
 
+/* --- a fused relu --- */
+
+static __global__ void mask_gradient(const float *y, float *g, uint32_t fours, uint32_t count)
+{
+    for (uint32_t i = stride_first(); i < fours; i += stride_step()) {
+        const float4 of = ((const float4 *)y)[i];
+        float4 to = ((const float4 *)g)[i];
+        to.x = of.x > 0 ? to.x : 0;
+        to.y = of.y > 0 ? to.y : 0;
+        to.z = of.z > 0 ? to.z : 0;
+        to.w = of.w > 0 ? to.w : 0;
+        ((float4 *)g)[i] = to;
+    }
+    for (uint32_t i = 4 * fours + stride_first(); i < count; i += stride_step())
+        g[i] = y[i] > 0 ? g[i] : 0;
+}
+
+void conv_backward_activation(const struct kernel_call *call)
+{
+    const size_t count = output_values(call);
+    const bool aligned = aligned16(call->output) && aligned16(call->output_gradient);
+    const size_t fours = aligned ? count / 4 : 0;
+    if (call->site->fused_activation)
+        launch(context_of(call), "conv backward, relu", mask_gradient,
+               stride_blocks(aligned ? fours + 1 : count), BLOCK, 0, (const float *)call->output,
+               (float *)call->output_gradient, (uint32_t)fours, (uint32_t)count);
+}
+
 static void backward_conv(const struct kernel_call *call)
 {
+    conv_backward_activation(call);
     conv_backward_input(call);
     conv_backward_weights(call);
 }
@@ -249,7 +279,7 @@ struct cuda_kernel cuda_conv = {
         {
             .name = "conv implicit gemm",
             .instruction_set = "cuda",
-            .traits = TRAITS,
+            .traits = TRAITS | KERNEL_FUSES_ACTIVATION,
             .supports = conv_supports,
             .workspace_bytes = conv_workspace,
             .forward = conv_forward,

@@ -25,6 +25,10 @@ const char *conv_next_name(const struct kernel_site *site);
 void conv_next_forward(const struct kernel_call *call);
 void conv_next_backward_input(const struct kernel_call *call);
 
+/* Queues the backward pass of a fused relu, which overwrites the output's gradient; nothing if none
+ * is fused. */
+void conv_backward_activation(const struct kernel_call *call);
+
 /* Writes the bias to every position of the output, so that a matrix product can be added to it.
  * Returns the factor for the present output in that product: 1, or 0 if there is no bias and
  * nothing was written. */

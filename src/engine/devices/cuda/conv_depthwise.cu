@@ -2,7 +2,7 @@
  * too little arithmetic for matrix products. One thread sums one window, most of which its
  * neighbours in the warp have brought into the cache. For the weights' gradients a block takes one
  * output channel, a part of all positions, and nine window elements (taps) at a time. */
-#include "engine/devices/cuda/implicit_gemm.h"
+#include "engine/devices/cuda/conv.h"
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/reduce.h"
 
@@ -44,8 +44,8 @@ static __device__ __forceinline__ float value_at(const struct depthwise *d, cons
 }
 
 static __global__ void sum_windows(const float *in, const float *weight, const float *bias,
-                                   float *out, const __grid_constant__ struct depthwise d,
-                                   uint32_t count)
+                                   float *out, bool rectify,
+                                   const __grid_constant__ struct depthwise d, uint32_t count)
 {
     for (uint32_t i = stride_first(); i < count; i += stride_step()) {
         uint32_t x, y, o;
@@ -62,7 +62,7 @@ static __global__ void sum_windows(const float *in, const float *weight, const f
             for (int kx = 0; kx < d.kernel_width; kx++)
                 sum += __ldg(&taps[ky * d.kernel_width + kx]) *
                        value_at(&d, plane, &move, top + ky, left + kx);
-        out[i] = sum;
+        out[i] = rectify && sum < 0 ? 0.0f : sum; /* NaN stays NaN */
     }
 }
 
@@ -225,7 +225,8 @@ static size_t window_of(const struct kernel_site *site)
 static size_t parts_of(const struct kernel_site *site)
 {
     return split_count(site->node->output.channels * blocks_for(window_of(site), TAPS),
-                       site->batch * shape_area(site->node->output) / 4);
+                       site->batch * shape_area(site->node->output) / 4,
+                       resident_blocks(sum_taps, BLOCK));
 }
 
 static size_t workspace_depthwise(const struct kernel_site *site)
@@ -241,7 +242,7 @@ static void forward_depthwise(const struct kernel_call *call)
     const float *bias = call->site->node->attributes.conv.bias ? call->parameters[1] : NULL;
     launch(context_of(call), "depthwise conv forward", sum_windows, stride_blocks(count), BLOCK, 0,
            call->inputs[0], (const float *)call->parameters[0], bias, call->output,
-           depthwise_of(call), (uint32_t)count);
+           call->site->fused_activation != NULL, depthwise_of(call), (uint32_t)count);
 }
 
 static void backward_weights(const struct kernel_call *call)
@@ -270,6 +271,7 @@ static void backward_weights(const struct kernel_call *call)
 static void backward_depthwise(const struct kernel_call *call)
 {
     const size_t count = input_values(call, 0);
+    conv_backward_activation(call);
     if (call->input_gradients[0])
         launch(context_of(call), "depthwise conv backward, input", gather_windows,
                stride_blocks(count), BLOCK, 0, call->output_gradient,
@@ -285,7 +287,8 @@ struct cuda_kernel cuda_conv_depthwise = {
         {
             .name = "conv depthwise",
             .instruction_set = "cuda",
-            .traits = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES,
+            .traits =
+                KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES | KERNEL_FUSES_ACTIVATION,
             .supports = supports_depthwise,
             .workspace_bytes = workspace_depthwise,
             .forward = forward_depthwise,

@@ -31,6 +31,9 @@ weights_kernel *weights_tensor(const struct implicit_gemm *w, enum cuda_precisio
                                size_t rows, const float *small, const float *large,
                                unsigned *threads);
 
+/* Returns the blocks of such a kernel that the GPU runs at once. */
+size_t weights_tensor_resident(enum cuda_precision precision, size_t rows);
+
 /* Stores a sum of a job; `row` counts over all groups, and the term after the last is the bias. */
 static __device__ __forceinline__ void weights_store(const struct weights_job *job, uint32_t rows,
                                                      uint32_t part, uint32_t row, uint32_t term,

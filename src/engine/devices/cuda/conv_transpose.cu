@@ -31,7 +31,7 @@ static void forward_transpose(const struct kernel_call *call)
 {
     const struct conv_shape conv = shape_of(call->site);
     const float *bias = call->site->node->attributes.conv.bias ? call->parameters[1] : NULL;
-    const struct gemm_result result = {bias, call->output, false};
+    const struct gemm_result result = {bias, call->output, false, false};
     for (size_t y = 0; y < conv.window.stride_height; y += GEMM_PHASES)
         for (size_t x = 0; x < conv.window.stride_width; x += GEMM_PHASES) {
             const struct implicit_gemm gemm = implicit_gemm_backward(&conv, NULL, y, x);
@@ -44,7 +44,7 @@ static void backward_transpose(const struct kernel_call *call)
 {
     const struct conv_shape conv = shape_of(call->site);
     const struct implicit_gemm gemm = implicit_gemm_forward(&conv, NULL);
-    const struct gemm_result result = {NULL, call->input_gradients[0], call->accumulate[0]};
+    const struct gemm_result result = {NULL, call->input_gradients[0], call->accumulate[0], false};
     const struct weight_gradients gradients = {call->inputs[0], call->output_gradient,
                                                call->parameter_gradients[0], NULL, NULL};
     if (result.at)

@@ -13,14 +13,25 @@
 #include "engine/devices/cuda/conv_tile.h"
 #include "engine/devices/cuda/reduce.h"
 
-enum { MAX_PARTS = 64, LEAST_OF_A_PART = 128 };
+#include <algorithm>
 
-size_t split_count(size_t blocks, size_t positions)
+enum { LEAST_OF_A_PART = 128 };
+
+/* The time is that of the waves in which the GPU runs the blocks, each of which has one part of the
+ * positions: the fewest waves for a number of parts are sought within two waves. */
+size_t split_count(size_t blocks, size_t positions, size_t resident)
 {
     const size_t most = (positions + LEAST_OF_A_PART - 1) / LEAST_OF_A_PART;
-    const size_t wanted = cuda_busy_blocks / blocks;
-    const size_t parts = most < wanted ? most : wanted;
-    return parts < 1 ? 1 : parts > MAX_PARTS ? (size_t)MAX_PARTS : parts;
+    const size_t two_waves = 2 * resident / blocks;
+    size_t best = 1, best_waves = (blocks + resident - 1) / resident;
+    for (size_t parts = 2; parts <= most && parts <= two_waves; parts++) {
+        const size_t waves = (blocks * parts + resident - 1) / resident;
+        if (waves * best < best_waves * parts) {
+            best = parts;
+            best_waves = waves;
+        }
+    }
+    return best;
 }
 
 template <class T> struct weights_load {
@@ -225,24 +236,35 @@ static dim3 grid_of(const struct conv_shape *conv, const struct weights_choice *
                 (unsigned)conv->groups);
 }
 
-/* Returns the number of parts. It does not depend on the precision and on whether the bias has a
- * gradient, so that a plan knows the workspace. */
-static size_t parts_of(const struct conv_shape *conv)
+/* Returns the number of parts, as many as the GPU runs at once. The bias has no influence. */
+static size_t parts_of(const struct conv_shape *conv, enum cuda_precision precision)
 {
-    const dim3 grid = grid_of(conv, choose(conv), terms_of(conv));
-    return split_count((size_t)grid.x * grid.y * grid.z, conv->batch * shape_area(conv->out));
+    const struct weights_choice *choice = choose(conv);
+    const dim3 grid = grid_of(conv, choice, terms_of(conv));
+    size_t resident;
+    if (choice->tensor && precision != CUDA_FLOAT32)
+        resident = weights_tensor_resident(precision, choice->rows);
+    else
+        resident = resident_blocks(choice->still, choice->threads);
+    return split_count((size_t)grid.x * grid.y * grid.z, conv->batch * shape_area(conv->out),
+                       resident);
 }
 
-/* Returns the bytes for the largest number of parts that this batch or a smaller one has. The
- * number grows with the batch, but a batch that is too small for large tiles may have more parts.
- */
+/* Returns the bytes for the largest number of parts that this batch or a smaller one has, in any
+ * precision. The number grows with the batch, but a batch that is too small for large tiles may
+ * have more parts. */
 size_t weight_gradients_workspace(const struct conv_shape *conv, bool bias)
 {
-    const size_t parts = parts_of(conv), few = (MANY_POSITIONS - 1) / shape_area(conv->out);
-    struct conv_shape smaller = *conv;
-    smaller.batch = few < 1 ? 1 : few < conv->batch ? few : conv->batch;
-    const size_t others = parts_of(&smaller), most = parts > others ? parts : others;
+    static const enum cuda_precision precisions[] = {CUDA_FLOAT32, CUDA_TF32, CUDA_BF16, CUDA_FP16};
+    const size_t few = (MANY_POSITIONS - 1) / shape_area(conv->out);
     const size_t sums = conv->out.channels * (terms_of(conv) + (bias ? 1 : 0));
+    struct conv_shape smaller = *conv;
+    size_t most = 1;
+    smaller.batch = few < 1 ? 1 : few < conv->batch ? few : conv->batch;
+    for (enum cuda_precision precision : precisions) {
+        most = std::max(most, parts_of(conv, precision));
+        most = std::max(most, parts_of(&smaller, precision));
+    }
     return most > 1 ? most * sums * sizeof(float) : 0;
 }
 
@@ -259,7 +281,8 @@ void weight_gradients_run(struct cuda_context *context, const char *what,
 {
     const struct weights_choice *choice = choose(conv);
     const size_t positions = conv->batch * shape_area(conv->out), terms = terms_of(conv);
-    const size_t part_positions = positions_of_a_part(positions, parts_of(conv));
+    const size_t part_positions =
+        positions_of_a_part(positions, parts_of(conv, context->precision));
     const size_t parts = (positions + part_positions - 1) / part_positions;
     const size_t columns = terms + (gradients->bias ? 1 : 0);
     const struct implicit_gemm gemm = implicit_gemm_forward(conv, gradients->fused_move);

@@ -12,6 +12,8 @@
 #include "engine/devices/cuda/gather.h"
 #include "engine/devices/cuda/tensor_tile.h"
 
+#include <algorithm>
+
 enum { TABLE = TABLE_STEPS * 16 }; /* positions in the tables: K is 16 */
 static const uint32_t BEYOND = 0xffffffffu;
 
@@ -192,7 +194,7 @@ template <class P, class LOAD> struct bias_sums {
 };
 
 template <class P, bool WIDE_ROWS, bool WIDE_VALUES>
-static __global__ void __launch_bounds__(P::T::THREADS, 512 / P::T::THREADS)
+static __global__ void __launch_bounds__(P::T::THREADS, RESIDENT_THREADS / P::T::THREADS)
     add_weights_tensor(const __grid_constant__ struct implicit_gemm w, const float *small,
                        const float *large, const struct weights_job job)
 {
@@ -280,4 +282,13 @@ weights_kernel *weights_tensor(const struct implicit_gemm *w, enum cuda_precisio
         return NULL;
     *threads = choice->threads;
     return choice->kernels[precision - CUDA_TF32][wide_rows][gather_is_wide(w, large)];
+}
+
+/* A kernel that is empty on this architecture, and is never launched, counts as the others do. */
+size_t weights_tensor_resident(enum cuda_precision precision, size_t rows)
+{
+    const struct tensor_choice *choice = rows == large_tile::ROWS ? &large_choice : &small_choice;
+    const size_t bound = RESIDENT_THREADS / choice->threads * multiprocessor_count();
+    return std::min(bound,
+                    resident_blocks(choice->kernels[precision - CUDA_TF32][0][0], choice->threads));
 }

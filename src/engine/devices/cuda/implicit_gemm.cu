@@ -123,7 +123,7 @@ store(const struct implicit_gemm *w, const struct gemm_block *block,
     const uint32_t at = gemm_target_index<MOVED>(w, block, column, row, &outside);
     if (result->bias)
         sum += result->bias[block->group * w->rows + row];
-    gradient_store(&result->at[at], result->accumulate, outside ? 0.0f : sum);
+    gradient_store(&result->at[at], result->accumulate, outside ? 0.0f : gemm_finish(result, sum));
 }
 
 /* --- tiled --- */
@@ -389,7 +389,8 @@ struct gemm_choice {
     size_t rows, columns;
     unsigned threads;
     gemm_kernel *still, *moved;
-    bool tensor; /* below float32 the products run on tensor cores; other tiles are too low */
+    bool tensor;   /* below float32 the products run on tensor cores; other tiles are too low */
+    unsigned cost; /* of a value of the tile in float32 */
 };
 
 typedef tile<128, 128, 8, 8> large_tile;
@@ -398,14 +399,14 @@ typedef tile<32, 128, 16, 4> low_tile;
 typedef tile<16, 128, 8, 4> lowest_tile;
 
 #define TILED(tile, moved) (gemm_tiled<plain_products<tile>, moved>)
+/* The costs are estimates from the instructions of the kernels' loops; no GPU has been measured. */
 static const struct gemm_choice choices[] = {
-    {128, 128, large_tile::THREADS, TILED(large_tile, false), TILED(large_tile, true), true},
-    {64, 64, small_tile::THREADS, TILED(small_tile, false), TILED(small_tile, true), true},
-    {32, 128, low_tile::THREADS, TILED(low_tile, false), TILED(low_tile, true), false},
-    {16, 128, lowest_tile::THREADS, TILED(lowest_tile, false), TILED(lowest_tile, true), false},
+    {128, 128, large_tile::THREADS, TILED(large_tile, false), TILED(large_tile, true), true, 10},
+    {64, 64, small_tile::THREADS, TILED(small_tile, false), TILED(small_tile, true), true, 13},
+    {32, 128, low_tile::THREADS, TILED(low_tile, false), TILED(low_tile, true), false, 14},
+    {16, 128, lowest_tile::THREADS, TILED(lowest_tile, false), TILED(lowest_tile, true), false, 18},
+    {SLICE, SLICE, BLOCK, gemm_sliced<false>, gemm_sliced<true>, false, 20},
 };
-static const struct gemm_choice sliced = {
-    SLICE, SLICE, BLOCK, gemm_sliced<false>, gemm_sliced<true>, false};
 
 /* Returns the largest number of columns among the phases. */
 static size_t most_columns(const struct implicit_gemm *w)
@@ -426,24 +427,33 @@ static dim3 grid_of(const struct implicit_gemm *w, const struct gemm_choice *cho
                 w->groups * (unsigned)(w->down.phase_count * w->across.phase_count));
 }
 
-/* Returns the tallest tile that the rows fill, if it gives enough blocks. */
-static const struct gemm_choice *choose(const struct implicit_gemm *w)
+/* Returns the least time: multiprocessors compute their blocks one after the other, so a tile takes
+ * as long as the blocks of the multiprocessor that has the most. Below float32, tiles without
+ * tensor cores cost twice as much beside those that have them. */
+static const struct gemm_choice *choose(const struct implicit_gemm *w,
+                                        enum cuda_precision precision)
 {
-    const size_t count = sizeof choices / sizeof *choices;
-    for (size_t i = 0; i < count; i++) {
-        const dim3 grid = grid_of(w, &choices[i]);
-        const bool filled = w->rows > choices[i].rows / 2 || i + 1 == count;
-        if (filled && 2 * (size_t)grid.x * grid.y * grid.z >= cuda_busy_blocks)
-            return &choices[i];
+    const struct gemm_choice *best = NULL;
+    size_t least = 0;
+    for (const struct gemm_choice &choice : choices) {
+        const dim3 grid = grid_of(w, &choice);
+        const size_t blocks = (size_t)grid.x * grid.y * grid.z;
+        const size_t waves = (blocks + multiprocessor_count() - 1) / multiprocessor_count();
+        const bool slow = precision != CUDA_FLOAT32 && !choice.tensor;
+        const size_t time = waves * choice.rows * choice.columns * choice.cost * (slow ? 2 : 1);
+        if (!best || time < least) {
+            best = &choice;
+            least = time;
+        }
     }
-    return &sliced;
+    return best;
 }
 
 void implicit_gemm_run(struct cuda_context *context, const char *what,
                        const struct implicit_gemm *gemm, const float *weight, const float *source,
                        const struct gemm_result *result)
 {
-    const struct gemm_choice *choice = choose(gemm);
+    const struct gemm_choice *choice = choose(gemm, context->precision);
     const dim3 grid = grid_of(gemm, choice);
     const bool moves = gemm->source_moves.shuffles || gemm->source_moves.shifts ||
                        gemm->target_moves.shuffles || gemm->target_moves.shifts;

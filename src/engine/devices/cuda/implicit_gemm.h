@@ -185,7 +185,14 @@ struct gemm_result {
     const float *bias; /* NULL: none */
     float *at;
     bool accumulate;
+    bool rectify; /* a fused relu; not with `accumulate` */
 };
+
+/* Returns what is stored for a sum. */
+static __device__ __forceinline__ float gemm_finish(const struct gemm_result *result, float sum)
+{
+    return result->rectify && sum < 0 ? 0.0f : sum; /* NaN stays NaN */
+}
 
 /* Queues the product. */
 void implicit_gemm_run(struct cuda_context *context, const char *what,
@@ -211,8 +218,9 @@ void weight_gradients_run(struct cuda_context *context, const char *what,
                           const struct conv_shape *conv, const struct weight_gradients *gradients,
                           float *workspace);
 
-/* Returns the number of parts of a sum over `positions` when `blocks` blocks compute one part. */
-size_t split_count(size_t blocks, size_t positions);
+/* Returns the number of parts of a sum over `positions` when `blocks` blocks compute one part and
+ * the GPU runs `resident` blocks at once. It does not fall when positions are added. */
+size_t split_count(size_t blocks, size_t positions, size_t resident);
 
 /* Queues the sums of parts[part][o][terms], in order, into weights[o, t], which may be NULL. If
  * `bias` is not NULL, a row has one more term, whose sum goes to bias[o]. */

@@ -141,11 +141,11 @@ static __device__ __forceinline__ void store(const struct implicit_gemm *w,
     const uint32_t to = gemm_target_index<true>(w, block, &at, row, &outside);
     if (result->bias)
         sum += result->bias[block->group * w->rows + row];
-    gradient_store(&result->at[to], result->accumulate, outside ? 0.0f : sum);
+    gradient_store(&result->at[to], result->accumulate, outside ? 0.0f : gemm_finish(result, sum));
 }
 
 template <class P, bool WIDE_WEIGHTS, bool WIDE_VALUES>
-static __global__ void __launch_bounds__(P::T::THREADS, 512 / P::T::THREADS)
+static __global__ void __launch_bounds__(P::T::THREADS, RESIDENT_THREADS / P::T::THREADS)
     gemm_tensor(const __grid_constant__ struct implicit_gemm w, const float *weight,
                 const float *source, const struct gemm_result result)
 {

@@ -16,10 +16,27 @@
 
 enum { WARP = 32, BLOCK = 256, BLOCK_WARPS = BLOCK / WARP };
 
-/* The number of blocks that keeps a large GPU busy: two for each of 132 multiprocessors. It is the
- * same on every GPU, so that sums are divided, and rounded, in the same way. Tests set it low, so
- * that small cases take the code paths of large ones. */
+/* The number of blocks that keeps the GPU busy: two for each multiprocessor of the GPU that was
+ * opened first, 132 multiprocessors before that. It is the same for all GPUs of a process, so that
+ * they divide sums, and round them, in the same way. Tests set it low, so that small cases take the
+ * code paths of large ones. */
 extern unsigned cuda_busy_blocks;
+
+static inline size_t multiprocessor_count(void)
+{
+    return cuda_busy_blocks > 1 ? cuda_busy_blocks / 2 : 1;
+}
+
+/* Returns the blocks of a kernel that the GPU runs at once. They depend on its registers and shared
+ * memory on this architecture. */
+template <class... P> static inline size_t resident_blocks(void (*kernel)(P...), unsigned threads)
+{
+    int of_one = 0;
+    if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_one, kernel, (int)threads, 0) !=
+        cudaSuccess)
+        cudaGetLastError(); /* the launch will report it */
+    return (of_one > 0 ? (size_t)of_one : 1) * multiprocessor_count();
+}
 
 /* Makes the compiler deduce the types of the arguments from the kernel only. */
 template <class T> struct same {

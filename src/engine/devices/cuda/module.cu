@@ -4,7 +4,9 @@
 #include "engine/devices/cuda/context.h"
 #include "engine/devices/cuda/cudnn_library.h"
 #include "engine/devices/cuda/kernels.h"
+#include "engine/devices/cuda/launch.h"
 
+#include <mutex>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +105,13 @@ static void launch_first_kernel(struct cuda_context *context)
     cuda_note(context, "the first kernel", cudaStreamSynchronize(context->stream));
 }
 
+/* The first GPU that is opened decides for all, and several threads may open one. */
+static void count_multiprocessors(int count)
+{
+    static std::once_flag once;
+    std::call_once(once, [=] { cuda_busy_blocks = 2u * (unsigned)count; });
+}
+
 static void open_gpu(struct cuda_context *context)
 {
     struct cudaDeviceProp properties;
@@ -113,6 +122,7 @@ static void open_gpu(struct cuda_context *context)
         return;
     context->multiprocessors = properties.multiProcessorCount;
     context->memory_bytes = properties.totalGlobalMem;
+    count_multiprocessors(properties.multiProcessorCount);
     cuda_note(context, "cudaStreamCreate",
               cudaStreamCreateWithFlags(&context->stream, cudaStreamNonBlocking));
     cuda_note(context, "cudaStreamCreate",

@@ -21,6 +21,9 @@
 #include "engine/devices/cuda/launch.h"
 #include "engine/devices/cuda/mma.h"
 
+/* A multiprocessor runs so many threads of these kernels at once: each has 128 registers. */
+enum { RESIDENT_THREADS = 512 };
+
 /* DOWN x ACROSS warps. STAGES is the number of buffers for asynchronous copies. */
 template <int ROWS_, int COLUMNS_, int DOWN_, int ACROSS_, int STAGES_> struct tensor_tile {
     enum {
