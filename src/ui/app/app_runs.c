@@ -138,13 +138,12 @@ static void start_run(struct app *app, bool waits)
     const bool busy = run_list_is_busy(runs);
     struct run_options options = runs->count == 0 ? app->options->run : (struct run_options){0};
     options.fork = request->fork;
-    const bool added = run_list_add(runs, &request->config, &options, &error);
-    if (!added || (waits && !run_list_wait_for_others(runs, &error))) {
-        if (added)
-            run_list_remove(runs, runs->count - 1);
+    if (!run_list_add(runs, &request->config, &options, &error)) {
         app_say_error(app, &error);
         return;
     }
+    if (waits)
+        run_list_wait_for_others(runs);
     app->shared.fork = (struct fork_request){0};
     app->message.text[0] = '\0'; /* what was said about the form has been answered */
     if (app->options->remember)
