@@ -128,6 +128,21 @@ void app_start_resumed(struct app *app)
  * What the form says is copied into a request, because the form may change while the disk is asked
  * what other processes compute, and while the dialog about them is open. */
 
+static void write_form(void *state)
+{
+    last_form_write(state, NULL);
+}
+
+/* Stores what the form says. If that fails, the next session begins with an earlier form. */
+static void remember_form(struct app *app, const struct run_config *config)
+{
+    struct run_config *copy = memory_new(1, sizeof *copy, "the form", NULL);
+    if (!copy)
+        return;
+    *copy = *config;
+    disk_jobs_start(&app->shared.disk, write_form, NULL, copy, NULL);
+}
+
 /* Starts the requested run, or puts it into the queue; `waits`: also behind the runs of other
  * processes. */
 static void start_run(struct app *app, bool waits)
@@ -147,7 +162,7 @@ static void start_run(struct app *app, bool waits)
     app->shared.fork = (struct fork_request){0};
     app->message.text[0] = '\0'; /* what was said about the form has been answered */
     if (app->options->remember)
-        last_form_write(&request->config, NULL); /* now, in case the program crashes */
+        remember_form(app, &request->config); /* now, in case the program crashes */
     if (!waits || busy) {
         start_last(app, busy);
         return;
@@ -297,6 +312,38 @@ static void poll_sweep(struct app *app)
                 sweep_counts_text(sweep, counts, sizeof counts));
 }
 
+/* The models of a run that has ended; what can be done with it depends on them. */
+struct models {
+    char directory[512];
+    bool saved[RUN_SAVED_KINDS];
+};
+
+static void look_for_models(void *state)
+{
+    struct models *models = state;
+    run_saved_find(models->directory, models->saved);
+}
+
+static void take_models(struct app *app, void *state)
+{
+    const struct models *models = state;
+    for (size_t i = 0; i < app->shared.runs.count; i++) {
+        struct run_entry *entry = &app->shared.runs.entries[i];
+        const char *directory = run_entry_directory(entry);
+        if (directory && strcmp(directory, models->directory) == 0)
+            memcpy(entry->models, models->saved, sizeof entry->models);
+    }
+}
+
+static void find_models(struct app *app, const char *directory)
+{
+    struct models *models = memory_new(1, sizeof *models, "the models", NULL);
+    if (!models)
+        return;
+    snprintf(models->directory, sizeof models->directory, "%s", directory);
+    app_start_disk_job(app, look_for_models, take_models, models);
+}
+
 static void poll_runs(struct app *app)
 {
     const struct run_entry *on = run_list_active(&app->shared.runs);
@@ -312,8 +359,8 @@ static void poll_runs(struct app *app)
     if (app->closing || drop_refused(app, false) || ended == app->shared.runs.count)
         return;
     struct run_entry *entry = &app->shared.runs.entries[ended];
-    if (run_entry_directory(entry)) /* what can be done with it depends on its models */
-        run_saved_find(run_entry_directory(entry), entry->models);
+    if (run_entry_directory(entry))
+        find_models(app, run_entry_directory(entry));
     app_notify(app, EVENT_RUN_ENDED, entry);
     const bool failed =
         entry->snapshot.status == RUN_FAILED || entry->snapshot.status == RUN_REFUSED;

@@ -39,6 +39,7 @@ struct shared {
 
     struct form form;
     struct fork_request fork;     /* the form's run is a fork of this one; {0}: it is none */
+    bool fork_has[FORK_SOURCES];  /* the sources that the open question about a fork offers */
     struct run_fork fork_place;   /* where it begins, if the settings stay as they were */
     struct start_request request; /* the run that is about to start */
     uint64_t forecast_at;         /* when a stale forecast is made again (clock_nanoseconds) */
