@@ -440,7 +440,6 @@ static const struct named_test tests[] = {
     {"solvers", check_solvers},
     {"cases", run_cases},
     {"values", run_values_of_each_kind},
-    {"workspaces", check_workspace},
     {"multiprocessors", check_multiprocessors},
     {"precisions", run_precisions},
     {"all-cases", run_all_cases}, /* the last: takes long, only if it is named */

@@ -52,6 +52,27 @@ if [ -e "$gate" ]; then not_ok "all before a file was read"; else ok "all before
 screen_shows '2 runs' "then the list is complete"
 screen_shows 'done +lenet' "with the values that were read"
 
+# --- the queue, when a run is to start ---
+rm "$gate"
+screen_end
+slow=$XDG_STATE_HOME/tinca/queue
+slow_start queue ui lenet --data digits,limit=40 --batch 10 --epochs 1 --threads 1
+screen_wait 'Training data'
+screen_keys F5
+screen_shows 'Looking what other processes compute' "r says that it looks at the queue"
+keys_are_answered "the queue is read"
+if [ -e "$gate" ]; then not_ok "all before it was read"; else ok "all before it was read"; fi
+: >"$gate"
+screen_shows 'done|100 %' "then the run starts"
+screen_end
+find "$runs" -mindepth 1 -maxdepth 1 | grep -v "$newest" | sort | tail -n 1 | xargs rm -r
+slow=$runs/
+: >"$T/list"
+slow_start list
+screen_wait 'Network'
+screen_keys o
+screen_wait '2 runs'
+
 # --- one run ---
 rm "$gate"
 screen_keys Enter

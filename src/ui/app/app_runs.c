@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/language.h"
+#include "base/memory.h"
 #include "session/history/run_queue.h"
 #include "session/history/run_reader.h"
 #include "session/sweep/sweep_table.h"
@@ -123,26 +124,46 @@ void app_start_resumed(struct app *app)
     start_last(app, run_list_is_busy(&app->shared.runs));
 }
 
-/* Starts the form's run, or puts it into the queue; `waits`: also behind the runs of other
+/* --- starting the form's run ---
+ *
+ * What the form says is copied into a request, because the form may change while the disk is asked
+ * what other processes compute, and while the dialog about them is open. */
+
+static void write_form(void *state)
+{
+    last_form_write(state, NULL);
+}
+
+/* Stores what the form says. If that fails, the next session begins with an earlier form. */
+static void remember_form(struct app *app, const struct run_config *config)
+{
+    struct run_config *copy = memory_new(1, sizeof *copy, "the form", NULL);
+    if (!copy)
+        return;
+    *copy = *config;
+    disk_jobs_start(&app->shared.disk, write_form, NULL, copy, NULL);
+}
+
+/* Starts the requested run, or puts it into the queue; `waits`: also behind the runs of other
  * processes. */
 static void start_run(struct app *app, bool waits)
 {
     struct error error = {0};
     struct run_list *runs = &app->shared.runs;
+    const struct start_request *request = &app->shared.request;
     const bool busy = run_list_is_busy(runs);
     struct run_options options = runs->count == 0 ? app->options->run : (struct run_options){0};
-    options.fork = app->shared.fork;
-    const bool added = run_list_add(runs, &app->shared.form.config, &options, &error);
-    if (!added || (waits && !run_list_wait_for_others(runs, &error))) {
-        if (added)
-            run_list_remove(runs, runs->count - 1);
+    options.fork = request->fork;
+    if (!run_list_add(runs, &request->config, &options, &error)) {
         app_say_error(app, &error);
         return;
     }
+    if (waits)
+        run_list_wait_for_others(runs);
     app->shared.fork = (struct fork_request){0};
     app->message.text[0] = '\0'; /* what was said about the form has been answered */
     if (app->options->remember)
-        last_form_write(&app->shared.form.config, NULL); /* now, in case the program crashes */
+        remember_form(app, &request->config); /* now, in case the program crashes */
     if (!waits || busy) {
         start_last(app, busy);
         return;
@@ -157,46 +178,78 @@ static void answer_others(struct app *app, size_t choice)
         start_run(app, choice == 0);
 }
 
-/* Starts the form's run; asks first if other processes compute on this machine. */
-static void start_or_ask(struct app *app)
+static void ask_about_others(struct app *app, const struct live_runs *live)
 {
-    struct live_runs live;
     char words[160];
-    run_queue_look(&live);
-    if (live.count == 0 || (app->options->start && app->shared.runs.count == 0)) {
-        start_run(app, false);
-        return;
-    }
     struct dialog *dialog = dialog_begin(app, _("Another run is on"), answer_others);
     dialog->kept = true;
-    run_queue_text(&live, words, sizeof words);
-    if (live.waiting == 0)
+    run_queue_text(live, words, sizeof words);
+    if (live->waiting == 0)
         snprintf(dialog->text, sizeof dialog->text, _("On this machine %s."), words);
     else
         snprintf(dialog->text, sizeof dialog->text,
                  ngettext("On this machine %s; %zu process waits.",
-                          "On this machine %s; %zu processes wait.", live.waiting),
-                 words, live.waiting);
+                          "On this machine %s; %zu processes wait.", live->waiting),
+                 words, live->waiting);
     dialog_offer(dialog, 'w', 0, _("wait until it ends"));
     dialog_offer(dialog, 'r', 0, _("run now: both become slower"));
     dialog_offer(dialog, 'c', 0, _("neither"));
 }
 
-/* Shows an error, and returns false, if the form's settings do not go with the fork. */
-static bool check_fork(struct app *app)
-{
-    struct error error;
+/* What a thread finds out about a requested run. */
+struct start_check {
+    struct start_request request;
+    struct live_runs live;
+    bool good; /* else the settings do not go with the fork */
     struct run_fork fork;
-    if (!app->shared.fork.directory[0])
-        return true;
-    if (!fork_plan(&app->shared.fork, &app->shared.form.config, &fork, &error)) {
-        app_say_error(app, &error);
-        return false;
+    struct error error;
+};
+
+static void check_start(void *state)
+{
+    struct start_check *check = state;
+    const struct start_request *request = &check->request;
+    check->good = !request->fork.directory[0] ||
+                  fork_plan(&request->fork, &request->config, &check->fork, &check->error);
+    if (check->good)
+        run_queue_look(&check->live);
+}
+
+static void start_or_ask(struct app *app, void *state)
+{
+    const struct start_check *check = state;
+    if (!check->good) {
+        app_say_error(app, &check->error);
+        return;
     }
-    if (fork.weights_only)
+    app->shared.request = check->request;
+    if (check->live.count > 0 && !(app->options->start && app->shared.runs.count == 0)) {
+        ask_about_others(app, &check->live);
+        return;
+    }
+    start_run(app, false);
+    if (check->fork.weights_only)
         app_say(app, ROLE_STRONG,
                 _("The fork takes the weights alone: solver state and iterations begin anew."));
-    return true;
+}
+
+static bool is_looking(const struct app *app)
+{
+    return disk_jobs_busy(&app->shared.disk);
+}
+
+static void request_start(struct app *app)
+{
+    struct error error;
+    struct start_check *check = memory_new(1, sizeof *check, "a run", &error);
+    if (!check) {
+        app_say_error(app, &error);
+        return;
+    }
+    check->request = (struct start_request){app->shared.form.config, app->shared.fork};
+    app_start_disk_job(app, check_start, start_or_ask, check);
+    if (is_looking(app))
+        app_say_while(app, is_looking, ROLE_FAINT, N_("Looking what other processes compute ..."));
 }
 
 void app_run_form(struct app *app)
@@ -208,8 +261,7 @@ void app_run_form(struct app *app)
     }
     form_make_forecast(form);
     if (form->problem.kind == ERROR_NONE) {
-        if (check_fork(app))
-            start_or_ask(app);
+        request_start(app);
         return;
     }
     if (form->problem_field != FORM_NO_FIELD)
@@ -262,6 +314,38 @@ static void poll_sweep(struct app *app)
                 sweep_counts_text(sweep, counts, sizeof counts));
 }
 
+/* The models of a run that has ended; what can be done with it depends on them. */
+struct models {
+    char directory[512];
+    bool saved[RUN_SAVED_KINDS];
+};
+
+static void look_for_models(void *state)
+{
+    struct models *models = state;
+    run_saved_find(models->directory, models->saved);
+}
+
+static void take_models(struct app *app, void *state)
+{
+    const struct models *models = state;
+    for (size_t i = 0; i < app->shared.runs.count; i++) {
+        struct run_entry *entry = &app->shared.runs.entries[i];
+        const char *directory = run_entry_directory(entry);
+        if (directory && strcmp(directory, models->directory) == 0)
+            memcpy(entry->models, models->saved, sizeof entry->models);
+    }
+}
+
+static void find_models(struct app *app, const char *directory)
+{
+    struct models *models = memory_new(1, sizeof *models, "the models", NULL);
+    if (!models)
+        return;
+    snprintf(models->directory, sizeof models->directory, "%s", directory);
+    app_start_disk_job(app, look_for_models, take_models, models);
+}
+
 static void poll_runs(struct app *app)
 {
     const struct run_entry *on = run_list_active(&app->shared.runs);
@@ -277,8 +361,8 @@ static void poll_runs(struct app *app)
     if (app->closing || drop_refused(app, false) || ended == app->shared.runs.count)
         return;
     struct run_entry *entry = &app->shared.runs.entries[ended];
-    if (run_entry_directory(entry)) /* what can be done with it depends on its models */
-        run_saved_find(run_entry_directory(entry), entry->models);
+    if (run_entry_directory(entry))
+        find_models(app, run_entry_directory(entry));
     app_notify(app, EVENT_RUN_ENDED, entry);
     const bool failed =
         entry->snapshot.status == RUN_FAILED || entry->snapshot.status == RUN_REFUSED;

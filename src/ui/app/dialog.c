@@ -8,6 +8,7 @@
 #include "base/files/output_file.h"
 #include "base/files/user_path.h"
 #include "base/language.h"
+#include "base/memory.h"
 #include "ui/terminal/columns.h"
 #include "ui/terminal/draw.h"
 #include "ui/terminal/keys.h"
@@ -138,6 +139,7 @@ static enum dialog_result take_key(struct dialog *dialog, int key)
     if (dialog->choice_count > 0)
         return choose_key(dialog, key);
     if (key == UI_ENTER) {
+        dialog->note_waits = false; /* the answer may leave a note of its own */
         end_line(dialog);
         return DIALOG_ANSWERED;
     }
@@ -168,17 +170,62 @@ void dialog_close(struct dialog *dialog)
 static const char stream_note[] =
     N_("This is not a regular file: devices and FIFOs cannot be written here.");
 
-void dialog_note_path(struct dialog *dialog)
+/* What a thread finds out about a path. */
+struct path_look {
+    char path[512];
+    enum path_kind kind;
+};
+
+static void look_at_path(void *state)
 {
+    struct path_look *look = state;
+    look->kind = file_is_directory(look->path)       ? PATH_FOLDER
+                 : output_file_is_stream(look->path) ? PATH_STREAM
+                 : file_exists(look->path)           ? PATH_FILE
+                                                     : PATH_FREE;
+}
+
+/* Stores what the thread has found. The line may have changed meanwhile: `edited` then asks again.
+ */
+static void take_look(struct app *app, void *state)
+{
+    const struct path_look *look = state;
+    struct dialog *dialog = &app->dialog;
+    memcpy(dialog->looked_at, look->path, sizeof dialog->looked_at);
+    dialog->kind = look->kind;
+    dialog->looking = false;
+    if (dialog->open && dialog->edited && dialog->note_waits)
+        dialog->edited(app);
+}
+
+enum path_kind dialog_path_kind(struct app *app)
+{
+    struct dialog *dialog = &app->dialog;
+    dialog->note_waits = false;
+    if (dialog->kind != PATH_UNKNOWN && strcmp(dialog->looked_at, dialog->edit.text) == 0)
+        return dialog->kind;
+    dialog->note_waits = true;
+    struct path_look *look = dialog->looking ? NULL : memory_new(1, sizeof *look, "a path", NULL);
+    if (!look) /* `edited` is called again when the present look is over */
+        return PATH_UNKNOWN;
+    snprintf(look->path, sizeof look->path, "%s", dialog->edit.text);
+    dialog->looking = disk_jobs_start(&app->shared.disk, look_at_path, take_look, look, NULL);
+    return PATH_UNKNOWN;
+}
+
+void dialog_note_path(struct app *app)
+{
+    struct dialog *dialog = &app->dialog;
+    const enum path_kind kind = dialog->edit.text[0] ? dialog_path_kind(app) : PATH_UNKNOWN;
     const char *note = "";
     dialog->asked = false;
     if (!dialog->edit.text[0])
         note = _("Give a name.");
-    else if (file_is_directory(dialog->edit.text))
+    else if (kind == PATH_FOLDER)
         note = _("This is a folder: add a file name.");
-    else if (output_file_is_stream(dialog->edit.text))
+    else if (kind == PATH_STREAM)
         note = gettext(stream_note);
-    else if (file_exists(dialog->edit.text))
+    else if (kind == PATH_FILE)
         note = _("This file exists: Enter asks before it is replaced.");
     snprintf(dialog->note, sizeof dialog->note, "%s", note);
 }

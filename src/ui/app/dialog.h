@@ -27,6 +27,15 @@ struct dialog_pick {
     size_t count, selected;
 };
 
+/* What the line names, as the path of a file to write. */
+enum path_kind {
+    PATH_UNKNOWN, /* the disk has not answered yet */
+    PATH_FREE,
+    PATH_FILE,
+    PATH_FOLDER,
+    PATH_STREAM /* a descriptor, FIFO or device */
+};
+
 struct dialog {
     bool open;
     char title[64];
@@ -44,6 +53,10 @@ struct dialog {
     completion_source *source;                      /* adds them; NULL: nothing completes it */
     const void *context;                            /* what `source` is given */
     bool follows;                                   /* they are shown while the user types, too */
+    char looked_at[512];                            /* the line whose kind is known */
+    enum path_kind kind;                            /* of `looked_at` */
+    bool looking;                                   /* a thread looks at the line */
+    bool note_waits;                                /* the note follows from what it finds */
     char note[200];                                 /* below the line: what is wrong with it */
     void (*answer)(struct app *app, size_t choice); /* choice 0 for a typed line */
     bool (*edit_key)(struct app *app, int key);     /* handles a key first; NULL: none */
@@ -64,8 +77,13 @@ void dialog_offer(struct dialog *dialog, int key, int other, const char *label);
 void dialog_begin_line(struct dialog *dialog, const char *text, bool replace,
                        completion_source *source, const void *context);
 
-/* Sets dialog->note to what is wrong with the line as the path of a file to write; "": nothing. */
-void dialog_note_path(struct dialog *dialog);
+/* Returns what the open dialog's line names. If that is not known yet, a thread looks, and
+ * dialog->edited is called when it knows. */
+enum path_kind dialog_path_kind(struct app *app);
+
+/* Sets dialog->note to what is wrong with the line as the path of a file to write; "": nothing, or
+ * it is not known yet (dialog_path_kind). */
+void dialog_note_path(struct app *app);
 
 /* Returns whether the file that the line names may be written. If it exists, the user must press
  * Enter twice; a descriptor, FIFO or device is refused. When it returns false, the dialog is open

@@ -2,6 +2,7 @@
  * changes, and the answers to commands that it cannot take from here. The line exists in three
  * lengths; the longest that fits is drawn. */
 #include "base/language.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "session/history/follow.h"
 #include "session/record/resume.h"
@@ -187,15 +188,40 @@ bool others_reject_command(struct app *app, const struct run_entry *entry)
     return true;
 }
 
+/* What a thread does to a run of another process, and its result. */
+struct stop {
+    char directory[512];
+    bool good;
+    struct error error;
+};
+
+static void send_stop(void *state)
+{
+    struct stop *stop = state;
+    stop->good = run_owner_stop(stop->directory, &stop->error);
+}
+
+static void say_stop(struct app *app, void *state)
+{
+    const struct stop *stop = state;
+    if (stop->good)
+        app_say(app, ROLE_GOOD, "It stops after this iteration, and is saved.");
+    else
+        app_say_error(app, &stop->error);
+}
+
 static void answer_stop(struct app *app, size_t choice)
 {
     struct error error;
     if (choice != 0)
         return;
-    if (run_owner_stop(app->shared.subject, &error))
-        app_say(app, ROLE_GOOD, "It stops after this iteration, and is saved.");
-    else
+    struct stop *stop = memory_new(1, sizeof *stop, "a question", &error);
+    if (!stop) {
         app_say_error(app, &error);
+        return;
+    }
+    snprintf(stop->directory, sizeof stop->directory, "%s", app->shared.subject);
+    app_start_disk_job(app, send_stop, say_stop, stop);
 }
 
 bool others_ask_stop(struct app *app, const struct run_entry *entry)

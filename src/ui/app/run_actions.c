@@ -2,7 +2,9 @@
  * is open. */
 #include "ui/app/run_actions.h"
 
+#include "base/files/file.h"
 #include "base/language.h"
+#include "base/memory.h"
 #include "session/import/import.h"
 #include "session/record/resume.h"
 #include "session/run/fork.h"
@@ -14,6 +16,7 @@
 #include "ui/shared/run_offers.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_run(const struct app *app, size_t index)
@@ -83,30 +86,72 @@ void run_actions_clone(struct app *app, size_t index)
 
 /* --- a fork --- */
 
-static void answer_fork(struct app *app, size_t choice)
+/* What a thread reads of the run that is to be forked: first the checkpoints that it has, then the
+ * settings and the place of the chosen one. */
+struct fork_read {
+    struct fork_request request;
+    bool has[FORK_SOURCES];
+    bool good;
+    struct run_config config;
+    struct run_fork place;
+    struct error error;
+};
+
+static struct fork_read *new_fork_read(struct app *app, const char *directory)
 {
     struct error error;
-    struct run_config config;
-    struct fork_request request = {0};
-    snprintf(request.directory, sizeof request.directory, "%s", app->shared.subject);
-    for (int i = 0; i < FORK_SOURCES; i++)
-        if (fork_has(request.directory, (enum fork_source)i) && choice-- == 0) {
-            request.source = (enum fork_source)i;
-            break;
-        }
-    if (!fork_read_config(&request, &config, &error) ||
-        !fork_plan(&request, &config, &app->shared.fork_place, &error)) {
+    struct fork_read *read = memory_new(1, sizeof *read, "a fork", &error);
+    if (read)
+        snprintf(read->request.directory, sizeof read->request.directory, "%s", directory);
+    else
         app_say_error(app, &error);
+    return read;
+}
+
+static void read_place(void *state)
+{
+    struct fork_read *read = state;
+    read->good = fork_read_config(&read->request, &read->config, &read->error) &&
+                 fork_plan(&read->request, &read->config, &read->place, &read->error);
+}
+
+static void fill_form(struct app *app, void *state)
+{
+    const struct fork_read *read = state;
+    if (!read->good) {
+        app_say_error(app, &read->error);
         return;
     }
-    app->shared.fork = request;
-    form_begin(&app->shared.form, &config);
+    app->shared.fork = read->request;
+    app->shared.fork_place = read->place;
+    form_begin(&app->shared.form, &read->config);
     app_form_changed(app);
     app_show(app, SCREEN_SETUP);
     app_say(app, ROLE_GOOD, _("Change what shall differ; r runs the fork, F gives it up."));
 }
 
-void ask_fork(struct app *app, size_t index)
+/* The choices are the sources that the run has, in their order. */
+static void answer_fork(struct app *app, size_t choice)
+{
+    struct fork_read *read = new_fork_read(app, app->shared.subject);
+    size_t source = 0;
+    while (source < FORK_SOURCES && (!app->shared.fork_has[source] || choice-- > 0))
+        source++;
+    if (read && source < FORK_SOURCES) {
+        read->request.source = (enum fork_source)source;
+        app_start_disk_job(app, read_place, fill_form, read);
+    } else
+        free(read);
+}
+
+static void find_sources(void *state)
+{
+    struct fork_read *read = state;
+    for (int i = 0; i < FORK_SOURCES; i++)
+        read->has[i] = fork_has(read->request.directory, (enum fork_source)i);
+}
+
+static void ask_source(struct app *app, void *state)
 {
     static const struct {
         int key;
@@ -115,24 +160,37 @@ void ask_fork(struct app *app, size_t index)
                               [FORK_PREVIOUS] = {'p', N_("the checkpoint before")},
                               [FORK_FINAL] = {'f', N_("its final model: the weights alone")},
                               [FORK_BEST] = {'b', N_("its best model: the weights alone")}};
+    const struct fork_read *read = state;
+    bool any = false;
+    for (int i = 0; i < FORK_SOURCES; i++)
+        any |= read->has[i];
+    if (!any) {
+        app_say(app, ROLE_WARNING, _("This run has neither checkpoint nor model to begin with."));
+        return;
+    }
+    struct dialog *dialog = dialog_begin(app, _("Fork this run?"), answer_fork);
+    memcpy(app->shared.fork_has, read->has, sizeof read->has);
+    snprintf(app->shared.subject, sizeof app->shared.subject, "%s", read->request.directory);
+    snprintf(dialog->text, sizeof dialog->text, _("A new run begins with this of %s:"),
+             file_base_name(read->request.directory));
+    for (int i = 0; i < FORK_SOURCES; i++)
+        if (read->has[i])
+            dialog_offer(dialog, offers[i].key, 0, gettext(offers[i].label));
+}
+
+void ask_fork(struct app *app, size_t index)
+{
     const struct run_entry *entry = is_run(app, index) ? app_run_at(app, index) : NULL;
     const char *directory = entry ? run_entry_directory(entry) : NULL;
-    bool any = false;
-    for (int i = 0; directory && i < FORK_SOURCES; i++)
-        any |= fork_has(directory, (enum fork_source)i);
-    if (!any) {
+    if (!directory) {
         app_say(app, ROLE_WARNING, "%s",
                 entry ? _("This run has neither checkpoint nor model to begin with.")
                       : _("There is no run to fork."));
         return;
     }
-    struct dialog *dialog = dialog_begin(app, _("Fork this run?"), answer_fork);
-    snprintf(app->shared.subject, sizeof app->shared.subject, "%s", directory);
-    snprintf(dialog->text, sizeof dialog->text, _("A new run begins with this of %s:"),
-             runs_id(entry));
-    for (int i = 0; i < FORK_SOURCES; i++)
-        if (fork_has(directory, (enum fork_source)i))
-            dialog_offer(dialog, offers[i].key, 0, gettext(offers[i].label));
+    struct fork_read *read = new_fork_read(app, directory);
+    if (read)
+        app_start_disk_job(app, find_sources, ask_source, read);
 }
 
 /* --- deletion --- */

@@ -25,7 +25,8 @@ bool run_list_add(struct run_list *list, const struct run_config *config,
         return false;
     struct run_entry *entry = &list->entries[list->count++];
     *entry = (struct run_entry){.config = *config,
-                                .options = options ? *options : (struct run_options){0}};
+                                .options = options ? *options : (struct run_options){0},
+                                .serial = ++list->serials};
     config_network_name(config->network, entry->network, sizeof entry->network);
     return true;
 }
@@ -93,14 +94,61 @@ static void start(struct run_entry *entry)
         run_snapshot(entry->run, &entry->snapshot);
 }
 
-bool run_list_wait_for_others(struct run_list *list, struct error *error)
+/* --- the queue of all processes --- */
+
+void run_list_wait_for_others(struct run_list *list)
 {
-    struct run_entry *entry = &list->entries[list->count - 1];
-    struct queued_run queued = entry->resumed_directory[0]
-                                   ? queued_run_resumed(entry->resumed_directory, NULL)
-                                   : queued_run_new(&entry->config);
+    list->entries[list->count - 1].joins = true;
+}
+
+/* Starts to take a place for a run. */
+static void begin_joining(struct run_list *list, const struct run_entry *entry)
+{
+    struct queued_run queued = queued_run_new(&entry->config);
     queued.in_workbench = true;
-    return run_queue_join(&entry->place, &queued, error);
+    if (entry->resumed_directory[0])
+        queued.kind = QUEUED_RESUME;
+    snprintf(queued.directory, sizeof queued.directory, "%s", entry->resumed_directory);
+    list->joining = queue_join_begin(&queued, NULL); /* no thread now: the next step tries again */
+    list->joining_for = entry->serial;
+}
+
+/* Gives the run its place when the thread has taken it. A run that was dropped meanwhile needs
+ * none.
+ */
+static void end_joining(struct run_list *list)
+{
+    struct run_queue_place place;
+    struct error error;
+    size_t i = 0;
+    if (!queue_join_result(list->joining, &place, &error))
+        return;
+    while (i < list->count && list->entries[i].serial != list->joining_for)
+        i++;
+    if (i == list->count || !run_entry_is_waiting(&list->entries[i]))
+        queue_join_leave(&place);
+    else if (place.number > 0)
+        list->entries[i].place = place;
+    else {
+        list->entries[i].refused = true;
+        list->entries[i].error = error;
+    }
+    queue_join_drop(list->joining);
+    list->joining = NULL;
+}
+
+/* Takes places for the runs that wait in the queue, one after the other in their order. */
+static void step_joining(struct run_list *list)
+{
+    if (list->joining)
+        end_joining(list);
+    for (size_t i = 0; !list->joining && i < list->count; i++) {
+        const struct run_entry *entry = &list->entries[i];
+        if (!run_entry_is_waiting(entry) || !entry->joins || entry->place.number > 0)
+            continue;
+        begin_joining(list, entry);
+        return;
+    }
 }
 
 /* Returns whether a waiting run may start, as far as other processes are concerned. */
@@ -108,8 +156,8 @@ static bool is_turn(struct run_list *list, struct run_entry *entry)
 {
     bool turn = false;
     const uint64_t now = clock_nanoseconds();
-    if (entry->place.number == 0)
-        return true;
+    if (!entry->joins || entry->place.number == 0)
+        return !entry->joins;
     if (list->looking_for != entry->place.number) {
         live_search_drop(list->looking); /* a place that was given up */
         list->looking = NULL;
@@ -140,7 +188,7 @@ static void start_next(struct run_list *list)
         if (!is_turn(list, entry))
             return;
         start(entry);
-        run_queue_leave(&entry->place);
+        queue_join_leave(&entry->place);
     }
 }
 
@@ -155,6 +203,7 @@ size_t run_list_step(struct run_list *list)
         if (was_on && !run_entry_is_active(entry))
             ended = i;
     }
+    step_joining(list);
     start_next(list);
     return ended;
 }
@@ -184,7 +233,7 @@ bool run_list_remove(struct run_list *list, size_t index)
 {
     if (index >= list->count || !run_entry_is_waiting(&list->entries[index]))
         return false;
-    run_queue_leave(&list->entries[index].place);
+    queue_join_leave(&list->entries[index].place);
     memmove(&list->entries[index], &list->entries[index + 1],
             (list->count - index - 1) * sizeof *list->entries);
     list->count--;
@@ -228,6 +277,7 @@ void run_list_free(struct run_list *list)
         run_free(list->entries[i].run);
     }
     live_search_drop(list->looking);
+    queue_join_drop(list->joining);
     free(list->entries);
     *list = (struct run_list){0};
 }

@@ -6,6 +6,7 @@
 
 #include "session/files/run_name.h"
 #include "session/history/live_search.h"
+#include "session/history/queue_join.h"
 #include "session/history/run_owner.h"
 #include "session/history/run_queue.h"
 #include "session/history/run_reader.h"
@@ -29,7 +30,9 @@ struct run_entry {
     bool pause_asked; /* the user paused it; the snapshot shows that later */
     struct error error;
     struct run_snapshot snapshot; /* as of the last run_list_step */
-    struct run_queue_place place; /* in the queue of all processes; number 0: none */
+    bool joins;                   /* it waits in the queue of all processes, too */
+    struct run_queue_place place; /* there; number 0: none, or not yet */
+    uint64_t serial;              /* tells the runs of this session apart */
     char waits_for[RUN_ID_SIZE];  /* the other process's run that it waits for, as last read; "":
                                      none, or it waits for a process before it in the queue */
     size_t queue_rank;            /* it waits in another process, at this place of the queue, from
@@ -52,8 +55,11 @@ struct run_entry {
 struct run_list { /* starts as {0} */
     struct run_entry *entries;
     size_t count, capacity;
-    bool held;    /* something else computes, a cell of the sweep: no waiting run is started */
-    bool leaving; /* the runs are left to background processes: no waiting run is started */
+    bool held;        /* something else computes, a cell of the sweep: no waiting run is started */
+    bool leaving;     /* the runs are left to background processes: no waiting run is started */
+    uint64_t serials; /* runs added so far */
+    struct queue_join *joining;  /* takes a place in the queue; NULL: nobody does */
+    uint64_t joining_for;        /* the serial of the run that it is for */
     struct live_search *looking; /* reads the queue of all processes; NULL: nobody does */
     uint64_t looking_for;        /* the number of the place whose turn it finds out */
     uint64_t next_look;          /* clock_nanoseconds: when the queue is read again */
@@ -71,9 +77,9 @@ bool run_list_add(struct run_list *list, const struct run_config *config,
 bool run_list_resume(struct run_list *list, const struct run_config *config, const char *directory,
                      struct error *error);
 
-/* Makes the last run wait for the runs of other processes (run_queue.h). Returns false with an
- * error. */
-bool run_list_wait_for_others(struct run_list *list, struct error *error);
+/* Makes the last run wait for the runs of other processes (run_queue.h). run_list_step takes its
+ * place in the queue; the run is refused if there is none. */
+void run_list_wait_for_others(struct run_list *list);
 
 /* Copies the snapshots of all runs, and starts the next waiting run if none is active. Returns the
  * index of a run that has ended since the last step, or list->count. */

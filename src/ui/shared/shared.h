@@ -26,15 +26,23 @@ struct axes {
     size_t smoothing; /* index of smoothing_names */
 };
 
+/* A run that the user has asked for. */
+struct start_request {
+    struct run_config config;
+    struct fork_request fork; /* {0}: it is no fork */
+};
+
 struct shared {
     struct preferences preferences;       /* in force */
     struct preferences saved_preferences; /* the contents of the configuration file */
     struct axes axes;
 
     struct form form;
-    struct fork_request fork;   /* the form's run is a fork of this one; {0}: it is none */
-    struct run_fork fork_place; /* where it begins, if the settings stay as they were */
-    uint64_t forecast_at;       /* when a stale forecast is made again (clock_nanoseconds) */
+    struct fork_request fork;     /* the form's run is a fork of this one; {0}: it is none */
+    bool fork_has[FORK_SOURCES];  /* the sources that the open question about a fork offers */
+    struct run_fork fork_place;   /* where it begins, if the settings stay as they were */
+    struct start_request request; /* the run that is about to start */
+    uint64_t forecast_at;         /* when a stale forecast is made again (clock_nanoseconds) */
 
     struct run_list runs;          /* the runs of this session */
     struct run_list saved_runs;    /* saved by earlier sessions or by other processes */

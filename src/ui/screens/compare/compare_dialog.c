@@ -33,7 +33,7 @@ static bool format_of(const char *path, enum compare_format *format)
 static void note_compare(struct app *app)
 {
     enum compare_format format;
-    dialog_note_path(&app->dialog);
+    dialog_note_path(app);
     if (!app->dialog.note[0] && !format_of(app->dialog.edit.text, &format))
         snprintf(app->dialog.note, sizeof app->dialog.note,
                  _("The name must end in .md, .csv or .json."));

@@ -144,7 +144,7 @@ static void edited(struct app *app)
         export_state(app)->format = chosen;
     } else
         follow_ending(app);
-    dialog_note_path(dialog);
+    dialog_note_path(app);
     if (export_state(app)->format == EXPORT_CSV && dialog->edit.text[0])
         snprintf(dialog->note, sizeof dialog->note, "%s",
                  _("loss_HOST_tinca.csv and times_HOST_tinca.csv go into this folder."));

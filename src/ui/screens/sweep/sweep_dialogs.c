@@ -107,14 +107,15 @@ static void note_results(struct app *app)
 {
     struct dialog *dialog = &app->dialog;
     const char *path = dialog->edit.text;
+    const enum path_kind kind = dialog_path_kind(app);
     dialog->note[0] = '\0';
-    if (is_folder(path))
+    if (ends_in(path, "/") || kind == PATH_FOLDER)
         snprintf(dialog->note, sizeof dialog->note, "%s",
                  _("A folder gets the studies' two CSV files."));
     else if (!ends_in(path, ".md") && !ends_in(path, ".json") && !ends_in(path, ".txt"))
         snprintf(dialog->note, sizeof dialog->note, "%s",
                  _("The name must end in .md, .txt or .json, or be that of a folder/."));
-    else if (file_exists(path))
+    else if (kind == PATH_FILE)
         snprintf(dialog->note, sizeof dialog->note, "%s",
                  _("This file exists: Enter replaces it."));
 }

@@ -3,6 +3,7 @@
 #include "ui/screens/try/try_dialogs.h"
 
 #include "base/language.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "data/formats/image_file.h"
 #include "ui/app/app.h"
@@ -36,19 +37,51 @@ static void clear_note(struct app *app)
     app->dialog.note[0] = '\0';
 }
 
+/* A thread looks whether a file is a picture. */
+struct probe {
+    char path[512];
+    bool good;
+    struct error error;
+};
+
+static void answer_file(struct app *app, size_t choice);
+
+static void probe_file(void *state)
+{
+    struct probe *probe = state;
+    struct image image;
+    probe->good = image_file_probe(&image, probe->path, &probe->error);
+}
+
+/* Shows the picture, or what is wrong with the file; does nothing if the dialog was left. */
+static void take_probe(struct app *app, void *state)
+{
+    const struct probe *probe = state;
+    if (!app->dialog.open || app->dialog.answer != answer_file ||
+        strcmp(app->dialog.edit.text, probe->path) != 0)
+        return;
+    if (!probe->good) {
+        snprintf(app->dialog.note, sizeof app->dialog.note, "%.180s", probe->error.why);
+        return;
+    }
+    app->dialog.open = false;
+    try_model(app)->kind = TRY_IMAGE;
+    try_model_show_file(try_model(app), probe->path);
+}
+
+/* The dialog stays open until the file is known to be a picture. */
 static void answer_file(struct app *app, size_t choice)
 {
     struct error error;
-    struct image image;
-    char note[200];
+    struct probe *probe = memory_new(1, sizeof *probe, "a question", &error);
     (void)choice;
-    if (image_file_probe(&image, app->dialog.edit.text, &error)) {
-        try_model(app)->kind = TRY_IMAGE;
-        try_model_show_file(try_model(app), app->dialog.edit.text);
+    if (!probe) {
+        app_say_error(app, &error);
         return;
     }
-    snprintf(note, sizeof note, "%.180s", error.why);
-    reject_answer(app, note);
+    snprintf(probe->path, sizeof probe->path, "%s", app->dialog.edit.text);
+    reject_answer(app, _("The file is being read ..."));
+    app_start_disk_job(app, probe_file, take_probe, probe);
 }
 
 void try_ask_file(struct app *app)
