@@ -153,7 +153,7 @@ struct key_binding {
 };
 
 struct key_table {
-    const char *title; /* "While a run is shown" */
+    const char *title; /* "While a run is shown"; NULL: the help does not show the table */
     const struct key_binding *bindings;
     size_t count;
 };

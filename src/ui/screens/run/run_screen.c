@@ -433,6 +433,20 @@ static void notice(struct app *app, enum screen_event event, struct run_entry *e
         run_model_change_axis(model, run_series(shown->run), axes->previous_x, axes->x);
 }
 
+/* The list of curves takes all keys while it is open. */
+static const struct key_table *list_keys(const struct app *app)
+{
+    static const struct key_binding curves[] = {
+        {' ', 0, ACTION_NONE, N_("space"), N_("toggle"), NULL},
+        {UI_DOWN, 0, ACTION_NONE, N_("Down"), N_("next"), NULL},
+        {UI_ESCAPE, 0, ACTION_NONE, "Esc", N_("close"), NULL},
+    };
+    static const struct key_table keys = {NULL, curves, sizeof curves / sizeof *curves};
+    const struct run_entry *entry = app_entry(app);
+    const bool drawn = views_shown(app, entry) == &view_curves && entry && entry->run;
+    return drawn && run_model(app)->choice.open ? &keys : NULL;
+}
+
 const struct screen run_screen = {
     .name = N_("Run"),
     .letter = 'r',
@@ -445,6 +459,7 @@ const struct screen run_screen = {
     .title = title,
     .take_key = take_key,
     .take_mouse = take_mouse,
+    .list_keys = list_keys,
     .offers = offers,
     .refuses = refuses,
     .hint = hint,

@@ -411,6 +411,7 @@ const struct screen runs_screen = {
     .act = act,
     .draw = draw,
     .typing = typing,
+    .list_keys = runs_choosers_keys,
     .completes = completes,
     .run = selected_run,
     .work = work,
