@@ -16,12 +16,12 @@ keys_below() {
             split(substr($0, 3), parts, "  ")
             count = split(parts[1], names, " ")
             for (i = 1; i <= count; i++) print names[i]
-        }' | sed 's/^space$/Space/; s/^PgUp$/PageUp/; s/^PgDn$/PageDown/; s/^Del$/Delete/; s/^C-r$//; /^$/d'
+        }' | sed 's/^space$/Space/; s/^PgUp$/PageUp/; s/^PgDn$/PageDown/; s/^Del$/Delete/; s/^S-Tab$/BTab/; s/^C-r$//; /^1$/d; /^\.\.$/d; /^$/d'
 }
 # keys_hinted: those of the screen's table in the line of key hints
 keys_hinted() {
     screen_text | tail -n 1 | awk -F '  +' '{ for (i = 1; i <= NF; i++) { split($i, words, " "); print words[1] } }' |
-        sed 's/^space$/Space/; s/^PgUp$/PageUp/; s/^PgDn$/PageDown/; /^[?qm:oec]$/d; /^$/d'
+        sed 's/^space$/Space/; s/^PgUp$/PageUp/; s/^PgDn$/PageDown/; s/^Del$/Delete/; s/^S-Tab$/BTab/; /^[?qm:oec]$/d; /^$/d'
 }
 quiet() { [ -z "$(message)" ]; }
 message() { screen_text | tail -n 2 | head -n 1 | sed 's/^ *//; s/ *$//'; }
@@ -36,7 +36,7 @@ hush() { # removes an earlier message, so that the next key's answer is seen
 opposite() {
     case $1 in
     Up) echo Down ;; Down) echo Up ;; Left) echo Right ;; Right) echo Left ;;
-    Home) echo End ;; End) echo Home ;; PageUp) echo PageDown ;; PageDown) echo PageUp ;;
+    Home) echo End ;; End) echo Home ;; ',') echo . ;; .) echo ',' ;; Tab) echo BTab ;; BTab) echo Tab ;; PageUp) echo PageDown ;; PageDown) echo PageUp ;;
     p) [ "$screen" = Pictures ] && echo n ;;
     esac
 }
@@ -58,6 +58,8 @@ works() {
 restarting() { for key; do case $restart in *" $key "*) echo "$key" ;; esac; done; }
 lasting() { for key; do case $restart in *" $key "*) ;; *) echo "$key" ;; esac; done; }
 
+# closing: the keys that open a list or a dialog, which Esc closes
+closing=
 # press_all SCREEN TITLE STATE KEYS: in the state that `enter` leads to, presses each key of the screen's table.
 # KEYS: those that change the state so much that the workbench is started again after them.
 press_all() {
@@ -87,6 +89,7 @@ $(screen_text)"
         works "$key" || idle="$idle $key"
         ! refused || idle="$idle $key($(message))"
         case $restart in *" $key "*) enter ;; esac
+        case $closing in *" $key "*) screen_keys Escape; wait_until settled ;; esac
     done
     if [ -z "$idle" ]; then ok "  and each of the others works: $(echo $offered)"; else
         not_ok "  and each of the others works" "idle:$idle
@@ -120,6 +123,8 @@ Devices The devices
 Log The log
 Settings Settings of the workbench
 Pictures Pictures of the training data
+Runs The list of runs
+Run Watching a run
 TABLES
 if [ "$(wc -l <'all Try')" -gt 10 ] && [ "$(wc -l <'all Pictures')" -gt 4 ]; then ok "the help has all tables"
 else not_ok "the help has all tables" "$(screen_text)"; fi

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/threads/detached_task.h"
 #include "session/files/run_directory.h"
+#include "session/history/run_trash.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -34,6 +35,7 @@ static void work(void *state)
     result->home = run_directory_home(&result->error);
     if (!result->home)
         return;
+    result->deleted = run_trash_count();
     if (stat(result->home, &status) == 0)
         result->changed = status.st_mtim;
     if (listing->only_changed && result->changed.tv_sec == listing->known.tv_sec &&

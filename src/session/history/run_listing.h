@@ -1,4 +1,5 @@
-/* run_listing.h: lists the IDs of all runs in a separate thread, so that a slow disk delays no key.
+/* run_listing.h: lists the IDs of all runs, and counts those in the trash, in a separate thread, so
+ * that a slow disk delays no key.
  */
 #ifndef TINCA_SESSION_HISTORY_RUN_LISTING_H
 #define TINCA_SESSION_HISTORY_RUN_LISTING_H
@@ -15,6 +16,7 @@ struct run_ids {
     char *home; /* the folder of all runs; NULL: `error` says why it is unknown */
     char **ids; /* oldest first; NULL: the folder has not changed since `known` */
     size_t count;
+    size_t deleted;          /* runs in the trash */
     struct timespec changed; /* when a run was last added to the folder or taken away */
     struct error error;
 };
