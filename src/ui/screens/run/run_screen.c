@@ -311,13 +311,31 @@ static bool offers(const struct app *app, enum action action)
     }
 }
 
+/* Returns whether table and details of the view are both shown, so that Enter has nothing to open.
+ */
+static bool shows_details(const struct run_model *model, const struct view *view)
+{
+    return (view == &view_layers && model->layers.both) ||
+           (view == &view_gemm && model->gemm.both) ||
+           (view == &view_weights && model->weights.both);
+}
+
 static const char *refuses(const struct app *app, enum action action)
 {
     const struct run_entry *entry = app_entry(app);
-    const bool rows = action == ACTION_UP || action == ACTION_DOWN || action == ACTION_OPEN;
-    return rows && views_shown(app, entry) == &view_curves
-               ? _("The curves have no rows: i reads them with a cursor.")
-               : NULL;
+    const struct view *view = views_shown(app, entry);
+    if (action < ACTION_UP || action > ACTION_OPEN)
+        return NULL;
+    if (view->inspects && run_model(app)->insight.absent)
+        return _("Nothing was measured that could be selected.");
+    if (action == ACTION_OPEN && shows_details(run_model(app), view))
+        return _("The details of the selected row are shown already.");
+    if (view == &view_findings && entry && entry->snapshot.finding_count < 2)
+        return _("There is no other finding.");
+    if (view->moves & VIEW_MOVE(action))
+        return NULL;
+    return view == &view_curves ? _("The curves have no rows: i reads them with a cursor.")
+                                : _("This key does nothing in this view; ? lists those that do.");
 }
 
 static const char *hint(const struct app *app, enum action action)
