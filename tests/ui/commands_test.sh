@@ -167,6 +167,31 @@ screen_shows 'run what' "Esc shows all again"
 screen_keys / q q q
 screen_shows 'nothing matches' "a text that does not occur is reported"
 
+# --- the hints of what lies over a screen ---
+fake_kept 20261118-101500-lenet-0032 20261119-111500-resnet20-0064
+screen_start 120x40 C.UTF-8 "$FAKE"
+screen_wait 'memory 18|It fits'
+overlay() { # overlay KEYS HINT NAME: opens a list or dialog, looks at the hints and closes it
+    screen_keys $1
+    offers "$2" "the hints are those of $3"
+    withholds '/ filter\|y picture\|r run\|m menu' "and none of the screen's below"
+    screen_keys Escape
+}
+overlay Enter 'Enter take it.*Esc close' "the choices of the form"
+overlay m 'words find a command' "the menu"
+overlay : 'Enter do it' "the list of commands"
+screen_keys o
+screen_wait '2 runs'
+overlay C 'space toggle.*a automatic' "the columns"
+overlay v 'Del remove' "the saved views"
+overlay b 'Enter take it.*Esc close' "the fields to group by"
+overlay R 'Esc leave it.*C-u clear' "a dialog with a text"
+overlay d 'Enter take it.*Esc close' "a question"
+overlay / 'Tab complete' "the filter"
+screen_keys Enter
+screen_wait 'smoothed'
+overlay Y 'space toggle' "the list of curves"
+
 # --- messages and findings ---
 screen_start 80x24 C.UTF-8 "$FAKE" --start
 screen_shows '^ ! overfitting from epoch' "a finding has a line of its own"

@@ -16,12 +16,12 @@ keys_below() {
             split(substr($0, 3), parts, "  ")
             count = split(parts[1], names, " ")
             for (i = 1; i <= count; i++) print names[i]
-        }' | sed 's/^space$/Space/; s/^PgUp$/PageUp/; s/^PgDn$/PageDown/; s/^Del$/Delete/; s/^C-r$//; /^$/d'
+        }' | sed 's/^space$/Space/; s/^PgUp$/PageUp/; s/^PgDn$/PageDown/; s/^Del$/Delete/; s/^S-Tab$/BTab/; s/^C-r$//; /^1$/d; /^\.\.$/d; /^$/d'
 }
 # keys_hinted: those of the screen's table in the line of key hints
 keys_hinted() {
     screen_text | tail -n 1 | awk -F '  +' '{ for (i = 1; i <= NF; i++) { split($i, words, " "); print words[1] } }' |
-        sed 's/^space$/Space/; s/^PgUp$/PageUp/; s/^PgDn$/PageDown/; /^[?qm:oec]$/d; /^$/d'
+        sed 's/^space$/Space/; s/^PgUp$/PageUp/; s/^PgDn$/PageDown/; s/^Del$/Delete/; s/^S-Tab$/BTab/; /^[?qm:oec]$/d; /^$/d'
 }
 quiet() { [ -z "$(message)" ]; }
 message() { screen_text | tail -n 2 | head -n 1 | sed 's/^ *//; s/ *$//'; }
@@ -36,7 +36,7 @@ hush() { # removes an earlier message, so that the next key's answer is seen
 opposite() {
     case $1 in
     Up) echo Down ;; Down) echo Up ;; Left) echo Right ;; Right) echo Left ;;
-    Home) echo End ;; End) echo Home ;; PageUp) echo PageDown ;; PageDown) echo PageUp ;;
+    Home) echo End ;; End) echo Home ;; ',') echo . ;; .) echo ',' ;; Tab) echo BTab ;; BTab) echo Tab ;; PageUp) echo PageDown ;; PageDown) echo PageUp ;;
     p) [ "$screen" = Pictures ] && echo n ;;
     esac
 }
@@ -58,6 +58,8 @@ works() {
 restarting() { for key; do case $restart in *" $key "*) echo "$key" ;; esac; done; }
 lasting() { for key; do case $restart in *" $key "*) ;; *) echo "$key" ;; esac; done; }
 
+# closing: the keys that open a list or a dialog, which Esc closes
+closing=
 # press_all SCREEN TITLE STATE KEYS: in the state that `enter` leads to, presses each key of the screen's table.
 # KEYS: those that change the state so much that the workbench is started again after them.
 press_all() {
@@ -87,6 +89,7 @@ $(screen_text)"
         works "$key" || idle="$idle $key"
         ! refused || idle="$idle $key($(message))"
         case $restart in *" $key "*) enter ;; esac
+        case $closing in *" $key "*) screen_keys Escape; wait_until settled ;; esac
     done
     if [ -z "$idle" ]; then ok "  and each of the others works: $(echo $offered)"; else
         not_ok "  and each of the others works" "idle:$idle
@@ -120,6 +123,8 @@ Devices The devices
 Log The log
 Settings Settings of the workbench
 Pictures Pictures of the training data
+Runs The list of runs
+Run Watching a run
 TABLES
 if [ "$(wc -l <'all Try')" -gt 10 ] && [ "$(wc -l <'all Pictures')" -gt 4 ]; then ok "the help has all tables"
 else not_ok "the help has all tables" "$(screen_text)"; fi
@@ -204,6 +209,67 @@ enter() {
     screen_wait '/ qqq'
 }
 press_all Log "The log" "a search without a result" "/"
+
+# --- the list of runs ---
+closing=" C b v V R t N d X / "
+away="Enter c f r F s n U a u Space"
+XDG_STATE_HOME=$T/empty
+enter() { go 200x60 o Runs; screen_wait 'There is no run'; }
+press_all Runs "The list of runs" "without a run" "$away"
+XDG_STATE_HOME=$T/listed
+train() { # train OPTION...: IDs are sorted by the second
+    "$TINCA" train mlp --widths 16 --data digits,limit=200 --validate digits,split=test,limit=120 --epochs 2 --batch 32 \
+        --threads 1 -q "$@" </dev/null 2>/dev/null
+    sleep 1
+}
+train --lr 0.1
+train --lr 100000
+train --lr 0.01 --seed 2
+listed() { go 200x60 o Runs; screen_wait '3 runs'; wait_until settled; }
+enter() { listed; screen_keys Home; }
+press_all Runs "The list of runs" "a finished run" "$away"
+enter() { listed; screen_keys End Up; screen_wait '> *diverged'; }
+press_all Runs "The list of runs" "a diverged run" "$away"
+enter() { listed; screen_keys Space; screen_wait 'of 3 marked'; }
+press_all Runs "The list of runs" "a marked run" "$away"
+enter() {
+    listed
+    screen_keys b
+    screen_wait 'Group by'
+    screen_keys l r Enter
+    screen_lacks 'Group by' "grouped by the learning rate"
+    screen_keys Home
+}
+press_all Runs "The list of runs" "the head of a group" "$away Left Right"
+enter() { listed; screen_keys / z z z Enter; screen_wait 'zzz'; }
+press_all Runs "The list of runs" "a filter that nothing matches" "$away"
+
+# --- one run ---
+closing=" e L + - Y s "
+away="F c t n 2 3 4 5 6 7 8 9 v i b f M Tab BTab r"
+watched() { listed; screen_keys "$@"; wait_until settled; screen_keys Enter; screen_wait 'smoothed'; }
+enter() { watched Home; }
+press_all Run "Watching a run" "a finished run" "$away"
+enter() { watched End Up; screen_wait 'diverged'; }
+press_all Run "Watching a run" "a diverged run" "$away"
+enter() { watched Home; screen_keys 5; screen_wait '\[Layers\]'; }
+press_all Run "Watching a run" "its layers" "$away"
+enter() { watched Home; screen_keys 2; screen_wait '\[Findings\]'; }
+press_all Run "Watching a run" "its findings" "$away"
+enter() {
+    end_processes
+    screen_end
+    rm -rf "$T/paused"
+    screen_start 200x60 C.UTF-8 "$TINCA" ui mlp --data digits --validate digits,split=test,limit=120 --epochs 100000 \
+        --threads 1 --start
+    screen_wait 'epoch +[1-9][0-9.]* of'
+    screen_keys Space
+    screen_wait 'Paused|paused'
+}
+XDG_STATE_HOME=$T/paused
+press_all Run "Watching a run" "a run that is paused" "$away Space w"
+closing=
+XDG_STATE_HOME=$T/state
 
 # --- with sweeps ---
 for name in one two; do

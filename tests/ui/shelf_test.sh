@@ -90,7 +90,7 @@ screen_keys d
 screen_shows '2 marked runs .*MB' "d asks, with the number and size of the runs"
 screen_keys Escape
 screen_keys u
-screen_shows 'No run is marked' "u removes the marks"
+screen_shows 'The marks are removed' "u removes the marks"
 screen_keys d
 screen_shows '1 run, my study' "without marks d asks about the selected run"
 screen_keys k

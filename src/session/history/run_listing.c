@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/threads/detached_task.h"
 #include "session/files/run_directory.h"
+#include "session/history/run_trash.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -41,6 +42,7 @@ static void work(void *state)
     if (!result->home)
         return;
     listing->queue_read = run_queue_list(&listing->queue, &listing->queue_count, NULL);
+    result->deleted = run_trash_count();
     if (stat(result->home, &status) == 0)
         result->changed = status.st_mtim;
     if (listing->only_changed && result->changed.tv_sec == listing->known.tv_sec &&

@@ -1,5 +1,5 @@
-/* run_listing.h: lists the IDs of all runs, and what waits in the queue, in a separate thread, so
- * that a slow disk delays no key.
+/* run_listing.h: lists the IDs of all runs and what waits in the queue, and counts the runs in the
+ * trash, in a separate thread, so that a slow disk delays no key.
  */
 #ifndef TINCA_SESSION_HISTORY_RUN_LISTING_H
 #define TINCA_SESSION_HISTORY_RUN_LISTING_H
@@ -17,6 +17,7 @@ struct run_ids {
     char *home; /* the folder of all runs; NULL: `error` says why it is unknown */
     char **ids; /* oldest first; NULL: the folder has not changed since `known` */
     size_t count;
+    size_t deleted;          /* runs in the trash */
     struct timespec changed; /* when a run was last added to the folder or taken away */
     struct error error;
 };

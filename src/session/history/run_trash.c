@@ -127,6 +127,12 @@ static void remove_old(const char *trash)
     visit_entries(trash, remove_if_old, oldest, NULL);
 }
 
+size_t run_trash_count(void)
+{
+    size_t runs = 0;
+    return visit_runs(count_run, &runs, NULL) ? runs : 0;
+}
+
 bool run_trash_measure(size_t *runs, struct run_removal *removal, struct error *error)
 {
     *runs = 0;

@@ -32,6 +32,9 @@ void run_trash_end(const char *deletion);
  * the trash is empty, or if a run cannot be moved back; those before it are restored. */
 bool run_trash_undo(size_t *restored, struct error *error);
 
+/* Returns the number of runs in the trash, 0 if it cannot be read. */
+size_t run_trash_count(void);
+
 /* Counts the runs in the trash; adds their files and bytes to `removal`. Returns false with an
  * error if the trash cannot be read. */
 bool run_trash_measure(size_t *runs, struct run_removal *removal, struct error *error);

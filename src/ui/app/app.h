@@ -69,8 +69,13 @@ bool app_run(struct app *app, struct error *error);
 
 /* --- screens --- */
 
-/* The keys that mean the same on every screen, and the keys that edit a line of text. */
-extern const struct key_table keys_everywhere, keys_editing, keys_menu;
+/* The keys that mean the same on every screen, those that edit a line of text, and those of a list
+ * to choose from. */
+extern const struct key_table keys_everywhere, keys_editing, keys_choosing;
+
+/* Returns the keys of what is open over the screen or typed on it: the hints are these alone. NULL:
+ * the screen's own keys work. */
+const struct key_table *app_open_keys(const struct app *app);
 
 /* Returns a screen's private state: state_size bytes, zeroed at the start. */
 void *app_state(const struct app *app, enum screen_id id);

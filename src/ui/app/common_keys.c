@@ -1,5 +1,5 @@
-/* The keys that mean the same on every screen, the keys that edit a line of text, and which keys do
- * something now. */
+/* The keys that mean the same on every screen, those that edit a line of text or choose in a list,
+ * and which keys do something now. */
 #include "ui/app/app.h"
 
 #include "base/language.h"
@@ -47,7 +47,38 @@ static const struct key_binding menu[] = {
     {'/', 0, ACTION_NONE, N_("words"), N_("find a command"), NULL},
     {UI_ESCAPE, 0, ACTION_NONE, "Esc", N_("close"), NULL},
 };
-const struct key_table keys_menu = {N_("Go to"), menu, sizeof menu / sizeof *menu};
+static const struct key_table keys_menu = {NULL, menu, sizeof menu / sizeof *menu};
+
+static const struct key_binding commands[] = {
+    {UI_ENTER, 0, ACTION_NONE, N_("Enter"), N_("do it"), NULL},
+    {UI_DOWN, 0, ACTION_NONE, N_("Down"), N_("next"), NULL},
+    {UI_CTRL_U, 0, ACTION_NONE, "C-u", N_("clear"), NULL},
+    {UI_ESCAPE, 0, ACTION_NONE, "Esc", N_("close"), NULL},
+};
+static const struct key_table keys_commands = {NULL, commands, sizeof commands / sizeof *commands};
+
+static const struct key_binding choosing[] = {
+    {UI_ENTER, 0, ACTION_NONE, N_("Enter"), N_("take it"), NULL},
+    {UI_DOWN, 0, ACTION_NONE, N_("Down"), N_("next"), NULL},
+    {UI_TAB, 0, ACTION_NONE, "Tab", N_("complete"), NULL},
+    {UI_ESCAPE, 0, ACTION_NONE, "Esc", N_("close"), NULL},
+};
+const struct key_table keys_choosing = {NULL, choosing, sizeof choosing / sizeof *choosing};
+
+const struct key_table *app_open_keys(const struct app *app)
+{
+    const struct screen *screen = app_screen(app);
+    const struct key_table *list = NULL;
+    if (app->dialog.open)
+        return app->dialog.choice_count > 0 ? &keys_choosing : &keys_editing;
+    if (app->menu.open)
+        return &keys_menu;
+    if (app->commands.chooser.open)
+        return &keys_commands;
+    if (screen->list_keys)
+        list = screen->list_keys(app);
+    return list || !app_is_typing(app) ? list : &keys_editing;
+}
 
 /* --- what can be done now --- */
 
@@ -89,8 +120,11 @@ static bool is_taken(const struct app *app, const struct screen *screen, int key
 bool app_offers_binding(const struct app *app, const struct screen *screen,
                         const struct key_table *table, const struct key_binding *binding)
 {
-    if (table == &keys_editing)
-        return binding->key != UI_TAB || (screen->completes && screen->completes(app));
+    if (binding->action == ACTION_NONE && binding->key == UI_TAB)
+        return app->dialog.open ? app->dialog.choice_count == 0 && app->dialog.source
+                                : screen->completes && screen->completes(app);
+    if (binding->action == ACTION_NONE) /* a dialog that would lose its text refuses F5 */
+        return binding->key != UI_F5 || !app->dialog.open;
     if (table != &keys_everywhere)
         return offers_action(app, screen, binding->action);
     const enum screen_id place = app_destination(binding->action);

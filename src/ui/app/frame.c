@@ -144,7 +144,7 @@ static int draw_hint(struct app *app, struct rect area, int column, int key, int
  * none. Sets *name to the place of the key's name. */
 static int hinted_key(const struct app *app, const struct key_binding *binding, const char **name)
 {
-    if (app->menu.open || !app_takes_text(app) || !key_is_printable(binding->key))
+    if (app_open_keys(app) || !app_takes_text(app) || !key_is_printable(binding->key))
         return binding->key;
     const char *space = strchr(*name, ' ');
     if (!binding->other || key_is_printable(binding->other) || !space)
@@ -178,14 +178,10 @@ static int draw_hints_of(struct app *app, struct rect area, int column,
 /* Draws the key hints, help and back first so that they are visible at any width. */
 static void draw_hints(struct app *app, struct rect area)
 {
+    const struct key_table *open = app_open_keys(app);
     int column = 0;
-    if (app->menu.open) {
-        draw_hints_of(app, area, 0, &keys_menu, 0, keys_menu.count);
-        return;
-    }
-    if (app_is_typing(app) || app->commands.chooser.open) {
-        draw_hints_of(app, area, 0, &keys_editing, 0,
-                      app->commands.chooser.open ? 2 : keys_editing.count);
+    if (open) {
+        draw_hints_of(app, area, 0, open, 0, open->count);
         return;
     }
     if (!app_is_in_front(app, SCREEN_HELP))
@@ -223,8 +219,6 @@ static void draw_bottom(struct app *app, const struct frame_layout *frame)
     if (has_message)
         draw_message(app, frame);
     if (has_message && frame->message.rows == 0)
-        return;
-    if (app->dialog.open)
         return;
     struct rect area = frame->hints;
     area.column += area.columns > 60;

@@ -81,6 +81,7 @@ static void take_listing(struct app *app)
         found->changed.tv_nsec != loading->changed.tv_nsec)
         loading->settles = clock_nanoseconds() + (uint64_t)(SETTLE_SECONDS * 1e9);
     loading->changed = found->changed;
+    app->shared.deleted_runs = found->deleted;
     if (found->ids && !run_list_add_saved_ids(&app->shared.saved_runs, &app->shared.runs,
                                               found->home, found->ids, found->count, &error))
         app_say_error(app, &error);

@@ -81,6 +81,9 @@ struct screen {
     /* Returns whether a printable key would begin to edit a text now, so that only the other keys
      * are commands. NULL: never. */
     bool (*takes_text)(const struct app *app);
+    /* Returns the keys of a list that is open over the screen and takes all keys, or NULL. NULL:
+     * the screen has no such list. */
+    const struct key_table *(*list_keys)(const struct app *app);
     /* Returns whether Tab completes the text that is being typed. NULL: never. */
     bool (*completes)(const struct app *app);
     /* Returns the run that is shown or selected, or NULL. NULL: the screen shows no run. */

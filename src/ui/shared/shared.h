@@ -50,6 +50,7 @@ struct shared {
     bool shown_is_saved;           /* the run screen shows one of `saved_runs`, not of `runs` */
     size_t shown;                  /* the index of its run in that list; SIZE_MAX: none */
     bool runs_changed;             /* the run table has to be sorted again */
+    size_t deleted_runs;           /* runs in the trash when the runs were last listed */
     struct line_edit runs_search;  /* the filter of the run table as text */
     struct run_filter runs_filter; /* the last valid filter of it: what the table shows */
     char subject[512];             /* the directory of the run that the open dialog is about */

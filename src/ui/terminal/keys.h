@@ -57,7 +57,7 @@ enum action {
     ACTION_FORM,
     ACTION_COMPARE,
     ACTION_MENU,
-    ACTION_UP,
+    ACTION_UP, /* as far as ACTION_OPEN: views of a run have bits for them (VIEW_MOVE) */
     ACTION_DOWN,
     ACTION_FIRST,
     ACTION_LAST,
@@ -153,7 +153,7 @@ struct key_binding {
 };
 
 struct key_table {
-    const char *title; /* "While a run is shown" */
+    const char *title; /* "While a run is shown"; NULL: the help does not show the table */
     const struct key_binding *bindings;
     size_t count;
 };

@@ -445,6 +445,11 @@ static void notice(struct app *app, enum screen_event event, struct run_entry *e
     }
 }
 
+static const struct key_table *list_keys(const struct app *app)
+{
+    return compare_model(app)->chooser.open ? &keys_choosing : NULL;
+}
+
 const struct screen compare_screen = {
     .name = N_("Compare"),
     .letter = 'c',
@@ -461,6 +466,7 @@ const struct screen compare_screen = {
     .act = act,
     .draw = draw,
     .typing = typing,
+    .list_keys = list_keys,
     .work = compare_gather_work,
     .busy = compare_gather_busy,
     .notice = notice,

@@ -250,5 +250,9 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
         draw_selected(&app->canvas, facts, arena, view->selected, selected);
 }
 
-const struct view view_arena = {
-    .name = N_("Arena"), .covers_figures = true, .inspects = true, .draw = draw, .act = act};
+const struct view view_arena = {.name = N_("Arena"),
+                                .covers_figures = true,
+                                .inspects = true,
+                                .draw = draw,
+                                .moves = VIEW_SCROLLS | VIEW_TURNS | VIEW_ENDS,
+                                .act = act};

@@ -33,4 +33,5 @@ static bool act(struct app *app, enum action action)
     return true;
 }
 
-const struct view view_curves = {.name = N_("Curves"), .draw = draw, .act = act};
+const struct view view_curves = {
+    .name = N_("Curves"), .draw = draw, .moves = VIEW_TURNS | VIEW_ENDS | VIEW_PAGES, .act = act};

@@ -58,4 +58,5 @@ static bool act(struct app *app, enum action action)
     return action == ACTION_DOWN || action == ACTION_UP;
 }
 
-const struct view view_findings = {.name = N_("Findings"), .draw = draw, .act = act};
+const struct view view_findings = {
+    .name = N_("Findings"), .draw = draw, .moves = VIEW_SCROLLS, .act = act};

@@ -165,5 +165,9 @@ static bool act(struct app *app, enum action action)
     return insight_table_act(&run_model(app)->gemm, action);
 }
 
-const struct view view_gemm = {
-    .name = N_("GEMM"), .covers_figures = true, .inspects = true, .draw = draw, .act = act};
+const struct view view_gemm = {.name = N_("GEMM"),
+                               .covers_figures = true,
+                               .inspects = true,
+                               .draw = draw,
+                               .moves = VIEW_TABLE,
+                               .act = act};

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "session/config/train_command.h"
 #include "ui/app/app.h"
+#include "ui/screens/run/run_model.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/short_names.h"
 
@@ -108,6 +109,7 @@ const struct inspection *insight_get(struct app *app, struct run_entry *entry, s
     struct error error;
     struct rect inside = {area.row, area.column + 2, area.rows, area.columns - 3};
     const struct inspection *seen = run_inspection(entry->run, &error);
+    run_model(app)->insight.absent = !seen;
     if (!seen)
         explain(app, entry, inside, &error);
     return seen;
@@ -214,8 +216,7 @@ void insight_table_free(struct insight_table_view *view)
     *view = (struct insight_table_view){0};
 }
 
-struct insight_layout insight_layout(const struct insight_table_view *view, struct rect area,
-                                     int rows)
+struct insight_layout insight_layout(struct insight_table_view *view, struct rect area, int rows)
 {
     struct insight_layout layout = {0};
     const int least = 4; /* rows of a useful table: a heading and three rows */
@@ -223,7 +224,8 @@ struct insight_layout insight_layout(const struct insight_table_view *view, stru
     layout.summary = (struct rect){area.row, area.column, summary, area.columns};
     area.row += summary;
     area.rows -= summary;
-    if (area.rows >= least + 1 + rows) {
+    view->both = area.rows >= least + 1 + rows;
+    if (view->both) {
         layout.details =
             (struct rect){area.row + area.rows - rows, area.column, rows, area.columns};
         area.rows -= rows + 1;

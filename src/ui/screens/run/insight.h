@@ -20,6 +20,7 @@ struct insight {
     const struct run *run; /* the run that was asked */
     uint64_t iteration;    /* iteration of the last answer; 0: none */
     uint64_t answered;     /* time of the last answer (clock_nanoseconds) */
+    bool absent;           /* the last frame had none to show */
     bool asked;            /* a request is pending */
 };
 
@@ -60,6 +61,7 @@ struct insight_table_view {
     size_t sort;          /* column */
     int turn;             /* steps by which the next frame changes the sort column */
     bool details; /* shows the details of the selected row if table and details do not both fit */
+    bool both;    /* they did in the last frame */
     int page;     /* rows that the last frame showed */
     struct insight_row *order; /* rows in sorted order */
     size_t capacity;           /* elements of `order` */
@@ -80,8 +82,7 @@ struct insight_layout {
 };
 /* Returns how `area` is divided into a summary line, the table and `rows` lines of details. If
  * table and details do not both fit, one of them is shown, as view->details says. */
-struct insight_layout insight_layout(const struct insight_table_view *view, struct rect area,
-                                     int rows);
+struct insight_layout insight_layout(struct insight_table_view *view, struct rect area, int rows);
 
 /* Draws a formatted text from `row` on, in as many lines as it needs. Returns the row after it. */
 int insight_draw_text(struct canvas *canvas, struct rect area, int row, enum role role,

@@ -185,5 +185,9 @@ static bool act(struct app *app, enum action action)
     return insight_table_act(&run_model(app)->layers, action);
 }
 
-const struct view view_layers = {
-    .name = N_("Layers"), .covers_figures = true, .inspects = true, .draw = draw, .act = act};
+const struct view view_layers = {.name = N_("Layers"),
+                                 .covers_figures = true,
+                                 .inspects = true,
+                                 .draw = draw,
+                                 .moves = VIEW_TABLE,
+                                 .act = act};

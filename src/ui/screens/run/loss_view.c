@@ -251,5 +251,8 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
     draw_lesson(app, area, &lesson);
 }
 
-const struct view view_loss = {
-    .name = N_("Loss lab"), .covers_figures = true, .draw = draw, .act = act};
+const struct view view_loss = {.name = N_("Loss lab"),
+                               .covers_figures = true,
+                               .draw = draw,
+                               .moves = VIEW_TURNS | VIEW_ENDS | VIEW_PAGES,
+                               .act = act};

@@ -311,13 +311,31 @@ static bool offers(const struct app *app, enum action action)
     }
 }
 
+/* Returns whether table and details of the view are both shown, so that Enter has nothing to open.
+ */
+static bool shows_details(const struct run_model *model, const struct view *view)
+{
+    return (view == &view_layers && model->layers.both) ||
+           (view == &view_gemm && model->gemm.both) ||
+           (view == &view_weights && model->weights.both);
+}
+
 static const char *refuses(const struct app *app, enum action action)
 {
     const struct run_entry *entry = app_entry(app);
-    const bool rows = action == ACTION_UP || action == ACTION_DOWN || action == ACTION_OPEN;
-    return rows && views_shown(app, entry) == &view_curves
-               ? _("The curves have no rows: i reads them with a cursor.")
-               : NULL;
+    const struct view *view = views_shown(app, entry);
+    if (action < ACTION_UP || action > ACTION_OPEN)
+        return NULL;
+    if (view->inspects && run_model(app)->insight.absent)
+        return _("Nothing was measured that could be selected.");
+    if (action == ACTION_OPEN && shows_details(run_model(app), view))
+        return _("The details of the selected row are shown already.");
+    if (view == &view_findings && entry && entry->snapshot.finding_count < 2)
+        return _("There is no other finding.");
+    if (view->moves & VIEW_MOVE(action))
+        return NULL;
+    return view == &view_curves ? _("The curves have no rows: i reads them with a cursor.")
+                                : _("This key does nothing in this view; ? lists those that do.");
 }
 
 static const char *hint(const struct app *app, enum action action)
@@ -433,6 +451,20 @@ static void notice(struct app *app, enum screen_event event, struct run_entry *e
         run_model_change_axis(model, run_series(shown->run), axes->previous_x, axes->x);
 }
 
+/* The list of curves takes all keys while it is open. */
+static const struct key_table *list_keys(const struct app *app)
+{
+    static const struct key_binding curves[] = {
+        {' ', 0, ACTION_NONE, N_("space"), N_("toggle"), NULL},
+        {UI_DOWN, 0, ACTION_NONE, N_("Down"), N_("next"), NULL},
+        {UI_ESCAPE, 0, ACTION_NONE, "Esc", N_("close"), NULL},
+    };
+    static const struct key_table keys = {NULL, curves, sizeof curves / sizeof *curves};
+    const struct run_entry *entry = app_entry(app);
+    const bool drawn = views_shown(app, entry) == &view_curves && entry && entry->run;
+    return drawn && run_model(app)->choice.open ? &keys : NULL;
+}
+
 const struct screen run_screen = {
     .name = N_("Run"),
     .letter = 'r',
@@ -445,6 +477,7 @@ const struct screen run_screen = {
     .title = title,
     .take_key = take_key,
     .take_mouse = take_mouse,
+    .list_keys = list_keys,
     .offers = offers,
     .refuses = refuses,
     .hint = hint,

@@ -38,5 +38,9 @@ static bool act(struct app *app, enum action action)
     return true;
 }
 
-const struct view view_sample = {
-    .name = N_("Sample"), .covers_figures = true, .available = available, .draw = draw, .act = act};
+const struct view view_sample = {.name = N_("Sample"),
+                                 .covers_figures = true,
+                                 .available = available,
+                                 .draw = draw,
+                                 .moves = VIEW_SCROLLS,
+                                 .act = act};

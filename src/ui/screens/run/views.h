@@ -13,6 +13,16 @@
 
 struct app;
 
+#define VIEW_MOVE(action) (1U << ((action)-ACTION_UP))
+enum {
+    VIEW_SCROLLS = VIEW_MOVE(ACTION_UP) | VIEW_MOVE(ACTION_DOWN),
+    VIEW_TURNS = VIEW_MOVE(ACTION_LEFT) | VIEW_MOVE(ACTION_RIGHT),
+    VIEW_ENDS = VIEW_MOVE(ACTION_FIRST) | VIEW_MOVE(ACTION_LAST),
+    VIEW_PAGES = VIEW_MOVE(ACTION_PAGE_UP) | VIEW_MOVE(ACTION_PAGE_DOWN),
+    VIEW_OPENS = VIEW_MOVE(ACTION_OPEN),
+    VIEW_TABLE = VIEW_SCROLLS | VIEW_TURNS | VIEW_ENDS | VIEW_PAGES | VIEW_OPENS
+};
+
 struct view {
     const char *name;    /* on its tab; translated when drawn */
     bool covers_figures; /* on a small screen it also uses the rows of the run's values */
@@ -21,6 +31,7 @@ struct view {
     bool (*available)(const struct run_entry *entry);
     void (*draw)(struct app *app, struct run_entry *entry, const struct run_layout *layout,
                  const struct run_display *display);
+    unsigned moves; /* VIEW_MOVE of the actions from ACTION_UP to ACTION_OPEN that it has */
     /* Applies an action; returns false if it is none of the view's. NULL: the view has no actions.
      */
     bool (*act)(struct app *app, enum action action);

@@ -232,5 +232,9 @@ static bool act(struct app *app, enum action action)
     return insight_table_act(&run_model(app)->weights, action);
 }
 
-const struct view view_weights = {
-    .name = N_("Weights"), .covers_figures = true, .inspects = true, .draw = draw, .act = act};
+const struct view view_weights = {.name = N_("Weights"),
+                                  .covers_figures = true,
+                                  .inspects = true,
+                                  .draw = draw,
+                                  .moves = VIEW_TABLE,
+                                  .act = act};

@@ -107,8 +107,10 @@ static void delete_view(struct app *app)
 {
     struct runs_model *model = runs_model(app);
     const char *name = chooser_choice(&model->chooser);
-    if (!name || !saved_views_find(&model->views, name))
+    if (!name || !saved_views_find(&model->views, name)) {
+        app_refuse(app, _("Only saved views can be removed."));
         return;
+    }
     app_say(app, ROLE_GOOD, _("The view \"%s\" is removed."), name);
     saved_views_remove(&model->views, name);
     save_views(app);
@@ -234,6 +236,30 @@ bool runs_choosers_key(struct app *app, int key)
     if (result == CHOOSER_CHOSEN)
         take_choice(app);
     return true;
+}
+
+const struct key_table *runs_choosers_keys(const struct app *app)
+{
+    static const struct key_binding columns[] = {
+        {' ', 0, ACTION_NONE, N_("space"), N_("toggle"), NULL},
+        {UI_DOWN, 0, ACTION_NONE, N_("Down"), N_("next"), NULL},
+        {'a', 0, ACTION_NONE, "a", N_("automatic"), NULL},
+        {UI_ESCAPE, 0, ACTION_NONE, "Esc", N_("close"), NULL},
+    };
+    static const struct key_binding views[] = {
+        {UI_ENTER, 0, ACTION_NONE, N_("Enter"), N_("take it"), NULL},
+        {UI_DOWN, 0, ACTION_NONE, N_("Down"), N_("next"), NULL},
+        {UI_DELETE, 0, ACTION_NONE, N_("Del"), N_("remove"), NULL},
+        {UI_ESCAPE, 0, ACTION_NONE, "Esc", N_("close"), NULL},
+    };
+    static const struct key_table of_columns = {NULL, columns, sizeof columns / sizeof *columns};
+    static const struct key_table of_views = {NULL, views, sizeof views / sizeof *views};
+    const struct runs_model *model = runs_model(app);
+    if (model->choosing_columns)
+        return &of_columns;
+    if (!model->chooser.open)
+        return NULL;
+    return model->choice == RUNS_CHOOSE_VIEW ? &of_views : &keys_choosing;
 }
 
 void runs_choosers_draw(struct app *app)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 struct app;
+struct key_table;
 
 /* Open the list of fields to group by, the list of saved views, and the list of columns. */
 void runs_choose_group(struct app *app);
@@ -17,6 +18,9 @@ void runs_ask_view_name(struct app *app);
 
 /* Handles a key of the list that is open. Returns false if none is. */
 bool runs_choosers_key(struct app *app, int key);
+
+/* Returns the keys of the list that is open, or NULL. */
+const struct key_table *runs_choosers_keys(const struct app *app);
 
 /* Draws the list that is open. */
 void runs_choosers_draw(struct app *app);

@@ -56,6 +56,7 @@ static void answer_delete(struct app *app, size_t choice)
             deleted += good;
             restorable += good && kept;
         }
+    app->shared.deleted_runs += restorable;
     if (restorable > 0)
         runs_undo_add_deletion(&runs_model(app)->undo);
     if (deletion)
@@ -193,7 +194,9 @@ static void answer_empty(struct app *app, size_t choice)
     size_t removed;
     if (choice != 1)
         return;
-    if (run_trash_empty(&removed, &error))
+    const bool good = run_trash_empty(&removed, &error);
+    loading_list_runs(app, true);
+    if (good)
         app_say(app, ROLE_GOOD,
                 ngettext("Removed %zu run for good.", "Removed %zu runs for good.", removed),
                 removed);

@@ -136,7 +136,7 @@ static void mark_all(struct app *app, bool marked)
         app_say(app, ROLE_GOOD, ngettext("%zu run is marked.", "%zu runs are marked.", count),
                 count);
     else
-        app_say(app, ROLE_GOOD, _("No run is marked."));
+        app_say(app, ROLE_GOOD, _("The marks are removed."));
 }
 
 static void move(struct app *app, enum action action)
@@ -344,6 +344,16 @@ static const char *refuses_waiting(const struct app *app, enum action action)
     return index < app_run_count(app) ? runs_queue_refuses(app_run_at(app, index), action) : NULL;
 }
 
+/* Returns why nothing can be undone or removed for good, or NULL. */
+static const char *refuses_trash(const struct app *app, enum action action)
+{
+    const struct runs_undo_step *step = runs_undo_newest(&runs_model(app)->undo);
+    if (app->shared.deleted_runs > 0 || (action == ACTION_UNDO && step && !step->is_deletion))
+        return NULL;
+    return action == ACTION_UNDO ? _("There is nothing to undo: no deletion is left, no change.")
+                                 : _("The trash is empty: d deletes runs.");
+}
+
 static const char *refuses(const struct app *app, enum action action)
 {
     const struct runs_model *model = runs_model(app);
@@ -354,6 +364,12 @@ static const char *refuses(const struct app *app, enum action action)
     case ACTION_LEFT:
     case ACTION_RIGHT:
         return model->group_count > 0 ? NULL : _("There are no groups: b makes some.");
+    case ACTION_UNDO:
+    case ACTION_EMPTY_TRASH:
+        return refuses_trash(app, action);
+    case ACTION_COMPARE:
+        return app_offers_comparison(app) ? NULL
+                                          : _("There is no run whose curves can be compared.");
     case ACTION_ALL:
         return model->count > 0 ? NULL : _("The list has no run.");
     case ACTION_UP:
@@ -426,6 +442,7 @@ const struct screen runs_screen = {
     .act = act,
     .draw = draw,
     .typing = typing,
+    .list_keys = runs_choosers_keys,
     .completes = completes,
     .run = selected_run,
     .work = work,

@@ -456,6 +456,11 @@ static bool offers(const struct app *app, enum action action)
     return action != ACTION_FORK || app->shared.fork.directory[0];
 }
 
+static const struct key_table *list_keys(const struct app *app)
+{
+    return setup_model(app)->chooser.open ? &keys_choosing : NULL;
+}
+
 const struct screen setup_screen = {
     .name = N_("Set up"),
     .letter = 's',
@@ -469,6 +474,7 @@ const struct screen setup_screen = {
     .act = act,
     .draw = draw,
     .typing = typing,
+    .list_keys = list_keys,
     .completes = completes,
     .takes_text = takes_text,
     .work = work,

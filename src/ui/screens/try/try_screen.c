@@ -520,6 +520,11 @@ static double busy(const struct app *app)
     return chooser_is_waiting(&try_model(app)->chooser) ? fmin(seconds, LISTING_SECONDS) : seconds;
 }
 
+static const struct key_table *list_keys(const struct app *app)
+{
+    return try_model(app)->chooser.open ? &keys_choosing : NULL;
+}
+
 const struct screen try_screen = {
     .name = N_("Try it"),
     .letter = 't',
@@ -535,6 +540,7 @@ const struct screen try_screen = {
     .act = act,
     .draw = draw,
     .typing = typing,
+    .list_keys = list_keys,
     .completes = typing,
     .work = work,
     .busy = busy,
