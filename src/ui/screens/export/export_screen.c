@@ -228,7 +228,10 @@ static void ask_export(struct app *app)
     const char *directory = entry ? run_entry_directory(entry) : NULL;
     snprintf(app->shared.subject, sizeof app->shared.subject, "%s", directory ? directory : "");
     if (offered(app, 0) == SCOPES) {
-        app_say(app, ROLE_WARNING, _("There is no run to export yet: r starts one."));
+        app_say(app, ROLE_WARNING,
+                app_run_count(app) > 0
+                    ? _("Choose first what to export: o lists the runs; show one or mark some.")
+                    : _("There is no run to export yet: r starts one."));
         return;
     }
     strftime(name, sizeof name, "tinca-%Y%m%d-%H%M%S.json", localtime_r(&now, &date));
