@@ -108,7 +108,7 @@ go() { # go SIZE LETTER SCREEN OPTION...: starts the workbench and shows the scr
     screen_wait "tinca .* $place"
 }
 
-screen_start 200x250 C.UTF-8 "$TINCA"
+screen_start 200x300 C.UTF-8 "$TINCA"
 screen_wait 'What it takes'
 screen_keys '?'
 screen_wait 'Words and marks'
@@ -139,7 +139,7 @@ enter() { sweep; screen_keys v v; screen_wait 'no sweeps yet'; }
 press_all Sweep "A sweep" "no earlier sweep" "v f e"
 XDG_STATE_HOME=$T/swept
 enter() { sweep; }
-press_all Sweep "A sweep" "set up, on a list" "r v e"
+press_all Sweep "A sweep" "set up, on a list" "r v e Enter"
 enter() { sweep; screen_keys Home; screen_wait '> Study'; }
 press_all Sweep "A sweep" "set up, on the study's grid" "r v e f"
 enter() { sweep; screen_keys End; screen_wait '> Name'; }

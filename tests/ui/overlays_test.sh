@@ -75,7 +75,7 @@ screen_keys s
 screen_shows 'n  now .after this iteration., and' "the words of a choice"
 screen_shows '│ +save +│' "go on in the next line"
 screen_keys Down Down Enter e
-screen_shows 'Format +‹ JSON: everything, a[a-z ]*… › │' "the cut value of a choice keeps its arrows"
+screen_shows 'Format +‹ JSON: everything,[a-z ]*… › *│' "the cut value of a choice keeps its arrows"
 screen_shows '│ Enter writes it, Up and Down' "so do the keys of a dialog with a text line"
 screen_shows '│ Esc leaves +│' "to their end"
 screen_keys Escape

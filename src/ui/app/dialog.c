@@ -326,7 +326,7 @@ static void add_pick_target(const struct dialog *dialog, struct canvas *canvas, 
         targets_add(&canvas->targets, line, UI_RIGHT, 1);
 }
 
-/* Draws the value of a pick between arrows; a mark stands for the end of one that is too long. */
+/* Draws the value of a pick between arrows; a mark stands for the words that do not fit. */
 static void draw_value(struct canvas *canvas, struct rect line, int column, enum role role,
                        const char *value)
 {
@@ -334,7 +334,7 @@ static void draw_value(struct canvas *canvas, struct rect line, int column, enum
     const int room = line.columns - column - ARROWS;
     const bool whole = (int)columns_of(value) <= room;
     char shown[160];
-    columns_fit(value, room > 1 ? (size_t)(whole ? room : room - 1) : 0, shown, sizeof shown);
+    columns_wrap(value, room > 1 ? (size_t)(whole ? room : room - 1) : 1, shown, sizeof shown);
     draw_format(canvas, line, 0, column, role, "%s %s%s %s", canvas->glyphs->left, shown,
                 whole ? "" : canvas->glyphs->cut, canvas->glyphs->right);
 }

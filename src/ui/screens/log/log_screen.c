@@ -154,7 +154,7 @@ static void draw_line(struct app *app, struct rect row, const struct log_line *l
     }
     draw_text(&app->canvas, row, 0, 0, selected ? ROLE_FOCUS : ROLE_TEXT, selected ? ">" : " ");
     draw_text(&app->canvas, row, 0, 1, selected ? ROLE_FOCUS : ROLE_FAINT, clock);
-    draw_text(&app->canvas, row, 0, 10, selected ? ROLE_FOCUS : line->role, line->text);
+    draw_sentence(&app->canvas, row, 0, 10, selected ? ROLE_FOCUS : line->role, line->text);
 }
 
 static void draw_search(struct app *app, struct rect area)

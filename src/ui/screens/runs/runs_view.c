@@ -121,9 +121,10 @@ static void draw_short_texts(struct app *app, struct rect list, size_t rows,
 
 /* --- groups --- */
 
-/* Writes "loss 0.53 sd 0.02", or with the number of runs that have the figure if not all do. */
+/* Writes "loss 0.53 sd 0.02" or, if `brief`, "loss 0.53", with the number of runs that have the
+ * figure if not all do. */
 static void mean_text(const struct app *app, const struct runs_group *group, size_t figure,
-                      char *text, size_t size)
+                      bool brief, char *text, size_t size)
 {
     char value[64], spread[80] = "", part[48] = "";
     const struct runs_mean *mean = &group->means[figure];
@@ -132,7 +133,7 @@ static void mean_text(const struct app *app, const struct runs_group *group, siz
     if (mean->count == 0)
         return;
     run_field_print(field, mean->mean, value, sizeof value);
-    if (mean->count > 1) {
+    if (mean->count > 1 && !brief) {
         char sd[64];
         run_field_print(field, sqrt(mean->squares / (double)(mean->count - 1)), sd, sizeof sd);
         snprintf(spread, sizeof spread, " %s %s", app->canvas.glyphs->plus_minus, sd);
@@ -155,8 +156,12 @@ static void draw_head(struct app *app, struct rect line, const struct runs_group
     snprintf(text, sizeof text, ngettext("%zu run", "%zu runs", group->count), group->count);
     at = draw_format(&app->canvas, line, 0, at + 2, role, "%s", text);
     for (size_t i = 0; i < RUNS_MEANS; i++) {
-        mean_text(app, group, i, text, sizeof text);
-        if (text[0] && at + 2 + (int)columns_of(text) < line.columns)
+        mean_text(app, group, i, false, text, sizeof text);
+        if (at + 2 + (int)columns_of(text) >= line.columns)
+            mean_text(app, group, i, true, text, sizeof text);
+        if (at + 2 + (int)columns_of(text) >= line.columns)
+            return; /* the heads of all groups have the same figures first */
+        if (text[0])
             at = draw_text(&app->canvas, line, 0, at + 2, selected ? ROLE_FOCUS : ROLE_TEXT, text);
     }
 }
@@ -319,7 +324,7 @@ void runs_view_draw(struct app *app, struct rect body)
     const struct rect list = {table.row + 2, table.column, table.rows - 3 - extra, table.columns};
     const struct rect head = {table.row + 1, table.column, table.rows > 1, table.columns};
     const struct rect foot = {table.row + table.rows - 1, table.column, table.rows > 3,
-                              table.columns};
+                              table.columns - (panel > 0)}; /* a gap before the panel's rule */
     const struct rect side = {body.row + 1, body.column + table.columns, body.rows - 1, panel};
     const int indent = indent_of(app);
     runs_columns_fit(&model->columns, indent, table.columns - indent - 1);
