@@ -19,6 +19,7 @@
 #include "engine/devices/device.h"
 #include "engine/plan/plan.h"
 #include "engine/profile/profile.h"
+#include "engine/training/loss_scale.h"
 #include "engine/weights/weights.h"
 
 #include <stddef.h>
@@ -110,9 +111,18 @@ bool execution_fetch(struct execution *execution, struct error *error);
 /* Records that weights and state in host memory have changed. */
 void execution_touch(struct execution *execution);
 
-/* Return and set the number of solver steps so far. */
-uint64_t execution_solver_step(const struct execution *execution);
+/* Return and set the number of solver steps so far. In float16 the first waits for the last step,
+ * which does not count if it was skipped because a gradient overflowed. */
+uint64_t execution_solver_step(struct execution *execution);
 void execution_set_solver_step(struct execution *execution, uint64_t step);
+
+/* Return and set how the loss is scaled in float16 (loss_scale.h). Otherwise the scale is 0, and
+ * setting it does nothing. The first waits for the last step. */
+struct loss_scale execution_loss_scale(struct execution *execution);
+void execution_set_loss_scale(struct execution *execution, struct loss_scale scale);
+
+/* Returns the scale without waiting: the last step may not yet have changed it. */
+struct loss_scale execution_last_loss_scale(const struct execution *execution);
 
 /* Returns why the device refused to record an iteration (a CUDA graph) and launches each kernel by
  * itself instead, which costs time; "" if it did not refuse. */

@@ -14,7 +14,8 @@ static const struct {
              [FINDING_RESUME] = {"resume", N_("resumed")},
              [FINDING_JOURNAL] = {"journal", N_("journal")},
              [FINDING_FALLBACK] = {"fallback", N_("fallback")},
-             [FINDING_GRAPH] = {"graph", N_("CUDA graph")}};
+             [FINDING_GRAPH] = {"graph", N_("CUDA graph")},
+             [FINDING_LOSS_SCALE] = {"loss-scale", N_("loss scale")}};
 
 const char *finding_kind_name(enum finding_kind kind)
 {

@@ -17,6 +17,7 @@ enum finding_kind {
     FINDING_JOURNAL,     /* the journal is not what the run wrote: the curves have gaps */
     FINDING_FALLBACK,    /* the reference kernel computes layers that the device cannot */
     FINDING_GRAPH,       /* the device refused to record an iteration as a CUDA graph */
+    FINDING_LOSS_SCALE,  /* fp16: a gradient overflowed, so a step was skipped */
     FINDING_KINDS
 };
 

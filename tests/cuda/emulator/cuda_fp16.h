@@ -1,5 +1,4 @@
-/* cuda_fp16.h of the emulator: a float16 is a float with 10 bits of fraction. Its range is not
- * emulated. */
+/* cuda_fp16.h of the emulator: a float16 is a float with the values that a float16 can have. */
 #ifndef TINCA_TESTS_CUDA_FP16_H
 #define TINCA_TESTS_CUDA_FP16_H
 
@@ -21,9 +20,15 @@ static inline float emulator_round(float value, int bits)
     return value;
 }
 
+/* Numbers below 2^-14 are multiples of 2^-24, and those above 65504 become infinite. */
 static inline __half __float2half(float value)
 {
-    return {emulator_round(value, 10)};
+    if (!std::isfinite(value))
+        return {value};
+    if (std::fabs(value) < 0x1p-14f)
+        return {std::rint(value * 0x1p24f) * 0x1p-24f};
+    const float rounded = emulator_round(value, 10);
+    return {std::fabs(rounded) > 65504.0f ? std::copysign(INFINITY, value) : rounded};
 }
 
 static inline float emulator_value(__half number)
