@@ -351,8 +351,7 @@ static bool supports_cudnn(const struct kernel_site *site, const char **reason)
     *reason = N_("cuDNN does not round float32 to bfloat16");
     if (context->precision == CUDA_BF16)
         return false;
-    *reason = N_("cuDNN has no algorithm with the same bits in each run and little enough "
-                 "workspace");
+    *reason = N_("cuDNN has no algorithm with equal bits in each run and little workspace");
     const struct dnn_choice *choice = find_choice(context, site);
     bool supports = choice;
     for (unsigned pass = 0; supports && pass < DNN_PASSES; pass++)
