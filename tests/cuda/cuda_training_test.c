@@ -198,6 +198,85 @@ static void test_bits(void)
     }
 }
 
+/* --- the scale of the loss in float16 --- */
+
+static void test_scale_rules(void)
+{
+    struct loss_scale scale = loss_scale_start();
+    bool good = scale.scale == 65536;
+    for (size_t i = 0; i < 1999; i++)
+        loss_scale_step(&scale, false);
+    good = good && scale.scale == 65536;
+    loss_scale_step(&scale, false);
+    good = good && scale.scale == 131072 && scale.steps == 0;
+    loss_scale_step(&scale, false);
+    loss_scale_step(&scale, true);
+    good = good && scale.scale == 65536 && scale.steps == 0 && scale.skipped == 1;
+    scale = (struct loss_scale){.scale = 0x1p127f, .steps = 1999};
+    loss_scale_step(&scale, false);
+    tap_ok(good && scale.scale == 0x1p127f, "the scale follows the rules of GradScaler");
+}
+
+/* Trains with a scale with which gradients overflow, until they do not. */
+static void test_scale_overflow(void)
+{
+    struct lab lab;
+    if (!lab_try(&lab, &(struct try_settings){.network = usual, .precision = PRECISION_FP16}))
+        return;
+    const size_t count = lab.network->graph.learnable_floats;
+    float *before = memory_new(count, sizeof *before, "a test", NULL);
+    for (size_t i = 0; i < 3; i++)
+        lab_iterate(&lab, i, BATCH);
+    const uint64_t steps = execution_solver_step(lab.execution);
+    const struct loss_scale started = execution_loss_scale(lab.execution);
+    execution_set_loss_scale(lab.execution, (struct loss_scale){.scale = 0x1p120f});
+    if (before && execution_fetch(lab.execution, NULL)) {
+        memcpy(before, lab.weights.values, count * sizeof *before);
+        const bool finite = isfinite(lab_iterate(&lab, 3, BATCH));
+        const struct loss_scale scale = execution_loss_scale(lab.execution);
+        tap_ok(finite && execution_fetch(lab.execution, NULL) &&
+                   memcmp(before, lab.weights.values, count * sizeof *before) == 0 &&
+                   execution_solver_step(lab.execution) == steps && scale.scale == 0x1p119f &&
+                   scale.skipped == 1,
+               "a gradient that overflows changes no weight and halves the scale");
+        for (size_t i = 0; i < 120 && execution_solver_step(lab.execution) == steps; i++)
+            lab_iterate(&lab, 4, BATCH);
+        tap_ok(steps > 0 && execution_fetch(lab.execution, NULL) && is_well(&lab) &&
+                   memcmp(before, lab.weights.values, count * sizeof *before) != 0,
+               "  until gradients are finite, with a scale of %g; training began with %g",
+               (double)execution_loss_scale(lab.execution).scale, (double)started.scale);
+    }
+    free(before);
+    lab_close(&lab);
+}
+
+static void test_scale_gradients(void)
+{
+    struct lab scaled, exact;
+    if (!lab_try(&scaled, &(struct try_settings){.network = usual, .precision = PRECISION_FP16}))
+        return;
+    if (lab_try(&exact, &(struct try_settings){.network = usual})) {
+        execution_set_loss_scale(scaled.execution, (struct loss_scale){.scale = 64});
+        lab_step(&scaled, 0, BATCH);
+        lab_step(&exact, 0, BATCH);
+        const float *got = execution_parameter_gradients(scaled.execution);
+        const float *wanted = execution_parameter_gradients(exact.execution);
+        const double apart =
+            got && wanted ? distance(got, wanted, scaled.network->graph.learnable_floats) : 1;
+        tap_ok(apart < 2e-2 && execution_loss_scale(exact.execution).scale == 0,
+               "gradients that are read are not scaled (%.1e)", apart);
+        lab_close(&exact);
+    }
+    lab_close(&scaled);
+}
+
+static void test_loss_scale(void)
+{
+    test_scale_rules();
+    test_scale_overflow();
+    test_scale_gradients();
+}
+
 /* --- CUDA graphs --- */
 
 static void compare_with_passes(const char *network, enum device_precision precision)
@@ -469,6 +548,7 @@ static const struct named_test tests[] = {
     {"cpu", test_cpu},
     {"precisions", test_precisions},
     {"bits", test_bits},
+    {"loss-scale", test_loss_scale},
     {"graphs", test_graphs},
     {"graphs-inference", test_inference},
     {"graphs-divergence", test_divergence},

@@ -50,6 +50,7 @@ struct device *emulated_device(void)
         cuda_dnn_open(&context);
         context.multiprocessors = 132;
         context.memory_bytes = (size_t)1 << 33;
+        now.loss_scale = now.unscale = 1;
         context.now = &now;
         device.driver = &emulated_driver;
         device.threads = 1;

@@ -17,6 +17,7 @@ struct iteration_values {
     uint64_t iteration, step;
     float learning_rate;
     double beta1, beta2; /* adam */
+    float loss_scale;    /* by which losses multiply their gradients, and update() divides; 0: 1 */
 };
 
 /* An array of a batch in host memory, and the device memory that send() copies it to. */
@@ -90,6 +91,10 @@ struct device_backend {
     /* Computes the weighted sum of the losses' means, in the order of execution_loss. If it is NaN
      * or infinite, disables updates until the next set_iteration_values. */
     void (*check_loss)(struct device *device, const struct device_losses *losses);
+
+    /* Enqueues a copy into pinned memory of whether the last update() found a gradient that is NaN
+     * or infinite, and therefore did nothing. It looks only in float16. */
+    void (*read_overflow_later)(struct device *device, unsigned *pinned);
 
     /* Record the work that is enqueued between the two calls instead of doing it, as the capture of
      * a CUDA graph does. record_end returns NULL, and writes why into `reason`, if the work cannot

@@ -104,6 +104,10 @@ bool backend_device_all_finite(const struct execution *execution, const float *v
                                size_t count);
 const char *backend_device_refusal(const struct execution *execution);
 void backend_device_record_passes(struct execution *execution);
+void backend_device_settle(struct execution *execution);
+struct loss_scale backend_device_loss_scale(struct execution *execution);
+struct loss_scale backend_device_last_loss_scale(const struct execution *execution);
+void backend_device_set_loss_scale(struct execution *execution, struct loss_scale scale);
 void backend_device_begin_call(struct execution *execution);
 void backend_device_end_call(struct execution *execution, size_t node, bool backward);
 void backend_device_end_pass(struct execution *execution);

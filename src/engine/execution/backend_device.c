@@ -19,6 +19,7 @@
 #include "engine/execution/passes.h"
 #include "engine/ops/op.h"
 #include "engine/plan/fallback.h"
+#include "engine/training/loss_scale.h"
 
 #include <assert.h>
 #include <math.h>
@@ -56,6 +57,10 @@ struct backend_device {
     bool records_passes; /* of training, too (execution_record_passes) */
     char refusal[128];   /* why the device refused to record an iteration; "": it did not */
     struct iteration_values values; /* the host's copy of what kernels read on the device */
+    struct loss_scale loss_scale;   /* scale 0: not in float16 */
+    unsigned *overflow;             /* host, pinned: whether the last update was skipped */
+    struct device_event *updated;   /* after it has been copied there */
+    bool unsettled;                 /* the last update may have been skipped */
     struct measured_call *measured; /* with a profile: the calls of this pass */
     size_t measured_count;
 };
@@ -173,6 +178,20 @@ static bool make_batch(struct execution *execution, struct error *error)
     return self->staging;
 }
 
+/* In float16, prepares the scaling of the loss. */
+static bool make_loss_scale(struct execution *execution, struct error *error)
+{
+    struct backend_device *self = execution->on_device;
+    if (execution->plan->mode != PLAN_TRAINING || execution->device->precision != PRECISION_FP16)
+        return true;
+    self->loss_scale = loss_scale_start();
+    self->overflow = device_of(execution)->allocate_pinned(
+        execution->device, sizeof *self->overflow, "the loss scale", error);
+    self->updated =
+        self->overflow ? device_of(execution)->event_create(execution->device, error) : NULL;
+    return self->updated;
+}
+
 /* Allocates the host memory of the nodes that fall back, if there are any. */
 static bool make_fallback(struct execution *execution, struct error *error)
 {
@@ -189,7 +208,8 @@ bool backend_device_create(struct execution *execution, uint64_t seed, struct er
     struct backend_device *self = memory_new(1, sizeof *self, "the execution", error);
     execution->on_device = self;
     if (!self || !make_fallback(execution, error) || !make_batch(execution, error) ||
-        !make_losses(execution, error) || !make_buffers(execution, error))
+        !make_losses(execution, error) || !make_buffers(execution, error) ||
+        !make_loss_scale(execution, error))
         return false;
     self->can_record = !execution->fallback; /* a captured graph cannot wait for the host */
     self->losses_ready = device_of(execution)->event_create(execution->device, error);
@@ -218,6 +238,8 @@ void backend_device_free(struct execution *execution)
         for (size_t i = 0; i < self->repeated_count; i++)
             backend->recording_free(device, self->repeated[i].recording);
         backend->event_free(device, self->losses_ready);
+        backend->event_free(device, self->updated);
+        backend->release_pinned(device, self->overflow);
         backend->staging_free(device, self->staging);
         free(self->gradients);
         free(self->output);
@@ -300,10 +322,35 @@ static void enqueue_backward(struct execution *execution)
                                               execution->plan->graph->learnable_floats);
 }
 
+/* Enqueues the update, and in float16 a copy of whether it was skipped. */
+static void enqueue_update(struct execution *execution)
+{
+    const struct backend_device *self = execution->on_device;
+    execution_run_update(execution, self->values.learning_rate, self->values.step);
+    if (!self->overflow)
+        return;
+    device_of(execution)->read_overflow_later(execution->device, self->overflow);
+    device_of(execution)->event_record(execution->device, self->updated);
+}
+
+/* Waits, in float16, for the last update; if it was skipped, it does not count as a step. The other
+ * ranks of a group, whose gradients are the same, take scale and number of steps from rank 0. */
+void backend_device_settle(struct execution *execution)
+{
+    struct backend_device *self = execution->on_device;
+    if (execution->rank0)
+        self->loss_scale = execution->rank0->on_device->loss_scale;
+    if (execution->rank0 || !self->unsettled)
+        return;
+    self->unsettled = false;
+    device_of(execution)->event_wait(execution->device, self->updated);
+    loss_scale_step(&self->loss_scale, *self->overflow);
+    execution->solver_step -= *self->overflow;
+}
+
 static void enqueue_iteration(struct execution *execution)
 {
     const struct graph *graph = execution->plan->graph;
-    const struct backend_device *self = execution->on_device;
     struct device_losses losses = {.losses = graph->loss_count,
                                    .count = execution->batch.count * execution->plan->ranks};
     enqueue_forward(execution);
@@ -313,7 +360,7 @@ static void enqueue_iteration(struct execution *execution)
     }
     device_of(execution)->check_loss(execution->device, &losses);
     enqueue_backward(execution);
-    execution_run_update(execution, self->values.learning_rate, self->values.step);
+    enqueue_update(execution);
 }
 
 static bool same_batch(const struct execution_batch *a, const struct execution_batch *b)
@@ -386,6 +433,8 @@ static void set_iteration_values(struct execution *execution)
 static void begin(struct execution *execution)
 {
     struct device_buffer *weights = execution->weights->buffer;
+    backend_device_settle(execution);
+    execution->on_device->values.loss_scale = execution->on_device->loss_scale.scale;
     device_buffer_send(weights);
     for (size_t i = 0; i < 2; i++)
         if (execution->on_device->buffers[i])
@@ -421,12 +470,6 @@ void backend_device_backward(struct execution *execution)
         enqueue_backward(execution);
 }
 
-static void enqueue_update(struct execution *execution)
-{
-    const struct backend_device *self = execution->on_device;
-    execution_run_update(execution, self->values.learning_rate, self->values.step);
-}
-
 void backend_device_update(struct execution *execution, float learning_rate)
 {
     struct backend_device *self = execution->on_device;
@@ -437,6 +480,7 @@ void backend_device_update(struct execution *execution, float learning_rate)
         enqueue_or_replay(execution, enqueue_update);
     else
         enqueue_update(execution);
+    self->unsettled = self->overflow;
     note_update(execution);
     if (execution->profile)
         device_of(execution)->wait(execution->device);
@@ -446,14 +490,13 @@ void backend_device_update(struct execution *execution, float learning_rate)
  * separately. */
 static void iterate_measured(struct execution *execution)
 {
-    const struct backend_device *self = execution->on_device;
     enqueue_forward(execution);
     const float loss = execution_loss(execution);
     if (!isfinite(loss))
         return;
     execution_run_backward(execution);
     const uint64_t start = clock_nanoseconds();
-    execution_run_update(execution, self->values.learning_rate, self->values.step);
+    enqueue_update(execution);
     backend_device_wait(execution);
     profile_add_update(execution->profile, clock_nanoseconds() - start);
 }
@@ -473,6 +516,7 @@ float backend_device_iterate(struct execution *execution, uint64_t iteration, fl
     note_update(execution);
     const float loss = execution_loss(execution);
     execution->solver_step += isfinite(loss) ? 1 : 0;
+    self->unsettled = self->overflow && isfinite(loss);
     return loss;
 }
 
@@ -510,7 +554,27 @@ const float *backend_device_gradients(const struct execution *execution)
     if (self->gradients)
         device_of(execution)->copy_out(execution->device, self->gradients, execution->gradients,
                                        count * sizeof(float));
+    for (size_t i = 0; self->gradients && self->values.loss_scale > 0 && i < count; i++)
+        self->gradients[i] /= self->values.loss_scale;
     return self->gradients;
+}
+
+struct loss_scale backend_device_loss_scale(struct execution *execution)
+{
+    backend_device_settle(execution);
+    return execution->on_device->loss_scale;
+}
+
+struct loss_scale backend_device_last_loss_scale(const struct execution *execution)
+{
+    return execution->on_device->loss_scale;
+}
+
+void backend_device_set_loss_scale(struct execution *execution, struct loss_scale scale)
+{
+    backend_device_settle(execution);
+    if (execution->on_device->overflow && scale.scale > 0)
+        execution->on_device->loss_scale = scale;
 }
 
 float *backend_device_solver_state(struct execution *execution, size_t which)

@@ -296,6 +296,7 @@ static void wait_part(struct rank *rank)
 static void forward(struct execution *first, uint64_t iteration)
 {
     share_weights(first);
+    backend_device_settle(first);
     first->group->iteration = iteration;
     work_all(first->group, forward_part);
 }
@@ -330,6 +331,7 @@ static float iterate(struct execution *first, uint64_t iteration, float learning
     if (first->profile)
         return iterate_measured(first, iteration, learning_rate);
     share_weights(first);
+    backend_device_settle(first);
     group->iteration = iteration;
     group->learning_rate = learning_rate;
     work_all(group, iterate_part);

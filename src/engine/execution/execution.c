@@ -164,8 +164,10 @@ void execution_touch(struct execution *execution)
     execution->backend->touch(execution);
 }
 
-uint64_t execution_solver_step(const struct execution *execution)
+uint64_t execution_solver_step(struct execution *execution)
 {
+    if (execution->on_device)
+        backend_device_settle(execution);
     return execution->solver_step;
 }
 
@@ -196,7 +198,26 @@ bool execution_set_groups(struct execution *execution, const struct parameter_gr
 
 void execution_set_solver_step(struct execution *execution, uint64_t step)
 {
+    if (execution->on_device)
+        backend_device_settle(execution);
     execution->solver_step = step;
+}
+
+struct loss_scale execution_loss_scale(struct execution *execution)
+{
+    return execution->on_device ? backend_device_loss_scale(execution) : (struct loss_scale){0};
+}
+
+struct loss_scale execution_last_loss_scale(const struct execution *execution)
+{
+    return execution->on_device ? backend_device_last_loss_scale(execution)
+                                : (struct loss_scale){0};
+}
+
+void execution_set_loss_scale(struct execution *execution, struct loss_scale scale)
+{
+    if (execution->on_device)
+        backend_device_set_loss_scale(execution, scale);
 }
 
 /* --- device memory --- */

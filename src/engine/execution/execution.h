@@ -20,6 +20,7 @@
 #include "engine/plan/plan.h"
 #include "engine/profile/profile.h"
 #include "engine/training/clipping.h"
+#include "engine/training/loss_scale.h"
 #include "engine/training/parameter_groups.h"
 #include "engine/weights/weights.h"
 
@@ -112,8 +113,9 @@ bool execution_fetch(struct execution *execution, struct error *error);
 /* Records that weights and state in host memory have changed. */
 void execution_touch(struct execution *execution);
 
-/* Return and set the number of solver steps so far. */
-uint64_t execution_solver_step(const struct execution *execution);
+/* Return and set the number of solver steps so far. In float16 the first waits for the last step,
+ * which does not count if it was skipped because a gradient overflowed. */
+uint64_t execution_solver_step(struct execution *execution);
 void execution_set_solver_step(struct execution *execution, uint64_t step);
 
 /* Limits the gradients before each solver step from now on. Returns false with an error if the
@@ -126,6 +128,14 @@ bool execution_set_clipping(struct execution *execution, const struct gradient_c
  * host's memory can. */
 bool execution_set_groups(struct execution *execution, const struct parameter_groups *groups,
                           struct error *error);
+
+/* Return and set how the loss is scaled in float16 (loss_scale.h). Otherwise the scale is 0, and
+ * setting it does nothing. The first waits for the last step. */
+struct loss_scale execution_loss_scale(struct execution *execution);
+void execution_set_loss_scale(struct execution *execution, struct loss_scale scale);
+
+/* Returns the scale without waiting: the last step may not yet have changed it. */
+struct loss_scale execution_last_loss_scale(const struct execution *execution);
 
 /* Returns why the device refused to record an iteration (a CUDA graph) and launches each kernel by
  * itself instead, which costs time; "" if it did not refuse. */

@@ -344,6 +344,7 @@ static void copy_image_gradient(struct gan *gan)
 static bool step_generator(struct gan *gan, uint64_t iteration, float learning_rate,
                            struct gan_losses *losses)
 {
+    execution_set_loss_scale(gan->frozen_discriminator, execution_loss_scale(gan->generator));
     losses->adversarial =
         discriminator_loss(gan, gan->frozen_discriminator, gan->real_targets, iteration);
     losses->generator = losses->adversarial + execution_loss(gan->generator);

@@ -168,6 +168,12 @@ static const struct place places[] = {
     PLACE(NUMBER, "feed_wait_seconds", now.feed_wait_seconds),
     PLACE(COUNT, "checkpoints", now.checkpoints),
     PLACE(NUMBER, "checkpoint_seconds", now.checkpoint_seconds),
+    ADDED_PLACE(REAL, "loss_scale", loss_scale.scale),
+    ADDED_PLACE(COUNT, "loss_scale.steps", loss_scale.steps),
+    ADDED_PLACE(COUNT, "loss_scale.skipped", loss_scale.skipped),
+    ADDED_PLACE(REAL, "discriminator_scale", discriminator_scale.scale),
+    ADDED_PLACE(COUNT, "discriminator_scale.steps", discriminator_scale.steps),
+    ADDED_PLACE(COUNT, "discriminator_scale.skipped", discriminator_scale.skipped),
     ADDED_PLACE(NUMBER, "energy_joules", now.energy_joules),
     ADDED_PLACE(NUMBER, "energy_seconds", now.energy_seconds),
     ADDED_PLACE(NUMBER, "energy_images", now.energy_images),
@@ -295,6 +301,10 @@ static void collect_numbers(struct trainer *trainer)
     trainer->solver_step = execution_solver_step(main_execution(prepared));
     trainer->discriminator_step =
         prepared->gan ? execution_solver_step(gan_discriminator_execution(prepared->gan)) : 0;
+    trainer->loss_scale = execution_loss_scale(main_execution(prepared));
+    if (prepared->gan)
+        trainer->discriminator_scale =
+            execution_loss_scale(gan_discriminator_execution(prepared->gan));
 }
 
 /* Fetches weights and solver state from a device that has memory of its own; touch() is the way
@@ -317,9 +327,14 @@ static void distribute_numbers(struct trainer *trainer)
     const struct preparation *prepared = &trainer->prepared;
     touch(prepared);
     execution_set_solver_step(main_execution(prepared), trainer->solver_step);
-    if (prepared->gan)
-        execution_set_solver_step(gan_discriminator_execution(prepared->gan),
-                                  trainer->discriminator_step);
+    execution_set_loss_scale(main_execution(prepared), trainer->loss_scale);
+    trainer->skip_reported = trainer->loss_scale.skipped > 0;
+    if (!prepared->gan)
+        return;
+    execution_set_solver_step(gan_discriminator_execution(prepared->gan),
+                              trainer->discriminator_step);
+    execution_set_loss_scale(gan_discriminator_execution(prepared->gan),
+                             trainer->discriminator_scale);
 }
 
 bool checkpoint_write(struct trainer *trainer, uint64_t *bytes, struct error *error)

@@ -229,6 +229,27 @@ static void note_recording_refusal(struct trainer *trainer)
     trainer_add_finding(trainer, &finding);
 }
 
+/* Adds a finding, once, if a step was skipped because a gradient overflowed in float16. The last
+ * step is not waited for, so it is reported one iteration later. */
+static void note_skipped_step(struct trainer *trainer)
+{
+    const struct preparation *prepared = &trainer->prepared;
+    const struct loss_scale scale = execution_last_loss_scale(
+        prepared->gan ? gan_generator_execution(prepared->gan) : prepared->execution);
+    struct finding finding = {.kind = FINDING_LOSS_SCALE,
+                              .iteration = trainer->moment.iteration,
+                              .epoch = trainer->moment.epoch};
+    if (scale.skipped == 0 || trainer->skip_reported)
+        return;
+    trainer->skip_reported = true;
+    snprintf(
+        finding.text, sizeof finding.text,
+        "a gradient overflowed in fp16: the step was skipped, and the loss is scaled by %g from "
+        "now on; further steps that are skipped are only counted (the checkpoint has the number)",
+        (double)scale.scale);
+    trainer_add_finding(trainer, &finding);
+}
+
 bool iteration_run(struct trainer *trainer, bool *epoch_over)
 {
     struct preparation *prepared = &trainer->prepared;
@@ -257,6 +278,7 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
     *epoch_over = batch.last;
     record(trainer, &losses, rate);
     note_recording_refusal(trainer);
+    note_skipped_step(trainer);
     if (looking)
         trainer_finish_inspection(trainer, false);
     return true;

@@ -72,6 +72,7 @@ struct trainer {
     bool epoch_end_due;        /* the run was stopped within epoch_end, which must be repeated */
     bool ended;                /* by the learning-rate schedule or early stopping */
     bool recording_refused;    /* the finding FINDING_GRAPH has been added */
+    bool skip_reported;        /* the finding FINDING_LOSS_SCALE has been added */
     bool has_best;
     double best; /* score of the best model: larger is better */
     struct saving saving;
@@ -85,6 +86,7 @@ struct trainer {
 
     /* written into a checkpoint, and read from one */
     uint64_t run_journal, solver_step, discriminator_step;
+    struct loss_scale loss_scale, discriminator_scale; /* of float16 */
     struct data_counts data_counts;
     double run_seconds;
 

@@ -17,7 +17,8 @@ static const struct {
              [FINDING_WEIGHTS] = {"weights", N_("weights")},
              [FINDING_EARLY_STOP] = {"early-stop", N_("early stop")},
              [FINDING_TIME] = {"time", N_("time")},
-             [FINDING_GRAPH] = {"graph", N_("CUDA graph")}};
+             [FINDING_GRAPH] = {"graph", N_("CUDA graph")},
+             [FINDING_LOSS_SCALE] = {"loss-scale", N_("loss scale")}};
 
 const char *finding_kind_name(enum finding_kind kind)
 {

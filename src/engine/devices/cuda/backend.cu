@@ -290,6 +290,11 @@ static void read_later(struct device *device, void *pinned, const void *on_devic
               cudaMemcpyAsync(pinned, on_device, bytes, cudaMemcpyDeviceToHost, context->stream));
 }
 
+static void read_overflow_later(struct device *device, unsigned *pinned)
+{
+    read_later(device, pinned, &context_of(device)->now->overflow, sizeof *pinned);
+}
+
 /* --- recordings --- */
 
 struct device_recording {
@@ -511,6 +516,7 @@ const struct device_backend cuda_backend_functions = {
     .event_wait = event_wait,
     .set_iteration_values = cuda_set_iteration_values,
     .check_loss = cuda_check_loss,
+    .read_overflow_later = read_overflow_later,
     .record_begin = record_begin,
     .record_end = record_end,
     .replay = replay,

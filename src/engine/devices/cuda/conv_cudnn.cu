@@ -182,8 +182,16 @@ static dnn_status measure(const struct described *d, enum dnn_pass pass, dnn_alg
                : f->space_weights(d->handle, d->in, d->out, d->conv, d->weight, algorithm, bytes);
 }
 
-/* Lists the usable algorithms of a pass. One that would round operands more coarsely than the
- * precision says is left out: the ranking may name those of tensor cores, too. */
+/* Returns whether products of this kind round operands no more coarsely than the precision says.
+ * Tensor cores round float32 to TF32, and to float16 if they may convert. */
+static bool math_is_fine(int math, enum cuda_precision precision)
+{
+    return precision == CUDA_FLOAT32 ? math == DNN_FMA_MATH
+           : precision == CUDA_TF32  ? math != DNN_TENSOR_MATH_CONVERTS
+                                     : true;
+}
+
+/* Lists the usable algorithms of a pass. The ranking may also name some that round too coarsely. */
 static void list_options(struct described *d, enum dnn_pass pass, struct dnn_choice *choice)
 {
     struct dnn_ranked list[DNN_RANKED];
@@ -193,7 +201,7 @@ static void list_options(struct described *d, enum dnn_pass pass, struct dnn_cho
     for (int i = 0; i < count && i < DNN_RANKED; i++) {
         struct dnn_option option = {list[i].algorithm, list[i].math, 0};
         if (list[i].status == DNN_SUCCESS && list[i].determinism == DNN_DETERMINISTIC &&
-            (choice->shape.precision != CUDA_FLOAT32 || option.math == DNN_FMA_MATH) &&
+            math_is_fine(option.math, choice->shape.precision) &&
             d->library->set_math(d->conv, option.math) == DNN_SUCCESS &&
             measure(d, pass, option.algorithm, &option.bytes) == DNN_SUCCESS)
             choice->options[pass][choice->counts[pass]++] = option;
@@ -351,8 +359,7 @@ static bool supports_cudnn(const struct kernel_site *site, const char **reason)
     *reason = N_("cuDNN does not round float32 to bfloat16");
     if (context->precision == CUDA_BF16)
         return false;
-    *reason = N_("cuDNN has no algorithm with the same bits in each run and little enough "
-                 "workspace");
+    *reason = N_("cuDNN has no algorithm with equal bits in each run and little workspace");
     const struct dnn_choice *choice = find_choice(context, site);
     bool supports = choice;
     for (unsigned pass = 0; supports && pass < DNN_PASSES; pass++)

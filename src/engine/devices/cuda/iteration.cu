@@ -23,6 +23,8 @@ void cuda_set_iteration_values(struct device *device, const struct iteration_val
     values.iteration = given->iteration;
     values.step = given->step;
     values.learning_rate = given->learning_rate;
+    values.loss_scale = given->loss_scale > 0 ? given->loss_scale : 1.0f;
+    values.unscale = 1.0f / values.loss_scale;
     if (given->step > 0) {
         values.correction1 = (float)(1 / (1 - pow(given->beta1, step)));
         values.correction2 = (float)(1 / sqrt(1 - pow(given->beta2, step)));

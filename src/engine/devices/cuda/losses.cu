@@ -1,11 +1,12 @@
 /* The losses. In the forward pass a block, or for softmax_cross_entropy a warp, sums one image. The
- * backward pass goes value by value and scales by weight / batch. */
+ * backward pass goes value by value and scales by weight / batch, and by the loss scale of float16.
+ */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/reduce.h"
 
 #include <math.h>
 
-static float loss_scale(const struct kernel_call *call)
+static float loss_weight(const struct kernel_call *call)
 {
     return call->site->node->attributes.loss.weight / (float)call->site->batch;
 }
@@ -55,10 +56,11 @@ static __global__ void cross_entropy(const float *x, const int32_t *labels, floa
 }
 
 static __global__ void cross_entropy_back(const float *x, const int32_t *labels, float *gradient,
-                                          bool accumulate, float scale, float smoothing,
-                                          uint32_t classes, uint32_t images)
+                                          bool accumulate, const struct cuda_iteration *now,
+                                          float weight, float smoothing, uint32_t classes,
+                                          uint32_t images)
 {
-    const float share = smoothing / (float)classes;
+    const float scale = weight * now->loss_scale, share = smoothing / (float)classes;
     const uint32_t lane = threadIdx.x % WARP;
     for (uint32_t n = stride_first() / WARP; n < images; n += stride_step() / WARP) {
         const float *row = x + (size_t)n * classes;
@@ -86,7 +88,7 @@ static void backward_cross_entropy(const struct kernel_call *call)
         return;
     launch(context_of(call), "softmax_cross_entropy backward", cross_entropy_back,
            stride_blocks(WARP * call->site->batch), BLOCK, 0, call->inputs[0], call->labels,
-           call->input_gradients[0], call->accumulate[0], loss_scale(call),
+           call->input_gradients[0], call->accumulate[0], context_of(call)->now, loss_weight(call),
            loss_smoothing(call->site), (uint32_t)call->site->inputs[0].channels,
            (uint32_t)call->site->batch);
 }
@@ -162,8 +164,10 @@ struct loss_gradients {
 
 template <class F>
 static __global__ void mean_loss_back(const float *x, struct loss_target target,
-                                      struct loss_gradients to, float scale, uint32_t count)
+                                      struct loss_gradients to, const struct cuda_iteration *now,
+                                      float weight, uint32_t count)
 {
+    const float scale = weight * now->loss_scale;
     for (uint32_t i = stride_first(); i < count; i += stride_step()) {
         const float value = x[i], t = target.values ? target.values[i] : target.constant;
         if (to.at[0])
@@ -190,14 +194,15 @@ template <class F> static void forward_loss(const struct kernel_call *call, cons
 template <class F> static void backward_loss(const struct kernel_call *call, const char *what)
 {
     const size_t count = input_values(call, 0);
-    const float scale = loss_scale(call) / (float)shape_count(call->site->inputs[0]);
+    const float weight = loss_weight(call) / (float)shape_count(call->site->inputs[0]);
     const bool pair = call->site->node->input_count > 1;
     const struct loss_gradients to = {
         {call->input_gradients[0], pair ? call->input_gradients[1] : NULL},
         {call->accumulate[0], call->accumulate[1]}};
     if (to.at[0] || to.at[1])
         launch(context_of(call), what, mean_loss_back<F>, stride_blocks(count), BLOCK, 0,
-               call->inputs[0], target_of(call), to, scale, (uint32_t)count);
+               call->inputs[0], target_of(call), to, context_of(call)->now, weight,
+               (uint32_t)count);
 }
 
 static void forward_l1(const struct kernel_call *call)

@@ -1,5 +1,6 @@
 /* The solver's step, which reads and writes each weight with its gradient and state once. The rules
- * are those of solver.h, with the order of operations of solver_update_range(). */
+ * are those of solver.h, with the order of operations of solver_update_range(). In float16
+ * gradients are those of a scaled loss, which may have overflowed: then no weight changes. */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/launch.h"
 
@@ -18,10 +19,10 @@ static __global__ void step_plain(float *weights, const float *gradients, uint32
                                   struct rule rule, const struct cuda_iteration *now)
 {
     const float rate = now->learning_rate;
-    if (now->halted)
+    if (now->halted || now->overflow)
         return;
     for (uint32_t i = stride_first(); i < count; i += stride_step())
-        weights[i] -= rate * (gradients[i] + rule.decay * weights[i]);
+        weights[i] -= rate * (gradients[i] * now->unscale + rule.decay * weights[i]);
 }
 
 static __global__ void step_momentum(float *weights, const float *gradients, float *velocity,
@@ -29,10 +30,10 @@ static __global__ void step_momentum(float *weights, const float *gradients, flo
                                      const struct cuda_iteration *now)
 {
     const float rate = now->learning_rate;
-    if (now->halted)
+    if (now->halted || now->overflow)
         return;
     for (uint32_t i = stride_first(); i < count; i += stride_step()) {
-        const float step = rate * (gradients[i] + rule.decay * weights[i]);
+        const float step = rate * (gradients[i] * now->unscale + rule.decay * weights[i]);
         const float moved = rule.momentum * velocity[i] + step;
         velocity[i] = moved;
         weights[i] -= rule.nesterov ? rule.momentum * moved + step : moved;
@@ -46,10 +47,10 @@ static __global__ void step_adam(float *weights, const float *gradients, float *
     const float rate = now->learning_rate * now->correction1, root = now->correction2;
     const float added = rule.decoupled ? 0 : rule.decay;
     const float kept = rule.decoupled ? 1 - now->learning_rate * rule.decay : 1;
-    if (now->halted)
+    if (now->halted || now->overflow)
         return;
     for (uint32_t i = stride_first(); i < count; i += stride_step()) {
-        const float gradient = gradients[i] + added * weights[i];
+        const float gradient = gradients[i] * now->unscale + added * weights[i];
         const float mean = rule.momentum * first[i] + (1 - rule.momentum) * gradient;
         const float square = rule.beta2 * second[i] + (1 - rule.beta2) * gradient * gradient;
         first[i] = mean;
@@ -63,10 +64,10 @@ static __global__ void step_rmsprop(float *weights, const float *gradients, floa
                                     const struct cuda_iteration *now)
 {
     const float rate = now->learning_rate;
-    if (now->halted)
+    if (now->halted || now->overflow)
         return;
     for (uint32_t i = stride_first(); i < count; i += stride_step()) {
-        const float gradient = gradients[i] + rule.decay * weights[i];
+        const float gradient = gradients[i] * now->unscale + rule.decay * weights[i];
         const float square = rule.beta2 * squares[i] + (1 - rule.beta2) * gradient * gradient;
         float step = gradient / (sqrtf(square) + rule.epsilon);
         squares[i] = square;
@@ -74,6 +75,17 @@ static __global__ void step_rmsprop(float *weights, const float *gradients, floa
             velocity[i] = step = rule.momentum * velocity[i] + step;
         weights[i] -= rate * step;
     }
+}
+
+/* Threads that find a value that is NaN or infinite all write the same. */
+static __global__ void find_overflow(const float *gradients, uint32_t count,
+                                     struct cuda_iteration *now)
+{
+    bool found = false;
+    for (uint32_t i = stride_first(); i < count; i += stride_step())
+        found = found || !isfinite(gradients[i]);
+    if (found)
+        now->overflow = 1;
 }
 
 /* Updates weights[first..first + count). Kernels have 32-bit indices, so large networks take
@@ -108,8 +120,13 @@ static void update_part(struct cuda_context *context, const struct solver_update
 
 extern "C" void cuda_update(struct device *device, const struct solver_update *update)
 {
-    const size_t part = (size_t)1 << 30;
-    for (size_t first = 0; first < update->count; first += part)
-        update_part((struct cuda_context *)device->state, update, first,
-                    (uint32_t)(update->count - first < part ? update->count - first : part));
+    struct cuda_context *context = (struct cuda_context *)device->state;
+    const size_t part = (size_t)1 << 30, all = update->count;
+    for (size_t first = 0; context->precision == CUDA_FP16 && first < all; first += part) {
+        const uint32_t count = (uint32_t)(all - first < part ? all - first : part);
+        launch(context, "overflow of gradients", find_overflow, stride_blocks(count), BLOCK, 0,
+               update->gradients + first, count, context->now);
+    }
+    for (size_t first = 0; first < all; first += part)
+        update_part(context, update, first, (uint32_t)(all - first < part ? all - first : part));
 }
