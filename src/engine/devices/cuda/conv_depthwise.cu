@@ -224,9 +224,10 @@ static size_t window_of(const struct kernel_site *site)
 
 static size_t parts_of(const struct kernel_site *site)
 {
+    static std::atomic<unsigned> of_one;
     return split_count(site->node->output.channels * blocks_for(window_of(site), TAPS),
                        site->batch * shape_area(site->node->output) / 4,
-                       resident_blocks(sum_taps, BLOCK));
+                       resident_blocks(sum_taps, BLOCK, &of_one));
 }
 
 static size_t workspace_depthwise(const struct kernel_site *site)

@@ -239,13 +239,14 @@ static dim3 grid_of(const struct conv_shape *conv, const struct weights_choice *
 /* Returns the number of parts, as many as the GPU runs at once. The bias has no influence. */
 static size_t parts_of(const struct conv_shape *conv, enum cuda_precision precision)
 {
+    static std::atomic<unsigned> of_one[sizeof choices / sizeof *choices];
     const struct weights_choice *choice = choose(conv);
     const dim3 grid = grid_of(conv, choice, terms_of(conv));
     size_t resident;
     if (choice->tensor && precision != CUDA_FLOAT32)
         resident = weights_tensor_resident(precision, choice->rows);
     else
-        resident = resident_blocks(choice->still, choice->threads);
+        resident = resident_blocks(choice->still, choice->threads, &of_one[choice - choices]);
     return split_count((size_t)grid.x * grid.y * grid.z, conv->batch * shape_area(conv->out),
                        resident);
 }

@@ -287,8 +287,11 @@ weights_kernel *weights_tensor(const struct implicit_gemm *w, enum cuda_precisio
 /* A kernel that is empty on this architecture, and is never launched, counts as the others do. */
 size_t weights_tensor_resident(enum cuda_precision precision, size_t rows)
 {
-    const struct tensor_choice *choice = rows == large_tile::ROWS ? &large_choice : &small_choice;
+    static std::atomic<unsigned> of_one[2][3];
+    const bool large = rows == large_tile::ROWS;
+    const struct tensor_choice *choice = large ? &large_choice : &small_choice;
+    const size_t number = precision - CUDA_TF32;
     const size_t bound = RESIDENT_THREADS / choice->threads * multiprocessor_count();
-    return std::min(bound,
-                    resident_blocks(choice->kernels[precision - CUDA_TF32][0][0], choice->threads));
+    return std::min(bound, resident_blocks(choice->kernels[number][0][0], choice->threads,
+                                           &of_one[large][number]));
 }

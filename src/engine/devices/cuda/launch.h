@@ -11,6 +11,7 @@
 #include "engine/graph/kernel.h"
 #include "engine/ops/op.h"
 
+#include <atomic>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,15 +28,24 @@ static inline size_t multiprocessor_count(void)
     return cuda_busy_blocks > 1 ? cuda_busy_blocks / 2 : 1;
 }
 
-/* Returns the blocks of a kernel that the GPU runs at once. They depend on its registers and shared
- * memory on this architecture. */
-template <class... P> static inline size_t resident_blocks(void (*kernel)(P...), unsigned threads)
+/* Returns the blocks of a kernel that the GPU runs at once. How many a multiprocessor runs depends
+ * on the kernel's registers and shared memory; *of_one, 0 at first, keeps what the first GPU says,
+ * so that a plan and all GPUs of a process agree. */
+template <class... P>
+static inline size_t resident_blocks(void (*kernel)(P...), unsigned threads,
+                                     std::atomic<unsigned> *of_one)
 {
-    int of_one = 0;
-    if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_one, kernel, (int)threads, 0) !=
-        cudaSuccess)
-        cudaGetLastError(); /* the launch will report it */
-    return (of_one > 0 ? (size_t)of_one : 1) * multiprocessor_count();
+    unsigned known = of_one->load();
+    if (known == 0) {
+        int blocks = 0;
+        if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, (int)threads, 0) !=
+            cudaSuccess)
+            cudaGetLastError(); /* the launch will report it */
+        const unsigned measured = blocks > 0 ? (unsigned)blocks : 1;
+        if (of_one->compare_exchange_strong(known, measured))
+            known = measured;
+    }
+    return known * multiprocessor_count();
 }
 
 /* Makes the compiler deduce the types of the arguments from the kernel only. */
