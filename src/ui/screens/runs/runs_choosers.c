@@ -249,7 +249,7 @@ const struct key_table *runs_choosers_keys(const struct app *app)
     static const struct key_binding views[] = {
         {UI_ENTER, 0, ACTION_NONE, N_("Enter"), N_("take it"), NULL},
         {UI_DOWN, 0, ACTION_NONE, N_("Down"), N_("next"), NULL},
-        {UI_DELETE, 0, ACTION_NONE, N_("Del"), N_("remove"), NULL},
+        {UI_DELETE, 0, ACTION_NONE, "Del", N_("remove"), NULL},
         {UI_ESCAPE, 0, ACTION_NONE, "Esc", N_("close"), NULL},
     };
     static const struct key_table of_columns = {NULL, columns, sizeof columns / sizeof *columns};
