@@ -257,18 +257,6 @@ enter() { watched Home; screen_keys 5; screen_wait '\[Layers\]'; }
 press_all Run "Watching a run" "its layers" "$away"
 enter() { watched Home; screen_keys 2; screen_wait '\[Findings\]'; }
 press_all Run "Watching a run" "its findings" "$away"
-enter() {
-    end_processes
-    screen_end
-    rm -rf "$T/paused"
-    screen_start 200x60 C.UTF-8 "$TINCA" ui mlp --data digits --validate digits,split=test,limit=120 --epochs 100000 \
-        --threads 1 --start
-    screen_wait 'epoch +[1-9][0-9.]* of'
-    screen_keys Space
-    screen_wait 'Paused|paused'
-}
-XDG_STATE_HOME=$T/paused
-press_all Run "Watching a run" "a run that is paused" "$away Space w"
 closing=
 XDG_STATE_HOME=$T/state
 
