@@ -66,7 +66,7 @@ screen_shows 'network.*save-prec' "which the next session shows again"
 screen_keys C
 screen_resize 40x12
 screen_shows 'a automatic, space toggles, Esc ends' "a small terminal has the whole line about the keys"
-screen_shows '^[?] help +q back +Enter watch' "and no part of the box on the line of hints"
+screen_shows '^space toggle +Down next +a automatic' "and the line of hints, with the list's keys, is free of the box"
 screen_resize 118x30
 screen_keys a Escape
 screen_lacks 'save-prec' "a there chooses the columns automatically again"
