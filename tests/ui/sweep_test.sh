@@ -173,7 +173,7 @@ screen_keys r
 screen_shows '> [0-9]+ % +waiting' "r continues"
 has_owner() { [ -s state/tinca/sweeps/lasting/mlp-b004-*/lock ]; }
 wait_until has_owner
-read -r pid host <state/tinca/sweeps/lasting/mlp-b004-*/lock # the cell's process
+read -r pid host <"$(echo state/tinca/sweeps/lasting/mlp-b004-*/lock)" # the cell's process
 kill -9 "$pid"
 screen_shows 'failed +> [0-9]+ %' "a cell whose process is killed has failed, and the next one begins"
 screen_shows 'signal 9 .* ended its process' "the reason is shown"
