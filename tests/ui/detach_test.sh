@@ -8,10 +8,10 @@ job="--data digits,limit=200 --batch 20 --seed 3 --threads 1"
 runs=$XDG_STATE_HOME/tinca/runs
 
 # shellcheck disable=SC2086 # a list of options
-"$TINCA" train lenet $job --epochs 150 --run-dir "$T/whole" -q
+"$TINCA" train lenet $job --epochs 400 --run-dir "$T/whole" -q
 # The shell stands for the user's: its prompt must come back.
 cat >shell <<END
-"$TINCA" ui lenet $job --epochs 150 --start
+"$TINCA" ui lenet $job --epochs 400 --start
 echo status \$? PROMPT
 exec sleep 1000
 END
