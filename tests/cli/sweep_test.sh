@@ -259,7 +259,7 @@ kill_cell() { # kill_cell NAME AFTER: starts a sweep of two cells and kills the 
     name=$1
     wait_until begun
     [ -z "$2" ] || printf 'nr_free_pages 9\noom_kill %s\n' "$2" >vmstat
-    read -r cell host <state/tinca/sweeps/"$name"/mlp-b008-*/lock
+    read -r cell host <"$(echo state/tinca/sweeps/"$name"/mlp-b008-*/lock)"
     kill -KILL "$cell"
     begun() { [ -s state/tinca/sweeps/"$name"/mlp-b016-*/cell.json ]; }
     wait_until begun
