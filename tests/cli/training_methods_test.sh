@@ -126,6 +126,9 @@ run train $job --stop-patience 2
 }
 
 # --- refusals ---
+run train pix2pix --data maps,limit=4 --validate maps,limit=2 --stop-patience 2 --stop-metric top1 --iterations 1
+[ "$status" -eq 2 ] && grep -q 'no accuracy' err && ok "early stopping by accuracy needs classes" ||
+    not_ok "early stopping by accuracy needs classes" "$status $(cat err)"
 run train pix2pix --data maps,limit=4 --label-smoothing 0.1 --iterations 1
 [ "$status" -eq 2 ] && grep -q 'loss over classes' err && ok "label smoothing needs classes" ||
     not_ok "label smoothing needs classes" "$status $(cat err)"

@@ -76,6 +76,15 @@ static bool smooth_labels(struct preparation *prepared, const struct run_config 
                      prepared->network->name);
 }
 
+static bool check_stop_metric(const struct preparation *prepared, const struct run_config *config,
+                              struct error *error)
+{
+    return config->stop_patience == 0 || config->stop_metric != EARLY_STOPPING_TOP1 ||
+           prepared->network->classes > 0 ||
+           error_set(error, ERROR_USAGE, "--stop-metric", "give --stop-metric loss",
+                     "%s makes pictures and has no accuracy", prepared->network->name);
+}
+
 /* Checks that both sets have the same classes: the names of folders number the classes. */
 static bool check_class_names(const struct preparation *prepared, struct error *error)
 {
@@ -286,7 +295,8 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
 {
     if (!(prepared->network = build_network(config, 0, error)) ||
         !open_data(prepared, config, error) || !fit_classes(prepared, config, error) ||
-        !smooth_labels(prepared, config, error) || !check_class_names(prepared, error) ||
+        !smooth_labels(prepared, config, error) || !check_stop_metric(prepared, config, error) ||
+        !check_class_names(prepared, error) ||
         !(prepared->device = tuned_device_open(config->device, config->threads, NULL, error)) ||
         !set_up_device(prepared->device, config, choices, error) ||
         !choose_normalisation(prepared, config, error) || !make_plan(prepared, config, error) ||
