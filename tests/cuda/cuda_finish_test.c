@@ -563,8 +563,8 @@ static void run_networks(void)
     check_network("resnet20-shift", 22); /* three shortcuts have a batch norm */
     check_network("resnet20-2.3_block", 37);
     check_network("resnet110", 163);
-    check_network("squeezenet", 8); /* batch norms before a concat have no relu after them */
-    check_network("squeezenet-shuffle", 16);
+    check_network("squeezenet", 9); /* batch norms before a concat have no relu after them */
+    check_network("squeezenet-shuffle", 17);
     check_network("mobilenet", 27);
     check_network("vgg19", 16);
     check_network("pix2pix-shift", 8);

@@ -63,13 +63,22 @@ static const struct device_driver *gpu_driver;
 /* Lists the kernels of the GPU without the trait that lets the plan fuse epilogues. */
 static size_t list_separate(const struct op *op, const struct kernel **list, size_t capacity)
 {
-    static struct kernel separate;
+    enum { MOST = 32 };
+    static struct kernel separate[MOST];
+    static const struct kernel *of[MOST];
+    const unsigned fuses = KERNEL_FUSES_EPILOGUE | KERNEL_FUSES_ACTIVATION;
     const size_t count = gpu_driver->kernels(op, list, capacity);
-    if (count == 0 || !(list[0]->traits & KERNEL_FUSES_EPILOGUE))
-        return count;
-    separate = *list[0];
-    separate.traits &= ~(unsigned)KERNEL_FUSES_EPILOGUE;
-    list[0] = &separate;
+    for (size_t i = 0; i < count && i < capacity; i++) {
+        size_t place = 0;
+        if (!(list[i]->traits & fuses))
+            continue;
+        while (place < MOST - 1 && of[place] && of[place] != list[i])
+            place++;
+        of[place] = list[i];
+        separate[place] = *list[i];
+        separate[place].traits &= ~fuses;
+        list[i] = &separate[place];
+    }
     return count;
 }
 

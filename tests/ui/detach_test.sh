@@ -52,7 +52,7 @@ exec sleep 1000
 END
 screen_start 100x30 C.UTF-8 sh shell
 screen_wait 'Training data'
-screen_keys m w
+screen_keys m w Enter
 screen_wait 'Batch'
 screen_keys Down Down Left Left Left Left Left Space
 screen_shows '2 cells, 2 waiting' "a sweep of two cells is set up"

@@ -85,7 +85,7 @@ $1: no $2 on: $(screen_text)"
 list() {
     screen_keys m
     screen_wait 'o +Runs'
-    screen_keys o
+    screen_keys o Enter
     screen_wait 'status +network'
 }
 

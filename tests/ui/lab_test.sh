@@ -8,7 +8,7 @@ cd "$T" || exit 99
 succeeds "a run whose mean falls below zero" import "$srcdir/tests/cli/logs/caffe.txt"
 screen_start 80x24 C.UTF-8 "$TINCA"
 screen_shows 'Set up' "the workbench"
-screen_keys m o
+screen_keys m o Enter
 screen_shows 'stopped +lenet' "the imported run is listed"
 screen_keys Enter
 screen_shows 'imported: caffe' "its title names the framework"

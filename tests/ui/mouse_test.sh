@@ -16,11 +16,11 @@ screen_keys m ,
 screen_wait '> Colours'
 click 5 4
 screen_shows '> Mouse' "a click on a setting selects it"
-screen_keys m a
+screen_keys m a Enter
 screen_wait '> To become'
 click 5 6
 screen_shows '> At most MB' "a click on a field of the advisor, too"
-screen_keys m w
+screen_keys m w Enter
 screen_wait '> Networks'
 click 5 7
 screen_shows '> Batch sizes' "and on a row of the sweep"

@@ -110,7 +110,7 @@ echo >release
 wait
 
 # --- the log ---
-screen_keys m l
+screen_keys m l Enter
 screen_shows 'Deleted 1 run' "the log lists the actions"
 screen_shows '! .*this run is on' "and the errors, the newest last"
 screen_keys / report Enter
@@ -120,13 +120,13 @@ screen_keys q
 screen_keys n
 screen_keys r
 screen_shows 'done after|done' "a run is made"
-screen_keys m l
+screen_keys m l Enter
 screen_shows 'has begun' "the log has its start"
 screen_keys Enter
 screen_shows 'smoothed' "Enter on a line shows its run"
 
 # --- the devices ---
-screen_keys m d
+screen_keys m d Enter
 screen_shows 'all cores +[0-9]+ %' "the devices show a load"
 screen_shows 'the last [0-9.]+ seconds' "and the interval of the measurement"
 screen_keys End
@@ -136,7 +136,7 @@ if [ -f "$here/fake_nvml.so" ]; then
     mkdir lib && cp "$here/fake_nvml.so" lib/libnvidia-ml.so.1
     screen_start 100x50 C.UTF-8 env LD_LIBRARY_PATH="$T/lib" "$TINCA"
     screen_wait 'What it takes'
-    screen_keys m d
+    screen_keys m d Enter
     screen_shows 'cuda:0 +Fake Accelerator' "a GPU is shown"
     screen_shows 'utilisation +0 %' "a utilisation of 0 is shown as 0"
     screen_keys End

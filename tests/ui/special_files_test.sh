@@ -30,7 +30,7 @@ screen_wait 'What it takes'
 # list: opens the list of runs, from any screen
 list() {
     screen_keys m
-    screen_wait 'o +Runs' && screen_keys o && screen_wait '12 runs'
+    screen_wait 'o +Runs' && screen_keys o Enter && screen_wait '12 runs'
 }
 list && ok "all runs are listed" || not_ok "all runs are listed" "$(screen_text)"
 
@@ -57,7 +57,7 @@ for row in 1 2 3 4 5 6 7 8 9 10 11 12; do
 done
 for place in c t a p w; do
     screen_keys m
-    screen_wait 'Go to' && screen_keys $place && screen_wait '^ tinca .+ (Compare|Try|Advisor|Study|Sweep)' ||
+    screen_wait 'Go to' && screen_keys $place Enter && screen_wait '^ tinca .+ (Compare|Try|Advisor|Study|Sweep)' ||
         not_ok "the screen $place" "$(screen_text)"
 done
 list && ok "the workbench answers on the other screens" || not_ok "the workbench answers on the other screens" "$(screen_text)"

@@ -176,7 +176,7 @@ pid=$(cut -d ' ' -f 1 state/tinca/sweeps/lasting/mlp-b004-*/lock) # the cell's p
 kill -9 "$pid"
 screen_shows 'failed +> [0-9]+ %' "a cell whose process is killed has failed, and the next one begins"
 screen_shows 'signal 9 .* ended its process' "the reason is shown"
-screen_keys m o
+screen_keys m o Enter
 screen_shows 'running +mlp' "the run of the cell is among the runs"
 screen_keys m w Enter s
 screen_shows 'Stop the sweep' "s asks how to stop once more"

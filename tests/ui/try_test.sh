@@ -10,13 +10,13 @@ HALF=$(printf '\342\226\200')
 # --- empty states ---
 screen_start 80x24 C.UTF-8 "$TINCA"
 screen_wait 'What it takes'
-screen_keys m t
+screen_keys m t Enter
 screen_shows 'There is no run yet whose model could be tried' "without runs the screen Try says what to do"
 screen_keys Right
 screen_shows 'Choose a model first: w' "and so do its keys"
-screen_keys m a
+screen_keys m a Enter
 screen_shows 'There is no run to read the answer off' "the advisor says so, too"
-screen_keys m p
+screen_keys m p Enter
 screen_shows 'No run of a network that makes pictures' "and the study says so"
 screen_end
 
@@ -33,7 +33,7 @@ top1=$("$JSON_LOOK" out top1 | sed 's/^\([0-9]*\.[0-9]\).*/\1/')
 # --- one image ---
 screen_start 80x24 C.UTF-8 "$TINCA"
 screen_wait 'What it takes'
-screen_keys m t
+screen_keys m t Enter
 screen_shows "top-1 $top1[0-9]* %, top-5 [0-9.]+ %, 120 images" "m t uses the newest model, with the accuracy of eval"
 screen_shows "$HALF$HALF$HALF" "the picture in half blocks"
 screen_shows 'image 1 of 120' "with its number"
@@ -121,14 +121,14 @@ screen_shows 'pixel accuracy [0-9.]+ % \(within 16 of 255\), 4 pairs' "with its 
 screen_end
 screen_start 80x24 C env NO_COLOR=1 "$TINCA"
 screen_wait 'What it takes'
-screen_keys m t
+screen_keys m t Enter
 screen_shows '[%@#*]+[-=+.:]' "without colours and UTF-8: characters from dark to bright"
 screen_end
 
 # --- the advisor ---
 screen_start 120x40 C.UTF-8 "$TINCA"
 screen_wait 'What it takes'
-screen_keys m a
+screen_keys m a Enter
 screen_shows '2. Is it to be faster. yes' "the path through the flowchart"
 screen_shows '3. Is the device a powerful one. no \(assumed\)' "and its assumptions"
 screen_keys Down Down
@@ -164,7 +164,7 @@ screen_end
 # --- the study ---
 screen_start 80x24 C.UTF-8 env LOGNAME=ana "$TINCA"
 screen_wait 'What it takes'
-screen_keys m p
+screen_keys m p Enter
 screen_shows 'Participant +ana' "the study shows the participant"
 screen_shows 'pix2pix-shift +published' "and the published results"
 screen_keys r
@@ -199,12 +199,12 @@ screen_keys eva Enter r
 screen_wait 'Enter to begin' && screen_keys q
 screen_wait 'Leave the study' && screen_keys y
 screen_shows 'not finished saves no vote' "a session that is left leaves no vote"
-screen_keys m s
+screen_keys m s Enter
 screen_shows 'What it takes' "and the workbench is shown"
 screen_end
 screen_start 80x24 C "$TINCA"
 screen_wait 'What it takes'
-screen_keys m p
+screen_keys m p Enter
 screen_wait 'Participant'
 screen_keys Enter C-u
 screen_keys joe Enter End Space r

@@ -218,6 +218,7 @@ static void check_start(void *state)
 static void start_or_ask(struct app *app, void *state)
 {
     const struct start_check *check = state;
+    app->shared.request_open = false;
     if (!check->good) {
         app_say_error(app, &check->error);
         return;
@@ -235,7 +236,7 @@ static void start_or_ask(struct app *app, void *state)
 
 static bool is_looking(const struct app *app)
 {
-    return disk_jobs_busy(&app->shared.disk);
+    return app->shared.request_open && disk_jobs_busy(&app->shared.disk);
 }
 
 static void request_start(struct app *app)
@@ -247,6 +248,7 @@ static void request_start(struct app *app)
         return;
     }
     check->request = (struct start_request){app->shared.form.config, app->shared.fork};
+    app->shared.request_open = true;
     app_start_disk_job(app, check_start, start_or_ask, check);
     if (is_looking(app))
         app_say_while(app, is_looking, ROLE_FAINT, N_("Looking what other processes compute ..."));

@@ -42,6 +42,7 @@ struct shared {
     bool fork_has[FORK_SOURCES];  /* the sources that the open question about a fork offers */
     struct run_fork fork_place;   /* where it begins, if the settings stay as they were */
     struct start_request request; /* the run that is about to start */
+    bool request_open;            /* a thread looks whether it can */
     uint64_t forecast_at;         /* when a stale forecast is made again (clock_nanoseconds) */
 
     struct run_list runs;          /* the runs of this session */

@@ -254,5 +254,5 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
 const struct view view_loss = {.name = N_("Loss lab"),
                                .covers_figures = true,
                                .draw = draw,
-                               .moves = VIEW_TURNS | VIEW_ENDS | VIEW_PAGES,
+                               .moves = VIEW_SCROLLS | VIEW_TURNS | VIEW_ENDS | VIEW_PAGES,
                                .act = act};
