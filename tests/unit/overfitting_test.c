@@ -38,6 +38,12 @@ static double rising(double epoch)
     return epoch < 7 ? 0.371 + 0.1 * (7 - epoch) : 0.371 + 0.02 * (epoch - 7);
 }
 
+/* Falls until epoch 15 and rises faster and faster. */
+static double curved(double epoch)
+{
+    return 1.24 + 2 * exp(-epoch / 3) + (epoch > 15 ? 0.016 * pow(epoch - 15, 1.3) : 0);
+}
+
 static double rising_a_little(double epoch)
 {
     return epoch < 7 ? 0.371 + 0.1 * (7 - epoch) : 0.371 + 0.0003 * (epoch - 7);
@@ -133,6 +139,11 @@ static void test_rise(void)
                strlen(finding.text) < sizeof finding.text - 60,
            "the finding has its figures: %s", finding.text);
     tap_ok(count_found(&made) == SEEDS, "it is found with every seed");
+    struct made_run bent = {curved, 0.03, 1.5, 300, 40, false, false, false};
+    const size_t bent_found = count_found(&bent);
+    tap_ok(bent_found >= SEEDS * 9 / 10,
+           "a curve that falls for long is not taken for noise: found with %zu seeds of %d",
+           bent_found, SEEDS);
     made.resumed = true;
     tap_ok(find(&made, 1, &finding) >= found, "a resumed run finds it as well, but not earlier");
     made.resumed = false;

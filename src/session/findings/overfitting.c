@@ -8,7 +8,9 @@
  * quartile of the absolute values, because the losses of the first epochs fall steeply. A quartile
  * of few differences is often too small, so it is enlarged by the share FEW_DIFFERENCES / count.
  * Errors of neighbours may be alike; therefore the noise is also estimated from the medians of
- * disjoint windows, and the larger estimate counts.
+ * disjoint windows, and the larger estimate counts. At the distance of a window a curve that falls
+ * and rises again has second differences of its own; it has smaller third ones, whose variance
+ * would be 20 v. So the smaller of both estimates from windows counts.
  *
  * Noise of the images: validations use the same images, so the error of a rise is that of the mean
  * of the differences by image, as in a paired test. Medians over epochs do not reduce it.
@@ -118,20 +120,37 @@ static size_t find_medians(const double *losses, size_t count, double *medians)
 
 /* --- the noise of the weights --- */
 
+/* Returns the standard deviation of values, from the upper quartile of `count` absolute differences
+ * whose variance is `factor` times theirs, of which one in `lag` is independent. Sorts them. */
+static double noise_of(double *differences, size_t count, size_t lag, double factor)
+{
+    const double upper_quartile = 1.1503; /* of the absolute values of a normal distribution */
+    qsort(differences, count, sizeof *differences, compare_numbers);
+    const double quartile = differences[(3 * count + 3) / 4 - 1];
+    const double independent = (double)count / (double)lag;
+    return quartile / upper_quartile / sqrt(factor) * (1 + FEW_DIFFERENCES / independent);
+}
+
 /* Returns the standard deviation of values about a smooth curve, from their second differences at a
  * distance of `lag`; 0 if there are none. Overwrites `work` [count]. */
 static double estimate_noise(const double *values, size_t count, size_t lag, double *work)
 {
-    const double upper_quartile = 1.1503; /* of the absolute values of a normal distribution */
     if (count <= 2 * lag)
         return 0;
-    const size_t differences = count - 2 * lag;
-    for (size_t i = 0; i < differences; i++)
+    for (size_t i = 0; i < count - 2 * lag; i++)
         work[i] = fabs(values[i] - 2 * values[i + lag] + values[i + 2 * lag]);
-    qsort(work, differences, sizeof *work, compare_numbers);
-    const double quartile = work[(3 * differences + 3) / 4 - 1];
-    const double independent = (double)differences / (double)lag;
-    return quartile / upper_quartile / sqrt(6) * (1 + FEW_DIFFERENCES / independent);
+    return noise_of(work, count - 2 * lag, lag, 6);
+}
+
+/* Returns the same from third differences; INFINITY if there are none. */
+static double estimate_curved_noise(const double *values, size_t count, size_t lag, double *work)
+{
+    if (count <= 3 * lag)
+        return INFINITY;
+    for (size_t i = 0; i < count - 3 * lag; i++)
+        work[i] =
+            fabs(values[i + 3 * lag] - 3 * values[i + 2 * lag] + 3 * values[i + lag] - values[i]);
+    return noise_of(work, count - 3 * lag, lag, 20);
 }
 
 /* Returns the standard deviation of the median of a window about the curve. */
@@ -140,7 +159,9 @@ static double estimate_median_noise(const double *losses, size_t count, const do
 {
     const double of_median = 1.198; /* sqrt(5) times the deviation of a median of 5 normal values */
     const double single = estimate_noise(losses, count, 1, work);
-    const double window = estimate_noise(medians, medians_count, OVERFITTING_WINDOW, work);
+    const double window =
+        fmin(estimate_noise(medians, medians_count, OVERFITTING_WINDOW, work),
+             estimate_curved_noise(medians, medians_count, OVERFITTING_WINDOW, work));
     return fmax(single * of_median / sqrt(OVERFITTING_WINDOW), window);
 }
 
