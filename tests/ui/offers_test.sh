@@ -224,7 +224,7 @@ train() { # train OPTION...: IDs are sorted by the second
     sleep 1
 }
 train --lr 0.1
-train --lr 100000
+train --lr 100000 --weight-decay 10 # whose product lets every weight grow, whatever the gradients are
 train --lr 0.01 --seed 2
 listed() { go 200x60 o Runs; screen_wait '3 runs'; wait_until settled; }
 enter() { listed; screen_keys Home; }
