@@ -42,7 +42,7 @@ mv "$runs/$first" "$runs/20300101-000000-mlp"
 for folder in "$runs"/*-mlp-*; do rm -rf "$folder"; done # the sweep's cell
 
 settings="preset technique widths activation precision memory-limit solver schedule normalise
-    save-precision"
+    save-precision stop-metric max-time"
 hostile_short=1
 hostile_folder "$runs/20300101-000000-mlp" $settings created weights
 printf '{"network": "%s", "data": "folder:%s"}\n' "$(cat payload)" "$T/pictures" >form.json
@@ -134,7 +134,7 @@ place() {
         reach "sweep: cells" '\[Cells\]'
         ;;
     e)
-        reach "export" 'Export|no run to export'
+        reach "export" 'Export|no run to export|No run is marked'
         screen_keys Escape
         ;;
     l) reach "log" '! .*x.\]0;p' ;;
