@@ -137,7 +137,7 @@ place() {
         reach "export" 'Export|no run to export|No run is marked'
         screen_keys Escape
         ;;
-    l) reach "log" '! .*x.\]0;p' ;;
+    l) reach "log" '! .*(x.\]0;p|O.\]52)' ;;
     d) reach "devices" 'Processor' ;;
     ,) reach "settings" 'Export folder +OWNED' ;;
     h) reach "help" 'Help' && screen_keys Escape ;;
