@@ -4,6 +4,7 @@
 
 #include "base/language.h"
 #include "session/config/config_paths.h"
+#include "session/config/settings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -66,8 +67,7 @@ static bool add_object(struct json *list, const struct queued_run *run, const ch
     bool added = json_add_null(object, "id") && json_add_string(object, "status", "waiting");
     if (added && run->known)
         added = json_add_string(object, "network", network) &&
-                json_add_string(object, "technique",
-                                technique_name((enum technique)run->config.technique)) &&
+                json_add_string(object, "technique", settings_technique(&run->config)) &&
                 json_add_string(object, "data", run->config.data) &&
                 json_add_count(object, "batch", run->config.batch) &&
                 json_add_string(object, "device", run->config.device);

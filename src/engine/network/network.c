@@ -228,6 +228,14 @@ struct network *network_build(const struct network_request *request, struct erro
     return network;
 }
 
+enum technique network_request_technique(const struct network_request *request)
+{
+    struct network_request complete = *request;
+    const struct network_builtin *builtin;
+    return network_name_complete(&complete, &builtin, NULL) ? complete.technique
+                                                            : request->technique;
+}
+
 void network_free(struct network *network)
 {
     if (!network)

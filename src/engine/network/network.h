@@ -81,6 +81,9 @@ struct network {
  * line and key, or lists the built-in networks. */
 struct network *network_build(const struct network_request *request, struct error *error);
 
+/* Returns the technique that a request asks for, by itself or by the suffix of its name. */
+enum technique network_request_technique(const struct network_request *request);
+
 /* Frees a network; NULL is allowed. */
 void network_free(struct network *network);
 

@@ -14,6 +14,12 @@ struct network_request settings_network(const struct run_config *config, size_t 
     return request;
 }
 
+const char *settings_technique(const struct run_config *config)
+{
+    const struct network_request request = settings_network(config, 0);
+    return technique_name(network_request_technique(&request));
+}
+
 struct solver_settings settings_solver(const struct run_config *config)
 {
     /* the defaults are those of the papers, and PyTorch's for rmsprop */

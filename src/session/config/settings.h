@@ -11,6 +11,9 @@
 /* Returns the request for the configured network with `classes` outputs (0: as in its file). */
 struct network_request settings_network(const struct run_config *config, size_t classes);
 
+/* Returns the name of the configured technique, which may be a suffix of the network's name. */
+const char *settings_technique(const struct run_config *config);
+
 /* Each returns the settings of one part of the engine. */
 struct solver_settings settings_solver(const struct run_config *config);
 struct lr_schedule_settings settings_schedule(const struct run_config *config, uint64_t iterations);

@@ -4,6 +4,7 @@
 #include "base/files/file.h"
 #include "base/memory.h"
 #include "session/config/config_paths.h"
+#include "session/config/settings.h"
 #include "session/files/folder_trust.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
@@ -52,8 +53,7 @@ bool run_state_read_config(const char *directory, struct run_config *config,
         !run_files_read_config(config, facts, directory, error))
         return false;
     config_network_name(config->network, facts->network, sizeof facts->network);
-    snprintf(facts->technique, sizeof facts->technique, "%s",
-             technique_name((enum technique)config->technique));
+    snprintf(facts->technique, sizeof facts->technique, "%s", settings_technique(config));
     return true;
 }
 

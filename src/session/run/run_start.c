@@ -6,6 +6,7 @@
 #include "base/host/host.h"
 #include "base/memory.h"
 #include "session/config/config_paths.h"
+#include "session/config/settings.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
 #include "session/files/run_name.h"
@@ -66,8 +67,7 @@ static void set_early_facts(struct run *run, const struct forecast *forecast)
     struct run_facts *facts = &run->early_facts;
     snprintf(facts->directory, sizeof facts->directory, "%s", run->directory);
     config_network_name(run->config.network, facts->network, sizeof facts->network);
-    snprintf(facts->technique, sizeof facts->technique, "%s",
-             technique_name((enum technique)run->config.technique));
+    snprintf(facts->technique, sizeof facts->technique, "%s", settings_technique(&run->config));
     facts->parameters = forecast->parameters;
     facts->flops = forecast->flops;
     facts->classes = forecast->classes;

@@ -140,14 +140,9 @@ template <class P, bool WIDE_ROWS, bool WIDE_VALUES> struct tensor_load {
     __device__ __forceinline__ void put(typename P::memory *memory, int stage) const
     {
         if constexpr (!P::O::ASYNC) {
-#pragma unroll
-            for (int k = 0; k < LEFT_COUNT; k++)
-                put_rounded<typename P::O, LEFT>(
-                    &memory->left[stage][left_row + k * LEFT_STEP][left_position], left[k]);
-#pragma unroll
-            for (int k = 0; k < RIGHT_COUNT; k++)
-                put_rounded<typename P::O, RIGHT>(
-                    &memory->right[stage][right_column + k * RIGHT_STEP][right_position], right[k]);
+            put_side<typename P::O, LEFT_STEP>(memory->left[stage], left_row, left_position, left);
+            put_side<typename P::O, RIGHT_STEP>(memory->right[stage], right_column, right_position,
+                                                right);
         }
     }
 };
@@ -247,9 +242,6 @@ static __global__ void __launch_bounds__(P::T::THREADS, RESIDENT_THREADS / P::T:
 
 /* --- the choice --- */
 
-typedef tensor_tile<128, 128, 2, 4, 2> large_tile; /* three stages would exceed 48 KiB */
-typedef tensor_tile<64, 64, 2, 2, 3> small_tile;
-
 #define WIDTHS(tile, operand)                                                                      \
     {                                                                                              \
         {add_weights_tensor<tensor_products<tile, operand, true>, false, false>,                   \
@@ -262,20 +254,21 @@ struct tensor_choice {
     unsigned threads;
     weights_kernel *kernels[3][2][2]; /* by precision, wide rows, wide values */
 };
-static const struct tensor_choice large_choice = {large_tile::THREADS,
-                                                  {WIDTHS(large_tile, operand_tf32),
-                                                   WIDTHS(large_tile, operand_bf16),
-                                                   WIDTHS(large_tile, operand_fp16)}};
-static const struct tensor_choice small_choice = {small_tile::THREADS,
-                                                  {WIDTHS(small_tile, operand_tf32),
-                                                   WIDTHS(small_tile, operand_bf16),
-                                                   WIDTHS(small_tile, operand_fp16)}};
+static const struct tensor_choice large_choice = {large_tensor_tile::THREADS,
+                                                  {WIDTHS(large_tensor_tile, operand_tf32),
+                                                   WIDTHS(large_tensor_tile, operand_bf16),
+                                                   WIDTHS(large_tensor_tile, operand_fp16)}};
+static const struct tensor_choice small_choice = {small_tensor_tile::THREADS,
+                                                  {WIDTHS(small_tensor_tile, operand_tf32),
+                                                   WIDTHS(small_tensor_tile, operand_bf16),
+                                                   WIDTHS(small_tensor_tile, operand_fp16)}};
 
 weights_kernel *weights_tensor(const struct implicit_gemm *w, enum cuda_precision precision,
                                size_t rows, const float *small, const float *large,
                                unsigned *threads)
 {
-    const struct tensor_choice *choice = rows == large_tile::ROWS ? &large_choice : &small_choice;
+    const struct tensor_choice *choice =
+        rows == large_tensor_tile::ROWS ? &large_choice : &small_choice;
     const bool wide_rows =
         w->down.target_size * w->across.target_size % 4 == 0 && (uintptr_t)small % 16 == 0;
     if (!gather_supports(w))
@@ -288,7 +281,7 @@ weights_kernel *weights_tensor(const struct implicit_gemm *w, enum cuda_precisio
 size_t weights_tensor_resident(enum cuda_precision precision, size_t rows)
 {
     static std::atomic<unsigned> of_one[2][3];
-    const bool large = rows == large_tile::ROWS;
+    const bool large = rows == large_tensor_tile::ROWS;
     const struct tensor_choice *choice = large ? &large_choice : &small_choice;
     const size_t number = precision - CUDA_TF32;
     const size_t bound = RESIDENT_THREADS / choice->threads * multiprocessor_count();

@@ -116,14 +116,9 @@ template <class P, bool WIDE_WEIGHTS, bool WIDE_VALUES> struct tensor_load {
     __device__ __forceinline__ void put(typename P::memory *memory, int stage) const
     {
         if constexpr (!P::O::ASYNC) {
-#pragma unroll
-            for (int k = 0; k < LEFT_COUNT; k++)
-                put_rounded<typename P::O, LEFT>(
-                    &memory->left[stage][left_row + k * LEFT_STEP][left_term], left[k]);
-#pragma unroll
-            for (int k = 0; k < RIGHT_COUNT; k++)
-                put_rounded<typename P::O, RIGHT>(
-                    &memory->right[stage][right_term + k * RIGHT_STEP][right_column], right[k]);
+            put_side<typename P::O, LEFT_STEP>(memory->left[stage], left_row, left_term, left);
+            put_side<typename P::O, RIGHT_STEP>(memory->right[stage], right_term, right_column,
+                                                right);
         }
     }
 };
@@ -175,9 +170,6 @@ static __global__ void __launch_bounds__(P::T::THREADS, RESIDENT_THREADS / P::T:
 
 /* --- the choice --- */
 
-typedef tensor_tile<128, 128, 2, 4, 2> large_tile; /* three stages would exceed 48 KiB */
-typedef tensor_tile<64, 64, 2, 2, 3> small_tile;
-
 #define WIDTHS(tile, operand)                                                                      \
     {                                                                                              \
         {gemm_tensor<tensor_products<tile, operand, false>, false, false>,                         \
@@ -190,14 +182,14 @@ struct tensor_choice {
     unsigned threads;
     gemm_kernel *kernels[3][2][2]; /* by precision, wide weights, wide values */
 };
-static const struct tensor_choice large = {large_tile::THREADS,
-                                           {WIDTHS(large_tile, operand_tf32),
-                                            WIDTHS(large_tile, operand_bf16),
-                                            WIDTHS(large_tile, operand_fp16)}};
-static const struct tensor_choice small = {small_tile::THREADS,
-                                           {WIDTHS(small_tile, operand_tf32),
-                                            WIDTHS(small_tile, operand_bf16),
-                                            WIDTHS(small_tile, operand_fp16)}};
+static const struct tensor_choice large = {large_tensor_tile::THREADS,
+                                           {WIDTHS(large_tensor_tile, operand_tf32),
+                                            WIDTHS(large_tensor_tile, operand_bf16),
+                                            WIDTHS(large_tensor_tile, operand_fp16)}};
+static const struct tensor_choice small = {small_tensor_tile::THREADS,
+                                           {WIDTHS(small_tensor_tile, operand_tf32),
+                                            WIDTHS(small_tensor_tile, operand_bf16),
+                                            WIDTHS(small_tensor_tile, operand_fp16)}};
 
 /* Returns whether the weights of a row lie in the order of the terms, four of them 16 bytes that
  * begin at a multiple of 16. */
@@ -214,7 +206,7 @@ gemm_kernel *implicit_gemm_tensor(const struct implicit_gemm *w, enum cuda_preci
                                   size_t rows, const float *weight, const float *source,
                                   unsigned *threads)
 {
-    const struct tensor_choice *choice = rows == large_tile::ROWS ? &large : &small;
+    const struct tensor_choice *choice = rows == large_tensor_tile::ROWS ? &large : &small;
     if (!gather_supports(w))
         return NULL;
     *threads = choice->threads;

@@ -302,6 +302,10 @@ template <class T_, class O_, bool RIGHT_BY_COLUMN> struct tensor_products {
     }
 };
 
+/* The tiles of all kernels. Three stages of the large one would exceed 48 KiB. */
+typedef tensor_tile<128, 128, 2, 4, 2> large_tensor_tile;
+typedef tensor_tile<64, 64, 2, 2, 3> small_tensor_tile;
+
 /* --- loading --- */
 
 /* Stores SIZE rounded values, 2 or 4, as neighbours in shared memory. */
@@ -313,6 +317,17 @@ static __device__ __forceinline__ void put_rounded(uint16_t *to, const float val
         *(uint32_t *)to = O::pack(values[0], values[1]);
     else
         *(uint2 *)to = make_uint2(O::pack(values[0], values[1]), O::pack(values[2], values[3]));
+}
+
+/* Stores what a thread has loaded of a side of the product in one stage: COUNT groups of SIZE
+ * values, in every STEP-th line from `line` on. */
+template <class O, int STEP, class SIDE, int COUNT, int SIZE>
+static __device__ __forceinline__ void put_side(SIDE &side, int line, int place,
+                                                const float (&values)[COUNT][SIZE])
+{
+#pragma unroll
+    for (int k = 0; k < COUNT; k++)
+        put_rounded<O, SIZE>(&side[line + k * STEP][place], values[k]);
 }
 
 /* Begins to load SIZE values: 4 that are neighbours, from from[0] on, if there[0] is set, or each

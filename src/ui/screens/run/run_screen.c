@@ -324,6 +324,10 @@ static const char *refuses(const struct app *app, enum action action)
 {
     const struct run_entry *entry = app_entry(app);
     const struct view *view = views_shown(app, entry);
+    if (action == ACTION_TRY && entry && !run_offers_action(entry, action))
+        return run_entry_is_active(entry)
+                   ? _("This run has saved no weights yet: w writes a checkpoint.")
+                   : _("This run has saved no weights that could be tried.");
     if (action < ACTION_UP || action > ACTION_OPEN)
         return NULL;
     if (view->inspects && run_model(app)->insight.absent)
