@@ -1,3 +1,4 @@
+/* Each function copies what its part of the engine wants, and fills in what follows from it. */
 #include "session/config/settings.h"
 
 struct network_request settings_network(const struct run_config *config, size_t classes)

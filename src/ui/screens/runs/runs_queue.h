@@ -15,8 +15,8 @@ bool runs_ask_leave(struct app *app, const struct run_entry *entry);
  * sentence; NULL: it has one, or the run does not wait there. */
 const char *runs_queue_refuses(const struct run_entry *entry, enum action action);
 
-/* Writes where the run waits: "place 2 of the queue since 12:30:04 UTC, process 4711 on host"; "" if
- * it does not wait in another process. Returns `text`. */
+/* Writes where the run waits: "place 2 of the queue since 12:30:04 UTC, process 4711 on host"; ""
+ * if it does not wait in another process. Returns `text`. */
 char *runs_queue_text(const struct app *app, const struct run_entry *entry, char *text,
                       size_t size);
 
