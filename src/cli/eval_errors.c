@@ -2,13 +2,13 @@
  * shows the pairs that are confused most often. The JSON document always has the whole matrix. */
 #include "cli/eval_errors.h"
 
+#include "base/escape/csv.h"
 #include "base/files/file.h"
 #include "base/memory.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "data/formats/image_file.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,24 +42,15 @@ bool eval_errors_begin(struct eval_errors *errors, const struct model *model,
     return errors->file_open || !errors->predictions;
 }
 
-/* Writes a class name as a part of a file name. */
-static void file_part(const char *name, char *out, size_t size)
-{
-    size_t i = 0;
-    for (; name[i] && i + 1 < size; i++)
-        out[i] = isalnum((unsigned char)name[i]) || strchr("._-", name[i]) ? name[i] : '_';
-    out[i] = '\0';
-}
-
 /* Returns the name of a misclassified picture, "000123_cat_as_dog_0.93.png". The caller frees it.
  */
 static char *wrong_path(const struct eval_errors *errors, const struct outcome *outcome)
 {
     const struct model *model = errors->model;
     char name[200], label[65], guess[65] = "nothing";
-    file_part(model->class_names[outcome->label], label, sizeof label);
+    csv_clean(model->class_names[outcome->label], label, sizeof label);
     if (outcome->guess != OUTCOME_NONE)
-        file_part(model->class_names[outcome->guess], guess, sizeof guess);
+        csv_clean(model->class_names[outcome->guess], guess, sizeof guess);
     snprintf(name, sizeof name, "%06u_%s_as_%s_%.2f.png", (unsigned)outcome->image, label, guess,
              (double)outcome->share);
     return file_join(errors->wrong, name);

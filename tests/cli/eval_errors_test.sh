@@ -35,6 +35,13 @@ refuses 1 'nowhere' "a folder that is not there" eval "$T/m.safetensors" --data 
 : >"$T/file"
 run eval "$T/m.safetensors" --data "$data" --wrong "$T/file"
 [ "$status" -eq 1 ] && ok "a file instead of a folder" || not_ok "a file instead of a folder" "$status"
+mkdir -p "$T/set/=a,b" "$T/set/c"
+for file in "$T/wrong"/*; do cp "$file" "$T/set/=a,b"; cp "$file" "$T/set/c"; done
+succeeds "a class with a hostile name" train lenet --data "folder:$T/set" --batch 2 --iterations 1 \
+    --save "$T/named.safetensors" -q
+succeeds "  is evaluated" eval "$T/named.safetensors" --data "folder:$T/set" --predictions "$T/n.csv"
+grep -q ",\"'=a,b\"," "$T/n.csv" && ok "  and is neither a formula nor two fields" ||
+    not_ok "  and is neither a formula nor two fields" "$(head -n 2 "$T/n.csv")"
 picture_network "$T/p.json" 16 4 8 2
 succeeds "a network that makes pictures" train "$T/p.json" --data maps,limit=4 --batch 1 --iterations 1 --save "$T/pix.safetensors" -q
 refuses 1 'no classes' "  has no confusion matrix" eval "$T/pix.safetensors" --data maps,limit=2 --confusion

@@ -4,6 +4,7 @@
 #include "session/compare/pareto.h"
 
 #include "base/character.h"
+#include "base/escape/csv.h"
 #include "base/escape/markdown.h"
 #include "base/escape/visible.h"
 #include "base/language.h"
@@ -237,27 +238,12 @@ static void write_markdown(const struct comparison *comparison, struct text *tex
     }
 }
 
-/* Appends a CSV field (RFC 4180: quoted if it holds a comma or a quote). An apostrophe before a
- * name that starts like a formula makes spreadsheets read it as text. */
-static void write_field(const char *value, struct text *text)
-{
-    const bool formula = value[0] && strchr("=+-@", value[0]), quoted = strpbrk(value, ",\"");
-    struct text shown = {0};
-    visible_append(&shown, value);
-    text->failed |= shown.failed;
-    text_append(text, "%s%s", quoted ? "\"" : "", formula ? "'" : "");
-    for (const char *c = shown.data ? shown.data : ""; *c; c++)
-        text_append(text, *c == '"' ? "\"\"" : "%c", *c);
-    text_append(text, "%s", quoted ? "\"" : "");
-    text_free(&shown);
-}
-
 static void write_heading(const char *what, const char *device, struct text *text)
 {
     char heading[160];
     snprintf(heading, sizeof heading, "%s %s", what, device);
     text_append(text, ",");
-    write_field(heading, text);
+    csv_append(text, heading);
 }
 
 static void write_csv_number(double value, const char *end, struct text *text)
@@ -316,16 +302,16 @@ static void write_csv_row(const struct comparison *comparison, size_t number, st
 {
     const struct compare_row *row = &comparison->rows[number];
     text_append(text, "%zu,", number + 1);
-    write_field(row->name, text);
+    csv_append(text, row->name);
     text_append(text, ",");
     text_append(text, "%s,", row->run ? "no" : "yes");
-    write_field(row->network, text);
+    csv_append(text, row->network);
     text_append(text, ",");
-    write_field(row->technique, text);
+    csv_append(text, row->technique);
     text_append(text, ",");
-    write_field(row->data, text);
+    csv_append(text, row->data);
     text_append(text, ",");
-    write_field(row->accuracy, text);
+    csv_append(text, row->accuracy);
     text_append(text, ",");
     write_csv_number(row->figures.top1, ",", text);
     write_csv_count(row->parameters, text);
@@ -343,7 +329,7 @@ static void write_csv_row(const struct comparison *comparison, size_t number, st
                                                .field = comparison->fields[i]};
         char value[CELL];
         text_append(text, ",");
-        write_field(compare_figure_text(comparison, number, &setting, value, sizeof value), text);
+        csv_append(text, compare_figure_text(comparison, number, &setting, value, sizeof value));
     }
     if (comparison->front)
         text_append(text, ",%s", compare_front_has(comparison->front, number) ? "yes" : "no");

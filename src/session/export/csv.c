@@ -1,5 +1,6 @@
 /* Writes the studies' CSV files (Trindade 2017): one with a row for each iteration, one with a row
  * for each run. */
+#include "base/escape/csv.h"
 #include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/host/host.h"

@@ -2,9 +2,9 @@
  * one of the same network, mode and batch, so n runs need n comparisons. */
 #include "session/export/csv_key.h"
 
+#include "base/escape/csv.h"
 #include "base/memory.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,14 +15,6 @@ static const char *mode_of(const struct run *run)
     if (strcmp(run_config(run)->device, "unknown") == 0)
         return "unknown"; /* an imported run */
     return strncmp(run_config(run)->device, "cuda", 4) == 0 ? "GPU" : "CPU";
-}
-
-void csv_clean(const char *name, char *out, size_t size)
-{
-    size_t i = 0;
-    for (; name[i] && i + 1 < size; i++)
-        out[i] = isalnum((unsigned char)name[i]) || strchr("._-", name[i]) ? name[i] : '_';
-    out[i] = '\0';
 }
 
 /* Writes the beginning of every row, "network,mode,batch". The technique is part of the name, as in

@@ -34,7 +34,4 @@ void csv_key_write(const struct run *run, FILE *stream);
 /* Writes ",0.1,3": a run's further columns. */
 void csv_key_write_further(const struct csv_key *key, const struct run *run, FILE *stream);
 
-/* Copies a name without characters that would break a row or a file name. */
-void csv_clean(const char *name, char *out, size_t size);
-
 #endif

@@ -1,6 +1,8 @@
 /* A row is written as soon as its image is evaluated, so memory does not grow with the set. */
 #include "session/model/predictions_file.h"
 
+#include "base/escape/csv.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -11,20 +13,14 @@ static size_t top_of(const struct model *model)
     return model->network->classes < TOP ? model->network->classes : TOP;
 }
 
-/* Writes a field; quotes it if it has a separator, a quote or a line break. */
-static void put_text(FILE *stream, const char *text)
+/* Writes a field. If memory is short the file is not completed. */
+static void put_text(struct predictions_file *file, const char *value)
 {
-    if (!strpbrk(text, ",\"\r\n")) {
-        fputs(text, stream);
-        return;
-    }
-    fputc('"', stream);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', stream);
-        fputc(*text, stream);
-    }
-    fputc('"', stream);
+    struct text field = {0};
+    csv_append(&field, value);
+    file->failed |= field.failed;
+    fputs(field.data ? field.data : "", file->output.stream);
+    text_free(&field);
 }
 
 bool predictions_file_open(struct predictions_file *file, const char *name,
@@ -44,20 +40,23 @@ bool predictions_file_open(struct predictions_file *file, const char *name,
     return true;
 }
 
-static void put_guess(FILE *stream, const struct model *model, const struct outcome *outcome)
+static void put_guess(struct predictions_file *file, const struct outcome *outcome)
 {
+    FILE *stream = file->output.stream;
     if (outcome->guess == OUTCOME_NONE) {
         fputs(",,,", stream);
         return;
     }
     fprintf(stream, ",%u,", (unsigned)outcome->guess);
-    put_text(stream, model->class_names[outcome->guess]);
+    put_text(file, file->model->class_names[outcome->guess]);
     fprintf(stream, ",%.9g", (double)outcome->share);
 }
 
-static void put_top(FILE *stream, const struct model *model, const struct outcome *outcome,
+static void put_top(struct predictions_file *file, const struct outcome *outcome,
                     const float *logits)
 {
+    FILE *stream = file->output.stream;
+    const struct model *model = file->model;
     struct prediction predictions[TOP] = {{0, 0}};
     const size_t top = top_of(model);
     if (outcome->guess != OUTCOME_NONE)
@@ -65,7 +64,7 @@ static void put_top(FILE *stream, const struct model *model, const struct outcom
     for (size_t i = 0; i < top; i++) {
         fputc(',', stream);
         if (outcome->guess != OUTCOME_NONE) {
-            put_text(stream, model->class_names[predictions[i].label]);
+            put_text(file, model->class_names[predictions[i].label]);
             fprintf(stream, ",%.9g", (double)predictions[i].probability);
         } else
             fputc(',', stream);
@@ -79,11 +78,11 @@ void predictions_file_add(struct predictions_file *file, const struct outcome *o
     char origin[512];
     dataset_origin(file->dataset, outcome->image, origin, sizeof origin);
     fprintf(stream, "%u,", (unsigned)outcome->image);
-    put_text(stream, origin);
+    put_text(file, origin);
     fprintf(stream, ",%u,", (unsigned)outcome->label);
-    put_text(stream, file->model->class_names[outcome->label]);
-    put_guess(stream, file->model, outcome);
-    put_top(stream, file->model, outcome, logits);
+    put_text(file, file->model->class_names[outcome->label]);
+    put_guess(file, outcome);
+    put_top(file, outcome, logits);
     for (size_t c = 0; c < file->model->network->classes; c++)
         fprintf(stream, ",%.9g", (double)logits[c]);
     fputc('\n', stream);
@@ -91,7 +90,10 @@ void predictions_file_add(struct predictions_file *file, const struct outcome *o
 
 bool predictions_file_close(struct predictions_file *file, struct error *error)
 {
-    return output_file_commit(&file->output, error);
+    if (!file->failed)
+        return output_file_commit(&file->output, error);
+    output_file_abandon(&file->output);
+    return error_set_memory(error, "the predictions", 0);
 }
 
 void predictions_file_abandon(struct predictions_file *file)

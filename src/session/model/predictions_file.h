@@ -14,6 +14,7 @@ struct predictions_file {
     struct output_file output;
     const struct dataset *dataset; /* borrowed, as is the model */
     const struct model *model;
+    bool failed; /* memory was short */
 };
 
 /* Begins a file at `name`. Returns false with an error. */

@@ -421,7 +421,7 @@ size_t sweep_grid_devices(const struct sweep_grid *grid)
  * The number of threads counts if the grid varies it. */
 static bool is_left_out(const struct run_config *config, const char *key, bool with_threads)
 {
-    return (config->has_iterations && strcmp(key, "epochs") == 0) ||
+    return (config->has_iterations && strcmp(key, "epochs") == 0) || strcmp(key, "max-time") == 0 ||
            (!with_threads && strcmp(key, "threads") == 0);
 }
 
