@@ -43,10 +43,10 @@ static struct {
     bool pastes; /* bracketed paste has been switched on */
     int pipe[2];
     struct sigaction plain_before[PLAIN_SIGNALS], crash_before[CRASH_SIGNALS], pipe_before;
-    struct sigaction suspend_before; /* of ncurses */
+    struct sigaction suspend_before;
 } terminal = {.pipe = {-1, -1}, .output = -1, .null_device = -1};
 
-static volatile sig_atomic_t resized, stop_asked, hung_up;
+static volatile sig_atomic_t resized, stop_asked, hung_up, suspend_asked;
 
 /* --- handlers --- */
 
@@ -109,23 +109,25 @@ static void switch_pastes(bool on)
         return; /* the terminal is gone, which the next wait notices */
 }
 
-/* Suspends with the handler of ncurses, which returns when the program is continued. */
+/* Asks terminal_wait to suspend. ncurses' own handler would not do: while a frame is being sent,
+ * ncurses ignores SIGTSTP, and a C-z in that time would be lost. */
 static void on_suspend(int number)
 {
-    switch_pastes(false);
-    terminal.suspend_before.sa_handler(number);
-    switch_pastes(true);
+    const int saved = errno;
+    (void)number;
+    suspend_asked = 1;
+    if (write(terminal.pipe[1], "", 1) < 0)
+        errno = saved; /* as in on_signal */
+    errno = saved;
 }
 
-/* Wraps the handler that ncurses has installed, if it has one. */
+/* Catches C-z, unless the parent process ignores it. */
 static void catch_suspend(void)
 {
+    const struct sigaction action = {.sa_handler = on_suspend};
     sigaction(SIGTSTP, NULL, &terminal.suspend_before);
-    struct sigaction action = terminal.suspend_before;
-    if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)
-        return;
-    action.sa_handler = on_suspend;
-    sigaction(SIGTSTP, &action, NULL);
+    if (terminal.suspend_before.sa_handler != SIG_IGN)
+        sigaction(SIGTSTP, &action, NULL);
 }
 
 static void catch_signals(void)
@@ -138,6 +140,7 @@ static void catch_signals(void)
     for (size_t i = 0; i < CRASH_SIGNALS; i++)
         sigaction(crash_signals[i], &crash, &terminal.crash_before[i]);
     sigaction(SIGPIPE, &ignore, &terminal.pipe_before);
+    catch_suspend();
 }
 
 static void release_signals(void)
@@ -147,6 +150,7 @@ static void release_signals(void)
     for (size_t i = 0; i < CRASH_SIGNALS; i++)
         sigaction(crash_signals[i], &terminal.crash_before[i], NULL);
     sigaction(SIGPIPE, &terminal.pipe_before, NULL);
+    sigaction(SIGTSTP, &terminal.suspend_before, NULL);
 }
 
 /* --- opening --- */
@@ -292,7 +296,7 @@ bool terminal_open(struct error *error)
         return false;
     terminal.output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
     terminal.null_device = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    resized = stop_asked = hung_up = 0;
+    resized = stop_asked = hung_up = suspend_asked = 0;
     tcgetattr(STDIN_FILENO, &terminal.settings);
     terminal.restore_length = 0;
     terminal.mouse = false;
@@ -305,7 +309,6 @@ bool terminal_open(struct error *error)
         return error_set(error, ERROR_USAGE, "TERM", "use tinca train",
                          "ncurses cannot use a terminal of type %s", getenv("TERM"));
     }
-    catch_suspend();
     begin_input();
     prepare_restore();
     shorten_styles();
@@ -395,10 +398,49 @@ void terminal_close(bool gone)
         tcsetattr(STDIN_FILENO, TCSANOW, &terminal.settings);
         redirect_to_null();
     }
-    sigaction(SIGTSTP, &terminal.suspend_before, NULL);
     terminal.mouse = terminal.pastes = false;
     release_signals();
     close_pipe();
+}
+
+/* --- suspending --- */
+
+/* Leaves the workbench's screen, and clears the switches that ncurses does not know. */
+static void leave_screen(void)
+{
+    if (!make_writable()) {
+        tcsetattr(STDIN_FILENO, TCSANOW, &terminal.settings);
+        return;
+    }
+    switch_pastes(false);
+    if (terminal.mouse)
+        report_drags(false);
+    endwin();
+}
+
+/* Stops the process with all its threads until SIGCONT. */
+static void stop_process(void)
+{
+    struct sigaction stop = {.sa_handler = SIG_DFL}, before;
+    sigaction(SIGTSTP, &stop, &before);
+    raise(SIGTSTP);
+    sigaction(SIGTSTP, &before, NULL);
+}
+
+/* Suspends the program (C-z), and shows its screen again when it is continued. */
+static void suspend(void)
+{
+    suspend_asked = 0;
+    def_prog_mode();
+    leave_screen();
+    stop_process();
+    reset_prog_mode();
+    clearok(curscr, TRUE);
+    refresh();
+    switch_pastes(true);
+    if (terminal.mouse)
+        report_drags(true);
+    resized = 1; /* perhaps, while it was suspended */
 }
 
 /* --- waiting and reading --- */
@@ -441,6 +483,8 @@ unsigned terminal_wait(double seconds)
             hung_up = 1;
     } else if (ready > 0 && watched[0].revents & (POLLHUP | POLLERR | POLLNVAL))
         hung_up = 1;
+    if (suspend_asked)
+        suspend();
     if (resized) {
         take_new_size();
         wakes |= WAKE_RESIZE;
