@@ -108,6 +108,12 @@ double axis_round_up(double value)
     return 10 * power;
 }
 
+double axis_round_up_far(double value)
+{
+    const double power = pow(10, floor(log10(value))), part = value / power * (1 - 1e-12);
+    return power * (part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10);
+}
+
 static double round_down(double value)
 {
     double power = pow(10, floor(log10(value)));

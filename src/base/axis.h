@@ -31,6 +31,10 @@ char *axis_label(double value, char *text, size_t size);
  * power of ten. A growing curve's bound moves in these steps, so the plot seldom changes scale. */
 double axis_round_up(double value);
 
+/* Returns the same from fewer numbers, 1, 2 or 5 times a power of ten: the bound of an axis along
+ * which a curve grows all the time. */
+double axis_round_up_far(double value);
+
 /* Returns an axis that contains [low, high] and has round bounds. A linear axis begins at 0 if that
  * wastes at most half of it; a logarithmic axis spans at most twelve decades. */
 struct axis axis_for_range(double low, double high, bool log);

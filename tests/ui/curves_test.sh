@@ -31,11 +31,11 @@ screen_shows 'iteration 400, epoch 4.00' "b: at the best epoch"
 screen_keys Home
 screen_shows 'iteration 1, epoch 0.01' "Home: at the first iteration"
 screen_keys PageDown
-screen_shows 'iteration (7|8)[0-9],' "PgDn: forward by a tenth of the plot"
+screen_shows 'iteration (9|10)[0-9],' "PgDn: forward by a tenth of the plot"
 screen_keys End z
 screen_shows '<> follows' "z zooms in and follows the newest points"
 screen_shows 'iteration 640, epoch 6.40' "around the cursor"
-screen_keys '<'
+screen_keys '<' '<'
 screen_shows '<> zoomed' "<: what was before, which stays"
 screen_keys 0
 screen_lacks '<> (zoomed|follows)' "0 shows the whole run"

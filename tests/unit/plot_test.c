@@ -2,6 +2,7 @@
  * visible window and the width of text. */
 #include "base/axis.h"
 #include "tap.h"
+#include "ui/plot/axis_hold.h"
 #include "ui/plot/curves.h"
 #include "ui/plot/plot.h"
 #include "ui/plot/plot_window.h"
@@ -54,6 +55,9 @@ static void test_axis(void)
     tap_ok(strcmp(axis_label(0.05, text, sizeof text), "0.05") == 0, "0.05 reads 0.05");
     tap_ok(axis_round_up(2.3) == 3 && axis_round_up(31) == 40 && axis_round_up(1) == 1,
            "axis_round_up returns round numbers");
+    tap_ok(axis_round_up_far(2.3) == 5 && axis_round_up_far(31) == 50 &&
+               axis_round_up_far(2000) == 2000 && axis_round_up_far(60) == 100,
+           "axis_round_up_far returns fewer of them");
     struct axis around = axis_for_range(0.2, 2.3, false);
     tap_ok(around.low == 0 && around.high == 3, "an axis around losses begins at 0");
     around = axis_for_range(0, 5, true);
@@ -227,11 +231,11 @@ static void test_curves(void)
         if (i == 60)
             curves_update(&curves, &series, &view, NULL);
     }
-    tap_ok(curves.binned == 60 && curves.x.high == 60, "the x axis ends at a round number");
+    tap_ok(curves.binned == 60 && curves.x.high == 100, "the x axis ends at a round number");
     curves_update(&curves, &series, &view, NULL);
-    tap_ok(curves.binned == 130 && curves.x.high == 150, "the x axis grows in steps");
+    tap_ok(curves.binned == 130 && curves.x.high == 200, "the x axis grows in steps");
     tap_ok(fabs(curves_newest(&curves, TRACE_SMOOTHED) - 1) < 1e-9, "the mean of ones is one");
-    tap_ok(fabs(axis_position(&curves.x, curves_x(&curves, 75, 0.75)) - 0.5) < 1e-9,
+    tap_ok(fabs(axis_position(&curves.x, curves_x(&curves, 100, 1)) - 0.5) < 1e-9,
            "an iteration is converted to its x value");
     view.x = X_EPOCH;
     view.over = true;
@@ -643,6 +647,26 @@ static void test_columns(void)
            "a combining mark moves with its letter");
 }
 
+static bool is_axis(struct axis axis, double low, double high)
+{
+    return axis.low == low && axis.high == high;
+}
+
+static void test_hold(void)
+{
+    struct axis_hold hold = {.until = 0};
+    const struct axis wide = {0, 1, false}, narrow = {0, 0.5, false}, high = {0, 2, false};
+    tap_ok(is_axis(axis_hold_take(&hold, wide, 1), 0, 1), "the first axis is as it is wanted");
+    tap_ok(is_axis(axis_hold_take(&hold, narrow, 1), 0, 1), "a narrower one waits");
+    tap_ok(is_axis(axis_hold_take(&hold, high, 1), 0, 2), "values beyond it do not");
+    tap_ok(is_axis(axis_hold_take(&hold, narrow, 2), 0, 0.5), "nor do other curves");
+    hold.until = 1;
+    axis_hold_take(&hold, wide, 2);
+    hold.until = 1;
+    tap_ok(is_axis(axis_hold_take(&hold, narrow, 2), 0, 0.5) && hold.until > 1,
+           "after its time a narrower one is taken, and held in turn");
+}
+
 int main(void)
 {
     test_axis();
@@ -660,5 +684,6 @@ int main(void)
     test_choice();
     test_cost();
     test_columns();
+    test_hold();
     return tap_done();
 }

@@ -48,7 +48,7 @@ struct axis curves_axis(const struct series *series, const struct curve_view *vi
     curves_extent(series, view->x, &first, &last);
     first = first > 0 ? first : 1e-3;
     last = last > first ? last : first * 1.001;
-    double high = view->over ? last : axis_round_up(last);
+    double high = view->over ? last : axis_round_up_far(last);
     if (end > 0 && high > end && last <= end)
         high = end;
     struct axis axis = {view->log_x ? first : 0, high, view->log_x};

@@ -2,6 +2,8 @@
 
 #include "ui/app/app.h"
 
+#include <string.h>
+
 struct run_model *run_model(const struct app *app)
 {
     return app_state(app, SCREEN_RUN);
@@ -15,6 +17,7 @@ void run_model_reset(struct run_model *model)
     curve_marks_invalidate(&model->changes);
     model->axis_marks.count = 0;
     model->window = (struct plot_window){0};
+    memset(model->holds, 0, sizeof model->holds);
     model->choice.open = false;
 }
 

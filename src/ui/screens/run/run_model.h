@@ -5,6 +5,7 @@
 
 #include "session/findings/loss_lesson.h"
 #include "session/values/run_snapshot.h"
+#include "ui/plot/axis_hold.h"
 #include "ui/plot/axis_marks.h"
 #include "ui/plot/curves.h"
 #include "ui/plot/plot_window.h"
@@ -42,8 +43,9 @@ struct run_model {
     struct curve_marks changes;
     struct axis_marks axis_marks; /* of the last frame */
     struct plot plot;
-    struct rect plot_area;    /* where the panels' plots were drawn; empty: nowhere */
-    struct value_range range; /* of the panel that is being measured */
+    struct rect plot_area;         /* where the panels' plots were drawn; empty: nowhere */
+    struct axis_hold holds[UNITS]; /* the y axes of the panels */
+    struct value_range range;      /* of the panel that is being measured */
     struct sample_model sample;
     struct insight insight;
     struct insight_table_view layers, gemm, weights;

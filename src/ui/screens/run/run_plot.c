@@ -139,6 +139,17 @@ static struct axis y_axis(const struct run_picture *picture, const struct run_pa
     return value_range_axis(range, bounds);
 }
 
+/* Returns the y axis to show. That of a live run that is not zoomed is held (axis_hold.h). */
+static struct axis shown_y_axis(const struct run_picture *picture, const struct run_panel *panel)
+{
+    struct run_model *model = run_model(picture->app);
+    const struct axis wanted = y_axis(picture, panel);
+    const unsigned what = panel->follows | (picture->app->shared.axes.all_values ? 1U << 31 : 0);
+    if (run_status_is_over(picture->entry->snapshot.status) || model->window.zoomed)
+        return wanted;
+    return axis_hold_take(&model->holds[panel->unit], wanted, what);
+}
+
 /* --- curves --- */
 
 static void add_zero_line(struct plot *plot, const struct axis *y)
@@ -258,7 +269,7 @@ static size_t make_panels(const struct run_picture *picture, unsigned traces,
         panel->first = count == 0;
         panel->log = is_log(picture, panel->traces);
         panel->follows = traces_to_follow(picture, panel->traces);
-        panel->y = y_axis(picture, panel);
+        panel->y = shown_y_axis(picture, panel);
         run_panel_make_legend(picture, panel, false);
         count++;
     }
