@@ -15,6 +15,7 @@
 #include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/language.h"
+#include "session/sweep/sweep_disk.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,6 +99,18 @@ static void refresh_shared(struct sweep *sweep)
     }
 }
 
+/* Says before a long sweep that the disk will be full before its end. */
+static void warn_of_disk(const struct sweep *sweep, const struct sweep_estimate *estimate,
+                         const struct sweep_request *request)
+{
+    char text[96];
+    struct sweep_disk disk = sweep_disk_left(estimate, sweep, request->jobs);
+    sweep_disk_measure_free(&disk);
+    if (!request->quiet && sweep_disk_lacks(&disk))
+        output_note(_("The disk may not suffice: the runs that remain need %s (forecast).\n"),
+                    sweep_disk_text(&disk, text, sizeof text));
+}
+
 /* Computes the cells that remain, and reports. */
 static int compute_cells(struct sweep *sweep, struct sweep_estimate *estimate,
                          const struct sweep_request *request)
@@ -107,6 +120,7 @@ static int compute_cells(struct sweep *sweep, struct sweep_estimate *estimate,
     const struct sweep_jobs jobs = {request->jobs, request->quiet, request->wait};
     if (!sweep_save(sweep, &error) || !reset_failed_cells(sweep, request, &error))
         return output_error(&error);
+    warn_of_disk(sweep, estimate, request);
     int worked = sweep_jobs_run(sweep, estimate, &jobs);
     refresh_shared(sweep);
     sweep_count(sweep, counts);

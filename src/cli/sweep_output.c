@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "session/export/export.h"
 #include "session/record/run_open.h"
+#include "session/sweep/sweep_disk.h"
 #include "session/sweep/sweep_table.h"
 
 #include <stdio.h>
@@ -29,31 +30,40 @@ bool sweep_output_is_open(const struct sweep *sweep, size_t index)
 static void write_cells(const struct sweep *sweep, const struct sweep_estimate *estimate,
                         struct table *table)
 {
-    char text[32];
+    char text[1200];
+    const bool settings = sweep_grid_varies_settings(&sweep->grid);
     for (size_t i = 0; i < sweep->count; i++) {
         const struct sweep_cell *cell = &sweep->cells[i];
         bool ahead = sweep_is_due(sweep, i) || cell->state == SWEEP_RUNNING;
         double seconds = ahead ? sweep_estimate_cell(estimate, cell) : -1;
         table_cell(table, "%zu", i + 1);
         table_cell(table, "%s", cell->id);
+        if (settings)
+            table_cell(table, "%s", sweep_grid_settings_label(&sweep->grid, i, text, sizeof text));
         table_cell(table, "%s", sweep_state_words(cell->state));
         table_cell(table, "%s",
                    cell->forecast_known ? text_bytes(cell->memory_needed, text, sizeof text) : "-");
         table_cell(table, "%s", seconds < 0 ? "-" : text_duration(seconds, text, sizeof text));
-        table_cell(table, "%s", cell->reason.why);
+        table_cell(table, "%s", sweep_reason_text(cell, text, sizeof text));
     }
 }
 
 static int print_cells(const struct sweep *sweep, const struct sweep_estimate *estimate,
                        size_t jobs)
 {
-    char text[160];
-    struct table table = table_begin("rllrrl", _("#|CELL|STATE|MEMORY|ESTIMATE|WHY"));
+    char text[160], space[96];
+    struct table table =
+        sweep_grid_varies_settings(&sweep->grid)
+            ? table_begin("rlllrrl", _("#|CELL|SETTINGS|STATE|MEMORY|ESTIMATE|WHY"))
+            : table_begin("rllrrl", _("#|CELL|STATE|MEMORY|ESTIMATE|WHY"));
     write_cells(sweep, estimate, &table);
     int status = table_print(&table);
     struct sweep_time time = sweep_estimate_left(estimate, sweep);
+    struct sweep_disk disk = sweep_disk_left(estimate, sweep, jobs);
+    sweep_disk_measure_free(&disk);
     output_print(_("\n%s: %zu cells. Memory is forecast; time left (estimate): %s.\n"),
                  sweep->grid.name, sweep->count, sweep_time_text(&time, jobs, text, sizeof text));
+    output_print(_("Disk space (forecast): %s.\n"), sweep_disk_text(&disk, space, sizeof space));
     return status;
 }
 

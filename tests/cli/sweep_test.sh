@@ -24,6 +24,9 @@ has "  with a reason" cells.3.reason
 is "  the other cells wait" states.waiting 9
 has "  with its memory" cells.0.memory_forecast_bytes
 is "  and without results" cells.0.result null
+has "  free disk space is known" disk.free_bytes
+is "  with iterations given, every length is known" disk.unknown_lengths 0
+forecast=$("$JSON_LOOK" "$T/out" disk.forecast_bytes)
 [ "$(runs)" = 0 ] && ok "  no run is started" || not_ok "  no run is started"
 [ ! -e state/tinca/sweeps ] && ok "  no sweep is stored" || not_ok "  no sweep is stored"
 id=$("$JSON_LOOK" "$T/out" cells.8.id)
@@ -43,6 +46,10 @@ is "  with its threads" cells.0.result.threads 1
 [ "$(grep -c . csv/times_*_tinca.csv)" = 10 ] && grep -q '^lenet-shift,CPU,004,' csv/times_*_tinca.csv &&
     ok "  times in the format of the studies" || not_ok "  times" "$(cat csv/times_*)"
 [ "$(grep -c . csv/loss_*_tinca.csv)" = 19 ] && ok "  losses in the format of the studies" || not_ok "  losses" "$(cat csv/loss_*)"
+taken=$(cat "$T"/state/tinca/runs/*/* | wc -c)
+[ $((forecast * 10)) -ge $((taken * 9)) ] && [ "$forecast" -le $((taken * 2)) ] &&
+    ok "  the forecast of the disk space was right" ||
+    not_ok "  the forecast of the disk space" "$forecast, but $taken bytes were written"
 succeeds "the same command" sweep small.json
 [ "$(runs)" = 9 ] && ok "  computes nothing" || not_ok "  computes nothing" "$(runs)"
 shows '^lenet-shift +[0-9.]+ +[0-9.]+ +[0-9.]+$' "  a table of ms/image"
@@ -102,6 +109,10 @@ for again in -q --retry; do
     [ "$status" = 0 ] && [ "$(runs)" = "$before" ] && ok "  not repeated, $again" ||
         not_ok "  not repeated, $again" "$(runs) runs, status $status"
 done
+run sweep --name steep --dry-run
+shows '^#  CELL +SETTINGS +STATE ' "  a dry run has a column for what varies"
+shows '^3  mlp-b002-cpu-[0-9a-f]+  lr 100000  diverged .*  [a-z0-9.]+: at iteration ' "  the value, and the layer"
+shows '^Disk space \(forecast\): about [0-9.]+ .?i?B of ' "  and the disk space"
 run sweep --name steep --report
 shows '^mlp, lr 100000 +diverged +diverged$' "  the table of losses has a word for it"
 shows '^What diverged$' "  named under the tables"

@@ -279,6 +279,8 @@ void sweep_forecast(struct sweep *sweep, size_t index, size_t share)
     cell->flops = forecast.flops;
     cell->memory_needed = forecast_needed(&forecast);
     cell->memory_free = forecast.memory_free;
+    cell->weight_bytes = forecast.memory.weights;
+    cell->solver_bytes = forecast.memory.solver;
     if (!due || forecast.memory_free == 0)
         return;
     if (!forecast.fits ||

@@ -57,6 +57,7 @@ struct sweep_cell {
     struct sweep_result result;
     bool forecast_known;
     uint64_t memory_needed, memory_free, flops; /* from the forecast; flops of one image */
+    uint64_t weight_bytes, solver_bytes;        /* from the forecast, in float32 */
     uint64_t iteration, iterations;             /* progress of a running cell, when last read */
 };
 

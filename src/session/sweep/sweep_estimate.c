@@ -134,7 +134,7 @@ static double images_of(const struct sweep_estimate *estimate, const char *data)
     return 0;
 }
 
-static double images_in_all(const struct sweep_estimate *estimate, const struct run_config *config)
+double sweep_estimate_images(const struct sweep_estimate *estimate, const struct run_config *config)
 {
     double batch = (double)config->batch;
     if (config->has_iterations)
@@ -146,7 +146,7 @@ static double images_in_all(const struct sweep_estimate *estimate, const struct 
 double sweep_estimate_cell(const struct sweep_estimate *estimate, const struct sweep_cell *cell)
 {
     const struct sweep_measured *best = NULL;
-    double least = (double)INFINITY, images = images_in_all(estimate, &cell->config);
+    double least = (double)INFINITY, images = sweep_estimate_images(estimate, &cell->config);
     for (size_t i = 0; i < estimate->count; i++) {
         double unlike = distance(&estimate->measured[i], cell);
         if (unlike <= least && isfinite(unlike)) { /* the latest of equally similar ones */

@@ -36,6 +36,11 @@ bool sweep_estimate_add_run(struct sweep_estimate *estimate, const char *directo
 /* Adds the times of the newest saved runs, at most `limit` of them. */
 bool sweep_estimate_add_runs(struct sweep_estimate *estimate, size_t limit, struct error *error);
 
+/* Returns how many images a run of this configuration trains on in all its epochs, or 0 if neither
+ * its iterations are set nor the images of its data known from a measured run. */
+double sweep_estimate_images(const struct sweep_estimate *estimate,
+                             const struct run_config *config);
+
 /* Returns the estimated seconds of a cell whose forecast is known, or a negative number if no
  * similar run was measured. */
 double sweep_estimate_cell(const struct sweep_estimate *estimate, const struct sweep_cell *cell);

@@ -479,6 +479,38 @@ static size_t write_network(const char *network, char *text, size_t size)
     return (size_t)snprintf(text, size, "%.*s", length, name);
 }
 
+/* Returns whether an axis beside networks, techniques, devices and batches has several values. */
+static bool is_varied_setting(const struct sweep_grid *grid, size_t axis)
+{
+    return axis > 1 && axis + 1 < grid->axis_count && grid->axes[axis].count > 1 &&
+           strcmp(grid->axes[axis].field->key, "device") != 0;
+}
+
+bool sweep_grid_varies_settings(const struct sweep_grid *grid)
+{
+    bool varies = false;
+    for (size_t a = 0; a < grid->axis_count; a++)
+        varies = varies || is_varied_setting(grid, a);
+    return varies;
+}
+
+char *sweep_grid_settings_label(const struct sweep_grid *grid, size_t index, char *text,
+                                size_t size)
+{
+    char shown[1024];
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t a = 0; a < grid->axis_count && used < size; a++) {
+        const struct sweep_axis *axis = &grid->axes[a];
+        const char *value = axis->values[sweep_grid_value_index(grid, index, a)],
+                   *key = axis->field->key;
+        if (is_varied_setting(grid, a))
+            used += (size_t)snprintf(text + used, size - used, "%s%s %s", used > 0 ? ", " : "", key,
+                                     config_short_value(key, value, shown, sizeof shown));
+    }
+    return text;
+}
+
 char *sweep_grid_row_label(const struct sweep_grid *grid, size_t row, bool with_device, char *text,
                            size_t size)
 {
@@ -495,7 +527,7 @@ char *sweep_grid_row_label(const struct sweep_grid *grid, size_t row, bool with_
             used += (size_t)snprintf(text + used, size - used, "-%s", value);
         else if (device && axis->count > 1 && with_device)
             used += (size_t)snprintf(text + used, size - used, ", %s", value);
-        else if (a > 1 && !device && axis->count > 1)
+        else if (is_varied_setting(grid, a))
             used += (size_t)snprintf(text + used, size - used, ", %s %s", key,
                                      config_short_value(key, value, shown, sizeof shown));
     }

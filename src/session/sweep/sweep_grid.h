@@ -88,6 +88,12 @@ size_t sweep_grid_columns(const struct sweep_grid *grid);
 
 /* Returns the number of devices. */
 size_t sweep_grid_devices(const struct sweep_grid *grid);
+/* Returns whether a setting varies that is no part of the cells' IDs. */
+bool sweep_grid_varies_settings(const struct sweep_grid *grid);
+/* Writes the cell's values of these settings, "lr 0.1, seed 2". Returns `text`. */
+char *sweep_grid_settings_label(const struct sweep_grid *grid, size_t index, char *text,
+                                size_t size);
+
 /* Writes what the cells of a row share, "resnet20-shift, lr 0.1, cuda". The device is included if
  * `with_device` is set and there are several. Returns `text`. */
 char *sweep_grid_row_label(const struct sweep_grid *grid, size_t row, bool with_device, char *text,

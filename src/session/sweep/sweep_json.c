@@ -1,5 +1,6 @@
 /* Writes the results of a sweep as one JSON document: for every cell the varying settings, the
  * state and the figures. */
+#include "session/sweep/sweep_disk.h"
 #include "session/sweep/sweep_table.h"
 
 #include <math.h>
@@ -94,6 +95,19 @@ static bool add_speedups(struct json *list, const struct sweep *sweep)
 
 /* --- the document --- */
 
+/* Adds the forecast of the disk space for one run at a time. */
+static bool add_disk(struct json *root, const struct sweep *sweep,
+                     const struct sweep_estimate *estimate)
+{
+    struct sweep_disk disk = sweep_disk_left(estimate, sweep, 1);
+    sweep_disk_measure_free(&disk);
+    struct json *object = json_add_object(root, "disk");
+    return json_add_count(object, "forecast_bytes", disk.bytes) &&
+           json_add_count(object, "checkpoint_bytes", disk.at_once) &&
+           json_add_count(object, "unknown_lengths", disk.unknown) &&
+           add_known(object, "free_bytes", disk.free, disk.free > 0);
+}
+
 static bool add_counts(struct json *object, const struct sweep *sweep)
 {
     size_t counts[SWEEP_STATES];
@@ -110,7 +124,8 @@ struct json *sweep_to_json(const struct sweep *sweep, const struct sweep_estimat
     bool added = json_add_string(root, "format", "tinca-sweep-results") &&
                  json_add_count(root, "version", 1) &&
                  json_add_string(root, "name", sweep->grid.name) &&
-                 add_counts(json_add_object(root, "states"), sweep);
+                 add_counts(json_add_object(root, "states"), sweep) &&
+                 (!estimate || add_disk(root, sweep, estimate));
     struct json *cells = added ? json_add_array(root, "cells") : NULL;
     added = cells;
     for (size_t i = 0; added && i < sweep->count; i++)

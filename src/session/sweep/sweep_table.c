@@ -75,12 +75,23 @@ double sweep_speedup(const struct sweep *sweep, size_t slow_row, size_t fast_row
     return slow / fast;
 }
 
+/* Returns the layer, file or setting that a reason is about, or "" if it is what the cell's ID says
+ * anyway. */
+static const char *reason_subject(const struct sweep_cell *cell)
+{
+    const char *what = cell->reason.what,
+               *known[] = {cell->id, cell->config.network, cell->config.device};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(what, known[i]) == 0)
+            return "";
+    return what;
+}
+
 char *sweep_reason_text(const struct sweep_cell *cell, char *text, size_t size)
 {
-    const struct error *reason = &cell->reason;
-    const char *layer = cell->state == SWEEP_DIVERGED ? reason->what : "";
-    snprintf(text, size, "%s%s%s%s%s", layer, layer[0] ? ": " : "", reason->why,
-             reason->advice[0] ? "; " : "", reason->advice);
+    const char *subject = reason_subject(cell), *advice = cell->reason.advice;
+    snprintf(text, size, "%s%s%s%s%s", subject, subject[0] ? ": " : "", cell->reason.why,
+             advice[0] ? "; " : "", advice);
     return text;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
+#include "session/sweep/sweep_disk.h"
 #include "ui/shared/setting_words.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/table.h"
@@ -185,6 +186,8 @@ static enum role describe_plan(const struct sweep_model *model, const struct swe
                 sweep_counts_text(&model->plan, counts, sizeof counts),
                 sweep_time_text(&time, 1, left, sizeof left));
     append_memory(&model->plan, text);
+    const struct sweep_disk disk = sweep_disk_left(&job->estimate, &model->plan, 1);
+    text_append(text, _(" Disk space (forecast): %s."), sweep_disk_text(&disk, left, sizeof left));
     append_reason(&model->plan, text);
     return ROLE_TEXT;
 }
