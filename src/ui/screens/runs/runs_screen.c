@@ -416,6 +416,8 @@ static struct run_entry *selected_run(const struct app *app)
 static bool work(struct app *app)
 {
     runs_preview_work(app);
+    if (app_is_in_front(app, SCREEN_HELP)) /* it shows what the selected row offers */
+        runs_model_update(app);
     return app_is_in_front(app, SCREEN_RUNS) && runs_model_read_outlines(app);
 }
 
