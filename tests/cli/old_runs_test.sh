@@ -74,10 +74,12 @@ for id in $done; do
     succeeds "  eval reads it" eval "$home/$id/best.safetensors" --data digits,limit=20 --json
     is "  and finds the accuracy that the run recorded" top1 \
         "$("$JSON_LOOK" listed.json "runs.$(place_of "$id" listed.json).best_top1")"
-    succeeds "  a run forks from it" train dot.json --fork "$id@best" --epochs 1 --threads 1 -q
+    succeeds "  a new run begins with its weights" train dot.json --weights "$home/$id/best.safetensors" \
+        --data digits,limit=40 --batch 20 --epochs 1 --threads 1 -q
 done
 for id in $stopped; do
     if [ -f "$home/$id/checkpoint.safetensors" ]; then
+        succeeds "a run forks from $id" train --fork "$id@last" --iterations 5 --threads 1 -q
         run resume "$id" -q
         [ "$status" = 0 ] && ok "resume finishes $id" || not_ok "resume finishes $id" "$(told)"
         run runs --json
