@@ -14,6 +14,7 @@
  *   discriminator.safetensors, sample-EPOCH.png    of networks that make pictures
  *   measurements.json      tinca measure: times of one image by device (measurement.h)
  *   profile.json           the last inspection (inspection.h)
+ *   pruned.json            which weights tinca runs --prune deleted (run_prune.h)
  *   name.txt, tags.txt, note.txt    the name that the user gave to the run, its tags and a note,
  *                          one line each (run_name.h)
  *   journal.previous.jsonl, journal.damaged.jsonl    the earlier journal of a run that started
