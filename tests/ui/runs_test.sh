@@ -66,7 +66,7 @@ screen_wait 'What it takes'
 screen_keys o
 screen_shows 'network.*save-prec' "which the next session shows again"
 screen_keys C
-screen_wait 'automatic; space'
+screen_wait 'space toggles'
 for step in $(seq 19); do screen_keys Down; done
 screen_shows '> .*disk +disk space' "a column can show the disk space"
 screen_keys Space Escape

@@ -3,6 +3,7 @@
  * $XDG_STATE_HOME/tinca/runs/ID/ (default ~/.local/state), readable by the user alone:
  *   config.json            the configuration
  *   network.json           the network as it is trained: a network file of plain operators
+ *   provenance.json        the command and the versions that computed it (provenance.h)
  *   data.json              what the data sets consist of (data_fingerprint.h)
  *   journal.jsonl          append only, one line per event; a torn last line is ignored
  *   weights.safetensors    the model at the end, or of the last command to save
