@@ -54,25 +54,65 @@ def spoil(change):
     session = copy.deepcopy(good)
     change(session, session["runs"][0])
     assert not validator.is_valid(session), change.__name__
-def unknown_member(s, r): r["surprise"] = 1
+def unknown_setting(s, r): r["config"]["surprise"] = 1
 def text_for_number(s, r): r["series"]["loss"][0] = "2.3"
 def unknown_status(s, r): r["status"] = "flying"
 def unknown_finding(s, r): r["findings"].append({"kind": "x", "iteration": 1, "epoch": 0, "text": "x"})
 def failed_without_error(s, r): r["status"] = "failed"; r["error"] = None
 def missing_column(s, r): del r["series"]["loss_mean"]
 def two_lengths(s, r): r["config"]["iterations"] = 3; r["config"]["epochs"] = 1
-def odd_version(s, r): s["version"] = 2
+def odd_version(s, r): s["version"] = 3
+def text_for_size(s, r): r["model"]["bytes"] = "many"
+def data_without_kind(s, r): del r["data"]["training"]["kind"]
+def number_in_command(s, r): r["command"][0] = 1
+def measurement_without_times(s, r): r["measurements"] = [{"device": "cpu"}]
 def without_seed(s, r): del r["config"]["seed"]
 def without_batch(s, r): del r["config"]["batch"]
-for change in (unknown_member, text_for_number, unknown_status, unknown_finding,
+for change in (unknown_setting, text_for_size, data_without_kind, number_in_command, measurement_without_times, text_for_number, unknown_status, unknown_finding,
                failed_without_error, missing_column, two_lengths, odd_version,
                without_seed, without_batch):
     spoil(change)
+def accept(change):
+    session = copy.deepcopy(good)
+    change(session, session["runs"][0])
+    validator.validate(session)
+def later_member(s, r): r["ranks"] = 8; s["later"] = s["host"]["later"] = s["tinca"]["later"] = []
+def first_version(s, r):
+    s["version"] = 1
+    for key in ("name", "tags", "note", "command", "software", "network", "data", "model", "disk_bytes",
+                "measurements"):
+        del r[key]
+for change in (later_member, first_version):
+    accept(change)
+PYTHON
+}
+# everything that tinca writes is described: the members of the objects to which later programs may add some
+described() {
+    $python - "$srcdir/docs/session.schema.json" "$1" <<'PYTHON'
+import json, sys
+schema, session = json.load(open(sys.argv[1])), json.load(open(sys.argv[2]))
+defs, run = schema["$defs"], session["runs"][0]
+for members, described in ((session, schema), (session["host"], defs["host"]), (session["tinca"], defs["program"]),
+                           (run, defs["run"]), (run["software"], defs["software"])):
+    unknown = set(members) - set(described["properties"])
+    assert not unknown, unknown
+assert run["command"][1:3] == ["train", "mlp"] and run["command"][-1] == "-q", run["command"]
+assert run["software"]["tinca"] == session["tinca"]["version"] and run["software"]["compiler"]
+assert run["software"]["kernel"] and run["software"]["numerics"] and run["software"]["kernels"]
+assert run["network"]["layers"] and "crc32" not in run["network"]
+assert run["data"]["training"]["images"] == 64 and run["data"]["validation"]["kind"] == "digits"
+assert (run["name"], run["tags"], run["note"]) == ("first", ["a", "b"], "two words")
+assert run["model"]["file"] == "best.safetensors" and run["model"]["bytes"] > 1000
+assert run["disk_bytes"] > run["model"]["bytes"]
+measured = run["measurements"][0]
+assert measured["device"] == "cpu" and measured["images"] == 32 and measured["ms_per_image"]["mean"] > 0
 PYTHON
 }
 
 "$TINCA" train mlp --data digits,limit=64 --validate digits,limit=32 --batch 16 --epochs 2 \
-    --seed 1 --export "$dir/done.json" -q >"$dir/out" 2>&1
+    --seed 1 --name first --tag a --tag b --note 'two words' -q >"$dir/out" 2>&1
+"$TINCA" measure first >"$dir/out" 2>&1
+"$TINCA" export first -o "$dir/done.json" >"$dir/out" 2>&1
 imported() {
     $python - "$srcdir/docs/session.schema.json" "$1" <<'PYTHON'
 import copy, json, sys, jsonschema
@@ -94,7 +134,8 @@ PYTHON
 }
 
 check "a finished run is valid" valid "$dir/done.json"
-check "the schema refuses documents that are no session" spoilt
+check "everything in it is described, and it says how the run came about" described "$dir/done.json"
+check "the schema accepts later members and the first version, and refuses documents that are no session" spoilt
 "$TINCA" train mlp --data digits,limit=64 --batch 16 --epochs 2 --lr 1000000 \
     --export "$dir/diverged.json" -q >"$dir/out" 2>&1
 check "a run that diverged is valid, its losses null" valid "$dir/diverged.json"

@@ -35,6 +35,7 @@ static struct run_record record = {.config = &config,
                                    .status = "done",
                                    .imported = "",
                                    .parameters = 270000,
+                                   .disk_bytes = 1500000,
                                    .known = true,
                                    .started = true};
 
@@ -82,6 +83,22 @@ static void check_terms(void)
                                       "tag:good",
                                       "tag:FIRST",
                                       "tags:good",
+                                      "tag=good",
+                                      "tag~goo",
+                                      "tag!=bad",
+                                      "tag!~bad",
+                                      "lr=0.1",
+                                      "lr!=0.2",
+                                      "network~RESNET",
+                                      "network!~vgg",
+                                      "network!=resnet20",
+                                      "status=finished",
+                                      "status!=failed",
+                                      "solver=sgd",
+                                      "solver!=adam",
+                                      "-lr!=0.1",
+                                      "name=\"my study\"",
+                                      "disk>1M disk<2M",
                                       "status:done",
                                       "-tag:bad",
                                       "-other",
@@ -92,12 +109,30 @@ static void check_terms(void)
                                       "epoch:3",
                                       "solver:sgd",
                                       "augment:no",
+                                      "top5!=1 top5>=99",
                                       "ms:1.5 lr:0.1 tag:good done"},
-                             *const no[] = {"vgg",           "lr:0.2",        "lr:0.11..",
-                                            "top1>91.5",     "top1<91.5",     "tag:goo",
-                                            "-resnet",       "-tag:good",     "network=resnet20",
-                                            "memory<500M",   "done failed",   "name:\"my  study\"",
-                                            "status:failed", "lr:0.1 batch:1"};
+                             *const no[] = {"vgg",
+                                            "lr:0.2",
+                                            "lr:0.11..",
+                                            "top1>91.5",
+                                            "top1<91.5",
+                                            "tag:goo",
+                                            "-resnet",
+                                            "-tag:good",
+                                            "network=resnet20",
+                                            "memory<500M",
+                                            "done failed",
+                                            "name:\"my  study\"",
+                                            "status:failed",
+                                            "lr:0.1 batch:1",
+                                            "lr!=0.1",
+                                            "tag=goo",
+                                            "tag!=good",
+                                            "tag!~goo",
+                                            "network!~resnet",
+                                            "status!=finished",
+                                            "solver!=sgd",
+                                            "disk<1M"};
     const char *list[64] = {NULL};
     memcpy(list, yes, sizeof yes);
     tap_ok(all(true, list), "words, values, ranges, comparisons, tags and negations match");
@@ -140,6 +175,14 @@ static void check_errors(void)
                refuses("name:\"my", "closing") && refuses("network>3", "texts") &&
                refuses("lr:1,2,3,4,5,6,7,8,9", "more than 8"),
            "a wrong number, a missing value, an open quote and a comparison of texts are refused");
+    tap_ok(refuses("lr~1", "numbers, not texts") && refuses("status=over", "it can be waiting") &&
+               refuses("status=over", "interrupted") && refuses("solver=adma", "sgd, nesterov") &&
+               refuses("augment!=maybe", "yes, no") && refuses("name!=", "value is missing"),
+           "so are a number that is to contain something, and words that cannot be");
+    struct run_filter filter;
+    tap_ok(!run_filter_parse(&filter, "batch:1 lrate:3", NULL) && filter.unknown_field &&
+               !run_filter_parse(&filter, "lr:x", NULL) && !filter.unknown_field,
+           "the filter tells whether a field was unknown");
     tap_ok(refuses("a b c d e f g h i j k l m n o p q", "more than 16"), "too many terms, too");
 }
 
@@ -171,6 +214,7 @@ static void check_completion(void)
            "the last word becomes a field");
     tap_ok(completes("lr:", 0, "lr:0.1", 1) && completes("lr:0.2", 0, "", 0) &&
                completes("tag:", 0, "tag:first", 2) && completes("x tag:g", 2, "tag:good", 1) &&
+               completes("tag!=g", 0, "tag!=good", 1) && completes("lr~", 0, "lr~0.1", 1) &&
                completes("name:", 0, "name:\"my study\"", 1),
            "after a field, the values that occur, in quotes if necessary");
 }

@@ -3,16 +3,18 @@
 #include "session/check/run_check_internal.h"
 
 #include "base/language.h"
+#include "session/storage/run_prune.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Reports a file that is missing, and why it should exist. */
+/* Reports a file that is missing, and why it should exist, unless tinca runs --prune deleted it. */
 static void require(struct check *check, const char *file, enum run_problem_severity severity,
                     enum check_remedy remedy, const char *why)
 {
-    if (check_state(check, file)->presence == FILE_ABSENT)
+    if (check_state(check, file)->presence == FILE_ABSENT &&
+        !run_prune_has_deleted(check->directory, file))
         check_report(check, file, severity, remedy, _("it is missing: %s"), why);
 }
 

@@ -84,8 +84,10 @@ static void inspect_members(struct check *check, const char *file,
                      _("it says that the run is %.64s, not as its folder is called"), id);
     if (!is_time(json_string(json_member(document->root, "created"))))
         check_damage(check, file, REMEDY_CONFIG, _("its \"created\" is not a time"));
-    if (!json_string(json_member(document->root, "host")) ||
-        !json_string(json_member(document->root, "tinca")))
+    /* the first versions wrote neither these nor a checksum */
+    if (json_member(document->root, "crc32") &&
+        (!json_string(json_member(document->root, "host")) ||
+         !json_string(json_member(document->root, "tinca"))))
         check_damage(check, file, REMEDY_CONFIG, _("its \"host\" or \"tinca\" is missing"));
 }
 

@@ -8,6 +8,7 @@
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "engine/devices/device.h"
+#include "session/export/export_record.h"
 #include "session/files/run_files.h"
 #include "session/values/timing.h"
 
@@ -247,6 +248,21 @@ static bool put_profile(FILE *stream, struct run *run, struct error *error)
     return !inspection || put_tree(stream, "profile", tree, tree, error);
 }
 
+/* Writes labels, provenance, network, data, model and measurements. */
+static bool put_record(FILE *stream, const struct run_facts *facts,
+                       const struct run_snapshot *snapshot, struct error *error)
+{
+    struct json *tree = export_record(facts, snapshot, error);
+    char *text = tree ? json_print_utf8(tree, false, error) : NULL;
+    json_free(tree);
+    if (!text)
+        return false;
+    if (strlen(text) > 2)
+        fprintf(stream, ",\n%.*s", (int)strlen(text) - 2, text + 1); /* without its braces */
+    free(text);
+    return true;
+}
+
 static bool put_run(FILE *stream, struct run *run, struct error *error)
 {
     const struct run_facts *facts = run_facts(run);
@@ -260,7 +276,7 @@ static bool put_run(FILE *stream, struct run *run, struct error *error)
     bool put = put_text(stream, "id", facts->id, error) &&
                put_text(stream, "created", facts->created, error) &&
                put_config(stream, run, error) && put_state(stream, &snapshot, error) &&
-               put_memory(stream, facts, error);
+               put_memory(stream, facts, error) && put_record(stream, facts, &snapshot, error);
     if (!put)
         return false;
     put_curves(stream, run);
@@ -302,7 +318,7 @@ static bool put_program(FILE *stream, struct error *error)
 static bool put_session(FILE *stream, struct run *const *runs, size_t count, struct error *error)
 {
     char now[32];
-    fprintf(stream, "{\"format\":\"tinca-session\",\"version\":1");
+    fprintf(stream, "{\"format\":\"tinca-session\",\"version\":2");
     if (!put_text(stream, "created", clock_now_rfc3339(now, sizeof now), error) ||
         !put_host(stream, error) || !put_program(stream, error))
         return false;

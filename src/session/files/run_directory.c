@@ -375,6 +375,8 @@ bool run_directory_is_own_file(const char *name)
                                       "summary.json",
                                       "measurements.json",
                                       "profile.json",
+                                      "provenance.json",
+                                      "pruned.json",
                                       "name.txt",
                                       "tags.txt",
                                       "note.txt",

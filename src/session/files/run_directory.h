@@ -3,6 +3,7 @@
  * $XDG_STATE_HOME/tinca/runs/ID/ (default ~/.local/state), readable by the user alone:
  *   config.json            the configuration
  *   network.json           the network as it is trained: a network file of plain operators
+ *   provenance.json        the command and the versions that computed it (provenance.h)
  *   data.json              what the data sets consist of (data_fingerprint.h)
  *   journal.jsonl          append only, one line per event; a torn last line is ignored
  *   weights.safetensors    the model at the end, or of the last command to save
@@ -14,6 +15,7 @@
  *   discriminator.safetensors, sample-EPOCH.png    of networks that make pictures
  *   measurements.json      tinca measure: times of one image by device (measurement.h)
  *   profile.json           the last inspection (inspection.h)
+ *   pruned.json            which weights tinca runs --prune deleted (run_prune.h)
  *   name.txt, tags.txt, note.txt    the name that the user gave to the run, its tags and a note,
  *                          one line each (run_name.h)
  *   journal.previous.jsonl, journal.damaged.jsonl    the earlier journal of a run that started

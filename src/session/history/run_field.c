@@ -99,6 +99,11 @@ static double time_of(const struct run_record *record)
     return known_if(record->started, record->snapshot->elapsed_seconds);
 }
 
+static double disk_of(const struct run_record *record)
+{
+    return known_if(record->disk_bytes > 0, (double)record->disk_bytes);
+}
+
 #define TEXT_OF(member)                                                                            \
     static const char *member##_of(const struct run_record *record)                                \
     {                                                                                              \
@@ -150,6 +155,8 @@ static const struct row rows[FIELD_SETTINGS] = {
                           parameters_of, NULL, false},
     [FIELD_TIME] = {"time", N_("time"), N_("duration of training in seconds"), NULL, time_of, NULL,
                     true},
+    [FIELD_DISK] = {"disk", N_("disk"), N_("disk space of its folder; filters take 600M"), NULL,
+                    disk_of, NULL, false},
     [FIELD_IMPORTED] = {"imported", N_("imported"), N_("the framework whose log was imported"),
                         NULL, NULL, imported_of, false},
 };
@@ -245,7 +252,7 @@ char *run_field_print(size_t field, double value, char *text, size_t size)
     text[0] = '\0';
     if (isnan(value) && field != FIELD_LOSS)
         return text;
-    if (field == FIELD_MEMORY)
+    if (field == FIELD_MEMORY || field == FIELD_DISK)
         return text_bytes((uint64_t)value, text, size);
     if (field == FIELD_PARAMETERS)
         return text_si(value, text, size);

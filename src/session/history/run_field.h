@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* What fields are read from. Everything is borrowed; no text is NULL. */
 struct run_record {
@@ -20,6 +21,7 @@ struct run_record {
     const char *status;   /* untranslated: run_snapshot_word, "waiting", ... */
     const char *imported; /* the framework whose log was imported, or "" */
     size_t parameters;    /* 0: unknown */
+    uint64_t disk_bytes;  /* of its folder's files; 0: unknown */
     size_t place;         /* in the queue of all processes, from 1; 0: it waits in none */
     bool known;           /* all was read; else only ID and status are valid */
     bool started;         /* the snapshot has figures */
@@ -45,6 +47,7 @@ enum run_field {
     FIELD_MEMORY,
     FIELD_PARAMETERS,
     FIELD_TIME,
+    FIELD_DISK,
     FIELD_IMPORTED,
     FIELD_SETTINGS, /* the first setting; "network" is left out of them */
     FIELD_NONE = 1000

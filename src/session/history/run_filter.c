@@ -1,10 +1,12 @@
 /* The text is split at spaces outside quotes. A term is `-`, a field's key, an operator and a
  * value; without an operator, or when it begins with a quote, it is a word. Comparisons of numbers
- * become ranges. */
+ * become ranges. Where a field has few possible values, such as the status, another one is refused:
+ * it is a slip of the pen that would match nothing. */
 #include "session/history/run_filter.h"
 
 #include "base/language.h"
 #include "base/text.h"
+#include "session/config/config.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -17,6 +19,17 @@ static const char *const searched[] = {"name",      "tag",  "note",  "status", "
                                        "technique", "data", "batch", "device", "begun"};
 
 /* --- parsing --- */
+
+const char *run_filter_operator(const char *term, size_t *length)
+{
+    const char *sign = term + strcspn(term, ":=<>~");
+    *length = *sign ? 1 + ((*sign == '<' || *sign == '>') && sign[1] == '=') : 0;
+    if (sign > term && sign[-1] == '!' && (*sign == '=' || *sign == '~')) {
+        *length = 2;
+        return sign - 1;
+    }
+    return sign;
+}
 
 /* Copies the next term without its quotes. Sets *quoted if it begins with one. Returns where the
  * text goes on, or NULL at its end. */
@@ -60,7 +73,7 @@ static bool parse_number(const struct run_term *term, const char *text, double *
                          const char *whole, struct error *error)
 {
     uint64_t bytes;
-    if (term->field == FIELD_MEMORY && text_to_bytes(text, &bytes)) {
+    if ((term->field == FIELD_MEMORY || term->field == FIELD_DISK) && text_to_bytes(text, &bytes)) {
         *value = (double)bytes;
         return true;
     }
@@ -113,29 +126,93 @@ static bool parse_values(struct run_term *term, const char *sign, const char *wh
     return true;
 }
 
+/* --- fields with few possible values --- */
+
+/* The words that a status can be, untranslated; "finished" is taken for "done". */
+static const char *const statuses[] = {
+    "waiting", "preparing", "running", "paused",      "validating", "done",       "stopped",
+    "failed",  "diverged",  "refused", "interrupted", "unreadable", "incomplete", NULL};
+
+/* Returns the words that a field can have, NULL-terminated, or NULL if it can have any text. */
+static const char *const *possible_words(size_t field)
+{
+    static const char *const flags[] = {"yes", "no", NULL};
+    const struct config_field *setting =
+        field < FIELD_SETTINGS ? NULL : config_find(run_field_key(field));
+    if (field == FIELD_STATUS)
+        return statuses;
+    if (setting && setting->kind == CONFIG_FLAG)
+        return flags;
+    return setting && setting->kind == CONFIG_CHOICE ? setting->choices : NULL;
+}
+
+static bool word_is_possible(const struct run_term *term, const char *word)
+{
+    const char *shown = term->field == FIELD_STATUS ? language_text(word) : word;
+    if (term->exact)
+        return strcasecmp(word, term->text) == 0 || strcasecmp(shown, term->text) == 0;
+    return strcasestr(word, term->text) || strcasestr(shown, term->text);
+}
+
+/* Fails with the possible words if the term's text is none of them. */
+static bool check_word(struct run_term *term, const char *whole, struct error *error)
+{
+    char list[400] = "";
+    size_t length = 0;
+    const char *const *words = possible_words(term->field);
+    if (term->field == FIELD_STATUS && strcasecmp(term->text, "finished") == 0)
+        snprintf(term->text, sizeof term->text, "done");
+    if (!words)
+        return true;
+    for (size_t i = 0; words[i]; i++) {
+        if (word_is_possible(term, words[i]))
+            return true;
+        if (length < sizeof list)
+            length += (size_t)snprintf(list + length, sizeof list - length, "%s%s",
+                                       length ? ", " : "", words[i]);
+    }
+    return error_set(error, ERROR_USAGE, whole, _("Tab lists the values that occur"),
+                     _("%s is never \"%s\"; it can be %s"), run_field_key(term->field), term->text,
+                     list);
+}
+
+/* Reads the operator and the value of a term whose field is known. */
+static bool parse_value(struct run_term *term, const char *sign, size_t length, const char *whole,
+                        struct error *error)
+{
+    const char *key = run_field_key(term->field);
+    const bool contains = sign[length - 1] == '~', compares = sign[0] == '<' || sign[0] == '>';
+    snprintf(term->text, sizeof term->text, "%s", sign + length);
+    term->exact = !compares && sign[length - 1] == '=';
+    term->part = contains;
+    term->negated ^= sign[0] == '!';
+    if (!term->text[0])
+        return error_set(error, ERROR_USAGE, whole, _("Tab lists the values that occur"),
+                         _("a value is missing"));
+    if (run_field_is_number(term->field) && contains)
+        return error_set(error, ERROR_USAGE, whole, _("use = != < <= > >="),
+                         _("%s has numbers, not texts"), key);
+    if (run_field_is_number(term->field))
+        return parse_values(term, sign, whole, error);
+    if (compares)
+        return error_set(error, ERROR_USAGE, whole, _("use = != ~ or :"),
+                         _("%s has texts, not numbers"), key);
+    return check_word(term, whole, error);
+}
+
 static bool parse_term(struct run_term *term, const char *text, bool quoted, struct error *error)
 {
     char key[FILTER_WORD];
     *term = (struct run_term){.field = FIELD_NONE, .negated = text[0] == '-' && text[1]};
-    const char *begin = text + term->negated, *sign = begin + strcspn(begin, ":=<>");
+    size_t length;
+    const char *begin = text + term->negated, *sign = run_filter_operator(begin, &length);
     snprintf(term->text, sizeof term->text, "%s", begin);
     if (quoted || !*sign || sign == begin)
         return true;
     snprintf(key, sizeof key, "%.*s", (int)(sign - begin), begin);
     term->field = run_field_find(strcasecmp(key, "tags") == 0 ? "tag" : key);
-    if (term->field == FIELD_NONE)
-        return refuse_field(key, text, error);
-    const size_t length = 1 + ((*sign == '<' || *sign == '>') && sign[1] == '=');
-    snprintf(term->text, sizeof term->text, "%s", sign + length);
-    term->exact = *sign == '=';
-    if (!term->text[0])
-        return error_set(error, ERROR_USAGE, text, _("Tab lists the values that occur"),
-                         _("a value is missing"));
-    if (run_field_is_number(term->field))
-        return parse_values(term, sign, text, error);
-    return *sign == ':' || *sign == '=' ||
-           error_set(error, ERROR_USAGE, text, _("use : or ="), _("%s has texts, not numbers"),
-                     key);
+    return term->field == FIELD_NONE ? refuse_field(key, text, error)
+                                     : parse_value(term, sign, length, text, error);
 }
 
 bool run_filter_parse(struct run_filter *filter, const char *text, struct error *error)
@@ -143,13 +220,17 @@ bool run_filter_parse(struct run_filter *filter, const char *text, struct error 
     char term[FILTER_WORD];
     bool quoted;
     filter->count = 0;
+    filter->unknown_field = false;
     while (text[strspn(text, " \t")]) {
         if (!(text = next_term(text, term, sizeof term, &quoted, error)))
             return false;
         if (filter->count == FILTER_TERMS)
             return error_set(error, ERROR_USAGE, term, NULL, _("more than %d terms"), FILTER_TERMS);
-        if (!parse_term(&filter->terms[filter->count], term, quoted, error))
+        struct run_term *parsed = &filter->terms[filter->count];
+        if (!parse_term(parsed, term, quoted, error)) {
+            filter->unknown_field = parsed->field == FIELD_NONE;
             return false;
+        }
         filter->count += term[0] != '\0';
     }
     return true;
@@ -194,7 +275,7 @@ static bool text_matches(const struct run_term *term, const struct run_record *r
 {
     char text[FIELD_TEXT];
     run_field_text(term->field, record, text, sizeof text);
-    if (term->field == FIELD_TAG) { /* one of several words */
+    if (term->field == FIELD_TAG && !term->part) { /* one of several words */
         for (char *tag, *rest = text; (tag = strtok_r(rest, " ", &rest));)
             if (strcasecmp(tag, term->text) == 0)
                 return true;

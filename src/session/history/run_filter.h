@@ -6,12 +6,15 @@
  *   field:value       the field contains the text; a tag is that tag; a number is equal
  *   field:a..b        the number lies in the range; one of the two may be missing
  *   field:a,b         the number is one of these
- *   field=value       the text is exactly this
+ *   field=value       the text is exactly this, the number equal; a tag is that tag
+ *   field!=value      not so; also where the run has no value
+ *   field~text        the field contains the text; field!~text: it does not
  *   field>x field<x field>=x field<=x    compares numbers
  *   -term             not this term
  *   "two words"       a text with spaces; also after field:
  *
- * Every term must match. Fields are those of run_field.h. Thread-safe. */
+ * Every term must match. A status, or a setting that is one of a few words, is compared with a
+ * word that it can have; "finished" is "done". Fields are those of run_field.h. Thread-safe. */
 #ifndef TINCA_SESSION_HISTORY_RUN_FILTER_H
 #define TINCA_SESSION_HISTORY_RUN_FILTER_H
 
@@ -25,6 +28,7 @@ enum { FILTER_TERMS = 16, FILTER_RANGES = 8, FILTER_WORD = 200 };
 
 struct run_term {
     bool negated, exact;
+    bool part;    /* of a tag, too */
     size_t field; /* FIELD_NONE: a word */
     char text[FILTER_WORD];
     struct {
@@ -37,11 +41,16 @@ struct run_term {
 struct run_filter { /* {0} matches every run */
     struct run_term terms[FILTER_TERMS];
     size_t count;
+    bool unknown_field; /* the text was refused because it names a field that does not exist */
 };
 
 /* Parses a filter. Returns false with an error that names the term, what is wrong with it and, for
- * an unknown field, the fields that may be meant; *filter is then undefined. */
+ * an unknown field, the fields that may be meant; only filter->unknown_field is then defined. */
 bool run_filter_parse(struct run_filter *filter, const char *text, struct error *error);
+
+/* Returns the operator of a term and sets *length to its length; the end of the term and 0 if it
+ * has none. */
+const char *run_filter_operator(const char *term, size_t *length);
 
 /* Returns whether a run matches. A run that is not known yet matches by its ID alone. */
 bool run_filter_matches(const struct run_filter *filter, const struct run_record *record);

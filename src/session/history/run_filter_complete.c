@@ -73,10 +73,11 @@ static void add_number(struct run_completion *completion, size_t field, const ch
 static int by_value(const void *a, const void *b)
 {
     const char *first = a, *second = b;
-    const size_t key = strcspn(first, ":=<>");
-    if (first[key] && strncmp(first, second, key + 1) == 0) {
+    size_t length;
+    const size_t key = (size_t)(run_filter_operator(first, &length) - first) + length;
+    if (length > 0 && strncmp(first, second, key) == 0) {
         char *end_a, *end_b;
-        const char *from_a = first + key + 1, *from_b = second + key + 1;
+        const char *from_a = first + key, *from_b = second + key;
         const double x = strtod(from_a, &end_a), y = strtod(from_b, &end_b);
         if (end_a != from_a && end_b != from_b && !*end_a && !*end_b)
             return (x > y) - (x < y);
@@ -90,7 +91,8 @@ void run_filter_complete(struct run_completion *completion, const char *text, ru
     char key[FILTER_WORD], sign[3] = "";
     struct run_record record;
     *completion = (struct run_completion){.from = last_term(text)};
-    const char *term = text + completion->from, *at = term + strcspn(term, ":=<>");
+    size_t length;
+    const char *term = text + completion->from, *at = run_filter_operator(term, &length);
     snprintf(key, sizeof key, "%.*s", (int)(at - term), term);
     const size_t field = *at ? run_field_find(key) : FIELD_NONE;
     if (!*at)
@@ -99,7 +101,7 @@ void run_filter_complete(struct run_completion *completion, const char *text, ru
         qsort(completion->candidates, completion->count, FILTER_WORD, by_value);
         return;
     }
-    memcpy(sign, at, 1 + ((*at == '<' || *at == '>') && at[1] == '='));
+    memcpy(sign, at, length);
     const char *begin = at + strlen(sign);
     begin += *begin == '"' || *begin == '\'';
     for (size_t i = 0; completion->count < FILTER_CANDIDATES && records(context, i, &record); i++)

@@ -9,6 +9,7 @@
 #include "session/files/run_directory.h"
 #include "session/history/follow.h"
 #include "session/record/run_open.h"
+#include "session/storage/run_disk.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -68,6 +69,7 @@ static void read_outline(struct run_read *result)
     run_tags_read(result->directory, result->tags);
     run_note_read(result->directory, result->note);
     run_saved_find(result->directory, result->saved);
+    result->disk_bytes = run_disk_bytes(result->directory);
 }
 
 static void open_whole(const struct run_reader *reader, struct run_read *result)
@@ -87,6 +89,7 @@ static void read_news(const struct run_reader *reader, struct run_read *result)
     while (result->run && step == FOLLOW_MORE && !atomic_load(&reader->dropped))
         step = follow_step(result->run);
     run_saved_find(result->directory, result->saved);
+    result->disk_bytes = run_disk_bytes(result->directory);
     if (result->run && step != FOLLOW_REOPEN)
         return;
     run_free(result->run);

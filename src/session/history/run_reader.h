@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum run_depth {
     RUN_DEPTH_ALIVE,    /* whether a process trains the run */
@@ -33,6 +34,7 @@ struct run_read {
     bool outlined; /* `outline`, `name`, `tags` and `note` are valid; else `error` says why not */
     struct run_outline outline;
     char name[RUN_NAME_SIZE], tags[RUN_TAGS_SIZE], note[RUN_NOTE_SIZE];
+    uint64_t disk_bytes;         /* of its folder's files, 0: unknown; not for RUN_DEPTH_ALIVE */
     bool saved[RUN_SAVED_KINDS]; /* which of run_saved_files exist; not for RUN_DEPTH_ALIVE */
     struct run *run; /* from RUN_DEPTH_WHOLE on; NULL with `error`. To take it, set it to NULL */
     struct compare_files files; /* RUN_DEPTH_COMPARED; if incomplete, `files_error` says why */

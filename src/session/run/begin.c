@@ -76,7 +76,8 @@ bool begin_run(struct trainer *trainer)
     struct run *run = trainer->run;
     const struct run_facts facts = begin_facts(trainer);
     const size_t epochs = (size_t)ceil(trainer->now.epochs);
-    if (!load_ancestor(trainer) || !experiment_make(trainer))
+    if (!load_ancestor(trainer) || !experiment_make(trainer) ||
+        !experiment_make_provenance(trainer))
         return false;
     if (!experiment_write(trainer, &trainer->saving.unsaved))
         trainer_report_unsaved(trainer); /* the first checkpoint tries once more */

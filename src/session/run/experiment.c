@@ -1,5 +1,5 @@
-/* Writes network.json and data.json of a new run, and compares them with what a resumed run has
- * prepared. */
+/* Writes network.json, data.json and provenance.json of a new run, and compares them with what a
+ * resumed run has prepared. */
 #include "session/run/experiment.h"
 
 #include "base/files/file.h"
@@ -10,11 +10,13 @@
 #include "session/prepare/data_fingerprint.h"
 #include "session/record/data_difference.h"
 #include "session/record/network_difference.h"
+#include "session/storage/provenance.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const char network_name[] = "network.json", data_name[] = "data.json";
+static const char network_name[] = "network.json", data_name[] = "data.json",
+                  provenance_name[] = "provenance.json";
 
 /* --- writing --- */
 
@@ -55,17 +57,27 @@ static bool write_text(const struct run *run, const char *name, char **text, str
     return written;
 }
 
+bool experiment_make_provenance(struct trainer *trainer)
+{
+    const struct run_config *config = &trainer->run->config;
+    trainer->experiment.provenance =
+        provenance_make(config->device, (enum device_precision)config->precision, trainer->error);
+    return trainer->experiment.provenance;
+}
+
 bool experiment_write(struct trainer *trainer, struct error *error)
 {
     struct experiment_texts *texts = &trainer->experiment;
     return write_text(trainer->run, network_name, &texts->network, error) &&
-           write_text(trainer->run, data_name, &texts->data, error);
+           write_text(trainer->run, data_name, &texts->data, error) &&
+           write_text(trainer->run, provenance_name, &texts->provenance, error);
 }
 
 void experiment_free(struct trainer *trainer)
 {
     free(trainer->experiment.network);
     free(trainer->experiment.data);
+    free(trainer->experiment.provenance);
     trainer->experiment = (struct experiment_texts){0};
 }
 

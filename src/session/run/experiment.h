@@ -14,6 +14,10 @@
  * checksums. Returns false with *trainer->error. */
 bool experiment_make(struct trainer *trainer);
 
+/* Puts the text of provenance.json (provenance.h) there, after experiment_make. Returns false with
+ * *trainer->error. */
+bool experiment_make_provenance(struct trainer *trainer);
+
 /* Writes the texts of trainer->experiment. Returns false with an error if the disk refuses; what is
  * not written stays there. */
 bool experiment_write(struct trainer *trainer, struct error *error);

@@ -39,6 +39,7 @@ struct data_counts {
 /* The text of network.json and data.json until it is written (experiment.h); NULL: written. */
 struct experiment_texts {
     char *network, *data;
+    char *provenance; /* NULL also when a run is resumed */
 };
 
 struct trainer {

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "session/history/run_queue.h"
 #include "session/history/run_reader.h"
+#include "session/storage/run_disk.h"
 #include "session/sweep/sweep_table.h"
 #include "session/values/run_snapshot.h"
 #include "ui/app/app.h"
@@ -316,16 +317,19 @@ static void poll_sweep(struct app *app)
                 sweep_counts_text(sweep, counts, sizeof counts));
 }
 
-/* The models of a run that has ended; what can be done with it depends on them. */
+/* The models of a run that has ended, on which what can be done with it depends, and its disk
+ * space. */
 struct models {
     char directory[512];
     bool saved[RUN_SAVED_KINDS];
+    uint64_t disk_bytes;
 };
 
 static void look_for_models(void *state)
 {
     struct models *models = state;
     run_saved_find(models->directory, models->saved);
+    models->disk_bytes = run_disk_bytes(models->directory);
 }
 
 static void take_models(struct app *app, void *state)
@@ -334,8 +338,10 @@ static void take_models(struct app *app, void *state)
     for (size_t i = 0; i < app->shared.runs.count; i++) {
         struct run_entry *entry = &app->shared.runs.entries[i];
         const char *directory = run_entry_directory(entry);
-        if (directory && strcmp(directory, models->directory) == 0)
-            memcpy(entry->models, models->saved, sizeof entry->models);
+        if (!directory || strcmp(directory, models->directory) != 0)
+            continue;
+        memcpy(entry->models, models->saved, sizeof entry->models);
+        entry->disk_bytes = models->disk_bytes;
     }
 }
 

@@ -63,6 +63,7 @@ static void take_updates(struct app *app)
             continue;
         entry->owner = read->owner;
         memcpy(entry->models, read->saved, sizeof entry->models);
+        entry->disk_bytes = read->disk_bytes;
         if (read->opened)
             take_reopened(app, entry, read);
         else if (entry->run != read->run) /* the entry's curves were unloaded meanwhile */

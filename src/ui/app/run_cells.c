@@ -29,6 +29,7 @@ void runs_record(const struct run_entry *entry, struct run_record *record)
         .status = run_entry_status(entry),
         .imported = entry->imported,
         .parameters = entry->run ? run_facts(entry->run)->parameters : entry->parameters,
+        .disk_bytes = entry->disk_bytes,
         .place = entry->queue_rank,
         .known = read,
         .started = (entry->run || entry->outline_known) && entry->snapshot.iterations > 0,

@@ -225,8 +225,10 @@ static void take_session(struct app *app)
         const struct run_read *read = run_reader_result(loading->session, i);
         for (size_t n = 0; n < app->shared.runs.count; n++) {
             const char *directory = run_entry_directory(&app->shared.runs.entries[n]);
-            if (directory && strcmp(directory, read->directory) == 0)
-                memcpy(app->shared.runs.entries[n].models, read->saved, sizeof read->saved);
+            if (!directory || strcmp(directory, read->directory) != 0)
+                continue;
+            memcpy(app->shared.runs.entries[n].models, read->saved, sizeof read->saved);
+            app->shared.runs.entries[n].disk_bytes = read->disk_bytes;
         }
     }
     run_reader_drop(loading->session);

@@ -406,6 +406,7 @@ void run_entry_update(struct run_entry *entry, struct run_read *read)
         memcpy(entry->tags, read->tags, sizeof entry->tags);
         memcpy(entry->note, read->note, sizeof entry->note);
         memcpy(entry->models, read->saved, sizeof entry->models);
+        entry->disk_bytes = read->disk_bytes;
     }
     if (read->run)
         replace_run(entry, read->run);

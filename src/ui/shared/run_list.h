@@ -40,6 +40,7 @@ struct run_entry {
     bool queue_stops;             /* that process may be asked to give the place up */
     char resumed_directory[512];  /* the directory of the run that it continues; "": a new run */
     bool models[RUN_SAVED_KINDS]; /* which models are on disk, as last read (run_reader.h) */
+    uint64_t disk_bytes;          /* of its folder, as last read; 0: unknown */
     char imported[16]; /* the framework whose log it was imported from; "": none, or not read */
 
     /* saved runs only */

@@ -20,7 +20,7 @@ enum { PAGE = 10, BOX_COLUMNS = 76 };
 static bool can_group(size_t field)
 {
     return !run_field_is_figure(field) && field != FIELD_ID && field != FIELD_BEGUN &&
-           field != FIELD_NOTE;
+           field != FIELD_NOTE && field != FIELD_DISK;
 }
 
 void runs_choose_group(struct app *app)

@@ -29,8 +29,9 @@ static const struct key_binding bindings[] = {
     {'c', 0, ACTION_COMPARE, "c", N_("compare"),
      N_("compare the marked runs; without marks those that the list shows")},
     {'/', 0, ACTION_SEARCH, "/", N_("filter"),
-     N_("show only runs that match: words, lr:0.1, batch:32,64, lr:0.01..0.1, top1>90, tag:good, "
-        "status:done, -word; Tab completes fields and values; Esc shows all again")},
+     N_("show only runs that match: words, lr=0.1, network~resnet, top1>80, batch:32,64, "
+        "lr:0.01..0.1, tag=good, status!=done, -word; Tab completes fields and values; Esc shows "
+        "all again")},
     {'>', 0, ACTION_SORT, ">", N_("sort"), N_("sort by the next column")},
     {'<', 0, ACTION_SORT_BACK, "<", NULL, N_("sort by the column before")},
     {'i', 0, ACTION_REVERSE, "i", NULL, N_("reverse the order; unknown values stay last")},

@@ -1,0 +1,384 @@
+/* Each run is opened once, whole; what the list needs of it is copied, so that the curves of only
+ * one run are in memory at a time. A run that cannot be read is listed as unreadable with the
+ * reason; a folder whose process was killed before the run began is listed as incomplete; what
+ * waits in the queue is listed as waiting. */
+#include "cli/runs_list.h"
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/runs_waiting.h"
+
+#include "base/files/file.h"
+#include "base/language.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "session/config/config_paths.h"
+#include "session/files/run_directory.h"
+#include "session/history/run_trash.h"
+#include "session/record/run_open.h"
+#include "session/storage/run_disk.h"
+#include "session/values/run_figures.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- reading --- */
+
+/* Marks a run that waits in the queue to be resumed. */
+static void find_place(struct listed_run *listed, const struct runs_list *list)
+{
+    const size_t place =
+        runs_waiting_find(list->queued, list->queued_count, listed->facts.directory);
+    if (place == list->queued_count)
+        return;
+    listed->queued = &list->queued[place];
+    listed->place = place + 1;
+    listed->record.status = N_("waiting");
+}
+
+static void read_run(struct listed_run *listed, const struct runs_list *list)
+{
+    char *found = run_directory_find(listed->id, &listed->error);
+    struct run *run = found ? run_open(found, &listed->error) : NULL;
+    free(found);
+    listed->record = (struct run_record){.id = listed->id,
+                                         .status = N_("unreadable"),
+                                         .disk_bytes = run_disk_bytes(listed->directory)};
+    if (!run)
+        return;
+    listed->read = true;
+    listed->config = *run_config(run);
+    listed->facts = *run_facts(run);
+    run_snapshot(run, &listed->snapshot);
+    run_free(run);
+    const struct run_facts *facts = &listed->facts;
+    listed->record = (struct run_record){
+        .config = &listed->config,
+        .snapshot = &listed->snapshot,
+        .id = listed->id,
+        .name = run_name_read(facts->directory, listed->name),
+        .tags = run_tags_read(facts->directory, listed->tags),
+        .note = run_note_read(facts->directory, listed->note),
+        .network = facts->network,
+        .status = run_snapshot_word(&listed->snapshot),
+        .imported = facts->imported,
+        .parameters = facts->parameters,
+        .disk_bytes = listed->record.disk_bytes,
+        .known = true,
+        .started = listed->snapshot.iterations > 0,
+    };
+    find_place(listed, list);
+}
+
+static void free_listed(struct listed_run *listed)
+{
+    if (!listed)
+        return;
+    free(listed->id);
+    free(listed->directory);
+    free(listed);
+}
+
+/* Reads a run and adds it if it matches. Takes ownership of `id`. */
+static bool add_run(struct runs_list *list, char *id, const char *home,
+                    const struct run_filter *filter, struct error *error)
+{
+    struct listed_run *listed = memory_new(1, sizeof *listed, "the list of runs", error);
+    if (!listed) {
+        free(id);
+        return false;
+    }
+    listed->id = id;
+    listed->directory = file_join(home, id);
+    if (!listed->directory) {
+        free_listed(listed);
+        return error_set_memory(error, "a path", 0);
+    }
+    read_run(listed, list);
+    if (run_filter_matches(filter, &listed->record))
+        list->runs[list->count++] = listed;
+    else
+        free_listed(listed);
+    return true;
+}
+
+static bool read_runs(struct runs_list *list, const char *home, const struct run_filter *filter,
+                      struct error *error)
+{
+    char **ids;
+    if (!run_directory_list(&ids, &list->all, error))
+        return false;
+    list->runs = memory_new(list->all, sizeof *list->runs, "the list of runs", error);
+    bool good = list->runs || list->all == 0;
+    for (size_t i = 0; i < list->all; i++)
+        if (good)
+            good = add_run(list, ids[i], home, filter, error);
+        else
+            free(ids[i]);
+    free(ids);
+    return good;
+}
+
+bool runs_list_read(struct runs_list *list, const struct run_filter *filter, struct error *error)
+{
+    *list = (struct runs_list){0};
+    char *home = run_directory_home(error);
+    const bool read = home && run_queue_list(&list->queued, &list->queued_count, error) &&
+                      read_runs(list, home, filter, error) &&
+                      (filter->count > 0 || run_directory_list_incomplete(
+                                                &list->incomplete, &list->incomplete_count, error));
+    free(home);
+    return read;
+}
+
+void runs_list_free(struct runs_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free_listed(list->runs[i]);
+    for (size_t i = 0; i < list->incomplete_count; i++)
+        free(list->incomplete[i]);
+    free(list->runs);
+    free(list->incomplete);
+    free(list->queued);
+    *list = (struct runs_list){0};
+}
+
+/* --- order --- */
+
+struct order {
+    size_t field;
+    bool backwards;
+};
+
+/* Runs with equal values stay in the order of their IDs. */
+static int by_field(const void *a, const void *b, void *context)
+{
+    const struct order *order = context;
+    const struct listed_run *first = *(struct listed_run *const *)a,
+                            *second = *(struct listed_run *const *)b;
+    const int difference =
+        run_field_compare(order->field, &first->record, &second->record, order->backwards);
+    return difference ? difference : strcmp(first->id, second->id);
+}
+
+void runs_list_sort(struct runs_list *list, size_t field, bool backwards)
+{
+    struct order order = {field, backwards};
+    if (list->count > 0)
+        qsort_r(list->runs, list->count, sizeof *list->runs, by_field, &order);
+}
+
+/* --- as JSON --- */
+
+static bool add_text_or_null(struct json *object, const char *key, const char *text)
+{
+    return text[0] ? json_add_string(object, key, text) : json_add_null(object, key);
+}
+
+/* Adds each tag as a text of the list "tags". */
+static bool add_tags(struct json *object, const char *tags)
+{
+    char words[RUN_TAGS_SIZE], *rest = words;
+    struct json *list = json_add_array(object, "tags");
+    bool added = list;
+    snprintf(words, sizeof words, "%s", tags);
+    for (char *tag; added && (tag = strtok_r(rest, " ", &rest));)
+        added = json_add_string(list, NULL, tag);
+    return added;
+}
+
+/* Adds every field that filters name: its number, its text, or null if the run has none. */
+static bool add_fields(struct json *object, const struct run_record *record)
+{
+    char text[FIELD_TEXT];
+    struct json *fields = json_add_object(object, "fields");
+    bool added = fields;
+    for (size_t field = 0; added && field < run_field_count(); field++) {
+        const char *key = run_field_key(field);
+        added =
+            run_field_is_number(field)
+                ? json_add_number(fields, key, run_field_number(field, record))
+                : add_text_or_null(fields, key, run_field_text(field, record, text, sizeof text));
+    }
+    return added;
+}
+
+/* Adds everything about a run that can be read. */
+static bool add_readable(struct json *object, const struct listed_run *listed)
+{
+    const struct run_config *config = &listed->config;
+    const struct run_facts *facts = &listed->facts;
+    const struct run_snapshot *snapshot = &listed->snapshot;
+    const struct run_figures figures = run_figures_of(snapshot, NULL);
+    return add_text_or_null(object, "name", listed->name) && add_tags(object, listed->tags) &&
+           add_text_or_null(object, "note", listed->note) &&
+           json_add_string(object, "status", listed->record.status) &&
+           json_add_string(object, "network", facts->network) &&
+           json_add_string(object, "technique", facts->technique) &&
+           json_add_string(object, "data", config->data) &&
+           (config->batch ? json_add_count(object, "batch", config->batch)
+                          : json_add_null(object, "batch")) &&
+           json_add_string(object, "device", config->device) &&
+           json_add_string(object, "created", facts->created) &&
+           add_text_or_null(object, "imported", facts->imported) &&
+           add_text_or_null(object, "ancestor", facts->fork.ancestor) &&
+           json_add_string(object, "host", facts->host) &&
+           json_add_string(object, "directory", facts->directory) &&
+           json_add_count(object, "iteration", snapshot->iteration) &&
+           json_add_count(object, "iterations", snapshot->iterations) &&
+           (snapshot->iteration ? json_add_float(object, "loss", snapshot->loss)
+                                : json_add_null(object, "loss")) &&
+           json_add_number(object, "joules_per_image", run_snapshot_joules_per_image(snapshot)) &&
+           json_add_number(object, "watts", run_snapshot_watts(snapshot)) &&
+           json_add_number(object, "top1", figures.top1) &&
+           json_add_number(object, "best_top1", figures.best_top1) &&
+           json_add_number(object, "validation_loss", figures.validation_loss) &&
+           json_add_number(object, "best_validation_loss", figures.best_validation_loss) &&
+           json_add_count(object, "disk_bytes", listed->record.disk_bytes) &&
+           add_fields(object, &listed->record) &&
+           (!listed->queued || runs_waiting_add_json(object, listed->queued, listed->place));
+}
+
+static bool add_json(struct json *list, const struct listed_run *listed)
+{
+    char text[1200];
+    struct json *object = json_add_object(list, NULL);
+    bool added = json_add_string(object, "id", listed->record.id);
+    if (listed->read)
+        return added && add_readable(object, listed);
+    return added && json_add_string(object, "status", listed->record.status) &&
+           json_add_string(object, "error", error_format(&listed->error, text, sizeof text));
+}
+
+static bool add_incomplete_json(struct json *list, const char *id)
+{
+    struct json *object = json_add_object(list, NULL);
+    return json_add_string(object, "id", id) && json_add_string(object, "status", "incomplete");
+}
+
+int runs_list_print_json(const struct runs_list *list, const struct run_filter *filter)
+{
+    struct json *root = json_new_object(), *array = json_add_array(root, "runs");
+    bool complete = array;
+    for (size_t i = 0; complete && i < list->count; i++)
+        complete = add_json(array, list->runs[i]);
+    for (size_t i = 0; complete && i < list->incomplete_count; i++)
+        complete = add_incomplete_json(array, list->incomplete[i]);
+    complete =
+        complete && runs_waiting_add_objects(array, list->queued, list->queued_count, filter);
+    return output_json(root, complete);
+}
+
+/* --- as a table --- */
+
+/* Appends what the run computes; for an imported run also its framework and its machine. */
+static void add_what(struct table *table, const struct listed_run *listed)
+{
+    char batch[24] = "?", data[512];
+    const struct run_facts *facts = &listed->facts;
+    const struct run_config *config = &listed->config;
+    if (config->batch)
+        snprintf(batch, sizeof batch, "%zu", config->batch);
+    if (!facts->imported[0])
+        table_cell(table, _("%s batch %s on %s, %s"), facts->network, batch, config->device,
+                   config_short_value("data", config->data, data, sizeof data));
+    else
+        table_cell(table, _("%s batch %s on %s, imported from %s (%s)"), facts->network, batch,
+                   config->device, facts->imported, facts->host[0] ? facts->host : "?");
+}
+
+static void add_row(struct table *table, const struct listed_run *listed, bool disk)
+{
+    char status[64];
+    const struct run_snapshot *snapshot = &listed->snapshot;
+    const struct run_figures figures = run_figures_of(snapshot, NULL);
+    table_cell(table, "%s", listed->record.id);
+    table_cell(table, "%s", listed->name[0] ? listed->name : "-");
+    table_cell(table, "%s",
+               listed->queued ? runs_waiting_status(listed->place, status, sizeof status)
+                              : gettext(listed->record.status));
+    if (!listed->read) {
+        for (size_t i = 3; i + 1 < table->columns; i++)
+            table_cell(table, "-");
+        table_cell(table, "%s", listed->error.why);
+        return;
+    }
+    table_cell(table, "%llu/%llu", (unsigned long long)snapshot->iteration,
+               (unsigned long long)snapshot->iterations);
+    const bool loss_known = !listed->facts.imported[0] || !isnan(snapshot->loss);
+    if (snapshot->iteration && loss_known)
+        table_cell(table, "%.4g", figures.loss);
+    else
+        table_cell(table, "-");
+    if (!isnan(figures.top1))
+        table_cell(table, "%.2f %%", figures.top1);
+    else
+        table_cell(table, "-");
+    table_cell(table, "%s", listed->tags[0] ? listed->tags : "-");
+    if (disk)
+        table_cell(table, "%s", text_bytes(listed->record.disk_bytes, status, sizeof status));
+    add_what(table, listed);
+}
+
+/* Appends the row of a folder in which no run began. */
+static void add_incomplete_row(struct table *table, const char *id)
+{
+    table_cell(table, "%s", id);
+    table_cell(table, "-");
+    table_cell(table, "%s", _("incomplete"));
+    for (size_t i = 3; i + 1 < table->columns; i++)
+        table_cell(table, "-");
+    table_cell(table, "%s", _("killed before it began; the next run deletes the folder"));
+}
+
+void runs_list_print_none(const struct runs_list *list)
+{
+    if (list->all > 0)
+        output_print(ngettext("None of the %zu run matches.\n", "None of the %zu runs matches.\n",
+                              list->all),
+                     list->all);
+    else
+        output_print(_("There are no runs yet: tinca train makes one.\n"));
+}
+
+/* Prints how much the listed runs take together, and the trash. */
+static void print_sums(const struct runs_list *list)
+{
+    char bytes[32];
+    struct run_removal trash = {0};
+    uint64_t sum = 0;
+    size_t deleted = 0;
+    for (size_t i = 0; i < list->count; i++)
+        sum += list->runs[i]->record.disk_bytes;
+    output_print(ngettext("%zu run takes %s.\n", "%zu runs take %s.\n", list->count), list->count,
+                 text_bytes(sum, bytes, sizeof bytes));
+    if (run_trash_measure(&deleted, &trash, NULL) && deleted > 0)
+        output_print(ngettext("%zu deleted run in the trash takes %s: tinca runs --empty-trash\n",
+                              "%zu deleted runs in the trash take %s: tinca runs --empty-trash\n",
+                              deleted),
+                     deleted, text_bytes(trash.bytes, bytes, sizeof bytes));
+}
+
+int runs_list_print(const struct runs_list *list, const struct run_filter *filter, bool disk)
+{
+    struct table table =
+        disk ? table_begin("lllrrrlrl", _("RUN|NAME|STATUS|ITERATION|LOSS|TOP-1|TAGS|DISK|WHAT"))
+             : table_begin("lllrrrll", _("RUN|NAME|STATUS|ITERATION|LOSS|TOP-1|TAGS|WHAT"));
+    size_t shown = list->count + list->incomplete_count;
+    for (size_t i = 0; i < list->count; i++)
+        add_row(&table, list->runs[i], disk);
+    for (size_t i = 0; i < list->incomplete_count; i++)
+        add_incomplete_row(&table, list->incomplete[i]);
+    shown += runs_waiting_add_rows(&table, list->queued, list->queued_count, filter);
+    if (shown == 0) {
+        table_free(&table);
+        runs_list_print_none(list);
+        return EXIT_DONE;
+    }
+    const int status = table_print(&table);
+    if (disk)
+        print_sums(list);
+    return status;
+}

@@ -1,0 +1,43 @@
+/* run_prune.h: deletes weights and checkpoints of a stored run that are no longer needed. Its
+ * settings, curves and results stay.
+ *
+ * What is kept:
+ *   best   the best model or, without validation, the final one; without either the last checkpoint
+ *   last   the final model, and the last checkpoint, from which a stopped run can go on; without
+ *          either what there is
+ *   none   no weights
+ * RUN/pruned.json lists the deleted files, so that a check of the run does not miss them. Nothing
+ * of a run that a process trains is ever deleted. The caller must not prune runs that wait in the
+ * queue. */
+#ifndef TINCA_SESSION_STORAGE_RUN_PRUNE_H
+#define TINCA_SESSION_STORAGE_RUN_PRUNE_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum run_keep { RUN_KEEP_BEST, RUN_KEEP_LAST, RUN_KEEP_NONE };
+
+/* The names of enum run_keep, NULL-terminated. */
+extern const char *const run_keep_names[];
+
+/* What pruning would delete, or has deleted. */
+struct run_pruning {
+    size_t files;
+    uint64_t bytes;
+};
+
+/* Sets *pruning to what run_prune would delete. Changes nothing. */
+void run_prune_measure(const char *directory, enum run_keep keep, struct run_pruning *pruning);
+
+/* Deletes the files, while it holds the run's lock, and sets *pruning to what was deleted. Returns
+ * false with an error if a process trains the run, or if a file cannot be deleted. */
+bool run_prune(const char *directory, enum run_keep keep, struct run_pruning *pruning,
+               struct error *error);
+
+/* Returns whether the run's file `name` was deleted by run_prune. */
+bool run_prune_has_deleted(const char *directory, const char *name);
+
+#endif

@@ -1,0 +1,95 @@
+#!/bin/sh
+# Runs of earlier versions, which are stored in tests/cli/old_runs, open in every command: they are listed, checked,
+# compared, exported, measured, resumed, forked and deleted like the runs of today.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+old=$(cd "$srcdir/tests/cli/old_runs" && pwd) logs=$(cd "$srcdir/tests/cli/logs" && pwd)
+cd "$T" || exit 99
+home=$T/state/tinca/runs
+mkdir -p "$home"
+umask 077
+awk -v to="$home" -f "$old/unpack.awk" "$old"/*.run
+chmod 700 "$T/state" "$T/state/tinca" "$home" "$home"/*
+
+cat >dot.json <<'NETWORK'
+{"name": "dot", "input": [1, 28, 28], "classes": 10, "normalise": "unit",
+ "layers": [{"op": "flatten", "name": "flatten"}, {"op": "linear", "name": "fc1", "output": 1, "init": "he"},
+            {"op": "relu", "name": "relu1"}, {"op": "linear", "name": "fc2", "output": "classes", "init": "xavier"}]}
+NETWORK
+
+count=$(ls "$home" | wc -l)
+[ "$count" = "$(ls "$old"/*.run | wc -l)" ] && [ "$count" -ge 8 ] && ok "$count stored runs are unpacked" ||
+    not_ok "the stored runs are unpacked" "$(ls -l "$home")"
+succeeds "runs lists all of them" runs
+[ "$(grep -c '^2026' "$T/out")" = "$count" ] && ! grep -qE 'unreadable|incomplete' "$T/out" &&
+    ok "  each with its status" || not_ok "  each with its status" "$(cat "$T/out")"
+run runs --json
+cp "$T/out" listed.json
+is "  as JSON, too" "runs.#" "$count" listed.json
+id_of() { sed -n 's/^@run //p' "$old/$1.run"; }
+all='' done='' trained='' stopped=''
+for file in "$old"/*.run; do
+    label=$(basename "$file" .run)
+    id=$(id_of "$label")
+    all="$all $id"
+    case $label in
+    *-done) done="$done $id" trained="$trained $id" ;;
+    *-stopped) trained="$trained $id" stopped="$stopped $id" ;;
+    esac
+done
+# the first version wrote no lock and no checkpoint, so that its stopped run cannot go on
+first=$(id_of 2026-11-21-stopped)
+run runs --check
+[ "$(tail -n 1 "$T/out")" = "$count runs checked, 1 damaged, 1 with warnings" ] &&
+    [ "$(grep -v warning: "$T/out" | grep '^2026' | cut -d: -f1,2)" = "$first: checkpoint.safetensors" ] &&
+    ok "runs --check finds nothing else to complain of" ||
+    not_ok "runs --check finds nothing else to complain of" "$(cat "$T/out")"
+
+place_of() { # place_of ID FILE: prints the run's place in a list
+    index=0
+    while found=$("$JSON_LOOK" "$2" runs.$index.id 2>/dev/null) && [ "$found" != "$1" ]; do index=$((index + 1)); done
+    echo $index
+}
+expect() { # expect LABEL STATUS: the list gives this status
+    is "$1 is $2" "runs.$(place_of "$(id_of "$1")" listed.json).status" "$2" listed.json
+}
+for file in "$old"/*.run; do
+    label=$(basename "$file" .run)
+    case $label in
+    *-stopped) expect "$label" stopped ;;
+    *) expect "$label" done ;;
+    esac
+done
+
+succeeds "compare puts all of them side by side" compare $all
+succeeds "  and as JSON" compare $all --json
+succeeds "advise reads them" advise $done --need faster
+succeeds "export writes a session of all" export $all -o session.json
+is "  with every run" "runs.#" "$count" session.json
+is "  of the present format" version "$("$JSON_LOOK" session.json version)" session.json
+succeeds "export writes the studies' tables" export $all --format csv -o tables
+succeeds "export writes a report" export $all --format md -o report.md
+for id in $done; do
+    succeeds "measure times the model of $id" measure "$id"
+    succeeds "  eval reads it" eval "$home/$id/best.safetensors" --data digits,limit=20 --json
+    is "  and finds the accuracy that the run recorded" top1 \
+        "$("$JSON_LOOK" listed.json "runs.$(place_of "$id" listed.json).best_top1")"
+    succeeds "  a new run begins with its weights" train dot.json --weights "$home/$id/best.safetensors" \
+        --data digits,limit=40 --batch 20 --epochs 1 --threads 1 -q
+done
+for id in $stopped; do
+    if [ -f "$home/$id/checkpoint.safetensors" ]; then
+        succeeds "a run forks from $id" train --fork "$id@last" --iterations 5 --threads 1 -q
+        run resume "$id" -q
+        [ "$status" = 0 ] && ok "resume finishes $id" || not_ok "resume finishes $id" "$(told)"
+        run runs --json
+        is "  which is done then" "runs.$(place_of "$id" "$T/out").status" done
+    fi
+done
+for id in $trained; do
+    run attach "$id"
+    [ "$status" = 0 ] || { [ "$status" = 130 ] && [ "$id" = "$first" ]; } && ok "attach shows the end of $id" ||
+        not_ok "attach shows the end of $id" "exit $status: $(told)"
+    succeeds "explain explains its losses" explain "$id"
+done
+done_testing
