@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/runs_check.h"
+#include "cli/runs_groups.h"
 #include "cli/runs_waiting.h"
 
 #include "base/language.h"
@@ -128,6 +129,8 @@ static bool add_readable(struct json *object, const struct listed *listed)
            json_add_string(object, "device", config->device) &&
            json_add_string(object, "created", facts->created) &&
            add_text_or_null(object, "imported", facts->imported) &&
+           json_add_count(object, "seed", config->seed) &&
+           add_text_or_null(object, "seed_group", config->seed_group) &&
            add_text_or_null(object, "ancestor", facts->fork.ancestor) &&
            json_add_string(object, "host", facts->host) &&
            json_add_string(object, "directory", facts->directory) &&
@@ -229,36 +232,48 @@ static bool add_incomplete_json(struct json *list, const char *id)
 /* Opens one run after the other, and prints those that the filter lets pass. */
 static int print_json(const struct listing *listing, const struct run_filter *filter)
 {
+    struct runs_groups groups = {0};
     struct json *root = json_new_object(), *list = json_add_array(root, "runs");
     bool complete = list;
     for (size_t i = 0; complete && i < listing->count; i++) {
         struct listed listed;
         open_listed(&listed, listing, i);
-        if (run_filter_matches(filter, &listed.record))
+        if (run_filter_matches(filter, &listed.record)) {
             complete = add_json(list, &listed);
+            if (listed.run)
+                runs_groups_add(&groups, listed.run, &listed.snapshot);
+        }
         run_free(listed.run);
     }
     for (size_t i = 0; i < listing->incomplete_count && filter->count == 0; i++)
         complete = complete && add_incomplete_json(list, listing->incomplete[i]);
     complete =
         complete && runs_waiting_add_objects(list, listing->queued, listing->queued_count, filter);
+    complete = complete && runs_groups_add_objects(&groups, json_add_array(root, "groups"));
+    runs_groups_free(&groups);
     return output_json(root, complete);
 }
 
-static int print_table(const struct listing *listing, const struct run_filter *filter)
+static int print_table(const struct listing *listing, const struct run_filter *filter, bool members)
 {
     size_t shown = 0;
+    struct runs_groups groups = {0};
     struct table table =
         table_begin("lllrrrll", _("RUN|NAME|STATUS|ITERATION|LOSS|TOP-1|TAGS|WHAT"));
     for (size_t i = 0; i < listing->count; i++) {
         struct listed listed;
         open_listed(&listed, listing, i);
         if (run_filter_matches(filter, &listed.record)) {
-            add_row(&table, &listed);
+            const bool grouped =
+                listed.run && runs_groups_add(&groups, listed.run, &listed.snapshot);
+            if (!grouped || members)
+                add_row(&table, &listed);
             shown++;
         }
         run_free(listed.run);
     }
+    runs_groups_add_rows(&groups, &table);
+    runs_groups_free(&groups);
     for (size_t i = 0; i < listing->incomplete_count && filter->count == 0; i++, shown++)
         add_incomplete_row(&table, listing->incomplete[i]);
     shown += runs_waiting_add_rows(&table, listing->queued, listing->queued_count, filter);
@@ -274,7 +289,7 @@ static int print_table(const struct listing *listing, const struct run_filter *f
     return EXIT_DONE;
 }
 
-static int list_runs(const struct run_filter *filter, bool as_json)
+static int list_runs(const struct run_filter *filter, bool as_json, bool members)
 {
     struct error error;
     struct listing listing = {0};
@@ -284,7 +299,7 @@ static int list_runs(const struct run_filter *filter, bool as_json)
         !run_queue_list(&listing.queued, &listing.queued_count, &error))
         status = output_error(&error);
     else
-        status = as_json ? print_json(&listing, filter) : print_table(&listing, filter);
+        status = as_json ? print_json(&listing, filter) : print_table(&listing, filter, members);
     free_ids(listing.ids, listing.count);
     free_ids(listing.incomplete, listing.incomplete_count);
     free(listing.queued);
@@ -340,13 +355,17 @@ static int runs_run(const struct command *command, int argc, char **argv)
     struct error error;
     struct operands operands;
     struct run_filter filter;
-    bool as_json = false, check = false, undelete = false, empty = false;
+    bool as_json = false, members = false, check = false, undelete = false, empty = false;
     int status;
     const struct option_row rows[] = {
         {.name = "check",
          .help = N_("Verify the run's files, or those of all runs, and change nothing."),
          .kind = OPTION_SWITCH,
          .value = &check},
+        {.name = "members",
+         .help = N_("List also the runs of groups of seeds, which are one row otherwise."),
+         .kind = OPTION_SWITCH,
+         .value = &members},
         {.name = "undelete",
          .help = N_("Restore the runs of the last deletion from the trash."),
          .kind = OPTION_SWITCH,
@@ -370,7 +389,7 @@ static int runs_run(const struct command *command, int argc, char **argv)
         return runs_check(operands.count ? operands.values[0] : NULL, as_json);
     if (undelete || empty)
         return undelete ? restore_runs() : empty_trash();
-    return read_filter(&filter, &operands, &error) ? list_runs(&filter, as_json)
+    return read_filter(&filter, &operands, &error) ? list_runs(&filter, as_json, members)
                                                    : output_error(&error);
 }
 
