@@ -244,6 +244,7 @@ static int answer(const struct runs *runs, const struct advise_request *request,
     for (size_t i = 0; added && i < runs->count; i++)
         added = run_facts(runs->list[i])->imported[0] || /* times of another machine */
                 compare_add_run(&comparison, runs->list[i], &error);
+    added = added && compare_merge_seeds(&comparison, NULL, &error);
     if (!added)
         status = output_error(&error);
     else if (!request->network && count_networks(&comparison) > 1)

@@ -11,6 +11,7 @@
 #include "base/files/output_file.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/seeds/seed_group.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,13 +49,45 @@ static bool write_output(const struct comparison *comparison, const struct compa
     return written;
 }
 
-static bool fill(struct comparison *comparison, struct run **runs, const struct operands *operands,
-                 const struct compare_request *request, struct error *error)
+/* The runs that are compared. */
+struct opened {
+    struct run **list;
+    size_t count, capacity;
+};
+
+static bool add_run(struct comparison *comparison, struct opened *runs, const char *operand,
+                    struct error *error)
+{
+    if (!memory_grow(&runs->list, &runs->capacity, runs->count + 1, sizeof *runs->list,
+                     "the list of runs", error) ||
+        !(runs->list[runs->count] = runs_open(operand, error)))
+        return false;
+    return compare_add_run(comparison, runs->list[runs->count++], error);
+}
+
+/* Adds the runs of a group of seeds as one row. */
+static bool add_group(struct comparison *comparison, struct opened *runs, const char *operand,
+                      struct error *error)
+{
+    struct seed_group group;
+    bool added = seed_group_find(&group, operand, error);
+    for (size_t i = 0; added && i < group.count; i++)
+        added = add_run(comparison, runs, group.members[i].directory, error);
+    added = added && compare_merge_seeds(comparison, group.id, error);
+    seed_group_free(&group);
+    return added;
+}
+
+static bool fill(struct comparison *comparison, struct opened *runs,
+                 const struct operands *operands, const struct compare_request *request,
+                 struct error *error)
 {
     bool filled = true;
-    for (size_t i = 0; filled && i < operands->count; i++)
-        filled = (runs[i] = runs_open(operands->values[i], error)) &&
-                 compare_add_run(comparison, runs[i], error);
+    for (size_t i = 0; filled && i < operands->count; i++) {
+        const bool group = seed_group_is_operand(operands->values[i]);
+        filled = group ? add_group(comparison, runs, operands->values[i], error)
+                       : add_run(comparison, runs, operands->values[i], error);
+    }
     filled = filled && (!request->settings || compare_add_settings(comparison, error)) &&
              (!request->published || compare_add_published(comparison, error));
     if (filled)
@@ -76,7 +109,7 @@ static bool find_front(struct comparison *comparison, const struct compare_reque
 }
 
 /* Opens the runs, which the caller frees also after an error, and writes the comparison. */
-static bool compare(struct run **runs, const struct operands *operands,
+static bool compare(struct opened *runs, const struct operands *operands,
                     const struct compare_request *request, struct error *error)
 {
     struct comparison comparison = {0};
@@ -142,11 +175,11 @@ static int compare_command_run(const struct command *command, int argc, char **a
         request.format = COMPARE_JSON;
     if (request.format == COMPARE_JSON)
         language_begin(language_names[0]); /* JSON is the same in every language */
-    struct run **runs = memory_new(operands.count, sizeof *runs, "the list of runs", &error);
-    status = runs && compare(runs, &operands, &request, &error) ? EXIT_DONE : output_error(&error);
-    for (size_t i = 0; runs && i < operands.count; i++)
-        run_free(runs[i]);
-    free(runs);
+    struct opened runs = {0};
+    status = compare(&runs, &operands, &request, &error) ? EXIT_DONE : output_error(&error);
+    for (size_t i = 0; i < runs.count; i++)
+        run_free(runs.list[i]);
+    free(runs.list);
     return status;
 }
 
@@ -156,9 +189,13 @@ const struct command command_compare = {
     .summary = N_("Put runs side by side: accuracy, size, times of one image."),
     /* xgettext:no-c-format */
     .details =
-        N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its folder. "
+        N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its folder; "
+           "RUN@seeds "
+           "is the group of seeds that it belongs to, as one row of means with 95 % intervals. "
            "The times are those that tinca measure stored; for a time that is missing, the command "
            "that would measure it is printed. Rows of one device whose 95 % intervals overlap are "
-           "marked with ~ and the other row's number: the difference is not significant."),
+           "marked with ~ and the other row's number: the difference is not significant. "
+           "Accuracies differ only if a test shows it, which is named: McNemar's test of two runs "
+           "that validated on the same images, Welch's t-test of two groups of seeds."),
     .run = compare_command_run,
 };

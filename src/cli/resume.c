@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/seeds.h"
 #include "cli/stop_signal.h"
 #include "cli/train.h"
 #include "cli/train_wait.h"
@@ -10,6 +11,7 @@
 #include "session/files/run_directory.h"
 #include "session/record/resume.h"
 #include "session/run/run_start.h"
+#include "session/seeds/seed_group.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,17 +46,24 @@ static bool check_options(int argc, char **argv, struct error *error)
 static int go_on(const char *name, const struct train *train)
 {
     struct error error;
-    struct run_queue_place place = {0};
     char *directory = run_directory_find(name, &error);
     if (!directory)
         return output_error(&error);
     stop_signal_catch();
+    const int status = resume_one(directory, train);
+    free(directory);
+    return status;
+}
+
+int resume_one(const char *directory, const struct train *train)
+{
+    struct error error;
+    struct run_queue_place place = {0};
     struct run *run = NULL;
     const struct queued_run queued = queued_run_resumed(directory, &train->config);
     if (!train->wait || train_wait(&queued, train->quiet, &place, &error))
         run = run_resume(directory, &train->config, &train->options, &error);
     run_queue_leave(&place);
-    free(directory);
     return run ? train_follow(train, run) : output_error(&error);
 }
 
@@ -97,7 +106,8 @@ static int resume_run(const struct command *command, int argc, char **argv)
         return status;
     if (!train_check_targets(&train, &error))
         return output_error(&error);
-    return go_on(operands.values[0], &train);
+    return seed_group_is_operand(operands.values[0]) ? seeds_resume(operands.values[0], &train)
+                                                     : go_on(operands.values[0], &train);
 }
 
 const struct command command_resume = {
@@ -108,7 +118,9 @@ const struct command command_resume = {
         N_("RUN is a run's ID, the beginning of its ID, its name, or its folder. It continues from "
            "its last checkpoint and gives the same bits as if it had never stopped, with any "
            "number of threads. Only the settings below can change; the run can become longer, "
-           "unless its learning-rate schedule spans the whole run.\nInterrupting (Ctrl-C) finishes "
+           "unless its learning-rate schedule spans the whole run.\nRUN@seeds is the group "
+           "of seeds of that run, or of that name: unfinished runs continue, missing ones "
+           "start.\nInterrupting (Ctrl-C) finishes "
            "the iteration and saves; a second time ends at once."),
     .run = resume_run,
 };

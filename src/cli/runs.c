@@ -51,7 +51,7 @@ static bool read_filter(struct run_filter *filter, const struct operands *operan
 
 /* What the command line asks for. */
 struct request {
-    bool as_json, check, undelete, empty, delete_runs, prune, yes, disk;
+    bool as_json, members, check, undelete, empty, delete_runs, prune, yes, disk;
     const char *keep, *sort;
     struct run_filter filter;
 };
@@ -128,12 +128,12 @@ static int work_on_runs(const struct request *request)
     else if (request->as_json)
         status = runs_list_print_json(&list, &request->filter);
     else
-        status = runs_list_print(&list, &request->filter, request->disk);
+        status = runs_list_print(&list, &request->filter, request->disk, request->members);
     runs_list_free(&list);
     return status;
 }
 
-enum { OPTIONS = 11 }; /* with the row that ends the table */
+enum { OPTIONS = 12 }; /* with the row that ends the table */
 
 /* Writes the table of options, which point to the request. */
 static void list_options(struct request *request, struct option_row *rows)
@@ -148,6 +148,10 @@ static void list_options(struct request *request, struct option_row *rows)
          .help = N_("Show the disk space of each run, and of all together."),
          .kind = OPTION_SWITCH,
          .value = &request->disk},
+        {.name = "members",
+         .help = N_("List also the runs of groups of seeds, which are one row otherwise."),
+         .kind = OPTION_SWITCH,
+         .value = &request->members},
         {.name = "delete",
          .help = N_("Move the runs that match to the trash. Asks on a terminal."),
          .kind = OPTION_SWITCH,

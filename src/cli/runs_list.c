@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/runs_groups.h"
 #include "cli/runs_waiting.h"
 
 #include "base/files/file.h"
@@ -223,6 +224,8 @@ static bool add_readable(struct json *object, const struct listed_run *listed)
            json_add_string(object, "device", config->device) &&
            json_add_string(object, "created", facts->created) &&
            add_text_or_null(object, "imported", facts->imported) &&
+           json_add_count(object, "seed", config->seed) &&
+           add_text_or_null(object, "seed_group", config->seed_group) &&
            add_text_or_null(object, "ancestor", facts->fork.ancestor) &&
            json_add_string(object, "host", facts->host) &&
            json_add_string(object, "directory", facts->directory) &&
@@ -260,14 +263,19 @@ static bool add_incomplete_json(struct json *list, const char *id)
 
 int runs_list_print_json(const struct runs_list *list, const struct run_filter *filter)
 {
+    struct runs_groups groups = {0};
     struct json *root = json_new_object(), *array = json_add_array(root, "runs");
     bool complete = array;
-    for (size_t i = 0; complete && i < list->count; i++)
+    for (size_t i = 0; complete && i < list->count; i++) {
         complete = add_json(array, list->runs[i]);
+        runs_groups_add(&groups, list->runs[i]);
+    }
     for (size_t i = 0; complete && i < list->incomplete_count; i++)
         complete = add_incomplete_json(array, list->incomplete[i]);
     complete =
         complete && runs_waiting_add_objects(array, list->queued, list->queued_count, filter);
+    complete = complete && runs_groups_add_objects(&groups, json_add_array(root, "groups"));
+    runs_groups_free(&groups);
     return output_json(root, complete);
 }
 
@@ -361,14 +369,19 @@ static void print_sums(const struct runs_list *list)
                      deleted, text_bytes(trash.bytes, bytes, sizeof bytes));
 }
 
-int runs_list_print(const struct runs_list *list, const struct run_filter *filter, bool disk)
+int runs_list_print(const struct runs_list *list, const struct run_filter *filter, bool disk,
+                    bool members)
 {
+    struct runs_groups groups = {0};
     struct table table =
         disk ? table_begin("lllrrrlrl", _("RUN|NAME|STATUS|ITERATION|LOSS|TOP-1|TAGS|DISK|WHAT"))
              : table_begin("lllrrrll", _("RUN|NAME|STATUS|ITERATION|LOSS|TOP-1|TAGS|WHAT"));
     size_t shown = list->count + list->incomplete_count;
     for (size_t i = 0; i < list->count; i++)
-        add_row(&table, list->runs[i], disk);
+        if (!runs_groups_add(&groups, list->runs[i]) || members)
+            add_row(&table, list->runs[i], disk);
+    runs_groups_add_rows(&groups, &table, disk);
+    runs_groups_free(&groups);
     for (size_t i = 0; i < list->incomplete_count; i++)
         add_incomplete_row(&table, list->incomplete[i]);
     shown += runs_waiting_add_rows(&table, list->queued, list->queued_count, filter);

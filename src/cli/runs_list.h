@@ -47,8 +47,10 @@ void runs_list_sort(struct runs_list *list, size_t field, bool backwards);
 /* Prints the runs as one JSON document. */
 int runs_list_print_json(const struct runs_list *list, const struct run_filter *filter);
 
-/* Prints the runs as a table; with `disk` also the space that each takes, and the sums. */
-int runs_list_print(const struct runs_list *list, const struct run_filter *filter, bool disk);
+/* Prints the runs as a table; with `disk` also the space that each takes, and the sums. A group of
+ * seeds is one row; its runs have rows of their own only with `members`. */
+int runs_list_print(const struct runs_list *list, const struct run_filter *filter, bool disk,
+                    bool members);
 
 /* Says that no run matches, or that there is none. */
 void runs_list_print_none(const struct runs_list *list);

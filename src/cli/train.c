@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/seeds.h"
 #include "cli/stop_signal.h"
 #include "cli/train_wait.h"
 
@@ -253,6 +254,30 @@ static struct run *start(const struct train *train, struct error *error)
     return run;
 }
 
+bool train_one(const struct train *train, int *status)
+{
+    struct error error;
+    struct event_stream events;
+    struct run_snapshot end;
+    struct run *run = start(train, &error);
+    if (!run) {
+        *status = output_error(&error);
+        return false;
+    }
+    announce_limit(train, run);
+    const bool streams = train->json && event_stream_begin(&events, run, &error);
+    if (train->json && !streams) {
+        run_free(run);
+        *status = output_error(&error);
+        return false;
+    }
+    progress_follow(run, train->quiet, streams ? &events : NULL);
+    run_snapshot(run, &end);
+    *status = train_finish(train, run, stop_signal_came());
+    run_free(run);
+    return end.status != RUN_REFUSED;
+}
+
 int train_go(const struct train *train)
 {
     struct error error;
@@ -265,11 +290,11 @@ int train_go(const struct train *train)
         !check_labels(train, &error))
         return output_error(&error);
     stop_signal_catch();
-    struct run *run = start(train, &error);
-    if (!run)
-        return output_error(&error);
-    announce_limit(train, run);
-    return train_follow(train, run);
+    if (train->config.seeds > 1 && !train->config.seed_group[0])
+        return seeds_train(train);
+    int status;
+    train_one(train, &status);
+    return status;
 }
 
 /* Writes the tags of all --tag options into one text. */
@@ -289,6 +314,8 @@ static bool take_ancestor(struct train *train, struct error *error)
     struct fork_request *fork = &train->options.fork;
     if (!fork_parse(train->fork, fork, error) || !fork_read_config(fork, &train->config, error))
         return false;
+    train->config.seeds = 1; /* the fork is no member of the ancestor's group */
+    train->config.seed_group[0] = '\0';
     for (size_t i = 0; i < config_field_count; i++) {
         const char *key = config_fields[i].key;
         if (config_is_given(&given, key) &&

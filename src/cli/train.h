@@ -19,12 +19,19 @@ struct train {
     bool wait; /* --wait: starts when no other run of this machine is alive */
 };
 
+/* Continues the run in `directory` and shows it until it is over. */
+int resume_one(const char *directory, const struct train *train);
+
 /* Checks the request, trains, shows progress until the run is over, and writes the files that were
  * asked for. Catches SIGINT, SIGTERM and SIGHUP. */
 int train_go(const struct train *train);
 
 /* Fails if a file of --save or --export cannot be written. */
 bool train_check_targets(const struct train *train, struct error *error);
+
+/* Starts a run, shows it until it is over, and writes its files. Sets *status to the exit status.
+ * Returns whether the run began. Call stop_signal_catch before. */
+bool train_one(const struct train *train, int *status);
 
 /* Shows a running run until it is over, writes its files and frees it. */
 int train_follow(const struct train *train, struct run *run);

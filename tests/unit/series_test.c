@@ -159,7 +159,7 @@ static void test_numbers(void)
     tap_ok(statistics_compute(values, 4, &statistics, NULL) && statistics.median == 2.5 &&
                statistics.min == 1 && statistics.mean == 2.5 &&
                near(statistics.sd, 1.2909944487358056, 1e-12) &&
-               near(statistics.ci95, 3.182446305284263 * statistics.sd / 2, 0.005),
+               near(statistics.ci95, 3.182446305284263 * statistics.sd / 2, 1e-12),
            "median, mean, deviation and Student's interval of four values");
     tap_ok(statistics_compute(values, 0, &statistics, NULL) && isnan(statistics.mean) &&
                isnan(statistics.median) && isnan(statistics.min) && isnan(statistics.sd) &&

@@ -50,6 +50,7 @@ static const struct file_check checks[] = {
     {"checkpoint.safetensors", check_checkpoint},
     {"checkpoint.previous.safetensors", check_checkpoint},
     {"measurements.json", check_measurements},
+    {"correct.json", check_correct},
     {"profile.json", check_profile},
 };
 enum { CHECKS = sizeof checks / sizeof *checks };

@@ -10,6 +10,7 @@
 #include "session/files/run_files.h"
 #include "session/files/run_name.h"
 #include "session/measure/measurement.h"
+#include "session/model/correct_images.h"
 #include "session/record/network_difference.h"
 
 #include <ctype.h>
@@ -197,6 +198,16 @@ void check_measurements(struct check *check, const char *file)
         measurements_free(&measurements);
     else
         check_damage_by(check, file, REMEDY_MEASURE, &error);
+}
+
+void check_correct(struct check *check, const char *file)
+{
+    struct error error = {0};
+    struct correct_images correct;
+    if (correct_images_read(&correct, check->directory, &error))
+        correct_images_free(&correct);
+    else
+        check_damage_by(check, file, REMEDY_DELETE, &error);
 }
 
 void check_profile(struct check *check, const char *file)

@@ -3,6 +3,7 @@
  * something also adds a sentence with its figures, so that the user can check the advice against
  * the table. */
 #include "session/compare/advise_evidence.h"
+#include "session/compare/compare_significance.h"
 
 #include "base/escape/shell.h"
 #include "base/language.h"
@@ -261,6 +262,22 @@ enum advise_reply advise_is_small(struct advise_inquiry *inquiry, size_t row)
     return size < before ? ADVISE_YES : ADVISE_NO;
 }
 
+/* Adds the test of the two accuracies. Returns whether it shows that they do not differ. */
+static bool note_test(struct advise_inquiry *inquiry, size_t row)
+{
+    char words[260];
+    const struct compare_test test = compare_test_rows(inquiry->table, inquiry->plain, row);
+    if (row == inquiry->plain)
+        return false;
+    compare_test_text(&test, words, sizeof words);
+    advise_note(inquiry,
+                test.kind == TEST_NONE ? N_("Accuracies: %s.")
+                : test.differs         ? N_("The accuracies differ (%s).")
+                                       : N_("No difference of the accuracies is shown (%s)."),
+                words);
+    return test.kind != TEST_NONE && !test.differs;
+}
+
 enum advise_reply advise_is_accurate(struct advise_inquiry *inquiry, size_t row)
 {
     const struct compare_row *with = advise_row(inquiry, row);
@@ -288,5 +305,5 @@ enum advise_reply advise_is_accurate(struct advise_inquiry *inquiry, size_t row)
             : N_("%s has %.2f %%, %s %.2f %%: %.2f points gained, acceptable (accepted: %.4g)."),
         with->network, with->figures.best_top1, without->network, without->figures.best_top1,
         fabs(lost), accepted);
-    return lost <= accepted ? ADVISE_YES : ADVISE_NO;
+    return note_test(inquiry, row) || lost <= accepted ? ADVISE_YES : ADVISE_NO;
 }

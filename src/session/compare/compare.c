@@ -88,10 +88,12 @@ static void fill_accuracy(struct compare_row *row, const struct run *run)
     if (isfinite(row->figures.best_top1)) {
         row->accuracy = "validation";
         data = run_facts(run)->imported[0] ? config->data : config->validate;
+        row->images = run_facts(run)->validation_images;
     } else if (measured) {
         row->accuracy = "measured";
         data = measured->data;
         take_measured(&row->figures, measured);
+        row->images = measured->images;
     }
     snprintf(row->data, sizeof row->data, "%s", data);
     if (row->parameters > 0)
@@ -115,9 +117,15 @@ bool compare_add(struct comparison *comparison, const struct run *run,
 {
     const struct run_facts *facts = run_facts(run);
     struct compare_row *row = new_row(comparison, error);
-    if (!row || !copy_measurements(&row->ms, &files->ms, error))
+    if (!row)
         return false;
     comparison->count++;
+    if (!copy_measurements(&row->ms, &files->ms, error) ||
+        !correct_images_copy(&row->correct, &files->correct, error)) {
+        compare_row_free(row);
+        comparison->count--;
+        return false;
+    }
     row->run = run;
     row->parameters = facts->parameters;
     row->flops = facts->flops;
@@ -186,10 +194,26 @@ void compare_complete(struct comparison *comparison)
     comparison->device_count++;
 }
 
+void compare_row_free(struct compare_row *row)
+{
+    measurements_free(&row->ms);
+    correct_images_free(&row->correct);
+    free(row->members);
+}
+
+bool compare_wilson(const struct compare_row *row, double *low, double *high)
+{
+    if (row->seeds.runs > 0 || row->images == 0 || isnan(row->figures.best_top1))
+        return false;
+    const double right = row->figures.best_top1 / 100 * (double)row->images;
+    statistics_wilson((size_t)lround(right), row->images, low, high);
+    return true;
+}
+
 void compare_free(struct comparison *comparison)
 {
     for (size_t i = 0; i < comparison->count; i++)
-        measurements_free(&comparison->rows[i].ms);
+        compare_row_free(&comparison->rows[i]);
     free(comparison->rows);
     *comparison = (struct comparison){0};
 }

@@ -17,6 +17,7 @@
 #include "session/measure/compare_files.h"
 #include "session/measure/measurement.h"
 #include "session/record/run.h"
+#include "session/seeds/seed_statistics.h"
 #include "session/values/run_figures.h"
 
 #include <stdbool.h>
@@ -41,12 +42,17 @@ struct compare_row {
     /* What the run reached. Without validation its accuracies and its validation loss are those
      * measured, and of a published row those published. */
     struct run_figures figures;
-    double efficiency;      /* E_P: best top-1 / parameters; NaN: unknown */
-    size_t parameters;      /* 0: unknown */
-    uint64_t flops;         /* for one image; 0: unknown */
-    uint64_t model_bytes;   /* 0: no model is saved */
-    uint64_t memory_bytes;  /* forecast for training; 0: unknown */
-    struct measurements ms; /* published times have a mean and NaN as interval */
+    double efficiency;             /* E_P: best top-1 / parameters; NaN: unknown */
+    size_t parameters;             /* 0: unknown */
+    uint64_t flops;                /* for one image; 0: unknown */
+    uint64_t model_bytes;          /* 0: no model is saved */
+    uint64_t memory_bytes;         /* forecast for training; 0: unknown */
+    struct measurements ms;        /* published times have a mean and NaN as interval */
+    size_t images;                 /* that the accuracies were measured on; 0: unknown */
+    struct correct_images correct; /* of the validations; {0}: unknown */
+    /* Of a group of seeds, whose results are means. `run` is then one of its runs. */
+    struct seed_statistics seeds; /* runs 0: the row is a single run */
+    const struct run **members;   /* seeds.runs runs, borrowed */
 };
 
 struct comparison {
@@ -69,6 +75,18 @@ bool compare_add(struct comparison *comparison, const struct run *run,
 
 /* Reads the run's files and adds its row. */
 bool compare_add_run(struct comparison *comparison, const struct run *run, struct error *error);
+
+/* Makes the rows of the group of seeds `group` one row, which stands at the place of the first, or
+ * (NULL) does so for each group of which there are at least two rows. */
+bool compare_merge_seeds(struct comparison *comparison, const char *group, struct error *error);
+
+/* Frees what a row has allocated. */
+void compare_row_free(struct compare_row *row);
+
+/* Returns whether the accuracy of a row is a share of images that are known, and computes the 95 %
+ * confidence interval of its best top-1 (Wilson) in percent. A group of seeds has none: its
+ * interval is that of the mean. */
+bool compare_wilson(const struct compare_row *row, double *low, double *high);
 
 /* Adds the published rows of the networks in the table, or all of them if none is published. Call
  * it after the runs have been added. */

@@ -206,13 +206,34 @@ static bool loss_is_known(const struct compare_row *row)
     return row->run && row->figures.has_loss && !run_facts(row->run)->imported[0];
 }
 
+/* Appends " +- 0.4", the interval of the mean, to the mean of a group of seeds. */
+static void append_spread(const struct compare_row *row, enum compare_figure_kind kind, char *text,
+                          size_t size)
+{
+    static const struct {
+        enum compare_figure_kind kind;
+        enum seed_figure figure;
+    } pairs[] = {{FIGURE_TOP1, SEED_TOP1},
+                 {FIGURE_BEST_TOP1, SEED_BEST_TOP1},
+                 {FIGURE_LOSS, SEED_LOSS},
+                 {FIGURE_VALIDATION_LOSS, SEED_VALIDATION_LOSS}};
+    const size_t length = strlen(text);
+    for (size_t i = 0; row->seeds.runs > 0 && i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i].kind == kind && row->seeds.counts[pairs[i].figure] > 0)
+            snprintf(text + length, size - length, " +- %s",
+                     STATISTICS_SPREAD(row->seeds.figures[pairs[i].figure].ci95));
+}
+
 static void write_figure(const struct compare_row *row, enum compare_figure_kind kind, char *text,
                          size_t size)
 {
     snprintf(text, size, "%s", gettext(row->run ? unknown : nothing));
     switch (kind) {
     case FIGURE_NETWORK:
-        if (row->given[0])
+        if (row->seeds.runs > 0)
+            snprintf(text, size, ngettext("%s (%zu seed)", "%s (%zu seeds)", row->seeds.runs),
+                     row->network, row->seeds.runs);
+        else if (row->given[0])
             snprintf(text, size, "%s (%s)", row->network, row->given);
         else
             snprintf(text, size, row->run ? "%s" : _("%s (published)"), row->network);
@@ -273,7 +294,9 @@ char *compare_cell(const struct comparison *comparison, size_t row, size_t colum
         write_energy(comparison, row, figure.device, text, size);
     else if (figure.kind == FIGURE_TIME)
         write_time(comparison, row, figure.device, text, size);
-    else
+    else {
         write_figure(&comparison->rows[row], figure.kind, text, size);
+        append_spread(&comparison->rows[row], figure.kind, text, size);
+    }
     return character_replace_hidden(text);
 }

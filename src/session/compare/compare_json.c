@@ -1,5 +1,5 @@
 /* Writes the comparison as JSON, in full precision, with null for values that were not measured. */
-#include "session/compare/compare.h"
+#include "session/compare/compare_significance.h"
 #include "session/compare/pareto.h"
 
 #include <math.h>
@@ -90,6 +90,30 @@ static bool add_results(const struct run_figures *figures, struct json *object)
            json_add_number(object, "best_validation_loss", figures->best_validation_loss);
 }
 
+/* Adds the group of seeds, with its runs and the statistics of their results, and the interval of
+ * the accuracy of a single run. */
+static bool add_spread(const struct compare_row *row, struct json *object)
+{
+    double low, high;
+    bool added = true;
+    if (row->seeds.runs == 0)
+        added = json_add_null(object, "seeds");
+    else {
+        struct json *seeds = json_add_object(object, "seeds");
+        struct json *list = json_add_array(seeds, "runs");
+        added = json_add_string(seeds, "group", run_config(row->run)->seed_group) && list;
+        for (size_t i = 0; i < row->seeds.runs; i++)
+            added = added && json_add_string(list, NULL, run_facts(row->members[i])->id);
+        added = added && seed_statistics_to_json(&row->seeds, seeds);
+    }
+    if (!compare_wilson(row, &low, &high))
+        return added && json_add_null(object, "best_top1_interval");
+    struct json *interval = json_add_object(object, "best_top1_interval");
+    return added && json_add_string(interval, "method", "wilson") &&
+           json_add_count(interval, "images", row->images) &&
+           json_add_number(interval, "low", low) && json_add_number(interval, "high", high);
+}
+
 bool compare_row_to_json(const struct comparison *comparison, size_t number, struct json *object)
 {
     const struct compare_row *row = &comparison->rows[number];
@@ -107,7 +131,8 @@ bool compare_row_to_json(const struct comparison *comparison, size_t number, str
                  add_count_or_null(object, "flops", row->flops) &&
                  add_count_or_null(object, "model_bytes", row->model_bytes) &&
                  add_count_or_null(object, "training_memory_bytes", row->memory_bytes);
-    added = added && add_results(&row->figures, object) && add_settings(comparison, number, object);
+    added = added && add_results(&row->figures, object) && add_spread(row, object) &&
+            add_settings(comparison, number, object);
     struct json *times = json_add_array(object, "ms_per_image");
     for (size_t d = 0; d < comparison->device_count; d++)
         if (compare_time(comparison, number, d))
@@ -132,6 +157,24 @@ static bool add_missing(const struct comparison *comparison, struct json *list)
     return added;
 }
 
+/* Adds the test of each pair of rows that are runs. */
+static bool add_tests(const struct comparison *comparison, struct json *list)
+{
+    bool added = list;
+    for (size_t a = 0; a < comparison->count; a++)
+        for (size_t b = a + 1; b < comparison->count; b++) {
+            if (!comparison->rows[a].run || !comparison->rows[b].run)
+                continue;
+            const struct compare_test test = compare_test_rows(comparison, a, b);
+            struct json *object = json_add_object(list, NULL);
+            struct json *runs = json_add_array(object, "runs");
+            added = added && json_add_string(runs, NULL, comparison->rows[a].name) &&
+                    json_add_string(runs, NULL, comparison->rows[b].name) &&
+                    compare_test_to_json(&test, object);
+        }
+    return added;
+}
+
 struct json *compare_to_json(const struct comparison *comparison)
 {
     struct json *root = json_new_object();
@@ -143,6 +186,7 @@ struct json *compare_to_json(const struct comparison *comparison)
     for (size_t i = 0; i < comparison->count; i++)
         complete = complete && compare_row_to_json(comparison, i, json_add_object(runs, NULL));
     complete = complete && runs && add_missing(comparison, json_add_array(root, "not_measured"));
+    complete = complete && add_tests(comparison, json_add_array(root, "tests"));
     if (comparison->front)
         complete = complete && compare_front_to_json(comparison, comparison->front, root);
     if (complete)

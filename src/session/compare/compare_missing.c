@@ -28,7 +28,7 @@ void compare_measure_command(const struct comparison *comparison, size_t number,
     size_t threads = compare_threads(comparison, device);
     if (row->model_bytes > 0) {
         text_append(&text, "tinca measure ");
-        shell_word_append(&text, row->name);
+        shell_word_append(&text, row->seeds.runs > 0 ? run_facts(row->run)->id : row->name);
         text_append(&text, " --device ");
         shell_word_append(&text, device);
         if (threads > 0)

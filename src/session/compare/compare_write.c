@@ -1,6 +1,6 @@
 /* Writes the comparison as a text table, Markdown or CSV. Text and Markdown show rounded cells with
  * units and marks; CSV has plain numbers, and empty fields where nothing was measured. */
-#include "session/compare/compare.h"
+#include "session/compare/compare_significance.h"
 #include "session/compare/pareto.h"
 
 #include "base/character.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL = 640 };
+enum { CELL = 640, TESTED_ROWS = 4 };
 static const char unknown[] = N_("not measured");
 
 /* --- notes below a table --- */
@@ -101,6 +101,48 @@ static void write_energy_unknown(const struct comparison *comparison, const stru
     }
 }
 
+/* Returns the row with the highest accuracy, the first of equal ones, or comparison->count. */
+static size_t most_accurate(const struct comparison *comparison)
+{
+    size_t best = comparison->count;
+    for (size_t i = 0; i < comparison->count; i++) {
+        const struct compare_row *row = &comparison->rows[i];
+        if (row->run && isfinite(row->figures.best_top1) &&
+            (best == comparison->count ||
+             row->figures.best_top1 > comparison->rows[best].figures.best_top1))
+            best = i;
+    }
+    return best;
+}
+
+/* Writes which accuracies differ: of all pairs or, of many rows, of each row and the best one. */
+static void write_tests(const struct comparison *comparison, const struct style *style,
+                        struct text *text)
+{
+    const size_t best = most_accurate(comparison);
+    const bool all = comparison->count <= TESTED_ROWS;
+    char words[400];
+    size_t tested = 0;
+    for (size_t a = 0; best < comparison->count && a < comparison->count; a++)
+        for (size_t b = a + 1; b < comparison->count; b++) {
+            const struct compare_row *x = &comparison->rows[a], *y = &comparison->rows[b];
+            if (!x->run || !y->run || (!all && a != best && b != best) ||
+                isnan(x->figures.best_top1) || isnan(y->figures.best_top1))
+                continue;
+            const struct compare_test test = compare_test_rows(comparison, a, b);
+            tested += test.kind != TEST_NONE;
+            compare_test_text(&test, words, sizeof words);
+            put(text, style,
+                test.kind == TEST_NONE ? _("%sbest top-1 of %zu and %zu: %s\n")
+                : test.differs         ? _("%sbest top-1 of %zu and %zu: they differ (%s)\n")
+                               : _("%sbest top-1 of %zu and %zu: no difference is shown (%s)\n"),
+                style->bullet, a + 1, b + 1, words);
+        }
+    if (tested > 1)
+        put(text, style, _("%sp values are not corrected for the number of tests\n"),
+            style->bullet);
+}
+
 static void write_notes(const struct comparison *comparison, const struct style *style,
                         struct text *text)
 {
@@ -121,6 +163,7 @@ static void write_notes(const struct comparison *comparison, const struct style 
         put(text, style,
             _("%spublished: Gondim Santos 2019, CIFAR-10, one image, without intervals\n"),
             style->bullet);
+    write_tests(comparison, style, text);
     write_speed_ups(comparison, style, text);
     write_energy_unknown(comparison, style, text);
     struct compare_missing missing;
@@ -130,6 +173,24 @@ static void write_notes(const struct comparison *comparison, const struct style 
                 put(text, style, "%s%s: %zu, %s: %s\n", style->bullet,
                     missing.stale ? _("stale, the model has changed since") : gettext(unknown),
                     row + 1, missing.what, missing.command);
+}
+
+/* Writes the interval of the accuracy: a share of images, or a mean over seeds. */
+static void write_interval(const struct compare_row *row, size_t number, const struct style *style,
+                           struct text *text)
+{
+    double low, high;
+    const struct statistics *best = &row->seeds.figures[SEED_BEST_TOP1];
+    if (compare_wilson(row, &low, &high))
+        put(text, style,
+            _("%s%zu: best top-1 %.2f %%, 95 %% interval %.2f to %.2f %% (Wilson, %zu images)\n"),
+            style->bullet, number, row->figures.best_top1, low, high, row->images);
+    else if (row->seeds.counts[SEED_BEST_TOP1] > 0)
+        put(text, style,
+            _("%s%zu: best top-1 %.2f +- %s %% (mean and 95 %% interval, Student's t), standard "
+              "deviation %s, %zu seeds\n"),
+            style->bullet, number, best->mean, STATISTICS_SPREAD(best->ci95),
+            STATISTICS_SPREAD(best->sd), row->seeds.counts[SEED_BEST_TOP1]);
 }
 
 static void write_run(const struct compare_row *row, size_t number, const struct style *style,
@@ -148,6 +209,7 @@ static void write_run(const struct compare_row *row, size_t number, const struct
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i].accuracy, row->accuracy) == 0)
             put(text, style, gettext(kinds[i].words), style->bullet, number, row->name, row->data);
+    write_interval(row, number, style, text);
 }
 
 static void write_runs(const struct comparison *comparison, const struct style *style,
@@ -298,6 +360,27 @@ static void write_csv_results(const struct run_figures *figures, struct text *te
     write_csv_number(figures->best_validation_loss, "", text);
 }
 
+/* Appends the number of seeds and their standard deviations and intervals, and Wilson's interval.
+ */
+static void write_csv_spread(const struct compare_row *row, struct text *text)
+{
+    double low = NAN, high = NAN;
+    compare_wilson(row, &low, &high);
+    text_append(text, ",");
+    if (row->seeds.runs > 0)
+        text_append(text, "%zu", row->seeds.runs);
+    for (size_t f = 0; f < SEED_FIGURES; f++) {
+        const struct statistics *figure = &row->seeds.figures[f];
+        const bool known = row->seeds.runs > 0 && row->seeds.counts[f] > 1;
+        text_append(text, ",");
+        write_csv_number(known ? figure->sd : (double)NAN, ",", text);
+        write_csv_number(known ? figure->ci95 : (double)NAN, "", text);
+    }
+    text_append(text, ",");
+    write_csv_number(low, ",", text);
+    write_csv_number(high, "", text);
+}
+
 static void write_csv_row(const struct comparison *comparison, size_t number, struct text *text)
 {
     const struct compare_row *row = &comparison->rows[number];
@@ -331,6 +414,7 @@ static void write_csv_row(const struct comparison *comparison, size_t number, st
         text_append(text, ",");
         csv_append(text, compare_figure_text(comparison, number, &setting, value, sizeof value));
     }
+    write_csv_spread(row, text);
     if (comparison->front)
         text_append(text, ",%s", compare_front_has(comparison->front, number) ? "yes" : "no");
     text_append(text, "\n");
@@ -356,7 +440,10 @@ static void write_csv(const struct comparison *comparison, struct text *text)
     }
     for (size_t i = 0; i < comparison->field_count; i++)
         text_append(text, ",%s", comparison->fields[i]->key);
-    text_append(text, "%s\n", comparison->front ? ",pareto" : "");
+    text_append(text, ",seeds");
+    for (size_t f = 0; f < SEED_FIGURES; f++)
+        text_append(text, ",%s_sd,%s_ci95", seed_figure_names[f], seed_figure_names[f]);
+    text_append(text, ",best_top1_low,best_top1_high%s\n", comparison->front ? ",pareto" : "");
     for (size_t row = 0; row < comparison->count; row++)
         write_csv_row(comparison, row, text);
 }

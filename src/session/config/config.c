@@ -32,6 +32,7 @@ void config_defaults(struct run_config *config)
                                   .device = "cpu",
                                   .epochs = 10,
                                   .seed = 1,
+                                  .seeds = 1,
                                   .checkpoint = 60,
                                   .checkpoint_share = 1,
                                   .solver = SOLVER_SGD,
@@ -339,5 +340,9 @@ bool config_check(const struct run_config *config, struct error *error)
                          "choose float32 or bf16, or the device cuda",
                          "the device %s does not compute in %s", config->device,
                          device_precision_names[config->precision]);
+    const double last_seed = 999999999999999.0;
+    if ((double)config->seed + (double)config->seeds - 1 > last_seed)
+        return error_set(error, ERROR_USAGE, "--seeds", "choose a lower --seed",
+                         "the seeds would exceed %.0f", last_seed);
     return check_training(config, error);
 }

@@ -38,6 +38,8 @@ struct run_config {
     size_t iterations; /* the run's length instead of `epochs`, if has_iterations */
     bool has_iterations;
     size_t seed;
+    size_t seeds;            /* runs of the group, with the seed and those that follow it */
+    char seed_group[64];     /* the group of seeds that the run belongs to; empty: none */
     double checkpoint;       /* seconds between two checkpoints; 0: at the end of epochs only */
     double checkpoint_share; /* percent of the run's time that checkpoints may take */
     size_t save_precision;   /* enum weights_format, of saved models */

@@ -55,12 +55,18 @@ static bool differs(const struct run_config *const *configs, size_t count,
     return false;
 }
 
+/* Returns whether a field tells nothing about a run that its seed does not tell. */
+static bool names_group(const struct config_field *field)
+{
+    return strcmp(field->key, "seeds") == 0 || strcmp(field->key, "seed-group") == 0;
+}
+
 size_t config_differences(const struct run_config *const *configs, size_t count,
                           const struct config_field **fields)
 {
     size_t found = 0;
     for (size_t i = 0; i < config_field_count && found < CONFIG_MAX_FIELDS; i++)
-        if (differs(configs, count, &config_fields[i]))
+        if (!names_group(&config_fields[i]) && differs(configs, count, &config_fields[i]))
             fields[found++] = &config_fields[i];
     return found;
 }

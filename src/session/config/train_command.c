@@ -41,7 +41,7 @@ static void append_setting(struct text *text, const struct run_config *config,
 /* Appends the options. `shuffle`: the technique is shuffle, the only one that has groups. */
 static void append_settings(struct text *text, const struct run_config *config, bool shuffle)
 {
-    static const char *const written[] = {"network", "technique", "data", "preset"};
+    static const char *const written[] = {"network", "technique", "data", "preset", "seed-group"};
     const struct run_config plain = without_options(config);
     for (size_t i = 0; i < config_field_count; i++) {
         const char *key = config_fields[i].key;

@@ -374,6 +374,7 @@ bool run_directory_is_own_file(const char *name)
                                       "discriminator.safetensors",
                                       "summary.json",
                                       "measurements.json",
+                                      "correct.json",
                                       "profile.json",
                                       "provenance.json",
                                       "pruned.json",

@@ -14,6 +14,8 @@
  *   summary.json           how it ended; written last
  *   discriminator.safetensors, sample-EPOCH.png    of networks that make pictures
  *   measurements.json      tinca measure: times of one image by device (measurement.h)
+ *   correct.json           which images of the validation set were classified correctly
+ *                          (correct_images.h)
  *   profile.json           the last inspection (inspection.h)
  *   pruned.json            which weights tinca runs --prune deleted (run_prune.h)
  *   name.txt, tags.txt, note.txt    the name that the user gave to the run, its tags and a note,

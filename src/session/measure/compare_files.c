@@ -21,8 +21,11 @@ static void name_run(struct compare_files *files, const struct run_facts *facts)
 bool compare_read_files(struct compare_files *files, const struct run_facts *facts,
                         struct error *error)
 {
+    struct error damaged;
     *files = (struct compare_files){0};
     name_run(files, facts);
+    if (!correct_images_read(&files->correct, facts->directory, &damaged))
+        files->correct = (struct correct_images){0}; /* tinca runs --check says why */
     free(measurement_model_path(facts->directory, &files->model_bytes, NULL));
     return measurements_read(&files->ms, facts->directory, error);
 }
@@ -30,4 +33,5 @@ bool compare_read_files(struct compare_files *files, const struct run_facts *fac
 void compare_files_free(struct compare_files *files)
 {
     measurements_free(&files->ms);
+    correct_images_free(&files->correct);
 }

@@ -4,6 +4,7 @@
 
 #include "session/files/run_name.h"
 #include "session/measure/measurement.h"
+#include "session/model/correct_images.h"
 #include "session/values/run_facts.h"
 
 struct compare_files {
@@ -11,6 +12,7 @@ struct compare_files {
     char given[RUN_NAME_SIZE]; /* the name that the user gave it, or "" */
     uint64_t model_bytes;
     struct measurements ms;
+    struct correct_images correct; /* {0}: unknown, or damaged */
 };
 
 /* Reads the files. Returns false with an error if the measurements cannot be read; the rest is

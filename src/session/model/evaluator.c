@@ -4,10 +4,12 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "session/model/correct_images.h"
 #include "session/values/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* --- creation --- */
 
@@ -108,7 +110,12 @@ bool evaluator_create(struct evaluator *evaluator, const struct evaluator_settin
     if (settings->keep_losses)
         evaluator->losses = memory_new(evaluator->batches * batch, sizeof *evaluator->losses,
                                        "the evaluation", error);
-    return evaluator->times && (!settings->keep_losses || evaluator->losses);
+    if (settings->network->classes)
+        evaluator->right =
+            memory_new(correct_images_bytes(dataset_facts(settings->dataset)->images), 1,
+                       "the evaluation", error);
+    return evaluator->times && (!settings->keep_losses || evaluator->losses) &&
+           (!settings->network->classes || evaluator->right);
 }
 
 void evaluator_free(struct evaluator *evaluator)
@@ -118,6 +125,7 @@ void evaluator_free(struct evaluator *evaluator)
     plan_free(evaluator->plan);
     free(evaluator->times);
     free(evaluator->losses);
+    free(evaluator->right);
     *evaluator = (struct evaluator){0};
 }
 
@@ -202,6 +210,8 @@ static void tally_batch(const struct evaluator *evaluator, const struct data_bat
         }
         size_t rank = rank_of(output + i * classes, classes, (size_t)batch->labels[i]);
         tally->right1 += rank == 0;
+        if (rank == 0)
+            correct_images_set(evaluator->right, batch->indices[i]);
         tally->right5 += rank < 5;
         if (evaluator->watch) {
             struct outcome outcome = {batch->indices[i], (uint32_t)batch->labels[i], 0, 0};
@@ -279,6 +289,9 @@ bool evaluator_run(struct evaluator *evaluator, evaluator_progress *progress, vo
                    struct evaluation *evaluation, struct error *error)
 {
     struct tally tally = {0};
+    if (evaluator->right)
+        memset(evaluator->right, 0,
+               correct_images_bytes(dataset_facts(evaluator->dataset)->images));
     for (size_t i = 0; i < evaluator->batches; i++) {
         if (!run_batch(evaluator, i, &tally, error))
             return false;

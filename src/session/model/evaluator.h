@@ -22,8 +22,10 @@ struct evaluator {
     struct plan *plan;
     struct execution *execution;
     struct data_loader *loader;
-    double *times; /* ms/image by batch, of the last pass */
-    float *losses; /* by image, in order, of the last pass; NULL: not asked for */
+    double *times;        /* ms/image by batch, of the last pass */
+    float *losses;        /* by image, in order, of the last pass; NULL: not asked for */
+    unsigned char *right; /* a bit for each image that was classified correctly in the last pass
+                             (correct_images.h); NULL: there are no classes */
     size_t batches, warm_up;
     outcome_watch *watch;
     void *watcher;

@@ -23,16 +23,34 @@ static bool show_progress(void *context, uint64_t done, struct error *error)
            error_set(error, ERROR_INTERRUPTED, "the validation", NULL, "it was stopped");
 }
 
-/* Saves the model if it is the best so far, by top-1 accuracy, or by loss if there is none. */
-static void keep_best(struct trainer *trainer, const struct evaluation *evaluation)
+/* Saves the model if it is the best so far, by top-1 accuracy, or by loss if there is none. Returns
+ * whether it is. */
+static bool keep_best(struct trainer *trainer, const struct evaluation *evaluation)
 {
     double reached = isnan(evaluation->top1) ? -evaluation->loss : evaluation->top1;
     if (isnan(reached) || (trainer->has_best && !(reached > trainer->best)))
-        return;
+        return false;
     trainer->has_best = true;
     trainer->best = reached;
     trainer->now.best_top1 = evaluation->top1;
     saving_best(trainer);
+    return true;
+}
+
+/* Takes the images that were classified correctly; they are written with the next checkpoint. */
+static void take_correct(struct trainer *trainer, const struct evaluation *evaluation, bool is_best)
+{
+    struct error failed;
+    const unsigned char *bits = trainer->prepared.evaluator.right;
+    if (!bits)
+        return;
+    if (trainer->run->resumes && !trainer->correct_read &&
+        !correct_images_read(&trainer->correct, trainer->run->directory, &failed))
+        trainer_record_lost(trainer, &failed);
+    trainer->correct_read = true;
+    if (!correct_images_take(&trainer->correct, bits, evaluation->images, trainer->moment.iteration,
+                             is_best, &failed))
+        trainer_record_lost(trainer, &failed);
 }
 
 static void stop_early(struct trainer *trainer, const struct evaluation *evaluation)
@@ -74,7 +92,7 @@ static void record_validation(struct trainer *trainer, const struct evaluation *
     if (watcher_validation(&trainer->watcher, trainer->moment, &trainer->run->own_series,
                            image_error, &finding))
         trainer_add_finding(trainer, &finding);
-    keep_best(trainer, evaluation);
+    take_correct(trainer, evaluation, keep_best(trainer, evaluation));
     stop_early(trainer, evaluation);
 }
 

@@ -125,7 +125,8 @@ static bool write_checkpoint(struct trainer *trainer, uint64_t *bytes)
 {
     struct saving *saving = &trainer->saving;
     struct journal *journal = &trainer->run->journal;
-    if (!write_waiting_best(trainer) || !experiment_write(trainer, &saving->unsaved))
+    if (!write_waiting_best(trainer) || !experiment_write(trainer, &saving->unsaved) ||
+        !correct_images_write(&trainer->correct, trainer->run->directory, &saving->unsaved))
         return false;
     if (!journal_sync(journal)) {
         saving->unsaved = journal->trouble;
@@ -162,7 +163,8 @@ enum { LAST_TRIES = 3 };
 bool saving_finish(struct trainer *trainer)
 {
     struct journal *journal = &trainer->run->journal;
-    if (!write_waiting_best(trainer) || !experiment_write(trainer, &trainer->saving.unsaved))
+    if (!write_waiting_best(trainer) || !experiment_write(trainer, &trainer->saving.unsaved) ||
+        !correct_images_write(&trainer->correct, trainer->run->directory, &trainer->saving.unsaved))
         trainer_record_lost(trainer, &trainer->saving.unsaved);
     forget_best(trainer);
     bool synced = false;

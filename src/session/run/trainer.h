@@ -14,6 +14,7 @@
 #include "session/findings/overfitting.h"
 #include "session/findings/watcher.h"
 #include "session/measure/energy_meter.h"
+#include "session/model/correct_images.h"
 #include "session/prepare/inspector.h"
 #include "session/prepare/prepare.h"
 #include "session/record/run_state.h"
@@ -77,6 +78,8 @@ struct trainer {
     bool has_best;
     double best; /* score of the best model: larger is better */
     struct saving saving;
+    struct correct_images correct; /* of the validations; a resumed run reads the earlier ones */
+    bool correct_read;
     struct experiment_texts experiment;
     double earlier_seconds; /* that the run took in earlier processes */
     double earlier_wait;    /* seconds of these in which it waited for data */

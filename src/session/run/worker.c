@@ -244,6 +244,7 @@ void *worker_main(void *context)
     experiment_free(&trainer);
     loss_meter_free(&trainer.meter);
     lowest_losses_free(&trainer.lowest);
+    correct_images_free(&trainer.correct);
     prepare_free(&trainer.prepared);
     kernel_choices_free(&trainer.recorded);
     free(trainer.chosen);

@@ -373,8 +373,32 @@ static bool check_name(struct sweep_grid *grid, struct error *error)
                      _("this cannot be the name of a sweep"));
 }
 
+/* Makes the seeds of the setting seeds an axis, unless they are one. */
+static bool vary_seeds(struct sweep_grid *grid, struct error *error)
+{
+    const size_t count = grid->base.seeds;
+    const struct sweep_axis *axis = sweep_grid_axis(grid, "seed");
+    if (sweep_grid_axis(grid, "seeds") || sweep_grid_axis(grid, "seed-group"))
+        return error_set(error, ERROR_USAGE, "--vary", _("give --seeds N alone"),
+                         _("the number of seeds cannot vary within a sweep"));
+    if (count < 2 || (axis && axis->count == count))
+        return true;
+    if (axis)
+        return error_set(error, ERROR_USAGE, "--seeds", _("give one of them"),
+                         _("the sweep varies the seed, too"));
+    for (size_t i = 0; i < count; i++) {
+        char seed[32];
+        snprintf(seed, sizeof seed, "%zu", grid->base.seed + i);
+        if (!sweep_grid_add(grid, "seed", seed, error))
+            return false;
+    }
+    return true;
+}
+
 bool sweep_grid_complete(struct sweep_grid *grid, struct error *error)
 {
+    if (!vary_seeds(grid, error))
+        return false;
     static const char *const always[] = {"network", "technique", "device", "batch"};
     char value[512];
     for (size_t i = 0; i < sizeof always / sizeof *always; i++)
@@ -422,6 +446,7 @@ size_t sweep_grid_devices(const struct sweep_grid *grid)
 static bool is_left_out(const struct run_config *config, const char *key, bool with_threads)
 {
     return (config->has_iterations && strcmp(key, "epochs") == 0) || strcmp(key, "max-time") == 0 ||
+           strcmp(key, "seeds") == 0 || strcmp(key, "seed-group") == 0 ||
            (!with_threads && strcmp(key, "threads") == 0);
 }
 
@@ -456,6 +481,18 @@ static void make_id(const struct run_config *config, bool with_threads, char *id
     clean(id);
 }
 
+/* Gives cells that differ in their seed only the same group: the sweep's name and a hash of the
+ * other settings. */
+static void name_seed_group(const struct sweep_grid *grid, struct run_config *config)
+{
+    struct run_config same = *config;
+    if (config->seeds < 2)
+        return;
+    same.seed = 0;
+    snprintf(config->seed_group, sizeof config->seed_group, "%.40s-%08" PRIx32, grid->name,
+             hash_config(&same, sweep_grid_varies(grid, "threads")));
+}
+
 bool sweep_grid_cell(const struct sweep_grid *grid, size_t index, struct run_config *config,
                      char *id, struct error *error)
 {
@@ -467,6 +504,7 @@ bool sweep_grid_cell(const struct sweep_grid *grid, size_t index, struct run_con
             return false;
     }
     make_id(config, sweep_grid_varies(grid, "threads"), id);
+    name_seed_group(grid, config);
     return true;
 }
 

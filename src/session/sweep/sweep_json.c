@@ -130,7 +130,8 @@ struct json *sweep_to_json(const struct sweep *sweep, const struct sweep_estimat
     added = cells;
     for (size_t i = 0; added && i < sweep->count; i++)
         added = add_cell(cells, sweep, i, estimate);
-    if (added && add_speedups(json_add_array(root, "speedups"), sweep))
+    if (added && add_speedups(json_add_array(root, "speedups"), sweep) &&
+        sweep_seeds_to_json(sweep, json_add_array(root, "groups")))
         return root;
     json_free(root);
     return NULL;

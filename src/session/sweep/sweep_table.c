@@ -321,6 +321,7 @@ void sweep_write_tables(const struct sweep *sweep, bool markdown, struct text *t
         for (size_t fast = 0; fast < devices; fast++)
             if (slow != fast)
                 write_pair(sweep, slow, fast, markdown, text);
+    sweep_write_seeds(sweep, markdown, text);
     write_reasons(sweep, _("What diverged"), has_diverged, markdown, text);
     write_reasons(sweep, _("What was not computed, and why"), was_not_computed, markdown, text);
 }

@@ -39,6 +39,14 @@ char *sweep_outcome_text(const struct sweep *sweep, size_t index, char *text, si
  * then the list of cells that diverged, failed, cannot fit or were skipped, with reasons. */
 void sweep_write_tables(const struct sweep *sweep, bool markdown, struct text *text);
 
+/* --- sweep_seeds.c --- */
+
+/* Appends a line for each group of seeds: mean, 95 % interval and standard deviation of its
+ * figures. Appends nothing if there are none. */
+void sweep_write_seeds(const struct sweep *sweep, bool markdown, struct text *text);
+/* Adds an object for each group of seeds. Returns false if memory runs out. */
+bool sweep_seeds_to_json(const struct sweep *sweep, struct json *list);
+
 /* Returns the speed-up of the second row's device over the first row's in a column, or NaN if
  * unknown. The rows must differ in the device only. */
 double sweep_speedup(const struct sweep *sweep, size_t slow_row, size_t fast_row, size_t column);

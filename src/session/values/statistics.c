@@ -1,6 +1,8 @@
 #include "session/values/statistics.h"
 
 #include "base/memory.h"
+#include "base/statistics/normal.h"
+#include "base/statistics/student_t.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,23 +15,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static const double normal_quantile = 1.959963984540054; /* 97.5 % of the normal distribution */
-
-/* Returns the 97.5 % quantile of Student's t: exact for 1 and 2 degrees of freedom, else the
- * expansion of Abramowitz & Stegun 26.7.5 (within 0.5 % from 3 on). */
-static double student_quantile(double freedom)
-{
-    const double z = normal_quantile, z2 = z * z;
-    if (freedom <= 1)
-        return 12.706204736432095;
-    if (freedom <= 2)
-        return 4.302652729911275;
-    double first = z * (z2 + 1) / 4;
-    double second = z * ((5 * z2 + 16) * z2 + 3) / 96;
-    double third = z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / 384;
-    double fourth = z * ((((79 * z2 + 776) * z2 + 1482) * z2 - 1920) * z2 - 945) / 92160;
-    return z + (first + (second + (third + fourth / freedom) / freedom) / freedom) / freedom;
-}
+static const double upper = 0.975; /* the end of a 95 % interval */
 
 bool statistics_compute(const double *values, size_t count, struct statistics *statistics,
                         struct error *error)
@@ -54,14 +40,16 @@ bool statistics_compute(const double *values, size_t count, struct statistics *s
     if (count > 1) {
         double freedom = (double)count - 1;
         statistics->sd = sqrt(squares / freedom);
-        statistics->ci95 = student_quantile(freedom) * statistics->sd / sqrt((double)count);
+        statistics->ci95 =
+            student_t_quantile(upper, freedom) * statistics->sd / sqrt((double)count);
     }
     return true;
 }
 
 void statistics_wilson(size_t part, size_t whole, double *low, double *high)
 {
-    const double n = (double)whole, share = (double)part / n, z = normal_quantile, z2 = z * z;
+    const double n = (double)whole, share = (double)part / n;
+    const double z = normal_quantile(upper), z2 = z * z;
     const double centre = (share + z2 / (2 * n)) / (1 + z2 / n);
     const double half = z / (1 + z2 / n) * sqrt(share * (1 - share) / n + z2 / (4 * n * n));
     *low = whole ? 100 * fmax(centre - half, 0) : NAN;

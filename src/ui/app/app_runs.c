@@ -2,6 +2,7 @@
  * poll copies the snapshot of the active run, compares it with the one before and shows the
  * difference as messages: new findings, a full disk, the end of the run. */
 #include "ui/app/app_runs.h"
+#include "session/seeds/seed_group.h"
 
 #include "base/clock.h"
 #include "base/language.h"
@@ -106,8 +107,9 @@ static bool drop_refused(struct app *app, bool shown)
     return true;
 }
 
-/* Starts and shows the last run of the list, unless another one is active (`busy`). */
-static void start_last(struct app *app, bool busy)
+/* Starts and shows run `index` of the list, the first that was added, unless another one is active
+ * (`busy`). */
+static void start_added(struct app *app, size_t index, bool busy)
 {
     run_list_step(&app->shared.runs);
     if (!busy && drop_refused(app, true))
@@ -117,12 +119,12 @@ static void start_last(struct app *app, bool busy)
     if (busy)
         app_say(app, ROLE_GOOD, "In the queue: it starts when the run before it has ended.");
     else
-        app_show_run(app, app->shared.runs.count - 1);
+        app_show_run(app, index);
 }
 
 void app_start_resumed(struct app *app)
 {
-    start_last(app, run_list_is_busy(&app->shared.runs));
+    start_added(app, app->shared.runs.count - 1, run_list_is_busy(&app->shared.runs));
 }
 
 /* --- starting the form's run ---
@@ -145,28 +147,51 @@ static void remember_form(struct app *app, const struct run_config *config)
     disk_jobs_start(&app->shared.disk, write_form, NULL, copy, NULL);
 }
 
+/* Adds the requested run, or the runs of its seeds, to the list; `waits`: they wait for the runs of
+ * other processes. Returns false if not all could be added, which the user is told. */
+static bool add_runs(struct app *app, const struct run_options *options, bool waits)
+{
+    struct run_list *runs = &app->shared.runs;
+    struct run_config config = app->shared.request.config;
+    struct error error = {0};
+    const size_t first = config.seed;
+    if (config.seeds > 1)
+        seed_group_new_id(&config, config.seed_group);
+    for (size_t i = 0; i < config.seeds; i++) {
+        config.seed = first + i;
+        if (!run_list_add(runs, &config, options, &error)) {
+            app_say_error(app, &error);
+            return false;
+        }
+        if (waits)
+            run_list_wait_for_others(runs);
+    }
+    return true;
+}
+
 /* Starts the requested run, or puts it into the queue; `waits`: also behind the runs of other
  * processes. */
 static void start_run(struct app *app, bool waits)
 {
-    struct error error = {0};
     struct run_list *runs = &app->shared.runs;
+    const size_t first = runs->count;
     const struct start_request *request = &app->shared.request;
     const bool busy = run_list_is_busy(runs);
     struct run_options options = runs->count == 0 ? app->options->run : (struct run_options){0};
     options.fork = request->fork;
-    if (!run_list_add(runs, &request->config, &options, &error)) {
-        app_say_error(app, &error);
+    if (request->config.seeds > 1 && (options.save_path || options.run_directory)) {
+        app_say(app, ROLE_WARNING,
+                _("Several seeds cannot share --save or --run-dir: set Seeds to 1."));
         return;
     }
-    if (waits)
-        run_list_wait_for_others(runs);
+    if (!add_runs(app, &options, waits))
+        return;
     app->shared.fork = (struct fork_request){0};
     app->message.text[0] = '\0'; /* what was said about the form has been answered */
     if (app->options->remember)
         remember_form(app, &request->config); /* now, in case the program crashes */
     if (!waits || busy) {
-        start_last(app, busy);
+        start_added(app, first, busy);
         return;
     }
     app_say(app, ROLE_GOOD, _("It waits until the runs of other processes have ended."));

@@ -90,12 +90,14 @@ void form_begin(struct form *form, const struct run_config *config)
 {
     memset(form, 0, sizeof *form);
     form->config = *config;
+    form->config.seed_group[0] = '\0'; /* a run that is started joins no earlier group */
     changed(form);
 }
 
 void form_replace(struct form *form, const struct run_config *config)
 {
     form->config = *config;
+    form->config.seed_group[0] = '\0';
     form_cancel_edit(form);
     changed(form);
 }
@@ -206,6 +208,7 @@ static const struct {
              {"beta2", {"0", "0.95", "0.98", "0.99", "0.999"}},
              {"epsilon", {"0", "0.00000001", "0.000001", "0.001"}},
              {"label-smoothing", {"0", "0.05", "0.1", "0.2"}},
+             {"seeds", {"1", "3", "5", "10"}},
              {"clip-norm", {"0", "0.5", "1", "5", "10"}},
              {"clip-value", {"0", "0.1", "0.5", "1"}},
              {"warm-up", {"0", "100", "500", "1000"}},

@@ -120,6 +120,9 @@ static bool read_runs(struct app *app)
         begin_read(app, model->next++);
     model->gathering = model->reader != NULL;
     if (!model->gathering) {
+        struct error error;
+        if (!compare_merge_seeds(&model->comparison, NULL, &error))
+            app_say_error(app, &error);
         compare_complete(&model->comparison);
         advisor_model_answer(model);
     }

@@ -69,11 +69,20 @@ static void place_record(struct compare_curves *curves, size_t at, const struct 
 
 /* --- groups --- */
 
+/* Returns whether two runs differ in their seed only. Runs of two groups do not belong together,
+ * even if both groups have the same settings. */
 static bool differ_in_seed_only(const struct run_config *a, const struct run_config *b)
 {
-    for (size_t i = 0; i < config_field_count; i++)
-        if (strcmp(config_fields[i].key, SEED) != 0 && !config_field_equal(a, b, &config_fields[i]))
+    static const char *const of_seeds[] = {"seed", "seeds", "seed-group"};
+    if (a->seed_group[0] && b->seed_group[0] && strcmp(a->seed_group, b->seed_group) != 0)
+        return false;
+    for (size_t i = 0; i < config_field_count; i++) {
+        bool skip = false;
+        for (size_t k = 0; k < sizeof of_seeds / sizeof *of_seeds; k++)
+            skip = skip || strcmp(config_fields[i].key, of_seeds[k]) == 0;
+        if (!skip && !config_field_equal(a, b, &config_fields[i]))
             return false;
+    }
     return true;
 }
 

@@ -92,7 +92,8 @@ static bool fill_table(struct compare_model *model, struct error *error)
     bool made = true;
     for (size_t i = 0; made && i < model->count; i++)
         made = compare_add(&model->table, model->runs[i], &model->files[i], error);
-    made = made && compare_add_settings(&model->table, error) &&
+    made = made && (model->curves.ungrouped || compare_merge_seeds(&model->table, NULL, error)) &&
+           compare_add_settings(&model->table, error) &&
            (!model->published || compare_add_published(&model->table, error));
     if (made)
         compare_complete(&model->table);

@@ -205,13 +205,14 @@ static void act_on_curves(struct app *app, enum action action)
                    action == ACTION_FINDING ? AXIS_MARK_BIT(AXIS_MARK_FINDING) : AXIS_MARKS_ALL);
     else if (action == ACTION_GROUPS && compare_curves_toggle_groups(model) == 0)
         app_say(app, ROLE_WARNING, "No runs differ in their seed only, so there are no groups.");
-    else if (action == ACTION_GROUPS)
+    else if (action == ACTION_GROUPS) {
+        model->outdated = true; /* the table has a row for each group, or for each run */
         app_say(app, ROLE_STRONG, "%s",
                 model->curves.ungrouped ? N_("Every run has a curve of its own.")
                                         : N_("Seeds are drawn as mean, minimum and maximum."));
-    else if (!(action == ACTION_HIDE   ? compare_curves_hide(model)
-               : action == ACTION_SOLO ? compare_curves_solo(model)
-                                       : compare_curves_pin(model)))
+    } else if (!(action == ACTION_HIDE   ? compare_curves_hide(model)
+                 : action == ACTION_SOLO ? compare_curves_solo(model)
+                                         : compare_curves_pin(model)))
         app_say(app, ROLE_WARNING, "This row is published; it has no curve.");
 }
 

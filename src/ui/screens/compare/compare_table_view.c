@@ -5,12 +5,14 @@
 
 #include "base/language.h"
 #include "session/compare/compare.h"
+#include "session/compare/compare_significance.h"
 #include "ui/app/run_cells.h"
 #include "ui/screens/compare/compare_model.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/short_names.h"
 #include "ui/widgets/table.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -297,6 +299,50 @@ static int draw_state(struct app *app, struct rect area, int line, const struct 
     return line;
 }
 
+/* Returns the row of a run with the highest accuracy other than the selected one, or table.count.
+ */
+static size_t rival_of(const struct compare_model *model)
+{
+    const struct comparison *table = &model->table;
+    size_t best = table->count;
+    for (size_t i = 0; i < table->count; i++)
+        if (i != model->selected && table->rows[i].run &&
+            isfinite(table->rows[i].figures.best_top1) &&
+            (best == table->count ||
+             table->rows[i].figures.best_top1 > table->rows[best].figures.best_top1))
+            best = i;
+    return best;
+}
+
+/* Draws the interval of the selected row's accuracy, and the test that compares it with the most
+ * accurate other row. Returns the next line. */
+static int draw_accuracy(struct app *app, struct rect area, int line)
+{
+    const struct compare_model *model = compare_model(app);
+    const struct compare_row *row = &model->table.rows[model->selected];
+    const size_t rival = rival_of(model);
+    char words[400], text[480];
+    double low, high;
+    if (!row->run || !isfinite(row->figures.best_top1))
+        return line;
+    if (compare_wilson(row, &low, &high)) {
+        snprintf(text, sizeof text,
+                 _("best top-1 %.2f %%, 95 %% interval %.2f to %.2f %% (Wilson, %zu images)"),
+                 row->figures.best_top1, low, high, row->images);
+        line = draw_wrapped(&app->canvas, area, line, ROLE_TEXT, text);
+    }
+    if (rival == model->table.count)
+        return line;
+    const struct compare_test test = compare_test_rows(&model->table, model->selected, rival);
+    compare_test_text(&test, words, sizeof words);
+    snprintf(text, sizeof text,
+             test.kind == TEST_NONE ? _("best top-1 and that of row %zu: %s")
+             : test.differs         ? _("best top-1 differs from that of row %zu (%s)")
+                            : _("best top-1: no difference from that of row %zu is shown (%s)"),
+             rival + 1, words);
+    return draw_wrapped(&app->canvas, area, line, ROLE_TEXT, text);
+}
+
 static void draw_notes(struct app *app, struct rect area)
 {
     const struct compare_model *model = compare_model(app);
@@ -314,6 +360,7 @@ static void draw_notes(struct app *app, struct rect area)
         snprintf(text, sizeof text, gettext(accuracy_words(row->accuracy)), row->name, row->data);
         line = draw_wrapped(&app->canvas, area, line, ROLE_TEXT, text);
     }
+    line = draw_accuracy(app, area, line);
     if (model->published)
         line = draw_wrapped(&app->canvas, area, line, row->run ? ROLE_FAINT : ROLE_TEXT,
                             _("* published: Gondim Santos 2019, CIFAR-10, one image, without "

@@ -1,0 +1,40 @@
+/* compare_significance.h: does the best top-1 accuracy of two rows differ? A difference counts only
+ * when a test shows it, at the level of 5 %:
+ *
+ *   two runs             McNemar's test, if both have stored which images of the same validation
+ *                        set they classified correctly (session/model/correct_images.h)
+ *   two groups of seeds  Welch's t-test of the accuracies of their runs
+ *
+ * Anything else is not tested, and a reason says why. The p values are not corrected for the number
+ * of pairs. Thread-safe. */
+#ifndef TINCA_SESSION_COMPARE_COMPARE_SIGNIFICANCE_H
+#define TINCA_SESSION_COMPARE_COMPARE_SIGNIFICANCE_H
+
+#include "session/compare/compare.h"
+
+enum compare_test_kind { TEST_NONE, TEST_MCNEMAR_EXACT, TEST_MCNEMAR_CHI_SQUARE, TEST_WELCH };
+
+struct compare_test {
+    enum compare_test_kind kind;
+    bool differs;         /* the test shows a difference: p < COMPARE_LEVEL */
+    double statistic;     /* exact: the smaller count of images that one alone has right; else
+                             chi-square or t */
+    double freedom;       /* degrees of freedom; NaN: the statistic has none */
+    double p;             /* two-sided */
+    size_t first, second; /* n: the images, twice, or the seeds of each group */
+    size_t alone[2];      /* McNemar: images that the first or the second alone has right */
+    char reason[160];     /* TEST_NONE: why, translated */
+};
+#define COMPARE_LEVEL 0.05
+
+/* Tests the best top-1 accuracies of two rows. */
+struct compare_test compare_test_rows(const struct comparison *comparison, size_t a, size_t b);
+
+/* Writes test, statistic, p and n, or that and why there is no test, translated. Returns `text`. */
+char *compare_test_text(const struct compare_test *test, char *text, size_t size);
+
+/* Adds {"figure", "test", "differs", "statistic", ...} to `object`, or "test": null and "reason".
+ * Returns false if memory runs out. */
+bool compare_test_to_json(const struct compare_test *test, struct json *object);
+
+#endif
