@@ -50,6 +50,7 @@ struct run_config {
     char rates[256];        /* "PATTERN=FACTOR,...": factors of the learning rate */
     double beta2, epsilon;  /* 0: the solver's usual ones */
     double label_smoothing; /* in [0, 1) */
+    double ema;             /* decay of the averaged weights, in [0, 1); 0: none */
     double clip_norm, clip_value; /* limits of the gradients; 0: none */
     size_t schedule;              /* enum lr_schedule_kind */
     double gamma, power;
