@@ -44,6 +44,7 @@ struct run_config {
     size_t solver;           /* enum solver_kind */
     double learning_rate, momentum, weight_decay;
     char weights[512];      /* a file of weights to begin with; empty: none */
+    char names[512];        /* mapping of the file's names (weights_names.h); empty: automatic */
     char reset[256];        /* patterns of layers that do not begin with them (name_pattern.h) */
     char freeze[256];       /* patterns of layers that are not trained */
     size_t unfreeze_at;     /* epochs after which they are; 0: never */

@@ -154,6 +154,13 @@ const struct config_field config_fields[] = {
      .help = N_("Begins with the weights of this safetensors file instead of random ones."),
      .kind = CONFIG_TEXT,
      MEMBER(weights)},
+    {.key = "names",
+     .label = N_("Names"),
+     .argument = "MAPPING",
+     .help = N_("How the weights' file names the layers: a built-in mapping, or a file of one; "
+                "empty: recognised."),
+     .kind = CONFIG_TEXT,
+     MEMBER(names)},
     {.key = "reset",
      .label = N_("Reset"),
      .argument = "LAYER,...",

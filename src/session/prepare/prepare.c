@@ -215,13 +215,13 @@ static bool begin_weights(struct preparation *prepared, const struct run_config 
                           uint64_t first_iteration, struct error *error)
 {
     const bool asked = config->weights[0] || config->freeze[0] || config->rates[0];
+    const struct weights_source source = {config->weights, config->reset, config->names};
     if (asked && prepared->gan)
         return error_set(error, ERROR_UNSUPPORTED, prepared->network->name,
                          "leave out --weights, --freeze and --rates",
                          "a network with a discriminator cannot begin with weights or freeze them");
     return !config->weights[0] || first_iteration > 0 ||
-           weights_begin(&prepared->weights, config->weights, config->reset, &prepared->match,
-                         error);
+           weights_begin(&prepared->weights, &source, &prepared->match, error);
 }
 
 bool prepare_groups(struct preparation *prepared, const struct run_config *config,
