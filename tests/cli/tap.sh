@@ -41,7 +41,7 @@ skip() { # skip NAME WHY
 }
 
 # subcommands: prints the names of the program's subcommands, from the list that it is built with
-subcommands() { sed -n 's/^SUBCOMMAND(\([a-z]*\))$/\1/p' "${srcdir:-.}/src/cli/subcommands.inc"; }
+subcommands() { sed -n 's/^SUBCOMMAND(\([a-z_]*\))$/\1/p' "${srcdir:-.}/src/cli/subcommands.inc" | tr _ -; }
 
 done_testing() {
     echo "1..$tap_count"

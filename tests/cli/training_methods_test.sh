@@ -32,6 +32,35 @@ done
 [ "$(weights_of "$T/whole.safetensors")" = "$(weights_of "$T/adamw.safetensors")" ] &&
     ok "the same seed gives the same bits" || not_ok "the same seed gives the same bits"
 
+# --- averaged weights ---
+# shellcheck disable=SC2086
+{
+    run train $job $settings --ema 0.9 --save "$T/average.safetensors" --export "$T/average.json" -q
+    "$TINCA" train $job $settings --ema 0.9 --max-time 0.05s >stopped 2>&1
+    id=$(sed -n 's/^\(2[^:]*\): stopped after .*/\1/p' stopped)
+    run runs --check
+    [ "$status" -eq 0 ] && ok "the checkpoint with averaged weights is sound" || not_ok "the check" "$(cat out err)"
+    grep -aq '"average.ip2.bias"' "$XDG_STATE_HOME/tinca/runs/$id/checkpoint.safetensors" &&
+        ok "  and has them" || not_ok "  and has them" "$(cat stopped)"
+    run resume "$id" --max-time '' --save "$T/resumed.safetensors" --export "$T/resumed.json"
+    [ "$status" -eq 0 ] && cmp -s "$T/average.safetensors" "$T/resumed.safetensors" &&
+        ok "averaged weights: stopped and resumed, the same bits" ||
+        not_ok "averaged weights: stopped and resumed, the same bits" "$(cat stopped err)"
+    cmp -s "$T/average.safetensors" "$T/whole.safetensors" && not_ok "  which are not those of the run without" ||
+        ok "  which are not those of the run without"
+    [ "$("$JSON_LOOK" average.json runs.0.validation.loss.3)" = "$("$JSON_LOOK" resumed.json runs.0.validation.loss.3)" ] &&
+        ok "  and the same validation" || not_ok "  and the same validation"
+    run eval average.safetensors --data digits,limit=100 --json
+    [ "$("$JSON_LOOK" out top1)" = "$("$JSON_LOOK" average.json runs.0.validation.top1.5)" ] &&
+        ok "  the saved model is the validated one" || not_ok "  the saved model is the validated one" "$(cat out)"
+    run train $job --epochs 2 --ema 0 --save "$T/none.safetensors" -q
+    run train $job --epochs 2 --save "$T/plain.safetensors" -q
+    cmp -s none.safetensors plain.safetensors && ok "a decay of 0 is no average" || not_ok "a decay of 0 is no average"
+    refuses 2 'average weights' "a GPU does not average" train $job --device cuda --ema 0.9
+    refuses 2 'ema' "a decay of 1 is refused" train $job --ema 1
+    refuses 1 'discriminator' "a generator is not averaged" train pix2pix --data maps,limit=4 --iterations 1 --ema 0.9
+}
+
 # --- the maximum time ---
 # shellcheck disable=SC2086
 run train $job --epochs 100000 --max-time 1 --export "$T/time.json"

@@ -1,5 +1,6 @@
 #include "golden.h"
 
+#include "base/files/file.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "engine/ops/op.h"
@@ -25,14 +26,12 @@ bool golden_read(struct json_document *goldens, const char *name, struct error *
 
 struct network *golden_build_network(const struct network_request *request, struct error *error)
 {
-    static const char *const own[] = {"branches", "small"};
+    const char *folder = strchr(request->network, '/') ? "networks" : "tests/parity/networks";
     char path[512];
     struct network_request completed = *request;
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (strcmp(request->network, own[i]) == 0) {
-            snprintf(path, sizeof path, "%s/tests/parity/networks/%s.json", source_tree(), own[i]);
-            completed.network = path;
-        }
+    snprintf(path, sizeof path, "%s/%s/%s.json", source_tree(), folder, request->network);
+    if (file_exists(path))
+        completed.network = path;
     return network_build(&completed, error);
 }
 

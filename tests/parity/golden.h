@@ -24,7 +24,8 @@ enum { GOLDEN_OUTPUT_STREAM = 1 << 16, GOLDEN_PARAMETER_STREAM = 1 << 17 };
 /* Reads goldens/NAME.json of the source tree. */
 bool golden_read(struct json_document *goldens, const char *name, struct error *error);
 
-/* Like network_build, but also finds the networks of tests/parity/networks by their names. */
+/* Like network_build, but finds the networks of tests/parity/networks by their names, and those of
+ * a folder in networks/ as "torchvision/alexnet". */
 struct network *golden_build_network(const struct network_request *request, struct error *error);
 
 /* Returns whether a golden (may be NULL) is of this network. */

@@ -20,6 +20,7 @@ import tempfile
 import numpy
 import torch
 import torch.nn.functional as F
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 ROUNDING = 3e-7  # what float32 does to a layer's output, relative to its mean size
 LOSS_LIMIT = 5e-5  # the test asks for 1e-4: a case whose losses are more sensitive is too chaotic
@@ -244,7 +245,7 @@ class Case:
         self.reset()
 
     def reset(self):
-        self.weights = {k: v.double().requires_grad_("running" not in k)
+        self.weights = {k: torch.nn.Parameter(v.double(), "running" not in k)
                         for k, v in self.start.items()}
         self.learnable = {k: v for k, v in self.weights.items() if v.requires_grad}
         self.net = Net(self.spec, self.weights, self.meta["variant"], int(self.meta["groups"]),
@@ -293,16 +294,33 @@ class Case:
         if value:
             torch.nn.utils.clip_grad_value_(self.learnable.values(), value)
 
+    def average(self):
+        """PyTorch's exponential moving average of the weights, or None."""
+        decay = float(self.meta["decay"])
+        self.holder = torch.nn.ParameterList(self.learnable.values())
+        return AveragedModel(self.holder, multi_avg_fn=get_ema_multi_avg_fn(decay)) if decay else None
+
+    def averaged_loss(self, average, i):
+        weights = self.net.w
+        self.net.w = {**weights, **dict(zip(self.learnable, average.module))}
+        with torch.no_grad():
+            loss = self.forward(i)[1].item()
+        self.net.w = weights
+        return loss
+
     def run(self, rounding=0):
-        """The losses of ten iterations."""
+        """The losses of ten iterations; with a decay those of the averaged weights, before each step."""
         self.reset()
         self.net.rounding = rounding
-        losses = []
+        losses, average = [], self.average()
         for i in range(10):
-            losses.append(self.pass_through(i)[1])
+            loss = self.pass_through(i)[1]
+            losses.append(self.averaged_loss(average, i) if average else loss)
             self.clear_frozen(i)
             self.clip()
             self.solver.step()
+            if average:
+                average.update_parameters(self.holder)
         return losses
 
     def golden(self):

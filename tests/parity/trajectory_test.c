@@ -22,6 +22,7 @@
 #include "engine/network/network.h"
 #include "engine/ops/op.h"
 #include "engine/weights/safetensors.h"
+#include "engine/weights/weights_average.h"
 #include "golden.h"
 #include "instruction_sets.h"
 #include "random_fill.h"
@@ -84,6 +85,7 @@ static const struct trajectory {
     {"lenet-smoothing", {.network = "lenet"}, 4, 0.01f, SGD(0.9f, 0), ITERATIONS},
     {"lenet-clip-norm", {.network = "lenet"}, 4, 0.02f, SGD(0.9f, 0), ITERATIONS},
     {"lenet-clip-value", {.network = "lenet"}, 4, 0.02f, SGD(0.9f, 0), ITERATIONS},
+    {"lenet-ema", {.network = "lenet"}, 4, 0.02f, SGD(0.9f, 0), ITERATIONS},
     {"lenet-groups", {.network = "lenet"}, 4, 0.01f, SGD(0.9f, 0), ITERATIONS},
     {"lenet-unfrozen",
      {.network = "lenet"},
@@ -172,6 +174,8 @@ struct trial {
     struct plan *plan;
     struct weights weights;
     struct execution *execution;
+    struct weights average;     /* without a decay it has no values */
+    struct execution *averaged; /* computes the losses of the average */
     struct parameter_groups groups;
     float *images;
     int32_t *labels;
@@ -196,12 +200,14 @@ static const struct extra {
     struct gradient_clipping clipping;
     const char *frozen, *rates; /* parameter_groups.h */
     uint64_t frozen_steps;
+    float decay; /* of averaged weights, whose losses are compared; 0: none */
 } extras[] = {
-    {"lenet-smoothing", 0.1f, {0, 0}, "", "", 0},
-    {"lenet-clip-norm", 0, {0.5f, 0}, "", "", 0},
-    {"lenet-clip-value", 0, {0, 0.01f}, "", "", 0},
-    {"lenet-groups", 0, {1, 0}, "conv1", "ip1=0.1,ip2=2", 0},
-    {"lenet-unfrozen", 0, {0, 0}, "conv*", "", 4},
+    {"lenet-smoothing", 0.1f, {0, 0}, "", "", 0, 0},
+    {"lenet-clip-norm", 0, {0.5f, 0}, "", "", 0, 0},
+    {"lenet-clip-value", 0, {0, 0.01f}, "", "", 0, 0},
+    {"lenet-ema", 0, {0, 0}, "", "", 0, 0.9f},
+    {"lenet-groups", 0, {1, 0}, "conv1", "ip1=0.1,ip2=2", 0, 0},
+    {"lenet-unfrozen", 0, {0, 0}, "conv*", "", 4, 0},
 };
 
 static struct extra extra_of(const struct trajectory *trajectory)
@@ -251,6 +257,18 @@ static void damp_residuals(struct trial *trial)
     }
 }
 
+static bool prepare_average(struct trial *trial, float decay, struct error *error)
+{
+    if (decay == 0)
+        return true;
+    if (!weights_create(&trial->average, trial->weights.graph, error))
+        return false;
+    weights_average_begin(&trial->average, &trial->weights);
+    trial->averaged = execution_create(trial->plan, trial->device, &trial->average,
+                                       &trial->trajectory->solver, seed_of(trial), error);
+    return trial->averaged;
+}
+
 static bool trial_prepare(struct trial *trial, const struct trajectory *trajectory,
                           const char *device, size_t threads, struct error *error)
 {
@@ -276,6 +294,7 @@ static bool trial_prepare(struct trial *trial, const struct trajectory *trajecto
     trial->images = memory_new_aligned(values, sizeof(float), "a batch", error);
     trial->labels = memory_new(trajectory->batch, sizeof(int32_t), "a batch", error);
     return trial->execution && trial->images && trial->labels &&
+           prepare_average(trial, extra.decay, error) &&
            execution_set_clipping(trial->execution, &extra.clipping, error);
 }
 
@@ -295,7 +314,9 @@ static bool set_groups(struct trial *trial, size_t iteration, struct error *erro
 static void trial_free(struct trial *trial)
 {
     parameter_groups_free(&trial->groups);
+    execution_free(trial->averaged);
     execution_free(trial->execution);
+    weights_free(&trial->average);
     weights_free(&trial->weights);
     plan_free(trial->plan);
     device_close(trial->device);
@@ -325,6 +346,21 @@ static void compare_first(const struct trial *trial, const struct json *golden,
         json_member(golden, "gradients"), &worst->gradient_of);
 }
 
+/* Returns the loss of the averaged weights before the iteration's step, and takes the weights after
+ * it into the average. */
+static float average_loss(struct trial *trial, size_t iteration,
+                          const struct execution_batch *batch)
+{
+    execution_bind(trial->averaged, batch);
+    execution_forward(trial->averaged, iteration);
+    if (iteration == 0)
+        weights_average_begin(&trial->average, &trial->weights);
+    else
+        weights_average_update(&trial->average, &trial->weights,
+                               (double)extra_of(trial->trajectory).decay, trial->device->pool);
+    return execution_loss(trial->averaged);
+}
+
 /* Compares output and gradients with the golden, if there is one. Returns the loss. */
 static float train_iteration(struct trial *trial, size_t iteration, const struct json *golden,
                              struct differences *worst)
@@ -340,7 +376,8 @@ static float train_iteration(struct trial *trial, size_t iteration, const struct
     if (!set_groups(trial, iteration, NULL))
         return NAN;
     execution_update(trial->execution, trial->trajectory->learning_rate);
-    return execution_loss(trial->execution);
+    return trial->averaged ? average_loss(trial, iteration, &batch)
+                           : execution_loss(trial->execution);
 }
 
 static struct differences compare(struct trial *trial, const struct json *golden, size_t iterations)
@@ -480,15 +517,15 @@ static void dump_masks(struct dump *dump, const struct trial *trial, size_t iter
 
 static bool dump_weights(struct trial *trial, const char *path, struct error *error)
 {
-    enum { NUMBERS = 10 };
+    enum { NUMBERS = 11 };
     char numbers[NUMBERS][32];
     const struct extra extra = extra_of(trial->trajectory);
     const struct trajectory *t = trial->trajectory;
     const struct network *network = trial->network;
     const float settings[NUMBERS] = {
-        t->learning_rate,     t->solver.momentum,       t->solver.beta2, t->solver.weight_decay,
-        (float)t->batch,      (float)network->groups,   extra.smoothing, extra.clipping.norm,
-        extra.clipping.value, (float)extra.frozen_steps};
+        t->learning_rate,     t->solver.momentum,        t->solver.beta2, t->solver.weight_decay,
+        (float)t->batch,      (float)network->groups,    extra.smoothing, extra.clipping.norm,
+        extra.clipping.value, (float)extra.frozen_steps, extra.decay};
     for (size_t i = 0; i < NUMBERS; i++)
         snprintf(numbers[i], sizeof numbers[i], "%.9g", (double)settings[i]);
     const char *variant =
@@ -522,6 +559,8 @@ static bool dump_weights(struct trial *trial, const char *path, struct error *er
                                     numbers[8],
                                     "frozen_steps",
                                     numbers[9],
+                                    "decay",
+                                    numbers[10],
                                     "frozen",
                                     extra.frozen,
                                     "rates",

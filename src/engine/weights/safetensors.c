@@ -196,6 +196,11 @@ bool safetensors_is_float(const struct safetensors_entry *entry)
            entry->type == SAFETENSORS_F16;
 }
 
+const char *safetensors_type_name(enum safetensors_type type)
+{
+    return types[type].name;
+}
+
 uint64_t safetensors_count(const struct safetensors_entry *entry)
 {
     return entry->bytes / types[entry->type].size;

@@ -59,6 +59,9 @@ bool safetensors_read(struct safetensors *file, const struct safetensors_entry *
 /* Returns whether an entry has floating-point values. */
 bool safetensors_is_float(const struct safetensors_entry *entry);
 
+/* Returns the name of a type in a file: "F32". */
+const char *safetensors_type_name(enum safetensors_type type);
+
 /* Returns the number of values of an entry. */
 uint64_t safetensors_count(const struct safetensors_entry *entry);
 

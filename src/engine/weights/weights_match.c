@@ -1,12 +1,14 @@
 /* All parameters are looked up before the first is read, so that an error can name all that is
- * wrong. */
+ * wrong. A mapping renames the entries of the opened file in memory, so the rest sees the network's
+ * names only. */
 #include "engine/weights/weights_match.h"
 
 #include "base/language.h"
+#include "base/memory.h"
 #include "engine/graph/name_pattern.h"
-#include "engine/weights/safetensors.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What does not fit: how many arrays, and the first of them. */
@@ -20,26 +22,6 @@ static bool has_shape(const struct safetensors_entry *entry, const struct parame
 {
     return safetensors_is_float(entry) && entry->rank == parameter->rank &&
            memcmp(entry->dims, parameter->dims, parameter->rank * sizeof *entry->dims) == 0;
-}
-
-/* Looks up every parameter that is not reset. */
-static struct misfits find_misfits(const struct safetensors *file, const struct graph *graph,
-                                   const char *reset)
-{
-    struct misfits misfits = {0};
-    for (size_t p = 0; p < graph->parameter_count; p++) {
-        const struct parameter *parameter = &graph->parameters[p];
-        const struct safetensors_entry *entry = safetensors_find(file, parameter->name);
-        if (name_pattern_matches(reset, parameter->name))
-            continue;
-        if (!entry && misfits.missing++ == 0)
-            misfits.first_missing = parameter;
-        if (entry && !has_shape(entry, parameter) && misfits.different++ == 0) {
-            misfits.first_different = parameter;
-            misfits.found = entry;
-        }
-    }
-    return misfits;
 }
 
 static char *write_shape(const size_t *dims, size_t rank, char *text, size_t size)
@@ -56,8 +38,8 @@ static bool refuse(const struct safetensors *file, const struct misfits *misfits
 {
     char there[96], here[96];
     const struct parameter *different = misfits->first_different;
-    const char *advice = N_("begin such layers anew with --reset, or take the network that the "
-                            "file was saved from");
+    const char *advice = N_("tinca weights FILE --network NET shows all; begin such layers anew "
+                            "with --reset, or take the network that the file was saved from");
     if (!different)
         return error_set(error, ERROR_INPUT, file->path, advice,
                          "it lacks %zu arrays of the network, such as \"%s\"", misfits->missing,
@@ -75,59 +57,234 @@ static bool refuse(const struct safetensors *file, const struct misfits *misfits
                      misfits->different, different->name, there, here, misfits->missing);
 }
 
-static bool has_parameter(const struct graph *graph, const char *name)
+/* --- the pairing --- */
+
+enum weights_fit weights_pairing_fit(const struct weights_pairing *pairing,
+                                     const struct parameter *parameter, size_t *entry)
 {
-    for (size_t p = 0; p < graph->parameter_count; p++)
-        if (strcmp(graph->parameters[p].name, name) == 0)
-            return true;
-    return false;
+    const struct safetensors_entry *found = safetensors_find(&pairing->file, parameter->name);
+    if (name_pattern_matches(pairing->reset, parameter->name))
+        return WEIGHTS_FIT_RESET;
+    if (!found)
+        return weights_names_is_identity(&pairing->mapping, parameter->name) ? WEIGHTS_FIT_IDENTITY
+                                                                             : WEIGHTS_FIT_MISSING;
+    *entry = (size_t)(found - pairing->file.entries);
+    return has_shape(found, parameter) ? WEIGHTS_FIT_LOADED : WEIGHTS_FIT_SHAPE;
 }
 
-static void count_unused(const struct safetensors *file, const struct graph *graph,
-                         const char *reset, struct weights_match *match)
+/* Looks up every parameter that is not reset. */
+static struct misfits find_misfits(const struct weights_pairing *pairing)
 {
-    for (size_t i = 0; i < file->count; i++) {
-        const char *name = file->entries[i].name;
-        if (has_parameter(graph, name) && !name_pattern_matches(reset, name))
-            continue;
-        if (match->unused++ == 0)
-            snprintf(match->example, sizeof match->example, "%s", name);
-    }
-}
-
-static bool read_all(struct safetensors *file, struct weights *weights, const char *reset,
-                     struct weights_match *match, struct error *error)
-{
-    const struct graph *graph = weights->graph;
-    for (size_t p = 0; p < graph->parameter_count; p++) {
-        const struct parameter *parameter = &graph->parameters[p];
-        if (name_pattern_matches(reset, parameter->name)) {
-            match->reset++;
-            continue;
+    struct misfits misfits = {0};
+    for (size_t p = 0; p < pairing->graph->parameter_count; p++) {
+        const struct parameter *parameter = &pairing->graph->parameters[p];
+        size_t entry = 0;
+        const enum weights_fit fit = weights_pairing_fit(pairing, parameter, &entry);
+        if (fit == WEIGHTS_FIT_MISSING && misfits.missing++ == 0)
+            misfits.first_missing = parameter;
+        if (fit == WEIGHTS_FIT_SHAPE && misfits.different++ == 0) {
+            misfits.first_different = parameter;
+            misfits.found = &pairing->file.entries[entry];
         }
-        if (!safetensors_read_floats(file, safetensors_find(file, parameter->name), 0,
-                                     parameter->count, weights->values + parameter->offset, error))
-            return false;
-        match->loaded++;
     }
+    return misfits;
+}
+
+static size_t count_misfits(const struct weights_pairing *pairing)
+{
+    const struct misfits misfits = find_misfits(pairing);
+    return misfits.missing + misfits.different;
+}
+
+/* Renames the entries by the pairing's mapping. */
+static void rename_entries(struct weights_pairing *pairing)
+{
+    for (size_t i = 0; i < pairing->file.count; i++)
+        weights_names_translate(&pairing->mapping, pairing->original[i].name,
+                                pairing->file.entries[i].name,
+                                sizeof pairing->file.entries[i].name);
+}
+
+static bool use_mapping(struct weights_pairing *pairing, const char *name, struct error *error)
+{
+    weights_names_free(&pairing->mapping);
+    pairing->names[0] = '\0';
+    if (name[0] && !weights_names_read(&pairing->mapping, name, error))
+        return false;
+    snprintf(pairing->names, sizeof pairing->names, "%s", name);
+    rename_entries(pairing);
     return true;
 }
 
-bool weights_begin(struct weights *weights, const char *path, const char *reset,
+/* Takes the built-in mapping with the fewest misfits, or none. */
+static bool choose_mapping(struct weights_pairing *pairing, struct error *error)
+{
+    size_t fewest = count_misfits(pairing);
+    const char *best = "";
+    for (size_t i = 0; fewest > 0 && i < weights_names_builtin_count; i++) {
+        if (!use_mapping(pairing, weights_names_builtins[i].name, error))
+            return false;
+        const size_t misfits = count_misfits(pairing);
+        if (misfits < fewest) {
+            fewest = misfits;
+            best = weights_names_builtins[i].name;
+        }
+    }
+    return use_mapping(pairing, best, error);
+}
+
+bool weights_pairing_open(struct weights_pairing *pairing, const struct graph *graph,
+                          const struct weights_source *source, struct error *error)
+{
+    *pairing = (struct weights_pairing){.graph = graph, .reset = source->reset};
+    if (!name_pattern_check(source->reset, graph, "--reset", error) ||
+        !safetensors_open(&pairing->file, source->path, error))
+        return false;
+    const size_t count = pairing->file.count;
+    pairing->original =
+        memory_new(count ? count : 1, sizeof *pairing->original, source->path, error);
+    if (pairing->original && count)
+        memcpy(pairing->original, pairing->file.entries, count * sizeof *pairing->original);
+    if (pairing->original && (source->names[0] ? use_mapping(pairing, source->names, error)
+                                               : choose_mapping(pairing, error)))
+        return true;
+    weights_pairing_close(pairing);
+    return false;
+}
+
+void weights_pairing_close(struct weights_pairing *pairing)
+{
+    weights_names_free(&pairing->mapping);
+    free(pairing->original);
+    safetensors_close(&pairing->file);
+    *pairing = (struct weights_pairing){0};
+}
+
+/* Returns the parameter with this name, or NULL. */
+static const struct parameter *find_parameter(const struct graph *graph, const char *name)
+{
+    for (size_t p = 0; p < graph->parameter_count; p++)
+        if (strcmp(graph->parameters[p].name, name) == 0)
+            return &graph->parameters[p];
+    return NULL;
+}
+
+/* Returns the parameter that an entry is subtracted from, or NULL. */
+static const struct parameter *find_reduced(const struct weights_pairing *pairing, size_t i)
+{
+    char target[sizeof pairing->file.entries->name];
+    if (!weights_names_subtracts(&pairing->mapping, pairing->original[i].name, target,
+                                 sizeof target))
+        return NULL;
+    const struct parameter *parameter = find_parameter(pairing->graph, target);
+    return parameter && has_shape(&pairing->file.entries[i], parameter) ? parameter : NULL;
+}
+
+bool weights_pairing_uses(const struct weights_pairing *pairing, size_t i)
+{
+    const struct parameter *parameter =
+        find_parameter(pairing->graph, pairing->file.entries[i].name);
+    if (!parameter)
+        parameter = find_reduced(pairing, i);
+    return parameter && !name_pattern_matches(pairing->reset, parameter->name);
+}
+
+static void count_unused(const struct weights_pairing *pairing, struct weights_match *match)
+{
+    for (size_t i = 0; i < pairing->file.count; i++)
+        if (!weights_pairing_uses(pairing, i) && match->unused++ == 0)
+            snprintf(match->example, sizeof match->example, "%s", pairing->original[i].name);
+}
+
+/* --- reading --- */
+
+/* Makes a parameter pass values on unchanged: of a convolution the middle of the kernel, from each
+ * input channel to the output channel in the middle of the outputs, as a shortcut that pads
+ * channels with zeros (He et al. 2016, option A); of a batch norm, no change. */
+static void fill_identity(const struct graph *graph, const struct parameter *parameter,
+                          float *values)
+{
+    const char *suffix = strrchr(parameter->name, '.');
+    const size_t *dims = parameter->dims;
+    for (size_t i = 0; i < parameter->count; i++)
+        values[i] = parameter->rank == 1 && strcmp(suffix, ".weight") == 0 ? 1 : 0;
+    if (strcmp(suffix, ".running_var") == 0)
+        for (size_t i = 0; i < parameter->count; i++)
+            values[i] = 1 - graph->nodes[parameter->node].attributes.batch_norm.epsilon;
+    if (parameter->rank != 4)
+        return;
+    const size_t kernel = dims[2] * dims[3], before = dims[0] > dims[1] ? dims[0] - dims[1] : 0;
+    for (size_t c = 0; c < dims[1] && c + before / 2 < dims[0]; c++)
+        values[((c + before / 2) * dims[1] + c) * kernel + kernel / 2] = 1;
+}
+
+static bool read_parameter(struct weights_pairing *pairing, const struct parameter *parameter,
+                           float *values, struct weights_match *match, struct error *error)
+{
+    size_t entry = 0;
+    switch (weights_pairing_fit(pairing, parameter, &entry)) {
+    case WEIGHTS_FIT_LOADED:
+        match->loaded++;
+        return safetensors_read_floats(&pairing->file, &pairing->file.entries[entry], 0,
+                                       parameter->count, values, error);
+    case WEIGHTS_FIT_IDENTITY:
+        match->identities++;
+        fill_identity(pairing->graph, parameter, values);
+        return true;
+    case WEIGHTS_FIT_RESET:
+        match->reset++;
+        return true;
+    default: /* weights_begin has refused it */
+        return true;
+    }
+}
+
+/* Subtracts the entries that the mapping lists. */
+static bool subtract(struct weights_pairing *pairing, struct weights *weights, struct error *error)
+{
+    bool read = true;
+    for (size_t i = 0; read && i < pairing->file.count; i++) {
+        const struct parameter *parameter = find_reduced(pairing, i);
+        if (!parameter || name_pattern_matches(pairing->reset, parameter->name))
+            continue;
+        float *values = memory_new(parameter->count, sizeof *values, "an array", error);
+        read = values && safetensors_read_floats(&pairing->file, &pairing->file.entries[i], 0,
+                                                 parameter->count, values, error);
+        for (size_t v = 0; read && v < parameter->count; v++)
+            weights->values[parameter->offset + v] -= values[v];
+        free(values);
+    }
+    return read;
+}
+
+static bool read_all(struct weights_pairing *pairing, struct weights *weights,
+                     struct weights_match *match, struct error *error)
+{
+    const struct graph *graph = weights->graph;
+    for (size_t p = 0; p < graph->parameter_count; p++)
+        if (!read_parameter(pairing, &graph->parameters[p],
+                            weights->values + graph->parameters[p].offset, match, error))
+            return false;
+    return subtract(pairing, weights, error);
+}
+
+bool weights_begin(struct weights *weights, const struct weights_source *source,
                    struct weights_match *match, struct error *error)
 {
-    struct safetensors file;
+    struct weights_pairing pairing;
     *match = (struct weights_match){0};
-    if (!name_pattern_check(reset, weights->graph, "--reset", error) ||
-        !safetensors_open(&file, path, error))
+    if (!weights_pairing_open(&pairing, weights->graph, source, error))
         return false;
-    const struct misfits misfits = find_misfits(&file, weights->graph, reset);
-    const bool fits = misfits.missing + misfits.different == 0 || refuse(&file, &misfits, error);
-    const bool read = fits &&
-                      (!safetensors_has_checksum(&file) || safetensors_check(&file, error)) &&
-                      read_all(&file, weights, reset, match, error);
-    count_unused(&file, weights->graph, reset, match);
-    safetensors_close(&file);
+    const struct misfits misfits = find_misfits(&pairing);
+    const bool fits =
+        misfits.missing + misfits.different == 0 || refuse(&pairing.file, &misfits, error);
+    const bool read =
+        fits &&
+        (!safetensors_has_checksum(&pairing.file) || safetensors_check(&pairing.file, error)) &&
+        read_all(&pairing, weights, match, error);
+    count_unused(&pairing, match);
+    snprintf(match->names, sizeof match->names, "%s", pairing.names);
+    weights_pairing_close(&pairing);
     weights_mark_changed(weights);
     return read;
 }

@@ -2,21 +2,64 @@
 #ifndef TINCA_ENGINE_WEIGHTS_WEIGHTS_MATCH_H
 #define TINCA_ENGINE_WEIGHTS_WEIGHTS_MATCH_H
 
+#include "engine/weights/safetensors.h"
 #include "engine/weights/weights.h"
+#include "engine/weights/weights_names.h"
+
+enum { WEIGHTS_NAMES_SIZE = 64 };
 
 /* What of a file and a network fits. */
 struct weights_match {
     size_t loaded;     /* arrays that were read from the file */
+    size_t identities; /* arrays that the file lacks and that pass values on unchanged */
     size_t reset;      /* arrays of the network that keep their initial values */
     size_t unused;     /* arrays of the file that the network has no place for */
     char example[128]; /* the name of one of these */
+    char names[WEIGHTS_NAMES_SIZE]; /* the mapping of names; "": the file has the network's */
 };
 
+struct weights_source {
+    const char *path;
+    const char *reset; /* patterns of layers that keep their values (name_pattern.h); "": none */
+    const char *names; /* a mapping (weights_names.h); "": the built-in one that fits, if needed */
+};
+
+/* A file of weights beside a network: its entries have the network's names. */
+struct weights_pairing {
+    const struct graph *graph;
+    const char *reset;
+    struct safetensors file;
+    struct safetensors_entry *original; /* the entries with the file's names, in the same order */
+    struct weights_names mapping;
+    char names[WEIGHTS_NAMES_SIZE]; /* the mapping's; "": none */
+};
+
+/* Opens the file and chooses the mapping; weights_pairing_close releases it. Without a mapping that
+ * the source names, and if the file does not fit, it takes the built-in one that fits best, if it
+ * fits better. Returns false with an error if file or mapping cannot be read. */
+bool weights_pairing_open(struct weights_pairing *pairing, const struct graph *graph,
+                          const struct weights_source *source, struct error *error);
+void weights_pairing_close(struct weights_pairing *pairing);
+
+enum weights_fit {
+    WEIGHTS_FIT_LOADED,
+    WEIGHTS_FIT_IDENTITY, /* the file lacks it, and the mapping makes it an identity */
+    WEIGHTS_FIT_RESET,
+    WEIGHTS_FIT_SHAPE, /* the file's has another shape or is no array of floats */
+    WEIGHTS_FIT_MISSING
+};
+
+/* Returns how a parameter fits, and sets *entry to its number in the file, unless it lacks it. */
+enum weights_fit weights_pairing_fit(const struct weights_pairing *pairing,
+                                     const struct parameter *parameter, size_t *entry);
+
+/* Returns whether the network has a place for entry number `i` of the file. */
+bool weights_pairing_uses(const struct weights_pairing *pairing, size_t i);
+
 /* Reads the parameters and running statistics of the graph from a safetensors file, without those
- * that the patterns `reset` match (engine/graph/name_pattern.h): they keep their values. Returns
- * false with an error that names what is missing or has another shape; the weights are then
- * undefined. */
-bool weights_begin(struct weights *weights, const char *path, const char *reset,
+ * that are reset: they keep their values. Returns false with an error that names what is missing or
+ * has another shape; the weights are then undefined. */
+bool weights_begin(struct weights *weights, const struct weights_source *source,
                    struct weights_match *match, struct error *error);
 
 #endif

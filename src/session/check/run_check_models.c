@@ -173,6 +173,13 @@ static bool inspect_network(struct check *check, const char *file, const struct 
            inspect_states(check, file, opened, graph, prefix, found);
 }
 
+static bool inspect_average(struct check *check, const char *file, const struct safetensors *opened,
+                            const struct graph *graph, size_t *found)
+{
+    return check->config.ema == 0 ||
+           check_parameters(check, file, opened, graph, "average.", true, REMEDY_CHECKPOINT, found);
+}
+
 static bool inspect_window(struct check *check, const char *file, const struct safetensors *opened)
 {
     const struct safetensors_entry *window = safetensors_find(opened, "loss_window");
@@ -193,6 +200,7 @@ static void inspect_checkpoint(struct check *check, const char *file, struct saf
     if (!inspect_window(check, file, opened))
         return;
     if (network && (!inspect_network(check, file, opened, &network->graph, "", &found) ||
+                    !inspect_average(check, file, opened, &network->graph, &found) ||
                     (network_has_discriminator(network) &&
                      !inspect_network(check, file, opened, &network->discriminator,
                                       "discriminator.", &found))))

@@ -310,6 +310,13 @@ static bool check_training(const struct run_config *config, struct error *error)
         return error_set(error, ERROR_USAGE, config->freeze[0] ? "--freeze" : "--rates",
                          "train without it, or choose the device cpu or reference",
                          "the device %s cannot give layers rates of their own", config->device);
+    if (config->ema > 0 && is_gpu(config))
+        return error_set(error, ERROR_USAGE, "--ema",
+                         "train without it, or choose the device cpu or reference",
+                         "the device %s cannot average weights", config->device);
+    if (config->names[0] && !config->weights[0])
+        return error_set(error, ERROR_USAGE, "--names", "give --weights a file",
+                         "it says how a file names its weights");
     if (config->reset[0] && !config->weights[0])
         return error_set(error, ERROR_USAGE, "--reset", "give --weights a file",
                          "without weights to begin with, every layer begins anew");

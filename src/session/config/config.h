@@ -46,12 +46,14 @@ struct run_config {
     size_t solver;           /* enum solver_kind */
     double learning_rate, momentum, weight_decay;
     char weights[512];      /* a file of weights to begin with; empty: none */
+    char names[512];        /* mapping of the file's names (weights_names.h); empty: automatic */
     char reset[256];        /* patterns of layers that do not begin with them (name_pattern.h) */
     char freeze[256];       /* patterns of layers that are not trained */
     size_t unfreeze_at;     /* epochs after which they are; 0: never */
     char rates[256];        /* "PATTERN=FACTOR,...": factors of the learning rate */
     double beta2, epsilon;  /* 0: the solver's usual ones */
     double label_smoothing; /* in [0, 1) */
+    double ema;             /* decay of the averaged weights, in [0, 1); 0: none */
     double clip_norm, clip_value; /* limits of the gradients; 0: none */
     size_t schedule;              /* enum lr_schedule_kind */
     double gamma, power;

@@ -85,6 +85,7 @@ static const struct {
              {"groups", shuffles},
              {"beta2", keeps_squares},
              {"epsilon", keeps_squares},
+             {"names", begins_with_weights},
              {"reset", begins_with_weights},
              {"unfreeze-at", freezes},
              {"stop-metric", stops_early},

@@ -101,6 +101,7 @@ static bool forecast_network(const struct run_config *config, const struct netwo
         .stored = dataset_kind_of(config->data)->stored,
         .validation_stored = validation && validation->stored,
         .samples = network->classes == 0,
+        .average = config->ema > 0,
         .data_bytes = dataset_bytes(config->data, "train") +
                       (config->validate[0] ? dataset_bytes(config->validate, "test") : 0),
         .curve_bytes = config->has_iterations ? series_bytes(config->iterations) : 0,

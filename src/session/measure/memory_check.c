@@ -162,6 +162,11 @@ static uint64_t validation_bytes(const struct memory_check_request *request, siz
                  : 0;
 }
 
+static uint64_t bytes_of_average(const struct memory_check_request *request)
+{
+    return request->average ? request->network->graph.total_floats * sizeof(float) : 0;
+}
+
 static uint64_t bytes_of_samples(const struct memory_check_request *request)
 {
     const struct graph *graph = &request->network->graph;
@@ -269,7 +274,8 @@ void memory_check(const struct memory_check_request *request, struct forecast *f
     const bool on_host = request->driver->computes_on_host;
     const struct available_memory available = find_available(request);
     const uint64_t always = (on_host ? request->data_bytes + request->curve_bytes : 0) +
-                            bytes_of_samples(request) + bytes_of_files(request);
+                            bytes_of_samples(request) + bytes_of_files(request) +
+                            bytes_of_average(request);
     forecast->loader_bytes = loader_bytes(request, forecast, request->settings->batch);
     forecast->program_bytes = on_host ? bytes_of_program(request) : 0;
     forecast->fits = true;

@@ -162,6 +162,7 @@ static bool make_plan(struct preparation *prepared, const struct run_config *con
         .stored = dataset_kind_of(config->data)->stored,
         .validation_stored = validation && dataset_kind_of(config->validate)->stored,
         .samples = prepared->network->classes == 0,
+        .average = config->ema > 0,
         .curve_bytes = series_bytes(count_iterations(prepared, config)),
         .files = files_of(prepared->data) + files_of(prepared->validation),
         .decode_bytes = dataset_facts(prepared->data)->decode_bytes,
@@ -199,18 +200,28 @@ static bool allocate(struct preparation *prepared, const struct run_config *conf
     return prepared->execution && execution_set_clipping(prepared->execution, &clipping, error);
 }
 
+static bool allocate_average(struct preparation *prepared, const struct run_config *config,
+                             struct error *error)
+{
+    if (config->ema > 0 && prepared->gan)
+        return error_set(error, ERROR_UNSUPPORTED, "--ema", "train without it",
+                         "%s trains against a discriminator, and its weights are not averaged",
+                         prepared->network->name);
+    return config->ema == 0 || weights_create(&prepared->average, &prepared->network->graph, error);
+}
+
 /* Reads the weights to begin with; a resumed run has its own in its checkpoint. */
 static bool begin_weights(struct preparation *prepared, const struct run_config *config,
                           uint64_t first_iteration, struct error *error)
 {
     const bool asked = config->weights[0] || config->freeze[0] || config->rates[0];
+    const struct weights_source source = {config->weights, config->reset, config->names};
     if (asked && prepared->gan)
         return error_set(error, ERROR_UNSUPPORTED, prepared->network->name,
                          "leave out --weights, --freeze and --rates",
                          "a network with a discriminator cannot begin with weights or freeze them");
     return !config->weights[0] || first_iteration > 0 ||
-           weights_begin(&prepared->weights, config->weights, config->reset, &prepared->match,
-                         error);
+           weights_begin(&prepared->weights, &source, &prepared->match, error);
 }
 
 bool prepare_groups(struct preparation *prepared, const struct run_config *config,
@@ -252,12 +263,22 @@ static bool open_feed(struct preparation *prepared, const struct run_config *con
     return true;
 }
 
+static struct weights *validated_weights(struct preparation *prepared)
+{
+    return prepared->average.values ? &prepared->average : &prepared->weights;
+}
+
+const struct weights *prepare_model_weights(const struct preparation *prepared)
+{
+    return prepared->average.values ? &prepared->average : &prepared->weights;
+}
+
 /* Reads the samples from the validation set if there is one: training has not seen its pictures. */
 static bool make_samples(struct preparation *prepared, struct error *error)
 {
     const struct dataset *dataset = prepared->validation ? prepared->validation : prepared->data;
     return prepared->network->classes ||
-           samples_create(&prepared->samples, prepared->network, &prepared->weights,
+           samples_create(&prepared->samples, prepared->network, validated_weights(prepared),
                           prepared->device, dataset, &prepared->normalisation, error);
 }
 
@@ -267,7 +288,7 @@ static bool make_evaluator(struct preparation *prepared, const struct run_config
     const uint64_t room = prepared->forecast.validation_available;
     struct evaluator_settings settings = {
         .network = prepared->network,
-        .weights = &prepared->weights,
+        .weights = validated_weights(prepared),
         .device = prepared->device,
         .dataset = prepared->validation,
         .normalisation = &prepared->normalisation,
@@ -300,7 +321,7 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
         !(prepared->device = tuned_device_open(config->device, config->threads, NULL, error)) ||
         !set_up_device(prepared->device, config, choices, error) ||
         !choose_normalisation(prepared, config, error) || !make_plan(prepared, config, error) ||
-        !allocate(prepared, config, error) ||
+        !allocate(prepared, config, error) || !allocate_average(prepared, config, error) ||
         !begin_weights(prepared, config, first_iteration, error) ||
         !make_samples(prepared, error) || !open_feed(prepared, config, first_iteration, error) ||
         !prepare_groups(prepared, config, first_iteration, error) ||
@@ -337,6 +358,7 @@ void prepare_free(struct preparation *prepared)
     execution_free(prepared->execution);
     plan_free(prepared->plan);
     parameter_groups_free(&prepared->groups);
+    weights_free(&prepared->average);
     weights_free(&prepared->weights);
     device_close(prepared->device);
     dataset_free(prepared->validation);

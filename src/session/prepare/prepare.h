@@ -17,6 +17,7 @@ struct preparation {
     struct device *device;
     struct plan *plan; /* with a discriminator, this and the execution are NULL: gan has its own */
     struct weights weights;
+    struct weights average;         /* of `weights`; without --ema it has no values */
     struct weights_match match;     /* of the configured file of weights, if there is one */
     struct parameter_groups groups; /* empty: all weights are trained at one rate */
     bool unfrozen;                  /* `groups` are those after the configured number of epochs */
@@ -44,6 +45,9 @@ bool prepare(struct preparation *prepared, const struct run_config *config,
  * with an error if a pattern matches nothing or the device cannot. */
 bool prepare_groups(struct preparation *prepared, const struct run_config *config,
                     uint64_t iteration, struct error *error);
+
+/* Returns the weights that are validated and saved: the average, if there is one. */
+const struct weights *prepare_model_weights(const struct preparation *prepared);
 
 /* Returns the plan of validations or, without a validation, that of samples; NULL: there is none.
  */

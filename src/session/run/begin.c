@@ -3,6 +3,7 @@
 #include "session/run/begin.h"
 
 #include "base/files/file.h"
+#include "engine/weights/weights_average.h"
 #include "session/config/settings.h"
 #include "session/files/computed_with.h"
 #include "session/files/kernel_choices.h"
@@ -76,9 +77,12 @@ bool begin_run(struct trainer *trainer)
     struct run *run = trainer->run;
     const struct run_facts facts = begin_facts(trainer);
     const size_t epochs = (size_t)ceil(trainer->now.epochs);
+    struct preparation *prepared = &trainer->prepared;
     if (!load_ancestor(trainer) || !experiment_make(trainer) ||
         !experiment_make_provenance(trainer))
         return false;
+    if (prepared->average.values)
+        weights_average_begin(&prepared->average, &prepared->weights);
     if (!experiment_write(trainer, &trainer->saving.unsaved))
         trainer_report_unsaved(trainer); /* the first checkpoint tries once more */
     struct json *event = run_files_start_event(&facts, &trainer->now);

@@ -7,6 +7,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "engine/weights/weights_average.h"
 #include "session/files/checkpoint_position.h"
 #include "session/files/computed_with.h"
 #include "session/run/energy.h"
@@ -65,6 +66,14 @@ static void add_network(struct list *list, const char *prefix, const struct weig
     }
 }
 
+/* Adds the averaged weights, if there are some. Running statistics are those of the weights. */
+static void add_average(struct list *list, const struct weights *average)
+{
+    for (size_t p = 0; average->values && p < average->graph->parameter_count; p++)
+        if (average->graph->parameters[p].learnable)
+            add(list, "average.", &average->graph->parameters[p], average->values);
+}
+
 /* Returns the execution that updates the main network (the generator, if there is a discriminator).
  */
 static struct execution *main_execution(const struct preparation *prepared)
@@ -83,7 +92,8 @@ static bool make_list(const struct trainer *trainer, struct list *list, struct e
     const struct preparation *prepared = &trainer->prepared;
     struct gan *gan = prepared->gan;
     const struct weights *discriminator = gan ? gan_discriminator(gan) : NULL;
-    const size_t most = parameters_of(&prepared->weights) + parameters_of(discriminator) + 1;
+    const size_t most = parameters_of(&prepared->weights) + parameters_of(discriminator) +
+                        prepared->weights.graph->parameter_count + 1;
     *list = (struct list){.arrays = memory_new(most, sizeof *list->arrays, "a checkpoint", error),
                           .names = memory_new(most, sizeof *list->names, "a checkpoint", error)};
     if (!list->arrays || !list->names) {
@@ -91,6 +101,7 @@ static bool make_list(const struct trainer *trainer, struct list *list, struct e
         return false;
     }
     add_network(list, "", &prepared->weights, main_execution(prepared));
+    add_average(list, &prepared->average);
     if (gan)
         add_network(list, "discriminator.", discriminator, gan_discriminator_execution(gan));
     list->arrays[list->count++] = (struct safetensors_array){.name = "loss_window",
@@ -105,7 +116,8 @@ uint64_t checkpoint_bytes(const struct trainer *trainer)
 {
     const struct preparation *prepared = &trainer->prepared;
     const struct memory_forecast *forecast = &prepared->forecast.memory;
-    return forecast->weights + forecast->solver + trainer->meter.size * sizeof(float);
+    return forecast->weights * (prepared->average.values ? 2 : 1) + forecast->solver +
+           trainer->meter.size * sizeof(float);
 }
 
 /* --- numbers --- */
@@ -324,8 +336,10 @@ static void touch(const struct preparation *prepared)
 
 static void distribute_numbers(struct trainer *trainer)
 {
-    const struct preparation *prepared = &trainer->prepared;
+    struct preparation *prepared = &trainer->prepared;
     touch(prepared);
+    if (prepared->average.values)
+        weights_average_restore(&prepared->average, &prepared->weights);
     execution_set_solver_step(main_execution(prepared), trainer->solver_step);
     execution_set_loss_scale(main_execution(prepared), trainer->loss_scale);
     trainer->skip_reported = trainer->loss_scale.skipped > 0;

@@ -2,12 +2,13 @@
  * Internal to session/.
  *
  * RUN/checkpoint.safetensors has the weights (named as in model files), the solver's state
- * ("solver.0.NAME"), those of the discriminator (with the prefix "discriminator."), and the window
- * of losses. Its metadata ("tinca.NAME", a decimal number that reads back exactly) has the numbers
- * that the table of checkpoint.c lists. Random numbers need no state: they follow from seed and
- * iteration. "tinca.journal" and "tinca.journal_crc32" are the length of the journal at that time
- * and the CRC-32 of those bytes. A checksum of the whole file shows damage. The checkpoint before
- * stays as checkpoint.previous.safetensors, so that one of the two is good at any time. */
+ * ("solver.0.NAME"), the averaged weights ("average.NAME"), those of the discriminator (with the
+ * prefix "discriminator."), and the window of losses. Its metadata ("tinca.NAME", a decimal number
+ * that reads back exactly) has the numbers that the table of checkpoint.c lists. Random numbers
+ * need no state: they follow from seed and iteration. "tinca.journal" and "tinca.journal_crc32" are
+ * the length of the journal at that time and the CRC-32 of those bytes. A checksum of the whole
+ * file shows damage. The checkpoint before stays as checkpoint.previous.safetensors, so that one of
+ * the two is good at any time. */
 #ifndef TINCA_SESSION_RUN_CHECKPOINT_H
 #define TINCA_SESSION_RUN_CHECKPOINT_H
 

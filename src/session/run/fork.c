@@ -102,7 +102,7 @@ bool fork_read_config(const struct fork_request *request, struct run_config *con
         !run_trained_by_tinca(facts.imported, facts.id, error))
         return false;
     /* a fork begins with the ancestor's weights, not with those that the ancestor began with */
-    config->weights[0] = config->reset[0] = '\0';
+    config->weights[0] = config->reset[0] = config->names[0] = '\0';
     return true;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/host/host.h"
+#include "engine/weights/weights_average.h"
 #include "session/run/energy.h"
 
 #include <math.h>
@@ -250,6 +251,19 @@ static void note_skipped_step(struct trainer *trainer)
     trainer_add_finding(trainer, &finding);
 }
 
+/* Takes the weights after the step of the iteration into their average. */
+static void average_weights(struct trainer *trainer)
+{
+    struct preparation *prepared = &trainer->prepared;
+    if (!prepared->average.values)
+        return;
+    if (trainer->moment.iteration == 0)
+        weights_average_begin(&prepared->average, &prepared->weights);
+    else
+        weights_average_update(&prepared->average, &prepared->weights, trainer->run->config.ema,
+                               prepared->device->pool);
+}
+
 bool iteration_run(struct trainer *trainer, bool *epoch_over)
 {
     struct preparation *prepared = &trainer->prepared;
@@ -273,6 +287,7 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
         return false; /* the computed values are invalid */
     if (!stepped)
         return diverge(trainer, &losses, rate);
+    average_weights(trainer);
     if (looking)
         trainer->iteration_start += inspector_after(&trainer->inspector, prepared, batch.count);
     *epoch_over = batch.last;

@@ -29,7 +29,7 @@ bool model_save(struct trainer *trainer, struct error *error)
     if (!save_discriminator(trainer, error))
         return false;
     char *path = file_join(trainer->run->directory, "weights.safetensors");
-    bool saved = path ? model_file_save(&facts, &trainer->prepared.weights,
+    bool saved = path ? model_file_save(&facts, prepare_model_weights(&trainer->prepared),
                                         trainer_save_format(trainer), path, error)
                       : error_set_memory(error, "a path", 0);
     free(path);
@@ -56,8 +56,8 @@ void model_save_without_folder(struct trainer *trainer)
     struct error unsaved;
     const struct model_facts facts = prepare_model_facts(&trainer->prepared);
     if (trainer->run->save_path)
-        model_file_save(&facts, &trainer->prepared.weights, trainer_save_format(trainer),
-                        trainer->run->save_path, &unsaved);
+        model_file_save(&facts, prepare_model_weights(&trainer->prepared),
+                        trainer_save_format(trainer), trainer->run->save_path, &unsaved);
 }
 
 /* --- pictures --- */

@@ -76,7 +76,7 @@ static void forget_best(struct trainer *trainer)
 
 void saving_best(struct trainer *trainer)
 {
-    const struct weights *weights = &trainer->prepared.weights;
+    const struct weights *weights = prepare_model_weights(&trainer->prepared);
     const size_t count = weights->graph->total_floats;
     forget_best(trainer);
     if (!trainer_owns_folder(trainer, true))

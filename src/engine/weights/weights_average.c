@@ -1,0 +1,63 @@
+#include "engine/weights/weights_average.h"
+
+#include "base/threads/pool.h"
+
+#include <string.h>
+
+enum { AVERAGE_BLOCK = 1 << 15 }; /* values per task */
+
+struct averaging {
+    float *average;
+    const float *weights;
+    float share; /* of the weights in the new average */
+    size_t count;
+};
+
+/* torch.lerp, which changes its formula at a share of a half. */
+static void average_block(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct averaging *work = context;
+    const size_t first = task * AVERAGE_BLOCK;
+    const size_t end = work->count - first < AVERAGE_BLOCK ? work->count : first + AVERAGE_BLOCK;
+    const float share = work->share, *weights = work->weights;
+    float *average = work->average;
+    if (share < 0.5f)
+        for (size_t i = first; i < end; i++)
+            average[i] += share * (weights[i] - average[i]);
+    else
+        for (size_t i = first; i < end; i++)
+            average[i] = weights[i] - (weights[i] - average[i]) * (1 - share);
+}
+
+static void copy_statistics(struct weights *average, const struct weights *weights)
+{
+    const struct graph *graph = weights->graph;
+    memcpy(average->values + graph->learnable_floats, weights->values + graph->learnable_floats,
+           (graph->total_floats - graph->learnable_floats) * sizeof *weights->values);
+}
+
+void weights_average_begin(struct weights *average, const struct weights *weights)
+{
+    memcpy(average->values, weights->values,
+           weights->graph->total_floats * sizeof *weights->values);
+    weights_mark_changed(average);
+}
+
+void weights_average_update(struct weights *average, const struct weights *weights, double decay,
+                            struct pool *pool)
+{
+    struct averaging work = {.average = average->values,
+                             .weights = weights->values,
+                             .share = (float)(1 - decay),
+                             .count = weights->graph->learnable_floats};
+    pool_run(pool, (work.count + AVERAGE_BLOCK - 1) / AVERAGE_BLOCK, average_block, &work);
+    copy_statistics(average, weights);
+    weights_mark_changed(average);
+}
+
+void weights_average_restore(struct weights *average, const struct weights *weights)
+{
+    copy_statistics(average, weights);
+    weights_mark_changed(average);
+}

@@ -1,0 +1,55 @@
+/* weights_names.h: the names that other programs give to the arrays of a network, as data files.
+ *
+ * A mapping is a JSON file, built in (mappings/) or the user's:
+ *   {"name": "cifar-resnet", "title": "...",
+ *    "names": [["layer*.shortcut.0.*", "stage*.conv_shortcut.*"], ...],
+ *    "identity": ["stage*.conv_shortcut.weight", ...],
+ *    "subtract": [["features.0.bias", "stage1.1.bn.running_mean"], ...]}
+ * "names" has pairs of the file's name and the network's; each * stands for one character or more,
+ * and the first pair that matches counts. A name that matches none stays as it is. "identity" lists
+ * arrays of the network that pass values on unchanged if the file lacks them: a network whose
+ * shortcut has no convolution fits one whose shortcut has. "subtract" lists arrays of the file that
+ * are subtracted from others: the bias of a convolution before a batch norm is a part of the mean.
+ */
+#ifndef TINCA_ENGINE_WEIGHTS_WEIGHTS_NAMES_H
+#define TINCA_ENGINE_WEIGHTS_WEIGHTS_NAMES_H
+
+#include "base/error.h"
+#include "base/json/json.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct weights_names {
+    struct json_document document; /* with root NULL no name is translated */
+};
+
+struct weights_names_builtin {
+    const char *name, *text;
+};
+extern const struct weights_names_builtin weights_names_builtins[];
+extern const size_t weights_names_builtin_count;
+
+/* Reads a built-in mapping, or the file of this path; weights_names_free releases it. Returns false
+ * with an error if there is none or it is no mapping. */
+bool weights_names_read(struct weights_names *names, const char *name, struct error *error);
+void weights_names_free(struct weights_names *names);
+
+/* Writes the network's name for a name of the file. */
+void weights_names_translate(const struct weights_names *names, const char *name, char *out,
+                             size_t size);
+
+/* Returns whether an array of the network may be an identity. */
+bool weights_names_is_identity(const struct weights_names *names, const char *name);
+
+/* Writes the name of the network's array that the file's is subtracted from. Returns false if it is
+ * subtracted from none. */
+bool weights_names_subtracts(const struct weights_names *names, const char *name, char *out,
+                             size_t size);
+
+/* Replaces a name that matches the pattern `from` as the pattern `to` says. Returns false, and
+ * writes nothing, if it does not match. */
+bool weights_names_replace(const char *from, const char *to, const char *name, char *out,
+                           size_t size);
+
+#endif

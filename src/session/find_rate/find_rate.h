@@ -1,0 +1,57 @@
+/* find_rate.h: looks for a learning rate, as Smith (2017, "Cyclical learning rates for training
+ * neural networks") does.
+ *
+ * A short training raises the rate from `low` to `high` in equal factors, one for each iteration.
+ * The loss, smoothed by a moving average whose bias is corrected, falls where the rate is large
+ * enough to learn and rises where it is too large. The suggestion is the rate at which the smoothed
+ * loss falls the steepest over the logarithm of the rate. The training stops when the smoothed loss
+ * is four times its least value, or the loss is not finite.
+ *
+ * Nothing is written: the run has no folder, and its weights are dropped. The same configuration
+ * gives the same numbers. */
+#ifndef TINCA_SESSION_FIND_RATE_FIND_RATE_H
+#define TINCA_SESSION_FIND_RATE_FIND_RATE_H
+
+#include "session/config/config.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Reports that `done` of `total` iterations are complete; has the type of background_job_progress.
+ * Returns false with an error to stop. */
+typedef bool find_rate_progress(void *context, uint64_t done, uint64_t total, struct error *error);
+
+struct rate_point {
+    double rate;
+    double loss, smoothed; /* of the batch, before the step at this rate */
+};
+
+enum { FIND_RATE_ITERATIONS = 100, FIND_RATE_LEAST = 10, FIND_RATE_MOST = 100000 };
+#define FIND_RATE_LOW  1e-6
+#define FIND_RATE_HIGH 10.0
+
+struct rate_search {
+    /* what to search, which the caller sets */
+    struct run_config config; /* solver, momentum, batch, data ...; its rate is not used */
+    double low, high;
+    size_t iterations;
+
+    /* the result */
+    struct rate_point *points;
+    size_t count;
+    bool diverged;    /* the training stopped before `high` */
+    size_t suggested; /* the suggested point; `count`: the loss does not fall anywhere */
+};
+
+/* Runs the search; rate_search_free releases its result. Returns false with an error if the
+ * configuration cannot be trained, the limits are no range of rates, or progress returns false. */
+bool rate_search_run(struct rate_search *search, find_rate_progress *progress, void *context,
+                     struct error *error);
+void rate_search_free(struct rate_search *search);
+
+/* Returns the number of the point at which the smoothed loss falls the steepest, or `count` if it
+ * falls nowhere. */
+size_t rate_points_steepest(const struct rate_point *points, size_t count);
+
+#endif
