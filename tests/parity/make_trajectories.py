@@ -198,17 +198,32 @@ class Net:
                 sources = [sources] if isinstance(sources, str) else sources
                 inputs = [self.values[s] for s in sources] or [x]
                 if layer.get("op") == "softmax_cross_entropy":
-                    self.loss = self.loss + layer.get("weight", 1) * F.cross_entropy(
-                        inputs[0], self.labels, label_smoothing=self.smoothing)
+                    self.loss = self.loss + layer.get("weight", 1) * self.criterion(inputs[0])
                 else:
                     x = self.values[name] = self.layer(name, layer, inputs, self.masks)
         return x
 
+    def criterion(self, output):
+        """PyTorch's loss; of mixed images s CE(a) + (1 - s) CE(b), as in the papers, in which the
+        shares s and 1 - s weigh the classes' weights, too."""
+        weight = self.extras.get("class_weights")
+        weight = None if weight is None else weight.double()
+        if "shares" not in self.extras:
+            return F.cross_entropy(output, self.labels, weight, label_smoothing=self.smoothing)
+        shares, total, loss = self.extras["shares"].double(), 0, 0
+        for labels, share in ((self.labels, shares), (self.extras["partners"].long(), 1 - shares)):
+            losses = F.cross_entropy(output, labels, weight, reduction="none",
+                                     label_smoothing=self.smoothing)
+            loss = loss + (share * losses).sum()
+            total = total + (share if weight is None else share * weight[labels]).sum()
+        return loss / total
+
     def forward(self, images, labels, masks):
         """The network's output and the sum of its losses."""
         self.values, self.masks, self.labels, self.loss = {}, masks, labels, 0
+        self.extras = masks
         output = self.layers(self.spec["layers"], "", images)
-        return output, self.loss + F.cross_entropy(output, labels, label_smoothing=self.smoothing)
+        return output, self.loss + self.criterion(output)
 
 
 def optimizer(meta, parameters):

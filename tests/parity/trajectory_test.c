@@ -21,6 +21,7 @@
 #include "engine/execution/execution.h"
 #include "engine/network/network.h"
 #include "engine/ops/op.h"
+#include "engine/training/soft_targets.h"
 #include "engine/weights/safetensors.h"
 #include "engine/weights/weights_average.h"
 #include "golden.h"
@@ -83,6 +84,9 @@ static const struct trajectory {
      {SOLVER_RMSPROP, 0.9f, 0.9f, 1e-8f, 0},
      ITERATIONS},
     {"lenet-smoothing", {.network = "lenet"}, 4, 0.01f, SGD(0.9f, 0), ITERATIONS},
+    {"lenet-class-weights", {.network = "lenet"}, 4, 0.01f, SGD(0.9f, 0), ITERATIONS},
+    {"lenet-mixed", {.network = "lenet"}, 4, 0.01f, SGD(0.9f, 0), ITERATIONS},
+    {"lenet-mixed-weights-smoothing", {.network = "lenet"}, 4, 0.01f, SGD(0.9f, 0), ITERATIONS},
     {"lenet-clip-norm", {.network = "lenet"}, 4, 0.02f, SGD(0.9f, 0), ITERATIONS},
     {"lenet-clip-value", {.network = "lenet"}, 4, 0.02f, SGD(0.9f, 0), ITERATIONS},
     {"lenet-ema", {.network = "lenet"}, 4, 0.02f, SGD(0.9f, 0), ITERATIONS},
@@ -179,6 +183,9 @@ struct trial {
     struct parameter_groups groups;
     float *images;
     int32_t *labels;
+    int32_t *partners; /* mixed images: the other labels, and the shares of the first ones */
+    float *shares, *class_weights;
+    struct soft_target *soft_targets;
 };
 
 static const struct {
@@ -201,13 +208,17 @@ static const struct extra {
     const char *frozen, *rates; /* parameter_groups.h */
     uint64_t frozen_steps;
     float decay; /* of averaged weights, whose losses are compared; 0: none */
+    bool weighs, mixes; /* class weights; labels of two images */
 } extras[] = {
-    {"lenet-smoothing", 0.1f, {0, 0}, "", "", 0, 0},
-    {"lenet-clip-norm", 0, {0.5f, 0}, "", "", 0, 0},
-    {"lenet-clip-value", 0, {0, 0.01f}, "", "", 0, 0},
-    {"lenet-ema", 0, {0, 0}, "", "", 0, 0.9f},
-    {"lenet-groups", 0, {1, 0}, "conv1", "ip1=0.1,ip2=2", 0, 0},
-    {"lenet-unfrozen", 0, {0, 0}, "conv*", "", 4, 0},
+    {"lenet-smoothing", 0.1f, {0, 0}, "", "", 0, 0, false, false},
+    {"lenet-class-weights", 0, {0, 0}, "", "", 0, 0, true, false},
+    {"lenet-mixed", 0, {0, 0}, "", "", 0, 0, false, true},
+    {"lenet-mixed-weights-smoothing", 0.1f, {0, 0}, "", "", 0, 0, true, true},
+    {"lenet-clip-norm", 0, {0.5f, 0}, "", "", 0, 0, false, false},
+    {"lenet-clip-value", 0, {0, 0.01f}, "", "", 0, 0, false, false},
+    {"lenet-ema", 0, {0, 0}, "", "", 0, 0.9f, false, false},
+    {"lenet-groups", 0, {1, 0}, "conv1", "ip1=0.1,ip2=2", 0, 0, false, false},
+    {"lenet-unfrozen", 0, {0, 0}, "conv*", "", 4, 0, false, false},
 };
 
 static struct extra extra_of(const struct trajectory *trajectory)
@@ -237,6 +248,10 @@ static void draw_batch(struct trial *trial, size_t iteration)
     struct random_stream draws = random_stream_at(seed_of(trial), RANDOM_TEST, stream + 1, 0);
     for (size_t i = 0; i < trial->trajectory->batch; i++)
         trial->labels[i] = (int32_t)random_next_below(&draws, (uint32_t)network->classes);
+    for (size_t i = 0; i < trial->trajectory->batch; i++) {
+        trial->partners[i] = (int32_t)random_next_below(&draws, (uint32_t)network->classes);
+        trial->shares[i] = random_next_unit(&draws);
+    }
 }
 
 /* A hundred layers with initial weights multiply rounding errors by a thousand; trained ones do
@@ -267,6 +282,30 @@ static bool prepare_average(struct trial *trial, float decay, struct error *erro
     trial->averaged = execution_create(trial->plan, trial->device, &trial->average,
                                        &trial->trajectory->solver, seed_of(trial), error);
     return trial->averaged;
+
+/* Allocates what the soft targets are made from, and sets the class weights: 0.2, 0.4, 0.6, ... */
+static bool make_targets(struct trial *trial, struct error *error)
+{
+    const size_t batch = trial->trajectory->batch, classes = trial->network->classes;
+    trial->partners = memory_new(batch, sizeof *trial->partners, "a batch", error);
+    trial->shares = memory_new(batch, sizeof *trial->shares, "a batch", error);
+    trial->soft_targets = memory_new(batch, sizeof *trial->soft_targets, "a batch", error);
+    trial->class_weights = memory_new(classes, sizeof *trial->class_weights, "a batch", error);
+    for (size_t c = 0; trial->class_weights && c < classes; c++)
+        trial->class_weights[c] = 0.2f * (float)(c + 1);
+    return trial->partners && trial->shares && trial->soft_targets && trial->class_weights;
+}
+
+/* Adds the soft targets of the batch, if the case has any. */
+static void add_targets(const struct trial *trial, struct execution_batch *batch)
+{
+    const struct extra extra = extra_of(trial->trajectory);
+    if (!extra.weighs && !extra.mixes)
+        return;
+    batch->class_weights = extra.weighs ? trial->class_weights : NULL;
+    batch->soft_targets = trial->soft_targets;
+    soft_targets_fill(trial->soft_targets, trial->labels, extra.mixes ? trial->partners : NULL,
+                      extra.mixes ? trial->shares : NULL, batch->class_weights, batch->count);
 }
 
 static bool trial_prepare(struct trial *trial, const struct trajectory *trajectory,
@@ -277,6 +316,7 @@ static bool trial_prepare(struct trial *trial, const struct trajectory *trajecto
     struct plan_settings settings = {.mode = PLAN_TRAINING,
                                      .batch = trajectory->batch,
                                      .threads = threads,
+                                     .soft_targets = extra.weighs || extra.mixes,
                                      .solver = trajectory->solver};
     trial->network = golden_build_network(&trajectory->request, error);
     trial->device = device_open(device, threads, error);
@@ -291,6 +331,8 @@ static bool trial_prepare(struct trial *trial, const struct trajectory *trajecto
     trial->execution = execution_create(trial->plan, trial->device, &trial->weights,
                                         &trajectory->solver, seed_of(trial), error);
     size_t values = trajectory->batch * shape_count(trial->network->input);
+    if (!make_targets(trial, error))
+        return false;
     trial->images = memory_new_aligned(values, sizeof(float), "a batch", error);
     trial->labels = memory_new(trajectory->batch, sizeof(int32_t), "a batch", error);
     return trial->execution && trial->images && trial->labels &&
@@ -323,6 +365,10 @@ static void trial_free(struct trial *trial)
     network_free(trial->network);
     free(trial->images);
     free(trial->labels);
+    free(trial->partners);
+    free(trial->shares);
+    free(trial->soft_targets);
+    free(trial->class_weights);
 }
 
 /* --- comparing --- */
@@ -368,6 +414,7 @@ static float train_iteration(struct trial *trial, size_t iteration, const struct
     draw_batch(trial, iteration);
     struct execution_batch batch = {
         .images = trial->images, .labels = trial->labels, .count = trial->trajectory->batch};
+    add_targets(trial, &batch);
     execution_bind(trial->execution, &batch);
     execution_forward(trial->execution, iteration);
     execution_backward(trial->execution);
@@ -515,6 +562,22 @@ static void dump_masks(struct dump *dump, const struct trial *trial, size_t iter
     }
 }
 
+/* Dumps what the losses of a case with soft targets need. */
+static void dump_targets(struct dump *dump, const struct trial *trial, size_t iteration)
+{
+    const struct extra extra = extra_of(trial->trajectory);
+    const size_t batch = trial->trajectory->batch, classes = trial->network->classes;
+    if (extra.weighs)
+        memcpy(dump_array(dump, SAFETENSORS_F32, classes, "class_weights", iteration),
+               trial->class_weights, classes * sizeof(float));
+    if (!extra.mixes)
+        return;
+    memcpy(dump_array(dump, SAFETENSORS_I32, batch, "partners", iteration), trial->partners,
+           batch * sizeof(int32_t));
+    memcpy(dump_array(dump, SAFETENSORS_F32, batch, "shares", iteration), trial->shares,
+           batch * sizeof(float));
+}
+
 static bool dump_weights(struct trial *trial, const char *path, struct error *error)
 {
     enum { NUMBERS = 11 };
@@ -584,6 +647,7 @@ static bool dump_batches(struct trial *trial, const char *path, struct error *er
                values * sizeof(float));
         memcpy(dump_array(&dump, SAFETENSORS_I32, batch, "labels", i), trial->labels,
                batch * sizeof(int32_t));
+        dump_targets(&dump, trial, i);
         dump_masks(&dump, trial, i);
     }
     bool saved = safetensors_write(path, dump.arrays, dump.count, NULL, error);

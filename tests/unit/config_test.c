@@ -106,7 +106,8 @@ static void test_presets(void)
     tap_ok(strcmp(config.network, "pix2pix") == 0 && strcmp(config.data, "maps") == 0 &&
                config.batch == 1 && config.epochs == 200 && config.solver == SOLVER_ADAM &&
                config.learning_rate == 0.0002 && config.momentum == 0.5 &&
-               config.schedule == LR_SCHEDULE_LINEAR && config.l1_weight == 100 && config.augment,
+               config.schedule == LR_SCHEDULE_LINEAR && config.l1_weight == 100 &&
+               strcmp(config.augment, "yes") == 0,
            "the preset pix2pix");
     config = configure(SETTINGS("network=pix2pix-shift", "lr=0.001"));
     tap_ok(config.solver == SOLVER_ADAM && config.momentum == 0.5 && config.batch == 1 &&

@@ -10,12 +10,13 @@ static const struct dataset_request small = {3, 32, 32};
 
 static struct data_loader_settings settings(size_t batch, bool training, size_t threads)
 {
-    return (struct data_loader_settings){.batch = batch,
-                                         .training = training,
-                                         .augment = true,
-                                         .seed = 5,
-                                         .threads = threads,
-                                         .normalisation = plain};
+    return (struct data_loader_settings){
+        .batch = batch,
+        .training = training,
+        .augmentation = {.crop = AUGMENT_CROP_USUAL, .flip = AUGMENT_FLIP_USUAL},
+        .seed = 5,
+        .threads = threads,
+        .normalisation = plain};
 }
 
 static struct dataset *opened(const char *spec, const struct dataset_request *request)
@@ -150,7 +151,7 @@ static void test_augmentation(void)
 {
     struct dataset *set = opened("shapes,limit=40", &small);
     struct data_loader_settings how = settings(40, true, 2);
-    how.pad = 4;
+    how.augmentation.pad = 4;
     struct data_loader *loader = data_loader_open(set, &how, NULL);
     struct data_batch batch;
     data_loader_next(loader, &batch, NULL);
@@ -204,7 +205,7 @@ static void test_same_bits(const char *spec, const struct dataset_request *reque
     struct dataset *set = opened(spec, request);
     uint64_t expected[64], got[64];
     struct data_loader_settings how = settings(batch, true, 1);
-    how.pad = request->width == 32 ? 4 : 0;
+    how.augmentation.pad = request->width == 32 ? 4 : 0;
     bool same = set && hash_batches(set, &how, count, expected);
     for (size_t threads = 2; same && threads <= 4; threads++) {
         how.threads = threads;
@@ -330,7 +331,7 @@ static void test_refusals(void)
     tap_ok(!data_loader_open(set, &how, &error) && error.kind == ERROR_MEMORY,
            "an absurd batch is a failure, not a crash");
     how = settings(2, true, 1);
-    how.pad = 32;
+    how.augmentation.pad = 32;
     tap_ok(!data_loader_open(set, &how, &error), "padding as wide as the image is refused");
     data_loader_free(NULL);
     dataset_free(set);

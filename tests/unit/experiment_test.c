@@ -208,7 +208,7 @@ static void test_settings(void)
     replace(run_path("config.json"), "\"batch\":\t2", "\"batch\":\t4");
     tap_ok(drop_checksum("config.json"), "config.json without its checksum");
     refused(replace(run_path("config.json"), "\"augment\":\ttrue", "\"augment\":\tfalse"),
-            "random crops: true then, false now", "another crop");
+            "augmentation: true then, false now", "another crop");
     replace(run_path("config.json"), "\"augment\":\tfalse", "\"augment\":\ttrue");
     refused(
         replace(run_path("config.json"), "\"normalise\":\t\"auto\"", "\"normalise\":\t\"signed\""),

@@ -57,9 +57,11 @@ static void test_cycle(void)
     form_cycle(&form, 1);
     tap_ok(form.config.seed == 2, "a count without suggestions changes by one");
     focus("augment");
-    bool before = form.config.augment;
     form_cycle(&form, 1);
-    tap_ok(form.config.augment != before, "a flag changes between yes and no");
+    tap_ok(strcmp(form.config.augment, "yes") == 0, "the augmentation changes from no to yes");
+    form_set(&form, "cutout=8,flip");
+    tap_ok(strcmp(form.config.augment, "flip,cutout=8") == 0, "and can be typed");
+    form_set(&form, "no");
     focus("network");
     form_set(&form, "/tmp/mine.json");
     form_cycle(&form, 1);

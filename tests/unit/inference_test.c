@@ -241,7 +241,7 @@ static void test_training_between(void)
     struct plan *plan = plan_build(&lab.network->graph, lab.device->driver, &settings, &error);
     struct execution *training =
         execution_create(plan, lab.device, &lab.weights, &solver, 1, &error);
-    const struct execution_batch batch = {lab.images, labels, NULL, BATCH};
+    const struct execution_batch batch = {.images = lab.images, .labels = labels, .count = BATCH};
     const size_t outputs = BATCH * output_count(&lab);
     predict(&lab, BATCH);
     execution_bind(training, &batch);

@@ -202,17 +202,19 @@ static bool wait_picture(struct preview *preview, struct preview_picture *pictur
 }
 
 /* Returns the first batch of a training, as samples 0..255. */
-static void first_batch(const struct run_config *config, float *images, int32_t *labels)
+static void first_batch(const struct run_config *config, bool balanced, float *images,
+                        int32_t *labels)
 {
     const struct dataset_request wish = {3, 32, 32};
     struct data_batch batch;
     struct dataset *dataset = dataset_open(config->data, "train", &wish, NULL);
     struct data_loader_settings settings = {.batch = 4,
                                             .training = true,
-                                            .augment = true,
-                                            .pad = 4,
+                                            .balanced = balanced,
                                             .seed = config->seed,
                                             .normalisation = {.deviation = {1, 1, 1}}};
+    augmentation_parse(&settings.augmentation, config->augment, NULL);
+    settings.augmentation = augmentation_for(&settings.augmentation, dataset_facts(dataset));
     struct data_loader *loader = data_loader_open(dataset, &settings, NULL);
     if (data_loader_next(loader, &batch, NULL)) {
         memcpy(images, batch.images, 4 * 3 * 32 * 32 * sizeof *images);
@@ -229,9 +231,48 @@ static bool is_picture(const struct preview_picture *picture, const float *plane
         return false;
     for (size_t i = 0; i < 32 * 32; i++)
         for (size_t c = 0; c < 3; c++)
-            if (fabsf((float)image->pixels[3 * i + c] - planes[c * 32 * 32 + i]) > 0.5f)
+            if (fabsf((float)image->pixels[3 * i + c] - planes[c * 32 * 32 + i]) > 0.501f)
                 return false;
     return true;
+}
+
+/* Mixed images and balanced sampling: the same pictures as in training, with the names of both
+ * classes. */
+static void test_mixed(const char *augment, bool balanced)
+{
+    static float images[4 * 3 * 32 * 32];
+    int32_t labels[4];
+    struct run_config config;
+    struct dataset_facts facts;
+    struct error error = {0};
+    struct preview_picture picture;
+    size_t same = 0, named = 0;
+    const bool mixes = strstr(augment, "mix");
+    config_defaults(&config);
+    config_set(&config, "data", "shapes,limit=50", NULL);
+    config_set(&config, "augment", augment, NULL);
+    config_set(&config, "seed", "9", NULL);
+    first_batch(&config, balanced, images, labels);
+    struct preview *preview = preview_open(&config, NULL, &error);
+    struct preview_request request = {
+        .count = 4, .as_trained = true, .balanced = balanced, .batch = 4, .seed = 9};
+    snprintf(request.augment, sizeof request.augment, "%s", config.augment);
+    tap_ok(preview && wait_open(preview, &facts, &error), "%s: the set is opened", augment);
+    preview_request_pictures(preview, &request);
+    for (size_t i = 0; i < 4; i++) {
+        same += wait_picture(preview, &picture) &&
+                is_picture(&picture, images + picture.place * 3 * 32 * 32);
+        named += strstr(picture.label, "% ") != NULL;
+        image_free(&picture.image);
+    }
+    tap_ok(same == 4, "%s: the pictures are those of training (%zu of 4)", augment, same);
+    tap_ok(named == (mixes ? 4 : 0), "%s: both classes are named if mixed", augment);
+    request.batch = 1;
+    preview_request_pictures(preview, &request);
+    tap_ok(wait_picture(preview, &picture) && !strstr(picture.why, "only one") == !mixes,
+           "%s: a batch of one cannot be mixed, and the picture says so", augment);
+    image_free(&picture.image);
+    preview_close(preview);
 }
 
 static void test_as_trained(void)
@@ -246,12 +287,13 @@ static void test_as_trained(void)
     config_defaults(&config);
     config_set(&config, "data", "shapes,limit=50", NULL);
     config_set(&config, "seed", "9", NULL);
-    first_batch(&config, images, labels);
+    config_set(&config, "augment", "yes", NULL);
+    first_batch(&config, false, images, labels);
     struct preview *preview = preview_open(&config, &input, &error);
     tap_ok(preview && wait_open(preview, &facts, &error) && facts.images == 50, "a set is opened");
     preview_request_pictures(
         preview,
-        &(struct preview_request){.count = 4, .as_trained = true, .augment = true, .seed = 9});
+        &(struct preview_request){.count = 4, .as_trained = true, .augment = "yes", .seed = 9});
     for (size_t i = 0; i < 4; i++) {
         const bool came = wait_picture(preview, &picture);
         tap_ok(came && picture.place == i && is_picture(&picture, images + i * 3 * 32 * 32),
@@ -342,6 +384,9 @@ int main(void)
     test_no_past();
     test_background();
     test_as_trained();
+    test_mixed("crop=3,flip,rotate=10,color=0.3", true);
+    test_mixed("crop=4,mixup=0.5,cutmix=1", false);
+    test_mixed("cutmix=1", true);
     test_no_pictures();
     test_defaults();
     test_waits_until_told();

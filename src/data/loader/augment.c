@@ -4,8 +4,6 @@
 #include "base/random.h"
 #include "data/dataset/dataset_source.h"
 
-#include <string.h>
-
 void sample_table_fill(struct sample_table *table, const struct normalisation *normalisation)
 {
     for (int c = 0; c < 3; c++)
@@ -22,49 +20,30 @@ struct crop crop_centre(const struct image *image, size_t width, size_t height)
                          .height = height};
 }
 
-static struct crop crop_random(const struct image *image, size_t width, size_t height, size_t pad,
-                               bool may_flip, uint64_t seed, uint64_t epoch, size_t index)
+/* Returns whether the set's images are mirrored if this is drawn. */
+static bool may_flip(const struct dataset *dataset, const struct augmentation *augmentation)
 {
-    struct random_stream draws =
-        random_stream_at(seed, RANDOM_AUGMENT, (uint32_t)epoch, (uint64_t)index << 8);
-    uint32_t across = (uint32_t)(image->width + 2 * pad - width);
-    uint32_t down = (uint32_t)(image->height + 2 * pad - height);
-    struct crop crop = {.width = width, .height = height};
-    crop.x = (ptrdiff_t)random_next_below(&draws, across + 1) - (ptrdiff_t)pad;
-    crop.y = (ptrdiff_t)random_next_below(&draws, down + 1) - (ptrdiff_t)pad;
-    crop.flip = may_flip && (random_next(&draws) & 1);
-    return crop;
+    return augmentation->flip == AUGMENT_FLIP_ALWAYS ||
+           (augmentation->flip == AUGMENT_FLIP_USUAL && dataset_source(dataset)->flips);
 }
 
 struct crop crop_for_training(const struct dataset *dataset, const struct image *image,
-                              const struct crop_draw *draw, size_t index)
+                              const struct crop_draw *draw, uint64_t number)
 {
     const struct dataset_facts *facts = dataset_facts(dataset);
-    if (!draw->augment)
-        return crop_centre(image, facts->width, facts->height);
-    return crop_random(image, facts->width, facts->height, draw->pad,
-                       dataset_source(dataset)->flips, draw->seed, draw->epoch, index);
-}
-
-bool crop_cut(struct image *out, const struct image *image, const struct crop *crop,
-              struct error *error)
-{
-    const size_t channels = image->channels;
-    if (!image_create(out, crop->width, crop->height, channels, error))
-        return false;
-    memset(out->pixels, 0, crop->width * crop->height * channels);
-    for (size_t y = 0; y < crop->height; y++)
-        for (size_t x = 0; x < crop->width; x++) {
-            const ptrdiff_t from_y = crop->y + (ptrdiff_t)y;
-            const ptrdiff_t from_x = crop->x + (ptrdiff_t)(crop->flip ? crop->width - 1 - x : x);
-            if (from_x < 0 || from_y < 0 || from_x >= (ptrdiff_t)image->width ||
-                from_y >= (ptrdiff_t)image->height)
-                continue;
-            memcpy(out->pixels + (y * crop->width + x) * channels,
-                   image->pixels + ((size_t)from_y * image->width + (size_t)from_x) * channels,
-                   channels);
-        }
-    return true;
+    const struct augmentation *augmentation = draw->augmentation;
+    const size_t pad = augmentation->pad, width = facts->width, height = facts->height;
+    struct crop crop = crop_centre(image, width, height);
+    struct random_stream draws =
+        random_stream_at(draw->seed, RANDOM_AUGMENT, (uint32_t)draw->epoch, number << 8);
+    if (augmentation->crop != AUGMENT_CROP_NONE) {
+        const uint32_t across = (uint32_t)(image->width + 2 * pad - width);
+        const uint32_t down = (uint32_t)(image->height + 2 * pad - height);
+        crop.x = (ptrdiff_t)random_next_below(&draws, across + 1) - (ptrdiff_t)pad;
+        crop.y = (ptrdiff_t)random_next_below(&draws, down + 1) - (ptrdiff_t)pad;
+    }
+    crop.flip = may_flip(dataset, augmentation) && (random_next(&draws) & 1);
+    return crop;
 }
 
 /* Finds the columns [*first, *last) of a window that lie inside the image. */

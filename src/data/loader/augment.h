@@ -2,7 +2,7 @@
 #ifndef TINCA_DATA_LOADER_AUGMENT_H
 #define TINCA_DATA_LOADER_AUGMENT_H
 
-#include "data/dataset/dataset.h"
+#include "data/loader/augmentation.h"
 
 /* A window of an image. It may extend beyond the image, where pixels are black. */
 struct crop {
@@ -14,21 +14,17 @@ struct crop {
 /* Returns the window in the centre of `image`. */
 struct crop crop_centre(const struct image *image, size_t width, size_t height);
 
-/* How a training image is cropped. */
+/* How training images are cropped. */
 struct crop_draw {
-    bool augment; /* at random; else at the centre */
-    size_t pad;   /* black pixels that a random window may extend beyond the image */
+    const struct augmentation *augmentation; /* as augmentation_for returns it */
     uint64_t seed, epoch;
 };
 
-/* Returns the window of image `index` for training. Every data loader chooses the same one: a
- * random window depends on (seed, epoch, index) alone. */
+/* Returns the window of a training image. It depends on (seed, epoch, number) alone, so that every
+ * data loader chooses the same one; `number` is that of the image or, if images are drawn with
+ * replacement, that of the draw. */
 struct crop crop_for_training(const struct dataset *dataset, const struct image *image,
-                              const struct crop_draw *draw, size_t index);
-
-/* Copies the window to a new image `out`. Returns false with an error. */
-bool crop_cut(struct image *out, const struct image *image, const struct crop *crop,
-              struct error *error);
+                              const struct crop_draw *draw, uint64_t number);
 
 /* The normalised value of every 8-bit sample, per channel. */
 struct sample_table {

@@ -31,11 +31,11 @@ static bool check_settings(const struct dataset_facts *facts,
         return error_set(error, ERROR_INPUT, facts->spec, "choose a smaller batch or more images",
                          "the set has %zu images, fewer than one batch of %zu", facts->images,
                          settings->batch);
-    if (settings->pad >= facts->width || settings->pad >= facts->height)
-        return error_set(error, ERROR_USAGE, "pad", "4 is usual for 32x32",
-                         "a border of %zu around images of %zux%zu", settings->pad, facts->width,
-                         facts->height);
-    return true;
+    if (settings->balanced && facts->paired)
+        return error_set(error, ERROR_USAGE, "--sampling balanced", "leave it out",
+                         "the examples of %s are pairs and have no classes", facts->spec);
+    return !settings->training ||
+           augmentation_check(&settings->augmentation, facts, settings->batch, error);
 }
 
 /* Returns the number of workers. Two keep the queue full if they only copy images; decoding and
@@ -74,8 +74,11 @@ uint64_t data_loader_bytes(const struct data_loader_settings *settings, size_t i
     uint64_t held = (uint64_t)slots * settings->batch;
     if (!settings->training && images < held)
         held = images;
+    const size_t mixed = settings->training && augmentation_mixes(&settings->augmentation)
+                             ? sizeof *slot->partner_labels + sizeof *slot->shares
+                             : 0;
     return sizeof(struct data_loader) + workers * (stored ? COPYING_WORKER : DECODING_WORKER) +
-           held * (pixels + sizeof *slot->indices + sizeof *slot->labels);
+           held * (pixels + sizeof *slot->indices + sizeof *slot->labels + mixed);
 }
 
 static void *ring_array(struct data_loader *loader, size_t count, size_t size, struct error *error)
@@ -95,7 +98,12 @@ static bool allocate_slot(struct data_loader *loader, struct slot *slot, struct 
     slot->labels = ring_array(loader, batch, sizeof *slot->labels, error);
     if (paired)
         slot->targets = ring_array(loader, batch * loader->image_values, sizeof(float), error);
-    return slot->images && slot->indices && slot->labels && (!paired || slot->targets);
+    if (loader->mixes) {
+        slot->partner_labels = ring_array(loader, batch, sizeof *slot->partner_labels, error);
+        slot->shares = ring_array(loader, batch, sizeof *slot->shares, error);
+    }
+    return slot->images && slot->indices && slot->labels && (!paired || slot->targets) &&
+           (!loader->mixes || (slot->partner_labels && slot->shares));
 }
 
 static bool allocate_ring(struct data_loader *loader, struct error *error)
@@ -106,6 +114,9 @@ static bool allocate_ring(struct data_loader *loader, struct error *error)
             return false;
     if (loader->settings.training &&
         !(loader->order = ring_array(loader, images, sizeof *loader->order, error)))
+        return false;
+    if (loader->settings.training && loader->settings.balanced &&
+        !class_images_make(&loader->classes, loader->dataset, error))
         return false;
     if (loader->source->skips &&
         !(loader->broken = memory_new(images, 1, "the data loader", error)))
@@ -146,6 +157,9 @@ struct data_loader *data_loader_open(const struct dataset *dataset,
     loader->dataset = dataset;
     loader->source = dataset_source(dataset);
     loader->settings = *settings;
+    loader->mixes = settings->training && augmentation_mixes(&settings->augmentation);
+    if (!settings->training)
+        loader->settings.augmentation = (struct augmentation){0};
     loader->image_values = facts->channels * facts->height * facts->width;
     loader->per_epoch = facts->images / settings->batch;
     if (!settings->training && facts->images % settings->batch)
@@ -187,12 +201,15 @@ void data_loader_free(struct data_loader *loader)
         free(loader->slot[i].images);
         free(loader->slot[i].targets);
         free(loader->slot[i].labels);
+        free(loader->slot[i].partner_labels);
+        free(loader->slot[i].shares);
         free(loader->slot[i].indices);
     }
     pthread_cond_destroy(&loader->idle);
     pthread_cond_destroy(&loader->ready);
     pthread_cond_destroy(&loader->work);
     pthread_mutex_destroy(&loader->lock);
+    class_images_free(&loader->classes);
     free(loader->order);
     free(loader->broken);
     free(loader);
@@ -241,6 +258,8 @@ static void describe_batch(const struct data_loader *loader, const struct slot *
     bool paired = dataset_facts(loader->dataset)->paired;
     *batch = (struct data_batch){.images = slot->images,
                                  .labels = paired ? NULL : slot->labels,
+                                 .partner_labels = slot->partner_labels,
+                                 .shares = slot->shares,
                                  .targets = paired ? slot->targets : NULL,
                                  .indices = slot->indices,
                                  .count = slot->count,

@@ -4,9 +4,10 @@
  * is a ring of batches that is allocated once; one consumer takes them with data_loader_next.
  *
  * - Training: an epoch visits the images in a random order and has floor(images / batch) full
- *   batches. The order depends on (seed, epoch) alone; the crop and flip of an image depend on
- *   (seed, epoch, image) alone. So neither the number of workers nor stopping and resuming changes
- *   a batch.
+ *   batches. The order depends on (seed, epoch) alone; the augmentation of an image depends on
+ *   (seed, epoch, image) alone, and with balanced sampling, which draws images with replacement
+ *   (epoch_order.h), on (seed, epoch, position). So neither the number of workers nor stopping and
+ * resuming changes a batch.
  * - Evaluation: an epoch visits the images in the order of the set, cropped at the centre. The last
  *   batch may be short. The workers read an epoch only after its first batch is asked for.
  *
@@ -17,6 +18,7 @@
 
 #include "base/error.h"
 #include "data/dataset/dataset.h"
+#include "data/loader/augmentation.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,8 +28,8 @@ struct data_loader;
 struct data_loader_settings {
     size_t batch;  /* images in a batch */
     bool training; /* true: shuffled, full batches, endless; false: evaluation */
-    bool augment;  /* crop and flip at random; digits, for example, are never flipped */
-    size_t pad; /* black pixels added on every side before the random crop: 4 for CIFAR, else 0 */
+    bool balanced; /* training: each class is equally likely, whatever its number of images */
+    struct augmentation augmentation; /* training: as augmentation_for returns it */
     uint64_t seed;
     struct normalisation normalisation;
     size_t threads;                    /* decode workers; 0: as many as suit the data set */
@@ -36,8 +38,12 @@ struct data_loader_settings {
 
 /* A batch that the consumer may read until its next call of data_loader_next. */
 struct data_batch {
-    const float *images;     /* [count,C,H,W], normalised */
-    const int32_t *labels;   /* [count]; NULL for a paired set */
+    const float *images;   /* [count,C,H,W], normalised */
+    const int32_t *labels; /* [count]; NULL for a paired set */
+    /* With mixup or cutmix: the label of each image's partner, and the share of its own label;
+     * NULL: images are not mixed. */
+    const int32_t *partner_labels;
+    const float *shares;
     const float *targets;    /* [count,C,H,W] of a paired set, else NULL */
     const uint32_t *indices; /* [count]: the number of each image in the data set */
     size_t count;            /* images; settings.batch except in the last batch of an evaluation */

@@ -1,6 +1,6 @@
-/* A decode worker: takes a portion of the batch that is being filled, reads, crops and normalises
- * its images, and repeats. prefetch_queue.h explains the slots and the lock. */
-#include "base/random.h"
+/* A decode worker: takes a portion of the batch that is being filled, reads, augments and
+ * normalises its images, and repeats. prefetch_queue.h explains the slots and the lock. */
+#include "data/loader/mix.h"
 #include "data/loader/prefetch_queue.h"
 
 /* --- what is in a batch --- */
@@ -10,8 +10,8 @@ static void set_indices(struct data_loader *loader, struct slot *slot)
 {
     size_t first = (size_t)slot->number * loader->settings.batch;
     if (loader->settings.training && (!loader->order_valid || loader->order_epoch != slot->epoch)) {
-        random_permutation(loader->settings.seed, RANDOM_ORDER, (uint32_t)slot->epoch,
-                           loader->order, dataset_facts(loader->dataset)->images);
+        epoch_order_fill(loader->settings.balanced ? &loader->classes : NULL, loader->settings.seed,
+                         slot->epoch, loader->order, dataset_facts(loader->dataset)->images);
         loader->order_epoch = slot->epoch;
         loader->order_valid = true;
     }
@@ -42,17 +42,12 @@ static struct slot *open_slot(struct data_loader *loader)
 
 /* --- one image --- */
 
-static void write_example(const struct data_loader *loader, const struct slot *slot, size_t place,
-                          const struct image *image, const struct image *target)
+/* Returns the number that the random numbers of a place depend on. An image may be drawn more than
+ * once, so with balanced sampling it is that of the position in the epoch. */
+static uint64_t draw_number(const struct data_loader *loader, const struct slot *slot, size_t place)
 {
     const struct data_loader_settings *settings = &loader->settings;
-    const struct dataset_facts *facts = dataset_facts(loader->dataset);
-    struct crop_draw draw = {settings->training && settings->augment, settings->pad, settings->seed,
-                             slot->epoch};
-    struct crop crop = crop_for_training(loader->dataset, image, &draw, slot->indices[place]);
-    crop_write(slot->images + place * loader->image_values, image, &crop, &loader->table);
-    if (facts->paired)
-        crop_write(slot->targets + place * loader->image_values, target, &crop, &loader->table);
+    return settings->balanced ? slot->number * settings->batch + place : slot->indices[place];
 }
 
 /* Counts an unreadable image the first time that it is met. */
@@ -64,12 +59,20 @@ static void mark_broken(struct data_loader *loader, size_t index)
     pthread_mutex_unlock(&loader->lock);
 }
 
-static bool read_example(const struct data_loader *loader, size_t index, struct image *image,
-                         struct image *target, struct error *error)
+static bool read_example(const struct data_loader *loader, const struct slot *slot, size_t place,
+                         struct error *error)
 {
-    bool paired = dataset_facts(loader->dataset)->paired;
-    bool whole = !(loader->settings.training && loader->settings.augment);
-    return dataset_image_for(loader->dataset, index, whole, image, paired ? target : NULL, error);
+    const struct data_loader_settings *settings = &loader->settings;
+    const struct example_style style = {.dataset = loader->dataset,
+                                        .augmentation = &settings->augmentation,
+                                        .normalisation = &settings->normalisation,
+                                        .table = &loader->table,
+                                        .seed = settings->seed};
+    const struct example_draw draw = {slot->indices[place], slot->epoch,
+                                      draw_number(loader, slot, place)};
+    return training_example_read(
+        &style, &draw, slot->images + place * loader->image_values,
+        slot->targets ? slot->targets + place * loader->image_values : NULL, error);
 }
 
 /* Fills one place of a batch. If its image is unreadable and the data set skips such images, the
@@ -78,21 +81,43 @@ static bool fill_place(struct data_loader *loader, struct slot *slot, size_t pla
                        struct error *error)
 {
     size_t images = dataset_facts(loader->dataset)->images;
-    struct image image, target = {0};
     for (size_t tries = 0;; tries++) {
         size_t index = slot->indices[place];
-        if (read_example(loader, index, &image, &target, error))
+        if (read_example(loader, slot, place, error))
             break;
         if (!loader->broken || error->kind == ERROR_MEMORY || tries + 1 >= images)
             return false;
         mark_broken(loader, index);
         slot->indices[place] = (uint32_t)((index + 1) % images);
     }
-    write_example(loader, slot, place, &image, &target);
     slot->labels[place] = (int32_t)dataset_label(loader->dataset, slot->indices[place]);
-    image_free(&image);
-    image_free(&target);
     return true;
+}
+
+/* --- mixing --- */
+
+/* Mixes the images of a complete batch in pairs, and sets the labels and shares. */
+static void mix_batch(const struct data_loader *loader, struct slot *slot)
+{
+    const struct data_loader_settings *settings = &loader->settings;
+    const struct dataset_facts *facts = dataset_facts(loader->dataset);
+    for (size_t i = 0; i < slot->count; i++) {
+        const size_t j = mix_partner(i, slot->count);
+        struct mix mixes[2];
+        if (j < i)
+            break; /* the pair is mixed */
+        for (size_t k = 0; k < 2; k++) {
+            const size_t place = k ? j : i;
+            mixes[k] = mix_draw(&settings->augmentation, settings->seed, slot->epoch,
+                                draw_number(loader, slot, place), facts->width, facts->height);
+            slot->partner_labels[place] = slot->labels[k ? i : j];
+            slot->shares[place] = mixes[k].share;
+        }
+        if (j != i)
+            mix_pair(slot->images + i * loader->image_values, &mixes[0],
+                     slot->images + j * loader->image_values, &mixes[1], facts->channels,
+                     facts->height, facts->width);
+    }
 }
 
 /* --- portions --- */
@@ -125,7 +150,8 @@ static bool take_portion(struct data_loader *loader, struct portion *portion)
     return true;
 }
 
-/* Records that a portion is complete or has failed. The caller holds the lock. */
+/* Records that a portion is complete or has failed. The caller holds the lock, which is released
+ * while the images of a complete batch are mixed. */
 static void finish_portion(struct data_loader *loader, const struct portion *portion, bool filled,
                            const struct error *error)
 {
@@ -136,10 +162,16 @@ static void finish_portion(struct data_loader *loader, const struct portion *por
         slot->failed_at = portion->begin;
         slot->error = *error;
     }
+    slot->done += portion->end - portion->begin;
+    const bool complete = slot->done == slot->count;
+    if (complete && loader->mixes && !slot->failed) {
+        pthread_mutex_unlock(&loader->lock);
+        mix_batch(loader, slot);
+        pthread_mutex_lock(&loader->lock);
+    }
     if (--loader->in_progress == 0)
         pthread_cond_signal(&loader->idle);
-    slot->done += portion->end - portion->begin;
-    if (slot->done == slot->count) {
+    if (complete) {
         slot->state = SLOT_READY;
         pthread_cond_signal(&loader->ready);
     }

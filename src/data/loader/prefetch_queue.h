@@ -7,11 +7,12 @@
  *     FREE -> FILLING -> READY -> LENT -> FREE
  *
  * When a slot opens (FREE -> FILLING), the images of its batch are written into slot->indices.
- * Workers then take these images in portions; the worker that completes the last one makes the slot
- * READY. As soon as all portions of one batch are taken, the next slot may open, so two batches can
- * be FILLING and a slow image in one does not hold up the other. Slots open in the order of the
- * batches, so the permutation of an epoch does not depend on the workers, and crops and flips use
- * counter-based random numbers: the result is the same whichever worker fills a portion.
+ * Workers then take these images in portions; the worker that completes the last one mixes the
+ * images, if mixup or cutmix is on (mix.h), and makes the slot READY. As soon as all portions of
+ * one batch are taken, the next slot may open, so two batches can be FILLING and a slow image in
+ * one does not hold up the other. Slots open in the order of the batches, so the permutation of an
+ * epoch does not depend on the workers, and crops and flips use counter-based random numbers: the
+ * result is the same whichever worker fills a portion.
  *
  * One mutex guards the slots' states and the counters. Workers write pixels without holding it,
  * into the places of the portion that they took. Condition variables: `work` wakes workers (a slot
@@ -22,8 +23,9 @@
 #define TINCA_DATA_LOADER_PREFETCH_QUEUE_H
 
 #include "data/dataset/dataset_source.h"
-#include "data/loader/augment.h"
 #include "data/loader/data_loader.h"
+#include "data/loader/epoch_order.h"
+#include "data/loader/training_example.h"
 
 #include <pthread.h>
 
@@ -34,7 +36,8 @@ enum slot_state { SLOT_FREE, SLOT_FILLING, SLOT_READY, SLOT_LENT };
 struct slot {
     enum slot_state state;
     float *images, *targets;
-    int32_t *labels;
+    int32_t *labels, *partner_labels; /* partner_labels and shares: NULL unless images are mixed */
+    float *shares;
     uint32_t *indices;
     size_t count, taken, done; /* images in the batch; taken by workers; completed */
     uint64_t epoch, number;
@@ -50,7 +53,9 @@ struct data_loader {
     struct sample_table table;
     size_t image_values; /* C x H x W */
     size_t per_epoch, slots, workers;
-    size_t portion; /* images that a worker takes at a time */
+    size_t portion;              /* images that a worker takes at a time */
+    bool mixes;                  /* mixup or cutmix */
+    struct class_images classes; /* with balanced sampling */
     pthread_t thread[MAX_WORKERS];
 
     pthread_mutex_t lock; /* guards all that follows, except pixels */

@@ -42,6 +42,10 @@ struct execution_batch {
     const int32_t *labels; /* [count] or NULL */
     const float *targets;  /* second input of a paired network, or NULL */
     size_t count;
+    /* Soft targets [count], and class weights [classes] for label smoothing; NULL: none. Only for a
+     * plan that was built with plan_settings.soft_targets. */
+    const struct soft_target *soft_targets;
+    const float *class_weights;
 };
 /* Sets the batch, which is in host memory, and copies it to a device with separate memory. */
 void execution_bind(struct execution *execution, const struct execution_batch *batch);

@@ -107,6 +107,8 @@ static void set_values(struct execution *execution)
         struct kernel_call *call = &execution->calls[a];
         call->output = values[step->node];
         call->labels = execution->batch.labels;
+        call->soft_targets = execution->batch.soft_targets;
+        call->class_weights = execution->batch.class_weights;
         for (size_t k = 0; k < step->input_count; k++)
             call->inputs[k] = step->plain_copies[k] == PLAN_NONE
                                   ? values[step->inputs[k]]

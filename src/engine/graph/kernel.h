@@ -8,6 +8,7 @@
 #define TINCA_ENGINE_GRAPH_KERNEL_H
 
 #include "engine/graph/graph.h"
+#include "engine/graph/soft_target.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,11 +83,14 @@ struct kernel_call {
     float *parameter_gradients[NODE_MAX_PARAMETERS]; /* overwritten; NULL: not learnable */
     /* The parameters of the fused norms: weight, bias, mean and variance, from first_channel on. */
     const float *norm_parameters[KERNEL_MAX_NORMS][NORM_PARAMETERS];
-    void *prepared;           /* written by prepare, read by forward */
-    void *saved;              /* written by forward in training, read by backward */
-    void *workspace;          /* scratch, undefined at entry */
-    size_t workspace_bytes;   /* of the plan: at least what the kernel asked for */
-    const int32_t *labels;    /* [N], for losses over classes */
+    void *prepared;         /* written by prepare, read by forward */
+    void *saved;            /* written by forward in training, read by backward */
+    void *workspace;        /* scratch, undefined at entry */
+    size_t workspace_bytes; /* of the plan: at least what the kernel asked for */
+    const int32_t *labels;  /* [N], for losses over classes */
+    /* [N] and [classes], in training; NULL: the targets are the labels alone, the weights 1. */
+    const struct soft_target *soft_targets;
+    const float *class_weights;
     uint64_t seed, iteration; /* seed dropout's random numbers (random.h) */
     size_t node_number;       /* the stream of this node's random numbers */
     /* This forward call recomputes an output that was freed after the forward pass of this

@@ -265,3 +265,12 @@ bool network_set_label_smoothing(struct network *network, float smoothing)
     }
     return found;
 }
+
+bool network_has_class_loss(const struct network *network)
+{
+    const struct graph *graph = &network->graph;
+    for (size_t i = 0; i < graph->loss_count; i++)
+        if (graph->nodes[graph->losses[i]].op == &op_softmax_cross_entropy)
+            return true;
+    return false;
+}

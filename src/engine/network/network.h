@@ -94,6 +94,9 @@ void network_set_loss_weight(struct network *network, float weight);
  * changes nothing, if the network has none. */
 bool network_set_label_smoothing(struct network *network, float smoothing);
 
+/* Returns whether the network has a loss over classes. */
+bool network_has_class_loss(const struct network *network);
+
 /* Returns whether the network has a discriminator. */
 static inline bool network_has_discriminator(const struct network *network)
 {

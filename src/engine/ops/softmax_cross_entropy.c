@@ -7,6 +7,8 @@
  * With label smoothing e (Szegedy et al. 2016), which only training has, the target of class c is
  * (1 - e) onehot(label)[c] + e / classes, and the loss the mean of -log(softmax(x)) by these
  * weights: (1 - e) x[label] + e mean(x) replaces x[label].
+ *
+ * A soft target (soft_target.h) has two labels with weights, and smoothing weights each class.
  */
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
@@ -58,6 +60,38 @@ static size_t label_of(const struct kernel_call *call, size_t n)
     return (size_t)call->labels[n];
 }
 
+/* Returns the weight of class c in the loss of an image with a soft target. */
+static float soft_weight(const struct kernel_call *call, size_t n, size_t c)
+{
+    const struct soft_target *soft = &call->soft_targets[n];
+    const float smoothing = loss_smoothing(call->site);
+    const float share = smoothing / (float)call->site->inputs[0].channels;
+    const float own = c == label_of(call, n) ? soft->own : 0;
+    const float other = c == (size_t)soft->partner ? soft->other : 0;
+    const float weight = call->class_weights ? call->class_weights[c] : 1;
+    return (1 - smoothing) * (own + other) + share * soft->scale * weight;
+}
+
+/* Returns the sum of the weights of all classes. */
+static float soft_total(const struct kernel_call *call, size_t n)
+{
+    float total = 0;
+    for (size_t c = 0; c < call->site->inputs[0].channels; c++)
+        total += soft_weight(call, n, c);
+    return total;
+}
+
+/* Returns the sum over c of weight(c) (log(sum) - (x[c] - m)). */
+static float soft_loss(const struct kernel_call *call, size_t n, const float *x, float m)
+{
+    const size_t classes = call->site->inputs[0].channels;
+    const float logarithm = logf(sum_of_exponentials(x, classes, m));
+    float loss = 0;
+    for (size_t c = 0; c < classes; c++)
+        loss += soft_weight(call, n, c) * (logarithm - (x[c] - m));
+    return loss;
+}
+
 static void forward_softmax_cross_entropy(const struct kernel_call *call)
 {
     const size_t classes = call->site->inputs[0].channels;
@@ -65,6 +99,10 @@ static void forward_softmax_cross_entropy(const struct kernel_call *call)
     for (size_t n = 0; n < call->site->batch; n++) {
         const float *x = call->inputs[0] + n * classes;
         const float m = maximum(x, classes);
+        if (call->soft_targets) {
+            call->output[n] = soft_loss(call, n, x, m);
+            continue;
+        }
         float target = x[label_of(call, n)] - m;
         if (smoothing > 0)
             target = (1 - smoothing) * target + smoothing * mean(x, classes, m);
@@ -81,11 +119,14 @@ static void backward_softmax_cross_entropy(const struct kernel_call *call)
     for (size_t n = 0; n < call->site->batch; n++) {
         const float *x = call->inputs[0] + n * classes;
         const float m = maximum(x, classes), sum = sum_of_exponentials(x, classes, m);
+        const float total = call->soft_targets ? soft_total(call, n) : 1;
         for (size_t c = 0; c < classes; c++) {
             float probability = expf(x[c] - m) / sum;
-            float target = (c == label_of(call, n) ? 1 - smoothing : 0) + share;
+            float target = call->soft_targets
+                               ? soft_weight(call, n, c)
+                               : (c == label_of(call, n) ? 1 - smoothing : 0) + share;
             gradient_store(&call->input_gradients[0][n * classes + c], call->accumulate[0],
-                           loss_scale(call) * (probability - target));
+                           loss_scale(call) * (total * probability - target));
         }
     }
 }

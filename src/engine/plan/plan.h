@@ -165,6 +165,7 @@ struct plan_settings {
                                    and the losses add theirs */
     bool strict_device; /* refuse a node that the device has no kernel for; otherwise the reference
                            kernel computes it (fallback.h) */
+    bool soft_targets;  /* training: the losses over classes get soft targets (soft_target.h) */
     bool with_loss;     /* inference: evaluate the main loss too; labels or targets are bound */
     /* Of a device that computes on the host, float32 or bf16. A GPU's precision is the device's
      * (device_set_precision), and its plans do not depend on it. */

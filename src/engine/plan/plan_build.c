@@ -15,6 +15,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "engine/ops/op.h"
 #include "engine/plan/arena.h"
 #include "engine/plan/fallback.h"
 #include "engine/plan/fusion.h"
@@ -279,9 +280,29 @@ static struct plan *take_smaller(struct plan *plan, const struct plan_settings *
     return smaller ? other : plan;
 }
 
+/* Checks that the device and all losses know soft targets. */
+static bool check_soft_targets(const struct graph *graph, const struct device_driver *driver,
+                               struct error *error)
+{
+    if (!driver->computes_on_host)
+        return error_set(error, ERROR_UNSUPPORTED, driver->name,
+                         "train without mixup, cutmix and --class-weights, or choose the device "
+                         "cpu or reference",
+                         "it cannot mix labels or give classes weights");
+    for (size_t i = 0; i < graph->loss_count; i++)
+        if (graph->nodes[graph->losses[i]].op != &op_softmax_cross_entropy)
+            return error_set(error, ERROR_USAGE, graph->nodes[graph->losses[i]].name,
+                             "train without mixup, cutmix and --class-weights",
+                             "this loss is not one over classes (softmax_cross_entropy), so labels "
+                             "cannot be mixed or weighted");
+    return true;
+}
+
 struct plan *plan_build(const struct graph *graph, const struct device_driver *driver,
                         const struct plan_settings *settings, struct error *error)
 {
+    if (settings->soft_targets && !check_soft_targets(graph, driver, error))
+        return NULL;
     struct plan *plan = build(graph, driver, settings, true, false, error);
     if (plan && !within_limit(plan, settings) && !driver->computes_on_host)
         plan = take_smaller(plan, settings, true);

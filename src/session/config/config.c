@@ -44,6 +44,7 @@ void config_defaults(struct run_config *config)
                                   .average_loss = 1,
                                   .l1_weight = 100,
                                   .tolerance = 16,
+                                  .augment = "no",
                                   .normalise = "auto"};
 }
 
@@ -76,7 +77,7 @@ static void fill_dependent(struct run_config *config)
 {
     presets_fill(config);
     if (!config_is_given(config, "augment") && strcmp(config->preset, "cifar") != 0)
-        config->augment = data_is_cropped(config->data);
+        config_set_default(config, "augment", data_is_cropped(config->data) ? "yes" : "no", NULL);
 }
 
 bool config_apply_preset(struct run_config *config, const char *name, struct error *error)
@@ -205,6 +206,13 @@ bool config_set_default(struct run_config *config, const char *key, const char *
     uint64_t bytes;
     if (strcmp(key, "memory-limit") == 0 && value[0] && !text_to_bytes(value, &bytes))
         return refuse(field, value, _("a number of bytes, as in 600M or 1.5G"), error);
+    struct augmentation augmentation;
+    char canonical[AUGMENTATION_TEXT];
+    if (strcmp(key, "augment") == 0) {
+        if (!augmentation_parse(&augmentation, value, error))
+            return false;
+        value = augmentation_format(&augmentation, canonical, sizeof canonical);
+    }
     double seconds;
     if (strcmp(key, "max-time") == 0 && value[0] &&
         !(text_to_seconds(value, &seconds) && seconds > 0))
@@ -300,6 +308,25 @@ static bool is_gpu(const struct run_config *config)
     return strncmp(config->device, "cuda", 4) == 0;
 }
 
+static bool check_targets(const struct run_config *config, struct error *error)
+{
+    struct augmentation augmentation = {0};
+    augmentation_parse(&augmentation, config->augment, NULL); /* config_set checked it */
+    const bool mixes = augmentation_mixes(&augmentation);
+    if (mixes && config->batch < 2)
+        return error_set(error, ERROR_USAGE, "--augment", "give --batch 2 or more",
+                         "mixup and cutmix mix the images of a batch, and it has only one");
+    if (mixes && is_gpu(config))
+        return error_set(error, ERROR_USAGE, "--augment",
+                         "train without mixup and cutmix, or choose the device cpu or reference",
+                         "the device %s cannot mix labels", config->device);
+    if (config->class_weights[0] && is_gpu(config))
+        return error_set(error, ERROR_USAGE, "--class-weights",
+                         "train without it, or choose the device cpu or reference",
+                         "the device %s cannot give classes weights", config->device);
+    return true;
+}
+
 static bool check_training(const struct run_config *config, struct error *error)
 {
     if ((config->clip_norm > 0 || config->clip_value > 0) && is_gpu(config))
@@ -351,5 +378,5 @@ bool config_check(const struct run_config *config, struct error *error)
     if ((double)config->seed + (double)config->seeds - 1 > last_seed)
         return error_set(error, ERROR_USAGE, "--seeds", "choose a lower --seed",
                          "the seeds would exceed %.0f", last_seed);
-    return check_training(config, error);
+    return check_targets(config, error) && check_training(config, error);
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json/json.h"
+#include "data/loader/augmentation.h"
 #include "engine/devices/device.h"
 #include "engine/network/network.h"
 #include "engine/training/early_stopping.h"
@@ -67,10 +68,16 @@ struct run_config {
     size_t average_loss;  /* iterations in the window of the mean loss */
     double l1_weight;     /* weight of a generator's main loss, relative to the adversarial one */
     size_t tolerance;     /* 8-bit levels by which every channel of a correct pixel may differ */
-    bool augment;
+    char augment[AUGMENTATION_TEXT]; /* as augmentation_format writes it: "no", "yes", "crop=4" */
+    char class_weights[512];         /* "balanced", "1,2,0.5" or a file's path; empty: none */
+    size_t sampling;                 /* enum sampling */
     char normalise[16]; /* a name of normalisation_choose, or "auto": as the network expects */
     uint64_t given;     /* bit i: config_set has set config_fields[i], so presets must not */
 };
+
+/* How an epoch chooses its images (data/loader/epoch_order.h). */
+enum sampling { SAMPLING_SHUFFLED, SAMPLING_BALANCED };
+extern const char *const sampling_names[]; /* NULL-terminated, by value */
 
 enum config_kind { CONFIG_TEXT, CONFIG_COUNT, CONFIG_NUMBER, CONFIG_CHOICE, CONFIG_FLAG };
 
@@ -86,6 +93,7 @@ struct config_field {
                                    the accepted values, or NULL if any text is accepted */
     bool in_form;               /* the form always shows it; if false, see config_applies */
     bool value_optional;        /* CONFIG_FLAG: the option without a value means yes */
+    bool or_flag;               /* CONFIG_TEXT: "yes" and "no" are booleans in JSON */
 };
 
 extern const struct config_field config_fields[];

@@ -7,6 +7,8 @@
 static const char *const normalisations[] = {"auto",     "measured", "unit",     "signed", "caffe",
                                              "imagenet", "cifar10",  "cifar100", NULL};
 
+const char *const sampling_names[] = {"shuffled", "balanced", NULL};
+
 const char *const config_presets[] = {"overfit", "cifar", "pix2pix", "digits", NULL};
 
 /* The place of a member in struct run_config. */
@@ -391,13 +393,28 @@ const struct config_field config_fields[] = {
      .high = 255},
     {.key = "augment",
      .label = N_("Augmentation"),
-     .argument = "yes|no",
-     .help = N_("Random crops and flips of the training images."),
-     .kind = CONFIG_FLAG,
+     .argument = "LIST",
+     .help = N_("Random changes of the training images: yes, no, or a list as in "
+                "crop=4,flip,rotate=15,color=0.4,cutout=8,mixup=0.2,cutmix=1."),
+     .kind = CONFIG_TEXT,
      MEMBER(augment),
-     .low = 0,
-     .high = 1,
+     .or_flag = true,
      .in_form = true},
+    {.key = "class-weights",
+     .label = N_("Class weights"),
+     .argument = "LIST",
+     .help = N_("Weights of the classes in the training loss: balanced, a list as in 1,2,0.5, or "
+                "a file of numbers; empty: none."),
+     .kind = CONFIG_TEXT,
+     MEMBER(class_weights)},
+    {.key = "sampling",
+     .label = N_("Sampling"),
+     .argument = "NAME",
+     .help = N_("An epoch's images: shuffled visits each once; balanced draws each class equally "
+                "often."),
+     .kind = CONFIG_CHOICE,
+     MEMBER(sampling),
+     .choices = sampling_names},
     {.key = "normalise",
      .label = N_("Normalisation"),
      .argument = "NAME",

@@ -20,6 +20,8 @@ static bool add_field(struct json *object, const struct run_config *config,
     case CONFIG_CHOICE:
         return json_add_string(object, field->key, field->choices[*(const size_t *)value]);
     default:
+        if (field->or_flag && (strcmp(value, "yes") == 0 || strcmp(value, "no") == 0))
+            return json_add_bool(object, field->key, strcmp(value, "yes") == 0);
         return json_add_string(object, field->key, value);
     }
 }
@@ -69,6 +71,8 @@ static bool value_to_text(const struct config_field *field, const struct json *v
     case CONFIG_FLAG:
         return json_bool(value, &flag) && snprintf(text, size, "%s", flag ? "yes" : "no") > 0;
     default:
+        if (field->or_flag && json_bool(value, &flag))
+            return snprintf(text, size, "%s", flag ? "yes" : "no") > 0;
         return json_string(value) && (size_t)snprintf(text, size, "%s", json_string(value)) < size;
     }
 }

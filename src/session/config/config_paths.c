@@ -25,6 +25,11 @@ static const char *find_path(const char *key, const char *value, size_t *length)
         *length = strlen(value);
         return value;
     }
+    if (strcmp(key, "class-weights") == 0) { /* else a word, or a list of numbers */
+        const bool list = strspn(value, "0123456789.,eE+-") == strlen(value);
+        *length = list || strcmp(value, "balanced") == 0 ? 0 : strlen(value);
+        return value;
+    }
     if (strcmp(key, "data") != 0 && strcmp(key, "validate") != 0)
         return value;
     const char *path = value + strcspn(value, ":,");
@@ -100,7 +105,9 @@ bool config_make_absolute(struct run_config *config, struct error *error)
         !config_absolute_value("validate", config->validate, absolute.validate,
                                sizeof absolute.validate, error) ||
         !config_absolute_value("weights", config->weights, absolute.weights,
-                               sizeof absolute.weights, error))
+                               sizeof absolute.weights, error) ||
+        !config_absolute_value("class-weights", config->class_weights, absolute.class_weights,
+                               sizeof absolute.class_weights, error))
         return false;
     *config = absolute;
     return true;

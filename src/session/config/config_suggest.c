@@ -57,11 +57,23 @@ const char *config_suggestion(const char *key, size_t n)
                                           "64", "128", "256", "512", NULL};
     static const char *const epochs[] = {"1", "2", "5", "10", "20", "50", "100", "200", NULL};
     static const char *const rates[] = {"0.1", "0.01", "0.001", "0.0001", NULL};
-    static const char *const flags[] = {"no", "yes", NULL};
+    static const char *const augmentations[] = {"no",
+                                                "yes",
+                                                "crop=4,flip",
+                                                "crop=4,flip,cutout=8",
+                                                "crop=4,flip,rotate=15,color=0.4",
+                                                "crop=4,flip,mixup=0.2",
+                                                "crop=4,flip,cutmix=1",
+                                                NULL};
+    static const char *const weights[] = {"balanced", NULL};
     static const struct {
         const char *key;
         const char *const *list;
-    } lists[] = {{"batch", batches}, {"epochs", epochs}, {"lr", rates}, {"augment", flags}};
+    } lists[] = {{"batch", batches},
+                 {"epochs", epochs},
+                 {"lr", rates},
+                 {"augment", augmentations},
+                 {"class-weights", weights}};
     static const struct {
         const char *key;
         const char *(*nth)(size_t n);

@@ -63,6 +63,13 @@ struct early_stopping_settings settings_early_stopping(const struct run_config *
                                             .change = config->stop_change};
 }
 
+bool settings_soft_targets(const struct run_config *config)
+{
+    struct augmentation augmentation = {0};
+    augmentation_parse(&augmentation, config->augment, NULL); /* config_set checked it */
+    return augmentation_mixes(&augmentation) || config->class_weights[0];
+}
+
 struct plan_settings settings_plan(const struct run_config *config, size_t threads,
                                    enum plan_mode mode)
 {
@@ -75,12 +82,15 @@ struct plan_settings settings_plan(const struct run_config *config, size_t threa
                                   .memory_limit = config_memory_limit(config),
                                   .strict_device = config->strict_device,
                                   .precision = (enum device_precision)config->precision,
+                                  .soft_targets =
+                                      mode == PLAN_TRAINING && settings_soft_targets(config),
                                   .with_loss = true};
 }
 
-/* Four pixels are customary for 32x32 photographs; larger pictures are larger than their crop. */
-size_t settings_pad(const struct run_config *config, const struct dataset_facts *facts)
+struct augmentation settings_augmentation(const struct run_config *config,
+                                          const struct dataset_facts *facts)
 {
-    bool small = facts->channels == 3 && facts->height == 32 && facts->stored_height == 32;
-    return config->augment && small ? 4 : 0;
+    struct augmentation augmentation = {0};
+    augmentation_parse(&augmentation, config->augment, NULL); /* config_set checked it */
+    return augmentation_for(&augmentation, facts);
 }

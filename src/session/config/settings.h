@@ -22,7 +22,11 @@ struct early_stopping_settings settings_early_stopping(const struct run_config *
 struct plan_settings settings_plan(const struct run_config *config, size_t threads,
                                    enum plan_mode mode);
 
-/* Returns the number of black pixels to add around a training image before its random crop. */
-size_t settings_pad(const struct run_config *config, const struct dataset_facts *facts);
+/* Returns the augmentation of the training images of a set. */
+struct augmentation settings_augmentation(const struct run_config *config,
+                                          const struct dataset_facts *facts);
+
+/* Returns whether training needs soft targets: mixup, cutmix or class weights. */
+bool settings_soft_targets(const struct run_config *config);
 
 #endif

@@ -4,10 +4,10 @@
 #include "session/inspect/preview.h"
 
 #include "base/memory.h"
-#include "base/random.h"
 #include "base/threads/detached_task.h"
-#include "data/loader/augment.h"
-#include "session/config/settings.h"
+#include "data/loader/epoch_order.h"
+#include "data/loader/mix.h"
+#include "data/loader/training_example.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -31,9 +31,11 @@ struct preview {
     size_t ready_count, taken;
 
     struct dataset *dataset;
-    uint32_t *order; /* order for the epoch and seed below */
+    uint32_t *order; /* order for the epoch, seed and sampling below */
     uint64_t order_epoch, order_seed;
-    bool ordered;
+    bool ordered, order_balanced;
+    struct class_images classes; /* made when balanced sampling is first asked for */
+    float *values[2];            /* an example and its partner or target, [C,H,W] */
 };
 
 /* --- the set --- */
@@ -57,9 +59,13 @@ static bool open_set(struct preview *preview, struct error *error)
     preview->dataset = dataset_open(preview->config.data, "train", &shape, error);
     if (!preview->dataset)
         return false;
-    preview->order = memory_new(dataset_facts(preview->dataset)->images, sizeof *preview->order,
-                                "the order of an epoch", error);
-    return preview->order;
+    const struct dataset_facts *facts = dataset_facts(preview->dataset);
+    const size_t values = facts->channels * facts->height * facts->width;
+    preview->order =
+        memory_new(facts->images, sizeof *preview->order, "the order of an epoch", error);
+    for (size_t i = 0; i < 2; i++)
+        preview->values[i] = memory_new(values, sizeof **preview->values, "a picture", error);
+    return preview->order && preview->values[0] && preview->values[1];
 }
 
 /* Opens the set and publishes the status. */
@@ -75,42 +81,109 @@ static void open_and_publish(struct preview *preview)
     pthread_mutex_unlock(&preview->lock);
 }
 
-/* --- one picture --- */
+/* --- the order --- */
 
-static size_t index_at(struct preview *preview, const struct preview_request *request, size_t place)
+/* Orders the epoch of a request, unless it is that of the last one. */
+static bool order_epoch(struct preview *preview, const struct preview_request *request,
+                        struct error *error)
 {
-    const size_t images = preview->facts.images;
-    if (!preview->ordered || preview->order_epoch != request->epoch ||
-        preview->order_seed != request->seed) {
-        random_permutation(request->seed, RANDOM_ORDER, (uint32_t)request->epoch, preview->order,
-                           images);
-        preview->ordered = true;
-        preview->order_epoch = request->epoch;
-        preview->order_seed = request->seed;
-    }
-    return preview->order[(request->from + place) % images];
-}
-
-/* Crops the image and its target, in place, to the window that training would use. */
-static bool crop_as_trained(const struct preview *preview, const struct preview_request *request,
-                            size_t index, struct image *image, struct image *target,
-                            struct error *error)
-{
-    struct run_config config = preview->config;
-    config.augment = request->augment;
-    const struct crop_draw draw = {request->augment, settings_pad(&config, &preview->facts),
-                                   request->seed, request->epoch};
-    const struct crop crop = crop_for_training(preview->dataset, image, &draw, index);
-    struct image *both[] = {image, target};
-    for (int i = 0; i < 2 && both[i]->pixels; i++) {
-        struct image part = {0};
-        if (!crop_cut(&part, both[i], &crop, error))
-            return false;
-        image_free(both[i]);
-        *both[i] = part;
-    }
+    const bool balanced = request->balanced && !preview->facts.paired;
+    if (preview->ordered && preview->order_epoch == request->epoch &&
+        preview->order_seed == request->seed && preview->order_balanced == balanced)
+        return true;
+    if (balanced && !preview->classes.images &&
+        !class_images_make(&preview->classes, preview->dataset, error))
+        return false;
+    epoch_order_fill(balanced ? &preview->classes : NULL, request->seed, request->epoch,
+                     preview->order, preview->facts.images);
+    preview->ordered = true;
+    preview->order_epoch = request->epoch;
+    preview->order_seed = request->seed;
+    preview->order_balanced = balanced;
     return true;
 }
+
+/* Returns the class of the image at a position of the epoch. */
+static const char *class_at(const struct preview *preview, size_t position)
+{
+    return dataset_class_name(preview->dataset,
+                              dataset_label(preview->dataset, preview->order[position]));
+}
+
+/* --- as the network sees them --- */
+
+/* Returns the number that an image's random numbers depend on (training_example.h). */
+static uint64_t draw_number(const struct preview *preview, size_t position)
+{
+    return preview->order_balanced ? position : preview->order[position];
+}
+
+/* Makes an image of samples of 0..255, to the nearest whole number. */
+static bool image_of(const struct dataset_facts *facts, const float *values, struct image *image,
+                     struct error *error)
+{
+    const size_t channels = facts->channels, plane = facts->width * facts->height;
+    if (!image_create(image, facts->width, facts->height, channels, error))
+        return false;
+    for (size_t i = 0; i < plane; i++)
+        for (size_t c = 0; c < channels; c++)
+            image->pixels[i * channels + c] = (uint8_t)(values[c * plane + i] + 0.5f);
+    return true;
+}
+
+/* Mixes preview->values[0] with its partner in the batch, if it has one, and names both. An image
+ * at the end of an epoch that no whole batch holds is not trained on, and not mixed. */
+static bool mix_with_partner(struct preview *preview, const struct preview_request *request,
+                             const struct example_style *style, size_t position,
+                             struct preview_picture *picture, struct error *error)
+{
+    const struct dataset_facts *facts = &preview->facts;
+    const size_t first = request->batch ? position / request->batch * request->batch : 0;
+    if (request->batch < 2 || first + request->batch > facts->images)
+        return true;
+    const size_t other = first + mix_partner(position - first, request->batch);
+    const struct example_draw draw = {preview->order[other], request->epoch,
+                                      draw_number(preview, other)};
+    const struct mix mix = mix_draw(style->augmentation, style->seed, request->epoch,
+                                    draw_number(preview, position), facts->width, facts->height);
+    if (!training_example_read(style, &draw, preview->values[1], NULL, error))
+        return false;
+    mix_pair(preview->values[0], &mix, preview->values[1], &mix, facts->channels, facts->height,
+             facts->width);
+    snprintf(picture->label, sizeof picture->label, "%.0f%% %.34s, %.0f%% %.34s",
+             100 * (double)mix.share, class_at(preview, position), 100 * (1 - (double)mix.share),
+             class_at(preview, other));
+    return true;
+}
+
+/* Reads the picture at a position as training would, and the target of a pair. What cutout masks
+ * with the mean is shown in grey. */
+static bool read_as_trained(struct preview *preview, const struct preview_request *request,
+                            size_t position, struct preview_picture *picture, struct image *target,
+                            struct error *error)
+{
+    static const struct normalisation samples = {"samples", {0, 0, 0}, {1, 1, 1}};
+    struct sample_table table;
+    struct augmentation augmentation;
+    if (!augmentation_parse(&augmentation, request->augment, error))
+        return false;
+    augmentation = augmentation_for(&augmentation, &preview->facts);
+    const bool mixes = augmentation_mixes(&augmentation);
+    if (!augmentation_check(&augmentation, &preview->facts, request->batch, error))
+        return false;
+    sample_table_fill(&table, &samples);
+    const struct example_style style = {preview->dataset, &augmentation, &samples,
+                                        &table,           request->seed, 128};
+    const struct example_draw draw = {preview->order[position], request->epoch,
+                                      draw_number(preview, position)};
+    return training_example_read(&style, &draw, preview->values[0], preview->values[1], error) &&
+           (!preview->facts.paired ||
+            image_of(&preview->facts, preview->values[1], target, error)) &&
+           (!mixes || mix_with_partner(preview, request, &style, position, picture, error)) &&
+           image_of(&preview->facts, preview->values[0], &picture->image, error);
+}
+
+/* --- one picture --- */
 
 /* Joins the two images of a pair side by side, in `left`. */
 static bool join(struct image *left, const struct image *right, struct error *error)
@@ -137,17 +210,19 @@ static void read_picture(struct preview *preview, const struct preview_request *
     struct image target = {0};
     struct error error = {0};
     const bool paired = preview->facts.paired;
-    const size_t index = index_at(preview, request, place);
+    const size_t position = (request->from + place) % preview->facts.images;
     *picture = (struct preview_picture){.place = place};
+    bool read = order_epoch(preview, request, &error);
+    const size_t index = preview->order[position];
     if (paired)
         snprintf(picture->label, sizeof picture->label, "%zu", index + 1);
     else
-        snprintf(picture->label, sizeof picture->label, "%.63s",
-                 dataset_class_name(preview->dataset, dataset_label(preview->dataset, index)));
-    bool read =
-        dataset_image(preview->dataset, index, &picture->image, paired ? &target : NULL, &error) &&
-        (!request->as_trained ||
-         crop_as_trained(preview, request, index, &picture->image, &target, &error)) &&
+        snprintf(picture->label, sizeof picture->label, "%.63s", class_at(preview, position));
+    read =
+        read &&
+        (request->as_trained ? read_as_trained(preview, request, position, picture, &target, &error)
+                             : dataset_image(preview->dataset, index, &picture->image,
+                                             paired ? &target : NULL, &error)) &&
         (!paired || join(&picture->image, &target, &error));
     image_free(&target);
     if (read)
@@ -210,6 +285,9 @@ static void free_preview(void *state)
     forget_ready(preview);
     dataset_free(preview->dataset);
     free(preview->order);
+    free(preview->values[0]);
+    free(preview->values[1]);
+    class_images_free(&preview->classes);
     pthread_cond_destroy(&preview->changed);
     pthread_mutex_destroy(&preview->lock);
     free(preview);

@@ -39,8 +39,11 @@ enum preview_status preview_status(struct preview *preview, struct dataset_facts
 struct preview_request {
     uint64_t epoch;     /* from 0 */
     size_t from, count; /* positions in the order of that epoch; after the last comes the first */
-    bool as_trained;    /* cropped and flipped as the network sees them, else as stored */
-    bool augment;       /* the settings of the configuration */
+    bool as_trained;    /* augmented as the network sees them, else as stored */
+    /* The settings of the configuration. */
+    char augment[AUGMENTATION_TEXT];
+    bool balanced; /* sampling */
+    size_t batch;  /* mixup and cutmix mix the images of a batch */
     uint64_t seed;
 };
 
@@ -50,7 +53,7 @@ void preview_request_pictures(struct preview *preview, const struct preview_requ
 struct preview_picture {
     struct image image; /* owned by the caller; a pair's images side by side; {0} if unreadable */
     size_t place;       /* position in the request, from 0 */
-    char label[64];     /* the class, or the number of a pair */
+    char label[96];     /* the class, or both of a mixed image; or the number of a pair */
     char why[240];      /* why the image is unreadable; else "" */
 };
 

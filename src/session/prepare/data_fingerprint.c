@@ -226,6 +226,22 @@ static bool add_classes(struct json *set, const struct dataset *dataset)
     return classes;
 }
 
+static bool add_augmentation(struct json *set, const char *augment)
+{
+    const bool yes = strcmp(augment, "yes") == 0;
+    return yes || strcmp(augment, "no") == 0 ? json_add_bool(set, "augment", yes)
+                                             : json_add_string(set, "augment", augment);
+}
+
+static bool add_class_weights(struct json *set, const struct preparation *prepared)
+{
+    struct json *list = prepared->class_weights ? json_add_array(set, "class_weights") : NULL;
+    for (size_t i = 0; list && i < prepared->network->classes; i++)
+        if (!json_add_float(list, NULL, prepared->class_weights[i]))
+            return false;
+    return list || !prepared->class_weights;
+}
+
 static bool add_facts(const struct fingerprint *fingerprint, bool training, struct json *set)
 {
     const struct run_config *config = fingerprint->config;
@@ -237,8 +253,9 @@ static bool add_facts(const struct fingerprint *fingerprint, bool training, stru
            json_add_count(set, "images", facts->images) &&
            (!facts->paired || json_add_string(set, "direction", facts->reversed ? "ba" : "ab")) &&
            add_sides(set, "image", image, 3) && add_sides(set, "stored", stored, 2) &&
-           json_add_bool(set, "augment", training && config->augment) &&
-           json_add_count(set, "pad", training ? settings_pad(config, facts) : 0) &&
+           add_augmentation(set, training ? config->augment : "no") &&
+           json_add_count(set, "pad", training ? settings_augmentation(config, facts).pad : 0) &&
+           (!training || add_class_weights(set, fingerprint->prepared)) &&
            add_normalisation(set, &fingerprint->prepared->normalisation) &&
            add_classes(set, fingerprint->dataset);
 }

@@ -4,13 +4,16 @@
 #include "session/prepare/prepare.h"
 
 #include "base/memory.h"
+#include "engine/training/soft_targets.h"
 #include "session/config/config_paths.h"
 #include "session/config/settings.h"
 #include "session/machine/tuned_device.h"
 #include "session/measure/memory_check.h"
+#include "session/prepare/class_weights.h"
 #include "session/values/series.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- network and data --- */
@@ -74,6 +77,32 @@ static bool smooth_labels(struct preparation *prepared, const struct run_config 
            error_set(error, ERROR_USAGE, "--label-smoothing", "train without it",
                      "%s has no loss over classes (softmax_cross_entropy)",
                      prepared->network->name);
+}
+
+/* Makes the class weights and the memory of soft targets, if the run has them. */
+static bool make_soft_targets(struct preparation *prepared, const struct run_config *config,
+                              struct error *error)
+{
+    const struct network *network = prepared->network;
+    const bool balanced = config->sampling == SAMPLING_BALANCED;
+    if (!settings_soft_targets(config) && !balanced)
+        return true;
+    if (!network_has_class_loss(network))
+        return error_set(error, ERROR_USAGE,
+                         config->class_weights[0] ? "--class-weights"
+                         : balanced               ? "--sampling balanced"
+                                                  : "--augment",
+                         "train without it", "%s has no loss over classes (softmax_cross_entropy)",
+                         network->name);
+    if (config->class_weights[0] &&
+        !class_weights_make(&prepared->class_weights, config->class_weights, prepared->data,
+                            network->classes, error))
+        return false;
+    if (!settings_soft_targets(config))
+        return true;
+    prepared->soft_targets =
+        memory_new(config->batch, sizeof *prepared->soft_targets, "the soft targets", error);
+    return prepared->soft_targets;
 }
 
 static bool check_stop_metric(const struct preparation *prepared, const struct run_config *config,
@@ -247,14 +276,14 @@ bool prepare_groups(struct preparation *prepared, const struct run_config *confi
 static bool open_feed(struct preparation *prepared, const struct run_config *config,
                       uint64_t first_iteration, struct error *error)
 {
-    struct data_loader_settings settings = {.batch = config->batch,
-                                            .training = true,
-                                            .augment = config->augment,
-                                            .pad =
-                                                settings_pad(config, dataset_facts(prepared->data)),
-                                            .seed = config->seed,
-                                            .first_batch = first_iteration,
-                                            .normalisation = prepared->normalisation};
+    struct data_loader_settings settings = {
+        .batch = config->batch,
+        .training = true,
+        .balanced = config->sampling == SAMPLING_BALANCED,
+        .augmentation = settings_augmentation(config, dataset_facts(prepared->data)),
+        .seed = config->seed,
+        .first_batch = first_iteration,
+        .normalisation = prepared->normalisation};
     prepared->loader = data_loader_open(prepared->data, &settings, error);
     if (!prepared->loader)
         return false;
@@ -316,8 +345,8 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
 {
     if (!(prepared->network = build_network(config, 0, error)) ||
         !open_data(prepared, config, error) || !fit_classes(prepared, config, error) ||
-        !smooth_labels(prepared, config, error) || !check_stop_metric(prepared, config, error) ||
-        !check_class_names(prepared, error) ||
+        !smooth_labels(prepared, config, error) || !make_soft_targets(prepared, config, error) ||
+        !check_stop_metric(prepared, config, error) || !check_class_names(prepared, error) ||
         !(prepared->device = tuned_device_open(config->device, config->threads, NULL, error)) ||
         !set_up_device(prepared->device, config, choices, error) ||
         !choose_normalisation(prepared, config, error) || !make_plan(prepared, config, error) ||
@@ -343,6 +372,20 @@ bool prepare(struct preparation *prepared, const struct run_config *config,
     return false;
 }
 
+struct execution_batch prepare_batch(const struct preparation *prepared,
+                                     const struct data_batch *batch)
+{
+    if (prepared->soft_targets)
+        soft_targets_fill(prepared->soft_targets, batch->labels, batch->partner_labels,
+                          batch->shares, prepared->class_weights, batch->count);
+    return (struct execution_batch){.images = batch->images,
+                                    .labels = batch->labels,
+                                    .targets = batch->targets,
+                                    .count = batch->count,
+                                    .soft_targets = prepared->soft_targets,
+                                    .class_weights = prepared->class_weights};
+}
+
 const struct plan *prepare_inference_plan(const struct preparation *prepared)
 {
     return prepared->evaluator.plan ? prepared->evaluator.plan : prepared->samples.plan;
@@ -353,6 +396,8 @@ void prepare_free(struct preparation *prepared)
     samples_free(&prepared->samples);
     evaluator_free(&prepared->evaluator);
     data_loader_free(prepared->loader);
+    free(prepared->soft_targets);
+    free(prepared->class_weights);
     gan_free(prepared->gan);
     gan_plan_free(&prepared->gan_plan);
     execution_free(prepared->execution);

@@ -26,7 +26,9 @@ struct preparation {
     struct gan *gan; /* NULL: there is no discriminator */
     struct samples samples;
     struct data_loader *loader;
-    struct evaluator evaluator; /* with validation only; shares weights and device */
+    float *class_weights;             /* [network->classes]; NULL: none */
+    struct soft_target *soft_targets; /* [batch], with mixup, cutmix or class weights; else NULL */
+    struct evaluator evaluator;       /* with validation only; shares weights and device */
     struct normalisation normalisation;
     struct forecast forecast;
     uint64_t per_epoch, iterations; /* iterations of an epoch and of the run */
@@ -48,6 +50,11 @@ bool prepare_groups(struct preparation *prepared, const struct run_config *confi
 
 /* Returns the weights that are validated and saved: the average, if there is one. */
 const struct weights *prepare_model_weights(const struct preparation *prepared);
+
+/* Returns what is bound to train on a batch of the loader, which it borrows. Its soft targets are
+ * valid until the next call. */
+struct execution_batch prepare_batch(const struct preparation *prepared,
+                                     const struct data_batch *batch);
 
 /* Returns the plan of validations or, without a validation, that of samples; NULL: there is none.
  */

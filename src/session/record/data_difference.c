@@ -41,7 +41,8 @@ static void compare_facts(const struct json *then, const struct json *now,
                    {"direction", N_("direction of the pairs")},
                    {"image", N_("channels, height and width of an example")},
                    {"stored", N_("height and width before the crop")},
-                   {"augment", N_("random crops")},
+                   {"augment", N_("augmentation")},
+                   {"class_weights", N_("class weights")},
                    {"pad", N_("pixels around a random crop")},
                    {"normalisation", N_("normalisation")}};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)

@@ -274,10 +274,7 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
         return false;
     if (!data_loader_next(prepared->loader, &batch, trainer->error))
         return false;
-    trainer->batch = (struct execution_batch){.images = batch.images,
-                                              .labels = batch.labels,
-                                              .targets = batch.targets,
-                                              .count = batch.count};
+    trainer->batch = prepare_batch(prepared, &batch);
     const double rate = current_rate(trainer);
     const bool looking = inspector_is_active(&trainer->inspector);
     if (looking)

@@ -261,10 +261,21 @@ static char *end_of_value(char *value, const char *key, char separator)
     return end;
 }
 
+/* Returns what separates the values of a list. Commas belong to the values of settings that are
+ * lists themselves: class-weights, and augment unless they separate words such as yes and no. */
+static char separator_of(const char *key, const char *values)
+{
+    struct augmentation unused;
+    const bool weights = strcmp(key_of(key), "class-weights") == 0;
+    const bool augment =
+        strcmp(key_of(key), "augment") == 0 && augmentation_parse(&unused, values, NULL);
+    return strchr(values, ';') || weights || augment ? ';' : ',';
+}
+
 bool sweep_grid_vary(struct sweep_grid *grid, const char *key, const char *values,
                      struct error *error)
 {
-    char separator = strchr(values, ';') ? ';' : ',';
+    char separator = separator_of(key, values);
     char *copy = memory_copy_text(values, error);
     bool added = copy;
     for (char *value = copy, *end; added && value; value = end) {

@@ -193,7 +193,7 @@ void form_scroll(struct form *form, size_t rows)
 static bool is_optional(const struct config_field *field)
 {
     return strcmp(field->key, "preset") == 0 || strcmp(field->key, "validate") == 0 ||
-           strcmp(field->key, "iterations") == 0;
+           strcmp(field->key, "iterations") == 0 || strcmp(field->key, "class-weights") == 0;
 }
 
 enum { USUAL_VALUES = 8 };

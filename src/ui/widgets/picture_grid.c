@@ -83,7 +83,8 @@ bool picture_grid_collect(struct picture_grid *grid, struct preview *preview)
 static bool same_pictures(const struct preview_request *a, const struct preview_request *b)
 {
     return a->epoch == b->epoch && a->from == b->from && a->as_trained == b->as_trained &&
-           a->seed == b->seed && (!a->as_trained || a->augment == b->augment);
+           a->seed == b->seed && a->balanced == b->balanced &&
+           (!a->as_trained || (a->batch == b->batch && strcmp(a->augment, b->augment) == 0));
 }
 
 /* Requests pictures unless the last request included them. If only their number grows, the present

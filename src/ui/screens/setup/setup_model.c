@@ -72,12 +72,17 @@ static void draw_caption(const struct setup_model *model, const struct form *for
     const size_t images = model->facts.images, end = model->from + model->grid.shown;
     const size_t last = end < images ? end : images;
     const unsigned long epoch = (unsigned long)model->epoch + 1;
-    char text[160];
+    const char *augment = form->config.augment;
+    char text[160 + AUGMENTATION_TEXT];
     snprintf(text, sizeof text,
-             !model->as_trained     ? _("%zu-%zu of %zu, epoch %lu, as stored")
-             : form->config.augment ? _("%zu-%zu of %zu, epoch %lu, cropped and flipped at random")
-                                    : _("%zu-%zu of %zu, epoch %lu, as the network sees them"),
+             !model->as_trained ? _("%zu-%zu of %zu, epoch %lu, as stored")
+             : strcmp(augment, "yes") == 0
+                 ? _("%zu-%zu of %zu, epoch %lu, cropped and flipped at random")
+                 : _("%zu-%zu of %zu, epoch %lu, as the network sees them"),
              model->from + 1, last, images, epoch);
+    if (model->as_trained && strcmp(augment, "yes") != 0 && strcmp(augment, "no") != 0)
+        snprintf(text, sizeof text, _("%zu-%zu of %zu, epoch %lu, %s"), model->from + 1, last,
+                 images, epoch, augment);
     if (columns_of(text) > (size_t)area.columns)
         snprintf(text, sizeof text, _("%zu-%zu of %zu, epoch %lu"), model->from + 1, last, images,
                  epoch);
@@ -99,11 +104,13 @@ void setup_draw_pictures(struct setup_model *model, const struct form *form, str
         draw_wrapped(canvas, area, 0, ROLE_FAINT, _("Opening the data set ..."));
         return;
     }
-    const struct preview_request wish = {.epoch = model->epoch,
-                                         .from = model->from,
-                                         .as_trained = model->as_trained,
-                                         .augment = form->config.augment,
-                                         .seed = form->config.seed};
+    struct preview_request wish = {.epoch = model->epoch,
+                                   .from = model->from,
+                                   .as_trained = model->as_trained,
+                                   .balanced = form->config.sampling == SAMPLING_BALANCED,
+                                   .batch = form->config.batch,
+                                   .seed = form->config.seed};
+    snprintf(wish.augment, sizeof wish.augment, "%s", form->config.augment);
     const int caption = area.rows >= 5;
     struct rect pictures = {area.row, area.column, area.rows - caption, area.columns};
     picture_grid_draw(&model->grid, canvas, pictures, model->preview, &model->facts, wish);

@@ -1,0 +1,29 @@
+/* training_example.h: one image as training sees it: read, cropped, changed and normalised. */
+#ifndef TINCA_DATA_LOADER_TRAINING_EXAMPLE_H
+#define TINCA_DATA_LOADER_TRAINING_EXAMPLE_H
+
+#include "data/loader/augment.h"
+
+/* How the images of a run are prepared. */
+struct example_style {
+    const struct dataset *dataset;
+    const struct augmentation *augmentation; /* as augmentation_for returns it */
+    const struct normalisation *normalisation;
+    const struct sample_table *table; /* of the normalisation */
+    uint64_t seed;
+    float mask; /* what cutout writes: 0, the mean, in training */
+};
+
+/* Which image is prepared, and where its random numbers come from. */
+struct example_draw {
+    size_t index;    /* of the image */
+    uint64_t epoch;  /* augmentation depends on the epoch and `number` */
+    uint64_t number; /* `index`, or that of the draw if images are drawn with replacement */
+};
+
+/* Reads an image and writes it to `image` and, of a paired set, its target to `target`, both
+ * [C,H,W]; it is not mixed with another one. Returns false with an error. Thread-safe. */
+bool training_example_read(const struct example_style *style, const struct example_draw *draw,
+                           float *image, float *target, struct error *error);
+
+#endif
