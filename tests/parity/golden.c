@@ -25,7 +25,7 @@ bool golden_read(struct json_document *goldens, const char *name, struct error *
 
 struct network *golden_build_network(const struct network_request *request, struct error *error)
 {
-    static const char *const own[] = {"branches", "small"};
+    static const char *const own[] = {"branches", "gates", "small"};
     char path[512];
     struct network_request completed = *request;
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
