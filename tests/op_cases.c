@@ -10,6 +10,13 @@
 #define CONV(window_, outputs_, groups_, bias_)                                                    \
     .op = &op_conv,                                                                                \
     .attributes.conv = {.window = window_, .outputs = outputs_, .groups = groups_, .bias = bias_}
+#define DILATED(window_, outputs_, groups_, height_, width_)                                       \
+    .op = &op_conv, .attributes.conv = {.window = window_,                                         \
+                                        .outputs = outputs_,                                       \
+                                        .groups = groups_,                                         \
+                                        .bias = true,                                              \
+                                        .dilation_height = height_,                                \
+                                        .dilation_width = width_}
 #define TRANSPOSE(window_, outputs_, groups_, bias_)                                               \
     .op = &op_conv_transpose,                                                                      \
     .attributes.conv = {.window = window_, .outputs = outputs_, .groups = groups_, .bias = bias_}
@@ -19,20 +26,25 @@
     .op = &op_, .attributes.pool = {.window = window_, .ceil_mode = ceil_}
 #define GLOBAL_POOL(op_)      .op = &op_, .attributes.pool = {.global = true}
 #define LEAKY(slope_)         .op = &op_leaky_relu, .attributes.leaky_relu = {slope_}
+#define PRELU                 .op = &op_prelu, .attributes.prelu = {0.25f}
+#define ELU(alpha_)           .op = &op_elu, .attributes.elu = {alpha_}
 #define NORM(epsilon, moment) .op = &op_batch_norm, .attributes.batch_norm = {epsilon, moment}
 #define INSTANCE(epsilon)     .op = &op_batch_norm, .attributes.batch_norm = {epsilon, 0.1f, true}
 #define LRN(size, a, b, k)    .op = &op_lrn, .attributes.lrn = {size, a, b, k}
 #define DROPOUT(rate)         .op = &op_dropout, .attributes.dropout = {rate}
-#define SHUFFLE(groups)       .op = &op_channel_shuffle, .attributes.shuffle = {groups}
-#define LOSS(op_, weight_)    .op = &op_, .attributes.loss = {.weight = weight_}
+#define DROPOUT_CHANNELS(rate_)                                                                    \
+    .op = &op_dropout, .attributes.dropout = {.rate = rate_, .channels = true}
+#define SHUFFLE(groups)    .op = &op_channel_shuffle, .attributes.shuffle = {groups}
+#define LOSS(op_, weight_) .op = &op_, .attributes.loss = {.weight = weight_}
 #define BCE_TO(target_)                                                                            \
     .op = &op_binary_cross_entropy,                                                                \
     .attributes.loss = {.weight = 1, .has_target = true, .target = target_}
 #define SMOOTHED(smoothing_)                                                                       \
     .op = &op_softmax_cross_entropy, .attributes.loss = {.weight = 1, .smoothing = smoothing_}
 
-#define ONE(c, h, w)  .inputs = {{c, h, w}}, .input_count = 1
-#define PAIR(c, h, w) .inputs = {{c, h, w}, {c, h, w}}, .input_count = 2
+#define ONE(c, h, w)    .inputs = {{c, h, w}}, .input_count = 1
+#define SCALED(c, h, w) .op = &op_channel_scale, .inputs = {{c, h, w}, {c, 1, 1}}, .input_count = 2
+#define PAIR(c, h, w)   .inputs = {{c, h, w}, {c, h, w}}, .input_count = 2
 
 /* --- sizes --- */
 
@@ -57,6 +69,13 @@
     EDGE("conv images ", n, n, CONV(SQUARE(3, 2, 1), 5, 1, true), ONE(3, 4, 5))
 #define EDGE_DEPTHWISE(n)                                                                          \
     EDGE("conv depthwise ", n, 2, CONV(SQUARE(3, 1, 1), n, n, true), ONE(n, 3, n))
+#define EDGE_DILATED(n)                                                                            \
+    EDGE("conv dilated, outputs and width ", n, 2, DILATED(SQUARE(3, 1, 2), n, 1, 2, 2),           \
+         ONE(5, 2, n))
+#define EDGE_DILATED_INPUTS(n)                                                                     \
+    EDGE("conv dilated, inputs ", n, 1, DILATED(SQUARE(3, 1, 3), 17, 1, 3, 3), ONE(n, 3, 5))
+#define EDGE_DILATED_DEPTHWISE(n)                                                                  \
+    EDGE("conv dilated depthwise ", n, 2, DILATED(SQUARE(3, 1, 2), n, n, 2, 2), ONE(n, 3, n))
 #define EDGE_TRANSPOSE_OUTPUTS(n)                                                                  \
     EDGE("conv_transpose outputs and width ", n, 2, TRANSPOSE(SQUARE(4, 2, 1), n, 1, true),        \
          ONE(4, 2, n))
@@ -77,17 +96,28 @@
          ONE(3, 4, n))
 #define EDGE_AVERAGE_GLOBAL(n)                                                                     \
     EDGE("average_pool global ", n, 1, GLOBAL_POOL(op_average_pool), ONE(n, 1, n))
-#define EDGE_RELU(n)          EDGE("relu values ", n, 1, .op = &op_relu, ONE(1, 1, n))
-#define EDGE_LEAKY(n)         EDGE("leaky_relu values ", n, 1, LEAKY(0.2f), ONE(1, 1, n))
-#define EDGE_SIGMOID(n)       EDGE("sigmoid values ", n, 1, .op = &op_sigmoid, ONE(1, 1, n))
-#define EDGE_TANH(n)          EDGE("tanh values ", n, 1, .op = &op_tanh, ONE(1, 1, n))
-#define EDGE_SOFTMAX(n)       EDGE("softmax classes ", n, 3, .op = &op_softmax, ONE(n, 1, 1))
-#define EDGE_SOFTMAX_AREA(n)  EDGE("softmax area ", n, 2, .op = &op_softmax, ONE(3, 1, n))
-#define EDGE_NORM_AREA(n)     EDGE("batch_norm area ", n, 3, NORM(1e-5f, 0.1f), ONE(2, 1, n))
-#define EDGE_NORM_CHANNELS(n) EDGE("batch_norm channels ", n, 5, NORM(1e-5f, 0.1f), ONE(n, 1, 1))
-#define EDGE_LRN_CHANNELS(n)  EDGE("lrn channels ", n, 2, LRN(5, 1, 0.75f, 1), ONE(n, 1, 3))
-#define EDGE_LRN_AREA(n)      EDGE("lrn area ", n, 2, LRN(5, 1, 0.75f, 1), ONE(6, 1, n))
-#define EDGE_DROPOUT(n)       EDGE("dropout values ", n, 3, DROPOUT(0.3f), ONE(1, 1, n))
+#define EDGE_RELU(n)           EDGE("relu values ", n, 1, .op = &op_relu, ONE(1, 1, n))
+#define EDGE_LEAKY(n)          EDGE("leaky_relu values ", n, 1, LEAKY(0.2f), ONE(1, 1, n))
+#define EDGE_PRELU_CHANNELS(n) EDGE("prelu channels ", n, 3, PRELU, ONE(n, 2, 3))
+#define EDGE_PRELU_AREA(n)     EDGE("prelu area ", n, 2, PRELU, ONE(3, 1, n))
+#define EDGE_ELU(n)            EDGE("elu values ", n, 1, ELU(0.7f), ONE(1, 1, n))
+#define EDGE_GELU(n)           EDGE("gelu values ", n, 1, .op = &op_gelu, ONE(1, 1, n))
+#define EDGE_SILU(n)           EDGE("silu values ", n, 1, .op = &op_silu, ONE(1, 1, n))
+#define EDGE_HARDSWISH(n)      EDGE("hardswish values ", n, 1, .op = &op_hardswish, ONE(1, 1, n))
+#define EDGE_HARDSIGMOID(n)    EDGE("hardsigmoid values ", n, 1, .op = &op_hardsigmoid, ONE(1, 1, n))
+#define EDGE_SIGMOID(n)        EDGE("sigmoid values ", n, 1, .op = &op_sigmoid, ONE(1, 1, n))
+#define EDGE_TANH(n)           EDGE("tanh values ", n, 1, .op = &op_tanh, ONE(1, 1, n))
+#define EDGE_SOFTMAX(n)        EDGE("softmax classes ", n, 3, .op = &op_softmax, ONE(n, 1, 1))
+#define EDGE_SOFTMAX_AREA(n)   EDGE("softmax area ", n, 2, .op = &op_softmax, ONE(3, 1, n))
+#define EDGE_NORM_AREA(n)      EDGE("batch_norm area ", n, 3, NORM(1e-5f, 0.1f), ONE(2, 1, n))
+#define EDGE_NORM_CHANNELS(n)  EDGE("batch_norm channels ", n, 5, NORM(1e-5f, 0.1f), ONE(n, 1, 1))
+#define EDGE_LRN_CHANNELS(n)   EDGE("lrn channels ", n, 2, LRN(5, 1, 0.75f, 1), ONE(n, 1, 3))
+#define EDGE_LRN_AREA(n)       EDGE("lrn area ", n, 2, LRN(5, 1, 0.75f, 1), ONE(6, 1, n))
+#define EDGE_DROPOUT(n)        EDGE("dropout values ", n, 3, DROPOUT(0.3f), ONE(1, 1, n))
+#define EDGE_DROPOUT_CHANNELS(n)                                                                   \
+    EDGE("dropout channels ", n, 3, DROPOUT_CHANNELS(0.3f), ONE(n, 2, 3))
+#define EDGE_SCALE_CHANNELS(n) EDGE("channel_scale channels ", n, 3, SCALED(n, 2, 3))
+#define EDGE_SCALE_AREA(n)     EDGE("channel_scale area ", n, 2, SCALED(3, 1, n))
 #define EDGE_CONCAT(n)                                                                             \
     EDGE("concat area ", n, 2, .op = &op_concat, .inputs = {{2, 1, n}, {3, 1, n}}, .input_count = 2)
 #define EDGE_ADD(n)            EDGE("add values ", n, 1, .op = &op_add, PAIR(1, 1, n))
@@ -135,6 +165,44 @@ const struct op_case op_cases[] = {
      CONV(WINDOW(5, 6, 1, 1, 0, 0), 3, 1, true),
      ONE(4, 5, 6),
      .batch = 3},
+    {.name = "conv_dilation_2", DILATED(SQUARE(3, 1, 2), 6, 1, 2, 2), ONE(7, 9, 8), .batch = 2},
+    {.name = "conv_dilation_uneven",
+     DILATED(WINDOW(3, 2, 1, 1, 2, 0), 5, 1, 2, 3),
+     ONE(5, 8, 9),
+     .batch = 3},
+    {.name = "conv_dilation_stride2",
+     DILATED(SQUARE(3, 2, 2), 10, 2, 2, 2),
+     ONE(4, 11, 10),
+     .batch = 2},
+    {.name = "conv_dilation_one_axis",
+     DILATED(WINDOW(3, 3, 1, 2, 2, 1), 33, 1, 2, 1),
+     ONE(18, 7, 9),
+     .batch = 2},
+    {.name = "conv_dilation_depthwise",
+     DILATED(SQUARE(3, 1, 2), 17, 17, 2, 2),
+     ONE(17, 7, 9),
+     .batch = 3},
+    {.name = "conv_dilation_depthwise_stride2",
+     DILATED(SQUARE(3, 2, 3), 20, 20, 3, 3),
+     ONE(20, 9, 8),
+     .batch = 2},
+    {.name = "conv_dilation_multiplier",
+     DILATED(SQUARE(2, 1, 0), 12, 4, 3, 2),
+     ONE(4, 6, 7),
+     .batch = 2},
+    {.name = "conv_dilation_exceeds_image",
+     DILATED(SQUARE(3, 1, 3), 4, 1, 3, 3),
+     ONE(3, 2, 3),
+     .batch = 2},
+    {.name = "conv_dilation_5x5",
+     DILATED(SQUARE(5, 1, 4), 16, 1, 2, 2),
+     ONE(5, 11, 13),
+     .batch = 2},
+    {.name = "conv_dilation_inference",
+     DILATED(SQUARE(3, 1, 2), 33, 1, 2, 2),
+     ONE(20, 9, 11),
+     .batch = 1,
+     .flags = CASE_INFERENCE},
     {.name = "conv_uneven_window",
      CONV(WINDOW(1, 3, 2, 1, 0, 1), 7, 1, true),
      ONE(5, 8, 9),
@@ -355,6 +423,33 @@ const struct op_case op_cases[] = {
     {.name = "leaky_relu_tile_15", LEAKY(0.2f), ONE(1, 1, 15), .batch = 1},
     {.name = "leaky_relu_tile_16", LEAKY(0.2f), ONE(1, 1, 16), .batch = 1},
     {.name = "leaky_relu_tile_17", LEAKY(0.2f), ONE(1, 1, 17), .batch = 1},
+    {.name = "prelu_1", PRELU, ONE(1, 1, 1), .batch = 1},
+    {.name = "prelu", PRELU, ONE(3, 5, 7), .batch = 3},
+    {.name = "prelu_17_channels", PRELU, ONE(17, 4, 5), .batch = 2},
+    {.name = "prelu_33_channels", PRELU, ONE(33, 3, 3), .batch = 3},
+    {.name = "prelu_vectors", PRELU, ONE(16, 1, 1), .batch = 5},
+    {.name = "prelu_inference", PRELU, ONE(18, 3, 5), .batch = 2, .flags = CASE_INFERENCE},
+    {.name = "elu_1", ELU(1), ONE(1, 1, 1), .batch = 1},
+    {.name = "elu", ELU(1), ONE(3, 5, 7), .batch = 3},
+    {.name = "elu_alpha", ELU(0.3f), ONE(17, 5, 3), .batch = 2},
+    {.name = "elu_alpha_0", ELU(0), ONE(4, 3, 3), .batch = 1},
+    {.name = "elu_large", ELU(1.5f), ONE(4, 3, 3), .batch = 2, .flags = CASE_LARGE},
+    {.name = "gelu_1", .op = &op_gelu, ONE(1, 1, 1), .batch = 1},
+    {.name = "gelu", .op = &op_gelu, ONE(17, 5, 7), .batch = 3},
+    {.name = "gelu_large", .op = &op_gelu, ONE(4, 3, 3), .batch = 2, .flags = CASE_LARGE},
+    {.name = "silu_1", .op = &op_silu, ONE(1, 1, 1), .batch = 1},
+    {.name = "silu", .op = &op_silu, ONE(17, 5, 7), .batch = 3},
+    {.name = "silu_large", .op = &op_silu, ONE(4, 3, 3), .batch = 2, .flags = CASE_LARGE},
+    {.name = "hardswish_1", .op = &op_hardswish, ONE(1, 1, 1), .batch = 1},
+    {.name = "hardswish", .op = &op_hardswish, ONE(17, 5, 7), .batch = 3},
+    {.name = "hardswish_large", .op = &op_hardswish, ONE(3, 5, 7), .batch = 3, .flags = CASE_LARGE},
+    {.name = "hardsigmoid_1", .op = &op_hardsigmoid, ONE(1, 1, 1), .batch = 1},
+    {.name = "hardsigmoid", .op = &op_hardsigmoid, ONE(16, 5, 7), .batch = 3},
+    {.name = "hardsigmoid_large",
+     .op = &op_hardsigmoid,
+     ONE(3, 5, 7),
+     .batch = 3,
+     .flags = CASE_LARGE},
     {.name = "sigmoid_1", .op = &op_sigmoid, ONE(1, 1, 1), .batch = 1},
     {.name = "sigmoid", .op = &op_sigmoid, ONE(3, 5, 7), .batch = 3},
     {.name = "sigmoid_tile_15", .op = &op_sigmoid, ONE(1, 1, 15), .batch = 1},
@@ -427,6 +522,20 @@ const struct op_case op_cases[] = {
     {.name = "dropout_rate_0", DROPOUT(0), ONE(5, 3, 3), .batch = 1},
     {.name = "dropout_rate_0_3", DROPOUT(0.3f), ONE(17, 1, 1), .batch = 5},
     {.name = "dropout_rate_0_9", DROPOUT(0.9f), ONE(1, 3, 11), .batch = 1},
+    {.name = "dropout_channels", DROPOUT_CHANNELS(0.3f), ONE(17, 3, 5), .batch = 3},
+    {.name = "dropout_channels_vectors", DROPOUT_CHANNELS(0.5f), ONE(33, 1, 1), .batch = 2},
+    {.name = "dropout_channels_blocks", DROPOUT_CHANNELS(0.5f), ONE(32, 5, 7), .batch = 2},
+    {.name = "dropout_channels_inference",
+     DROPOUT_CHANNELS(0.5f),
+     ONE(3, 3, 3),
+     .batch = 2,
+     .flags = CASE_INFERENCE},
+    {.name = "dropout_channels_always",
+     .op = &op_dropout,
+     .attributes.dropout = {0.5f, true, true},
+     ONE(6, 3, 5),
+     .batch = 2,
+     .flags = CASE_INFERENCE},
     {.name = "dropout_inference", DROPOUT(0.5f), ONE(3, 3, 3), .batch = 2, .flags = CASE_INFERENCE},
 
     {.name = "dropout_always",
@@ -437,6 +546,10 @@ const struct op_case op_cases[] = {
      .flags = CASE_INFERENCE},
 
     /* --- several inputs, and channel moves --- */
+    {.name = "channel_scale", SCALED(17, 3, 5), .batch = 3},
+    {.name = "channel_scale_blocks", SCALED(32, 4, 7), .batch = 2},
+    {.name = "channel_scale_vectors", SCALED(33, 1, 1), .batch = 5},
+    {.name = "channel_scale_inference", SCALED(20, 5, 3), .batch = 2, .flags = CASE_INFERENCE},
     {.name = "concat_2",
      .op = &op_concat,
      .inputs = {{3, 5, 7}, {5, 5, 7}},
@@ -562,6 +675,9 @@ const struct op_case op_cases[] = {
     EDGE_SIZES(EDGE_CONV_INPUTS)
     EDGE_SIZES(EDGE_CONV_IMAGES)
     EDGE_SIZES(EDGE_DEPTHWISE)
+    EDGE_SIZES(EDGE_DILATED)
+    EDGE_SIZES(EDGE_DILATED_INPUTS)
+    EDGE_SIZES(EDGE_DILATED_DEPTHWISE)
     EDGE_SIZES(EDGE_TRANSPOSE_OUTPUTS)
     EDGE_SIZES(EDGE_TRANSPOSE_INPUTS)
     EDGE_SIZES(EDGE_LINEAR)
@@ -574,6 +690,13 @@ const struct op_case op_cases[] = {
     EDGE_SIZES(EDGE_AVERAGE_GLOBAL)
     EDGE_SIZES(EDGE_RELU)
     EDGE_SIZES(EDGE_LEAKY)
+    EDGE_SIZES(EDGE_PRELU_CHANNELS)
+    EDGE_SIZES(EDGE_PRELU_AREA)
+    EDGE_SIZES(EDGE_ELU)
+    EDGE_SIZES(EDGE_GELU)
+    EDGE_SIZES(EDGE_SILU)
+    EDGE_SIZES(EDGE_HARDSWISH)
+    EDGE_SIZES(EDGE_HARDSIGMOID)
     EDGE_SIZES(EDGE_SIGMOID)
     EDGE_SIZES(EDGE_TANH)
     EDGE_SIZES(EDGE_SOFTMAX)
@@ -583,6 +706,9 @@ const struct op_case op_cases[] = {
     EDGE_SIZES(EDGE_LRN_CHANNELS)
     EDGE_SIZES(EDGE_LRN_AREA)
     EDGE_SIZES(EDGE_DROPOUT)
+    EDGE_SIZES(EDGE_DROPOUT_CHANNELS)
+    EDGE_SIZES(EDGE_SCALE_CHANNELS)
+    EDGE_SIZES(EDGE_SCALE_AREA)
     EDGE_SIZES(EDGE_CONCAT)
     EDGE_SIZES(EDGE_ADD)
     EDGE_SIZES(EDGE_SHUFFLE_AREA)
@@ -624,7 +750,28 @@ const struct op_case op_cases[] = {
      .batch = 1,
      .flags = CASE_LARGER},
 
+    {.name = "gelu of a block and one",
+     .op = &op_gelu,
+     ONE(1, 1, 16385),
+     .batch = 1,
+     .flags = CASE_LARGER},
+    {.name = "prelu of a block and one", PRELU, ONE(3, 1, 16385), .batch = 2, .flags = CASE_LARGER},
+    {.name = "channel_scale of a block and one",
+     SCALED(3, 1, 16385),
+     .batch = 2,
+     .flags = CASE_LARGER},
+
     /* --- many images, many channels and strides --- */
+    {.name = "conv dilated, 17 images",
+     DILATED(SQUARE(3, 1, 2), 48, 1, 2, 2),
+     ONE(40, 10, 35),
+     .batch = 17,
+     .flags = CASE_LARGER},
+    {.name = "conv dilated of a plain input",
+     DILATED(SQUARE(5, 1, 6), 24, 1, 3, 3),
+     ONE(3, 19, 21),
+     .batch = 3,
+     .flags = CASE_LARGER},
     {.name = "conv of 17 images",
      CONV(SQUARE(3, 1, 1), 16, 1, true),
      ONE(16, 8, 8),
@@ -925,6 +1072,20 @@ const struct op_case op_cases[] = {
      ONE(64, 64, 64),
      .batch = 16,
      .flags = CASE_TIMED},
+    {.name = "prelu of a layer", PRELU, ONE(64, 64, 64), .batch = 16, .flags = CASE_TIMED},
+    {.name = "elu of a layer", ELU(1), ONE(64, 64, 64), .batch = 16, .flags = CASE_TIMED},
+    {.name = "gelu of a layer", .op = &op_gelu, ONE(64, 64, 64), .batch = 16, .flags = CASE_TIMED},
+    {.name = "silu of a layer", .op = &op_silu, ONE(64, 64, 64), .batch = 16, .flags = CASE_TIMED},
+    {.name = "hardswish of a layer",
+     .op = &op_hardswish,
+     ONE(64, 64, 64),
+     .batch = 16,
+     .flags = CASE_TIMED},
+    {.name = "hardsigmoid of a layer",
+     .op = &op_hardsigmoid,
+     ONE(64, 64, 64),
+     .batch = 16,
+     .flags = CASE_TIMED},
     {.name = "sigmoid of a layer",
      .op = &op_sigmoid,
      ONE(64, 64, 64),
@@ -949,6 +1110,7 @@ const struct op_case op_cases[] = {
      ONE(64, 16, 16),
      .batch = 64,
      .flags = CASE_TIMED},
+    {.name = "channel_scale of a layer", SCALED(64, 16, 16), .batch = 64, .flags = CASE_TIMED},
     {.name = "softmax of 1000 classes",
      .op = &op_softmax,
      ONE(1000, 1, 1),

@@ -57,6 +57,7 @@ for example in 1 2; do
 done
 succeeds "example 3 leaves widths and activation open" \
     info "$T/example3.json" --widths 64 --activation sigmoid --json
+succeeds "example 4 has dilations and gates" info "$T/example4.json" --json
 
 for page in tinca.1 tinca-config.5 tinca-network.5; do
     if ! command -v groff >/dev/null; then

@@ -49,6 +49,10 @@ static void write_networks(void)
              "{\"name\": \"a\", \"repeat\": 2, \"layers\": [{\"op\": \"conv\", \"output\": 4, "
              "\"kernel\": 3, \"pad\": 1, \"groups\": 1}, {\"op\": \"relu\"}]},\n"
              "{\"op\": \"max_pool\", \"kernel\": [2, 2], \"stride\": 2}, {\"op\": \"dropout\"},\n"
+             "{\"op\": \"conv\", \"output\": 4, \"kernel\": 3, \"pad\": 2, \"dilation\": 2},\n"
+             "{\"op\": \"prelu\", \"slope\": 0.3}, {\"op\": \"elu\", \"alpha\": 0.5},\n"
+             "{\"block\": \"squeeze_excitation\", \"reduction\": 2, \"gate\": \"hardsigmoid\"},\n"
+             "{\"op\": \"dropout\", \"channels\": true},\n"
              "{\"block\": \"residual\", \"output\": 8, \"stride\": 2},\n"
              "{\"op\": \"linear\", \"output\": \"classes\", \"init\": {\"gaussian\": 0.01}}]}");
 }

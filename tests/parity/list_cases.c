@@ -25,6 +25,7 @@ static void add_conv(struct json *to, const union attributes *a)
 {
     add_window(to, &a->conv.window);
     json_add_count(to, "groups", a->conv.groups);
+    add_pair(to, "dilation", a->conv.dilation_height, a->conv.dilation_width);
 }
 
 static void add_pool(struct json *to, const union attributes *a)
@@ -36,6 +37,11 @@ static void add_pool(struct json *to, const union attributes *a)
 static void add_leaky_relu(struct json *to, const union attributes *a)
 {
     json_add_float(to, "slope", a->leaky_relu.slope);
+}
+
+static void add_elu(struct json *to, const union attributes *a)
+{
+    json_add_float(to, "alpha", a->elu.alpha);
 }
 
 static void add_batch_norm(struct json *to, const union attributes *a)
@@ -57,6 +63,7 @@ static void add_dropout(struct json *to, const union attributes *a)
 {
     json_add_float(to, "rate", a->dropout.rate);
     json_add_bool(to, "always", a->dropout.always);
+    json_add_bool(to, "channels", a->dropout.channels);
 }
 
 static void add_shuffle(struct json *to, const union attributes *a)
@@ -81,6 +88,7 @@ static const struct {
     {&op_max_pool, add_pool},
     {&op_average_pool, add_pool},
     {&op_leaky_relu, add_leaky_relu},
+    {&op_elu, add_elu},
     {&op_batch_norm, add_batch_norm},
     {&op_lrn, add_lrn},
     {&op_dropout, add_dropout},

@@ -42,12 +42,14 @@ def dropout(case, settings, x):
     rate = numpy.float32(case["attributes"]["rate"])
     if not case["training"] and not case["attributes"]["always"]:
         return x
-    blocks = numpy.arange((x.numel() + 3) // 4, dtype=numpy.uint64)
+    drawn = x[:, :, 0, 0] if case["attributes"]["channels"] else x
+    blocks = numpy.arange((drawn.numel() + 3) // 4, dtype=numpy.uint64)
     index = (numpy.uint64(settings["iteration"]) << numpy.uint64(32)) | blocks
-    words = philox(settings["seed"], RANDOM_DROPOUT, case["node"], index).reshape(-1)[:x.numel()]
+    words = philox(settings["seed"], RANDOM_DROPOUT, case["node"], index).reshape(-1)[:drawn.numel()]
     unit = (words >> numpy.uint64(8)).astype(numpy.float32) * numpy.float32(2.0 ** -24)
     factor = (unit >= rate) / (numpy.float32(1) - rate)
-    return x * torch.from_numpy(factor.astype(numpy.float32).reshape(x.shape))
+    factor = torch.from_numpy(factor.astype(numpy.float32).reshape(drawn.shape))
+    return x * (factor[:, :, None, None] if case["attributes"]["channels"] else factor)
 
 
 def batch_norm(case, x, p):
@@ -94,8 +96,8 @@ def forward(case, settings, x, p, labels):
     if op in losses:
         return losses[op]().flatten(1).mean(1)[:, None, None, None]
     return {
-        "conv": lambda: F.conv2d(x[0], p["weight"], p.get("bias"), a["stride"], a["pad"], 1,
-                                 a["groups"]),
+        "conv": lambda: F.conv2d(x[0], p["weight"], p.get("bias"), a["stride"], a["pad"],
+                                 a["dilation"], a["groups"]),
         "conv_transpose": lambda: F.conv_transpose2d(x[0], p["weight"], p.get("bias"), a["stride"],
                                                      a["pad"], 0, a["groups"]),
         "linear": lambda: F.linear(x[0].flatten(1), p["weight"], p.get("bias"))[:, :, None, None],
@@ -105,6 +107,12 @@ def forward(case, settings, x, p, labels):
                                              ceil_mode=a["ceil"], count_include_pad=True),
         "relu": lambda: F.relu(x[0]),
         "leaky_relu": lambda: F.leaky_relu(x[0], a["slope"]),
+        "prelu": lambda: F.prelu(x[0], p["weight"]),
+        "elu": lambda: F.elu(x[0], a["alpha"]),
+        "gelu": lambda: F.gelu(x[0]),
+        "silu": lambda: F.silu(x[0]),
+        "hardswish": lambda: F.hardswish(x[0]),
+        "hardsigmoid": lambda: F.hardsigmoid(x[0]),
         "sigmoid": lambda: torch.sigmoid(x[0]),
         "tanh": lambda: torch.tanh(x[0]),
         "softmax": lambda: F.softmax(x[0], 1),
@@ -112,6 +120,7 @@ def forward(case, settings, x, p, labels):
         "lrn": lambda: F.local_response_norm(x[0], a["size"], a["alpha"], a["beta"], a["k"]),
         "dropout": lambda: dropout(case, settings, x[0]),
         "concat": lambda: torch.cat(x, 1),
+        "channel_scale": lambda: x[0] * x[1],
         "add": lambda: sum(x[1:], x[0]),
         "channel_shuffle": lambda: channel_shuffle(x[0], a["groups"]),
         "channel_shift": lambda: channel_shift(x[0]),

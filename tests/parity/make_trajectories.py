@@ -25,7 +25,9 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 ROUNDING = 3e-7  # what float32 does to a layer's output, relative to its mean size
 LOSS_LIMIT = 5e-5  # the test asks for 1e-4: a case whose losses are more sensitive is too chaotic
 LEAST_MOVE = 0.005  # a case whose last loss training moves by less could hardly fail
-OWN_NETWORKS = ("branches",)  # in tests/parity/networks
+OWN_NETWORKS = ("branches", "gates")  # in tests/parity/networks
+ACTIVATIONS = {"relu": F.relu, "tanh": torch.tanh, "sigmoid": torch.sigmoid, "gelu": F.gelu,
+               "silu": F.silu, "hardswish": F.hardswish, "hardsigmoid": F.hardsigmoid}
 DTYPES = {"F32": numpy.float32, "I32": numpy.int32}
 
 
@@ -83,11 +85,11 @@ class Net:
         return self.disturb(F.batch_norm(x, w[name + ".running_mean"], w[name + ".running_var"],
                                          w[name + ".weight"], w[name + ".bias"], True, 0.1, 1e-5))
 
-    def conv(self, name, x, stride=1, pad=None):
+    def conv(self, name, x, stride=1, pad=None, dilation=1):
         """The groups follow from the weight's shape."""
         weight = self.w[name + ".weight"]
         pad = weight.shape[2] // 2 if pad is None else pad
-        return self.disturb(F.conv2d(x, weight, self.w.get(name + ".bias"), stride, pad, 1,
+        return self.disturb(F.conv2d(x, weight, self.w.get(name + ".bias"), stride, pad, dilation,
                                      x.shape[1] // weight.shape[1]))
 
     def conv_bn(self, name, suffix, x, stride=1):
@@ -97,17 +99,17 @@ class Net:
         x = self.conv(f"{name}.dw{suffix}", x, stride)
         return self.bn(f"{name}.bn{suffix}", self.conv(f"{name}.pw{suffix}", x))
 
-    def plain(self, name, x, kernel, stride, pad):
+    def plain(self, name, x, kernel, stride, pad, dilation=1):
         """A convolution outside of blocks by the general rule; those that stayed have a weight."""
         if name + ".weight" in self.w:
-            return self.conv(name, x, stride, pad)
+            return self.conv(name, x, stride, pad, dilation)
         if self.technique == "dsc":
-            return self.conv(name + ".pw", self.conv(name + ".dw", x, stride, pad))
+            return self.conv(name + ".pw", self.conv(name + ".dw", x, stride, pad, dilation))
         if self.technique == "shuffle":
             whole = name + ".dw.weight" not in self.w
             x = self.conv(name + ".pw", x, stride if whole else 1, 0)
             x = shuffle(x, self.groups)
-            return x if whole else self.conv(name + ".dw", x, stride, pad)
+            return x if whole else self.conv(name + ".dw", x, stride, pad, dilation)
         window = tuple(k - 2 * p for k, p in zip(pair(kernel), pair(pad)))
         pointwise = name + ".pw.weight" in self.w
         x = shift(x)
@@ -149,6 +151,16 @@ class Net:
         x = torch.cat([one, three], 1)
         return F.relu(self.bn(name + ".bn", x) if self.technique == "shuffle" else x)
 
+    def linear(self, name, x):
+        return self.disturb(F.linear(x.flatten(1), self.w[name + ".weight"],
+                                     self.w[name + ".bias"]))
+
+    def squeeze_excitation(self, name, layer, x):
+        activation, gate = layer.get("activation", "relu"), layer.get("gate", "sigmoid")
+        y = ACTIVATIONS[activation](self.linear(name + ".fc1", F.adaptive_avg_pool2d(x, 1)))
+        y = ACTIVATIONS[gate](self.linear(name + ".fc2", y))
+        return x * y[:, :, None, None]
+
     def inception(self, name, layer, x):
         conv = lambda part, k, v: F.relu(self.plain(f"{name}.{part}", v, k, 1, k // 2))
         return torch.cat([conv("1x1", 1, x), conv("3x3", 3, conv("3x3_reduce", 1, x)),
@@ -161,9 +173,13 @@ class Net:
             return getattr(self, layer["block"])(name, layer, x)
         stride, pad = layer.get("stride", 1), layer.get("pad", 0)
         if op == "conv":
-            return self.plain(name, x, layer["kernel"], stride, pad)
+            return self.plain(name, x, layer["kernel"], stride, pad, layer.get("dilation", 1))
         if op == "linear":
-            return self.disturb(F.linear(x, w[name + ".weight"], w[name + ".bias"]))
+            return self.linear(name, x)
+        if op == "prelu":
+            return F.prelu(x, w[name + ".weight"])
+        if op == "elu":
+            return F.elu(x, layer.get("alpha", 1))
         if op == "max_pool":
             return F.max_pool2d(x, layer["kernel"], stride, pad, ceil_mode=layer.get("ceil", False))
         if op == "average_pool":
@@ -180,8 +196,7 @@ class Net:
         if op == "concat":
             return torch.cat(inputs, 1)
         op = self.spec["activation"] if op == "activation" else op
-        return {"relu": F.relu, "tanh": torch.tanh, "sigmoid": torch.sigmoid,
-                "flatten": lambda v: v.flatten(1)}[op](x)
+        return {**ACTIVATIONS, "flatten": lambda v: v.flatten(1)}[op](x)
 
     def layers(self, layers, prefix, x):
         for layer in layers:

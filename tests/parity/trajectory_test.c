@@ -117,6 +117,14 @@ static const struct trajectory {
     {"squeezenet-shuffle", {.network = "squeezenet-shuffle"}, 4, 1e-5f, SGD(0.9f, 0), 0},
     {"squeezenet-shift", {.network = "squeezenet-shift"}, 4, 5e-6f, SGD(0.9f, 0), 0},
     {"branches-sgd", {.network = "branches"}, 4, 0.00002f, SGD(0.9f, 0.0001f), ITERATIONS},
+    {"gates-sgd", {.network = "gates"}, 4, 0.002f, SGD(0.9f, 0.0001f), ITERATIONS},
+    {"gates-dsc",
+     {.network = "gates", .technique = TECHNIQUE_DSC},
+     4,
+     0.002f,
+     SGD(0.9f, 0),
+     ITERATIONS},
+    {"gates-adam", {.network = "gates"}, 4, 0.0005f, {SOLVER_ADAM, 0.9f, 0.999f, 1e-8f, 0}, FEW},
     {"branches-dsc",
      {.network = "branches", .technique = TECHNIQUE_DSC},
      4,
@@ -551,13 +559,16 @@ static void dump_masks(struct dump *dump, const struct trial *trial, size_t iter
     for (size_t n = 0; n < graph->node_count; n++) {
         if (graph->nodes[n].op != &op_dropout)
             continue;
-        float rate = graph->nodes[n].attributes.dropout.rate;
+        const struct dropout_attributes *dropout = &graph->nodes[n].attributes.dropout;
+        const size_t drawn = dropout->channels ? shape_area(graph->nodes[n].output) : 1;
+        float rate = dropout->rate;
         size_t count = shape_count(graph->nodes[n].output) * trial->trajectory->batch;
         float *mask = dump_array(dump, SAFETENSORS_F32, count, graph->nodes[n].name, iteration);
         for (size_t i = 0; i < count; i++) {
+            const size_t at = i / drawn; /* values of a channel may share a number */
             struct random_block block = random_philox(seed_of(trial), RANDOM_DROPOUT, (uint32_t)n,
-                                                      (uint64_t)iteration << 32 | i / 4);
-            mask[i] = random_to_unit(block.word[i % 4]) >= rate ? 1 / (1 - rate) : 0;
+                                                      (uint64_t)iteration << 32 | at / 4);
+            mask[i] = random_to_unit(block.word[at % 4]) >= rate ? 1 / (1 - rate) : 0;
         }
     }
 }

@@ -43,7 +43,17 @@ struct probe {
 
 static bool is_piecewise_linear(const struct op *op)
 {
-    return op == &op_relu || op == &op_leaky_relu || op == &op_max_pool || op == &op_l1_loss;
+    return op == &op_relu || op == &op_leaky_relu || op == &op_max_pool || op == &op_l1_loss ||
+           op == &op_prelu || op == &op_hardsigmoid;
+}
+
+/* Returns whether the five points lie on both sides of a kink of a function that is curved
+ * elsewhere. */
+static bool is_at_kink(const struct op *op, float input)
+{
+    const float reach = 2 * step;
+    return (op == &op_elu && fabsf(input) <= reach) ||
+           (op == &op_hardswish && fabsf(fabsf(input) - 3) <= reach);
 }
 
 /* Returns F with `value` moved by `steps` steps, minus F at the centre. */
@@ -65,12 +75,13 @@ static double function_at(struct probe *probe, float *value, int steps)
 static void check_element(struct probe *probe, float *value, float gradient, double scale,
                           const char *array, size_t i)
 {
+    const struct op *op = probe->harness->op_case->op;
     double f[5]; /* at -2h, -h, 0, h, 2h */
     for (int k = -2; k <= 2; k++)
         f[k + 2] = function_at(probe, value, k);
     double bend = fmax(fabs(f[0] + f[4]), fabs(f[1] + f[3]));
     probe->tried++;
-    if (is_piecewise_linear(probe->harness->op_case->op) && bend > 1e-4 * step) {
+    if ((is_piecewise_linear(op) && bend > 1e-4 * step) || is_at_kink(op, *value)) {
         probe->passed_over++;
         return;
     }

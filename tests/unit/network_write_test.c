@@ -19,6 +19,7 @@ static bool same_conv(const struct conv_attributes *a, const struct conv_attribu
 {
     return memcmp(&a->window, &b->window, sizeof a->window) == 0 && a->outputs == b->outputs &&
            a->groups == b->groups && a->bias == b->bias &&
+           a->dilation_height == b->dilation_height && a->dilation_width == b->dilation_width &&
            same_initialiser(&a->weight_init, &b->weight_init) &&
            (!a->bias || same_initialiser(&a->bias_init, &b->bias_init));
 }
@@ -143,6 +144,12 @@ static const char every_operator[] =
     "{\"op\": \"lrn\", \"size\": 3, \"alpha\": 0.01, \"beta\": 0.5, \"k\": 2},\n"
     "{\"op\": \"channel_shuffle\", \"groups\": 2}, {\"op\": \"channel_shift\"},\n"
     "{\"op\": \"dropout\", \"name\": \"d\", \"rate\": 0.3, \"always\": true},\n"
+    "{\"op\": \"conv\", \"name\": \"w\", \"output\": 4, \"kernel\": [3, 2],\n"
+    " \"dilation\": [2, 3], \"pad\": [2, 3]}, {\"op\": \"prelu\", \"slope\": 0.5},\n"
+    "{\"op\": \"elu\", \"alpha\": 0.4}, {\"op\": \"gelu\"}, {\"op\": \"silu\"},\n"
+    "{\"op\": \"hardswish\"}, {\"op\": \"dropout\", \"rate\": 0.2, \"channels\": true},\n"
+    "{\"block\": \"squeeze_excitation\", \"reduction\": 2, \"activation\": \"gelu\",\n"
+    " \"gate\": \"hardsigmoid\"},\n"
     "{\"op\": \"add\", \"from\": [\"d\", \"l\"]}, {\"op\": \"sigmoid\"}, {\"op\": \"tanh\"},\n"
     "{\"op\": \"relu\", \"name\": \"r\"}, {\"op\": \"concat\", \"from\": [\"r\", \"l\", \"d\"]},\n"
     "{\"op\": \"average_pool\", \"name\": \"g\", \"global\": true},\n"

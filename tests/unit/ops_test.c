@@ -96,6 +96,25 @@ static void test_conv_rule(void)
         "is too large");
 }
 
+static void test_dilation_rule(void)
+{
+    const struct window window = {3, 1, 1, 1, 2, 0};
+    union attributes wide = {.conv = {.outputs = 6, .groups = 1, .window = window}};
+    wide.conv.dilation_height = 3;
+    wide.conv.dilation_width = 5;
+    tap_ok(add(&op_conv, (struct shape){2, 9, 8}, wide) && output_is(6, 7, 8),
+           "a kernel of 3 with a dilation of 3 covers 7 rows");
+    tap_ok(graph.nodes[1].attributes.conv.dilation_height == 3 &&
+               graph.nodes[1].attributes.conv.dilation_width == 1,
+           "  and a kernel of 1 has no dilation");
+    tap_ok(graph_flops(&graph) == (uint64_t)2 * 6 * 7 * 8 * 2 * 3 &&
+               graph_parameter_count(&graph) == 6 * 2 * 3,
+           "  it has as many weights and FLOPs as without");
+    refuses(&op_conv, (struct shape){2, 2, 8}, wide, "a window of 7 x 1 does not fit");
+    wide.conv.dilation_height = SIZE_MAX / 2;
+    refuses(&op_conv, (struct shape){2, 9, 8}, wide, "is too large");
+}
+
 static void test_conv_transpose_rule(void)
 {
     const struct window window = {4, 4, 2, 2, 1, 1};
@@ -143,6 +162,14 @@ static void test_other_rules(void)
 
     refuses(&op_leaky_relu, (struct shape){1, 1, 1},
             (union attributes){.leaky_relu = {.slope = -1}}, "a slope of -1");
+    refuses(&op_elu, (struct shape){1, 1, 1}, (union attributes){.elu = {.alpha = -1}},
+            "an alpha of -1");
+    refuses(&op_prelu, (struct shape){1, 1, 1}, (union attributes){.prelu = {.slope = NAN}},
+            "a slope of nan");
+    tap_ok(add(&op_prelu, (struct shape){7, 3, 2}, (union attributes){.prelu = {0.25f}}) &&
+               output_is(7, 3, 2) && graph_parameter_count(&graph) == 7 &&
+               graph.parameters[0].learnable && graph.parameters[0].init.value == 0.25f,
+           "prelu learns one slope per channel, which begins at 0.25");
     refuses(&op_lrn, (struct shape){1, 1, 1}, (union attributes){.lrn = {4, 1, 1, 1}}, "size 4");
     refuses(&op_dropout, (struct shape){1, 1, 1}, (union attributes){.dropout = {1}},
             "a rate of 1");
@@ -180,6 +207,9 @@ static void test_shapes_that_differ(void)
     tap_ok(!graph_add(&graph, &op_add, "sum", pair, 2, NULL, NULL, &error) &&
                strstr(error.why, "3 x 5 x 5 and 3 x 3 x 3"),
            "add refuses two shapes");
+    tap_ok(!graph_add(&graph, &op_channel_scale, "gate", pair, 2, NULL, NULL, &error) &&
+               strstr(error.why, "3 channels need 3 x 1 x 1 factors, not 3 x 3 x 3"),
+           "channel_scale refuses factors with positions");
     tap_ok(!graph_add(&graph, &op_concat, "both", pair, 2, NULL, NULL, &error) &&
                strstr(error.why, "input 2 is 3 x 3, but input 1 is 5 x 5"),
            "concat refuses two sizes");
@@ -437,6 +467,30 @@ static void test_dropout_values(void)
     op_harness_free(h);
 }
 
+static void test_channel_dropout(void)
+{
+    const struct op_case dropout = {.name = "dropout",
+                                    .op = &op_dropout,
+                                    .attributes.dropout = {.rate = 0.3f, .channels = true},
+                                    .inputs = {{1000, 2, 3}},
+                                    .input_count = 1,
+                                    .batch = 4};
+    struct op_harness *h = op_harness_create(&dropout, 1, &error);
+    op_harness_run(h, op_dropout.reference, 0, NULL, &error);
+    size_t zeros = 0;
+    bool right = true;
+    for (size_t channel = 0; channel < 4000; channel++) {
+        const bool dropped = h->output[6 * channel] == 0;
+        zeros += dropped;
+        for (size_t i = 6 * channel; i < 6 * channel + 6; i++)
+            right &= h->output[i] == h->inputs[0][i] * (dropped ? 0 : 1 / (1 - 0.3f));
+    }
+    tap_ok(right, "dropout of channels keeps or clears all values of a channel");
+    tap_ok(zeros > 1100 && zeros < 1300, "%zu of 4000 channels are dropped at a rate of 0.3",
+           zeros);
+    op_harness_free(h);
+}
+
 /* A value is kept if its random number equals the rate: changing "at least" would change the
  * results of a seed. */
 static void test_dropout_edge(void)
@@ -477,6 +531,7 @@ int main(void)
 {
     test_window_output();
     test_conv_rule();
+    test_dilation_rule();
     test_conv_transpose_rule();
     test_other_rules();
     test_loss_rules();
@@ -489,6 +544,7 @@ int main(void)
     test_cross_entropy_values();
     test_regression_values();
     test_dropout_values();
+    test_channel_dropout();
     test_dropout_edge();
     test_not_a_number();
     graph_free(&graph);

@@ -18,7 +18,8 @@
  * Unchanged are: the convolution that reads the image and the last layer with weights, as in the
  * studies' networks; convolutions whose output is "classes" or that have "keep"; 1x1 convolutions
  * (except with shuffle); depthwise ones (except with shift); with shuffle, those whose channels g
- * does not divide; with shift, those with a padding of more than half of the kernel. */
+ * does not divide; with shift, those with a padding of more than half of the kernel or with a
+ * dilation. */
 #include "engine/blocks/block.h"
 
 #include "engine/ops/op.h"
@@ -63,7 +64,7 @@ static union attributes last_part(const struct plain *plain, struct window windo
 {
     union attributes last = {.conv = plain->conv};
     enum initialiser_kind kind = plain->conv.weight_init.kind;
-    last.conv.window = window;
+    last.conv.window = window; /* a dilation has no effect on a 1x1 window */
     last.conv.groups = groups;
     if (kind == INITIALISE_GAUSSIAN || kind == INITIALISE_CONSTANT)
         last.conv.weight_init = (struct initialiser){INITIALISE_HE, 0};
@@ -87,6 +88,8 @@ static size_t build_dsc(struct block_site *site, const struct plain *plain)
 {
     union attributes dw = first_part(plain->conv.window, plain->channels, plain->channels);
     union attributes pw = last_part(plain, pointwise(1, 1), plain->conv.groups);
+    dw.conv.dilation_height = plain->conv.dilation_height;
+    dw.conv.dilation_width = plain->conv.dilation_width;
     size_t node = add_part(site, plain, "dw", &op_conv, plain->input, &dw);
     return add_part(site, plain, "pw", &op_conv, node, &pw);
 }
@@ -119,7 +122,8 @@ static bool shift_applies(const struct plain *plain, const struct variation *var
 {
     (void)variation;
     const struct window *window = &plain->conv.window;
-    return !is_pointwise(plain) && window->kernel_height > 2 * window->pad_height &&
+    return !is_pointwise(plain) && !conv_is_dilated(&plain->conv) &&
+           window->kernel_height > 2 * window->pad_height &&
            window->kernel_width > 2 * window->pad_width &&
            (!is_depthwise(plain) || plain->conv.outputs == plain->channels);
 }

@@ -31,6 +31,9 @@ struct conv_attributes {
     size_t groups;
     bool bias;
     struct initialiser weight_init, bias_init;
+    /* Positions of the input from one element of the kernel to the next; 0 counts as 1. Shape
+     * inference sets it to 1 along an axis on which the kernel has one element. */
+    size_t dilation_height, dilation_width;
 };
 
 struct linear_attributes {
@@ -49,6 +52,14 @@ struct leaky_relu_attributes {
     float slope; /* for negative inputs */
 };
 
+struct prelu_attributes {
+    float slope; /* for negative inputs, before training; each channel learns one */
+};
+
+struct elu_attributes {
+    float alpha; /* minus the limit for small inputs; not negative */
+};
+
 struct batch_norm_attributes {
     float epsilon;
     float momentum; /* running = (1 - momentum) * running + momentum * batch, as in PyTorch */
@@ -61,8 +72,9 @@ struct lrn_attributes {
 };
 
 struct dropout_attributes {
-    float rate;  /* probability of a zero; the other values are scaled by 1 / (1 - rate) */
-    bool always; /* also in inference */
+    float rate;    /* probability of a zero; the other values are scaled by 1 / (1 - rate) */
+    bool always;   /* also in inference */
+    bool channels; /* whole channels of an image become zero, not single values */
 };
 
 struct shuffle_attributes {
@@ -76,12 +88,26 @@ struct loss_attributes {
     float target;
 };
 
+/* Returns the positions of the input that a kernel of `size` elements covers along an axis. */
+static inline size_t dilated_size(size_t size, size_t dilation)
+{
+    return dilation > 1 && size > 0 ? (size - 1) * dilation + 1 : size;
+}
+
+/* Returns whether the kernel of a convolution leaves positions of the input out. */
+static inline bool conv_is_dilated(const struct conv_attributes *conv)
+{
+    return conv->dilation_height > 1 || conv->dilation_width > 1;
+}
+
 /* The attributes of a node; the operator determines which member is valid. */
 union attributes {
     struct conv_attributes conv;
     struct linear_attributes linear;
     struct pool_attributes pool;
     struct leaky_relu_attributes leaky_relu;
+    struct prelu_attributes prelu;
+    struct elu_attributes elu;
     struct batch_norm_attributes batch_norm;
     struct lrn_attributes lrn;
     struct dropout_attributes dropout;

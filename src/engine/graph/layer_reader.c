@@ -174,6 +174,12 @@ void layer_window(struct layer_reader *reader, struct window *window, bool kerne
     read_pair(reader, "pad", 0, &window->pad_height, &window->pad_width);
 }
 
+void layer_dilation(struct layer_reader *reader, size_t *height, size_t *width)
+{
+    *height = *width = 1;
+    read_pair(reader, "dilation", 1, height, width);
+}
+
 static const struct {
     const char *name;
     enum initialiser_kind kind;

@@ -60,6 +60,9 @@ const char *layer_text(struct layer_reader *reader, const char *key, const char 
  * to 1, the padding to 0. */
 void layer_window(struct layer_reader *reader, struct window *window, bool kernel_optional);
 
+/* Reads the key "dilation", a number or [height, width]; both are 1 without it. */
+void layer_dilation(struct layer_reader *reader, size_t *height, size_t *width);
+
 /* Returns the key's initialiser: "xavier", "he", {"gaussian": deviation}, {"constant": value} or a
  * number; without the key, `fallback`. */
 struct initialiser layer_initialiser(struct layer_reader *reader, const char *key,

@@ -1,7 +1,8 @@
 /* Convolution as neural networks define it (cross-correlation), in groups:
  *
  *   output[n, o, y, x] = bias[o] + sum over i, ky, kx of
- *       weight[o, i, ky, kx] * input[n, group(o) * I + i, y * stride + ky - pad, x * ...]
+ *       weight[o, i, ky, kx] *
+ *       input[n, group(o) * I + i, y * stride + ky * dilation - pad, x * ...]
  *
  * where I = channels / groups and group(o) = o / (outputs / groups). Padding is 0. The gradients
  * run over the same pairs of output position and window element as this sum.
@@ -16,6 +17,7 @@ static void read_conv(struct layer_reader *reader, union attributes *attributes)
     struct conv_attributes *conv = &attributes->conv;
     conv->outputs = layer_count(reader, "output", LAYER_REQUIRED, 1, 1 << 24);
     layer_window(reader, &conv->window, false);
+    layer_dilation(reader, &conv->dilation_height, &conv->dilation_width);
     conv->groups = layer_count(reader, "groups", 1, 1, 1 << 24);
     conv->bias = layer_flag(reader, "bias", true);
     conv->weight_init =
@@ -29,14 +31,35 @@ static bool write_conv(const union attributes *attributes, struct json *layer)
     const struct conv_attributes *conv = &attributes->conv;
     return json_add_count(layer, "output", conv->outputs) &&
            layer_write_window(layer, &conv->window) &&
+           layer_write_dilation(layer, conv->dilation_height, conv->dilation_width) &&
            json_add_count(layer, "groups", conv->groups) &&
            layer_write_weights(layer, conv->bias, &conv->weight_init, &conv->bias_init);
+}
+
+/* Along an axis on which the kernel has one element, any dilation computes the same as 1. */
+static size_t dilation_of(size_t kernel, size_t dilation)
+{
+    return kernel > 1 && dilation > 1 ? dilation : 1;
+}
+
+static bool slide_dilated(struct node *node, struct shape input, struct error *error)
+{
+    const struct conv_attributes *conv = &node->attributes.conv;
+    struct window window = conv->window;
+    if (window.kernel_height > SIZE_MAX / conv->dilation_height ||
+        window.kernel_width > SIZE_MAX / conv->dilation_width)
+        return error_set(error, ERROR_INPUT, node->name, "choose a smaller \"dilation\"",
+                         "conv: a dilation of %zu x %zu is too large", conv->dilation_height,
+                         conv->dilation_width);
+    window.kernel_height = dilated_size(window.kernel_height, conv->dilation_height);
+    window.kernel_width = dilated_size(window.kernel_width, conv->dilation_width);
+    return rule_slide_window(node, &window, false, input, conv->outputs, error);
 }
 
 static bool infer_conv(struct graph *graph, struct node *node, const struct shape *inputs,
                        struct error *error)
 {
-    const struct conv_attributes *conv = &node->attributes.conv;
+    struct conv_attributes *conv = &node->attributes.conv;
     const struct window *window = &conv->window;
     if (!conv->groups || inputs[0].channels % conv->groups || conv->outputs % conv->groups)
         return error_set(error, ERROR_INPUT, node->name,
@@ -45,7 +68,9 @@ static bool infer_conv(struct graph *graph, struct node *node, const struct shap
                          conv->groups, inputs[0].channels, conv->outputs);
     size_t dims[4] = {conv->outputs, inputs[0].channels / conv->groups, window->kernel_height,
                       window->kernel_width};
-    return rule_slide_window(node, window, false, inputs[0], conv->outputs, error) &&
+    conv->dilation_height = dilation_of(window->kernel_height, conv->dilation_height);
+    conv->dilation_width = dilation_of(window->kernel_width, conv->dilation_width);
+    return slide_dilated(node, inputs[0], error) &&
            rule_weight_and_bias(graph, node, dims, 4, conv->weight_init,
                                 conv->bias ? &conv->bias_init : NULL, error);
 }
@@ -61,6 +86,7 @@ static uint64_t flops_conv(const struct node *node, const struct shape *inputs)
 struct sizes {
     struct shape in, out;
     struct window w;
+    size_t dilation_height, dilation_width;
     size_t batch, group_inputs, group_outputs;
 };
 
@@ -72,6 +98,8 @@ static struct sizes sizes_of(const struct kernel_call *call)
         .in = in,
         .out = out,
         .w = conv->window,
+        .dilation_height = dilation_of(conv->window.kernel_height, conv->dilation_height),
+        .dilation_width = dilation_of(conv->window.kernel_width, conv->dilation_width),
         .batch = call->site->batch,
         .group_inputs = in.channels / conv->groups,
         .group_outputs = out.channels / conv->groups,
@@ -101,8 +129,10 @@ static size_t weight_at(const struct sizes *s, size_t o, size_t i, size_t ky, si
 static bool tap(const struct sizes *s, size_t y, size_t x, size_t ky, size_t kx, size_t *iy,
                 size_t *ix)
 {
-    return window_tap(y, ky, s->w.stride_height, s->w.pad_height, s->in.height, iy) &&
-           window_tap(x, kx, s->w.stride_width, s->w.pad_width, s->in.width, ix);
+    return window_tap(y, ky * s->dilation_height, s->w.stride_height, s->w.pad_height, s->in.height,
+                      iy) &&
+           window_tap(x, kx * s->dilation_width, s->w.stride_width, s->w.pad_width, s->in.width,
+                      ix);
 }
 
 static float window_sum(const struct kernel_call *call, const struct sizes *s, size_t n, size_t o,
@@ -208,7 +238,7 @@ static const struct kernel reference = {
 
 const struct op op_conv = {
     .name = "conv",
-    .description = "convolution with any kernel, stride, padding and groups",
+    .description = "convolution with any kernel, stride, padding, dilation and groups",
     .min_inputs = 1,
     .max_inputs = 1,
     .read = read_conv,

@@ -15,7 +15,10 @@
 
 static void read_conv_transpose(struct layer_reader *reader, union attributes *attributes)
 {
+    const struct conv_attributes *conv = &attributes->conv;
     op_conv.read(reader, attributes);
+    if (conv_is_dilated(conv))
+        layer_fail(reader, "dilation", "is a key of \"conv\" only");
 }
 
 static bool write_conv_transpose(const union attributes *attributes, struct json *layer)
@@ -64,6 +67,7 @@ static size_t mean_terms(const struct conv_attributes *conv, size_t channels)
 static bool infer_conv_transpose(struct graph *graph, struct node *node, const struct shape *inputs,
                                  struct error *error)
 {
+    node->attributes.conv.dilation_height = node->attributes.conv.dilation_width = 1;
     const struct conv_attributes *conv = &node->attributes.conv;
     const struct window *w = &conv->window;
     const size_t channels = inputs[0].channels;

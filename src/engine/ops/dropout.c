@@ -3,7 +3,9 @@
  * unchanged, unless `always` is set, for the noise of a generator (Isola et al. 2017).
  *
  * Whether element i of the batch becomes zero depends on (seed, node, iteration, i) only, so the
- * backward pass draws the same mask and needs no saved values.
+ * backward pass draws the same mask and needs no saved values. With the attribute `channels`, i
+ * counts the channels of all images instead, and a whole channel becomes zero, since neighbouring
+ * values of a channel say nearly the same (Tompson et al. 2015).
  */
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
@@ -15,12 +17,14 @@ static void read_dropout(struct layer_reader *reader, union attributes *attribut
 {
     attributes->dropout.rate = (float)layer_number(reader, "rate", 0.5, 0, 0.999);
     attributes->dropout.always = layer_flag(reader, "always", false);
+    attributes->dropout.channels = layer_flag(reader, "channels", false);
 }
 
 static bool write_dropout(const union attributes *attributes, struct json *layer)
 {
     return json_add_float(layer, "rate", attributes->dropout.rate) &&
-           json_add_bool(layer, "always", attributes->dropout.always);
+           json_add_bool(layer, "always", attributes->dropout.always) &&
+           (!attributes->dropout.channels || json_add_bool(layer, "channels", true));
 }
 
 static bool infer_dropout(struct graph *graph, struct node *node, const struct shape *inputs,
@@ -36,6 +40,8 @@ static bool infer_dropout(struct graph *graph, struct node *node, const struct s
 /* Returns the factor of element i: 0 or 1 / (1 - rate). */
 static float factor(const struct kernel_call *call, size_t i)
 {
+    if (call->site->node->attributes.dropout.channels)
+        i /= shape_area(call->site->node->output);
     const float rate = call->site->node->attributes.dropout.rate;
     if (!call->site->training && !call->site->node->attributes.dropout.always)
         return 1.0f;
@@ -70,7 +76,7 @@ static const struct kernel reference = {
 
 const struct op op_dropout = {
     .name = "dropout",
-    .description = "in training, some values at random become zero",
+    .description = "in training, some values or whole channels at random become zero",
     .min_inputs = 1,
     .max_inputs = 1,
     .traits = OP_IDENTITY_IN_INFERENCE | OP_READS_WHOLE_BATCH,

@@ -15,6 +15,11 @@ bool layer_write_window(struct json *layer, const struct window *window)
            write_pair(layer, "pad", window->pad_height, window->pad_width);
 }
 
+bool layer_write_dilation(struct json *layer, size_t height, size_t width)
+{
+    return (height <= 1 && width <= 1) || write_pair(layer, "dilation", height, width);
+}
+
 static bool write_initialiser(struct json *layer, const char *key, const struct initialiser *init)
 {
     switch (init->kind) {

@@ -15,6 +15,9 @@
 /* Writes "kernel", "stride" and "pad", each as one number or as [height, width]. */
 bool layer_write_window(struct json *layer, const struct window *window);
 
+/* Writes "dilation" unless it is 1 along both axes. */
+bool layer_write_dilation(struct json *layer, size_t height, size_t width);
+
 /* Writes "bias", "init" and, if there is a bias, "bias_init". */
 bool layer_write_weights(struct json *layer, bool bias, const struct initialiser *weight_init,
                          const struct initialiser *bias_init);

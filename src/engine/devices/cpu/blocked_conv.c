@@ -20,9 +20,10 @@ enum {
 
 /* --- geometry --- */
 
-/* Sets the residues of one axis, without their terms; returns how many there are. */
+/* Sets the residues of one axis, without their terms; returns how many there are. Backward, there
+ * is no dilation unless the stride is 1. */
 static size_t set_residues(struct conv_residue *residues, size_t kernel, size_t stride, size_t pad,
-                           size_t size, bool backward)
+                           size_t dilation, size_t size, bool backward)
 {
     if (!backward) {
         residues[0] = (struct conv_residue){.step = 1,
@@ -30,7 +31,7 @@ static size_t set_residues(struct conv_residue *residues, size_t kernel, size_t 
                                             .taps = kernel,
                                             .tap_step = 1,
                                             .at = -(ptrdiff_t)pad,
-                                            .direction = 1};
+                                            .direction = (ptrdiff_t)dilation};
         return 1;
     }
     for (size_t r = 0; r < stride; r++) {
@@ -43,7 +44,7 @@ static size_t set_residues(struct conv_residue *residues, size_t kernel, size_t 
             .first_tap = first_tap,
             .tap_step = stride,
             .at = (ptrdiff_t)((r + pad - first_tap) / stride),
-            .direction = -1};
+            .direction = -(ptrdiff_t)dilation};
     }
     return stride;
 }
@@ -70,9 +71,10 @@ static void find_reach(const struct conv_residue *residues, size_t count, size_t
     for (size_t r = 0; r < count; r++) {
         if (residues[r].taps == 0 || residues[r].count == 0)
             continue;
-        const ptrdiff_t reach = (ptrdiff_t)residues[r].taps - 1;
-        const ptrdiff_t low = residues[r].at - (residues[r].direction < 0 ? reach : 0);
-        const ptrdiff_t high = residues[r].at + (residues[r].direction > 0 ? reach : 0);
+        const ptrdiff_t last_tap =
+            residues[r].at + ((ptrdiff_t)residues[r].taps - 1) * residues[r].direction;
+        const ptrdiff_t low = last_tap < residues[r].at ? last_tap : residues[r].at;
+        const ptrdiff_t high = last_tap > residues[r].at ? last_tap : residues[r].at;
         const ptrdiff_t last = high + (ptrdiff_t)((residues[r].count - 1) * step);
         least = low < least ? low : least;
         most = high > most ? high : most;
@@ -152,10 +154,10 @@ struct blocked_conv KERNEL(blocked_conv_make)(const struct kernel_site *site, bo
     c.to_channels = backward ? s->inputs : s->outputs;
     c.step_height = backward ? 1 : w->stride_height;
     c.step_width = backward ? 1 : w->stride_width;
-    c.residues_y =
-        set_residues(c.y, w->kernel_height, w->stride_height, w->pad_height, c.to.height, backward);
-    c.residues_x =
-        set_residues(c.x, w->kernel_width, w->stride_width, w->pad_width, c.to.width, backward);
+    c.residues_y = set_residues(c.y, w->kernel_height, w->stride_height, w->pad_height,
+                                s->dilation_height, c.to.height, backward);
+    c.residues_x = set_residues(c.x, w->kernel_width, w->stride_width, w->pad_width,
+                                s->dilation_width, c.to.width, backward);
     c.terms_height = set_terms(c.y, c.residues_y, 1);
     c.terms_width = set_terms(c.x, c.residues_x, TERM_TAPS);
     c.term_floats = TERM_TAPS == 1 ? 1 : TERM_VALUES / 2 * min_size(TERM_TAPS, w->kernel_width);

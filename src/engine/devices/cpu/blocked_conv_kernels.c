@@ -24,6 +24,9 @@ static bool supports_output(const struct kernel_site *site, const char **reason)
     *reason = N_("too few output channels");
     if (out.channels < LANES / 2)
         return false;
+    *reason = N_("a dilation");
+    if (TERM_TAPS > 1 && conv_is_dilated(&site->node->attributes.conv))
+        return false; /* a term's elements of the window are neighbours in the source */
     *reason = N_("a stride above 8");
     if (max_size(w->stride_height, w->stride_width) > BLOCKED_MAX_STRIDE)
         return false;
@@ -215,6 +218,9 @@ static bool supports_training(const struct kernel_site *site, const char **reaso
     *reason = N_("a plain layout");
     if (!site->layouts[0].block)
         return !site->input_gradient[0];
+    *reason = N_("a stride with a dilation");
+    if (conv_strides_and_dilates(site))
+        return false;
     *reason = N_("small groups");
     const struct blocked_conv c = pass_of(site, true, &carve);
     return KERNEL(blocked_conv_groups_fit)(&c);

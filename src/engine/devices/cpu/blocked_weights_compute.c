@@ -151,15 +151,18 @@ void KERNEL(weights_arrange)(struct weights_job *job, size_t images)
 /* Writes where the window elements lie in an input block: for each lane, if it is gathered. */
 void KERNEL(weights_set_offsets)(const struct weights_job *job)
 {
-    const struct window *w = &job->conv.sizes.window;
+    const struct conv_sizes *s = &job->conv.sizes;
+    const struct window *w = &s->window;
     const size_t lanes = gathered(job);
-    for (size_t t = 0; t < job->conv.sizes.taps; t++)
-        for (size_t lane = 0; lane < lanes; lane++)
+    for (size_t t = 0; t < s->taps; t++)
+        for (size_t lane = 0; lane < lanes; lane++) {
+            const size_t y = t / w->kernel_width * s->dilation_height;
+            const size_t x = t % w->kernel_width * s->dilation_width;
             job->offsets[t * lanes + lane] =
-                TERM_VALUES * KERNEL(blocked_conv_offset)(
-                                  &job->conv, lane,
-                                  (ptrdiff_t)(t / w->kernel_width) - (ptrdiff_t)w->pad_height,
-                                  (ptrdiff_t)(t % w->kernel_width) - (ptrdiff_t)w->pad_width);
+                TERM_VALUES * KERNEL(blocked_conv_offset)(&job->conv, lane,
+                                                          (ptrdiff_t)y - (ptrdiff_t)w->pad_height,
+                                                          (ptrdiff_t)x - (ptrdiff_t)w->pad_width);
+        }
 }
 
 /* --- a chunk --- */

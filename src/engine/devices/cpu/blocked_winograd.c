@@ -346,6 +346,9 @@ static bool supports_winograd(const struct kernel_site *site, const char **reaso
     struct carve carve = {0};
     if (!KERNEL(blocked_supports)(site, reason))
         return false;
+    *reason = N_("a dilation");
+    if (conv_is_dilated(conv))
+        return false;
     *reason = N_("a window other than 3x3, or a stride");
     if (window->kernel_height != 3 || window->kernel_width != 3 || window->stride_height != 1 ||
         window->stride_width != 1 || window->pad_height != 1 || window->pad_width != 1)

@@ -269,6 +269,9 @@ size_t KERNEL(conv_workspace)(const struct kernel_site *site)
 bool KERNEL(conv_supports)(const struct kernel_site *site, const char **reason)
 {
     const struct window *w = &site->node->attributes.conv.window;
+    *reason = N_("a stride with a dilation");
+    if (site->training && conv_strides_and_dilates(site))
+        return false;
     *reason = N_("a stride above 16");
     return w->stride_height <= MAX_STRIDE && w->stride_width <= MAX_STRIDE;
 }

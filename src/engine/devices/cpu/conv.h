@@ -9,6 +9,8 @@
 struct conv_sizes {
     struct shape in, out;
     struct window window;
+    size_t dilation_height, dilation_width; /* from one element of the window to the next */
+    size_t span_height, span_width;         /* positions from the first element to the last one */
     size_t batch, groups;
     size_t inputs, outputs;     /* channels of a group */
     size_t taps;                /* elements of the window */
@@ -18,17 +20,32 @@ struct conv_sizes {
 static inline struct conv_sizes conv_sizes_of(const struct kernel_site *site)
 {
     const struct conv_attributes *conv = &site->node->attributes.conv;
+    const struct window *window = &conv->window;
     return (struct conv_sizes){
         .in = site->inputs[0],
         .out = site->node->output,
-        .window = conv->window,
+        .window = *window,
+        .dilation_height = max_size(conv->dilation_height, 1),
+        .dilation_width = max_size(conv->dilation_width, 1),
+        .span_height = dilated_size(window->kernel_height, conv->dilation_height),
+        .span_width = dilated_size(window->kernel_width, conv->dilation_width),
         .batch = site->batch,
         .groups = conv->groups,
         .inputs = site->inputs[0].channels / conv->groups,
         .outputs = site->node->output.channels / conv->groups,
-        .taps = conv->window.kernel_height * conv->window.kernel_width,
+        .taps = window->kernel_height * window->kernel_width,
         .moves = {.fused_move = site->fused_move, .channels = site->inputs[0].channels},
     };
+}
+
+/* Returns whether window elements that have a distance are read for outputs that have one, too. The
+ * gradients of such inputs depend on elements without a regular order. */
+static inline bool conv_strides_and_dilates(const struct kernel_site *site)
+{
+    const struct conv_attributes *conv = &site->node->attributes.conv;
+    const struct window *w = &conv->window;
+    return (conv->dilation_height > 1 && w->stride_height > 1) ||
+           (conv->dilation_width > 1 && w->stride_width > 1);
 }
 
 /* --- the gradient of the weights: partial results of some images each, which are added in order */

@@ -135,9 +135,11 @@ ALWAYS_INLINE void compute_strip(const struct depthwise *d, const struct lanes *
 #pragma GCC unroll 8
     for (int p = 0; p < count; p++)
         sum[p] = vector_load(row->bias);
+    const size_t down = d->sizes.dilation_height * d->in.row;
+    const size_t across = d->sizes.dilation_width * LANES;
     for (size_t ky = 0; ky < w->kernel_height; ky++)
         for (size_t kx = 0; kx < w->kernel_width; kx++, weights += LANES) {
-            const size_t at = ky * d->in.row + kx * LANES + x * step;
+            const size_t at = ky * down + kx * across + x * step;
             const vector weight = vector_load(weights);
 #pragma GCC unroll 8
             for (int p = 0; p < count; p++)

@@ -11,13 +11,13 @@
 
 enum { STRIP = 8, WEIGHT_ROWS = 8, TILE_TAPS = 3 };
 
-/* A convolution of planes with zeros around them: y[p] = sum over t of weight[t] x[p stride + t].
- */
+/* A convolution of planes with zeros around them: y[p] = sum over t of
+ * weight[t] x[p stride + t dilation]. */
 struct pass {
     struct conv_sizes sizes;
     const struct kernel_call *call;
     struct blocked from, to;
-    size_t dilate_height, dilate_width; /* rows and columns of the copy for one of the source */
+    size_t spread_height, spread_width; /* rows and columns of the copy for one of the source */
     size_t top, left;                   /* zeros before the source */
     size_t height, width;               /* of the copy, in positions */
     size_t stride_height, stride_width;
@@ -34,13 +34,13 @@ static size_t copy_elements(const struct pass *pass)
 
 static struct pass forward_of(const struct kernel_site *site, struct carve *carve)
 {
-    struct pass pass = {.sizes = conv_sizes_of(site), .dilate_height = 1, .dilate_width = 1};
+    struct pass pass = {.sizes = conv_sizes_of(site), .spread_height = 1, .spread_width = 1};
     const struct conv_sizes *s = &pass.sizes;
     const struct window *w = &s->window;
     pass.top = w->pad_height;
     pass.left = w->pad_width;
-    pass.height = max_size(s->in.height + 2 * pass.top, w->kernel_height);
-    pass.width = max_size(s->in.width + 2 * pass.left, w->kernel_width);
+    pass.height = max_size(s->in.height + 2 * pass.top, s->span_height);
+    pass.width = max_size(s->in.width + 2 * pass.left, s->span_width);
     pass.stride_height = w->stride_height;
     pass.stride_width = w->stride_width;
     pass.weights = carve_floats(carve, round_up(s->out.channels, LANES) * s->taps);
@@ -49,19 +49,20 @@ static struct pass forward_of(const struct kernel_site *site, struct carve *carv
     return pass;
 }
 
-/* Window element t of input position q belongs to output (q + pad - t) / stride: the copy of the
- * gradient has its position 0 at kernel - 1 - pad, and one column for each column of the input. */
+/* The window element at position t of the window belongs, for input position q, to output
+ * (q + pad - t) / stride: the copy of the gradient has its position 0 at span - 1 - pad, and one
+ * column for each column of the input. */
 static struct pass backward_of(const struct kernel_site *site, struct carve *carve)
 {
     struct pass pass = {.sizes = conv_sizes_of(site)};
     const struct conv_sizes *s = &pass.sizes;
     const struct window *w = &s->window;
-    pass.dilate_height = w->stride_height;
-    pass.dilate_width = w->stride_width;
-    pass.top = w->kernel_height - 1 - w->pad_height;
-    pass.left = w->kernel_width - 1 - w->pad_width;
-    pass.height = s->in.height + w->kernel_height - 1;
-    pass.width = s->in.width + w->kernel_width - 1;
+    pass.spread_height = w->stride_height;
+    pass.spread_width = w->stride_width;
+    pass.top = s->span_height - 1 - w->pad_height;
+    pass.left = s->span_width - 1 - w->pad_width;
+    pass.height = s->in.height + s->span_height - 1;
+    pass.width = s->in.width + s->span_width - 1;
     pass.stride_height = pass.stride_width = 1;
     pass.weights = carve_floats(carve, round_up(s->in.channels, LANES) * s->taps);
     pass.copies = carve_elements(carve, copy_elements(&pass) * site->threads);
@@ -93,16 +94,16 @@ static void copy_plane(const struct pass *pass, size_t image, size_t plane, elem
     blocked_clear(copy, copy_elements(pass));
     for (size_t y = 0; y < shape.height; y++) {
         const element *from = blocked_at(&pass->from, image, plane, y);
-        const size_t at = pass->top + y * pass->dilate_height;
+        const size_t at = pass->top + y * pass->spread_height;
         if (at >= pass->height)
             break;
         element *to = copy + at * row + pass->left * LANES;
-        if (pass->dilate_width == 1) {
+        if (pass->spread_width == 1) {
             memcpy(to, from, shape.width * LANES * sizeof *to);
             continue;
         }
         for (size_t x = 0; x < shape.width; x++)
-            element_store(to + x * pass->dilate_width * LANES, element_load(from + x * LANES));
+            element_store(to + x * pass->spread_width * LANES, element_load(from + x * LANES));
     }
 }
 
@@ -117,6 +118,8 @@ ALWAYS_INLINE void compute_strip(const struct pass *pass, const element *source,
 {
     const struct window *w = &pass->sizes.window;
     const size_t step = pass->stride_width * LANES;
+    const size_t down = pass->sizes.dilation_height * pass->width * LANES;
+    const size_t across = pass->sizes.dilation_width * LANES;
     const vector start = bias ? vector_load(bias) : (vector){0};
     vector sum[STRIP];
 #pragma GCC unroll 8
@@ -124,7 +127,7 @@ ALWAYS_INLINE void compute_strip(const struct pass *pass, const element *source,
         sum[p] = start;
     for (size_t ky = 0; ky < w->kernel_height; ky++)
         for (size_t kx = 0; kx < w->kernel_width; kx++, weights += LANES) {
-            const element *from = source + (ky * pass->width + kx) * LANES;
+            const element *from = source + ky * down + kx * across;
             const vector weight = vector_load(weights);
 #pragma GCC unroll 8
             for (int p = 0; p < count; p++)
@@ -210,7 +213,7 @@ ALWAYS_INLINE void add_taps(const struct depthwise_weights *d, const element *so
                             size_t plane, size_t begin, size_t end, float *out, const int count)
 {
     const struct pass *pass = &d->pass;
-    const size_t step = pass->stride_width * LANES;
+    const size_t step = pass->stride_width * LANES, across = pass->sizes.dilation_width * LANES;
     vector sum[TILE_TAPS][2] = {0};
     for (size_t y = begin; y < end; y++) {
         const element *g = blocked_at(&d->gradient, image, plane, y);
@@ -219,7 +222,7 @@ ALWAYS_INLINE void add_taps(const struct depthwise_weights *d, const element *so
         for (size_t x = 0; x + 2 <= width; x += 2)
 #pragma GCC unroll 3
             for (int t = 0; t < count; t++) {
-                const element *at = from + x * step + t * LANES;
+                const element *at = from + x * step + (size_t)t * across;
                 sum[t][0] += element_load(g + x * LANES) * element_load(at);
                 sum[t][1] += element_load(g + (x + 1) * LANES) * element_load(at + step);
             }
@@ -227,7 +230,7 @@ ALWAYS_INLINE void add_taps(const struct depthwise_weights *d, const element *so
 #pragma GCC unroll 3
             for (int t = 0; t < count; t++)
                 sum[t][0] += element_load(g + (width - 1) * LANES) *
-                             element_load(from + (width - 1) * step + t * LANES);
+                             element_load(from + (width - 1) * step + (size_t)t * across);
     }
 #pragma GCC unroll 3
     for (int t = 0; t < count; t++)
@@ -238,13 +241,16 @@ ALWAYS_INLINE void add_taps(const struct depthwise_weights *d, const element *so
 static void add_plane(const struct depthwise_weights *d, const element *copy, size_t image,
                       size_t plane, float *out)
 {
-    const struct window *w = &d->pass.sizes.window;
+    const struct conv_sizes *s = &d->pass.sizes;
+    const struct window *w = &s->window;
     const size_t height = d->gradient.shape.height;
     for (size_t y = 0; y < height; y += WEIGHT_ROWS) {
         const size_t end = min_size(y + WEIGHT_ROWS, height);
         for (size_t ky = 0; ky < w->kernel_height; ky++)
             for (size_t kx = 0; kx < w->kernel_width;) {
-                const element *source = copy + (ky * d->pass.width + kx) * LANES;
+                const element *source =
+                    copy +
+                    (ky * s->dilation_height * d->pass.width + kx * s->dilation_width) * LANES;
                 float *to = out + (ky * w->kernel_width + kx) * LANES;
                 if (kx + TILE_TAPS <= w->kernel_width) {
                     add_taps(d, source, image, plane, y, end, to, TILE_TAPS);
@@ -337,7 +343,7 @@ static bool supports_depthwise(const struct kernel_site *site, const char **reas
     if (s.inputs > 1 || s.outputs > 1 || s.groups == 1)
         return false;
     *reason = N_("padding as large as the window");
-    if (w->pad_height >= w->kernel_height || w->pad_width >= w->kernel_width)
+    if (w->pad_height >= s.span_height || w->pad_width >= s.span_width)
         return false;
     *reason = N_("an output of one position");
     return shape_area(s.out) > 1;

@@ -39,8 +39,8 @@ static size_t workspace_conv_gemm(const struct kernel_site *site)
     return carve.used;
 }
 
-/* Sets [*begin, *end) to the output positions of an axis at which window element k lies in the
- * image. */
+/* Sets [*begin, *end) to the output positions of an axis at which a window element lies in the
+ * image. It is at position k of the window. */
 static void inside(size_t k, size_t stride, size_t pad, size_t size, size_t out, size_t *begin,
                    size_t *end)
 {
@@ -55,6 +55,8 @@ static void fill_row(const struct conv_sizes *s, const float *plane, size_t ky, 
 {
     const struct window *w = &s->window;
     size_t y0, y1, x0, x1;
+    ky *= s->dilation_height;
+    kx *= s->dilation_width;
     inside(ky, w->stride_height, w->pad_height, s->in.height, s->out.height, &y0, &y1);
     inside(kx, w->stride_width, w->pad_width, s->in.width, s->out.width, &x0, &x1);
     memset(columns, 0, shape_area(s->out) * sizeof *columns);
@@ -74,6 +76,8 @@ static void add_row(const struct conv_sizes *s, const float *columns, size_t ky,
 {
     const struct window *w = &s->window;
     size_t y0, y1, x0, x1;
+    ky *= s->dilation_height;
+    kx *= s->dilation_width;
     inside(ky, w->stride_height, w->pad_height, s->in.height, s->out.height, &y0, &y1);
     inside(kx, w->stride_width, w->pad_width, s->in.width, s->out.width, &x0, &x1);
     for (size_t y = y0; y < y1 && x0 < x1; y++) {

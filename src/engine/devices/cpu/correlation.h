@@ -26,7 +26,8 @@ enum {
 struct residue {
     size_t first, step, count;        /* positions in the destination */
     size_t taps, first_tap, tap_step; /* window elements that reach these positions */
-    size_t base; /* source position of position 0 and the first tap; each further tap is 1 less */
+    size_t base;                      /* source position of position 0 and the first tap */
+    size_t source_step;               /* by which that of each further tap is less */
 };
 
 struct correlation {

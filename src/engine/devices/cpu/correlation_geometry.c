@@ -19,8 +19,8 @@ struct layout KERNEL(conv_input_layout)(const struct conv_sizes *s)
 {
     const struct window *w = &s->window;
     return layout_make(
-        input_axis(s->in.height, w->pad_height, w->stride_height, w->kernel_height, s->out.height),
-        input_axis(s->in.width, w->pad_width, w->stride_width, w->kernel_width, s->out.width),
+        input_axis(s->in.height, w->pad_height, w->stride_height, s->span_height, s->out.height),
+        input_axis(s->in.width, w->pad_width, w->stride_width, s->span_width, s->out.width),
         s->out.width);
 }
 
@@ -28,19 +28,20 @@ void KERNEL(conv_input_offsets)(const struct conv_sizes *s, const struct layout 
                                 size_t *offsets)
 {
     const struct conv_axis *y = &layout->y, *x = &layout->x;
+    const size_t dy = s->dilation_height, dx = s->dilation_width;
     for (size_t i = 0; i < s->inputs; i++)
         for (size_t ky = 0; ky < s->window.kernel_height; ky++)
             for (size_t kx = 0; kx < s->window.kernel_width; kx++) {
-                size_t phase = ky % y->stride * x->phases + kx % x->stride;
+                size_t phase = ky * dy % y->stride * x->phases + kx * dx % x->stride;
                 *offsets++ = i * layout->plane + phase * y->length * layout->pitch +
-                             ky / y->stride * layout->pitch + kx / x->stride;
+                             ky * dy / y->stride * layout->pitch + kx * dx / x->stride;
             }
 }
 
 /* Returns the window elements that reach the input positions q = residue (mod stride), and the
- * source positions that they read. */
+ * source positions that they read. There is no dilation unless the stride is 1. */
 static struct residue residue_of(size_t residue, size_t size, size_t stride, size_t pad,
-                                 size_t kernel)
+                                 size_t kernel, size_t dilation)
 {
     const size_t first_tap = (residue + pad) % stride;
     return (struct residue){
@@ -51,6 +52,7 @@ static struct residue residue_of(size_t residue, size_t size, size_t stride, siz
         .first_tap = first_tap,
         .tap_step = stride,
         .base = (residue + pad) / stride,
+        .source_step = dilation,
     };
 }
 
@@ -59,9 +61,11 @@ static struct residue residue_of(size_t residue, size_t size, size_t stride, siz
 static struct conv_axis gradient_axis(struct residue *residues, size_t count, size_t size)
 {
     size_t zeros = 0, length = size;
-    for (size_t i = 0; i < count; i++)
-        if (residues[i].taps > residues[i].base + 1)
-            zeros = max_size(zeros, residues[i].taps - 1 - residues[i].base);
+    for (size_t i = 0; i < count; i++) {
+        const size_t reach = dilated_size(residues[i].taps, residues[i].source_step);
+        if (reach > residues[i].base + 1)
+            zeros = max_size(zeros, reach - 1 - residues[i].base);
+    }
     for (size_t i = 0; i < count; i++) {
         residues[i].base += zeros;
         if (residues[i].taps && residues[i].count)
@@ -98,9 +102,11 @@ static void set_backward(struct correlation *c)
     const struct conv_sizes *s = &c->sizes;
     const struct window *w = &s->window;
     for (size_t i = 0; i < c->residues_y; i++)
-        c->y[i] = residue_of(i, s->in.height, w->stride_height, w->pad_height, w->kernel_height);
+        c->y[i] = residue_of(i, s->in.height, w->stride_height, w->pad_height, w->kernel_height,
+                             s->dilation_height);
     for (size_t i = 0; i < c->residues_x; i++)
-        c->x[i] = residue_of(i, s->in.width, w->stride_width, w->pad_width, w->kernel_width);
+        c->x[i] = residue_of(i, s->in.width, w->stride_width, w->pad_width, w->kernel_width,
+                             s->dilation_width);
     c->layout = layout_make(gradient_axis(c->y, c->residues_y, s->out.height),
                             gradient_axis(c->x, c->residues_x, s->out.width),
                             most_positions(c->x, c->residues_x));
@@ -200,8 +206,9 @@ static void backward_offsets(const struct correlation *c)
             for (size_t o = 0; o < c->source_channels; o++)
                 for (size_t ty = 0; ty < c->y[ry].taps; ty++)
                     for (size_t tx = 0; tx < c->x[rx].taps; tx++)
-                        *at++ = o * c->layout.plane + (c->y[ry].base - ty) * c->layout.pitch +
-                                c->x[rx].base - tx;
+                        *at++ = o * c->layout.plane +
+                                (c->y[ry].base - ty * c->y[ry].source_step) * c->layout.pitch +
+                                c->x[rx].base - tx * c->x[rx].source_step;
 }
 
 void KERNEL(correlation_set_offsets)(const struct correlation *c)

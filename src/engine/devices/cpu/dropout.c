@@ -1,4 +1,4 @@
-/* Dropout: draws the mask of ops/dropout.c in vectors.
+/* Dropout of single values: draws the mask of ops/dropout.c in vectors.
  *
  * Element i keeps its value if word i % 4 of Philox block i / 4 is large enough (random.h). BLOCKS
  * generators run side by side; each lane does the same integer arithmetic as random_philox. */
@@ -173,13 +173,24 @@ static void backward_blocked(const struct kernel_call *call)
     run_blocked(&d);
 }
 
+static bool supports_values(const struct kernel_site *site, const char **reason)
+{
+    *reason = N_("a mask of whole channels");
+    return !site->node->attributes.dropout.channels;
+}
+
+static bool supports_blocked(const struct kernel_site *site, const char **reason)
+{
+    return supports_values(site, reason) && KERNEL(blocked_supports)(site, reason);
+}
+
 const struct kernel KERNEL(dropout_blocked_training) = {
     .name = "dropout blocked",
     .instruction_set = ISA_NAME,
     .op = &op_dropout,
     .traits = KERNEL_BLOCKED | ELEMENT_TRAITS | KERNEL_TRAINS_ONLY | KERNEL_IN_PLACE |
               KERNEL_GRADIENT_IN_PLACE,
-    .supports = KERNEL(blocked_supports),
+    .supports = supports_blocked,
     .forward = forward_blocked,
     .backward = backward_blocked,
 };
@@ -189,6 +200,7 @@ const struct kernel KERNEL(dropout) = {
     .instruction_set = ISA_NAME,
     .op = &op_dropout,
     .traits = KERNEL_IN_PLACE | KERNEL_GRADIENT_IN_PLACE,
+    .supports = supports_values,
     .forward = forward_dropout,
     .backward = backward_dropout,
 };

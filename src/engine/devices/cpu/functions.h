@@ -1,5 +1,5 @@
-/* functions.h: exp, log, sigmoid and tanh without branches or tables, so that the compiler turns
- * loops over them into vector code. Only the kernels of this folder use it.
+/* functions.h: exp, log, erf, sigmoid and tanh without branches or tables, so that the compiler
+ * turns loops over them into vector code. Only the kernels of this folder use it.
  *
  * They use the usual range reductions and minimax polynomials (coefficients as in Moshier's Cephes
  * library, single precision). Errors are a few units in the last place. NaN stays NaN.
@@ -48,6 +48,41 @@ static inline float fast_exp(float x)
     float y = p * float_of_bits((int32_t)low) * float_of_bits((int32_t)high);
     y = x < lowest ? 0.0f : y;
     return x > highest ? INFINITY : y;
+}
+
+/* Returns e^x - 1 for x of at most 0, precise near 0. */
+static inline float fast_expm1(float x)
+{
+    float p = 2.4801587302e-5f; /* 1 / 8!: the series is short enough above -1/2 */
+    p = p * x + 1.9841269841e-4f;
+    p = p * x + 1.3888888889e-3f;
+    p = p * x + 8.3333333333e-3f;
+    p = p * x + 4.1666666667e-2f;
+    p = p * x + 1.6666666667e-1f;
+    p = p * x + 5.0000000000e-1f;
+    const float near = p * x * x + x;
+    return x > -0.5f ? near : fast_exp(x) - 1.0f;
+}
+
+/* Returns the error function: a rational function, as it is +-1 in float32 beyond 4. */
+static inline float fast_erf(float x)
+{
+    float clipped = x < -4.0f ? -4.0f : x;
+    clipped = clipped > 4.0f ? 4.0f : clipped;
+    const float square = clipped * clipped;
+    float p = -2.72614225801306e-10f;
+    p = p * square + 2.77068142495902e-08f;
+    p = p * square + -2.10102402082508e-06f;
+    p = p * square + -5.69250639462346e-05f;
+    p = p * square + -7.34990630326855e-04f;
+    p = p * square + -2.95459980854025e-03f;
+    p = p * square + -1.60960333262415e-02f;
+    float q = -1.45660718464996e-05f;
+    q = q * square + -2.13374055278905e-04f;
+    q = q * square + -1.68282697438203e-03f;
+    q = q * square + -7.37332916720468e-03f;
+    q = q * square + -1.42647390514189e-02f;
+    return clipped * p / q;
 }
 
 /* Returns the natural logarithm of a positive, normal number. */

@@ -14,9 +14,13 @@ static struct conv_shape shape_of(const struct kernel_site *site)
     return {site->inputs[0], site->node->output, conv->window, conv->groups, site->batch};
 }
 
-/* Refuses groups that need a deeper grid than CUDA allows: 65535. */
+/* Refuses dilations, and groups that need a deeper grid than CUDA allows: 65535. */
 bool conv_supports(const struct kernel_site *site, const char **reason)
 {
+    if (conv_is_dilated(&site->node->attributes.conv)) {
+        *reason = N_("a dilation");
+        return false;
+    }
     if (site->node->attributes.conv.groups * GEMM_PHASES * GEMM_PHASES > 65535) {
         *reason = N_("more than 4095 groups");
         return false;

@@ -209,6 +209,9 @@ static struct depthwise depthwise_of(const struct kernel_call *call)
 
 static bool supports_depthwise(const struct kernel_site *site, const char **reason)
 {
+    *reason = N_("a dilation");
+    if (conv_is_dilated(&site->node->attributes.conv))
+        return false;
     if (site->node->attributes.conv.groups == site->inputs[0].channels &&
         site->inputs[0].channels > 1)
         return supports_counts(site, reason);

@@ -4,6 +4,7 @@
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/launch.h"
 
+#include "base/language.h"
 #include "base/random.h"
 
 /* Returns what random_philox() of base/random.h returns. */
@@ -96,6 +97,12 @@ static void backward_dropout(const struct kernel_call *call)
               call->accumulate[0]);
 }
 
+static bool supports_dropout(const struct kernel_site *site, const char **reason)
+{
+    *reason = N_("a mask of whole channels");
+    return !site->node->attributes.dropout.channels && supports_counts(site, reason);
+}
+
 struct cuda_kernel cuda_dropout = {
     .op = "dropout",
     .kernel =
@@ -103,7 +110,7 @@ struct cuda_kernel cuda_dropout = {
             .name = "dropout",
             .instruction_set = "cuda",
             .traits = KERNEL_IN_PLACE | KERNEL_GRADIENT_IN_PLACE,
-            .supports = supports_counts,
+            .supports = supports_dropout,
             .forward = forward_dropout,
             .backward = backward_dropout,
         },
