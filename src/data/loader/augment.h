@@ -30,9 +30,10 @@ struct crop crop_for_training(const struct dataset *dataset, const struct image 
 bool crop_cut(struct image *out, const struct image *image, const struct crop *crop,
               struct error *error);
 
-/* The normalised value of every 8-bit sample, per channel. */
+/* The normalised value of every 8-bit sample, per channel, and what deep samples need. */
 struct sample_table {
     float value[3][256];
+    float mean[3], deviation[3];
 };
 
 void sample_table_fill(struct sample_table *table, const struct normalisation *normalisation);

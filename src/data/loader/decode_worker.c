@@ -55,11 +55,16 @@ static void write_example(const struct data_loader *loader, const struct slot *s
         crop_write(slot->targets + place * loader->image_values, target, &crop, &loader->table);
 }
 
-/* Counts an unreadable image the first time that it is met. */
-static void mark_broken(struct data_loader *loader, size_t index)
+/* Counts and names an unreadable image the first time that it is met. Without memory for its name
+ * it is only counted. */
+static void mark_broken(struct data_loader *loader, size_t index, const struct error *reason)
 {
+    char origin[512];
+    dataset_origin(loader->dataset, index, origin, sizeof origin);
     pthread_mutex_lock(&loader->lock);
     loader->skipped += !loader->broken[index];
+    if (!loader->broken[index])
+        broken_list_add(&loader->names, origin, reason, NULL);
     loader->broken[index] = 1;
     pthread_mutex_unlock(&loader->lock);
 }
@@ -85,7 +90,7 @@ static bool fill_place(struct data_loader *loader, struct slot *slot, size_t pla
             break;
         if (!loader->broken || error->kind == ERROR_MEMORY || tries + 1 >= images)
             return false;
-        mark_broken(loader, index);
+        mark_broken(loader, index, error);
         slot->indices[place] = (uint32_t)((index + 1) % images);
     }
     write_example(loader, slot, place, &image, &target);

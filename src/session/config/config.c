@@ -8,6 +8,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "engine/devices/device.h"
+#include "session/config/config_data.h"
 #include "session/config/presets.h"
 
 #include <math.h>
@@ -339,5 +340,5 @@ bool config_check(const struct run_config *config, struct error *error)
                          "choose float32 or bf16, or the device cuda",
                          "the device %s does not compute in %s", config->device,
                          device_precision_names[config->precision]);
-    return check_training(config, error);
+    return config_check_validation(config, error) && check_training(config, error);
 }
