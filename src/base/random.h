@@ -28,6 +28,7 @@ enum random_purpose {
     RANDOM_STUDY = 8,    /* stream: what is drawn (study.c); index: position */
     RANDOM_SAMPLE = 9,   /* the images of a data set's option sample= */
     RANDOM_BALANCE = 12, /* stream: epoch; balanced sampling of the images */
+    RANDOM_SHARE = 20,   /* the images of a data set's option share= */
 };
 
 /* The four words that one counter gives. */

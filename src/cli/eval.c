@@ -9,6 +9,7 @@
 #include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/language.h"
+#include "session/config/config_data.h"
 #include "session/files/kernel_choices.h"
 #include "session/import/import.h"
 #include "session/measure/measurement.h"
@@ -95,7 +96,9 @@ static char *find_model(const char *id, struct run_config *config, struct error 
         run && run_trained_by_tinca(run_facts(run)->imported, run_facts(run)->id, error);
     char *path =
         computed_here ? measurement_model_path(run_facts(run)->directory, NULL, error) : NULL;
-    const char *validate = run ? run_config(run)->validate : "";
+    char validate[CONFIG_SPEC] = "";
+    if (run)
+        config_validation_spec(run_config(run), validate);
     if (!config_is_given(config, "data") && validate[0] && path &&
         !config_set(config, "data", validate, error)) {
         free(path);

@@ -5,12 +5,16 @@
 #include "cli/output.h"
 #include "cli/runs.h"
 
+#include "base/files/output_file.h"
 #include "base/language.h"
 #include "base/text.h"
+#include "data/formats/npy.h"
 #include "session/measure/measurement.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Returns E_P, the accuracy in percent per parameter; NaN if the parameters are not known. */
 static double efficiency(const struct run *run, const struct measurement *measurement)
@@ -72,18 +76,48 @@ static int print_text(const struct run *run, const struct measurement *measureme
     return EXIT_DONE;
 }
 
-static int measure(const char *id, const struct measure_request *request, bool as_json)
+/* Writes the time of each image in the order of the set, as CSV or, to a name that ends in .npy, as
+ * an array of float64. Returns false with an error. */
+static bool write_times(const char *path, const double *times, size_t count, struct error *error)
 {
+    const size_t length = strlen(path);
+    const bool array = length > 4 && strcmp(path + length - 4, ".npy") == 0;
+    struct output_file file;
+    uint8_t header[256];
+    if (!output_file_open(&file, path, array ? OUTPUT_BINARY : OUTPUT_TEXT, error))
+        return false;
+    if (array) {
+        fwrite(header, 1, npy_header_write(header, "<f8", &count, 1), file.stream);
+        fwrite(times, sizeof *times, count, file.stream);
+    } else {
+        fputs("image,ms\n", file.stream);
+        for (size_t i = 0; i < count; i++)
+            fprintf(file.stream, "%zu,%.9g\n", i, times[i]);
+    }
+    return output_file_commit(&file, error);
+}
+
+static int measure(const char *id, struct measure_request *request, const char *raw, bool as_json)
+{
+    double *times = NULL;
+    size_t count = 0;
     struct error error;
     struct measurement measurement;
     int status;
     struct run *run = runs_open(id, &error);
     if (!run)
         return output_error(&error);
-    if (!measure_run(run, request, &measurement, &error))
+    if (raw) {
+        request->times = &times;
+        request->time_count = &count;
+    }
+    if ((raw && !output_file_check(raw, OUTPUT_TEXT, &error)) ||
+        !measure_run(run, request, &measurement, &error) ||
+        (raw && !write_times(raw, times, count, &error)))
         status = output_error(&error);
     else
         status = as_json ? print_json(run, &measurement) : print_text(run, &measurement);
+    free(times);
     run_free(run);
     return status;
 }
@@ -95,6 +129,7 @@ static int measure_command_run(const struct command *command, int argc, char **a
     struct measure_request request = {0};
     struct operands operands;
     bool as_json = false;
+    const char *raw = NULL;
     int status;
     const struct option_row rows[] = {
         {.name = "data",
@@ -122,6 +157,11 @@ static int measure_command_run(const struct command *command, int argc, char **a
          .value = &request.images,
          .low = 2,
          .high = (size_t)1 << 32},
+        {.name = "raw",
+         .argument = "FILE",
+         .help = N_("Write the milliseconds of each image: CSV or, as FILE.npy, a NumPy array."),
+         .kind = OPTION_TEXT,
+         .value = &raw},
         OUTPUT_JSON_OPTION(&as_json),
         {0}};
     const struct option_set set = {.rows = rows,
@@ -134,7 +174,7 @@ static int measure_command_run(const struct command *command, int argc, char **a
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
     request.threads = config.threads;
-    return measure(operands.values[0], &request, as_json);
+    return measure(operands.values[0], &request, raw, as_json);
 }
 
 const struct command command_measure = {

@@ -1,15 +1,20 @@
-/* tinca predict: runs a saved model on pictures. A classifier's most probable classes are printed;
- * the pictures that a generator (pix2pix) makes are written to --output. A picture that cannot be
- * read is reported, and the others are still computed. */
+/* tinca predict: runs a saved model on pictures. The most probable classes of a classifier are
+ * written as text, CSV or JSON (predict_rows.h); the pictures that a generator (pix2pix) makes are
+ * written to --output. A picture that cannot be read is named on standard error and counted, and
+ * the others are still computed; the exit status is then 1. */
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/predict_rows.h"
+#include "cli/stop_signal.h"
 
 #include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "data/formats/picture_paths.h"
+#include "session/model/predictor.h"
 #include "session/model/translate.h"
 
 #include <stdio.h>
@@ -19,48 +24,72 @@
 
 struct predict {
     struct model model;
-    struct prediction *predictions; /* [top], of the current picture */
-    size_t top;                     /* 0: the network makes pictures */
-    const char *output;             /* where pictures are written: a file, or a folder */
-    bool as_json;
+    struct name_list paths;
+    struct predict_rows rows; /* of a classifier */
+    struct predict_raw raw;
+    const char *output; /* a file, or for pictures that are made also a folder */
+    bool as_json, continues;
+    size_t format;
     struct json *list; /* with as_json */
 };
 
-static bool add_json(const struct predict *predict, const char *path)
+/* --- classes --- */
+
+static bool add_picture(void *context, size_t index, const float *output,
+                        const struct error *broken, struct error *error)
 {
-    struct json *object = json_add_object(predict->list, NULL);
-    bool added = json_add_string(object, "image", path);
-    struct json *classes = json_add_array(object, "classes");
-    for (size_t i = 0; i < predict->top; i++) {
-        const struct prediction *prediction = &predict->predictions[i];
-        struct json *row = json_add_object(classes, NULL);
-        added = added && json_add_count(row, "label", prediction->label) &&
-                json_add_string(row, "class", predict->model.class_names[prediction->label]) &&
-                json_add_float(row, "probability", prediction->probability);
+    struct predict *predict = context;
+    if (broken)
+        output_error(broken);
+    predict_raw_add(&predict->raw, output);
+    if (predict->model.network->classes == 0) {
+        predict->rows.broken += broken != NULL;
+        return true;
     }
-    return added && classes;
+    return predict_rows_add(&predict->rows, index, output, broken, error);
 }
 
-static void print_text(const struct predict *predict, const char *path)
+/* Writes what was computed, the array first: the rows say how far a prediction has come. */
+static bool end_batch(void *context, struct error *error)
 {
-    output_print("%s\n", path);
-    for (size_t i = 0; i < predict->top; i++) {
-        const struct prediction *prediction = &predict->predictions[i];
-        output_print("  %6.2f %%  %s\n", 100.0 * (double)prediction->probability,
-                     predict->model.class_names[prediction->label]);
-    }
-}
-
-static bool predict_classes(struct predict *predict, const char *path, bool *complete,
-                            struct error *error)
-{
-    if (!model_predict(&predict->model, path, predict->top, predict->predictions, error))
+    struct predict *predict = context;
+    if (!predict_raw_flush(&predict->raw, error) || !predict_rows_flush(&predict->rows, error))
         return false;
-    if (predict->as_json)
-        *complete = *complete && add_json(predict, path);
-    else
-        print_text(predict, path);
-    return true;
+    if (!stop_signal_came())
+        return true;
+    return error_set(error, ERROR_INTERRUPTED, "predict",
+                     predict->output && predict->format == PREDICT_CSV
+                         ? N_("the same command with --continue goes on")
+                         : NULL,
+                     "stopped by a signal");
+}
+
+/* Computes all pictures in batches, for rows and the array. */
+static int predict_batches(struct predict *predict, bool rows)
+{
+    struct error error;
+    struct predictor_request request = {
+        .model = &predict->model, .paths = predict->paths.name, .count = predict->paths.count};
+    if (rows && !predict_rows_open(&predict->rows, predict->continues, &error))
+        return output_error(&error);
+    request.first = predict->rows.done;
+    if (!predict_raw_open(&predict->raw, &predict->model, request.count, request.first, &error))
+        return output_error(&error);
+    stop_signal_catch();
+    if (!predictor_run(&request, add_picture, end_batch, predict, &error) ||
+        !end_batch(predict, &error)) {
+        output_error(&error);
+        return error.kind == ERROR_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_FAILED;
+    }
+    return predict->rows.broken ? EXIT_FAILED : EXIT_DONE;
+}
+
+static void report_broken(const struct predict *predict)
+{
+    if (predict->rows.broken > 0 && predict->paths.count > 1)
+        output_note(ngettext("%zu of %zu pictures could not be read\n",
+                             "%zu of %zu pictures could not be read\n", predict->rows.broken),
+                    predict->rows.broken, predict->paths.count);
 }
 
 /* --- generators: pictures made from pictures --- */
@@ -132,55 +161,29 @@ static bool translate(struct predict *predict, const char *path, bool *complete,
 }
 
 /* Fails if two pictures would be written to the same file in a folder. */
-static bool check_names(const struct operands *operands, struct error *error)
+static bool check_names(const struct name_list *paths, struct error *error)
 {
-    for (size_t i = 1; i < operands->count; i++)
-        for (size_t k = 1; k < i; k++) {
-            const char *a = file_base_name(operands->values[k]);
-            const char *b = file_base_name(operands->values[i]);
+    for (size_t i = 1; i < paths->count; i++)
+        for (size_t k = 0; k < i; k++) {
+            const char *a = file_base_name(paths->name[k]);
+            const char *b = file_base_name(paths->name[i]);
             if (stem_length(a) == stem_length(b) && memcmp(a, b, (size_t)stem_length(a)) == 0)
-                return error_set(error, ERROR_USAGE, operands->values[i],
-                                 "translate them one by one",
-                                 "%s would become a file of the same name", operands->values[k]);
+                return error_set(error, ERROR_USAGE, paths->name[i], "translate them one by one",
+                                 "%s would become a file of the same name", paths->name[k]);
         }
     return true;
 }
 
-static bool check_output(const struct predict *predict, const struct operands *operands,
-                         struct error *error)
-{
-    const bool makes_pictures = predict->model.network->classes == 0;
-    if (!makes_pictures)
-        return !predict->output || error_set(error, ERROR_USAGE, "--output", "leave it out",
-                                             "this network predicts classes; it makes no pictures");
-    if (!predict->output)
-        return error_set(error, ERROR_USAGE, operands->values[0],
-                         "name the output: -o FILE.png, or -o FOLDER",
-                         "this network makes pictures; it has no classes to predict");
-    if (is_folder(predict->output))
-        return check_names(operands, error) && file_make_directories(predict->output, error);
-    if (predict->as_json && output_file_is_stdout(predict->output))
-        return error_set(error, ERROR_USAGE, "--output", "name a file for the picture",
-                         "picture and JSON cannot both go to standard output");
-    return operands->count <= 2 ||
-           error_set(error, ERROR_USAGE, predict->output, "name a folder that exists, or FOLDER/",
-                     "several pictures cannot be written to one file");
-}
-
-/* --- all pictures --- */
-
 /* Computes all pictures. Reports those that cannot be read or written and goes on with the others.
  */
-static int predict_images(struct predict *predict, const struct operands *operands)
+static int translate_all(struct predict *predict)
 {
     struct error error;
     int status = EXIT_DONE;
     bool complete = true;
-    for (size_t i = 1; i < operands->count; i++) {
-        const char *path = operands->values[i];
-        if (!(predict->top ? predict_classes : translate)(predict, path, &complete, &error))
+    for (size_t i = 0; i < predict->paths.count; i++)
+        if (!translate(predict, predict->paths.name[i], &complete, &error))
             status = output_error(&error);
-    }
     if (!complete) {
         error_set_memory(&error, "the JSON document", 0);
         status = output_error(&error);
@@ -188,33 +191,107 @@ static int predict_images(struct predict *predict, const struct operands *operan
     return status;
 }
 
-static int predict_all(struct predict *predict, const struct operands *operands)
+/* --- checks --- */
+
+static bool check_picture_output(const struct predict *predict, struct error *error)
 {
-    struct error error;
-    size_t classes = predict->model.network->classes;
-    if (!check_output(predict, operands, &error))
-        return output_error(&error);
-    predict->top = predict->top < classes ? predict->top : classes;
-    if (predict->top)
-        predict->predictions =
-            memory_new(predict->top, sizeof *predict->predictions, "the predictions", &error);
-    if (predict->top && !predict->predictions)
-        return output_error(&error);
+    const struct name_list *paths = &predict->paths;
+    if (predict->continues || predict->format != PREDICT_TEXT)
+        return error_set(error, ERROR_USAGE, predict->continues ? "--continue" : "--format",
+                         "leave it out",
+                         "this network makes pictures; it has no classes to predict");
+    if (!predict->output)
+        return predict->raw.path ||
+               error_set(error, ERROR_USAGE, paths->name[0],
+                         "name the output: -o FILE.png, or -o FOLDER",
+                         "this network makes pictures; it has no classes to predict");
+    if (is_folder(predict->output))
+        return check_names(paths, error) && file_make_directories(predict->output, error);
+    if (predict->as_json && output_file_is_stdout(predict->output))
+        return error_set(error, ERROR_USAGE, "--output", "name a file for the picture",
+                         "picture and JSON cannot both go to standard output");
+    return paths->count < 2 ||
+           error_set(error, ERROR_USAGE, predict->output, "name a folder that exists, or FOLDER/",
+                     "several pictures cannot be written to one file");
+}
+
+static bool check_row_output(const struct predict *predict, struct error *error)
+{
+    if (predict->as_json && (predict->format != PREDICT_TEXT || predict->output))
+        return error_set(error, ERROR_USAGE, "--json",
+                         "give --format json: a line for each picture",
+                         "it prints one document, without --format and --output");
+    if (predict->output && is_folder(predict->output))
+        return error_set(error, ERROR_USAGE, "--output", "name a file for the rows",
+                         "this network predicts classes; it makes no pictures");
+    if (!predict->continues)
+        return true;
+    return (predict->format == PREDICT_CSV && predict->output &&
+            !output_file_is_stream(predict->output)) ||
+           error_set(error, ERROR_USAGE, "--continue", "give --format csv and --output FILE.csv",
+                     "only a CSV file can be continued");
+}
+
+/* --- all pictures --- */
+
+static int predict_classes(struct predict *predict)
+{
+    const size_t classes = predict->model.network->classes;
     struct json *root = predict->as_json ? json_new_object() : NULL;
-    predict->list = json_add_array(root, "predictions");
-    int status = predict_images(predict, operands);
+    struct predict_rows *rows = &predict->rows;
+    rows->format = predict->as_json ? PREDICT_DOCUMENT : (enum predict_format)predict->format;
+    rows->model = &predict->model;
+    rows->top = rows->top < classes ? rows->top : classes;
+    rows->paths = predict->paths.name;
+    rows->count = predict->paths.count;
+    rows->path = predict->output;
+    rows->list = json_add_array(root, "predictions");
+    int status = predict_batches(predict, true);
     if (predict->as_json) {
-        int printed = output_json(root, predict->list);
+        const int printed = output_json(root, rows->list);
         status = status == EXIT_DONE ? printed : status;
     }
-    free(predict->predictions);
+    return status;
+}
+
+static int predict_pictures(struct predict *predict)
+{
+    struct json *root = predict->as_json ? json_new_object() : NULL;
+    predict->list = json_add_array(root, "predictions");
+    int status = predict->output ? translate_all(predict) : EXIT_DONE;
+    if (status == EXIT_DONE && predict->raw.path)
+        status = predict_batches(predict, false);
+    if (predict->as_json) {
+        const int printed = output_json(root, predict->list);
+        status = status == EXIT_DONE ? printed : status;
+    }
+    return status;
+}
+
+static int predict_all(struct predict *predict, const struct operands *operands)
+{
+    const bool classes = predict->model.network->classes > 0;
+    struct error error;
+    for (size_t i = 1; i < operands->count; i++)
+        if (!picture_paths_add(&predict->paths, operands->values[i], &error))
+            return output_error(&error);
+    if (predict->paths.count == 0) {
+        error_set(&error, ERROR_INPUT, operands->values[1], "give pictures, or a folder of some",
+                  "there are no pictures (*.png, *.jpg, *.jpeg) in it");
+        return output_error(&error);
+    }
+    if (!(classes ? check_row_output : check_picture_output)(predict, &error))
+        return output_error(&error);
+    const int status = classes ? predict_classes(predict) : predict_pictures(predict);
+    report_broken(predict);
     return status;
 }
 
 static int predict_run(const struct command *command, int argc, char **argv)
 {
     static const char *const fields[] = {"device", "threads", "precision", "strict-device", NULL};
-    struct predict predict = {.top = 5};
+    static const char *const formats[] = {"text", "csv", "json", NULL};
+    struct predict predict = {.rows.top = 5};
     struct run_config config;
     struct error error;
     struct operands operands;
@@ -224,15 +301,31 @@ static int predict_run(const struct command *command, int argc, char **argv)
          .argument = "K",
          .help = N_("How many classes are shown, the most probable first."),
          .kind = OPTION_COUNT,
-         .value = &predict.top,
+         .value = &predict.rows.top,
          .low = 1,
          .high = 1000000},
         {.name = "output",
          .letter = 'o',
          .argument = "FILE",
-         .help = N_("Networks that make pictures: the PNG file, or a folder for several."),
+         .help = N_("The file for the rows; of networks that make pictures the PNG file, or a "
+                    "folder for several."),
          .kind = OPTION_TEXT,
          .value = &predict.output},
+        {.name = "format",
+         .argument = "NAME",
+         .help = N_("text, csv (a row for each picture) or json (a line for each picture)."),
+         .kind = OPTION_CHOICE,
+         .value = &predict.format,
+         .choices = formats},
+        {.name = "continue",
+         .help = N_("Go on with the CSV file of a prediction that was interrupted."),
+         .kind = OPTION_SWITCH,
+         .value = &predict.continues},
+        {.name = "raw",
+         .argument = "FILE.npy",
+         .help = N_("Write the network's output for all pictures as an array for NumPy."),
+         .kind = OPTION_TEXT,
+         .value = &predict.raw.path},
         OUTPUT_JSON_OPTION(&predict.as_json),
         {0}};
     const struct option_set set = {.rows = rows,
@@ -250,16 +343,24 @@ static int predict_run(const struct command *command, int argc, char **argv)
         status = predict_all(&predict, &operands);
     else
         status = output_error(&error);
+    predict_rows_close(&predict.rows);
+    predict_raw_close(&predict.raw);
+    name_list_free(&predict.paths);
     model_free(&predict.model);
     return status;
 }
 
 const struct command command_predict = {
     .name = "predict",
-    .operands = "MODEL IMAGE...",
+    .operands = "MODEL IMAGE|FOLDER|list:FILE...",
     .summary = N_("Classify PNG or JPEG pictures with a saved model, or translate them."),
-    .details = N_("MODEL is a file that tinca train --save wrote, or the weights.safetensors of a "
-                  "run. A network that makes pictures (pix2pix) translates each picture at its "
-                  "size; --output names the result."),
+    .details =
+        N_("MODEL is a file that tinca train --save wrote, or the weights.safetensors of a "
+           "run. Folders are searched, with the folders in them, for PNG and JPEG pictures, in "
+           "the order of the names; list:FILE names them in the first column of a CSV file. "
+           "Pictures are read ahead while the network computes, in memory that does not "
+           "depend on their number. One that cannot be read is named and counted, and the "
+           "exit status is then 1. A network that makes pictures (pix2pix) translates each "
+           "picture at its size; --output names the result."),
     .run = predict_run,
 };

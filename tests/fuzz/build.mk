@@ -2,7 +2,8 @@
 # folder. KERNELS is an ordinary build tree. The kernels, which parse nothing, come from there, as do
 # config.h and the texts of the networks. The module that draws charts is left out.
 CLANG = clang
-TARGETS = network session safetensors idx cifar png jpeg gz log checkpoint preferences sweep
+TARGETS = network session safetensors idx cifar png jpeg gz log checkpoint preferences sweep \
+	npy npz list
 CHECKS = undefined,float-cast-overflow,integer-divide-by-zero
 SANITIZE = -fsanitize=address,$(CHECKS) -fno-sanitize-recover=$(CHECKS)
 FLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -ffp-contract=off -D_GNU_SOURCE \

@@ -23,7 +23,10 @@ static const struct {
                {"log", fuzz_log},
                {"checkpoint", fuzz_checkpoint},
                {"preferences", fuzz_preferences},
-               {"sweep", fuzz_sweep}};
+               {"sweep", fuzz_sweep},
+               {"npy", fuzz_npy},
+               {"npz", fuzz_npz},
+               {"list", fuzz_list}};
 
 static bool feed_file(fuzz_target *run, const char *path)
 {

@@ -2,6 +2,7 @@
  * which the fuzzers start, and LARGE/TARGET/FILE, inputs as large as a fuzzer's may be. */
 #include "base/files/file.h"
 #include "data/formats/image_file.h"
+#include "data/formats/npy.h"
 #include "engine/network/network.h"
 #include "engine/weights/safetensors.h"
 #include "fuzz.h"
@@ -154,6 +155,55 @@ static void write_idx(void)
                                                  0,  0, 8, 3, 0, 0, 0, 2, 0, 0,
                                                  0,  2, 0, 0, 0, 2}; /* two images of 2x2 */
     put("idx", "two", two, sizeof two);
+}
+
+/* Two grey images of 2x2 and their labels: after their length the labels, then the images. */
+static void write_arrays(void)
+{
+    uint8_t labels[300], input[700];
+    const size_t shape[] = {2, 2, 2};
+    size_t length = npy_header_write(labels, "|u1", shape, 1);
+    labels[length++] = 0;
+    labels[length++] = 4;
+    input[0] = (uint8_t)(length & 255);
+    input[1] = (uint8_t)(length >> 8);
+    memcpy(input + 2, labels, length);
+    length += 2;
+    length += npy_header_write(input + length, "|u1", shape, 3);
+    for (uint8_t i = 0; i < 8; i++)
+        input[length++] = (uint8_t)(31 * i);
+    put("npy", "two", input, length);
+    put_text("list", "names", "path,label\ngrey.png,cat\n\"grey.png\",\"a, b\"\r\nno.png,cat\n");
+    put_text("list", "numbers", "grey.png,3\n./grey.png,0\n");
+}
+
+/* numpy.savez_compressed(x=zeros((2, 2, 2), uint8), y=array([0, 1], uint8)) */
+static void write_npz(void)
+{
+    static const uint8_t two[] = {
+        80,  75,  3,   4,   45,  0,   0,   0,   8,   0,   0,   0,   33,  0,   151, 215, 117, 88,
+        255, 255, 255, 255, 255, 255, 255, 255, 5,   0,   20,  0,   120, 46,  110, 112, 121, 1,
+        0,   16,  0,   136, 0,   0,   0,   0,   0,   0,   0,   73,  0,   0,   0,   0,   0,   0,
+        0,   155, 236, 23,  234, 27,  16,  201, 200, 80,  198, 80,  173, 158, 146, 90,  156, 92,
+        164, 110, 165, 160, 94,  83,  106, 168, 174, 163, 160, 158, 150, 95,  84,  82,  148, 152,
+        23,  159, 95,  148, 146, 10,  18,  119, 75,  204, 41,  78,  5,   138, 23,  103, 36,  22,
+        164, 2,   249, 26,  70,  58,  10,  32,  164, 169, 163, 80,  171, 64,  30,  224, 98,  128,
+        2,   0,   80,  75,  3,   4,   45,  0,   0,   0,   8,   0,   0,   0,   33,  0,   153, 98,
+        119, 223, 255, 255, 255, 255, 255, 255, 255, 255, 5,   0,   20,  0,   121, 46,  110, 112,
+        121, 1,   0,   16,  0,   130, 0,   0,   0,   0,   0,   0,   0,   70,  0,   0,   0,   0,
+        0,   0,   0,   155, 236, 23,  234, 27,  16,  201, 200, 80,  198, 80,  173, 158, 146, 90,
+        156, 92,  164, 110, 165, 160, 94,  83,  106, 168, 174, 163, 160, 158, 150, 95,  84,  82,
+        148, 152, 23,  159, 95,  148, 146, 10,  18,  119, 75,  204, 41,  78,  5,   138, 23,  103,
+        36,  22,  164, 2,   249, 26,  70,  58,  154, 58,  10,  181, 10,  20,  0,   46,  6,   70,
+        0,   80,  75,  1,   2,   45,  3,   45,  0,   0,   0,   8,   0,   0,   0,   33,  0,   151,
+        215, 117, 88,  73,  0,   0,   0,   136, 0,   0,   0,   5,   0,   0,   0,   0,   0,   0,
+        0,   0,   0,   0,   0,   128, 1,   0,   0,   0,   0,   120, 46,  110, 112, 121, 80,  75,
+        1,   2,   45,  3,   45,  0,   0,   0,   8,   0,   0,   0,   33,  0,   153, 98,  119, 223,
+        70,  0,   0,   0,   130, 0,   0,   0,   5,   0,   0,   0,   0,   0,   0,   0,   0,   0,
+        0,   0,   128, 1,   128, 0,   0,   0,   121, 46,  110, 112, 121, 80,  75,  5,   6,   0,
+        0,   0,   0,   2,   0,   2,   0,   102, 0,   0,   0,   253, 0,   0,   0,   0,   0,
+    };
+    put("npz", "two", two, sizeof two);
 }
 
 static void write_cifar(void)
@@ -318,6 +368,8 @@ int main(int argc, char **argv)
     snprintf(folder, sizeof folder, "%s/checkpoint", root);
     failures += !checkpoint_seed(folder);
     write_idx();
+    write_arrays();
+    write_npz();
     write_cifar();
     write_gzip();
     write_logs();

@@ -107,9 +107,9 @@ static void test_others(void)
                watcher_memory(&watcher, at(2, 0), 1000 * mebibyte, 1500 * mebibyte, &finding) &&
                !watcher_memory(&watcher, at(3, 0), 1000 * mebibyte, 1600 * mebibyte, &finding),
            "memory beyond the forecast is reported once: %s", finding.text);
-    tap_ok(!watcher_data(&watcher, at(1, 0), 0, "folder:x", &finding) &&
-               watcher_data(&watcher, at(2, 0), 2, "folder:x", &finding) &&
-               !watcher_data(&watcher, at(3, 0), 2, "folder:x", &finding) &&
+    tap_ok(!watcher_data(&watcher, at(1, 0), 0, "folder:x", "", &finding) &&
+               watcher_data(&watcher, at(2, 0), 2, "folder:x", "a/b.png (cut off)", &finding) &&
+               !watcher_data(&watcher, at(3, 0), 2, "folder:x", "", &finding) &&
                strstr(finding.text, "2 images of folder:x"),
            "skipped images are reported: %s", finding.text);
     struct bad_layer layer = {.node = "conv2", .in_weights = true};

@@ -70,13 +70,39 @@ static const struct stored *stored_of(const struct dataset *dataset)
 size_t dataset_part_count(const struct dataset *dataset)
 {
     const struct stored *stored = stored_of(dataset);
-    return stored ? stored->parts : 0;
+    return stored ? stored->parts : dataset_source(dataset)->file ? 1 : 0;
 }
 
-void dataset_part_checksum(const struct dataset *dataset, size_t part, struct dataset_part *out)
+static void add_bytes(void *context, const void *bytes, size_t count)
+{
+    uLong *crc = context;
+    *crc = crc32_z(*crc, bytes, count);
+}
+
+/* Fills *out with the one part of a set whose images are in one file. Labels count as four
+ * little-endian bytes. */
+static void checksum_file(const struct dataset *dataset, struct dataset_part *out)
 {
     const struct source *source = dataset_source(dataset);
-    const struct stored *stored = stored_of(dataset);
+    uLong pixels = crc32(0, NULL, 0), labels = crc32(0, NULL, 0);
+    *out = (struct dataset_part){.name = file_base_name(source->file),
+                                 .images = dataset_facts(dataset)->images};
+    for (size_t i = 0; i < out->images; i++) {
+        const size_t label = dataset_label(dataset, i);
+        const unsigned char bytes[] = {(unsigned char)label, (unsigned char)(label >> 8),
+                                       (unsigned char)(label >> 16), (unsigned char)(label >> 24)};
+        source->operations->bytes(source, dataset_source_index(dataset, i), add_bytes, &pixels);
+        labels = crc32(labels, bytes, sizeof bytes);
+    }
+    out->pixels_crc32 = (uint32_t)pixels;
+    out->labels_crc32 = (uint32_t)labels;
+}
+
+/* Fills *out with one of the files of a store. */
+static void checksum_stored(const struct dataset *dataset, const struct stored *stored, size_t part,
+                            struct dataset_part *out)
+{
+    const struct source *source = dataset_source(dataset);
     const size_t bytes = source->width * source->height * source->channels;
     const size_t first = stored->part[part].first;
     const size_t end = part + 1 < stored->parts ? stored->part[part + 1].first : source->images;
@@ -92,4 +118,13 @@ void dataset_part_checksum(const struct dataset *dataset, size_t part, struct da
     }
     out->pixels_crc32 = (uint32_t)pixels;
     out->labels_crc32 = (uint32_t)labels;
+}
+
+void dataset_part_checksum(const struct dataset *dataset, size_t part, struct dataset_part *out)
+{
+    const struct stored *stored = stored_of(dataset);
+    if (stored)
+        checksum_stored(dataset, stored, part, out);
+    else
+        checksum_file(dataset, out);
 }

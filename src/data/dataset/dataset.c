@@ -1,11 +1,12 @@
 /* A data set is a source (files of one kind, or a generator) and a selection of its images.
  *
- * The options `only`, `limit` and `sample` select images, as a list of source indices; `classes`
- * enlarges the label space. When the set is opened, the size of the stored images, from which
- * windows are cropped, is computed from the network's input size: SOURCE_FIXED  the images' size; a
- * network with another input is refused SOURCE_CROP   shorter side 256 for inputs of 193 to 256
- * pixels (224 and 227 in the studies), otherwise 8/7 of the input, which is the same proportion
- *   SOURCE_PAIR   286/256 of the input in training (Isola et al., pix2pix), the input in evaluation
+ * The options `only`, `limit`, `sample` and `share` select images, as a list of source indices, in
+ * this order; `classes` enlarges the label space. When the set is opened, the size of the stored
+ * images, from which windows are cropped, is computed from the network's input size: SOURCE_FIXED
+ * the images' size; a network with another input is refused SOURCE_CROP   shorter side 256 for
+ * inputs of 193 to 256 pixels (224 and 227 in the studies), otherwise 8/7 of the input, which is
+ * the same proportion SOURCE_PAIR   286/256 of the input in training (Isola et al., pix2pix), the
+ * input in evaluation
  */
 #include "data/dataset/dataset.h"
 
@@ -64,6 +65,20 @@ static const struct dataset_kind kinds[] = {
      .argument = "DIR",
      .description = N_("your own PNG and JPEG pictures: one folder a class"),
      .source = &(const struct source_kind){.open = folder_open}},
+    {.name = "list",
+     .argument = "FILE",
+     .description = N_("your own PNG and JPEG pictures: a CSV file of paths and labels"),
+     .source = &(const struct source_kind){.open = list_open}},
+    {.name = "npy",
+     .argument = "FILE",
+     .description = N_("an array of images that NumPy saved, with a file of labels beside it"),
+     .stored = true,
+     .source = &(const struct source_kind){.open = npy_open, .bytes = arrays_bytes}},
+    {.name = "npz",
+     .argument = "FILE",
+     .description = N_("arrays of images and labels in one file that NumPy saved"),
+     .stored = true,
+     .source = &(const struct source_kind){.open = npz_open, .bytes = arrays_bytes}},
     {.name = "pairs",
      .argument = "DIR",
      .description = N_("pictures of two halves side by side, left the input and right the target"),
@@ -124,7 +139,14 @@ bool dataset_kind_has_option(const struct dataset_kind *kind, const char *option
         return is_paired(kind);
     if (strcmp(option, "only") == 0)
         return !is_paired(kind);
-    return strcmp(option, "broken") != 0 || strcmp(kind->name, "folder") == 0;
+    if (strcmp(option, "images") == 0)
+        return strcmp(kind->name, "npz") == 0;
+    if (strcmp(option, "labels") == 0)
+        return strcmp(kind->name, "npz") == 0 || strcmp(kind->name, "npy") == 0;
+    if (strcmp(option, "split") == 0)
+        return strcmp(kind->name, "list") != 0 && strcmp(kind->name, "npy") != 0;
+    return strcmp(option, "broken") != 0 || strcmp(kind->name, "folder") == 0 ||
+           strcmp(kind->name, "list") == 0;
 }
 
 static void list_kinds(char *text, size_t size)
@@ -137,7 +159,7 @@ static void list_kinds(char *text, size_t size)
 
 static const struct dataset_kind *find_kind(const struct spec *spec, struct error *error)
 {
-    char list[192];
+    char list[256];
     list_kinds(list, sizeof list);
     const struct dataset_kind *kind = dataset_kind_of(spec->kind);
     if (!kind) {
@@ -147,7 +169,8 @@ static const struct dataset_kind *find_kind(const struct spec *spec, struct erro
     }
     bool wants_directory = kind->argument[0] != '\0';
     if (wants_directory && !spec->directory[0]) {
-        error_set(error, ERROR_USAGE, spec->text, list, "expected %s:DIR", spec->kind);
+        error_set(error, ERROR_USAGE, spec->text, list, "expected %s:%s", spec->kind,
+                  kind->argument);
         return NULL;
     }
     if (!wants_directory && spec->directory[0]) {
@@ -228,18 +251,41 @@ static bool select_class(struct dataset *dataset, const struct spec *spec, struc
     return true;
 }
 
+/* Lists all images as selected unless there is a selection. */
+static bool list_images(struct dataset *dataset, struct error *error)
+{
+    const size_t images = dataset->source.images;
+    if (!dataset->selected) {
+        dataset->selected = memory_new(images, sizeof *dataset->selected, "a selection", error);
+        for (size_t i = 0; dataset->selected && i < images; i++)
+            dataset->selected[i] = (uint32_t)i;
+    }
+    return dataset->selected;
+}
+
 /* Draws the images of sample=N from those that are selected so far. */
 static bool draw_images(struct dataset *dataset, size_t wanted, struct error *error)
 {
     const struct source *source = &dataset->source;
-    if (!dataset->selected) {
-        dataset->selected =
-            memory_new(source->images, sizeof *dataset->selected, "a selection", error);
-        for (size_t i = 0; dataset->selected && i < source->images; i++)
-            dataset->selected[i] = (uint32_t)i;
-    }
-    return dataset->selected && selection_draw(source, !dataset->facts.paired, dataset->selected,
-                                               &dataset->facts.images, wanted, error);
+    return list_images(dataset, error) &&
+           selection_draw(source, !dataset->facts.paired, dataset->selected, &dataset->facts.images,
+                          wanted, error);
+}
+
+/* Takes the share of the images that is drawn by seed, or the rest. */
+static bool divide_images(struct dataset *dataset, const struct spec *spec, struct error *error)
+{
+    struct dataset_facts *facts = &dataset->facts;
+    facts->share = spec->share;
+    facts->share_rest = spec->rest;
+    facts->share_seed = spec->draw;
+    if (!list_images(dataset, error) ||
+        !selection_divide(&dataset->source, !facts->paired, dataset->selected, &facts->images,
+                          &(struct selection_share){spec->share, spec->draw, spec->rest}, error))
+        return false;
+    return facts->images > 0 ||
+           error_set(error, ERROR_INPUT, spec->text, "give more images or another share",
+                     "this share of the images is empty: every class keeps an image for training");
 }
 
 /* Takes the first images, and notes how many classes have none among them. */
@@ -262,7 +308,8 @@ static bool select_images(struct dataset *dataset, const struct spec *spec, stru
         return false;
     if (spec->limit)
         limit_images(dataset, spec->limit);
-    return !spec->sample || draw_images(dataset, spec->sample, error);
+    return (!spec->sample || draw_images(dataset, spec->sample, error)) &&
+           (spec->share == 0 || divide_images(dataset, spec, error));
 }
 
 /* --- the fit --- */
@@ -357,9 +404,13 @@ static bool check_options(const struct dataset *dataset, const struct spec *spec
     if (spec->direction_given && !dataset->facts.paired)
         return error_set(error, ERROR_USAGE, spec->text, "leave it out",
                          "direction= is for sets of pairs: pairs:DIR and maps");
-    if (spec->broken_given && strcmp(spec->kind, "folder") != 0)
+    if (spec->broken_given && strcmp(spec->kind, "folder") != 0 && strcmp(spec->kind, "list") != 0)
         return error_set(error, ERROR_USAGE, spec->text, "leave it out",
-                         "broken= is for folder:DIR");
+                         "broken= is for folder:DIR and list:FILE");
+    if ((spec->images[0] || spec->labels[0]) && strcmp(spec->kind, "npy") != 0 &&
+        strcmp(spec->kind, "npz") != 0)
+        return error_set(error, ERROR_USAGE, spec->text, "leave it out",
+                         "images= and labels= are for npy:FILE and npz:FILE");
     return true;
 }
 
@@ -377,6 +428,7 @@ static bool open_dataset(struct dataset *dataset, const struct spec *spec,
     dataset->facts.kind = kind->name;
     dataset->facts.paired = dataset->source.fit == SOURCE_PAIR;
     dataset->facts.skipped = dataset->source.skipped;
+    dataset->facts.broken = dataset->source.broken;
     dataset->facts.reversed = spec->reversed;
     dataset->facts.generator = kind->argument[0] ? 0 : GENERATOR_VERSION;
     return check_options(dataset, spec, error) && fit_and_count(dataset, request, error) &&
@@ -430,6 +482,26 @@ const struct dataset_facts *dataset_facts(const struct dataset *dataset)
 const struct source *dataset_source(const struct dataset *dataset)
 {
     return &dataset->source;
+}
+
+bool dataset_count_classes(const struct dataset *dataset, struct dataset_balance *balance,
+                           struct error *error)
+{
+    const struct dataset_facts *facts = &dataset->facts;
+    *balance = (struct dataset_balance){.classes = facts->classes};
+    balance->images = memory_new(facts->classes, sizeof *balance->images, "class counts", error);
+    if (!balance->images)
+        return false;
+    for (size_t i = 0; !facts->paired && i < facts->images; i++)
+        balance->images[dataset_label(dataset, i)]++;
+    balance->most = balance->least = balance->images[0];
+    for (size_t i = 0; i < facts->classes; i++) {
+        const size_t count = balance->images[i];
+        balance->most = count > balance->most ? count : balance->most;
+        balance->least = count < balance->least ? count : balance->least;
+        balance->empty += count == 0;
+    }
+    return true;
 }
 
 const char *dataset_class_name(const struct dataset *dataset, size_t label)
@@ -508,5 +580,12 @@ bool dataset_image(const struct dataset *dataset, size_t index, struct image *im
     if (index >= dataset->facts.images)
         return error_set(error, ERROR_USAGE, dataset->facts.spec, NULL,
                          "there is no image %zu: the set has %zu", index, dataset->facts.images);
-    return dataset_image_for(dataset, index, false, image, target, error);
+    if (!dataset_image_for(dataset, index, false, image, target, error))
+        return false;
+    if (image_to_bytes(image, error))
+        return true;
+    image_free(image);
+    if (target)
+        image_free(target);
+    return false;
 }

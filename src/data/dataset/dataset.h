@@ -1,15 +1,18 @@
 /* dataset.h: a data set as a numbered list of labelled images.
  *
- * A SPEC names a set: `cifar10:DIR`, `cifar100:DIR`, `idx:DIR`, `folder:DIR`, `pairs:DIR`, or a
- * generated one (`shapes`, `digits`, `tench`, `maps`); options follow after commas: `split=train|
- * test`, `limit=N` (the first N), `sample=N` (N evenly over the classes), `only=CLASS`,
- * `classes=N`. An opened set does not change, so any number of threads may read images at the same
+ * A SPEC names a set: `cifar10:DIR`, `cifar100:DIR`, `idx:DIR`, `folder:DIR`, `list:FILE`,
+ * `npy:FILE`, `npz:FILE`, `pairs:DIR`, or a generated one (`shapes`, `digits`, `tench`, `maps`);
+ * options follow after commas: `split=train|test`, `limit=N` (the first N), `sample=N` (N evenly
+ * over the classes), `only=CLASS`, `classes=N`, `share=F` (this part of each class, drawn by the
+ * seed `draw=N`) or `rest=F` (all but that part). Values with commas are quoted (spec_value.h). An
+ * opened set does not change, so any number of threads may read images at the same
  * time.
  */
 #ifndef TINCA_DATA_DATASET_DATASET_H
 #define TINCA_DATA_DATASET_DATASET_H
 
 #include "base/error.h"
+#include "data/images/broken.h"
 #include "data/images/image.h"
 
 #include <stddef.h>
@@ -24,7 +27,7 @@ struct dataset_request {
 };
 
 struct dataset_facts {
-    char spec[512];          /* as given */
+    char spec[640];          /* as given */
     const char *kind;        /* "cifar10", "folder", "shapes", ... */
     size_t images;           /* after the options `limit`, `sample` and `only` */
     size_t classes_left_out; /* classes whose images `limit` has all left out */
@@ -33,7 +36,11 @@ struct dataset_facts {
     size_t stored_height, stored_width; /* size of the image that crops are taken from */
     bool paired;                        /* every example has a target image instead of a label */
     bool reversed;                      /* direction=ba: the right half of a pair is the input */
-    size_t skipped;                     /* unreadable files that were left out; folders only */
+    size_t skipped;                     /* unreadable files that were left out */
+    const struct broken_list *broken;   /* their names; lives as long as the set; NULL: none */
+    double share;                       /* the option `share` or `rest`; 0: neither */
+    bool share_rest;                    /* all images but that share */
+    uint64_t share_seed;                /* that chose them */
     size_t generator;      /* GENERATOR_VERSION of a generated set; 0: the set comes from files */
     uint64_t decode_bytes; /* peak memory in bytes of decoding an image */
 };
@@ -47,6 +54,17 @@ void dataset_free(struct dataset *dataset);
 
 /* Returns the properties of the set, which belong to it. */
 const struct dataset_facts *dataset_facts(const struct dataset *dataset);
+
+/* How many images the classes have. */
+struct dataset_balance {
+    size_t *images;                     /* [classes]; free() it */
+    size_t classes, most, least, empty; /* empty: classes without an image */
+};
+
+/* Counts the images of each class; a set of pairs has none. Returns false with an error if out of
+ * memory. */
+bool dataset_count_classes(const struct dataset *dataset, struct dataset_balance *balance,
+                           struct error *error);
 
 /* Returns the name of a class, never NULL. */
 const char *dataset_class_name(const struct dataset *dataset, size_t label);
@@ -67,7 +85,7 @@ bool dataset_image(const struct dataset *dataset, size_t index, struct image *im
 struct source_kind;
 struct dataset_kind {
     const char *name;                 /* "cifar10" */
-    const char *argument;             /* "DIR", or "" for a generated set */
+    const char *argument;             /* "DIR", "FILE", or "" for a generated set */
     const char *description;          /* one sentence */
     size_t classes;                   /* 0: depends on the files */
     const char *const *class_names;   /* `classes` names; NULL: they depend on the files */

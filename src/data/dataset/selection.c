@@ -9,6 +9,7 @@
 
 struct draw {
     size_t left, quota; /* images that are still to come; that are still to be kept */
+    double remainder;   /* of a share: what rounding its quota down has taken away */
 };
 
 static size_t class_of(const struct source *source, bool labelled, uint32_t image)
@@ -37,29 +38,80 @@ static void set_quotas(struct draw *draws, size_t classes, size_t wanted)
     }
 }
 
-bool selection_draw(const struct source *source, bool labelled, uint32_t *chosen, size_t *count,
-                    size_t wanted, struct error *error)
+/* Keeps each image with the probability of its class's quota, or those that this leaves out.
+ * Returns how many are kept. */
+static size_t keep_drawn(const struct source *source, bool labelled, uint32_t *chosen, size_t count,
+                         struct draw *draws, struct random_stream random, bool rest)
 {
-    const size_t classes = labelled ? source->classes : 1;
-    struct random_stream random = random_stream_at(1, RANDOM_SAMPLE, 0, 0);
     size_t kept = 0;
-    if (wanted >= *count)
-        return true;
-    struct draw *draws = memory_new(classes, sizeof *draws, "a selection", error);
-    if (!draws)
-        return false;
-    for (size_t i = 0; i < *count; i++)
-        draws[class_of(source, labelled, chosen[i])].left++;
-    set_quotas(draws, classes, wanted);
-    for (size_t i = 0; i < *count; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct draw *draw = &draws[class_of(source, labelled, chosen[i])];
         const bool keep = random_next_below(&random, (uint32_t)draw->left--) < draw->quota;
         draw->quota -= keep;
-        if (keep)
+        if (keep != rest)
             chosen[kept++] = chosen[i];
     }
+    return kept;
+}
+
+static struct draw *count_images(const struct source *source, bool labelled, const uint32_t *chosen,
+                                 size_t count, struct error *error)
+{
+    const size_t classes = labelled ? source->classes : 1;
+    struct draw *draws = memory_new(classes, sizeof *draws, "a selection", error);
+    for (size_t i = 0; draws && i < count; i++)
+        draws[class_of(source, labelled, chosen[i])].left++;
+    return draws;
+}
+
+bool selection_draw(const struct source *source, bool labelled, uint32_t *chosen, size_t *count,
+                    size_t wanted, struct error *error)
+{
+    if (wanted >= *count)
+        return true;
+    struct draw *draws = count_images(source, labelled, chosen, *count, error);
+    if (!draws)
+        return false;
+    set_quotas(draws, labelled ? source->classes : 1, wanted);
+    *count = keep_drawn(source, labelled, chosen, *count, draws,
+                        random_stream_at(1, RANDOM_SAMPLE, 0, 0), false);
     free(draws);
-    *count = kept;
+    return true;
+}
+
+/* Gives every class its share, rounded down, and what is missing from the share of all to the
+ * classes that lost most by rounding, the first ones first (largest remainders). */
+static void set_shares(struct draw *draws, size_t classes, size_t images, double share)
+{
+    size_t missing = (size_t)((double)images * share + 0.5);
+    for (size_t c = 0; c < classes; c++) {
+        draws[c].quota = (size_t)((double)draws[c].left * share);
+        draws[c].remainder = (double)draws[c].left * share - (double)draws[c].quota;
+        missing -= draws[c].quota < missing ? draws[c].quota : missing;
+    }
+    while (missing-- > 0) {
+        struct draw *best = NULL;
+        for (size_t c = 0; c < classes; c++)
+            if (draws[c].quota + 1 < draws[c].left && draws[c].remainder > 0 &&
+                (!best || draws[c].remainder > best->remainder))
+                best = &draws[c];
+        if (!best)
+            return;
+        best->quota++;
+        best->remainder = 0;
+    }
+}
+
+bool selection_divide(const struct source *source, bool labelled, uint32_t *chosen, size_t *count,
+                      const struct selection_share *share, struct error *error)
+{
+    struct draw *draws = count_images(source, labelled, chosen, *count, error);
+    if (!draws)
+        return false;
+    set_shares(draws, labelled ? source->classes : 1, *count, share->share);
+    *count = keep_drawn(source, labelled, chosen, *count, draws,
+                        random_stream_at(share->seed, RANDOM_SHARE, 0, 0), share->rest);
+    free(draws);
     return true;
 }
 

@@ -15,6 +15,19 @@
 bool selection_draw(const struct source *source, bool labelled, uint32_t *chosen, size_t *count,
                     size_t wanted, struct error *error);
 
+/* A part of the images that is drawn by a seed. */
+struct selection_share {
+    double share; /* in (0, 1) */
+    uint64_t seed;
+    bool rest; /* all images but that part */
+};
+
+/* Keeps that part of the images chosen[0..*count), in their order. Every class gives the same share
+ * of its images, rounded so that the parts add up to the share of all, and keeps at least one for
+ * the rest. Returns false with an error if out of memory. */
+bool selection_divide(const struct source *source, bool labelled, uint32_t *chosen, size_t *count,
+                      const struct selection_share *share, struct error *error);
+
 /* Returns how many of the source's classes have images among chosen[0..count) (NULL: the source's
  * first `count` images), or 0 if out of memory. */
 size_t selection_classes(const struct source *source, const uint32_t *chosen, size_t count);

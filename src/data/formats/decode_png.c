@@ -23,6 +23,7 @@ struct png_reading {
         samples; /* what libpng writes, 2 or 4 bytes a pixel: a row, or all of an interlaced file */
     png_bytep *rows;
     size_t sample_channels;
+    bool deep; /* the samples are of 16 bits */
     char complaint[160];
 };
 
@@ -56,13 +57,22 @@ static bool check_header(struct png_reading *reading)
     return image_check_size(reading->request->path, width, height, reading->error);
 }
 
-/* Sets up the conversion to 8 bits with alpha, in the requested number of channels. */
+/* Returns whether the samples of the picture are to keep 16 bits. */
+static bool is_deep(const struct png_reading *reading)
+{
+    return reading->request->deep && png_get_bit_depth(reading->png, reading->info) == 16;
+}
+
+/* Sets up the conversion to 8 bits, or 16 if they are kept, with alpha, in the requested number of
+ * channels. */
 static void choose_transformations(struct png_reading *reading)
 {
     png_structp png = reading->png;
-    png_set_scale_16(png);
+    reading->deep = is_deep(reading);
+    if (!reading->deep)
+        png_set_scale_16(png);
     png_set_expand(png); /* palettes, fewer than 8 bits, transparent colours */
-    png_set_add_alpha(png, 0xff, PNG_FILLER_AFTER);
+    png_set_add_alpha(png, reading->deep ? 0xffff : 0xff, PNG_FILLER_AFTER);
     png_byte type = png_get_color_type(png, reading->info);
     if (!(type & PNG_COLOR_MASK_COLOR) && reading->request->channels == 3)
         png_set_gray_to_rgb(png);
@@ -103,10 +113,36 @@ static inline uint8_t over_white(unsigned sample, unsigned alpha)
     return (uint8_t)((sample * alpha + 255 * (255 - alpha) + 127) / 255);
 }
 
+/* Returns a sample of two big-endian bytes. */
+static inline double deep_at(const uint8_t *in)
+{
+    return (double)(in[0] << 8 | in[1]);
+}
+
+/* Writes row `y` of a deep image of one channel. */
+static void blend_deep_row(struct png_reading *reading, size_t y, const uint8_t *in)
+{
+    const struct image *image = reading->image;
+    const size_t colours = reading->sample_channels - 1;
+    float *out = image->deep + y * image->width;
+    for (size_t i = 0; i < image->width; i++, in += 2 * (colours + 1)) {
+        const double alpha = deep_at(in + 2 * colours) / 65535;
+        const double sample =
+            colours == 1
+                ? deep_at(in)
+                : (19595 * deep_at(in) + 38470 * deep_at(in + 2) + 7471 * deep_at(in + 4)) / 65536;
+        *out++ = (float)((sample * alpha + 65535 * (1 - alpha)) / 257);
+    }
+}
+
 /* Writes row `y` of the image, from a row of samples with alpha. */
 static void blend_row_with_white(struct png_reading *reading, size_t y, const uint8_t *in)
 {
     const struct image *image = reading->image;
+    if (reading->deep) {
+        blend_deep_row(reading, y, in);
+        return;
+    }
     const size_t colours = reading->sample_channels - 1, channels = image->channels;
     uint8_t *out = image->pixels + y * image->width * channels;
     for (size_t i = 0; i < image->width; i++, in += colours + 1, out += channels) {
@@ -140,9 +176,12 @@ static void report_cost(struct png_reading *reading)
     const struct image *image = reading->image;
     const bool grey = reading->request->channels == 1 &&
                       !(png_get_color_type(reading->png, reading->info) & PNG_COLOR_MASK_COLOR);
+    const bool deep =
+        reading->request->channels == 1 && png_get_bit_depth(reading->png, reading->info) == 16;
+    reading->request->cost->deep = deep;
     if (is_interlaced(reading))
         reading->request->cost->extra_kib =
-            (uint32_t)(image->width * image->height * (grey ? 2 : 4) >> 10);
+            (uint32_t)(image->width * image->height * (grey ? 2 : 4) * (deep ? 2 : 1) >> 10);
 }
 
 /* Reads the header and, unless only that is requested, the pixels. Returns false with an error. */
@@ -164,8 +203,9 @@ static bool read_samples(struct png_reading *reading, FILE *stream)
         return true;
     choose_transformations(reading);
     struct image *image = reading->image;
-    if (!allocate_rows(reading) || !image_create(image, image->width, image->height,
-                                                 reading->request->channels, reading->error))
+    if (!allocate_rows(reading) ||
+        !(reading->deep ? image_create_deep : image_create)(
+            image, image->width, image->height, reading->request->channels, reading->error))
         return false;
     read_rows(reading);
     png_read_end(reading->png, NULL); /* fails if the file is truncated after the pixels */

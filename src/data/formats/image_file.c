@@ -87,18 +87,20 @@ uint64_t image_file_decode_bytes(const struct image_file_cost *cost, size_t chan
                                              shorter * cost->width * cost->height * (double)channels
                                        : 0;
     const uint64_t extra = (uint64_t)cost->extra_kib << 10;
-    return decoded + (extra > (uint64_t)fitted ? extra : (uint64_t)fitted);
+    const uint64_t sample = cost->deep && channels == 1 ? sizeof(float) : 1;
+    const uint64_t resized = (uint64_t)fitted * sample;
+    return decoded * sample + (extra > resized ? extra : resized);
 }
 
 bool image_file_read_fitted(struct image *image, const char *path, size_t channels,
                             size_t shorter_side, struct error *error)
 {
     struct decode_request request = {
-        .path = path, .channels = channels, .shorter_side = shorter_side};
+        .path = path, .channels = channels, .shorter_side = shorter_side, .deep = channels == 1};
     if (!read_picture(image, &request, error))
         return false;
     struct error reason;
-    if (image_fit(image, shorter_side, &reason))
+    if (shorter_side == 0 || image_fit(image, shorter_side, &reason))
         return true;
     image_free(image);
     return error_set(error, reason.kind, path, reason.advice, "%s", reason.why);

@@ -17,6 +17,7 @@ bool image_file_probe(struct image *image, const char *path, struct error *error
 struct image_file_cost {
     uint32_t width, height;
     uint32_t extra_kib; /* besides the decoded picture, for interlaced PNG and progressive JPEG */
+    bool deep;          /* 16 bits a sample, which networks of one channel keep */
     bool shrinks;       /* the decoder can shrink the picture: JPEG */
 };
 
@@ -30,7 +31,7 @@ uint64_t image_file_decode_bytes(const struct image_file_cost *cost, size_t chan
                                  size_t shorter_side);
 
 /* Reads a file like image_file_read and resizes it like image_fit. Decodes large pictures no larger
- * than needed. */
+ * than needed; `shorter_side` 0 leaves the size as it is. With one channel a 16-bit PNG keeps its precision: its samples are deep. */
 bool image_file_read_fitted(struct image *image, const char *path, size_t channels,
                             size_t shorter_side, struct error *error);
 

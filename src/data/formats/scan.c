@@ -21,7 +21,7 @@ void name_list_free(struct name_list *list)
     *list = (struct name_list){0};
 }
 
-static bool name_list_add(struct name_list *list, const char *name, struct error *error)
+bool name_list_add(struct name_list *list, const char *name, struct error *error)
 {
     if (!memory_grow(&list->name, &list->capacity, list->count + 1, sizeof *list->name,
                      "a list of files", error))

@@ -13,6 +13,9 @@ struct name_list {
     size_t count, capacity;
 };
 
+/* Adds a copy of a name. Returns false with an error if out of memory. */
+bool name_list_add(struct name_list *list, const char *name, struct error *error);
+
 void name_list_free(struct name_list *list);
 
 /* Lists the pictures (*.png, *.jpg, *.jpeg in upper or lower case) and the folders in `path`, but

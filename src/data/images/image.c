@@ -31,8 +31,26 @@ bool image_create(struct image *image, size_t width, size_t height, size_t chann
     return image->pixels != NULL;
 }
 
+bool image_create_deep(struct image *image, size_t width, size_t height, size_t channels,
+                       struct error *error)
+{
+    *image = (struct image){.width = width, .height = height, .channels = channels};
+    if (!image_check_size("an image", width, height, error))
+        return false;
+    image->deep = memory_new(width * height * channels, sizeof *image->deep, "an image", error);
+    return image->deep != NULL;
+}
+
+/* Allocates an image with samples of the same kind as those of `like`. */
+static bool create_like(struct image *image, const struct image *like, size_t width, size_t height,
+                        size_t channels, struct error *error)
+{
+    return (like->deep ? image_create_deep : image_create)(image, width, height, channels, error);
+}
+
 void image_free(struct image *image)
 {
+    free(image->deep);
     free(image->pixels);
     *image = (struct image){0};
 }
@@ -80,10 +98,24 @@ static void resize_row(uint8_t *out, const uint8_t *upper, const uint8_t *lower,
     }
 }
 
+static void resize_deep_row(float *out, const float *upper, const float *lower, float down,
+                            const struct tap *columns, size_t width, size_t channels)
+{
+    for (size_t x = 0; x < width; x++) {
+        size_t left = columns[x].low * channels, right = columns[x].high * channels;
+        float across = columns[x].weight;
+        for (size_t c = 0; c < channels; c++) {
+            float top = upper[left + c] + across * (upper[right + c] - upper[left + c]);
+            float bottom = lower[left + c] + across * (lower[right + c] - lower[left + c]);
+            *out++ = top + down * (bottom - top);
+        }
+    }
+}
+
 bool image_resize(struct image *out, const struct image *in, size_t width, size_t height,
                   struct error *error)
 {
-    if (!image_create(out, width, height, in->channels, error))
+    if (!create_like(out, in, width, height, in->channels, error))
         return false;
     struct tap *taps = memory_new(width + height, sizeof *taps, "an image", error);
     if (!taps) {
@@ -94,7 +126,11 @@ bool image_resize(struct image *out, const struct image *in, size_t width, size_
     size_t in_row = in->width * in->channels, out_row = width * in->channels;
     place_taps(taps, width, in->width);
     place_taps(rows, height, in->height);
-    for (size_t y = 0; y < height; y++)
+    for (size_t y = 0; in->deep && y < height; y++)
+        resize_deep_row(out->deep + y * out_row, in->deep + rows[y].low * in_row,
+                        in->deep + rows[y].high * in_row, rows[y].weight, taps, width,
+                        in->channels);
+    for (size_t y = 0; in->pixels && y < height; y++)
         resize_row(out->pixels + y * out_row, in->pixels + rows[y].low * in_row,
                    in->pixels + rows[y].high * in_row, rows[y].weight, taps, width, in->channels);
     free(taps);
@@ -104,7 +140,13 @@ bool image_resize(struct image *out, const struct image *in, size_t width, size_
 /* Returns unused memory to the system after an image became smaller in place. */
 static void shrink_memory(struct image *image)
 {
-    uint8_t *smaller = realloc(image->pixels, image->width * image->height * image->channels);
+    const size_t samples = image->width * image->height * image->channels;
+    if (image->deep) {
+        float *deep = realloc(image->deep, samples * sizeof *deep);
+        image->deep = deep ? deep : image->deep;
+        return;
+    }
+    uint8_t *smaller = realloc(image->pixels, samples);
     image->pixels = smaller ? smaller : image->pixels;
 }
 
@@ -115,9 +157,15 @@ static void halve(struct image *image)
     const size_t channels = image->channels, row = image->width * channels;
     const size_t width = image->width / 2, height = image->height / 2;
     uint8_t *out = image->pixels; /* stays behind the pixels that are still to be read */
+    float *deep = image->deep;
     for (size_t y = 0; y < height; y++)
         for (size_t x = 0; x < width; x++)
             for (size_t c = 0; c < channels; c++) {
+                if (deep) {
+                    const float *in = image->deep + 2 * y * row + 2 * x * channels + c;
+                    *deep++ = (in[0] + in[channels] + in[row] + in[row + channels]) / 4;
+                    continue;
+                }
                 const uint8_t *in = image->pixels + 2 * y * row + 2 * x * channels + c;
                 *out++ = (uint8_t)((in[0] + in[channels] + in[row] + in[row + channels] + 2) / 4);
             }
@@ -149,19 +197,46 @@ bool image_fit(struct image *image, size_t shorter_side, struct error *error)
                        height < shorter_side ? shorter_side : height, error);
 }
 
+static void convert_pixel(struct image *out, const struct image *image, size_t i)
+{
+    const size_t from = i * image->channels, to = i * out->channels;
+    if (image->deep && out->channels == 1)
+        out->deep[i] = (19595 * image->deep[from] + 38470 * image->deep[from + 1] +
+                        7471 * image->deep[from + 2]) /
+                       65536;
+    else if (image->deep)
+        out->deep[to] = out->deep[to + 1] = out->deep[to + 2] = image->deep[from];
+    else if (out->channels == 1)
+        out->pixels[i] =
+            image_grey(image->pixels[from], image->pixels[from + 1], image->pixels[from + 2]);
+    else
+        memset(out->pixels + to, image->pixels[from], 3);
+}
+
 bool image_convert(struct image *image, size_t channels, struct error *error)
 {
     if (image->channels == channels)
         return true;
     struct image out;
-    if (!image_create(&out, image->width, image->height, channels, error))
+    if (!create_like(&out, image, image->width, image->height, channels, error))
         return false;
-    const uint8_t *in = image->pixels;
-    for (size_t i = 0; i < image->width * image->height; i++, in += image->channels)
-        if (channels == 1)
-            out.pixels[i] = image_grey(in[0], in[1], in[2]);
-        else
-            memset(out.pixels + 3 * i, *in, 3);
+    for (size_t i = 0; i < image->width * image->height; i++)
+        convert_pixel(&out, image, i);
+    replace(image, &out);
+    return true;
+}
+
+bool image_to_bytes(struct image *image, struct error *error)
+{
+    struct image out;
+    if (!image->deep)
+        return true;
+    if (!image_create(&out, image->width, image->height, image->channels, error))
+        return false;
+    for (size_t i = 0; i < image->width * image->height * image->channels; i++) {
+        const float sample = image->deep[i];
+        out.pixels[i] = sample >= 255 ? 255 : sample > 0 ? (uint8_t)(sample + 0.5f) : 0;
+    }
     replace(image, &out);
     return true;
 }

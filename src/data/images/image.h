@@ -1,4 +1,4 @@
-/* image.h: an 8-bit picture in memory, and its resizing, cropping and conversion. */
+/* image.h: a picture in memory, and its resizing, cropping and conversion. */
 #ifndef TINCA_DATA_IMAGES_IMAGE_H
 #define TINCA_DATA_IMAGES_IMAGE_H
 
@@ -12,11 +12,13 @@
 enum { IMAGE_MAX_SIDE = 16384 };
 enum { IMAGE_MAX_PIXELS = 1 << 27 };
 
-/* 8-bit samples, interleaved: pixels[(y * width + x) * channels + c]. 1 channel (grey) or 3 (RGB).
- */
+/* Samples, interleaved: pixels[(y * width + x) * channels + c]. 1 channel (grey) or 3 (RGB). Most
+ * pictures have 8-bit samples; one with more precision is `deep`: its samples are floating-point
+ * numbers in the same units, 0..255. Of the two arrays the other one is NULL. */
 struct image {
     size_t width, height, channels;
     uint8_t *pixels;
+    float *deep;
 };
 
 /* Returns false with an error that names `path` if a size is zero or beyond IMAGE_MAX_SIDE or
@@ -26,6 +28,13 @@ bool image_check_size(const char *path, size_t width, size_t height, struct erro
 /* Allocates a black image. Returns false with an error. */
 bool image_create(struct image *image, size_t width, size_t height, size_t channels,
                   struct error *error);
+
+/* Allocates a black image with deep samples. Returns false with an error. */
+bool image_create_deep(struct image *image, size_t width, size_t height, size_t channels,
+                       struct error *error);
+
+/* Rounds deep samples to 8 bits; values beyond 0..255 are clipped. */
+bool image_to_bytes(struct image *image, struct error *error);
 
 /* Frees the pixels and resets the image to {0}. */
 void image_free(struct image *image);
@@ -43,10 +52,10 @@ bool image_scale(struct image *image, size_t width, size_t height, struct error 
 /* Converts the image to 1 or 3 channels. */
 bool image_convert(struct image *image, size_t channels, struct error *error);
 
-/* Keeps the `width` columns on the left; the image must be at least that wide. */
+/* Keeps the `width` columns on the left of an 8-bit image, which must be at least that wide. */
 void image_keep_left(struct image *image, size_t width);
 
-/* --- into a new image `out` --- */
+/* --- into a new image `out`; all but image_resize take 8-bit samples only --- */
 
 /* Copies the part of `in` that begins at (x, y). The part must lie inside `in`. */
 bool image_cut(struct image *out, const struct image *in, size_t x, size_t y, size_t width,

@@ -8,6 +8,7 @@
 #ifndef TINCA_DATA_IMAGES_SOURCE_H
 #define TINCA_DATA_IMAGES_SOURCE_H
 
+#include "data/images/broken.h"
 #include "data/images/image.h"
 #include "data/images/spec.h"
 
@@ -26,6 +27,9 @@ struct source_request {
 
 struct source;
 
+/* Is called with bytes of an image as they are stored. */
+typedef void source_bytes_watch(void *context, const void *bytes, size_t count);
+
 struct source_operations {
     /* Returns the label of an image. */
     size_t (*label)(const struct source *source, size_t index);
@@ -41,6 +45,9 @@ struct source_operations {
     /* Returns the peak memory of `read` in bytes, for the most demanding image. NULL: no more
      * than the image itself. */
     uint64_t (*decode_bytes)(const struct source *source, const struct source_request *request);
+    /* Calls `watch` with the bytes of an image, for its checksum. NULL unless source->file. */
+    void (*bytes)(const struct source *source, size_t index, source_bytes_watch *watch,
+                  void *context);
 };
 
 struct source {
@@ -54,6 +61,8 @@ struct source {
     bool skips;                     /* an unreadable image is replaced by another, not an error */
     bool quick;                     /* reading an image only copies it */
     size_t skipped;                 /* unreadable files that were left out when it was opened */
+    const struct broken_list *broken; /* their names; belongs to `state`; NULL: there are none */
+    const char *file; /* the one file that all images are in, if `bytes` has their checksums */
     const char *root; /* folder below which each image is a file; NULL if images are not files */
 };
 
@@ -61,6 +70,7 @@ struct source {
 typedef bool source_open(struct source *source, const struct spec *spec, struct error *error);
 
 source_open cifar10_open, cifar100_open, idx_open, folder_open, pairs_open;
+source_open list_open, npy_open, npz_open;
 source_open shapes_open, digits_open, tench_open, maps_open;
 
 /* The classes of CIFAR-10, unless a file of the set gives other names. */
@@ -69,7 +79,7 @@ extern const char *const cifar10_class_names[10];
 /* Returns the bytes that an opened source keeps in memory, from the sizes of its files. */
 typedef uint64_t source_bytes(const struct spec *spec);
 
-source_bytes cifar10_bytes, cifar100_bytes, idx_bytes;
+source_bytes cifar10_bytes, cifar100_bytes, idx_bytes, arrays_bytes;
 
 /* The implementation of a kind of data set. */
 struct source_kind {

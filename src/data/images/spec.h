@@ -1,11 +1,12 @@
 /* spec.h: parses the name of a data set, `KIND[:DIR][,OPTION=VALUE]...`, and lists its options.
- * Only data/ parses it. */
+ * Only data/ parses it; spec_value.h has the quoting of values. */
 #ifndef TINCA_DATA_IMAGES_SPEC_H
 #define TINCA_DATA_IMAGES_SPEC_H
 
 #include "base/error.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum { SPEC_MAX_CLASSES = 100000 };
 
@@ -20,10 +21,15 @@ struct spec_option {
 const struct spec_option *spec_options(size_t *count);
 
 struct spec {
-    char text[512];       /* as given */
+    char text[640];       /* as given */
     char kind[32];        /* not checked */
-    char directory[512];  /* "" if none was given; a leading ~/ is expanded */
+    char directory[600];  /* "" if none was given; a leading ~/ is expanded */
     char only[256];       /* the name or number of a class; "" if not given */
+    char images[512];     /* npz: the name of the array of images; "" if not given */
+    char labels[512];     /* npz: the name of the array of labels; npy: its file; "" if not given */
+    double share;         /* share= or rest=, in (0, 1); 0 if not given */
+    bool rest;            /* all images but that share */
+    uint64_t draw;        /* the seed that chooses the share; 1 if not given */
     size_t limit;         /* 0 if not given */
     size_t sample;        /* 0 if not given */
     size_t classes;       /* 0 if not given */

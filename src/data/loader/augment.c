@@ -6,10 +6,13 @@
 
 void sample_table_fill(struct sample_table *table, const struct normalisation *normalisation)
 {
-    for (int c = 0; c < 3; c++)
+    for (int c = 0; c < 3; c++) {
+        table->mean[c] = normalisation->mean[c];
+        table->deviation[c] = normalisation->deviation[c];
         for (int sample = 0; sample < 256; sample++)
             table->value[c][sample] =
                 ((float)sample - normalisation->mean[c]) / normalisation->deviation[c];
+    }
 }
 
 struct crop crop_centre(const struct image *image, size_t width, size_t height)
@@ -69,10 +72,33 @@ static void write_row(float *out, const uint8_t *row, size_t channels, const str
         *target = value[0];
 }
 
+/* Writes a window of deep samples. Whole numbers give the values of the table. */
+static void write_deep(float *out, const struct image *image, const struct crop *crop,
+                       const struct sample_table *table)
+{
+    for (size_t c = 0; c < image->channels; c++)
+        for (size_t y = 0; y < crop->height; y++)
+            for (size_t x = 0; x < crop->width; x++) {
+                const ptrdiff_t from_y = crop->y + (ptrdiff_t)y;
+                const ptrdiff_t from_x =
+                    crop->x + (ptrdiff_t)(crop->flip ? crop->width - 1 - x : x);
+                const bool inside = from_y >= 0 && from_x >= 0 &&
+                                    from_y < (ptrdiff_t)image->height &&
+                                    from_x < (ptrdiff_t)image->width;
+                const size_t pixel = inside ? (size_t)from_y * image->width + (size_t)from_x : 0;
+                const float sample = inside ? image->deep[pixel * image->channels + c] : 0;
+                *out++ = (sample - table->mean[c]) / table->deviation[c];
+            }
+}
+
 void crop_write(float *out, const struct image *image, const struct crop *crop,
                 const struct sample_table *table)
 {
     ptrdiff_t first, last;
+    if (image->deep) {
+        write_deep(out, image, crop, table);
+        return;
+    }
     inside_columns(image, crop, &first, &last);
     for (size_t c = 0; c < image->channels; c++)
         for (size_t y = 0; y < crop->height; y++, out += crop->width) {

@@ -212,6 +212,7 @@ void data_loader_free(struct data_loader *loader)
     class_images_free(&loader->classes);
     free(loader->order);
     free(loader->broken);
+    broken_list_free(&loader->names);
     free(loader);
 }
 
@@ -314,6 +315,14 @@ void data_loader_statistics(const struct data_loader *loader,
     for (size_t i = 0; i < loader->slots; i++)
         statistics->ready += loader->slot[i].state == SLOT_READY;
     pthread_mutex_unlock(lock);
+}
+
+char *data_loader_broken(struct data_loader *loader, char *text, size_t size)
+{
+    pthread_mutex_lock(&loader->lock);
+    broken_list_words(&loader->names, text, size);
+    pthread_mutex_unlock(&loader->lock);
+    return text;
 }
 
 size_t data_loader_batches_per_epoch(const struct data_loader *loader)

@@ -84,6 +84,10 @@ struct data_loader_statistics {
 void data_loader_statistics(const struct data_loader *loader,
                             struct data_loader_statistics *statistics);
 
+/* Writes the names of the unreadable images that the workers met, with the reasons, as far as there
+ * is room (broken.h). Returns `text`. Thread-safe. */
+char *data_loader_broken(struct data_loader *loader, char *text, size_t size);
+
 /* Returns the number of batches in an epoch. */
 size_t data_loader_batches_per_epoch(const struct data_loader *loader);
 

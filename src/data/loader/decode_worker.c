@@ -50,11 +50,16 @@ static uint64_t draw_number(const struct data_loader *loader, const struct slot 
     return settings->balanced ? slot->number * settings->batch + place : slot->indices[place];
 }
 
-/* Counts an unreadable image the first time that it is met. */
-static void mark_broken(struct data_loader *loader, size_t index)
+/* Counts and names an unreadable image the first time that it is met. Without memory for its name
+ * it is only counted. */
+static void mark_broken(struct data_loader *loader, size_t index, const struct error *reason)
 {
+    char origin[512];
+    dataset_origin(loader->dataset, index, origin, sizeof origin);
     pthread_mutex_lock(&loader->lock);
     loader->skipped += !loader->broken[index];
+    if (!loader->broken[index])
+        broken_list_add(&loader->names, origin, reason, NULL);
     loader->broken[index] = 1;
     pthread_mutex_unlock(&loader->lock);
 }
@@ -87,7 +92,7 @@ static bool fill_place(struct data_loader *loader, struct slot *slot, size_t pla
             break;
         if (!loader->broken || error->kind == ERROR_MEMORY || tries + 1 >= images)
             return false;
-        mark_broken(loader, index);
+        mark_broken(loader, index, error);
         slot->indices[place] = (uint32_t)((index + 1) % images);
     }
     slot->labels[place] = (int32_t)dataset_label(loader->dataset, slot->indices[place]);

@@ -1,5 +1,5 @@
 /* Normalisations: presets, and mean and deviation measured on a data set. */
-#include "data/dataset/dataset.h"
+#include "data/dataset/dataset_source.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,9 +18,11 @@ static const struct normalisation presets[] = {
     {"imagenet", {123.675f, 116.28f, 103.53f}, {58.395f, 57.12f, 57.375f}},
 };
 
-/* Sums of the samples and of their squares. They are integers, so their order does not matter. */
+/* Sums of the samples and of their squares. Those of 8 bits are integers, so their order does not
+ * matter; deep samples are added in the order of the images. */
 struct sums {
     uint64_t sum[3], square[3], count;
+    double deep_sum[3], deep_square[3];
 };
 
 static void add_image(struct sums *sums, const struct image *image)
@@ -28,6 +30,12 @@ static void add_image(struct sums *sums, const struct image *image)
     size_t channels = image->channels, count = image->width * image->height;
     for (size_t i = 0; i < count; i++)
         for (size_t c = 0; c < channels; c++) {
+            if (image->deep) {
+                const double deep = (double)image->deep[i * channels + c];
+                sums->deep_sum[c] += deep;
+                sums->deep_square[c] += deep * deep;
+                continue;
+            }
             uint64_t sample = image->pixels[i * channels + c];
             sums->sum[c] += sample;
             sums->square[c] += sample * sample;
@@ -40,8 +48,10 @@ static void set_measured(struct normalisation *normalisation, const struct sums 
 {
     for (size_t c = 0; c < 3; c++) {
         size_t from = c < channels ? c : 0;
-        double mean = (double)sums->sum[from] / (double)sums->count;
-        double variance = (double)sums->square[from] / (double)sums->count - mean * mean;
+        double sum = (double)sums->sum[from] + sums->deep_sum[from];
+        double square = (double)sums->square[from] + sums->deep_square[from];
+        double mean = sum / (double)sums->count;
+        double variance = square / (double)sums->count - mean * mean;
         normalisation->mean[c] = (float)mean;
         /* if all samples are equal, do not scale them */
         normalisation->deviation[c] = variance > 1e-6 ? (float)sqrt(variance) : 1.0f;
@@ -57,7 +67,7 @@ static bool measure(struct normalisation *normalisation, const struct dataset *d
     struct error last = {0};
     for (size_t i = 0; i < count; i++) {
         struct image image;
-        if (!dataset_image(dataset, i, &image, NULL, &last))
+        if (!dataset_image_for(dataset, i, false, &image, NULL, &last))
             continue; /* the data loader will count unreadable pictures */
         add_image(&sums, &image);
         image_free(&image);

@@ -70,6 +70,7 @@ struct data_loader {
     uint64_t order_epoch;
     bool order_valid;
     uint8_t *broken; /* [images]: 1 for images found unreadable; NULL if such images are errors */
+    struct broken_list names; /* of these images, with the reasons */
     double waited_seconds;
     uint64_t skipped, bytes;
 };

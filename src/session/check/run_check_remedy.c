@@ -6,6 +6,7 @@
 #include "base/escape/shell.h"
 #include "base/language.h"
 #include "base/text.h"
+#include "session/config/config_data.h"
 #include "session/record/run_integrity.h"
 
 #include <math.h>
@@ -76,9 +77,9 @@ static void find_model(struct check *check, struct outlook *outlook)
 {
     static const char *const models[] = {"weights.safetensors", "best.safetensors"};
     struct text data = {0};
+    char spec[CONFIG_SPEC];
     if (check->has_config)
-        shell_word_append(&data,
-                          check->config.validate[0] ? check->config.validate : check->config.data);
+        shell_word_append(&data, config_measured_spec(&check->config, spec));
     snprintf(outlook->data, WORD, "%s",
              data.data && !data.failed && data.length < WORD ? data.data : "SPEC");
     text_free(&data);

@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "session/compare/compare_published.h"
+#include "session/config/config_data.h"
 #include "session/files/run_directory.h"
 
 #include <math.h>
@@ -82,12 +83,14 @@ static void fill_accuracy(struct compare_row *row, const struct run *run)
     struct run_snapshot snapshot;
     const struct run_config *config = run_config(run);
     const struct measurement *measured = widest(&row->ms);
-    const char *data = config->validate[0] ? config->validate : config->data;
+    char spec[CONFIG_SPEC], validation[CONFIG_SPEC];
+    const char *data = config_measured_spec(config, spec);
     run_snapshot(run, &snapshot);
     row->figures = run_figures_of(&snapshot, run_series(run));
     if (isfinite(row->figures.best_top1)) {
         row->accuracy = "validation";
-        data = run_facts(run)->imported[0] ? config->data : config->validate;
+        data =
+            run_facts(run)->imported[0] ? config->data : config_validation_spec(config, validation);
         row->images = run_facts(run)->validation_images;
     } else if (measured) {
         row->accuracy = "measured";

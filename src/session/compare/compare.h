@@ -36,7 +36,7 @@ struct compare_row {
     char network[64];          /* with technique and rate */
     char base[64];             /* `network` without its technique */
     char technique[16];
-    char data[512];       /* what the accuracy was measured on */
+    char data[640];       /* what the accuracy was measured on */
     const char *accuracy; /* source of the accuracies: "validation", "measured", "published",
                              "none" */
     /* What the run reached. Without validation its accuracies and its validation loss are those

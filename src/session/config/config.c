@@ -8,6 +8,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "engine/devices/device.h"
+#include "session/config/config_data.h"
 #include "session/config/presets.h"
 
 #include <math.h>
@@ -378,5 +379,6 @@ bool config_check(const struct run_config *config, struct error *error)
     if ((double)config->seed + (double)config->seeds - 1 > last_seed)
         return error_set(error, ERROR_USAGE, "--seeds", "choose a lower --seed",
                          "the seeds would exceed %.0f", last_seed);
-    return check_targets(config, error) && check_training(config, error);
+    return config_check_validation(config, error) && check_targets(config, error) &&
+           check_training(config, error);
 }

@@ -88,7 +88,8 @@ const struct config_field config_fields[] = {
     {.key = "validate",
      .label = N_("Validation data"),
      .argument = "SPEC",
-     .help = N_("A data set to measure accuracy on after every epoch; empty: none."),
+     .help = N_("Data to measure accuracy on after every epoch: a SPEC, or auto,share=F, a part of "
+                "the training data drawn by the seed; empty: none."),
      .kind = CONFIG_TEXT,
      MEMBER(validate),
      .in_form = true},

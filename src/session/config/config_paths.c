@@ -3,6 +3,7 @@
 
 #include "base/files/file.h"
 #include "base/files/user_path.h"
+#include "data/images/spec_value.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ static const char *find_path(const char *key, const char *value, size_t *length)
         return value;
     const char *path = value + strcspn(value, ":,");
     if (*path == ':')
-        *length = strcspn(++path, ",");
+        *length = spec_value_length(++path);
     return path;
 }
 
@@ -68,6 +69,24 @@ static bool choose_base(const char *key, const char *path, char *base, size_t *s
     return true;
 }
 
+/* Does what config_absolute_value does for a SPEC whose path is quoted. */
+static bool absolute_quoted(const char *key, const char *value, const char *path, size_t length,
+                            char *text, size_t size, struct error *error)
+{
+    char plain[PATH_SIZE], base[PATH_SIZE], whole[2 * PATH_SIZE], quoted[2 * PATH_SIZE];
+    size_t skip;
+    if (!spec_value_read(path, length, plain, sizeof plain)) /* opening the set will say why */
+        return snprintf(text, size, "%s", value) < (int)size || refuse_long(value, size, error);
+    if (!choose_base(key, plain, base, &skip, error))
+        return false;
+    snprintf(whole, sizeof whole, "%s%s", base, plain + skip);
+    if (!spec_value_write(whole, quoted, sizeof quoted))
+        return refuse_long(value, size, error);
+    const int written =
+        snprintf(text, size, "%.*s%s%s", (int)(path - value), value, quoted, path + length);
+    return (size_t)written < size || refuse_long(value, size, error);
+}
+
 bool config_absolute_value(const char *key, const char *value, char *text, size_t size,
                            struct error *error)
 {
@@ -76,6 +95,8 @@ bool config_absolute_value(const char *key, const char *value, char *text, size_
     const char *path = find_path(key, value, &length);
     if (length == 0)
         return snprintf(text, size, "%s", value) < (int)size || refuse_long(value, size, error);
+    if (path[0] == '"' && path > value)
+        return absolute_quoted(key, value, path, length, text, size, error);
     if (!choose_base(key, path, base, &skip, error))
         return false;
     const int written =
@@ -88,6 +109,8 @@ char *config_short_value(const char *key, const char *value, char *text, size_t 
     char here[PATH_SIZE];
     size_t length;
     const char *path = find_path(key, value, &length);
+    const bool quoted = length > 0 && path > value && path[0] == '"';
+    path += quoted;
     const size_t below = length && getcwd(here, sizeof here) ? strlen(here) : 0;
     if (below > 1 && length > below + 1 && strncmp(path, here, below) == 0 && path[below] == '/')
         snprintf(text, size, "%.*s%s", (int)(path - value), value, path + below + 1);

@@ -51,6 +51,15 @@ static const char *nth_generated(size_t n)
     return NULL;
 }
 
+/* The generated sets, and a share of the training data. */
+static const char *nth_validation(size_t n)
+{
+    size_t sets = 0;
+    while (nth_generated(sets))
+        sets++;
+    return n < sets ? nth_generated(n) : n == sets ? "auto,share=0.1" : NULL;
+}
+
 const char *config_suggestion(const char *key, size_t n)
 {
     static const char *const batches[] = {"1",  "2",   "4",   "8",   "16", "32",
@@ -80,7 +89,7 @@ const char *config_suggestion(const char *key, size_t n)
     } makers[] = {{"network", nth_network},
                   {"device", nth_device},
                   {"data", nth_generated},
-                  {"validate", nth_generated}};
+                  {"validate", nth_validation}};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (strcmp(lists[i].key, key) == 0)
             return nth(lists[i].list, n);

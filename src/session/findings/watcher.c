@@ -116,15 +116,15 @@ bool watcher_memory(struct watcher *watcher, struct moment now, uint64_t expecte
 }
 
 bool watcher_data(struct watcher *watcher, struct moment now, uint64_t skipped, const char *data,
-                  struct finding *finding)
+                  const char *names, struct finding *finding)
 {
     if (skipped <= watcher->skipped)
         return false;
     watcher->skipped = skipped;
     return report(finding, FINDING_DATA, now,
-                  ngettext("%llu image of %s could not be read and was left out",
-                           "%llu images of %s could not be read and were left out", skipped),
-                  (unsigned long long)skipped, data);
+                  ngettext("%llu image of %.60s could not be read and was left out: %s",
+                           "%llu images of %.60s could not be read and were left out: %s", skipped),
+                  (unsigned long long)skipped, data, names);
 }
 
 void watcher_divergence(struct moment now, float loss, const struct bad_layer *layer,

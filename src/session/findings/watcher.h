@@ -44,9 +44,10 @@ bool watcher_validation(struct watcher *watcher, struct moment now, const struct
 bool watcher_memory(struct watcher *watcher, struct moment now, uint64_t expected,
                     uint64_t measured, struct finding *finding);
 
-/* Detects new unreadable images. `skipped` is their number so far. Reports each new number. */
+/* Detects new unreadable images. `skipped` is their number so far, and `names` the first of them
+ * with the reasons. Reports each new number. */
 bool watcher_data(struct watcher *watcher, struct moment now, uint64_t skipped, const char *data,
-                  struct finding *finding);
+                  const char *names, struct finding *finding);
 
 /* Fills the finding of a loss that is NaN or infinite. `layer` is the first layer with such
  * values, or NULL if there is none. */

@@ -8,6 +8,8 @@
 #include "data/loader/epoch_order.h"
 #include "data/loader/mix.h"
 #include "data/loader/training_example.h"
+#include "session/config/config_data.h"
+#include "session/config/settings.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -25,12 +27,14 @@ struct preview {
     enum preview_status status;
     struct error error;
     struct dataset_facts facts;
+    struct dataset_balance balance; /* without the counts of the single classes */
     struct preview_request request;
     size_t request_number, read; /* pictures of the request that were read */
     struct preview_picture ready[PREVIEW_MAX_PICTURES];
     size_t ready_count, taken;
 
     struct dataset *dataset;
+    struct dataset_balance counted; /* the reading thread's */
     uint32_t *order; /* order for the epoch, seed and sampling below */
     uint64_t order_epoch, order_seed;
     bool ordered, order_balanced;
@@ -53,11 +57,23 @@ static struct dataset_request choose_shape(const struct preview *preview)
     return (struct dataset_request){3, 224, 224};
 }
 
+/* Counts the images of the classes. */
+static bool count_classes(struct preview *preview, struct error *error)
+{
+    struct dataset_balance *balance = &preview->counted;
+    const bool counted = dataset_count_classes(preview->dataset, balance, error);
+    free(balance->images);
+    balance->images = NULL;
+    return counted;
+}
+
 static bool open_set(struct preview *preview, struct error *error)
 {
     const struct dataset_request shape = choose_shape(preview);
-    preview->dataset = dataset_open(preview->config.data, "train", &shape, error);
-    if (!preview->dataset)
+    char spec[CONFIG_SPEC];
+    preview->dataset =
+        dataset_open(config_training_spec(&preview->config, spec), "train", &shape, error);
+    if (!preview->dataset || !count_classes(preview, error))
         return false;
     const struct dataset_facts *facts = dataset_facts(preview->dataset);
     const size_t values = facts->channels * facts->height * facts->width;
@@ -76,8 +92,11 @@ static void open_and_publish(struct preview *preview)
     pthread_mutex_lock(&preview->lock);
     preview->status = opened ? PREVIEW_OPENED : PREVIEW_FAILED;
     preview->error = error;
-    if (opened)
+    if (opened) {
         preview->facts = *dataset_facts(preview->dataset);
+        preview->facts.broken = NULL; /* the copies that are given away outlive the set */
+        preview->balance = preview->counted;
+    }
     pthread_mutex_unlock(&preview->lock);
 }
 
@@ -327,7 +346,9 @@ bool preview_is_of(const struct preview *preview, const struct run_config *confi
                    const struct shape *input)
 {
     const struct dataset_kind *kind = dataset_kind_of(config->data);
-    if (strcmp(preview->config.data, config->data) != 0)
+    char shown[CONFIG_SPEC], wanted[CONFIG_SPEC];
+    if (strcmp(config_training_spec(&preview->config, shown),
+               config_training_spec(config, wanted)) != 0)
         return false;
     if (!input || (kind && kind->height)) /* the network is unknown or has no influence */
         return true;
@@ -344,6 +365,14 @@ enum preview_status preview_status(struct preview *preview, struct dataset_facts
     *error = preview->error;
     pthread_mutex_unlock(&preview->lock);
     return status;
+}
+
+struct dataset_balance preview_balance(struct preview *preview)
+{
+    pthread_mutex_lock(&preview->lock);
+    const struct dataset_balance balance = preview->balance;
+    pthread_mutex_unlock(&preview->lock);
+    return balance;
 }
 
 void preview_request_pictures(struct preview *preview, const struct preview_request *request)

@@ -36,6 +36,10 @@ enum preview_status { PREVIEW_OPENING, PREVIEW_OPENED, PREVIEW_FAILED };
 enum preview_status preview_status(struct preview *preview, struct dataset_facts *facts,
                                    struct error *error);
 
+/* Returns how many images the classes have, without the counts of the single ones; zeros unless the
+ * set is open. */
+struct dataset_balance preview_balance(struct preview *preview);
+
 struct preview_request {
     uint64_t epoch;     /* from 0 */
     size_t from, count; /* positions in the order of that epoch; after the last comes the first */

@@ -20,7 +20,7 @@ struct probe;
 
 struct probe_request {
     char model[1024];              /* path of a file of weights */
-    char data[512];                /* SPEC; "": questions are about image files only */
+    char data[640];                /* SPEC; "": questions are about image files only */
     char device[DEVICE_NAME_SIZE]; /* "cpu" */
     size_t threads;                /* 0: all cores */
     double tolerance;              /* 8-bit levels by which a correct pixel may differ */

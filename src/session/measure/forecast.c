@@ -6,6 +6,8 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "data/dataset/dataset.h"
+#include "data/images/spec_value.h"
+#include "session/config/config_data.h"
 #include "session/config/settings.h"
 #include "session/measure/memory_check.h"
 #include "session/model/evaluator.h"
@@ -19,12 +21,18 @@
 /* Returns N of the option classes=N of a SPEC, or 0. */
 static size_t classes_option(const char *spec)
 {
-    const char *option = strstr(spec, ",classes=");
+    static const char name[] = ",classes=";
     char number[24];
     size_t classes = 0;
-    if (!option)
+    const char *option = spec + spec_head_length(spec);
+    while (*option && strncmp(option, name, strlen(name)) != 0) {
+        const size_t value = 1 + strcspn(option + 1, "=,");
+        option += value;
+        option += *option == '=' ? 1 + spec_value_length(option + 1) : 0;
+    }
+    if (!*option)
         return 0;
-    option += strlen(",classes=");
+    option += strlen(name);
     snprintf(number, sizeof number, "%.*s", (int)strcspn(option, ","), option);
     return text_to_size(number, &classes) ? classes : 0;
 }
@@ -90,8 +98,9 @@ static bool forecast_network(const struct run_config *config, const struct netwo
     snprintf(forecast->network, sizeof forecast->network, "%s", network->name);
     snprintf(forecast->suffixes, sizeof forecast->suffixes, "%s", name + strlen(network->name));
     forecast->input = network->input;
-    const struct dataset_kind *validation =
-        config->validate[0] ? dataset_kind_of(config->validate) : NULL;
+    char held[CONFIG_SPEC];
+    config_validation_spec(config, held);
+    const struct dataset_kind *validation = held[0] ? dataset_kind_of(held) : NULL;
     const struct memory_check_request question = {
         .network = network,
         .driver = driver,
@@ -102,8 +111,8 @@ static bool forecast_network(const struct run_config *config, const struct netwo
         .validation_stored = validation && validation->stored,
         .samples = network->classes == 0,
         .average = config->ema > 0,
-        .data_bytes = dataset_bytes(config->data, "train") +
-                      (config->validate[0] ? dataset_bytes(config->validate, "test") : 0),
+        .data_bytes =
+            dataset_bytes(config->data, "train") + (held[0] ? dataset_bytes(held, "test") : 0),
         .curve_bytes = config->has_iterations ? series_bytes(config->iterations) : 0,
         .validation = config->validate[0] ? evaluator_batch(network, SIZE_MAX) : 0};
     memory_check(&question, forecast);

@@ -1,5 +1,6 @@
 /* Measures the inference time of a run's model: one image at a time, on one device, as in the
  * dissertation that tinca follows. */
+#include "session/config/config_data.h"
 #include "session/measure/measurement.h"
 
 #include "base/clock.h"
@@ -109,7 +110,8 @@ static bool measure_model(const char *path, const struct run_config *config,
     struct model model;
     struct evaluation evaluation;
     const char *device = request->device ? request->device : config->device;
-    const char *data = config->validate[0] ? config->validate : config->data;
+    char spec[CONFIG_SPEC];
+    const char *data = config_measured_spec(config, spec);
     if (request->data)
         data = request->data;
     /* before the model is read: if it is replaced meanwhile, this entry becomes stale */
@@ -118,8 +120,12 @@ static bool measure_model(const char *path, const struct run_config *config,
         return false;
     bool measured = set_precision(model.device, config, request, error);
     struct energy_meter *meter = energy_meter_begin(model.device, NULL);
-    measured = measured && model_measure(&model, data, request->images, request->progress,
-                                         request->context, &evaluation, error);
+    const struct evaluation_request evaluate = {.images = request->images,
+                                                .progress = request->progress,
+                                                .context = request->context,
+                                                .times = request->times,
+                                                .time_count = request->time_count};
+    measured = measured && model_measure(&model, data, &evaluate, &evaluation, error);
     const struct energy energy = energy_meter_end(meter);
     if (measured) {
         snprintf(measurement->data, sizeof measurement->data, "%s", data);

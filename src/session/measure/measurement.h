@@ -28,7 +28,7 @@ struct measurement {
     char precision[16];       /* of the computation; "": an older version measured, in float32 */
     size_t threads;
     char created[24]; /* RFC 3339 */
-    char data[512];   /* SPEC */
+    char data[640];   /* SPEC */
     char weights[32]; /* name of the model file in the run's directory */
     size_t images;
     struct statistics ms_per_image;
@@ -90,6 +90,9 @@ struct measure_request {
     size_t images;                 /* 0: the whole set */
     evaluation_progress *progress; /* NULL: no progress is reported */
     void *context;
+    /* NULL, or where the milliseconds of each image are stored: an array that the caller frees */
+    double **times;
+    size_t *time_count;
 };
 
 /* Measures the run's model and stores the result in its directory. Returns false with an error. */

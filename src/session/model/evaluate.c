@@ -54,7 +54,7 @@ static bool check_names(const struct model *model, const struct dataset *dataset
     const struct dataset_facts *facts = dataset_facts(dataset);
     for (size_t i = 0; i < facts->classes && i < model->network->classes; i++) {
         const char *name = dataset_class_name(dataset, i);
-        if (strcmp(facts->kind, "folder") == 0 &&
+        if ((strcmp(facts->kind, "folder") == 0 || strcmp(facts->kind, "list") == 0) &&
             strncmp(name, model->class_names[i], sizeof model->class_names[i] - 1) != 0)
             return error_set(error, ERROR_INPUT, facts->spec,
                              "give it the same folders that the model was trained on",
@@ -112,6 +112,11 @@ bool model_evaluate_set(struct model *model, const struct dataset *dataset,
                      record_kernels(model, evaluator.plan, error) &&
                      evaluator_run(&evaluator, request->progress ? tell_progress : NULL, &telling,
                                    evaluation, error);
+    if (evaluated && request->times) {
+        *request->times = evaluator.times;
+        *request->time_count = evaluator.batches;
+        evaluator.times = NULL;
+    }
     evaluator_free(&evaluator);
     return evaluated;
 }
@@ -141,13 +146,14 @@ bool model_evaluate(struct model *model, const char *data_spec, size_t batch,
     return evaluate_spec(model, data_spec, &request, evaluation, error);
 }
 
-bool model_measure(struct model *model, const char *data_spec, size_t images,
-                   evaluation_progress *progress, void *context, struct evaluation *evaluation,
+bool model_measure(struct model *model, const char *data_spec,
+                   const struct evaluation_request *request, struct evaluation *evaluation,
                    struct error *error)
 {
-    const struct evaluation_request request = {
-        .batch = 1, .images = images, .timed = true, .progress = progress, .context = context};
-    return evaluate_spec(model, data_spec, &request, evaluation, error);
+    struct evaluation_request single = *request;
+    single.batch = 1;
+    single.timed = true;
+    return evaluate_spec(model, data_spec, &single, evaluation, error);
 }
 
 /* --- one image --- */

@@ -59,10 +59,13 @@ typedef bool evaluation_progress(void *context, uint64_t done, uint64_t of, stru
 
 /* How to evaluate a set; {0}: all images, without times. */
 struct evaluation_request {
-    size_t batch;                  /* 0: chosen by what fits into memory */
-    size_t images;                 /* only the first so many; 0: all */
-    bool timed;                    /* measure times, after a warm-up */
-    size_t readers;                /* decode workers; 0: chosen by the number of cores */
+    size_t batch;   /* 0: chosen by what fits into memory */
+    size_t images;  /* only the first so many; 0: all */
+    bool timed;     /* measure times, after a warm-up */
+    size_t readers; /* decode workers; 0: chosen by the number of cores */
+    /* NULL, or where the ms/image of each batch are stored: an array that the caller frees */
+    double **times;
+    size_t *time_count;
     evaluation_progress *progress; /* may be NULL */
     outcome_watch *watch;          /* called for every image, in order; may be NULL */
     void *context;                 /* passed to both */
@@ -85,9 +88,9 @@ struct dataset *model_open_set(const struct model *model, const char *data_spec,
                                struct error *error);
 
 /* Measures the time of single images, the inference time of the dissertation, over the first
- * `images` of the set (0: all). `progress` may be NULL. */
-bool model_measure(struct model *model, const char *data_spec, size_t images,
-                   evaluation_progress *progress, void *context, struct evaluation *evaluation,
+ * request->images of the set (0: all); batch and timed of the request are set. */
+bool model_measure(struct model *model, const char *data_spec,
+                   const struct evaluation_request *request, struct evaluation *evaluation,
                    struct error *error);
 
 struct prediction {

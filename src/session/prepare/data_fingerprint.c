@@ -242,6 +242,15 @@ static bool add_class_weights(struct json *set, const struct preparation *prepar
     return list || !prepared->class_weights;
 }
 
+/* Records which share of the images the set has, and the seed that drew it. */
+static bool add_part(struct json *set, const struct dataset_facts *facts)
+{
+    struct json *part = json_add_object(set, "part");
+    return json_add_string(part, "of", facts->share_rest ? "rest" : "share") &&
+           json_add_number(part, "share", facts->share) &&
+           json_add_count(part, "seed", facts->share_seed);
+}
+
 static bool add_facts(const struct fingerprint *fingerprint, bool training, struct json *set)
 {
     const struct run_config *config = fingerprint->config;
@@ -251,6 +260,7 @@ static bool add_facts(const struct fingerprint *fingerprint, bool training, stru
     return json_add_string(set, "spec", facts->spec) && json_add_string(set, "kind", facts->kind) &&
            (!facts->generator || json_add_count(set, "generator", facts->generator)) &&
            json_add_count(set, "images", facts->images) &&
+           (facts->share == 0 || add_part(set, facts)) &&
            (!facts->paired || json_add_string(set, "direction", facts->reversed ? "ba" : "ab")) &&
            add_sides(set, "image", image, 3) && add_sides(set, "stored", stored, 2) &&
            add_augmentation(set, training ? config->augment : "no") &&

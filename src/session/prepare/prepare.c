@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "engine/training/soft_targets.h"
+#include "session/config/config_data.h"
 #include "session/config/config_paths.h"
 #include "session/config/settings.h"
 #include "session/machine/tuned_device.h"
@@ -33,11 +34,12 @@ static bool open_data(struct preparation *prepared, const struct run_config *con
 {
     struct shape input = prepared->network->input;
     struct dataset_request wish = {input.channels, input.height, input.width};
-    prepared->data = dataset_open(config->data, "train", &wish, error);
+    char spec[CONFIG_SPEC];
+    prepared->data = dataset_open(config_training_spec(config, spec), "train", &wish, error);
     if (!prepared->data)
         return false;
-    if (config->validate[0] &&
-        !(prepared->validation = dataset_open(config->validate, "test", &wish, error)))
+    if (config_validation_spec(config, spec)[0] &&
+        !(prepared->validation = dataset_open(spec, "test", &wish, error)))
         return false;
     const struct dataset_facts *facts = dataset_facts(prepared->data);
     bool has_classes = prepared->network->classes > 0;
@@ -114,13 +116,18 @@ static bool check_stop_metric(const struct preparation *prepared, const struct r
                      "%s makes pictures and has no accuracy", prepared->network->name);
 }
 
+/* Returns whether the classes have the names of folders, or those that a list gives. */
+static bool named_by_files(const struct dataset_facts *facts)
+{
+    return strcmp(facts->kind, "folder") == 0 || strcmp(facts->kind, "list") == 0;
+}
+
 /* Checks that both sets have the same classes: the names of folders number the classes. */
 static bool check_class_names(const struct preparation *prepared, struct error *error)
 {
     const struct dataset *train = prepared->data, *test = prepared->validation;
     const struct dataset_facts *facts = test ? dataset_facts(test) : NULL;
-    if (!test || strcmp(facts->kind, "folder") != 0 ||
-        strcmp(dataset_facts(train)->kind, "folder") != 0)
+    if (!test || !named_by_files(facts) || !named_by_files(dataset_facts(train)))
         return true;
     for (size_t i = 0; i < facts->classes && i < dataset_facts(train)->classes; i++)
         if (strcmp(dataset_class_name(train, i), dataset_class_name(test, i)) != 0)
@@ -189,7 +196,8 @@ static bool make_plan(struct preparation *prepared, const struct run_config *con
         .device = config->device,
         .settings = &settings,
         .stored = dataset_kind_of(config->data)->stored,
-        .validation_stored = validation && dataset_kind_of(config->validate)->stored,
+        .validation_stored =
+            validation && dataset_kind_of(dataset_facts(prepared->validation)->spec)->stored,
         .samples = prepared->network->classes == 0,
         .average = config->ema > 0,
         .curve_bytes = series_bytes(count_iterations(prepared, config)),
@@ -323,7 +331,8 @@ static bool make_evaluator(struct preparation *prepared, const struct run_config
         .normalisation = &prepared->normalisation,
         .tolerance = (double)config->tolerance,
         .keep_losses = true,
-        .stored = prepared->validation && dataset_kind_of(config->validate)->stored,
+        .stored = prepared->validation &&
+                  dataset_kind_of(dataset_facts(prepared->validation)->spec)->stored,
         /* at least 1, because 0 means that the free memory is unknown */
         .memory_free = room == UINT64_MAX ? 0 : room + 1};
     return !prepared->validation || evaluator_create(&prepared->evaluator, &settings, error);

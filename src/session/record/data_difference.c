@@ -4,6 +4,7 @@
 
 #include "base/language.h"
 #include "base/memory.h"
+#include "data/images/spec_value.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ static void compare_member(const char *name, const char *key, const struct json 
 static const char *options_of(const struct json *set)
 {
     const char *spec = json_string(json_member(set, "spec"));
-    return spec ? spec + strcspn(spec, ",") : "";
+    return spec ? spec + spec_head_length(spec) : "";
 }
 
 static void compare_facts(const struct json *then, const struct json *now,
@@ -38,6 +39,7 @@ static void compare_facts(const struct json *then, const struct json *now,
     } members[] = {{"kind", N_("kind of set")},
                    {"generator", N_("version of the generated pictures")},
                    {"images", N_("images")},
+                   {"part", N_("part of the set")},
                    {"direction", N_("direction of the pairs")},
                    {"image", N_("channels, height and width of an example")},
                    {"stored", N_("height and width before the crop")},

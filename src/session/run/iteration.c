@@ -19,6 +19,16 @@
 
 static const uint64_t measure_interval = 250000000; /* nanoseconds */
 
+/* Names the pictures that could not be read: those that the loader found last, or else those that
+ * were left out when the set was opened. */
+static void name_broken(const struct preparation *prepared, char *names, size_t size)
+{
+    const struct broken_list *broken = dataset_facts(prepared->data)->broken;
+    data_loader_broken(prepared->loader, names, size);
+    if (!names[0] && broken)
+        broken_list_words(broken, names, size);
+}
+
 void iteration_measure(struct trainer *trainer)
 {
     struct data_loader_statistics loader;
@@ -34,7 +44,10 @@ void iteration_measure(struct trainer *trainer)
                        trainer->now.memory_measured, &finding))
         trainer_add_finding(trainer, &finding);
     uint64_t skipped = dataset_facts(prepared->data)->skipped + loader.skipped;
-    if (watcher_data(&trainer->watcher, trainer->moment, skipped, trainer->run->config.data,
+    char names[200] = "";
+    if (skipped > trainer->watcher.skipped)
+        name_broken(prepared, names, sizeof names);
+    if (watcher_data(&trainer->watcher, trainer->moment, skipped, trainer->run->config.data, names,
                      &finding))
         trainer_add_finding(trainer, &finding);
 }

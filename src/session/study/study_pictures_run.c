@@ -3,6 +3,7 @@
 #include "base/files/file.h"
 #include "base/memory.h"
 #include "data/loader/data_loader.h"
+#include "session/config/config_data.h"
 #include "session/model/evaluate.h"
 #include "session/model/picture.h"
 #include "session/record/run_open.h"
@@ -13,6 +14,7 @@
 #include <string.h>
 
 struct maker {
+    char spec[CONFIG_SPEC]; /* where the measured data is written */
     struct study_pictures *pictures;
     struct study *study;
     const struct run *run;
@@ -59,12 +61,10 @@ static bool load_model(struct maker *maker, struct error *error)
     return loaded;
 }
 
-static const char *spec_of(const struct maker *maker)
+static const char *spec_of(struct maker *maker)
 {
-    const struct run_config *config = run_config(maker->run);
-    return maker->request->data  ? maker->request->data
-           : config->validate[0] ? config->validate
-                                 : config->data;
+    return maker->request->data ? maker->request->data
+                                : config_measured_spec(run_config(maker->run), maker->spec);
 }
 
 static bool open_data(struct maker *maker, struct error *error)
@@ -119,7 +119,9 @@ static void compare_with_training(struct maker *maker)
     struct study *study = maker->study;
     const struct shape input = maker->model.network->input;
     const struct dataset_request wish = {input.channels, input.height, input.width};
-    struct dataset *training = dataset_open(run_config(maker->run)->data, "train", &wish, NULL);
+    char spec[CONFIG_SPEC];
+    struct dataset *training =
+        dataset_open(config_training_spec(run_config(maker->run), spec), "train", &wish, NULL);
     study->training_known = training;
     for (size_t i = 0; training && i < study->count; i++) {
         char origin[1024];

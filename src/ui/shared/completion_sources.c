@@ -4,6 +4,7 @@
 #include "base/language.h"
 #include "data/dataset/dataset.h"
 #include "data/images/spec.h"
+#include "data/images/spec_value.h"
 #include "ui/widgets/folder_listing.h"
 
 #include <stdio.h>
@@ -108,8 +109,8 @@ static void kind_source(struct completion *completion, const char *text,
 static void folder_of(const char *text, char *folder, size_t size)
 {
     const char *colon = strchr(text, ':');
-    const size_t length = colon ? strcspn(colon + 1, ",") : 0;
-    snprintf(folder, size, "%.*s", (int)length, colon ? colon + 1 : "");
+    if (!colon || !spec_value_read(colon + 1, spec_value_length(colon + 1), folder, size))
+        folder[0] = '\0';
 }
 
 static bool has_name(const struct folder_name *names, size_t count, const char *name,
@@ -124,7 +125,7 @@ static bool has_name(const struct folder_name *names, size_t count, const char *
 /* Adds the classes of a folder of pictures: its folders, or those of its training split. */
 static void add_folder_classes(struct completion *completion, const char *text)
 {
-    char folder[600];
+    char folder[600], quoted[COMPLETION_TEXT];
     size_t count = 0;
     folder_of(text, folder, sizeof folder - 8);
     const struct folder_name *names = completion_folder(completion, folder, &count);
@@ -133,8 +134,9 @@ static void add_folder_classes(struct completion *completion, const char *text)
         names = completion_folder(completion, folder, &count);
     }
     for (size_t i = 0; names && i < count; i++)
-        if (names[i].is_folder && names[i].name[0] != '.')
-            completion_add(completion, names[i].name, "", false);
+        if (names[i].is_folder && names[i].name[0] != '.' &&
+            spec_value_write(names[i].name, quoted, sizeof quoted))
+            completion_add(completion, quoted, "", false);
 }
 
 /* Adds the classes that the files of CIFAR-100 name, in the given folder or in that of its archive.
@@ -195,9 +197,23 @@ static void value_source(struct completion *completion, const char *text, const 
         add_classes(completion, text, kind);
 }
 
+/* Returns the option that is being typed, behind the last comma outside quotations. */
+static const char *last_option(const char *text)
+{
+    const char *at = text + spec_head_length(text) + 1;
+    for (;;) {
+        const size_t name = strcspn(at, "=,");
+        const char *end =
+            at[name] == '=' ? at + name + 1 + spec_value_length(at + name + 1) : at + name;
+        if (!*end)
+            return at;
+        at = end + 1;
+    }
+}
+
 static void option_source(struct completion *completion, const char *text)
 {
-    const char *option = strrchr(text, ',') + 1;
+    const char *option = last_option(text);
     const struct dataset_kind *kind = dataset_kind_of(text);
     char name[32], given[34];
     size_t count;
@@ -215,11 +231,30 @@ static void option_source(struct completion *completion, const char *text)
     }
 }
 
+/* Adds the folders for the path that begins at text + from and, for a kind that is a file, the
+ * files. Names with a comma are offered in a quotation only. */
+static void add_spec_paths(struct completion *completion, const char *text, size_t from)
+{
+    const struct dataset_kind *kind = dataset_kind_of(text);
+    const bool file = kind && strcmp(kind->argument, "FILE") == 0;
+    const char *ending = !file ? NULL : strcmp(kind->name, "list") == 0 ? "" : kind->name;
+    completion_add_paths(completion, text, from + (text[from] == '"'), ending);
+    if (text[from] == '"')
+        return;
+    size_t kept = 0;
+    for (size_t i = 0; i < completion->count; i++)
+        if (!strchr(completion->items[i].text, ','))
+            completion->items[kept++] = completion->items[i];
+    completion->count = kept;
+    if (!text[from])
+        completion_add(completion, "\"", _("begins a path that contains a comma"), true);
+}
+
 static void data_source(struct completion *completion, const char *text,
                         const struct completion_subject *subject)
 {
     const char *colon = strchr(text, ':');
-    const bool options = strchr(text, ',') != NULL;
+    const bool options = text[spec_head_length(text)] == ',';
     if (options && !completion->all) {
         option_source(completion, text);
         return;
@@ -227,7 +262,7 @@ static void data_source(struct completion *completion, const char *text,
     if (!colon || completion->all)
         kind_source(completion, text, subject);
     if (colon && !options)
-        completion_add_paths(completion, text, (size_t)(colon - text) + 1, NULL);
+        add_spec_paths(completion, text, (size_t)(colon - text) + 1);
 }
 
 /* --- fields --- */
@@ -246,9 +281,11 @@ void completion_of_field(struct completion *completion, const char *text, const 
     const char *key = subject->field->key;
     if (strcmp(key, "network") == 0)
         network_source(completion, text, subject);
-    else if (strcmp(key, "data") == 0 || strcmp(key, "validate") == 0)
+    else if (strcmp(key, "data") == 0 || strcmp(key, "validate") == 0) {
+        if (key[0] == 'v' && !strchr(text, ':'))
+            completion_add(completion, "auto,share=0.1", _("a part of the training data"), false);
         data_source(completion, text, subject);
-    else if (strcmp(key, "weights") == 0)
+    } else if (strcmp(key, "weights") == 0)
         completion_add_paths(completion, text, 0, ".safetensors");
     else
         suggestion_source(completion, text, subject);

@@ -5,6 +5,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
+#include "data/images/spec_value.h"
 #include "session/config/config_differences.h"
 #include "session/config/config_paths.h"
 #include "ui/terminal/keys.h"
@@ -49,8 +50,11 @@ static bool names_path(const char *what, const char *key, const char *value)
     const char *path = strchr(value, ':');
     if (!path || !config_absolute_value(key, value, absolute, sizeof absolute, NULL))
         return false;
+    char plain[FORM_TEXT + 64];
     path = strchr(absolute, ':') + 1;
-    absolute[strcspn(absolute, ",")] = '\0';
+    if (!spec_value_read(path, spec_value_length(path), plain, sizeof plain))
+        return false;
+    path = plain;
     return path[0] == '/' && strncmp(what, path, strlen(path)) == 0;
 }
 

@@ -2,6 +2,7 @@
  * the cursor or list that is open, then to the view in front, then to the screen; commands (pause,
  * stop, learning rate, checkpoint) are sent to the run's worker. A completed run is shown as its
  * last snapshot. */
+#include "data/images/spec_value.h"
 #include "session/config/config_paths.h"
 #include "ui/app/app.h"
 #include "ui/app/other_runs.h"
@@ -360,7 +361,7 @@ static bool reachable(const struct app *app)
 /* Writes a data set for the title: without options, and a long path as "folder:.../tench". */
 static void shorten_data(const char *spec, char *text, size_t size)
 {
-    int length = (int)strcspn(spec, ","), kind = (int)strcspn(spec, ":/,");
+    int length = (int)spec_head_length(spec), kind = (int)strcspn(spec, ":/,");
     const char *last = memrchr(spec, '/', (size_t)length);
     if (!last || length <= 24)
         snprintf(text, size, "%.*s", length, spec);

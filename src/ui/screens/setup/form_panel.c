@@ -48,6 +48,26 @@ static void draw_network(struct app *app, struct rect area)
     draw_fact(app, area, 1, _("FLOPs"), text);
 }
 
+/* Writes the number of classes and, once the data set is open, how even they are: images of a
+ * class, and how many times the largest has those of the smallest. */
+static void write_classes(struct app *app, size_t classes, char *text, size_t size)
+{
+    const struct dataset_balance *balance = &setup_model(app)->balance;
+    char count[32];
+    text_count(classes, count, sizeof count);
+    if (balance->most == 0)
+        snprintf(text, size, "%s", count);
+    else if (balance->empty > 0)
+        snprintf(text, size, _("%s, %zu without images"), count, balance->empty);
+    else if (balance->most == balance->least)
+        snprintf(text, size, _("%s of %zu images"), count, balance->most);
+    else if (2 * balance->most < 3 * balance->least)
+        snprintf(text, size, _("%s of %zu-%zu images"), count, balance->least, balance->most);
+    else
+        snprintf(text, size, _("%s of %zu-%zu images, %.3g:1"), count, balance->least,
+                 balance->most, (double)balance->most / (double)balance->least);
+}
+
 static void draw_input(struct app *app, struct rect area)
 {
     const struct forecast *forecast = &app->shared.form.forecast;
@@ -56,7 +76,7 @@ static void draw_input(struct app *app, struct rect area)
              forecast->input.width);
     draw_fact(app, area, 0, _("input"), text);
     if (forecast->classes)
-        text_count(forecast->classes, text, sizeof text);
+        write_classes(app, forecast->classes, text, sizeof text);
     else
         snprintf(text, sizeof text, "%s", _("none: it makes pictures"));
     draw_fact(app, area, 1, _("classes"), text);

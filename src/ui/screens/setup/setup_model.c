@@ -30,6 +30,7 @@ static void open_preview(struct setup_model *model, const struct form *form,
     picture_grid_free(&model->grid);
     model->from = 0;
     model->facts = (struct dataset_facts){0};
+    model->balance = (struct dataset_balance){0};
     model->error = (struct error){0};
     model->status = PREVIEW_OPENING;
     model->preview = preview_open(&form->config, input, &model->error);
@@ -45,6 +46,7 @@ static void step_preview(struct setup_model *model, const struct form *form)
         return;
     if (model->status == PREVIEW_OPENING)
         model->status = preview_status(model->preview, &model->facts, &model->error);
+    model->balance = preview_balance(model->preview);
     picture_grid_collect(&model->grid, model->preview);
 }
 

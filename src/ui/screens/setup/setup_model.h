@@ -16,8 +16,9 @@ struct app;
 struct setup_model {
     struct preview *preview; /* reads pictures of the data set; NULL: not opened yet */
     enum preview_status status;
-    struct dataset_facts facts; /* valid once the data set is open */
-    struct error error;         /* why there are no pictures; kind ERROR_NONE: none */
+    struct dataset_facts facts;     /* valid once the data set is open */
+    struct dataset_balance balance; /* of its classes; zeros until then */
+    struct error error;             /* why there are no pictures; kind ERROR_NONE: none */
     struct picture_grid grid;
     size_t from;     /* first picture shown */
     uint64_t epoch;  /* its augmentation is shown */

@@ -29,7 +29,7 @@ struct try_source {
     char name[96];  /* "20261121-063012-lenet-1a2b best" */
     char note[160]; /* its accuracy, network and data, for the chooser */
     char path[640];
-    char data[512];
+    char data[640];
     double tolerance;
 };
 enum { TRY_SOURCES = CHOOSER_MAX_ITEMS };

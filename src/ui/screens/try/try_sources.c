@@ -5,6 +5,7 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/config/config_data.h"
 #include "session/config/config_paths.h"
 #include "session/values/run_figures.h"
 #include "ui/app/app.h"
@@ -34,7 +35,7 @@ static void write_note(const struct run_entry *entry, size_t kind, char *text, s
     const struct run_figures figures = run_figures_of(&entry->snapshot, NULL);
     const bool best = kind == RUN_SAVED_BEST;
     const char *network = run_entry_network(entry);
-    char data[512];
+    char data[640];
     config_short_value("data", entry->config.data, data, sizeof data);
     if (isfinite(figures.top1))
         snprintf(text, size,
@@ -55,8 +56,8 @@ static bool make_source(const struct run_entry *entry, size_t kind, struct try_s
     snprintf(source->path, sizeof source->path, "%.511s/%s", directory, run_saved_files[kind]);
     snprintf(source->name, sizeof source->name, "%.80s %s", file_base_name(directory),
              gettext(marks[kind]));
-    snprintf(source->data, sizeof source->data, "%s",
-             config->validate[0] ? config->validate : config->data);
+    char spec[CONFIG_SPEC];
+    snprintf(source->data, sizeof source->data, "%s", config_measured_spec(config, spec));
     write_note(entry, kind, source->note, sizeof source->note);
     return true;
 }

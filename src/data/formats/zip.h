@@ -1,0 +1,41 @@
+/* zip.h: reads the members of a ZIP archive, as numpy.savez writes it: stored or deflated members,
+ * without encryption, less than 4 GiB. Internal to data/. */
+#ifndef TINCA_DATA_FORMATS_ZIP_H
+#define TINCA_DATA_FORMATS_ZIP_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { ZIP_NAME = 128, ZIP_MEMBERS = 1024 };
+
+struct zip_member {
+    char name[ZIP_NAME];
+    uint32_t packed, size; /* bytes in the archive and after decompression, as it states them */
+    uint32_t crc32, offset;
+    uint16_t method; /* 0: stored, 8: deflated */
+};
+
+struct zip {
+    FILE *stream;
+    const char *path; /* borrowed */
+    struct zip_member *member;
+    size_t members;
+};
+
+/* Opens an archive and reads the list of its members, at most ZIP_MEMBERS. Returns false with an
+ * error. */
+bool zip_open(struct zip *zip, const char *path, struct error *error);
+void zip_close(struct zip *zip);
+
+/* Returns the member of a name, or NULL. */
+const struct zip_member *zip_find(const struct zip *zip, const char *name);
+
+/* Returns the bytes of a member, owned by the caller, or NULL with an error if it has more than
+ * `limit` or not those that the archive states. Allocates at most twice what was decompressed. */
+uint8_t *zip_read(const struct zip *zip, const struct zip_member *member, size_t limit,
+                  struct error *error);
+
+#endif
