@@ -8,13 +8,11 @@
 #include "base/files/output_file.h"
 #include "base/language.h"
 #include "base/text.h"
-#include "data/formats/npy.h"
 #include "session/measure/measurement.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Returns E_P, the accuracy in percent per parameter; NaN if the parameters are not known. */
 static double efficiency(const struct run *run, const struct measurement *measurement)
@@ -76,27 +74,6 @@ static int print_text(const struct run *run, const struct measurement *measureme
     return EXIT_DONE;
 }
 
-/* Writes the time of each image in the order of the set, as CSV or, to a name that ends in .npy, as
- * an array of float64. Returns false with an error. */
-static bool write_times(const char *path, const double *times, size_t count, struct error *error)
-{
-    const size_t length = strlen(path);
-    const bool array = length > 4 && strcmp(path + length - 4, ".npy") == 0;
-    struct output_file file;
-    uint8_t header[256];
-    if (!output_file_open(&file, path, array ? OUTPUT_BINARY : OUTPUT_TEXT, error))
-        return false;
-    if (array) {
-        fwrite(header, 1, npy_header_write(header, "<f8", &count, 1), file.stream);
-        fwrite(times, sizeof *times, count, file.stream);
-    } else {
-        fputs("image,ms\n", file.stream);
-        for (size_t i = 0; i < count; i++)
-            fprintf(file.stream, "%zu,%.9g\n", i, times[i]);
-    }
-    return output_file_commit(&file, error);
-}
-
 static int measure(const char *id, struct measure_request *request, const char *raw, bool as_json)
 {
     double *times = NULL;
@@ -113,7 +90,7 @@ static int measure(const char *id, struct measure_request *request, const char *
     }
     if ((raw && !output_file_check(raw, OUTPUT_TEXT, &error)) ||
         !measure_run(run, request, &measurement, &error) ||
-        (raw && !write_times(raw, times, count, &error)))
+        (raw && !measurement_write_times(raw, times, count, &error)))
         status = output_error(&error);
     else
         status = as_json ? print_json(run, &measurement) : print_text(run, &measurement);

@@ -5,7 +5,6 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/predict_rows.h"
 #include "cli/stop_signal.h"
 
 #include "base/files/file.h"
@@ -14,6 +13,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "data/formats/picture_paths.h"
+#include "session/model/predict_rows.h"
 #include "session/model/predictor.h"
 #include "session/model/translate.h"
 
@@ -245,6 +245,7 @@ static int predict_classes(struct predict *predict)
     rows->paths = predict->paths.name;
     rows->count = predict->paths.count;
     rows->path = predict->output;
+    rows->standard = stdout;
     rows->list = json_add_array(root, "predictions");
     int status = predict_batches(predict, true);
     if (predict->as_json) {
@@ -285,6 +286,14 @@ static int predict_all(struct predict *predict, const struct operands *operands)
     const int status = classes ? predict_classes(predict) : predict_pictures(predict);
     report_broken(predict);
     return status;
+}
+
+static void free_predict(struct predict *predict)
+{
+    predict_rows_close(&predict->rows);
+    predict_raw_close(&predict->raw);
+    name_list_free(&predict->paths);
+    model_free(&predict->model);
 }
 
 static int predict_run(const struct command *command, int argc, char **argv)
@@ -343,10 +352,7 @@ static int predict_run(const struct command *command, int argc, char **argv)
         status = predict_all(&predict, &operands);
     else
         status = output_error(&error);
-    predict_rows_close(&predict.rows);
-    predict_raw_close(&predict.raw);
-    name_list_free(&predict.paths);
-    model_free(&predict.model);
+    free_predict(&predict);
     return status;
 }
 

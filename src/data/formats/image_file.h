@@ -31,7 +31,8 @@ uint64_t image_file_decode_bytes(const struct image_file_cost *cost, size_t chan
                                  size_t shorter_side);
 
 /* Reads a file like image_file_read and resizes it like image_fit. Decodes large pictures no larger
- * than needed; `shorter_side` 0 leaves the size as it is. With one channel a 16-bit PNG keeps its precision: its samples are deep. */
+ * than needed; `shorter_side` 0 leaves the size as it is. With one channel a 16-bit PNG keeps its
+ * precision: its samples are deep. */
 bool image_file_read_fitted(struct image *image, const char *path, size_t channels,
                             size_t shorter_side, struct error *error);
 

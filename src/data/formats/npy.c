@@ -1,4 +1,8 @@
+/* The dictionary is not parsed as Python: each key is looked for with its quotation marks, and the
+ * text after its colon is read as a type, a word or a list of sizes. Anything else is refused. */
 #include "data/formats/npy.h"
+
+#include "base/language.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -9,14 +13,14 @@ enum { MAGIC = 6, WRITTEN = 256 };
 
 static bool refuse(const char *path, const char *why, const char *advice, struct error *error)
 {
-    return error_set(error, ERROR_INPUT, path, advice, "%s", why);
+    return error_set(error, ERROR_INPUT, path, advice, "%s", language_text(why));
 }
 
 size_t npy_header_length(const uint8_t *start, const char *path, struct error *error)
 {
     if (memcmp(start, "\x93NUMPY", MAGIC) != 0 || start[MAGIC] < 1 || start[MAGIC] > 3) {
-        refuse(path, "it does not begin like a .npy file", "save it with numpy.save or numpy.savez",
-               error);
+        refuse(path, N_("it does not begin like a .npy file"),
+               "save it with numpy.save or numpy.savez", error);
         return 0;
     }
     const bool old = start[MAGIC] == 1;
@@ -51,7 +55,7 @@ static bool parse_type(struct npy_header *header, const char *text, const char *
 {
     const char *at = value_of(text, "descr");
     if (!at || *at++ != '\'')
-        return refuse(path, "its items are not plain numbers",
+        return refuse(path, N_("its items are not plain numbers"),
                       "save an array of numbers, such as array.astype(numpy.float32)", error);
     const char order = *at++;
     header->kind = order ? *at++ : '\0';
@@ -60,10 +64,11 @@ static bool parse_type(struct npy_header *header, const char *text, const char *
     header->item = item;
     if (!strchr("uifb", header->kind) || !header->kind ||
         !(item == 1 || item == 2 || item == 4 || item == 8) || *end != '\'')
-        return refuse(path, "its items are not numbers of 1, 2, 4 or 8 bytes",
+        return refuse(path, N_("its items are not numbers of 1, 2, 4 or 8 bytes"),
                       "convert it, such as array.astype(numpy.float32)", error);
     if (order != '<' && order != '|' && item > 1)
-        return refuse(path, "its numbers are big-endian", "convert it: array.astype('<f4')", error);
+        return refuse(path, N_("its numbers are big-endian"), "convert it: array.astype('<f4')",
+                      error);
     return true;
 }
 
@@ -72,19 +77,20 @@ static bool parse_shape(struct npy_header *header, const char *text, const char 
 {
     const char *at = value_of(text, "shape");
     if (!at || *at++ != '(')
-        return refuse(path, "its header has no shape", "save it with numpy.save", error);
+        return refuse(path, N_("its header has no shape"), "save it with numpy.save", error);
     for (at += strspn(at, " "); *at && *at != ')'; at += strspn(at, " ,")) {
         char *end;
         if (!isdigit((unsigned char)*at) || header->dimensions == NPY_MAX_DIMENSIONS)
-            return refuse(path, "its shape is not one of one to four sizes",
+            return refuse(path, N_("its shape is not one of one to four sizes"),
                           "images are N,H,W or N,H,W,C or N,C,H,W; labels are N", error);
         const unsigned long long size = strtoull(at, &end, 10);
         if (size > SIZE_MAX / 2)
-            return refuse(path, "its shape has a size that is too large", "is it damaged?", error);
+            return refuse(path, N_("its shape has a size that is too large"), "is it damaged?",
+                          error);
         header->shape[header->dimensions++] = (size_t)size;
         at = end;
     }
-    return *at == ')' || refuse(path, "its shape does not end", "is it damaged?", error);
+    return *at == ')' || refuse(path, N_("its shape does not end"), "is it damaged?", error);
 }
 
 static bool count_items(struct npy_header *header, size_t limit, const char *path,
@@ -106,7 +112,7 @@ bool npy_header_parse(struct npy_header *header, const uint8_t *bytes, size_t si
     const size_t length = size >= NPY_START ? npy_header_length(bytes, path, error) : 0;
     if (length == 0 || length > size)
         return size < NPY_START || length > size
-                   ? refuse(path, "the file ends within its header", "is it cut off?", error)
+                   ? refuse(path, N_("the file ends within its header"), "is it cut off?", error)
                    : false;
     const size_t start = bytes[MAGIC] == 1 ? 10 : 12;
     char *text = malloc(length - start + 1);
@@ -119,7 +125,7 @@ bool npy_header_parse(struct npy_header *header, const uint8_t *bytes, size_t si
     bool parsed = parse_type(header, text, path, error) && parse_shape(header, text, path, error) &&
                   count_items(header, limit, path, error);
     if (parsed && (!order || strncmp(order, "False", 5) != 0))
-        parsed = refuse(path, "the array is in column order (Fortran)",
+        parsed = refuse(path, N_("the array is in column order (Fortran)"),
                         "save numpy.ascontiguousarray(array)", error);
     free(text);
     return parsed;

@@ -1,3 +1,4 @@
+/* Only names and the cost of decoding are kept; a picture is read from its file each time. */
 #include "data/formats/pictures.h"
 
 #include "base/files/file.h"

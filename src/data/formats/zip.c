@@ -3,6 +3,7 @@
 #include "data/formats/zip.h"
 
 #include "base/files/file.h"
+#include "base/language.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static uint16_t half(const uint8_t *at)
 static bool refuse(const struct zip *zip, const char *why, struct error *error)
 {
     return error_set(error, ERROR_INPUT, zip->path, "save it again with numpy.savez",
-                     "not a readable archive: %s", why);
+                     "not a readable archive: %s", language_text(why));
 }
 
 static bool read_at(const struct zip *zip, long place, void *to, size_t size)
@@ -43,32 +44,32 @@ static bool find_end(const struct zip *zip, uint8_t *end, struct error *error)
     const long size = ftell(zip->stream);
     const long from = size > TAIL ? size - TAIL : 0;
     if (size < END_BYTES || !read_at(zip, from, tail, (size_t)(size - from)))
-        return refuse(zip, "it is too short", error);
+        return refuse(zip, N_("it is too short"), error);
     for (long i = size - from - END_BYTES; i >= 0; i--)
         if (word(tail + i) == END_MAGIC) {
             memcpy(end, tail + i, END_BYTES);
             return true;
         }
-    return refuse(zip, "its end is missing", error);
+    return refuse(zip, N_("its end is missing"), error);
 }
 
 static bool read_entry(struct zip *zip, struct zip_member *member, struct error *error)
 {
     uint8_t entry[ENTRY_BYTES];
     if (fread(entry, 1, sizeof entry, zip->stream) != sizeof entry || word(entry) != ENTRY_MAGIC)
-        return refuse(zip, "its list of members is damaged", error);
+        return refuse(zip, N_("its list of members is damaged"), error);
     const size_t name = half(entry + 28);
     const long skipped = (long)half(entry + 30) + half(entry + 32);
     if (name == 0 || name >= ZIP_NAME || fread(member->name, 1, name, zip->stream) != name ||
         fseek(zip->stream, skipped, SEEK_CUR) != 0)
-        return refuse(zip, "the name of a member is missing or too long", error);
+        return refuse(zip, N_("the name of a member is missing or too long"), error);
     member->method = half(entry + 10);
     member->crc32 = word(entry + 16);
     member->packed = word(entry + 20);
     member->size = word(entry + 24);
     member->offset = word(entry + 42);
     if ((half(entry + 8) & 1) || member->packed == UINT32_MAX || member->size == UINT32_MAX)
-        return refuse(zip, "a member is encrypted, or 4 GiB or larger", error);
+        return refuse(zip, N_("a member is encrypted, or 4 GiB or larger"), error);
     return true;
 }
 
@@ -79,7 +80,7 @@ static bool read_members(struct zip *zip, struct error *error)
         return false;
     const size_t count = half(end + 10);
     if (count > ZIP_MEMBERS || fseek(zip->stream, (long)word(end + 16), SEEK_SET) != 0)
-        return refuse(zip, "it has too many members", error);
+        return refuse(zip, N_("it has too many members"), error);
     zip->member = memory_new(count, sizeof *zip->member, zip->path, error);
     for (size_t i = 0; zip->member && i < count; i++, zip->members++)
         if (!read_entry(zip, &zip->member[i], error))
@@ -118,7 +119,7 @@ static bool seek_data(const struct zip *zip, const struct zip_member *member, st
     uint8_t local[LOCAL_BYTES];
     if (!read_at(zip, (long)member->offset, local, sizeof local) || word(local) != LOCAL_MAGIC ||
         fseek(zip->stream, (long)half(local + 26) + half(local + 28), SEEK_CUR) != 0)
-        return refuse(zip, "a member is not where the list says", error);
+        return refuse(zip, N_("a member is not where the list says"), error);
     return true;
 }
 
@@ -134,7 +135,7 @@ static bool make_room(const struct zip *zip, struct unpacking *out, struct error
     if (out->used < out->capacity)
         return true;
     if (out->capacity == out->size)
-        return refuse(zip, "a member is longer than it says", error);
+        return refuse(zip, N_("a member is longer than it says"), error);
     size_t capacity = out->capacity ? 2 * out->capacity : FIRST_CAPACITY;
     capacity = capacity < out->size ? capacity : out->size;
     uint8_t *grown = realloc(out->bytes, capacity);
@@ -159,10 +160,10 @@ static bool inflate_piece(const struct zip *zip, z_stream *stream, struct unpack
         *state = inflate(stream, Z_NO_FLUSH);
         const size_t made = room - stream->avail_out;
         if (full && made)
-            return refuse(zip, "a member is longer than it says", error);
+            return refuse(zip, N_("a member is longer than it says"), error);
         out->used += made;
         if (*state != Z_OK && *state != Z_STREAM_END && *state != Z_BUF_ERROR)
-            return refuse(zip, "its compressed data is damaged", error);
+            return refuse(zip, N_("its compressed data is damaged"), error);
         if (*state == Z_BUF_ERROR)
             return true;
     } while (*state != Z_STREAM_END && (stream->avail_in || stream->avail_out == 0));
@@ -181,7 +182,7 @@ static bool read_deflated(const struct zip *zip, const struct zip_member *member
     for (size_t left = member->packed; read && left > 0 && state != Z_STREAM_END;) {
         const size_t count = left < sizeof piece ? left : sizeof piece;
         read = fread(piece, 1, count, zip->stream) == count ||
-               refuse(zip, "the file is cut off", error);
+               refuse(zip, N_("the file is cut off"), error);
         stream.next_in = piece;
         stream.avail_in = (uInt)count;
         left -= count;
@@ -198,7 +199,7 @@ static bool read_stored(const struct zip *zip, struct unpacking *out, struct err
             return false;
         const size_t wanted = out->capacity - out->used;
         if (fread(out->bytes + out->used, 1, wanted, zip->stream) != wanted)
-            return refuse(zip, "the file is cut off", error);
+            return refuse(zip, N_("the file is cut off"), error);
         out->used += wanted;
     }
     return true;
@@ -215,11 +216,11 @@ uint8_t *zip_read(const struct zip *zip, const struct zip_member *member, size_t
                   member->size, limit >> 20);
     read = read && seek_data(zip, member, error);
     if (read && member->method != 0 && member->method != 8)
-        read = refuse(zip, "a member is compressed by an unknown method", error);
+        read = refuse(zip, N_("a member is compressed by an unknown method"), error);
     read = read && (member->method == 8 ? read_deflated(zip, member, &out, error)
                                         : read_stored(zip, &out, error));
     if (read && (out.used != out.size || crc32_z(0, out.bytes, out.size) != member->crc32))
-        read = refuse(zip, "a member does not have the bytes that its checksum is of", error);
+        read = refuse(zip, N_("a member does not have the bytes that its checksum is of"), error);
     if (read)
         return out.bytes;
     free(out.bytes);

@@ -3,6 +3,9 @@
 #include "session/config/config_data.h"
 #include "session/measure/measurement.h"
 
+#include "base/files/output_file.h"
+#include "data/formats/npy.h"
+
 #include "base/clock.h"
 #include "base/files/file.h"
 #include "base/host/host.h"
@@ -148,6 +151,26 @@ bool measure_run(const struct run *run, const struct measure_request *request,
                     measurements_put(directory, measurement, error);
     free(path);
     return measured;
+}
+
+bool measurement_write_times(const char *path, const double *times, size_t count,
+                             struct error *error)
+{
+    const size_t length = strlen(path);
+    const bool array = length > 4 && strcmp(path + length - 4, ".npy") == 0;
+    struct output_file file;
+    uint8_t header[256];
+    if (!output_file_open(&file, path, array ? OUTPUT_BINARY : OUTPUT_TEXT, error))
+        return false;
+    if (array) {
+        fwrite(header, 1, npy_header_write(header, "<f8", &count, 1), file.stream);
+        fwrite(times, sizeof *times, count, file.stream);
+    } else {
+        fputs("image,ms\n", file.stream);
+        for (size_t i = 0; i < count; i++)
+            fprintf(file.stream, "%zu,%.9g\n", i, times[i]);
+    }
+    return output_file_commit(&file, error);
 }
 
 /* --- in the background --- */

@@ -99,6 +99,11 @@ struct measure_request {
 bool measure_run(const struct run *run, const struct measure_request *request,
                  struct measurement *measurement, struct error *error);
 
+/* Writes the time of each image in the order of the set, as CSV or, to a name that ends in .npy, as
+ * an array of float64. Returns false with an error. */
+bool measurement_write_times(const char *path, const double *times, size_t count,
+                             struct error *error);
+
 /* The subject of a measurement in the background; it must live until background_job_finish. */
 struct measure_job {
     char directory[512], device[DEVICE_NAME_SIZE];

@@ -1,8 +1,8 @@
 /* predict_rows.h: what tinca predict writes for each picture: a row of text, CSV or JSON, and the
  * network's output as a NumPy array. Rows are written to the file as they are computed, so that
  * memory does not grow and an interrupted prediction can be continued. Not thread safe. */
-#ifndef TINCA_CLI_PREDICT_ROWS_H
-#define TINCA_CLI_PREDICT_ROWS_H
+#ifndef TINCA_SESSION_MODEL_PREDICT_ROWS_H
+#define TINCA_SESSION_MODEL_PREDICT_ROWS_H
 
 #include "base/json/json.h"
 #include "session/model/evaluate.h"
@@ -41,7 +41,8 @@ struct predict_rows {
     char *const *paths; /* all pictures */
     size_t count, done; /* done: that an earlier prediction has written */
     size_t broken;      /* pictures that cannot be read, those of the earlier prediction included */
-    const char *path;   /* the file; NULL: standard output */
+    const char *path;   /* the file; NULL: `standard` */
+    FILE *standard;     /* standard output */
     FILE *stream;
     struct json *list; /* PREDICT_DOCUMENT: the pictures */
 };

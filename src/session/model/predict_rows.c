@@ -1,13 +1,13 @@
 /* A CSV file has exactly one row for each picture, also for one that cannot be read, in the order
  * of the pictures: the number of its complete rows is where an interrupted prediction continues. */
-#include "cli/predict_rows.h"
+#include "session/model/predict_rows.h"
 
 #include "base/escape/csv.h"
+#include "base/escape/visible.h"
 #include "base/files/lines.h"
 #include "base/files/output_file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "cli/output.h"
 
 #include <errno.h>
 #include <math.h>
@@ -113,24 +113,14 @@ static bool append_json(const struct predict_rows *rows, const char *path, const
 
 /* --- text --- */
 
-static void print_text(const struct predict_rows *rows, const char *path)
-{
-    output_print("%s\n", path);
-    for (size_t i = 0; i < rows->top; i++) {
-        const struct prediction *prediction = &rows->predictions[i];
-        output_print("  %6.2f %%  %s\n", 100.0 * (double)prediction->probability,
-                     rows->model->class_names[prediction->label]);
-    }
-}
-
 static void append_text(const struct predict_rows *rows, const char *path, struct text *text)
 {
-    csv_append(text, path);
+    visible_append(text, path);
     text_append(text, "\n");
     for (size_t i = 0; i < rows->top; i++) {
         const struct prediction *prediction = &rows->predictions[i];
         text_append(text, "  %6.2f %%  ", 100.0 * (double)prediction->probability);
-        csv_append(text, rows->model->class_names[prediction->label]);
+        visible_append(text, rows->model->class_names[prediction->label]);
         text_append(text, "\n");
     }
 }
@@ -215,7 +205,7 @@ static bool continue_file(struct predict_rows *rows, bool *begun, struct error *
 
 static bool begin_file(struct predict_rows *rows, struct error *error)
 {
-    rows->stream = stdout;
+    rows->stream = rows->standard;
     if (rows->path && !output_file_is_stdout(rows->path))
         rows->stream = fopen(rows->path, "wb");
     if (!rows->stream)
@@ -251,11 +241,6 @@ bool predict_rows_add(struct predict_rows *rows, size_t index, const float *logi
     if (rows->format == PREDICT_DOCUMENT)
         return broken || add_json(rows, path, logits, NULL, json_add_object(rows->list, NULL)) ||
                error_set_memory(error, "the JSON document", 0);
-    if (rows->format == PREDICT_TEXT && rows->stream == stdout) {
-        if (!broken)
-            print_text(rows, path);
-        return true;
-    }
     bool made = true;
     if (rows->format == PREDICT_CSV)
         append_csv(rows, path, logits, broken, &text);
@@ -279,7 +264,7 @@ bool predict_rows_flush(struct predict_rows *rows, struct error *error)
 
 void predict_rows_close(struct predict_rows *rows)
 {
-    if (rows->stream && rows->stream != stdout)
+    if (rows->stream && rows->stream != rows->standard)
         fclose(rows->stream);
     rows->stream = NULL;
     free(rows->predictions);

@@ -1,4 +1,6 @@
-#include "cli/predict_rows.h"
+/* The array has its header, with the number of all pictures, from the beginning; the outputs are
+ * appended batch by batch. */
+#include "session/model/predict_rows.h"
 
 #include "data/formats/npy.h"
 
