@@ -15,7 +15,7 @@ is "it diverges" diverged true one
 [ "$("$JSON_LOOK" one iterations)" -lt 60 ] && ok "  and stops then" || not_ok "  and stops then" "$(cat one)"
 tr -d ' \t\n' <one | tr '{' '\n' |
     sed -n 's/.*"rate":\([^,]*\),"loss":\([^,]*\),"smoothed":\([^}]*\)}.*/\1 \2 \3/p' >points
-[ "$(wc -l <points)" = "$("$JSON_LOOK" one iterations)" ] && ok "  every iteration is a point" ||
+[ "$(grep -c '' points)" = "$("$JSON_LOOK" one iterations)" ] && ok "  every iteration is a point" ||
     not_ok "  every iteration is a point" "$(head -c 600 one)"
 awk 'function abs(x) { return x < 0 ? -x : x }
     { rate = 1e-5 * exp(log(1e7) * (NR - 1) / 59); average = 0.98 * average + 0.02 * $2

@@ -69,6 +69,12 @@ refuses 2 'network, too' "a mapping without a network" weights own.safetensors -
         ["linear.*", "fc.*"]]}' >mine.json
     refuses 1 'conv_shortcut' "a mapping of one's own that forgets some" train resnet20 $job --iterations 1 \
         --weights torch.safetensors --names mine.json
+    printf '{"names": [["conv1.*", "stem.conv.*"], ["bn1.*", "stem.bn.*"], ["layer*.shortcut.0.*", "stage*.conv_shortcut.*"],
+        ["layer*.shortcut.1.*", "stage*.bn_shortcut.*"], ["layer*", "stage*"], ["linear.*", "fc.*"]]}' >mine.json
+    succeeds "a whole mapping of one's own" train resnet20 $job --iterations 3 --weights torch.safetensors \
+        --names mine.json --save three.safetensors --export mine.session.json
+    cmp -s one.safetensors three.safetensors && ok "  gives the same bits" || not_ok "  gives the same bits"
+    is "  and its path is recorded" runs.0.config.names "$PWD/mine.json" mine.session.json
     refuses 1 'no mapping' "a mapping that is not there" train resnet20 $job --iterations 1 \
         --weights torch.safetensors --names torch
     refuses 2 'weights a file' "a mapping without weights" train resnet20 $job --iterations 1 --names cifar-resnet

@@ -126,6 +126,7 @@ Devices The devices
 Log The log
 Settings Settings of the workbench
 Pictures Pictures of the training data
+Find Finding a learning rate
 Runs The list of runs
 Run Watching a run
 TABLES
@@ -171,6 +172,10 @@ enter() { go 200x60 i Pictures --data digits; screen_wait '1-[0-9]* of'; }
 press_all Pictures "Pictures of the training data" "of digits" "v Tab"
 enter() { go 200x60 i Pictures --data digits; screen_keys v; screen_wait 'What it takes'; }
 press_all Pictures "Pictures of the training data" "what the run takes" "v Tab"
+enter() { go 200x60 f Find --data digits,limit=200 --batch 20 --threads 1; screen_wait 'Suggestion|Marked'; }
+press_all Find "Finding a learning rate" "of digits" "Enter u"
+enter() { go 200x60 f Find --data idx:nowhere; screen_wait 'nowhere'; }
+press_all Find "Finding a learning rate" "of a folder that is missing" "u"
 enter() { go 200x60 i Pictures --data idx:nowhere; screen_wait 'There are no pictures'; }
 press_all Pictures "Pictures of the training data" "of a folder that is missing" "v Tab"
 

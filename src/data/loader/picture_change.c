@@ -59,7 +59,9 @@ static float sample_at(const struct image *image, ptrdiff_t x, ptrdiff_t y, size
 {
     if (x < 0 || y < 0 || x >= (ptrdiff_t)image->width || y >= (ptrdiff_t)image->height)
         return 0;
-    return (float)image->pixels[((size_t)y * image->width + (size_t)x) * image->channels + channel];
+    const size_t pixel = (size_t)y * image->width + (size_t)x;
+    const size_t sample = pixel * image->channels + channel;
+    return image->deep ? image->deep[sample] : (float)image->pixels[sample];
 }
 
 /* Writes the pixel at (x, y) of the image, between pixels, to the planes at `out`. */

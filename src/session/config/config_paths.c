@@ -16,7 +16,7 @@ enum { PATH_SIZE = 4096 };
 static const char *find_path(const char *key, const char *value, size_t *length)
 {
     *length = 0;
-    if (strcmp(key, "network") == 0) {
+    if (strcmp(key, "network") == 0 || strcmp(key, "names") == 0) {
         const size_t all = strlen(value);
         if (strchr(value, '/') || (all > 5 && strcmp(value + all - 5, ".json") == 0))
             *length = all;
@@ -130,7 +130,9 @@ bool config_make_absolute(struct run_config *config, struct error *error)
         !config_absolute_value("weights", config->weights, absolute.weights,
                                sizeof absolute.weights, error) ||
         !config_absolute_value("class-weights", config->class_weights, absolute.class_weights,
-                               sizeof absolute.class_weights, error))
+                               sizeof absolute.class_weights, error) ||
+        !config_absolute_value("names", config->names, absolute.names, sizeof absolute.names,
+                               error))
         return false;
     *config = absolute;
     return true;

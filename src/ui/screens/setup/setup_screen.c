@@ -33,6 +33,8 @@ static const struct key_binding bindings[] = {
      N_("every setting, or only those that mean something here")},
     {'p', 0, ACTION_PICTURES, "p", N_("pictures"),
      N_("the pictures of the training data, as large as the screen; v there: what the run takes")},
+    {'L', 0, ACTION_RATE, "L", NULL,
+     N_("look for a learning rate: a short training in which it grows")},
     {'n', 0, ACTION_NEXT_PICTURES, "n", NULL, N_("the next pictures beside the form")},
     {'F', 0, ACTION_FORK, "F", NULL, N_("no fork any more: a run that begins anew")},
     {'D', 0, ACTION_DEFAULTS, "D", NULL,
@@ -179,6 +181,9 @@ static void act(struct app *app, enum action action)
         break;
     case ACTION_PICTURES:
         app_show(app, SCREEN_PICTURES);
+        break;
+    case ACTION_RATE:
+        app_show(app, SCREEN_FIND_RATE);
         break;
     case ACTION_NEXT_PICTURES:
         setup_turn_pictures(setup_model(app), 1);

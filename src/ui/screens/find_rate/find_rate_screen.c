@@ -1,0 +1,309 @@
+/* The screen Find rate: searches a learning rate for what the form says, in the background, and
+ * draws the loss over the rate. The suggested rate is marked, Left and Right mark another one, and
+ * Enter takes it into the form. Nothing is saved. */
+#include "ui/app/app.h"
+
+#include "base/axis.h"
+#include "base/language.h"
+#include "base/threads/background_job.h"
+#include "session/find_rate/find_rate.h"
+#include "ui/plot/plot.h"
+#include "ui/plot/plot_axes.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct key_binding bindings[] = {
+    {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("take"),
+     N_("take the marked rate into the form, and go there")},
+    {UI_LEFT, 0, ACTION_LEFT, N_("Left"), N_("lower"), N_("mark the rate before")},
+    {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), N_("higher"), N_("mark the next rate")},
+    {'b', UI_HOME, ACTION_BEST, "b", N_("suggestion"), N_("mark the suggested rate")},
+    {'u', 0, ACTION_UPDATE, "u", N_("search"), N_("search again, with what the form says")},
+    {'s', 0, ACTION_STOP, "s", N_("stop"), N_("stop the search")},
+};
+static const struct key_table table = {N_("Finding a learning rate"), bindings,
+                                       sizeof bindings / sizeof *bindings};
+
+static const double POLL_SECONDS = 0.1;
+enum { RAW = 1, SMOOTHED, MARKED, SERIES };
+
+struct find_rate_model {
+    struct background_job *job; /* NULL: no search is on; it owns `search` meanwhile */
+    struct rate_search search;
+    struct run_config searched; /* the form's settings of the last search */
+    bool begun;                 /* there was a search */
+    uint64_t done, of;
+    struct error error; /* why there is no result; kind ERROR_NONE: there is one, or none yet */
+    size_t marked;      /* the marked point */
+    struct plot plot;
+};
+
+static struct find_rate_model *model_of(const struct app *app)
+{
+    return app_state(app, SCREEN_FIND_RATE);
+}
+
+static bool has_result(const struct find_rate_model *model)
+{
+    return !model->job && model->search.count > 0;
+}
+
+static bool has_suggestion(const struct find_rate_model *model)
+{
+    return has_result(model) && model->search.suggested < model->search.count;
+}
+
+/* --- the search --- */
+
+static bool search_work(void *subject, struct background_job *job, struct error *error)
+{
+    return rate_search_run(subject, background_job_progress, job, error);
+}
+
+static void begin_search(struct app *app)
+{
+    struct find_rate_model *model = model_of(app);
+    rate_search_free(&model->search);
+    model->searched = app->shared.form.config;
+    model->search = (struct rate_search){.config = model->searched,
+                                         .low = FIND_RATE_LOW,
+                                         .high = FIND_RATE_HIGH,
+                                         .iterations = FIND_RATE_ITERATIONS};
+    model->begun = true;
+    model->done = model->of = 0;
+    model->error = (struct error){0};
+    model->job = background_job_start(search_work, &model->search, &model->error);
+}
+
+/* Searches when the screen is opened with other settings than those of the last search; its rate
+ * does not matter. */
+static void open(struct app *app)
+{
+    struct find_rate_model *model = model_of(app);
+    struct run_config wanted = app->shared.form.config;
+    wanted.learning_rate = model->searched.learning_rate;
+    wanted.given = model->searched.given;
+    const bool same =
+        model->begun && memcmp(&model->searched, &wanted, sizeof model->searched) == 0;
+    if (!model->job && !same && !run_list_is_busy(&app->shared.runs))
+        begin_search(app);
+}
+
+static bool work(struct app *app)
+{
+    struct find_rate_model *model = model_of(app);
+    if (!model->job || !background_job_poll(model->job, &model->done, &model->of))
+        return false;
+    background_job_finish(model->job, &model->error);
+    model->job = NULL;
+    model->marked = has_suggestion(model) ? model->search.suggested : 0;
+    return true;
+}
+
+static double busy(const struct app *app)
+{
+    return model_of(app)->job ? POLL_SECONDS : INFINITY;
+}
+
+static void close(struct app *app)
+{
+    struct find_rate_model *model = model_of(app);
+    if (model->job) {
+        background_job_cancel(model->job);
+        background_job_finish(model->job, NULL);
+    }
+    rate_search_free(&model->search);
+    plot_free(&model->plot);
+}
+
+/* --- keys --- */
+
+static void take(struct app *app)
+{
+    const struct find_rate_model *model = model_of(app);
+    struct run_config config = app->shared.form.config;
+    struct error error;
+    char rate[32];
+    snprintf(rate, sizeof rate, "%.2g", model->search.points[model->marked].rate);
+    if (!config_set(&config, "lr", rate, &error)) {
+        app_say_error(app, &error);
+        return;
+    }
+    form_begin(&app->shared.form, &config);
+    app_form_changed(app);
+    app_show(app, SCREEN_SETUP);
+    app_say(app, ROLE_GOOD, _("The learning rate is %s now."), rate);
+}
+
+static const char *refuses(const struct app *app, enum action action)
+{
+    const struct find_rate_model *model = model_of(app);
+    if (action == ACTION_STOP)
+        return model->job ? NULL : _("No search is on.");
+    if (model->job)
+        return _("The search is still on; s stops it.");
+    if (action == ACTION_UPDATE)
+        return NULL;
+    if (!has_result(model))
+        return _("There is no rate to mark: u searches.");
+    if (action == ACTION_BEST && !has_suggestion(model))
+        return _("There is no suggestion: the loss falls nowhere.");
+    if (action == ACTION_BEST && model->marked == model->search.suggested)
+        return _("The suggestion is already marked.");
+    if (action == ACTION_LEFT && model->marked == 0)
+        return _("There is no lower rate.");
+    if (action == ACTION_RIGHT && model->marked + 1 == model->search.count)
+        return _("There is no higher rate.");
+    return NULL;
+}
+
+static void act(struct app *app, enum action action)
+{
+    struct find_rate_model *model = model_of(app);
+    if (action == ACTION_OPEN)
+        take(app);
+    else if (action == ACTION_LEFT)
+        model->marked--;
+    else if (action == ACTION_RIGHT)
+        model->marked++;
+    else if (action == ACTION_BEST)
+        model->marked = model->search.suggested;
+    else if (action == ACTION_UPDATE)
+        begin_search(app);
+    else if (action == ACTION_STOP)
+        background_job_cancel(model->job);
+}
+
+/* --- drawing --- */
+
+static struct axis loss_axis(const struct rate_search *search)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < search->count; i++) {
+        low = fmin(low, fmin(search->points[i].loss, search->points[i].smoothed));
+        high = fmax(high, search->points[i].smoothed);
+    }
+    return axis_for_range(low, high, false);
+}
+
+static long dot_of(const struct axis *axis, double value, size_t dots)
+{
+    const double position = axis_position(axis, value);
+    return lround(fmin(fmax(position, 0), 1.5) * (double)(dots - 1));
+}
+
+static void add_curves(struct find_rate_model *model, const struct axis *x, const struct axis *y)
+{
+    struct plot *plot = &model->plot;
+    const size_t width = plot_width(plot), height = plot_height(plot);
+    const struct rate_point *points = model->search.points;
+    for (size_t i = 0; i < model->search.count; i++)
+        plot_dot(plot, RAW, dot_of(x, points[i].rate, width), dot_of(y, points[i].loss, height));
+    const long marked = dot_of(x, points[model->marked].rate, width);
+    plot_span(plot, MARKED, marked, 0, (long)height - 1);
+    for (size_t i = 1; i < model->search.count; i++)
+        plot_line(plot, SMOOTHED, dot_of(x, points[i - 1].rate, width),
+                  dot_of(y, points[i - 1].smoothed, height), dot_of(x, points[i].rate, width),
+                  dot_of(y, points[i].smoothed, height));
+}
+
+static void draw_plot(struct app *app, struct rect area)
+{
+    static const enum role roles[SERIES] = {ROLE_TEXT, ROLE_FAINT, ROLE_SMOOTHED, ROLE_STRONG};
+    static const enum plot_style styles[SERIES] = {PLOT_DOTTED, PLOT_DOTTED, PLOT_SOLID,
+                                                   PLOT_DOTTED};
+    struct find_rate_model *model = model_of(app);
+    const struct plot_layout layout = layout_plot(area, true);
+    const struct axis x = {FIND_RATE_LOW, FIND_RATE_HIGH, true}, y = loss_axis(&model->search);
+    struct error error;
+    if (rect_is_empty(layout.plot))
+        return;
+    if (!plot_reset(&model->plot, (size_t)layout.plot.rows, (size_t)layout.plot.columns,
+                    app->symbols, &error)) {
+        app_say_error(app, &error);
+        return;
+    }
+    add_curves(model, &x, &y);
+    draw_text(&app->canvas, layout.legend, 0, 0, ROLE_HEADING,
+              _("Loss of each batch, and smoothed, over the learning rate"));
+    plot_axes_draw_y(&app->canvas, layout.labels, &y);
+    plot_draw(&app->canvas, layout.plot, &model->plot, roles, styles);
+    plot_axes_draw_named_x(&app->canvas, layout.axis, &x, _("learning rate, log"),
+                           layout.labels.columns > 0);
+    draw_cursor(
+        &app->canvas, layout.plot, layout.plot.rows - 1,
+        (int)dot_of(&x, model->search.points[model->marked].rate, (size_t)layout.plot.columns));
+}
+
+/* Writes what the marked point is, and how the search ended. */
+static void describe(const struct find_rate_model *model, char *text, size_t size)
+{
+    const struct rate_search *search = &model->search;
+    const struct rate_point *point = &search->points[model->marked];
+    const bool suggested = has_suggestion(model) && model->marked == search->suggested;
+    size_t used = (size_t)snprintf(
+        text, size,
+        suggested ? _("Suggestion: %.2g, where the smoothed loss (%.4f) falls the steepest.")
+                  : _("Marked: %.2g, smoothed loss %.4f."),
+        point->rate, point->smoothed);
+    if (!has_suggestion(model) && used < size)
+        used += (size_t)snprintf(text + used, size - used, " %s",
+                                 _("The loss falls nowhere: there is no suggestion."));
+    if (search->diverged && used < size) {
+        used += (size_t)snprintf(text + used, size - used, " ");
+        snprintf(text + used, size - used, _("Above %.2g the loss grows without limit."),
+                 search->points[search->count - 1].rate);
+    }
+}
+
+static void draw(struct app *app, struct rect body)
+{
+    enum { TEXT_ROWS = 2 };
+    const struct find_rate_model *model = model_of(app);
+    struct rect inside = {body.row, body.column + 1, body.rows, body.columns - 2};
+    char text[800];
+    if (rect_is_empty(inside))
+        return;
+    if (has_result(model)) {
+        struct rect plot = inside, below = inside;
+        plot.rows -= TEXT_ROWS;
+        below.row += plot.rows;
+        below.rows = TEXT_ROWS;
+        describe(model, text, sizeof text);
+        draw_wrapped(&app->canvas, below, 0, ROLE_TEXT, text);
+        draw_plot(app, plot);
+        return;
+    }
+    draw_cursor(&app->canvas, inside, 0, 0);
+    if (model->job)
+        draw_format(&app->canvas, inside, 0, 0, ROLE_TEXT,
+                    _("Searching: rate %llu of %d; the rate grows from %g to %g."),
+                    (unsigned long long)model->done, FIND_RATE_ITERATIONS, FIND_RATE_LOW,
+                    FIND_RATE_HIGH);
+    else if (model->error.kind != ERROR_NONE && model->error.kind != ERROR_INTERRUPTED)
+        draw_wrapped(&app->canvas, inside, 0, ROLE_BAD,
+                     error_format(&model->error, text, sizeof text));
+    else
+        draw_wrapped(&app->canvas, inside, 0, ROLE_TEXT,
+                     run_list_is_busy(&app->shared.runs)
+                         ? _("A run is on, which a search would slow down; u searches all the "
+                             "same.")
+                         : _("No rate was searched; u searches."));
+}
+
+const struct screen find_rate_screen = {
+    .name = N_("Find rate"),
+    .letter = 'f',
+    .purpose = N_("a learning rate for the form, from a short training"),
+    .keys = &table,
+    .state_size = sizeof(struct find_rate_model),
+    .open = open,
+    .close = close,
+    .refuses = refuses,
+    .act = act,
+    .draw = draw,
+    .work = work,
+    .busy = busy,
+};
