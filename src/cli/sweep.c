@@ -240,7 +240,7 @@ static const char **offered_fields(void)
     return keys;
 }
 
-enum { GRID_ROWS = 7, WORK_ROWS = 9, OUTPUT_ROWS = 5 };
+enum { GRID_ROWS = 9, WORK_ROWS = 9, OUTPUT_ROWS = 5 };
 
 /* Fills in the options that describe the grid. */
 static void make_grid_rows(struct sweep_request *request, struct option_row rows[GRID_ROWS])
@@ -283,7 +283,17 @@ static void make_grid_rows(struct sweep_request *request, struct option_row rows
          .argument = "NAME",
          .help = N_("The sweep's name; alone, the name of an earlier sweep to continue."),
          .kind = OPTION_TEXT,
-         .value = &request->name}};
+         .value = &request->name},
+        {.name = "tag",
+         .argument = "TAG",
+         .help = N_("A tag for the run of each cell; give the option once for each tag."),
+         .kind = OPTION_LIST,
+         .value = &request->tags},
+        {.name = "note",
+         .argument = "TEXT",
+         .help = N_("A note on the run of each cell, one line."),
+         .kind = OPTION_TEXT,
+         .value = &request->note}};
     memcpy(rows, own, sizeof own);
 }
 

@@ -63,8 +63,9 @@ static struct run *start_cell(const struct sweep *sweep, size_t index, struct er
     struct run_config changes;
     const struct run_config *config = &sweep->cells[index].config;
     char *directory = sweep_interrupted_run(sweep, index);
+    const struct run_options labels = {.tags = sweep->grid.tags, .note = sweep->grid.note};
     if (!directory)
-        return run_start(config, NULL, error);
+        return run_start(config, &labels, error);
     config_defaults(&changes);
     config_set(&changes, "threads", config_get(config, "threads", threads, sizeof threads), NULL);
     struct run *run = run_resume(directory, &changes, NULL, error);

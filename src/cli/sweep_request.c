@@ -34,6 +34,25 @@ static bool set_base(struct sweep_grid *grid, const struct run_config *config, s
     return true;
 }
 
+/* Writes --tag and --note, which are given to the run of each cell, into the grid. */
+static bool set_labels(const struct sweep_request *request, struct sweep_grid *grid,
+                       struct error *error)
+{
+    char tags[4 * RUN_TAGS_SIZE] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < request->tags.count && length < sizeof tags; i++)
+        length += (size_t)snprintf(tags + length, sizeof tags - length, "%s%s", length ? " " : "",
+                                   request->tags.values[i]);
+    if ((request->tags.count > 0 && !run_tags_check(tags, error)) ||
+        (request->note && !run_note_check(request->note, error)))
+        return false;
+    if (request->tags.count > 0)
+        snprintf(grid->tags, sizeof grid->tags, "%.*s", (int)sizeof grid->tags - 1, tags);
+    if (request->note)
+        snprintf(grid->note, sizeof grid->note, "%s", request->note);
+    return true;
+}
+
 /* Reads the file, if there is one, and then the options, which replace what the file says. */
 static bool make_grid(const struct sweep_request *request, struct sweep_grid *grid,
                       struct error *error)
@@ -42,7 +61,7 @@ static bool make_grid(const struct sweep_request *request, struct sweep_grid *gr
         return false;
     if (request->name)
         snprintf(grid->name, sizeof grid->name, "%s", request->name);
-    bool made = set_base(grid, &request->config, error) &&
+    bool made = set_labels(request, grid, error) && set_base(grid, &request->config, error) &&
                 vary(grid, "networks", request->networks, error) &&
                 vary(grid, "techniques", request->techniques, error) &&
                 vary(grid, "batches", request->batches, error) &&
@@ -78,6 +97,11 @@ bool sweep_request_open(const struct sweep_request *request, struct sweep *sweep
 {
     struct sweep_grid grid;
     if (sweep_request_is_earlier(request)) {
+        if (request->tags.count > 0 || request->note)
+            return error_set(
+                error, ERROR_USAGE, request->name,
+                _("leave --tag and --note out; t and N in the list of runs change them"),
+                _("an earlier sweep keeps the tags and the note that it was given"));
         if (!sweep_open(sweep, request->name, error))
             return false;
         for (size_t i = 0; i < sweep->count; i++)

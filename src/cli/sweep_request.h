@@ -17,6 +17,8 @@ struct sweep_request {
     const char *networks, *techniques, *batches, *devices; /* lists, as given */
     const char *grid;                                      /* a study's grid: overfit, cifar */
     const char *name;                                      /* --name */
+    struct option_list tags;                               /* --tag TAG */
+    const char *note;                                      /* --note */
     const char *cell;                                      /* compute only this cell */
     struct option_list vary;                               /* --vary KEY=LIST */
     const char *csv, *target;                              /* --csv DIR, --output FILE */

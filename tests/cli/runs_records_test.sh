@@ -109,7 +109,7 @@ refuses 2 'which weights are to stay' "pruning needs --keep" runs --prune --yes
 refuses 2 'cannot be combined' "--keep needs --prune" runs --keep best
 refuses 2 'lost for good.*--yes' "pruning without a terminal" runs --prune --keep none
 [ "$(files "$first")" = "best.safetensors weights.safetensors" ] && ok "  deletes nothing" || not_ok "  deletes nothing"
-"$TINCA" train mlp --widths 1 --data digits,limit=10000 --batch 10000 --iterations 200 --device reference \
+"$TINCA" train mlp --widths 1 --data digits,limit=2000 --batch 2000 --iterations 200 --device reference \
     --checkpoint 0.05 --checkpoint-share 100 --threads 1 -q &
 process=$!
 find_live() {
@@ -148,4 +148,22 @@ succeeds "pruned runs are compared" compare "$first" "$second" "$third"
 succeeds "  and deleted" runs --delete --yes mlp
 succeeds "  and restored" runs --undelete
 shows 'Restored 4 runs' "  all of them"
+
+# --- how a run came about, and labels of a sweep ---
+sed -i 's/"command"/"comment"/' "$home/$first/provenance.json"
+succeeds "a run with a damaged file is exported" export "$first" -o session.json
+is "  which names it" runs.0.damaged.0 provenance.json session.json
+succeeds "a sweep gives its runs tags and a note" sweep --networks mlp --data digits,limit=20 --batches 10,20 \
+    --widths 1 --iterations 1 --name labelled --tag night --tag two --note 'of the night' -q
+run runs --json tag=night tag=two 'note=of the night'
+is "  each of them" "runs.#" 2
+refuses 2 'keeps the tags' "which an earlier sweep keeps" sweep --name labelled --tag other -q
+refuses 2 'tag' "an invalid tag is refused" sweep --networks mlp --data digits --tag a:b -q
+printf '{"networks": "mlp", "data": "digits,limit=20", "batches": 5, "widths": "1", "iterations": 1,
+  "tags": "filed", "note": "by file"}' >grid.json
+succeeds "a grid's file has them, too" sweep grid.json -q
+run runs --json tag=filed 'note=by file'
+is "  for its run" "runs.#" 1
+printf '{"networks": "mlp", "data": "digits", "tags": "-x"}' >grid.json
+refuses 1 'line 1: "tags"' "and invalid ones are refused" sweep grid.json -q
 done_testing

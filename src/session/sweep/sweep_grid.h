@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "session/config/config.h"
+#include "session/files/run_name.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,7 +29,8 @@ struct sweep_axis {
 };
 
 struct sweep_grid {
-    char name[SWEEP_NAME]; /* "": sweep_grid_complete chooses one */
+    char name[SWEEP_NAME];                         /* "": sweep_grid_complete chooses one */
+    char tags[RUN_TAGS_SIZE], note[RUN_NOTE_SIZE]; /* of the cells' runs; "": none */
     struct run_config base;
     struct sweep_axis axes[SWEEP_AXES];
     size_t axis_count;

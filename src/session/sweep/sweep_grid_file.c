@@ -47,12 +47,27 @@ static bool read_value(struct sweep_grid *grid, const struct json_document *docu
     return fail_at(document, value, key, why, error);
 }
 
+/* Reads the tags or the note of the cells' runs. */
+static bool read_label(struct sweep_grid *grid, const struct json_document *document,
+                       const struct json *member, const char *text, struct error *error)
+{
+    struct error inner;
+    const bool tags = strcmp(json_key(member), "tags") == 0;
+    if (!(tags ? run_tags_check(text, &inner) : run_note_check(text, &inner)))
+        return fail_at(document, member, json_key(member), inner.why, error);
+    snprintf(tags ? grid->tags : grid->note, tags ? sizeof grid->tags : sizeof grid->note, "%s",
+             text);
+    return true;
+}
+
 static bool read_grid_member(struct sweep_grid *grid, const struct json_document *document,
                              const struct json *member, struct error *error)
 {
     const char *key = json_key(member), *text = json_string(member);
     if (!text)
         return fail_at(document, member, key, _("a text was expected"), error);
+    if (strcmp(key, "tags") == 0 || strcmp(key, "note") == 0)
+        return read_label(grid, document, member, text, error);
     if (strcmp(key, "name") == 0)
         snprintf(grid->name, sizeof grid->name, "%s", text);
     else if (strcmp(key, "format") == 0 && strcmp(text, "tinca-sweep") != 0)
@@ -62,7 +77,11 @@ static bool read_grid_member(struct sweep_grid *grid, const struct json_document
 
 static bool is_grid_member(const char *key)
 {
-    return strcmp(key, "name") == 0 || strcmp(key, "format") == 0 || strcmp(key, "grid") == 0;
+    static const char *const keys[] = {"name", "format", "grid", "tags", "note"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(keys[i], key) == 0)
+            return true;
+    return false;
 }
 
 static bool read_member(struct sweep_grid *grid, const struct json_document *document,
@@ -169,7 +188,9 @@ struct json *sweep_grid_to_json(const struct sweep_grid *grid)
 {
     struct json *root = json_new_object();
     bool added = json_add_string(root, "format", "tinca-sweep") &&
-                 json_add_count(root, "version", 1) && json_add_string(root, "name", grid->name);
+                 json_add_count(root, "version", 1) && json_add_string(root, "name", grid->name) &&
+                 (!grid->tags[0] || json_add_string(root, "tags", grid->tags)) &&
+                 (!grid->note[0] || json_add_string(root, "note", grid->note));
     for (size_t i = 0; added && i < grid->axis_count; i++)
         added = add_axis(root, &grid->axes[i]);
     if (added && add_base(root, grid))
