@@ -16,7 +16,7 @@ screen_keys F5
 wait_until seen 'done|loss'
 screen_keys o
 screen_shows '\+ seeds [0-9].*lenet.* 3 runs .*loss' "the list has the three runs as one entry"
-screen_shows '\+ seeds slow +2 runs .*loss [0-9.]+ . [0-9.]+' "and those of the command line, with mean and interval"
+screen_shows '\+ seeds slow +2 runs .*loss [0-9.]+ [^0-9]+ [0-9.]+' "and those of the command line, with mean and interval"
 screen_lacks '> .*done' "their runs are not shown"
 screen_keys Right
 screen_shows '^.*- seeds' "Right opens the entry"
