@@ -23,7 +23,6 @@ screen_shows '^.*- seeds' "Right opens the entry"
 screen_shows 'done +lenet' "its runs are below it"
 screen_keys Left
 screen_lacks 'done +lenet' "Left closes it"
-screen_keys A
 screen_keys c
 screen_shows '3 seeds' "the comparison draws the group as one"
 screen_keys v
