@@ -123,13 +123,8 @@ static int print_text(const struct comparison *comparison, const struct advice *
 
 /* --- the runs --- */
 
-struct runs {
-    struct run **list;
-    size_t count;
-};
-
 /* Opens all runs of the folder of runs; skips those that cannot be read. */
-static bool open_all(struct runs *runs, struct error *error)
+static bool open_all(struct opened_runs *runs, struct error *error)
 {
     char **ids;
     size_t count;
@@ -147,19 +142,18 @@ static bool open_all(struct runs *runs, struct error *error)
 }
 
 /* Opens the runs that the operands name. Fails if one was imported: it was not measured here. */
-static bool open_named(struct runs *runs, const struct operands *operands, struct error *error)
+static bool open_named(struct opened_runs *runs, const struct operands *operands,
+                       struct error *error)
 {
-    runs->list = memory_new(operands->count, sizeof *runs->list, "the list of runs", error);
-    for (size_t i = 0; runs->list && i < operands->count; i++) {
-        runs->list[i] = runs_open(operands->values[i], error);
-        if (!runs->list[i])
+    for (size_t i = 0; i < operands->count; i++)
+        if (!runs_open_operand(runs, operands->values[i], error))
             return false;
-        runs->count++;
+    for (size_t i = 0; i < runs->count; i++) {
         const struct run_facts *facts = run_facts(runs->list[i]);
         if (!run_trained_by_tinca(facts->imported, facts->id, error))
             return false;
     }
-    return runs->list;
+    return true;
 }
 
 /* --- networks --- */
@@ -235,7 +229,8 @@ static int answer_single(const struct comparison *comparison, const struct advis
     return output_json(root, root);
 }
 
-static int answer(const struct runs *runs, const struct advise_request *request, bool as_json)
+static int answer(const struct opened_runs *runs, const struct advise_request *request,
+                  bool as_json)
 {
     struct comparison comparison = {0};
     struct error error;
@@ -261,7 +256,7 @@ static int advise_command_run(const struct command *command, int argc, char **ar
     struct operands operands;
     struct numbers numbers = {0};
     struct advise_request request = {.device = "cpu"};
-    struct runs runs = {0};
+    struct opened_runs runs = {0};
     const char *need = NULL;
     bool as_json = false;
     int status;
@@ -311,9 +306,7 @@ static int advise_command_run(const struct command *command, int argc, char **ar
         status = output_error(&error);
     else
         status = answer(&runs, &request, as_json);
-    for (size_t i = 0; i < runs.count; i++)
-        run_free(runs.list[i]);
-    free(runs.list);
+    runs_close(&runs);
     return status;
 }
 

@@ -10,7 +10,6 @@
 
 #include "base/files/output_file.h"
 #include "base/language.h"
-#include "base/memory.h"
 #include "session/seeds/seed_group.h"
 
 #include <stdio.h>
@@ -49,45 +48,27 @@ static bool write_output(const struct comparison *comparison, const struct compa
     return written;
 }
 
-/* The runs that are compared. */
-struct opened {
-    struct run **list;
-    size_t count, capacity;
-};
-
-static bool add_run(struct comparison *comparison, struct opened *runs, const char *operand,
-                    struct error *error)
+/* Adds the run that an operand names, or the runs of a group of seeds as one row. */
+static bool add(struct comparison *comparison, struct opened_runs *runs, const char *operand,
+                struct error *error)
 {
-    if (!memory_grow(&runs->list, &runs->capacity, runs->count + 1, sizeof *runs->list,
-                     "the list of runs", error) ||
-        !(runs->list[runs->count] = runs_open(operand, error)))
+    const size_t first = runs->count;
+    if (!runs_open_operand(runs, operand, error))
         return false;
-    return compare_add_run(comparison, runs->list[runs->count++], error);
+    for (size_t i = first; i < runs->count; i++)
+        if (!compare_add_run(comparison, runs->list[i], error))
+            return false;
+    return !seed_group_is_operand(operand) ||
+           compare_merge_seeds(comparison, run_config(runs->list[first])->seed_group, error);
 }
 
-/* Adds the runs of a group of seeds as one row. */
-static bool add_group(struct comparison *comparison, struct opened *runs, const char *operand,
-                      struct error *error)
-{
-    struct seed_group group;
-    bool added = seed_group_find(&group, operand, error);
-    for (size_t i = 0; added && i < group.count; i++)
-        added = add_run(comparison, runs, group.members[i].directory, error);
-    added = added && compare_merge_seeds(comparison, group.id, error);
-    seed_group_free(&group);
-    return added;
-}
-
-static bool fill(struct comparison *comparison, struct opened *runs,
+static bool fill(struct comparison *comparison, struct opened_runs *runs,
                  const struct operands *operands, const struct compare_request *request,
                  struct error *error)
 {
     bool filled = true;
-    for (size_t i = 0; filled && i < operands->count; i++) {
-        const bool group = seed_group_is_operand(operands->values[i]);
-        filled = group ? add_group(comparison, runs, operands->values[i], error)
-                       : add_run(comparison, runs, operands->values[i], error);
-    }
+    for (size_t i = 0; filled && i < operands->count; i++)
+        filled = add(comparison, runs, operands->values[i], error);
     filled = filled && (!request->settings || compare_add_settings(comparison, error)) &&
              (!request->published || compare_add_published(comparison, error));
     if (filled)
@@ -109,7 +90,7 @@ static bool find_front(struct comparison *comparison, const struct compare_reque
 }
 
 /* Opens the runs, which the caller frees also after an error, and writes the comparison. */
-static bool compare(struct opened *runs, const struct operands *operands,
+static bool compare(struct opened_runs *runs, const struct operands *operands,
                     const struct compare_request *request, struct error *error)
 {
     struct comparison comparison = {0};
@@ -175,11 +156,9 @@ static int compare_command_run(const struct command *command, int argc, char **a
         request.format = COMPARE_JSON;
     if (request.format == COMPARE_JSON)
         language_begin(language_names[0]); /* JSON is the same in every language */
-    struct opened runs = {0};
+    struct opened_runs runs = {0};
     status = compare(&runs, &operands, &request, &error) ? EXIT_DONE : output_error(&error);
-    for (size_t i = 0; i < runs.count; i++)
-        run_free(runs.list[i]);
-    free(runs.list);
+    runs_close(&runs);
     return status;
 }
 

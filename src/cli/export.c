@@ -87,16 +87,14 @@ static bool report_damage(const struct run *run)
 static bool export_runs(const struct operands *operands, const struct wanted *wanted,
                         size_t *damaged, struct error *error)
 {
-    struct run **runs = memory_new(operands->count, sizeof *runs, "the list of runs", error);
-    bool opened = runs;
+    struct opened_runs runs = {0};
+    bool opened = true;
     for (size_t i = 0; opened && i < operands->count; i++)
-        opened = (runs[i] = runs_open(operands->values[i], error));
-    bool written = opened && write_runs(runs, operands->count, wanted, error);
-    for (size_t i = 0; written && i < operands->count; i++)
-        *damaged += report_damage(runs[i]);
-    for (size_t i = 0; runs && i < operands->count; i++)
-        run_free(runs[i]);
-    free(runs);
+        opened = runs_open_operand(&runs, operands->values[i], error);
+    bool written = opened && write_runs(runs.list, runs.count, wanted, error);
+    for (size_t i = 0; written && i < runs.count; i++)
+        *damaged += report_damage(runs.list[i]);
+    runs_close(&runs);
     return written;
 }
 
@@ -169,7 +167,8 @@ const struct command command_export = {
         N_("Write runs as a session file (JSON), the studies' CSV files, a chart, or a report."),
     .details =
         N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its "
-           "folder. A session file is described by docs/session.schema.json; the CSV files "
+           "folder; RUN@seeds is all runs of its group of seeds. A session file is described by "
+           "docs/session.schema.json; the CSV files "
            "are loss_HOST_tinca.csv and times_HOST_tinca.csv. The chart (PNG, SVG, PDF) shows "
            "the curves of one run, or those of several over each other. The report (Markdown) "
            "holds settings, results, findings, times with intervals and memory, of several "

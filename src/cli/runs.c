@@ -10,10 +10,12 @@
 #include "cli/runs_storage.h"
 
 #include "base/language.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "session/files/run_directory.h"
 #include "session/history/run_filter.h"
 #include "session/record/run_open.h"
+#include "session/seeds/seed_group.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,33 @@ struct run *runs_open(const char *id, struct error *error)
     struct run *run = directory ? run_open(directory, error) : NULL;
     free(directory);
     return run;
+}
+
+static bool open_one(struct opened_runs *runs, const char *operand, struct error *error)
+{
+    return memory_grow(&runs->list, &runs->capacity, runs->count + 1, sizeof *runs->list,
+                       "the list of runs", error) &&
+           (runs->list[runs->count] = runs_open(operand, error)) && ++runs->count;
+}
+
+bool runs_open_operand(struct opened_runs *runs, const char *operand, struct error *error)
+{
+    struct seed_group group;
+    if (!seed_group_is_operand(operand))
+        return open_one(runs, operand, error);
+    bool opened = seed_group_find(&group, operand, error);
+    for (size_t i = 0; opened && i < group.count; i++)
+        opened = open_one(runs, group.members[i].directory, error);
+    seed_group_free(&group);
+    return opened;
+}
+
+void runs_close(struct opened_runs *runs)
+{
+    for (size_t i = 0; i < runs->count; i++)
+        run_free(runs->list[i]);
+    free(runs->list);
+    *runs = (struct opened_runs){0};
 }
 
 /* Parses all operands as one filter. An operand that the shell has unquoted may contain spaces. */

@@ -277,9 +277,10 @@ static void write_figure(const struct compare_row *row, enum compare_figure_kind
 static void write_setting(const struct comparison *comparison, size_t row,
                           const struct compare_figure *figure, char *text, size_t size)
 {
+    const bool is_run = comparison->rows[row].run && comparison->rows[row].seeds.runs == 0;
     compare_figure_text(comparison, row, figure, text, size);
     if (!text[0])
-        snprintf(text, size, "%s", comparison->rows[row].run ? _("none") : nothing);
+        snprintf(text, size, "%s", is_run ? _("none") : nothing);
 }
 
 char *compare_cell(const struct comparison *comparison, size_t row, size_t column, char *text,

@@ -152,11 +152,17 @@ static double known(uint64_t count)
     return count ? (double)count : (double)NAN;
 }
 
+/* Returns whether a row has one value of a setting: a group of seeds has no single seed. */
+static bool has_setting(const struct compare_row *row, const struct config_field *field)
+{
+    return row->run && (row->seeds.runs == 0 || strcmp(field->key, "seed") != 0);
+}
+
 static double setting_value(const struct compare_row *row, const struct config_field *field)
 {
     char text[512];
     double value = NAN;
-    if (row->run && (field->kind == CONFIG_COUNT || field->kind == CONFIG_NUMBER))
+    if (has_setting(row, field) && (field->kind == CONFIG_COUNT || field->kind == CONFIG_NUMBER))
         text_to_double(config_get(run_config(row->run), field->key, text, sizeof text), &value);
     return value;
 }
@@ -210,7 +216,9 @@ char *compare_figure_text(const struct comparison *comparison, size_t number,
     if (figure->kind == FIGURE_NETWORK || figure->kind == FIGURE_RUN)
         snprintf(text, size, "%s", figure->kind == FIGURE_RUN ? row->name : row->network);
     else if (figure->kind == FIGURE_SETTING)
-        return row->run ? config_get(run_config(row->run), figure->field->key, text, size) : text;
+        return has_setting(row, figure->field)
+                   ? config_get(run_config(row->run), figure->field->key, text, size)
+                   : text;
     else if (!isfinite(value))
         return text;
     else if (figure->kind == FIGURE_PARAMETERS || figure->kind == FIGURE_FLOPS)

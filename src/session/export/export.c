@@ -8,6 +8,7 @@
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "engine/devices/device.h"
+#include "session/export/export_groups.h"
 #include "session/export/export_record.h"
 #include "session/files/run_files.h"
 #include "session/values/timing.h"
@@ -328,7 +329,14 @@ static bool put_session(FILE *stream, struct run *const *runs, size_t count, str
         if (!put_run(stream, runs[i], error))
             return false;
     }
-    fputs("\n]}\n", stream);
+    fputs("\n]", stream);
+    if (export_has_groups(runs, count)) {
+        struct json *groups = json_new_object();
+        const bool complete = export_add_groups(runs, count, groups, error);
+        if (!put_tree(stream, "groups", groups, complete, error))
+            return false;
+    }
+    fputs("}\n", stream);
     return true;
 }
 

@@ -102,7 +102,8 @@ static void begin_group(struct runs_model *model, const char *value, size_t firs
     struct runs_group *group = &model->groups[model->group_count++];
     *group = (struct runs_group){.first = first};
     snprintf(group->value, sizeof group->value, "%s", value);
-    group->collapsed = find_collapsed(model, group->value) < model->collapsed_count;
+    const bool listed = find_collapsed(model, group->value) < model->collapsed_count;
+    group->collapsed = listed != (model->group == FIELD_NONE);
 }
 
 /* Adds a run's figures to the means of a group (Welford, Technometrics 4, 1962). */
@@ -136,6 +137,46 @@ static void make_groups(struct runs_model *model)
     }
 }
 
+/* Returns the group of seeds of run number `place` of the order; "" if it has none or is not read
+ * yet. */
+static const char *seed_group_of(const struct runs_model *model, size_t place)
+{
+    const struct run_record *record = &model->records[model->order[place]];
+    return record->known && record->config ? record->config->seed_group : "";
+}
+
+/* Moves the other runs of the group of seeds behind its first run `first`. Returns how many runs it
+ * has. */
+static size_t gather_seeds(struct runs_model *model, size_t first)
+{
+    const char *group = seed_group_of(model, first);
+    size_t count = 1;
+    for (size_t i = first + 1; group[0] && i < model->count; i++) {
+        if (strcmp(seed_group_of(model, i), group) != 0)
+            continue;
+        const size_t run = model->order[i];
+        memmove(&model->order[first + count + 1], &model->order[first + count],
+                (i - first - count) * sizeof *model->order);
+        model->order[first + count++] = run;
+    }
+    return count;
+}
+
+/* Makes the groups of seeds, if the table is not grouped by a field. */
+static void make_seed_groups(struct runs_model *model)
+{
+    for (size_t i = 0, count; model->group == FIELD_NONE && i < model->count; i += count) {
+        count = gather_seeds(model, i);
+        if (count < 2)
+            continue;
+        begin_group(model, seed_group_of(model, i), i);
+        struct runs_group *group = &model->groups[model->group_count - 1];
+        group->count = count;
+        for (size_t k = i; k < i + count; k++)
+            add_to_means(group, &model->records[model->order[k]]);
+    }
+}
+
 static void add_row(struct runs_model *model, size_t index, size_t group)
 {
     model->rows[model->row_count++] = (struct runs_row){index, group};
@@ -143,15 +184,19 @@ static void add_row(struct runs_model *model, size_t index, size_t group)
 
 static void make_rows(struct runs_model *model)
 {
+    size_t next = 0; /* of the order */
     model->row_count = 0;
-    for (size_t i = 0; model->group == FIELD_NONE && i < model->count; i++)
-        add_row(model, model->order[i], 0);
     for (size_t g = 0; g < model->group_count; g++) {
         const struct runs_group *group = &model->groups[g];
+        while (next < group->first)
+            add_row(model, model->order[next++], SIZE_MAX);
         add_row(model, SIZE_MAX, g);
         for (size_t i = 0; !group->collapsed && i < group->count; i++)
             add_row(model, model->order[group->first + i], g);
+        next = group->first + group->count;
     }
+    while (next < model->count)
+        add_row(model, model->order[next++], SIZE_MAX);
 }
 
 static bool make_order(struct app *app)
@@ -173,6 +218,7 @@ static bool make_order(struct app *app)
     if (model->count > 0) /* else `order` may be NULL */
         qsort_r(model->order, model->count, sizeof *model->order, by_column, model);
     make_groups(model);
+    make_seed_groups(model);
     make_rows(model);
     if (choose_columns(model, &error))
         return true;
@@ -300,13 +346,16 @@ void runs_model_group(struct app *app, size_t field)
 void runs_model_collapse(struct app *app, bool collapsed)
 {
     struct runs_model *model = runs_model(app);
-    if (model->group == FIELD_NONE || model->selected >= model->row_count)
+    const size_t number =
+        model->selected < model->row_count ? model->rows[model->selected].group : SIZE_MAX;
+    if (number == SIZE_MAX)
         return;
-    const struct runs_group *group = &model->groups[model->rows[model->selected].group];
+    const struct runs_group *group = &model->groups[number];
+    const bool listed = collapsed != (model->group == FIELD_NONE);
     const size_t place = find_collapsed(model, group->value);
-    if (collapsed && place == model->collapsed_count && place < RUNS_COLLAPSED)
+    if (listed && place == model->collapsed_count && place < RUNS_COLLAPSED)
         memcpy(model->collapsed[model->collapsed_count++], group->value, RUNS_GROUP_VALUE);
-    else if (!collapsed && place < model->collapsed_count)
+    else if (!listed && place < model->collapsed_count)
         memcpy(model->collapsed[place], model->collapsed[--model->collapsed_count],
                RUNS_GROUP_VALUE);
     model->at_head = model->moved = true;

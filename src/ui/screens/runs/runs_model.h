@@ -26,7 +26,7 @@ enum { RUNS_GROUP_VALUE = 64, RUNS_COLLAPSED = 64, RUNS_MEANS = 6 };
 /* A row shows a run, or heads a group. */
 struct runs_row {
     size_t index; /* of app_run_at; SIZE_MAX: the head of the group */
-    size_t group;
+    size_t group; /* SIZE_MAX: the run is in none */
 };
 
 /* The fields of which a group has means. */
@@ -37,7 +37,8 @@ struct runs_mean {
     double mean, squares; /* squares: the sum of squared differences from the mean */
 };
 
-/* Runs with the same value in the field that the table is grouped by. */
+/* Runs with the same value in the field that the table is grouped by; without one, runs of a group
+ * of seeds, of which at least two are shown. */
 struct runs_group {
     char value[RUNS_GROUP_VALUE];
     size_t first, count; /* of `order` */
@@ -67,7 +68,9 @@ struct runs_model {
     size_t sort;    /* a field; FIELD_NONE: by start time, the newest first */
     bool backwards; /* sorts in descending order */
     size_t group;   /* a field; FIELD_NONE: no groups */
-    char collapsed[RUNS_COLLAPSED][RUNS_GROUP_VALUE]; /* values of groups that are closed */
+    /* The values of groups that are closed; of groups of seeds, which are closed at first, of those
+     * that are open. */
+    char collapsed[RUNS_COLLAPSED][RUNS_GROUP_VALUE];
     size_t collapsed_count;
     size_t unread; /* saved runs whose outline is not read yet */
     struct runs_columns columns;

@@ -4,6 +4,7 @@
 #include "ui/screens/runs/runs_view.h"
 
 #include "base/language.h"
+#include "base/statistics/student_t.h"
 #include "ui/app/app.h"
 #include "ui/app/other_runs.h"
 #include "ui/app/run_loading.h"
@@ -121,8 +122,9 @@ static void draw_short_texts(struct app *app, struct rect list, size_t rows,
 
 /* --- groups --- */
 
-/* Writes "loss 0.53 sd 0.02" or, if `brief`, "loss 0.53", with the number of runs that have the
- * figure if not all do. */
+/* Writes "loss 0.53 +- 0.02", the mean and the standard deviation or, of a group of seeds, the 95 %
+ * interval of the mean; if `brief`, "loss 0.53"; with the number of runs that have the figure if
+ * not all do. */
 static void mean_text(const struct app *app, const struct runs_group *group, size_t figure,
                       bool brief, char *text, size_t size)
 {
@@ -135,7 +137,10 @@ static void mean_text(const struct app *app, const struct runs_group *group, siz
     run_field_print(field, mean->mean, value, sizeof value);
     if (mean->count > 1 && !brief) {
         char sd[64];
-        run_field_print(field, sqrt(mean->squares / (double)(mean->count - 1)), sd, sizeof sd);
+        const double runs = (double)mean->count, deviation = sqrt(mean->squares / (runs - 1));
+        const double half = student_t_quantile(0.975, runs - 1) * deviation / sqrt(runs);
+        const bool seeds = runs_model(app)->group == FIELD_NONE;
+        run_field_print(field, seeds ? half : deviation, sd, sizeof sd);
         snprintf(spread, sizeof spread, " %s %s", app->canvas.glyphs->plus_minus, sd);
     }
     if (mean->count < group->count)
@@ -151,8 +156,10 @@ static void draw_head(struct app *app, struct rect line, const struct runs_group
     const struct runs_model *model = runs_model(app);
     const enum role role = selected ? ROLE_FOCUS : ROLE_STRONG;
     const char *sign = group->collapsed ? "+" : "-";
+    const bool seeds = model->group == FIELD_NONE;
     int at = draw_format(&app->canvas, line, 0, 1, role, "%s %s %s", sign,
-                         runs_heading(model->group), group->value[0] ? group->value : _("none"));
+                         seeds ? _("seeds") : runs_heading(model->group),
+                         group->value[0] ? group->value : _("none"));
     snprintf(text, sizeof text, ngettext("%zu run", "%zu runs", group->count), group->count);
     at = draw_format(&app->canvas, line, 0, at + 2, role, "%s", text);
     for (size_t i = 0; i < RUNS_MEANS; i++) {
