@@ -41,6 +41,17 @@ screen_resize 120x40
 screen_keys q
 screen_shows 'Training data' "q returns to the form"
 
+# --- augmentations by name, mixed images included ---
+screen_start 120x40 C.UTF-8 "$TINCA" ui resnet20 --data shapes,limit=40 --batch 8 --augment crop=4,flip,cutmix=1
+screen_shows 'crop=4,flip,cutmix=1' "an augmentation has names and strengths"
+screen_keys p
+screen_shows 'as stored' "the pictures as they are"
+screen_keys a
+screen_shows 'epoch 1, crop=4,flip,cutmix=1' "a: the augmentation is named"
+screen_shows '[0-9]+% (star|circle|cross|hexagon|square|triangle)' "and mixed pictures show the share of their class"
+screen_keys q
+screen_shows 'Training data' "q returns to the form"
+
 # --- rates explain themselves on their rows ---
 screen_start 80x24 C.UTF-8 "$TINCA" ui resnet20 --data shapes --width-rate 0.5 --block-rate 2.4
 screen_shows 'Width rate +0\.5 +widths / 0\.5' "a width rate says what it does"

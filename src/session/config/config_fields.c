@@ -395,8 +395,8 @@ const struct config_field config_fields[] = {
     {.key = "augment",
      .label = N_("Augmentation"),
      .argument = "LIST",
-     .help = N_("Random changes of the training images: yes, no, or a list as in "
-                "crop=4,flip,rotate=15,color=0.4,cutout=8,mixup=0.2,cutmix=1."),
+     .help = N_("Random changes of the training images: yes, no, or some of crop=4, flip, "
+                "rotate=15, color=0.4, cutout=8, mixup=0.2 and cutmix=1, without blanks."),
      .kind = CONFIG_TEXT,
      MEMBER(augment),
      .or_flag = true,
