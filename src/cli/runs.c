@@ -11,6 +11,7 @@
 #include "cli/runs_check.h"
 #include "cli/runs_waiting.h"
 
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/text.h"
 #include "session/config/config_paths.h"
@@ -25,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct run *runs_open(const char *id, struct error *error)
 {
@@ -44,12 +46,12 @@ struct listing {
 
 /* A run of the list with everything that a row or the filter reads. */
 struct listed {
-    struct run *run; /* NULL: it cannot be read, see `error` */
+    bool read; /* else it cannot be read, see `error` */
+    struct run_outline outline;
     const struct queued_run
         *queued;  /* its place in the queue, as a run to be resumed; NULL: none */
     size_t place; /* that place's rank, from 1 */
     struct error error;
-    struct run_snapshot snapshot;
     char name[RUN_NAME_SIZE], tags[RUN_TAGS_SIZE], note[RUN_NOTE_SIZE];
     struct run_record record;
 };
@@ -57,8 +59,8 @@ struct listed {
 /* Marks a run that waits in the queue to be resumed. */
 static void find_place(struct listed *listed, const struct listing *listing)
 {
-    const size_t place = runs_waiting_find(listing->queued, listing->queued_count,
-                                           run_facts(listed->run)->directory);
+    const size_t place =
+        runs_waiting_find(listing->queued, listing->queued_count, listed->outline.facts.directory);
     if (place == listing->queued_count)
         return;
     listed->queued = &listing->queued[place];
@@ -66,29 +68,65 @@ static void find_place(struct listed *listed, const struct listing *listing)
     listed->record.status = N_("waiting");
 }
 
+/* Returns whether the summary says everything that a list shows. A run that is not over has none,
+ * and those of earlier versions lack the best validation loss; a journal that is no file is to be
+ * reported. */
+static bool is_summed_up(const struct run_outline *outline)
+{
+    struct stat status;
+    const struct run_snapshot *now = &outline->snapshot;
+    char *journal = file_join(outline->facts.directory, "journal.jsonl");
+    const bool regular = journal && lstat(journal, &status) == 0 && S_ISREG(status.st_mode);
+    free(journal);
+    return regular && run_status_is_over(now->status) && now->status != RUN_INTERRUPTED &&
+           now->iterations > 0 && !(now->has_validation && isnan(now->best_validation_loss));
+}
+
+/* Reads a run as a whole, with its journal. */
+static bool read_whole(const char *directory, struct run_outline *outline, struct error *error)
+{
+    struct run *run = run_open(directory, error);
+    if (!run)
+        return false;
+    outline->config = *run_config(run);
+    outline->facts = *run_facts(run);
+    run_snapshot(run, &outline->snapshot);
+    run_free(run);
+    return true;
+}
+
+static bool read_listed(struct listed *listed, const char *id)
+{
+    char *directory = run_directory_find(id, &listed->error);
+    const bool read = directory && ((run_peek(directory, &listed->outline, &listed->error) &&
+                                     is_summed_up(&listed->outline)) ||
+                                    read_whole(directory, &listed->outline, &listed->error));
+    free(directory);
+    return read;
+}
+
 static void open_listed(struct listed *listed, const struct listing *listing, size_t index)
 {
     const char *id = listing->ids[index];
-    *listed = (struct listed){.run = NULL};
-    listed->run = runs_open(id, &listed->error);
+    *listed = (struct listed){.read = false};
+    listed->read = read_listed(listed, id);
     listed->record = (struct run_record){.id = id, .status = N_("unreadable")};
-    if (!listed->run)
+    if (!listed->read)
         return;
-    const struct run_facts *facts = run_facts(listed->run);
-    run_snapshot(listed->run, &listed->snapshot);
+    const struct run_facts *facts = &listed->outline.facts;
     listed->record = (struct run_record){
-        .config = run_config(listed->run),
-        .snapshot = &listed->snapshot,
+        .config = &listed->outline.config,
+        .snapshot = &listed->outline.snapshot,
         .id = id,
         .name = run_name_read(facts->directory, listed->name),
         .tags = run_tags_read(facts->directory, listed->tags),
         .note = run_note_read(facts->directory, listed->note),
         .network = facts->network,
-        .status = run_snapshot_word(&listed->snapshot),
+        .status = run_snapshot_word(&listed->outline.snapshot),
         .imported = facts->imported,
         .parameters = facts->parameters,
         .known = true,
-        .started = listed->snapshot.iterations > 0,
+        .started = listed->outline.snapshot.iterations > 0,
     };
     find_place(listed, listing);
 }
@@ -113,9 +151,9 @@ static bool add_tags(struct json *object, const char *tags)
 /* Adds everything about a run that can be read. */
 static bool add_readable(struct json *object, const struct listed *listed)
 {
-    const struct run_config *config = run_config(listed->run);
-    const struct run_facts *facts = run_facts(listed->run);
-    const struct run_snapshot *snapshot = &listed->snapshot;
+    const struct run_config *config = &listed->outline.config;
+    const struct run_facts *facts = &listed->outline.facts;
+    const struct run_snapshot *snapshot = &listed->outline.snapshot;
     const struct run_figures figures = run_figures_of(snapshot, NULL);
     return add_text_or_null(object, "name", listed->name) && add_tags(object, listed->tags) &&
            add_text_or_null(object, "note", listed->note) &&
@@ -149,18 +187,18 @@ static bool add_json(struct json *list, const struct listed *listed)
     char text[1200];
     struct json *object = json_add_object(list, NULL);
     bool added = json_add_string(object, "id", listed->record.id);
-    if (listed->run)
+    if (listed->read)
         return added && add_readable(object, listed);
     return added && json_add_string(object, "status", listed->record.status) &&
            json_add_string(object, "error", error_format(&listed->error, text, sizeof text));
 }
 
 /* Appends what the run computes; for an imported run also its framework and its machine. */
-static void add_what(struct table *table, const struct run *run)
+static void add_what(struct table *table, const struct run_outline *outline)
 {
     char batch[24] = "?", data[512];
-    const struct run_facts *facts = run_facts(run);
-    const struct run_config *config = run_config(run);
+    const struct run_facts *facts = &outline->facts;
+    const struct run_config *config = &outline->config;
     if (config->batch)
         snprintf(batch, sizeof batch, "%zu", config->batch);
     if (!facts->imported[0])
@@ -174,14 +212,14 @@ static void add_what(struct table *table, const struct run *run)
 static void add_row(struct table *table, const struct listed *listed)
 {
     char status[64];
-    const struct run_snapshot *snapshot = &listed->snapshot;
+    const struct run_snapshot *snapshot = &listed->outline.snapshot;
     const struct run_figures figures = run_figures_of(snapshot, NULL);
     table_cell(table, "%s", listed->record.id);
     table_cell(table, "%s", listed->name[0] ? listed->name : "-");
     table_cell(table, "%s",
                listed->queued ? runs_waiting_status(listed->place, status, sizeof status)
                               : gettext(listed->record.status));
-    if (!listed->run) {
+    if (!listed->read) {
         for (size_t i = 3; i + 1 < table->columns; i++)
             table_cell(table, "-");
         table_cell(table, "%s", listed->error.why);
@@ -189,7 +227,7 @@ static void add_row(struct table *table, const struct listed *listed)
     }
     table_cell(table, "%llu/%llu", (unsigned long long)snapshot->iteration,
                (unsigned long long)snapshot->iterations);
-    const bool loss_known = !run_facts(listed->run)->imported[0] || !isnan(snapshot->loss);
+    const bool loss_known = !listed->outline.facts.imported[0] || !isnan(snapshot->loss);
     if (snapshot->iteration && loss_known)
         table_cell(table, "%.4g", figures.loss);
     else
@@ -199,7 +237,7 @@ static void add_row(struct table *table, const struct listed *listed)
     else
         table_cell(table, "-");
     table_cell(table, "%s", listed->tags[0] ? listed->tags : "-");
-    add_what(table, listed->run);
+    add_what(table, &listed->outline);
 }
 
 static void free_ids(char **ids, size_t count)
@@ -236,7 +274,6 @@ static int print_json(const struct listing *listing, const struct run_filter *fi
         open_listed(&listed, listing, i);
         if (run_filter_matches(filter, &listed.record))
             complete = add_json(list, &listed);
-        run_free(listed.run);
     }
     for (size_t i = 0; i < listing->incomplete_count && filter->count == 0; i++)
         complete = complete && add_incomplete_json(list, listing->incomplete[i]);
@@ -257,7 +294,6 @@ static int print_table(const struct listing *listing, const struct run_filter *f
             add_row(&table, &listed);
             shown++;
         }
-        run_free(listed.run);
     }
     for (size_t i = 0; i < listing->incomplete_count && filter->count == 0; i++, shown++)
         add_incomplete_row(&table, listing->incomplete[i]);
