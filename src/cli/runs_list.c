@@ -1,7 +1,7 @@
-/* Each run is opened once, whole; what the list needs of it is copied, so that the curves of only
- * one run are in memory at a time. A run that cannot be read is listed as unreadable with the
- * reason; a folder whose process was killed before the run began is listed as incomplete; what
- * waits in the queue is listed as waiting. */
+/* A run's summary is read where it says everything that the list needs, else its whole journal; of
+ * that the figures are copied, so that the curves of only one run are in memory at a time. A run
+ * that cannot be read is listed as unreadable with the reason; a folder whose process was killed
+ * before the run began is listed as incomplete; what waits in the queue is listed as waiting. */
 #include "cli/runs_list.h"
 
 #include "cli/command.h"
@@ -24,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* --- reading --- */
 
@@ -39,21 +40,57 @@ static void find_place(struct listed_run *listed, const struct runs_list *list)
     listed->record.status = N_("waiting");
 }
 
+/* Returns whether the summary says everything that a list shows. A run that is not over has none,
+ * and those of earlier versions lack the best validation loss; a journal that is no file is to be
+ * reported. */
+static bool is_summed_up(const struct run_outline *outline)
+{
+    struct stat status;
+    const struct run_snapshot *now = &outline->snapshot;
+    char *journal = file_join(outline->facts.directory, "journal.jsonl");
+    const bool regular = journal && lstat(journal, &status) == 0 && S_ISREG(status.st_mode);
+    free(journal);
+    return regular && run_status_is_over(now->status) && now->status != RUN_INTERRUPTED &&
+           now->iterations > 0 && !(now->has_validation && isnan(now->best_validation_loss));
+}
+
+/* Reads a run as a whole, with its journal. */
+static bool read_whole(const char *directory, struct run_outline *outline, struct error *error)
+{
+    struct run *run = run_open(directory, error);
+    if (!run)
+        return false;
+    outline->config = *run_config(run);
+    outline->facts = *run_facts(run);
+    run_snapshot(run, &outline->snapshot);
+    run_free(run);
+    return true;
+}
+
+static bool read_outline(struct listed_run *listed)
+{
+    struct run_outline outline;
+    char *directory = run_directory_find(listed->id, &listed->error);
+    const bool read =
+        directory && ((run_peek(directory, &outline, &listed->error) && is_summed_up(&outline)) ||
+                      read_whole(directory, &outline, &listed->error));
+    free(directory);
+    if (read) {
+        listed->config = outline.config;
+        listed->facts = outline.facts;
+        listed->snapshot = outline.snapshot;
+    }
+    return read;
+}
+
 static void read_run(struct listed_run *listed, const struct runs_list *list)
 {
-    char *found = run_directory_find(listed->id, &listed->error);
-    struct run *run = found ? run_open(found, &listed->error) : NULL;
-    free(found);
+    listed->read = read_outline(listed);
     listed->record = (struct run_record){.id = listed->id,
                                          .status = N_("unreadable"),
                                          .disk_bytes = run_disk_bytes(listed->directory)};
-    if (!run)
+    if (!listed->read)
         return;
-    listed->read = true;
-    listed->config = *run_config(run);
-    listed->facts = *run_facts(run);
-    run_snapshot(run, &listed->snapshot);
-    run_free(run);
     const struct run_facts *facts = &listed->facts;
     listed->record = (struct run_record){
         .config = &listed->config,

@@ -97,6 +97,12 @@ every_command() {
                 [ -f "table.$format" ] && clean "table.$format"
             done
             ;;
+        tables)
+            for format in text md csv latex; do
+                try tables trindade --format $format
+                try tables gondim --format $format
+            done
+            ;;
         advise)
             try advise "$1" --need both
             try advise "$1" --limit-ms 1 --limit-mb 1

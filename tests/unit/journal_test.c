@@ -18,15 +18,15 @@ struct reading {
     size_t point_count, validation_count, finding_count, others;
 };
 
-static bool visit(void *context, const struct json *line, struct error *error)
+static bool visit(void *context, const struct journal_line *line, struct error *error)
 {
     struct reading *reading = context;
     (void)error;
-    if (journal_read_point(line, &reading->points[reading->point_count]))
-        reading->point_count++;
-    else if (journal_read_validation(line, &reading->validations[reading->validation_count]))
+    if (line->point)
+        reading->points[reading->point_count++] = *line->point;
+    else if (journal_read_validation(line->json, &reading->validations[reading->validation_count]))
         reading->validation_count++;
-    else if (journal_read_finding(line, &reading->findings[reading->finding_count]))
+    else if (journal_read_finding(line->json, &reading->findings[reading->finding_count]))
         reading->finding_count++;
     else
         reading->others++;

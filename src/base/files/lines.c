@@ -34,15 +34,21 @@ void lines_close(struct lines *lines)
     *lines = (struct lines){.descriptor = -1};
 }
 
+void lines_skip_to(struct lines *lines, uint64_t offset)
+{
+    const off_t at = lseek(lines->descriptor, (off_t)offset, SEEK_SET);
+    lines->read = at < 0 ? 0 : (uint64_t)at;
+}
+
 /* Moves the file position to the end of a hole, if it is in one. A hole reads as zeros, which
  * contain no newline. */
-static void skip_hole(int descriptor)
+static void skip_hole(struct lines *lines)
 {
-    const off_t here = lseek(descriptor, 0, SEEK_CUR);
-    if (here < 0 || lseek(descriptor, here, SEEK_DATA) >= 0)
-        return;
-    if (errno == ENXIO) /* the hole extends to the end of the file */
-        lseek(descriptor, 0, SEEK_END);
+    off_t there = lseek(lines->descriptor, (off_t)lines->read, SEEK_DATA);
+    if (there < 0 && errno == ENXIO) /* the hole extends to the end of the file */
+        there = lseek(lines->descriptor, 0, SEEK_END);
+    if (there >= 0)
+        lines->read = (uint64_t)there;
 }
 
 /* Fills the buffer. Returns false at the end of the file, and with an error if reading fails. */
@@ -57,13 +63,14 @@ static bool fill(struct lines *lines, struct error *error)
         lines->end = 0;
     }
     if (lines->skips)
-        skip_hole(lines->descriptor);
+        skip_hole(lines);
     do
         count = read(lines->descriptor, lines->buffer + lines->end, lines->limit - lines->end);
     while (count < 0 && errno == EINTR);
     if (count < 0)
         error_set_errno(error, lines->path, NULL, "reading failed");
     lines->end += count > 0 ? (size_t)count : 0;
+    lines->read += count > 0 ? (uint64_t)count : 0;
     return count > 0;
 }
 
@@ -90,6 +97,5 @@ char *lines_next(struct lines *lines, size_t *length, struct error *error)
 
 uint64_t lines_offset(const struct lines *lines)
 {
-    const off_t read = lseek(lines->descriptor, 0, SEEK_CUR);
-    return read < 0 ? 0 : (uint64_t)read - (lines->end - lines->start);
+    return lines->read - (lines->end - lines->start);
 }

@@ -13,12 +13,16 @@ struct lines {
     int descriptor;
     char *path, *buffer; /* the buffer has `limit` bytes and a NUL */
     size_t limit, start, end;
-    bool skips; /* the line at `start` is longer than `limit` and is being skipped */
+    uint64_t read; /* offset in the file of the bytes after the buffer's */
+    bool skips;    /* the line at `start` is longer than `limit` and is being skipped */
 };
 
 /* Opens a regular file; never blocks on a FIFO or a device. Lines longer than `limit` bytes, with
  * their newline, will be skipped. Returns false with an error. */
 bool lines_open(struct lines *lines, const char *path, size_t limit, struct error *error);
+
+/* Continues at byte `offset` of the file, where a line begins. Call it before lines_next. */
+void lines_skip_to(struct lines *lines, uint64_t offset);
 
 /* Returns the next complete line, NUL-terminated, without its newline; it is valid until the next
  * call. *length is its length in bytes, which differs from strlen if the line contains NULs.

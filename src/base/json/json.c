@@ -384,17 +384,3 @@ char *json_print_utf8(const struct json *root, bool pretty, struct error *error)
 {
     return print_tree(root, pretty, true, error);
 }
-
-double json_float(float value)
-{
-    if (!isfinite(value))
-        return value;
-    for (int digits = 6; digits <= 9; digits++) {
-        char text[32];
-        snprintf(text, sizeof text, "%.*g", digits, (double)value);
-        double shortest = strtod(text, NULL);
-        if ((float)shortest == value)
-            return shortest;
-    }
-    return value;
-}

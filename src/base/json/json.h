@@ -101,4 +101,8 @@ char *json_print_utf8(const struct json *root, bool pretty, struct error *error)
 /* Returns the double with the shortest text that reads back as exactly `value`: 0.1 for 0.1f. */
 double json_float(float value);
 
+enum { JSON_FLOAT_SIZE = 32 };
+/* Writes that shortest text, "null" if `value` is not finite. Returns its length. */
+size_t json_float_text(float value, char text[JSON_FLOAT_SIZE]);
+
 #endif

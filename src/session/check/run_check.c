@@ -9,6 +9,7 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/columns/journal_columns.h"
 #include "session/files/run_directory.h"
 #include "session/values/run_snapshot.h"
 
@@ -40,6 +41,7 @@ static const struct file_check checks[] = {
     {"checkpoint.safetensors", check_checkpoint_mark},
     {"checkpoint.previous.safetensors", check_checkpoint_mark},
     {"journal.jsonl", check_journal},
+    {JOURNAL_COLUMNS_FILE, check_columns},
     {"journal.previous.jsonl", check_old_journal},
     {"weights.safetensors", check_model},
     {"best.safetensors", check_model},

@@ -146,6 +146,7 @@ void check_checkpoint_mark(struct check *check, const char *file);
 void check_checkpoint(struct check *check, const char *file);
 void check_journal(struct check *check, const char *file);
 void check_old_journal(struct check *check, const char *file);
+void check_columns(struct check *check, const char *file);
 void check_model(struct check *check, const char *file);
 void check_discriminator(struct check *check, const char *file);
 void check_ancestor(struct check *check, const char *file);

@@ -5,6 +5,7 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/text.h"
+#include "session/columns/journal_columns.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -217,4 +218,15 @@ void check_old_journal(struct check *check, const char *file)
         .line = {.record = &record, .imported = check->facts.imported[0] != '\0'}};
     if (check->has_config)
         read_lines(&reading);
+}
+
+/* A column file that does not fit costs only time: reading ignores it and writes it again. */
+void check_columns(struct check *check, const char *file)
+{
+    struct error error = {0};
+    if (check->alive || journal_columns_check(check->directory, &error))
+        return;
+    check->out_of_memory |= error.kind == ERROR_MEMORY;
+    check_report(check, file, RUN_PROBLEM_WARNING, REMEDY_DELETE, _("%s; it is not used"),
+                 error.why);
 }

@@ -117,7 +117,7 @@ static struct outlook find_outlook(struct check *check)
     const struct run_snapshot *end = &check->summary.snapshot;
     const bool over = check->summary.read;
     const bool again =
-        over && end->status == RUN_DONE && !run_integrity_check_end(check->directory, NULL);
+        over && end->status == RUN_DONE && !run_integrity_check_end(check->directory, NULL, NULL);
     struct outlook outlook = {
         .resumable = check_is_sound(check, "config.json") && !check->facts.imported[0] &&
                      !(over && end->status == RUN_DONE && !again) &&

@@ -1,5 +1,5 @@
-/* compare_published.h: the figures that Gondim Santos (2019) published for CIFAR-10. Internal to
- * session/compare/. */
+/* compare_published.h: the figures that Gondim Santos (2019) published for CIFAR-10. For
+ * session/compare/ and session/tables/. */
 #ifndef TINCA_SESSION_COMPARE_COMPARE_PUBLISHED_H
 #define TINCA_SESSION_COMPARE_COMPARE_PUBLISHED_H
 

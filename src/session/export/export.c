@@ -50,10 +50,8 @@ static bool put_text(FILE *stream, const char *key, const char *value, struct er
 /* Writes the shortest decimal that reads back as the same float, or null if it is not finite. */
 static void put_float(FILE *stream, float value)
 {
-    if (isfinite(value))
-        fprintf(stream, "%.9g", json_float(value));
-    else
-        fputs("null", stream);
+    char text[JSON_FLOAT_SIZE];
+    fwrite(text, 1, json_float_text(value, text), stream);
 }
 
 /* --- the curves --- */

@@ -75,15 +75,37 @@ bool journal_checksum(const char *path, uint64_t length, uint32_t *sum, struct e
 
 enum { JOURNAL_LINE_MOST = 1 << 20 }; /* bytes; longer lines are invalid */
 
+/* A line of a journal: an iteration, or anything else, of which `json` is the tree. */
+struct journal_line {
+    const struct series_point *point; /* NULL: no iteration */
+    const struct json *json;          /* NULL: an iteration */
+    uint64_t end;  /* offset in the file after its newline; 0 if it comes from a column file */
+    size_t length; /* bytes, without the newline */
+};
+
 /* Calls `visit` for each line of a journal file until it returns false. Lines that are not JSON
  * (torn by a crash) or longer than JOURNAL_LINE_MOST are skipped. Returns false with an error if
  * the file is not a regular file or cannot be read. */
-typedef bool journal_visit(void *context, const struct json *line, struct error *error);
+typedef bool journal_visit(void *context, const struct journal_line *line, struct error *error);
 bool journal_read(const char *path, journal_visit *visit, void *context, struct error *error);
 
 /* Does the same for the lines that end within the first `limit` bytes. */
 bool journal_read_first(const char *path, uint64_t limit, journal_visit *visit, void *context,
                         struct error *error);
+
+/* Does the same for the lines from byte `offset` on, where a line begins. */
+bool journal_read_range(const char *path, uint64_t offset, uint64_t limit, journal_visit *visit,
+                        void *context, struct error *error);
+
+/* Visits one line of `length` bytes, unless it is not JSON; `end` is its end in the file. Returns
+ * what `visit` returned. */
+bool journal_visit_line(const char *line, size_t length, uint64_t end, const char *path,
+                        journal_visit *visit, void *context, struct error *error);
+
+/* Parses the line of an iteration of the form that journal_add_point writes. Returns false if it
+ * has another form, which may still be that of an iteration (journal_read_point); `point` is then
+ * undefined. Both give the same values. */
+bool journal_parse_point(const char *line, size_t length, struct series_point *point);
 
 /* Parse a line. Return false if it is of another kind. Null is read as NaN. */
 bool journal_read_point(const struct json *line, struct series_point *point);

@@ -16,20 +16,41 @@ bool journal_read(const char *path, journal_visit *visit, void *context, struct 
 bool journal_read_first(const char *path, uint64_t limit, journal_visit *visit, void *context,
                         struct error *error)
 {
+    return journal_read_range(path, 0, limit, visit, context, error);
+}
+
+bool journal_visit_line(const char *line, size_t length, uint64_t end, const char *path,
+                        journal_visit *visit, void *context, struct error *error)
+{
+    struct series_point point;
+    struct json_document document;
+    if (journal_parse_point(line, length, &point))
+        return visit(context, &(struct journal_line){&point, NULL, end, length}, error);
+    if (!json_parse(&document, line, length, path, NULL))
+        return true;
+    const bool is_point = journal_read_point(document.root, &point);
+    const struct journal_line parsed = {is_point ? &point : NULL, is_point ? NULL : document.root,
+                                        end, length};
+    const bool good = visit(context, &parsed, error);
+    json_document_free(&document);
+    return good;
+}
+
+bool journal_read_range(const char *path, uint64_t offset, uint64_t limit, journal_visit *visit,
+                        void *context, struct error *error)
+{
     struct lines lines;
     struct error trouble = {0};
     bool good = true;
     size_t length;
     if (!lines_open(&lines, path, JOURNAL_LINE_MOST, error))
         return false;
+    lines_skip_to(&lines, offset);
     for (char *line; good && (line = lines_next(&lines, &length, &trouble));) {
-        struct json_document document;
-        if (limit != UINT64_MAX && lines_offset(&lines) > limit)
+        const uint64_t end = lines_offset(&lines);
+        if (end > limit)
             break;
-        if (!json_parse(&document, line, length, path, NULL))
-            continue;
-        good = visit(context, document.root, error);
-        json_document_free(&document);
+        good = journal_visit_line(line, length, end, path, visit, context, error);
     }
     lines_close(&lines);
     if (good && trouble.kind != ERROR_NONE) {

@@ -34,20 +34,17 @@ static bool is_the_same(const struct journal_tail *tail, int descriptor, uint64_
            memcmp(before, tail->before, tail->before_length) == 0;
 }
 
-/* Visits a line, unless it is not JSON. */
-static bool take_lines(const char *piece, size_t length, const char *path, journal_visit *visit,
-                       void *context, struct error *error)
+/* Visits the lines of a piece that begins at byte `begin` of the file. */
+static bool take_lines(const char *piece, size_t length, uint64_t begin, const char *path,
+                       journal_visit *visit, void *context, struct error *error)
 {
     bool good = true;
     for (size_t from = 0; good && from < length;) {
-        struct json_document document;
         const char *newline = memchr(piece + from, '\n', length - from);
-        const size_t end = newline ? (size_t)(newline - piece) + 1 : length;
-        if (json_parse(&document, piece + from, end - from, path, NULL)) {
-            good = visit(context, document.root, error);
-            json_document_free(&document);
-        }
-        from = end;
+        const size_t end = newline ? (size_t)(newline - piece) : length;
+        good = journal_visit_line(piece + from, end - from, begin + end + 1, path, visit, context,
+                                  error);
+        from = end + 1;
     }
     return good;
 }
@@ -77,7 +74,7 @@ static enum journal_tail_result take_piece(struct journal_tail *tail, int descri
                              : length == JOURNAL_PIECE ? length
                                                        : 0;
         news = whole == 0 ? JOURNAL_SAME : rest > length ? JOURNAL_MORE : JOURNAL_READ;
-        if (!take_lines(piece, whole, path, visit, context, error))
+        if (!take_lines(piece, whole, tail->offset, path, visit, context, error))
             news = JOURNAL_FAILED;
         else if (whole > 0)
             move_on(tail, piece, whole);

@@ -364,6 +364,7 @@ bool run_directory_is_own_file(const char *name)
                                       "network.json",
                                       "data.json",
                                       "journal.jsonl",
+                                      "journal.columns",
                                       "journal.previous.jsonl",
                                       "journal.damaged.jsonl",
                                       "weights.safetensors",

@@ -6,6 +6,8 @@
  *   provenance.json        the command and the versions that computed it (provenance.h)
  *   data.json              what the data sets consist of (data_fingerprint.h)
  *   journal.jsonl          append only, one line per event; a torn last line is ignored
+ *   journal.columns        of a long journal: its values in binary, which are faster to read; it is
+ *                          made anew if it is missing (journal_columns.h)
  *   weights.safetensors    the model at the end, or of the last command to save
  *   best.safetensors       with validation: the model with the best accuracy so far
  *   checkpoint.safetensors, checkpoint.previous.safetensors    until it is complete: the state to

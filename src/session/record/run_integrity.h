@@ -7,6 +7,7 @@
 #define TINCA_SESSION_RECORD_RUN_INTEGRITY_H
 
 #include "engine/weights/safetensors.h"
+#include "session/columns/journal_columns.h"
 #include "session/config/config.h"
 
 /* Checks the position that an opened checkpoint records: the iteration lies within the run, and
@@ -22,7 +23,9 @@ bool run_integrity_check_journal(const char *directory, const struct safetensors
 
 /* Checks that the journal of a finished run is the one that its summary was written with. A summary
  * of an earlier version has no CRC-32: the journal must then reach the summary's last iteration.
- * Returns true if there is no summary. */
-bool run_integrity_check_end(const char *directory, struct error *error);
+ * Returns true if there is no summary. `sum` is what a reading has just found the journal to be, or
+ * NULL. */
+bool run_integrity_check_end(const char *directory, const struct journal_sum *sum,
+                             struct error *error);
 
 #endif

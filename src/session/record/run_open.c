@@ -18,12 +18,10 @@
 
 static bool read_journal(struct run_reading *reading, uint64_t limit, struct error *error)
 {
-    char *path = file_join(reading->run->directory, "journal.jsonl");
-    if (!path)
-        return error_set_memory(error, "a path", 0);
-    bool read =
-        !file_exists(path) || journal_read_first(path, limit, run_reading_take, reading, error);
-    free(path);
+    const char *directory = reading->run->directory;
+    const bool writes = limit == UINT64_MAX && !run_directory_is_alive(directory);
+    const bool read = journal_columns_read(directory, limit, writes, run_reading_take, reading,
+                                           &reading->sum, error);
     run_reading_sum_up(reading);
     return read;
 }
@@ -66,10 +64,10 @@ static void read_end(const char *directory, struct run_snapshot *snapshot)
 }
 
 /* Adds a finding if the curves of a finished run are not what the run recorded. */
-static void check_end(struct run *run, struct run_snapshot *snapshot)
+static void check_end(struct run *run, const struct journal_sum *sum, struct run_snapshot *snapshot)
 {
     if (!run_status_is_over(snapshot->status) || snapshot->status == RUN_INTERRUPTED ||
-        run_integrity_check_end(run->directory, &run->damage))
+        run_integrity_check_end(run->directory, sum, &run->damage))
         return;
     struct finding finding = {
         .kind = FINDING_JOURNAL, .iteration = snapshot->iteration, .epoch = snapshot->epoch};
@@ -96,7 +94,7 @@ static bool rebuild(struct run *run, struct error *error)
     if (reading->started)
         run_state_publish(run, &reading->facts);
     read_end(run->directory, &opening->snapshot);
-    check_end(run, &opening->snapshot);
+    check_end(run, &reading->sum, &opening->snapshot);
     snapshot_publish(&run->snapshot, &opening->snapshot);
     free(opening);
     return rebuilt;

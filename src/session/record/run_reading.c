@@ -118,23 +118,28 @@ static void take_event(struct run_reading *reading, const char *event, const str
     now->checkpoint_seconds += seconds;
 }
 
-bool run_reading_take(void *context, const struct json *line, struct error *error)
+static void take_json(struct run_reading *reading, const char *event, const struct json *json)
 {
-    struct run_reading *reading = context;
-    struct series_point point;
     struct series_validation validation;
     struct finding finding;
-    const char *event = json_string(json_member(line, "event"));
-    if (!reading->started)
-        return !event || strcmp(event, "start") != 0 || take_start(reading, line, error);
-    if (journal_read_point(line, &point))
-        take_point(reading, &point);
-    else if (journal_read_validation(line, &validation))
+    if (journal_read_validation(json, &validation))
         take_validation(reading, &validation);
-    else if (journal_read_finding(line, &finding))
+    else if (journal_read_finding(json, &finding))
         reading->snapshot->finding_count += run_state_add_finding(reading->run, &finding);
     else if (event)
-        take_event(reading, event, line);
+        take_event(reading, event, json);
+}
+
+bool run_reading_take(void *context, const struct journal_line *line, struct error *error)
+{
+    struct run_reading *reading = context;
+    const char *event = json_string(json_member(line->json, "event"));
+    if (!reading->started)
+        return !event || strcmp(event, "start") != 0 || take_start(reading, line->json, error);
+    if (line->point)
+        take_point(reading, line->point);
+    else
+        take_json(reading, event, line->json);
     return true;
 }
 

@@ -4,6 +4,7 @@
 #define TINCA_SESSION_RECORD_RUN_READING_H
 
 #include "base/json/json.h"
+#include "session/columns/journal_columns.h"
 #include "session/record/run_state.h"
 #include "session/values/pace.h"
 
@@ -14,11 +15,12 @@ struct run_reading {
     struct pace pace;       /* since the run was begun or resumed */
     struct run_facts facts; /* the facts in the start event */
     bool started;           /* the start event was read, so there is a series */
+    struct journal_sum sum; /* what the journal was found to be */
     enum run_status phase;  /* state of a live run: running, paused or validating */
 };
 
 /* Adds a line; it is a journal_visit whose context is a struct run_reading. */
-bool run_reading_take(void *context, const struct json *line, struct error *error);
+bool run_reading_take(void *context, const struct journal_line *line, struct error *error);
 
 /* Updates the snapshot from all lines so far. */
 void run_reading_sum_up(struct run_reading *reading);

@@ -184,12 +184,12 @@ struct best {
     uint64_t iteration;
 };
 
-static bool take_validation(void *context, const struct json *line, struct error *error)
+static bool take_validation(void *context, const struct journal_line *line, struct error *error)
 {
     struct best *best = context;
     struct series_validation validation;
     (void)error;
-    if (!journal_read_validation(line, &validation))
+    if (line->point || !journal_read_validation(line->json, &validation))
         return true;
     const double score =
         isfinite(validation.top1) ? (double)validation.top1 : -(double)validation.loss;

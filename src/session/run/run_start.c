@@ -165,7 +165,7 @@ static bool read_kept(struct run *run, const struct run_config *changes, struct 
         !run_state_read_config(run->directory, &run->config, facts, error))
         return false;
     run_files_read_summary(run->directory, &end);
-    if (end.status == RUN_DONE && !run_integrity_check_end(run->directory, &run->damage))
+    if (end.status == RUN_DONE && !run_integrity_check_end(run->directory, NULL, &run->damage))
         end.status = RUN_INTERRUPTED; /* its curves can be computed again */
     return run_trained_by_tinca(facts->imported, facts->id, error) &&
            resume_allows(&end, facts->id, error) &&

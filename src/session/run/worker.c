@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/host/host.h"
+#include "session/columns/journal_columns.h"
 #include "session/config/config_paths.h"
 #include "session/files/kernel_choices.h"
 #include "session/files/run_directory.h"
@@ -219,6 +220,8 @@ static void write_end(struct trainer *trainer, enum run_status status, const str
     }
     if (trainer->now.status == RUN_DONE)
         checkpoint_remove(run->directory);
+    if (synced)
+        journal_columns_write(run->directory, NULL); /* without it, reading takes longer */
 }
 
 static void announce_end(struct run *run)

@@ -271,11 +271,11 @@ static void read_tail(const char *path, struct sweep_cell *cell)
     }
 }
 
-static bool take_start(void *context, const struct json *line, struct error *error)
+static bool take_start(void *context, const struct journal_line *line, struct error *error)
 {
     struct sweep_cell *cell = context;
     size_t iterations;
-    const struct json *member = json_member(line, "iterations");
+    const struct json *member = json_member(line->json, "iterations");
     (void)error;
     if (member && json_count(member, &iterations))
         cell->iterations = iterations;
