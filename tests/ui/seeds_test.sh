@@ -23,10 +23,13 @@ screen_shows '^.*- seeds' "Right opens the entry"
 screen_shows 'done +lenet' "its runs are below it"
 screen_keys Left
 screen_lacks 'done +lenet' "Left closes it"
+all_done() { [ "$(ls "$XDG_STATE_HOME"/tinca/runs/*/summary.json | wc -l)" -eq 5 ]; }
+wait_until all_done
+screen_wait '5 runs, none on'
 screen_keys c
 screen_shows '3 seeds' "the comparison draws the group as one"
 screen_keys v
-screen_shows 'lenet \(3 seeds\) +[0-9.]+ \+- ' "and has one row for it, with interval"
+screen_shows 'lenet \(3 seeds\) .*[0-9.]+ \+- ' "and has one row for it, with interval"
 screen_shows "Welch's t-test: n = [23] and [23] seeds" "the test is named"
 screen_keys q q
 done_testing
