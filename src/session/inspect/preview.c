@@ -35,7 +35,7 @@ struct preview {
 
     struct dataset *dataset;
     struct dataset_balance counted; /* the reading thread's */
-    uint32_t *order; /* order for the epoch, seed and sampling below */
+    uint32_t *order;                /* order for the epoch, seed and sampling below */
     uint64_t order_epoch, order_seed;
     bool ordered, order_balanced;
     struct class_images classes; /* made when balanced sampling is first asked for */

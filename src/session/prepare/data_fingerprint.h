@@ -6,10 +6,9 @@
  *   spec, kind                    as dataset.h
  *   generator                     generated sets: the version of the code that draws them
  *   images, classes               how many images; the names of the classes, in order
- *   part                          sets of which a share was held out: {of: "share" or "rest", share,
- *                                 seed}
- *   image, stored                 [C, H, W] of an example, [H, W] of the image that it is cut from
- *   augment, pad, direction       how it is cut; direction of pairs: "ab" or "ba"
+ *   part                          sets of which a share was held out: {of: "share" or "rest",
+ * share, seed} image, stored                 [C, H, W] of an example, [H, W] of the image that it
+ * is cut from augment, pad, direction       how it is cut; direction of pairs: "ab" or "ba"
  *   class_weights                 of training, if it has any: a number for each class
  *   normalisation                 {name, mean: [3], deviation: [3]}
  *   files                         sets of files: [name, bytes, label, crc32], an image each
