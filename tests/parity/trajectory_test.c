@@ -215,7 +215,7 @@ static const struct extra {
     struct gradient_clipping clipping;
     const char *frozen, *rates; /* parameter_groups.h */
     uint64_t frozen_steps;
-    float decay; /* of averaged weights, whose losses are compared; 0: none */
+    float decay;        /* of averaged weights, whose losses are compared; 0: none */
     bool weighs, mixes; /* class weights; labels of two images */
 } extras[] = {
     {"lenet-smoothing", 0.1f, {0, 0}, "", "", 0, 0, false, false},
@@ -290,6 +290,7 @@ static bool prepare_average(struct trial *trial, float decay, struct error *erro
     trial->averaged = execution_create(trial->plan, trial->device, &trial->average,
                                        &trial->trajectory->solver, seed_of(trial), error);
     return trial->averaged;
+}
 
 /* Allocates what the soft targets are made from, and sets the class weights: 0.2, 0.4, 0.6, ... */
 static bool make_targets(struct trial *trial, struct error *error)
