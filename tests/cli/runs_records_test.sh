@@ -54,7 +54,7 @@ refuses 2 'lr has numbers, not texts' "a number contains nothing" runs lr~1
 refuses 2 'network has texts' "a text is not compared" runs 'network>1'
 refuses 2 'status is never "over"; it can be waiting, .*done' "a status that does not exist" runs status=over
 refuses 2 'solver is never "adma"; it can be sgd, .*adam' "nor a solver" runs solver=adma
-refuses 2 'augment is never "perhaps"; it can be yes, no' "nor an answer" runs augment=perhaps
+refuses 2 'strict-device is never "perhaps"; it can be yes, no' "nor an answer" runs strict-device=perhaps
 refuses 2 '"many" is not a number' "a number that is none" runs lr=many
 for what in lrate=1 '--sort lrate'; do
     run runs $what
