@@ -69,7 +69,8 @@ static void add_mean(struct table *table, const struct seed_statistics *statisti
         table_cell(table, "-");
 }
 
-size_t runs_groups_add_rows(struct runs_groups *groups, struct table *table, bool disk)
+size_t runs_groups_add_rows(struct runs_groups *groups, struct table *table, bool disk,
+                            bool filtered)
 {
     char bytes[32];
     for (size_t i = 0; i < groups->count; i++) {
@@ -80,7 +81,10 @@ size_t runs_groups_add_rows(struct runs_groups *groups, struct table *table, boo
             groups->failed = true;
         table_cell(table, "%s@seeds", group->id);
         table_cell(table, "-");
-        table_cell(table, _("%zu of %zu done"), group->done, all);
+        if (filtered && group->count < all)
+            table_cell(table, _("%zu of %zu match"), group->count, all);
+        else
+            table_cell(table, _("%zu of %zu done"), group->done, all);
         table_cell(table, "-");
         add_mean(table, &statistics, SEED_LOSS, "");
         add_mean(table, &statistics, SEED_TOP1, " %");

@@ -19,8 +19,9 @@ struct runs_groups { /* starts as {0} */
 bool runs_groups_add(struct runs_groups *groups, const struct listed_run *run);
 
 /* Appends a row for each group to the table of tinca runs, with `disk` also the space that its runs
- * take. Returns their number. */
-size_t runs_groups_add_rows(struct runs_groups *groups, struct table *table, bool disk);
+ * take. `filtered`: a group may have runs that are not listed. Returns their number. */
+size_t runs_groups_add_rows(struct runs_groups *groups, struct table *table, bool disk,
+                            bool filtered);
 
 /* Adds an object for each group. Returns false if memory runs out. */
 bool runs_groups_add_objects(struct runs_groups *groups, struct json *list);

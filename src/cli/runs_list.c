@@ -417,7 +417,7 @@ int runs_list_print(const struct runs_list *list, const struct run_filter *filte
     for (size_t i = 0; i < list->count; i++)
         if (!runs_groups_add(&groups, list->runs[i]) || members)
             add_row(&table, list->runs[i], disk);
-    runs_groups_add_rows(&groups, &table, disk);
+    runs_groups_add_rows(&groups, &table, disk, filter->count > 0);
     runs_groups_free(&groups);
     for (size_t i = 0; i < list->incomplete_count; i++)
         add_incomplete_row(&table, list->incomplete[i]);
