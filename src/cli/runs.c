@@ -144,7 +144,9 @@ static int work_on_runs(const struct request *request)
         return refuse_filter(&error, true);
     while (request->keep && strcmp(run_keep_names[keep], request->keep) != 0)
         keep++;
-    if (!runs_list_read(&list, &request->filter, &error)) {
+    const bool disk = request->disk || request->as_json || request->delete_runs ||
+                      (request->sort && field == run_field_find("disk"));
+    if (!runs_list_read(&list, &request->filter, disk, &error)) {
         runs_list_free(&list);
         return output_error(&error);
     }

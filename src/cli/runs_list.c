@@ -1,5 +1,5 @@
 /* A run's summary is read where it says everything that the list needs, else its whole journal; of
- * that the figures are copied, so that the curves of only one run are in memory at a time. A run
+ * that the figures are copied, so that only the curves of those being read are in memory. A run
  * that cannot be read is listed as unreadable with the reason; a folder whose process was killed
  * before the run began is listed as incomplete; what waits in the queue is listed as waiting. */
 #include "cli/runs_list.h"
@@ -10,9 +10,11 @@
 #include "cli/runs_waiting.h"
 
 #include "base/files/file.h"
+#include "base/host/host.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/threads/pool.h"
 #include "session/config/config_paths.h"
 #include "session/files/run_directory.h"
 #include "session/history/run_trash.h"
@@ -25,6 +27,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+enum { READERS = 8 }; /* threads at most */
 
 /* --- reading --- */
 
@@ -70,11 +74,9 @@ static bool read_whole(const char *directory, struct run_outline *outline, struc
 static bool read_outline(struct listed_run *listed)
 {
     struct run_outline outline;
-    char *directory = run_directory_find(listed->id, &listed->error);
     const bool read =
-        directory && ((run_peek(directory, &outline, &listed->error) && is_summed_up(&outline)) ||
-                      read_whole(directory, &outline, &listed->error));
-    free(directory);
+        (run_peek(listed->directory, &outline, &listed->error) && is_summed_up(&outline)) ||
+        read_whole(listed->directory, &outline, &listed->error);
     if (read) {
         listed->config = outline.config;
         listed->facts = outline.facts;
@@ -86,9 +88,10 @@ static bool read_outline(struct listed_run *listed)
 static void read_run(struct listed_run *listed, const struct runs_list *list)
 {
     listed->read = read_outline(listed);
-    listed->record = (struct run_record){.id = listed->id,
-                                         .status = N_("unreadable"),
-                                         .disk_bytes = run_disk_bytes(listed->directory)};
+    listed->record =
+        (struct run_record){.id = listed->id,
+                            .status = N_("unreadable"),
+                            .disk_bytes = list->disk ? run_disk_bytes(listed->directory) : 0};
     if (!listed->read)
         return;
     const struct run_facts *facts = &listed->facts;
@@ -119,27 +122,52 @@ static void free_listed(struct listed_run *listed)
     free(listed);
 }
 
-/* Reads a run and adds it if it matches. Takes ownership of `id`. */
-static bool add_run(struct runs_list *list, char *id, const char *home,
-                    const struct run_filter *filter, struct error *error)
+/* Returns a run of the list that is not read yet. Takes ownership of `id`. */
+static struct listed_run *new_listed(char *id, const char *home, struct error *error)
 {
     struct listed_run *listed = memory_new(1, sizeof *listed, "the list of runs", error);
     if (!listed) {
         free(id);
-        return false;
+        return NULL;
     }
     listed->id = id;
     listed->directory = file_join(home, id);
-    if (!listed->directory) {
-        free_listed(listed);
-        return error_set_memory(error, "a path", 0);
-    }
-    read_run(listed, list);
-    if (run_filter_matches(filter, &listed->record))
-        list->runs[list->count++] = listed;
-    else
-        free_listed(listed);
+    if (listed->directory)
+        return listed;
+    free_listed(listed);
+    error_set_memory(error, "a path", 0);
+    return NULL;
+}
+
+static void read_task(void *context, size_t task, size_t thread)
+{
+    struct runs_list *list = context;
+    (void)thread;
+    read_run(list->runs[task], list);
+}
+
+/* Reads all runs of the list. Parsing takes most of the time, so all cores take part. */
+static bool read_each(struct runs_list *list, struct error *error)
+{
+    struct host host;
+    host_describe(&host);
+    struct pool *pool = pool_create(host.cores < READERS ? host.cores : READERS, error);
+    if (!pool)
+        return false;
+    pool_run(pool, list->count, read_task, list);
+    pool_free(pool);
     return true;
+}
+
+static void keep_matching(struct runs_list *list, const struct run_filter *filter)
+{
+    const size_t count = list->count;
+    list->count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (run_filter_matches(filter, &list->runs[i]->record))
+            list->runs[list->count++] = list->runs[i];
+        else
+            free_listed(list->runs[i]);
 }
 
 static bool read_runs(struct runs_list *list, const char *home, const struct run_filter *filter,
@@ -150,18 +178,25 @@ static bool read_runs(struct runs_list *list, const char *home, const struct run
         return false;
     list->runs = memory_new(list->all, sizeof *list->runs, "the list of runs", error);
     bool good = list->runs || list->all == 0;
-    for (size_t i = 0; i < list->all; i++)
-        if (good)
-            good = add_run(list, ids[i], home, filter, error);
-        else
+    for (size_t i = 0; i < list->all; i++) {
+        struct listed_run *listed = good ? new_listed(ids[i], home, error) : NULL;
+        if (!good)
             free(ids[i]);
+        good = good && listed;
+        if (good)
+            list->runs[list->count++] = listed;
+    }
     free(ids);
-    return good;
+    if (!good || !read_each(list, error))
+        return false;
+    keep_matching(list, filter);
+    return true;
 }
 
-bool runs_list_read(struct runs_list *list, const struct run_filter *filter, struct error *error)
+bool runs_list_read(struct runs_list *list, const struct run_filter *filter, bool disk,
+                    struct error *error)
 {
-    *list = (struct runs_list){0};
+    *list = (struct runs_list){.disk = disk || run_filter_has(filter, "disk")};
     char *home = run_directory_home(error);
     const bool read = home && run_queue_list(&list->queued, &list->queued_count, error) &&
                       read_runs(list, home, filter, error) &&

@@ -29,6 +29,7 @@ struct listed_run {
 struct runs_list {
     struct listed_run **runs;
     size_t count;
+    bool disk;                 /* record.disk_bytes is known */
     size_t all;                /* runs of the folder, whether they match or not */
     char **incomplete;         /* folders in which no run began */
     size_t incomplete_count;   /* 0 with a filter */
@@ -36,9 +37,11 @@ struct runs_list {
     size_t queued_count;
 };
 
-/* Reads the runs that match. Returns false with an error if the folder cannot be listed.
- * runs_list_free frees the list in any case. */
-bool runs_list_read(struct runs_list *list, const struct run_filter *filter, struct error *error);
+/* Reads the runs that match; with `disk`, or if the filter needs it, also the space that each
+ * takes. Returns false with an error if the folder cannot be listed. runs_list_free frees the list
+ * in any case. */
+bool runs_list_read(struct runs_list *list, const struct run_filter *filter, bool disk,
+                    struct error *error);
 void runs_list_free(struct runs_list *list);
 
 /* Sorts by a field of run_field.h. Unknown values come last. */

@@ -43,7 +43,7 @@ HTML in a document: $(head -c 400 found)"
 }
 
 every_command() {
-    for command in $("$TINCA" --help | sed -n '/^Commands/,/^$/s/^  \([a-z]*\)  .*/\1/p'); do
+    for command in $("$TINCA" --help | sed -n '/^Commands/,/^$/s/^  \([a-z-]*\)  .*/\1/p'); do
         case $command in
         ui) try ui ;; # it reports that it has no terminal
         train)
@@ -79,8 +79,20 @@ every_command() {
             try predict "$1" "$srcdir/docs/pix2pix-shift.png"
             try predict "$runs/$1/best.safetensors" "$evil.png"
             ;;
+        weights)
+            try weights "$runs/$1/best.safetensors"
+            try weights "$runs/$1/best.safetensors" --json
+            try weights "$runs/$1/best.safetensors" --network "$runs/$1/network.json"
+            try weights "$evil" --rename "$evil=x"
+            ;;
+        find-rate)
+            try find-rate "$runs/$1/network.json" --data "folder:$evil"
+            try find-rate mlp --data "digits,only=$evil"
+            ;;
         runs)
             try runs
+            try runs --disk --members --sort name
+            try runs "name~$evil"
             try runs --json
             try runs --check
             try runs --check "$1" --json
@@ -123,7 +135,11 @@ every_command() {
             try export "$1" --format md -o written/report.md --picture written/curves.png
             clean $(find written -type f ! -name '*.png')
             ;;
-        devices | networks | datasets) try $command ;;
+        datasets)
+            try datasets
+            try datasets "list:$evil"
+            ;;
+        devices | networks) try $command ;;
         *) complaints="$complaints
 tinca $command: this test does not know it" ;;
         esac

@@ -33,10 +33,10 @@ screen_lacks 'all values ' "and no longer when outliers are left out"
 
 mouse 0 38 10 M
 mouse 0 38 10 m
-screen_shows 'iteration 3[0-9][0-9], epoch' "a click reads the values there"
+screen_shows 'iteration 4[01][0-9], epoch' "a click reads the values there"
 mouse 0 44 10 M
 mouse 32 60 12 M
-screen_shows 'iteration 5[0-9][0-9], epoch' "a drag moves the cursor"
+screen_shows 'iteration 6[0-9][0-9], epoch' "a drag moves the cursor"
 mouse 32 2 12 M
 screen_shows 'iteration 1, epoch' "beyond the edge, to the first iteration"
 mouse 0 2 12 m

@@ -177,7 +177,7 @@ static void check_errors(void)
            "a wrong number, a missing value, an open quote and a comparison of texts are refused");
     tap_ok(refuses("lr~1", "numbers, not texts") && refuses("status=over", "it can be waiting") &&
                refuses("status=over", "interrupted") && refuses("solver=adma", "sgd, nesterov") &&
-               refuses("augment!=maybe", "yes, no") && refuses("name!=", "value is missing"),
+               refuses("strict-device!=maybe", "yes, no") && refuses("name!=", "value is missing"),
            "so are a number that is to contain something, and words that cannot be");
     struct run_filter filter;
     tap_ok(!run_filter_parse(&filter, "batch:1 lrate:3", NULL) && filter.unknown_field &&

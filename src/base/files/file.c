@@ -23,14 +23,17 @@ static bool refuse_size(const char *path, size_t limit, struct error *error)
 static bool read_stream(FILE *stream, const char *path, size_t limit, char **data, size_t *size,
                         struct error *error)
 {
-    size_t capacity = 0, used = 0;
+    size_t capacity = 0, used = 0, room = 65536;
     struct stat status;
-    if (fstat(fileno(stream), &status) == 0 && status.st_size > 0 &&
-        (uint64_t)status.st_size > limit)
-        return refuse_size(path, limit, error);
+    if (fstat(fileno(stream), &status) == 0 && status.st_size > 0) {
+        if ((uint64_t)status.st_size > limit)
+            return refuse_size(path, limit, error);
+        room = (size_t)status.st_size + 1; /* one more byte shows that this is the end */
+    }
     for (;;) { /* to the end, wherever it is by now: the file may still grow */
-        if (!memory_grow(data, &capacity, used + 65536 + 1, 1, path, error))
+        if (!memory_grow(data, &capacity, used + room + 1, 1, path, error))
             return false;
+        room = 1; /* memory_grow doubles */
         size_t got = fread(*data + used, 1, capacity - used - 1, stream);
         used += got;
         if (used > limit)

@@ -302,3 +302,12 @@ bool run_filter_matches(const struct run_filter *filter, const struct run_record
             return false;
     return true;
 }
+
+bool run_filter_has(const struct run_filter *filter, const char *field)
+{
+    const size_t wanted = run_field_find(field);
+    for (size_t i = 0; i < filter->count; i++)
+        if (filter->terms[i].field == wanted)
+            return true;
+    return false;
+}

@@ -55,6 +55,9 @@ const char *run_filter_operator(const char *term, size_t *length);
 /* Returns whether a run matches. A run that is not known yet matches by its ID alone. */
 bool run_filter_matches(const struct run_filter *filter, const struct run_record *record);
 
+/* Returns whether a term asks for this field. */
+bool run_filter_has(const struct run_filter *filter, const char *field);
+
 /* --- completion: run_filter_complete.c --- */
 
 enum { FILTER_CANDIDATES = 64 };
