@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 struct predict {
@@ -107,6 +108,12 @@ static int stem_length(const char *name)
 {
     const char *dot = strrchr(name, '.');
     return (int)(dot && dot > name ? (size_t)(dot - name) : strlen(name));
+}
+
+static bool is_picture(const char *path)
+{
+    const size_t length = strlen(path);
+    return length > 4 && strcasecmp(path + length - 4, ".png") == 0;
 }
 
 /* Returns the file to write for a picture: --output itself, or NAME.png in that folder. The caller
@@ -221,7 +228,7 @@ static bool check_row_output(const struct predict *predict, struct error *error)
         return error_set(error, ERROR_USAGE, "--json",
                          "give --format json: a line for each picture",
                          "it prints one document, without --format and --output");
-    if (predict->output && is_folder(predict->output))
+    if (predict->output && (is_folder(predict->output) || is_picture(predict->output)))
         return error_set(error, ERROR_USAGE, "--output", "name a file for the rows",
                          "this network predicts classes; it makes no pictures");
     if (!predict->continues)

@@ -236,7 +236,7 @@ static bool check_start(const struct train *train, struct error *error)
     struct forecast forecast;
     struct run_fork fork;
     struct run_config absolute = train->config; /* as run_start compares it with the ancestor's */
-    return forecast_make(&train->config, &forecast, error) &&
+    return forecast_make(&train->config, 0, &forecast, error) &&
            (!train->fork || (config_make_absolute(&absolute, error) &&
                              fork_plan(&train->options.fork, &absolute, &fork, error)));
 }

@@ -37,7 +37,8 @@ struct run {
 
 /* --- forecast --- */
 
-bool forecast_make(const struct run_config *config, struct forecast *forecast, struct error *error)
+bool forecast_make(const struct run_config *config, size_t classes, struct forecast *forecast,
+                   struct error *error)
 {
     size_t batch = config->batch;
     if (strcmp(config->network, "alexnet") == 0 && strcmp(config->data, "digits") == 0)
@@ -45,7 +46,7 @@ bool forecast_make(const struct run_config *config, struct forecast *forecast, s
                          "its images are 28x28 with 1 channel, but alexnet wants 227x227 with 3");
     *forecast = (struct forecast){.parameters = 431080,
                                   .flops = 4586000,
-                                  .classes = 10,
+                                  .classes = classes ? classes : 10,
                                   .input = {1, 28, 28},
                                   .memory_free = UINT64_C(3) << 30};
     uint64_t weights = forecast->parameters * sizeof(float);

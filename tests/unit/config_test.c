@@ -192,22 +192,22 @@ static void test_forecast(void)
     struct run_config config = configure(SETTINGS("network=lenet", "batch=64"));
     struct forecast forecast, larger;
     struct error error;
-    tap_ok(forecast_make(&config, &forecast, &error) && forecast.parameters == 431080 &&
+    tap_ok(forecast_make(&config, 0, &forecast, &error) && forecast.parameters == 431080 &&
                forecast.classes == 10 && forecast.fits && forecast.memory.total > 0,
            "a forecast knows parameters, classes and memory");
     config_set(&config, "batch", "128", NULL);
-    tap_ok(forecast_make(&config, &larger, &error) &&
+    tap_ok(forecast_make(&config, 0, &larger, &error) &&
                larger.memory.activations > forecast.memory.activations &&
                larger.memory.weights == forecast.memory.weights,
            "a larger batch takes more, its weights do not");
     config = configure(SETTINGS("network=alexnet", "data=tench"));
-    tap_ok(forecast_make(&config, &forecast, &error) && forecast.parameters == 60965224,
+    tap_ok(forecast_make(&config, 0, &forecast, &error) && forecast.parameters == 60965224,
            "alexnet on tench has 60965224 parameters");
     config = configure(SETTINGS("network=alexnet", "data=folder:/nowhere,classes=10"));
-    tap_ok(forecast_make(&config, &forecast, &error) && forecast.classes == 10,
+    tap_ok(forecast_make(&config, 0, &forecast, &error) && forecast.classes == 10,
            "the option classes= is known without the folder");
     config = configure(SETTINGS("network=lenet", "data=shapes"));
-    tap_ok(!forecast_make(&config, &forecast, &error) && error.kind == ERROR_INPUT,
+    tap_ok(!forecast_make(&config, 0, &forecast, &error) && error.kind == ERROR_INPUT,
            "images of the wrong shape are refused");
 }
 

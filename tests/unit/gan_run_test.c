@@ -227,11 +227,11 @@ static void test_forecast(void)
     struct error error;
     struct forecast forecast = {0};
     struct run_config config = configure(SETTINGS("network=pix2pix-shift", "data=maps"));
-    tap_ok(forecast_make(&config, &forecast, &error) && forecast.parameters == 36064899 &&
+    tap_ok(forecast_make(&config, 0, &forecast, &error) && forecast.parameters == 36064899 &&
                forecast.memory.weights > (uint64_t)4 * (36064899 + 2768705),
            "a forecast counts both networks' memory");
     config_set(&config, "data", "shapes", NULL);
-    tap_ok(!forecast_make(&config, &forecast, &error), "images of another size are refused");
+    tap_ok(!forecast_make(&config, 0, &forecast, &error), "images of another size are refused");
 }
 
 /* Returns how often the first layer of a network ran forward while it was profiled. */
@@ -263,7 +263,8 @@ static void test_bench(void)
     tap_ok(bench.batch == 1 && bench.ms_per_image.min > 0, "at batch 1 by default");
     tap_ok(passes_of(&bench.main) == 4 && passes_of(&bench.discriminator) == 12,
            "the generator runs once an iteration, its discriminator three times");
-    tap_ok(forecast_make(&config, &forecast, &error) && forecast.memory.total == bench.memory.total,
+    tap_ok(forecast_make(&config, 0, &forecast, &error) &&
+               forecast.memory.total == bench.memory.total,
            "its planned memory is the forecast of training");
     bench_free(&bench);
     settings.mode = PLAN_INFERENCE;

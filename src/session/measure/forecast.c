@@ -119,12 +119,14 @@ static bool forecast_network(const struct run_config *config, const struct netwo
     return true;
 }
 
-bool forecast_make(const struct run_config *config, struct forecast *forecast, struct error *error)
+bool forecast_make(const struct run_config *config, size_t classes, struct forecast *forecast,
+                   struct error *error)
 {
     *forecast = (struct forecast){0};
     if (!config_check(config, error))
         return false;
-    struct network_request request = settings_network(config, known_classes(config->data));
+    struct network_request request =
+        settings_network(config, classes ? classes : known_classes(config->data));
     struct network *network = network_build(&request, error);
     bool made = network && check_kind(config, network, error) &&
                 forecast_network(config, network, forecast, error);

@@ -39,9 +39,10 @@ uint64_t forecast_needed(const struct forecast *forecast);
 uint64_t forecast_peak(const struct forecast *forecast);
 
 /* Fills *forecast; takes milliseconds. Builds network and plan, and frees them again. Opens no data
- * set: uses what is known from its kind, and the network's number of classes if that of a folder is
- * unknown. Returns false with an error if the configuration cannot work. */
-bool forecast_make(const struct run_config *config, struct forecast *forecast, struct error *error);
+ * set: `classes` is its number of classes if the caller knows it; 0: what its kind says or, of a
+ * folder, the network's own number. Returns false with an error if the configuration cannot work. */
+bool forecast_make(const struct run_config *config, size_t classes, struct forecast *forecast,
+                   struct error *error);
 
 /* Writes what a memory limit saves and costs, as a sentence without full stop, or "" if it changes
  * nothing. Returns `text`. */

@@ -47,7 +47,7 @@ static bool check_request(const struct run_config *config, const struct run_opti
 {
     if (options->save_path && !check_save_path(options->save_path, error))
         return false;
-    if (!forecast_make(config, forecast, error))
+    if (!forecast_make(config, 0, forecast, error))
         return false;
     return forecast->fits || forecast_refuse(forecast, config->batch, error);
 }

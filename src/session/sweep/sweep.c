@@ -268,7 +268,7 @@ void sweep_forecast(struct sweep *sweep, size_t index, size_t share)
     bool due = sweep_is_due(sweep, index) || cell->state == SWEEP_CANNOT_FIT;
     if (cell->state == SWEEP_CANNOT_FIT) /* more memory may be free next time */
         cell->state = SWEEP_WAITING;
-    if (!forecast_make(&cell->config, &forecast, &error)) {
+    if (!forecast_make(&cell->config, 0, &forecast, &error)) {
         if (due) {
             cell->state = SWEEP_SKIPPED;
             cell->reason = error;

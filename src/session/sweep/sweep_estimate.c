@@ -69,7 +69,7 @@ static double flops_of(const struct sweep_estimate *estimate, const struct run_c
         if (estimate->measured[i].plain && estimate->measured[i].technique == config->technique &&
             strcmp(estimate->measured[i].network, config->network) == 0)
             return estimate->measured[i].flops;
-    return forecast_make(config, &forecast, NULL) ? (double)forecast.flops : 0;
+    return forecast_make(config, 0, &forecast, NULL) ? (double)forecast.flops : 0;
 }
 
 bool sweep_estimate_add_run(struct sweep_estimate *estimate, const char *directory,

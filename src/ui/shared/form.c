@@ -355,6 +355,21 @@ bool form_set(struct form *form, const char *text)
 
 /* --- the forecast --- */
 
+/* Returns the number of classes of the form's data set, if it has been opened; else 0. */
+static size_t known_classes(const struct form *form)
+{
+    return strcmp(form->opened_data, form->config.data) == 0 ? form->opened_classes : 0;
+}
+
+void form_take_classes(struct form *form, size_t classes)
+{
+    if (known_classes(form) == classes)
+        return;
+    snprintf(form->opened_data, sizeof form->opened_data, "%s", form->config.data);
+    form->opened_classes = classes;
+    form->forecast_stale = true;
+}
+
 void form_make_forecast(struct form *form)
 {
     form->forecast_stale = false;
@@ -362,7 +377,7 @@ void form_make_forecast(struct form *form)
     form->problem_field = FORM_NO_FIELD;
     form->problem = (struct error){0};
     if (!config_check(&form->config, &form->problem) ||
-        !forecast_make(&form->config, &form->forecast, &form->problem)) {
+        !forecast_make(&form->config, known_classes(form), &form->forecast, &form->problem)) {
         form->problem_field = field_of_error(form, &form->problem);
         return;
     }

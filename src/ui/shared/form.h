@@ -34,8 +34,10 @@ struct form {
     bool forecast_stale; /* the configuration has changed since the forecast */
     bool forecast_known; /* `forecast` is valid */
     struct forecast forecast;
-    struct error problem; /* why the configuration cannot run; kind ERROR_NONE: it can */
-    size_t problem_field; /* the field that causes the problem, or FORM_NO_FIELD */
+    char opened_data[512]; /* the data set that was opened last ... */
+    size_t opened_classes; /* ... and its number of classes; 0: none */
+    struct error problem;  /* why the configuration cannot run; kind ERROR_NONE: it can */
+    size_t problem_field;  /* the field that causes the problem, or FORM_NO_FIELD */
 };
 
 /* Begins a form with a configuration. */
@@ -107,6 +109,10 @@ bool form_is_waiting(const struct form *form);
 
 /* Sets the focused field from text. Returns false and sets edit_error if the text is invalid. */
 bool form_set(struct form *form, const char *text);
+
+/* Takes the number of classes of the present data set, which has been opened (0: it has none); the
+ * forecast becomes stale if it assumed another. */
+void form_take_classes(struct form *form, size_t classes);
 
 /* Computes the forecast of the configuration, or sets the problem. */
 void form_make_forecast(struct form *form);

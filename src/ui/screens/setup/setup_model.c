@@ -36,7 +36,7 @@ static void open_preview(struct setup_model *model, const struct form *form,
     model->preview = preview_open(&form->config, input, &model->error);
 }
 
-static void step_preview(struct setup_model *model, const struct form *form)
+static void step_preview(struct setup_model *model, struct form *form)
 {
     const struct shape *input = form->forecast_known ? &form->forecast.input : NULL;
     const bool rests = !form->forecast_stale && !form->editing;
@@ -46,6 +46,8 @@ static void step_preview(struct setup_model *model, const struct form *form)
         return;
     if (model->status == PREVIEW_OPENING)
         model->status = preview_status(model->preview, &model->facts, &model->error);
+    if (rests && model->status == PREVIEW_OPENED)
+        form_take_classes(form, model->facts.classes);
     model->balance = preview_balance(model->preview);
     picture_grid_collect(&model->grid, model->preview);
 }
@@ -172,7 +174,7 @@ double setup_seconds(const struct setup_model *model, const struct form *form)
 
 /* --- preview and search --- */
 
-void setup_step(struct setup_model *model, const struct form *form)
+void setup_step(struct setup_model *model, struct form *form)
 {
     step_preview(model, form);
     step_search(model, form);

@@ -53,7 +53,7 @@ void setup_look_at_others(struct setup_model *model);
 double setup_seconds_to_look(const struct setup_model *model);
 
 /* Requests what the form's configuration needs and takes over what is ready. Does not block. */
-void setup_step(struct setup_model *model, const struct form *form);
+void setup_step(struct setup_model *model, struct form *form);
 /* Returns whether a result is pending, so that setup_step must be called again soon. */
 bool setup_is_waiting(const struct setup_model *model);
 /* Repeats the search for an equal run in the next setup_step. Call it when a run has ended. */
