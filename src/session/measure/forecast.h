@@ -40,7 +40,8 @@ uint64_t forecast_peak(const struct forecast *forecast);
 
 /* Fills *forecast; takes milliseconds. Builds network and plan, and frees them again. Opens no data
  * set: `classes` is its number of classes if the caller knows it; 0: what its kind says or, of a
- * folder, the network's own number. Returns false with an error if the configuration cannot work. */
+ * folder, the network's own number. Returns false with an error if the configuration cannot work.
+ */
 bool forecast_make(const struct run_config *config, size_t classes, struct forecast *forecast,
                    struct error *error);
 
