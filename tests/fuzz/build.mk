@@ -21,7 +21,7 @@ FILES = $(filter-out %/replay.c %/seeds.c %/libfuzzer.c %/canvas_cairo.c \
 	src/ui/plot/smoothing.c src/ui/terminal/theme.c src/ui/terminal/glyphs.c) \
 	$(addprefix $(SOURCE)/src/engine/devices/cpu/,cpu.c idle_code.c limits.c measure_machine.c)
 PARSERS = $(FILES:$(SOURCE)/%.c=%.o)
-OBJECTS = $(PARSERS) network_builtins.o
+OBJECTS = $(PARSERS) network_builtins.o names_builtins.o
 
 all: $(TARGETS:%=fuzz_%)
 fuzz_%: libtinca.a $(SOURCE)/tests/fuzz/libfuzzer.c $(LIBRARIES)
@@ -32,6 +32,6 @@ libtinca.a: $(OBJECTS)
 $(PARSERS): %.o: $(SOURCE)/%.c
 	@mkdir -p $(@D)
 	$(CLANG) $(FLAGS) $(SANITIZE) -fsanitize=fuzzer-no-link -MMD -c -o $@ $<
-network_builtins.o: $(KERNELS)/network_builtins.c
+network_builtins.o names_builtins.o: %.o: $(KERNELS)/%.c
 	$(CLANG) $(FLAGS) $(SANITIZE) -MMD -c -o $@ $<
 -include $(OBJECTS:.o=.d)

@@ -108,6 +108,10 @@ place() {
     screen_keys "$1" Enter
     case $1 in
     s) reach "set up" 'Network .*O.\]52' ;;
+    f)
+        reach "find rate" 'Find rate'
+        screen_keys Escape
+        ;;
     i) reach "pictures" 'x.\]0;p' ;;
     o) reach "runs" 'done +O.\]52' ;;
     c)
