@@ -171,8 +171,7 @@ static bool forge(enum header_field field, uint64_t value)
 
 static void test_hostile(void)
 {
-    static const uint64_t values[] = {
-        0, 1, POINTS - 1, POINTS + 1, 1 << 20, UINT64_C(1) << 40, UINT64_MAX};
+    static const uint64_t values[] = {0, POINTS + 1, UINT64_MAX};
     bool good = true;
     for (size_t f = 0; good && f < HEADER_BODY_LENGTH; f++)
         for (size_t i = 0; good && i < sizeof values / sizeof *values; i++)
