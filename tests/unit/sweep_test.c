@@ -277,7 +277,8 @@ static void test_tables(void)
     tap_ok(strstr(text.data, "mlp          2  cannot fit"), "figures and reasons share a table");
     tap_ok(strstr(text.data, "running mean (-: never)\nbatch        1           2\nmlp          3"),
            "the first negative iteration is counted");
-    tap_ok(strstr(text.data, ": cannot fit: batch 2: too large; batch 1 would fit"), "reasons are listed");
+    tap_ok(strstr(text.data, ": cannot fit: batch 2: too large; batch 1 would fit"),
+           "reasons are listed");
     tap_ok(!strstr(text.data, "Speed-up"), "one device is not compared");
     text_free(&text);
     text = (struct text){0};
