@@ -4,6 +4,7 @@
 #include "base/memory.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -33,7 +34,12 @@ struct background_job *background_job_start(background_job_work *work, void *sub
         return NULL;
     job->work = work;
     job->subject = subject;
-    if (pthread_create(&job->thread, NULL, run, job) == 0)
+    sigset_t all, before; /* the main thread handles the signals */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int failed = pthread_create(&job->thread, NULL, run, job);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!failed)
         return job;
     free(job);
     error_set(error, ERROR_SYSTEM, "a thread", "end other programs",
