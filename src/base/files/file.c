@@ -100,6 +100,18 @@ char *file_read(const char *path, size_t limit, size_t *size, struct error *erro
     return NULL;
 }
 
+bool file_read_at(int descriptor, char *bytes, size_t length, uint64_t offset)
+{
+    for (size_t done = 0; done < length;) {
+        const ssize_t count =
+            pread(descriptor, bytes + done, length - done, (off_t)(offset + done));
+        if (count == 0 || (count < 0 && errno != EINTR))
+            return false;
+        done += count > 0 ? (size_t)count : 0;
+    }
+    return true;
+}
+
 /* Returns whether only the user may enter the folder of `path`. */
 static bool is_in_private_folder(const char *path)
 {

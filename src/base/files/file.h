@@ -6,6 +6,7 @@
 #include "base/error.h"
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -27,6 +28,10 @@ FILE *file_open_stream(const char *path, struct error *error);
 /* Returns the contents of a regular file of at most `limit` bytes, owned by the caller, or NULL
  * with an error. A NUL follows the *size bytes. */
 char *file_read(const char *path, size_t limit, size_t *size, struct error *error);
+
+/* Reads `length` bytes from `offset` on. Returns false if there are fewer or they cannot be read.
+ */
+bool file_read_at(int descriptor, char *bytes, size_t length, uint64_t offset);
 
 /* --- writing --- */
 

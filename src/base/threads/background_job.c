@@ -2,9 +2,9 @@
 #include "base/threads/background_job.h"
 
 #include "base/memory.h"
+#include "base/threads/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -34,12 +34,7 @@ struct background_job *background_job_start(background_job_work *work, void *sub
         return NULL;
     job->work = work;
     job->subject = subject;
-    sigset_t all, before; /* the main thread handles the signals */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int failed = pthread_create(&job->thread, NULL, run, job);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!failed)
+    if (thread_start(&job->thread, run, job) == 0)
         return job;
     free(job);
     error_set(error, ERROR_SYSTEM, "a thread", "end other programs",

@@ -3,9 +3,9 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/threads/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,15 +39,10 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* Starts the thread with all signals blocked: they are handled by the main thread. */
 static int start_thread(struct detached_task *task)
 {
-    sigset_t all, before;
     pthread_t thread;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&thread, NULL, run, task);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int code = thread_start(&thread, run, task);
     if (code == 0)
         pthread_detach(thread);
     return code;

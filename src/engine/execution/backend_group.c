@@ -18,6 +18,7 @@
 #include "engine/execution/passes.h"
 
 #include "base/memory.h"
+#include "base/threads/thread.h"
 #include "engine/devices/device_backend.h"
 #include "engine/devices/device_buffer.h"
 
@@ -25,7 +26,6 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -126,11 +126,7 @@ static void work_all(struct backend_group *group, void (*work)(struct rank *rank
 
 static bool start_thread(struct rank *rank, struct error *error)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int code = pthread_create(&rank->thread, NULL, serve_rank, rank);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    const int code = thread_start(&rank->thread, serve_rank, rank);
     return code == 0 ||
            error_set(error, ERROR_SYSTEM, rank->execution->device->name, "end other programs",
                      "no thread can be made: %s", strerror(code));

@@ -99,18 +99,6 @@ static bool load(const struct reading *reading, struct journal_lines *lines,
                      "it was made from another journal");
 }
 
-static bool read_bytes(int descriptor, char *bytes, size_t length, uint64_t offset)
-{
-    for (size_t done = 0; done < length;) {
-        const ssize_t count =
-            pread(descriptor, bytes + done, length - done, (off_t)(offset + done));
-        if (count == 0 || (count < 0 && errno != EINTR))
-            return false;
-        done += count > 0 ? (size_t)count : 0;
-    }
-    return true;
-}
-
 struct replay {
     const struct reading *reading;
     const struct journal_lines *lines;
@@ -135,7 +123,7 @@ static bool visit_points(struct replay *replay, size_t until, struct error *erro
 static bool visit_other(struct replay *replay, const struct other_line *other, struct error *error)
 {
     const struct reading *reading = replay->reading;
-    if (!read_bytes(replay->descriptor, replay->line, other->length, other->begin))
+    if (!file_read_at(replay->descriptor, replay->line, other->length, other->begin))
         return error_set_errno(error, reading->journal, NULL, "cannot be read");
     return journal_visit_line(replay->line, other->length, other->begin + other->length + 1,
                               reading->journal, reading->visit, reading->context, error);

@@ -4,11 +4,11 @@
 
 #include "base/files/file.h"
 #include "base/memory.h"
+#include "base/threads/thread.h"
 #include "session/export/chart.h"
 #include "session/export/export.h"
 #include "session/record/run_open.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,16 +74,9 @@ static void *work(void *context)
     return NULL;
 }
 
-/* Starts the thread with all signals blocked, because the thread that reads the terminal handles
- * them.
- */
 static bool create_thread(struct export_job *job, struct error *error)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&job->thread, NULL, work, job);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int code = thread_start(&job->thread, work, job);
     if (code == 0)
         return true;
     return error_set(error, ERROR_SYSTEM, "an export", "end other programs",

@@ -12,25 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Reads `length` bytes from `offset` on; returns whether it could. */
-static bool read_bytes(int descriptor, char *bytes, size_t length, uint64_t offset)
-{
-    for (size_t done = 0; done < length;) {
-        const ssize_t count =
-            pread(descriptor, bytes + done, length - done, (off_t)(offset + done));
-        if (count == 0 || (count < 0 && errno != EINTR))
-            return false;
-        done += count > 0 ? (size_t)count : 0;
-    }
-    return true;
-}
-
 static bool is_the_same(const struct journal_tail *tail, int descriptor, uint64_t size)
 {
     char before[sizeof tail->before];
     return size >= tail->offset &&
-           read_bytes(descriptor, before, tail->before_length,
-                      tail->offset - tail->before_length) &&
+           file_read_at(descriptor, before, tail->before_length,
+                        tail->offset - tail->before_length) &&
            memcmp(before, tail->before, tail->before_length) == 0;
 }
 
@@ -65,7 +52,7 @@ static enum journal_tail_result take_piece(struct journal_tail *tail, int descri
     const size_t length = rest < JOURNAL_PIECE ? (size_t)rest : JOURNAL_PIECE;
     char *piece = memory_new(length, 1, "the journal", error);
     enum journal_tail_result news = JOURNAL_FAILED;
-    if (piece && !read_bytes(descriptor, piece, length, tail->offset))
+    if (piece && !file_read_at(descriptor, piece, length, tail->offset))
         error_set_errno(error, path, NULL, "cannot be read");
     else if (piece) {
         const char *newline = memrchr(piece, '\n', length);

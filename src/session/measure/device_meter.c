@@ -3,9 +3,9 @@
 #include "session/measure/device_meter.h"
 
 #include "base/memory.h"
+#include "base/threads/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -92,7 +92,6 @@ struct device_meter *device_meter_start(struct error *error)
 {
     struct device_meter *meter = memory_new(1, sizeof *meter, "the meter of the devices", error);
     pthread_condattr_t attributes;
-    sigset_t all, before;
     if (!meter)
         return NULL;
     meter->enabled = true;
@@ -101,10 +100,7 @@ struct device_meter *device_meter_start(struct error *error)
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&meter->changed, &attributes);
     pthread_condattr_destroy(&attributes);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&meter->thread, NULL, work, meter);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int code = thread_start(&meter->thread, work, meter);
     if (code == 0)
         return meter;
     free_meter(meter);

@@ -5,6 +5,7 @@
 #include "base/files/file.h"
 #include "base/host/host.h"
 #include "base/memory.h"
+#include "base/threads/thread.h"
 #include "session/config/config_paths.h"
 #include "session/config/settings.h"
 #include "session/files/run_directory.h"
@@ -18,7 +19,6 @@
 #include "session/run/worker.h"
 
 #include <libgen.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,16 +111,11 @@ static bool make_files(struct run *run, const struct run_options *options,
            (run->resumes || journal_open(&run->journal, run->directory, UINT64_MAX, error));
 }
 
-/* Creates the thread with all signals blocked, so that the main thread receives them. */
 static bool start_worker(struct run *run, struct error *error)
 {
-    sigset_t all, before;
     struct run_snapshot snapshot = {.status = RUN_PREPARING, .eta_seconds = -1};
     snapshot_publish(&run->snapshot, &snapshot);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    run->has_worker = pthread_create(&run->worker, NULL, worker_main, run) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    run->has_worker = thread_start(&run->worker, worker_main, run) == 0;
     return run->has_worker ||
            error_set(error, ERROR_SYSTEM, "the run", "raise the limit on threads",
                      "its thread could not be started");

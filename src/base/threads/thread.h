@@ -1,0 +1,11 @@
+/* thread.h: starts the threads of the program. Thread-safe. */
+#ifndef TINCA_BASE_THREADS_THREAD_H
+#define TINCA_BASE_THREADS_THREAD_H
+
+#include <pthread.h>
+
+/* Starts a thread with all signals blocked, so that the main thread, which reads the terminal,
+ * handles them; threads that it starts inherit this. Returns 0 or the error of pthread_create. */
+int thread_start(pthread_t *thread, void *(*work)(void *argument), void *argument);
+
+#endif
