@@ -57,13 +57,14 @@ static bool parse_type(struct npy_header *header, const char *text, const char *
     if (!at || *at++ != '\'')
         return refuse(path, N_("its items are not plain numbers"),
                       "save an array of numbers, such as array.astype(numpy.float32)", error);
-    const char order = *at++;
-    header->kind = order ? *at++ : '\0';
-    char *end;
-    const unsigned long item = isdigit((unsigned char)*at) ? strtoul(at, &end, 10) : 0;
-    header->item = item;
-    if (!strchr("uifb", header->kind) || !header->kind ||
-        !(item == 1 || item == 2 || item == 4 || item == 8) || *end != '\'')
+    const char order = *at; /* each character is read only if the one before it was expected */
+    header->kind = order ? at[1] : '\0';
+    const bool number =
+        header->kind && strchr("uifb", header->kind) && isdigit((unsigned char)at[2]);
+    char *end = NULL;
+    header->item = number ? strtoul(at + 2, &end, 10) : 0;
+    const unsigned long item = header->item;
+    if (!(item == 1 || item == 2 || item == 4 || item == 8) || *end != '\'')
         return refuse(path, N_("its items are not numbers of 1, 2, 4 or 8 bytes"),
                       "convert it, such as array.astype(numpy.float32)", error);
     if (order != '<' && order != '|' && item > 1)
