@@ -359,7 +359,7 @@ static int study_command_run(const struct command *command, int argc, char **arg
 {
     static const char *const fields[] = {"threads", "seed", NULL};
     struct run_config config;
-    struct study_request request = {.results = "tinca-study.json"};
+    struct study_request request = {.results = STUDY_FILE};
     struct operands operands;
     int status;
     struct option_row rows[VOTE_ROWS + DISPLAY_ROWS + 1] = {0};

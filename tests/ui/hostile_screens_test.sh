@@ -130,6 +130,7 @@ place() {
         ;;
     a) reach "advisor" 'O.\]52' ;;
     p) reach "study" 'O.\]52' ;;
+    b) reach "tables" 'Runs read' ;;
     w)
         reach "sweep" '\[Set up\]'
         screen_keys v v

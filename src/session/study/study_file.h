@@ -13,6 +13,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The file in the current folder that is meant where none is named. */
+#define STUDY_FILE "tinca-study.json"
+
 struct study_file {
     struct study *studies;
     size_t count, capacity;

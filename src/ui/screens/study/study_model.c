@@ -23,7 +23,7 @@ void study_model_begin(struct study_model *model)
     model->begun = true;
     snprintf(model->values[STUDY_PARTICIPANT], STUDY_NAME_SIZE, "%s", name ? name : "");
     snprintf(model->values[STUDY_SECONDS], sizeof model->values[0], "1");
-    snprintf(model->values[STUDY_RESULTS], sizeof model->values[0], "tinca-study.json");
+    snprintf(model->values[STUDY_RESULTS], sizeof model->values[0], STUDY_FILE);
 }
 
 void study_model_free(struct study_model *model)
