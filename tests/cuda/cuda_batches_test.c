@@ -2,13 +2,15 @@
  * floats, of every value, for colour and grey images, windows, mirror images and pairs; a loader
  * whose batches lie in pinned memory never overwrites one that the device has yet to read; floats,
  * samples and ordinary memory train to the same bits, on one GPU and on two; failed allocations
- * give errors; a run on 8-bit arrays has the weights of one on the same numbers as floats. */
+ * give errors; a run on 8-bit arrays has the losses of one on the same numbers as floats; the
+ * forecast counts the bytes of either. */
 #include "choose_tests.h"
 #include "cuda/emulated_module.h"
 #include "cuda/lab.h"
 #include "unit/session_files.h"
 
 #include "engine/devices/device_backend.h"
+#include "session/measure/forecast.h"
 #include "session/model/device_batch.h"
 #include "session/run/run_start.h"
 
@@ -450,6 +452,31 @@ static void all_runs(void)
     test_run("cpu", "crop=2,flip");
 }
 
+/* --- the forecast --- */
+
+static bool forecast_with(const char *augment, struct forecast *forecast)
+{
+    struct error error = {0};
+    const char *const settings[] = {"network=resnet20", "data=shapes", "batch=64", "device=cuda",
+                                    NULL};
+    struct run_config config = configure(settings);
+    const bool made = config_set(&config, "augment", augment, &error) &&
+                      forecast_make(&config, 0, forecast, &error);
+    if (!made)
+        note_error(&error);
+    return made;
+}
+
+static void test_forecast(void)
+{
+    struct forecast samples, floats;
+    const uint64_t values = 64 * 3 * 32 * 32;
+    tap_ok(forecast_with("crop=4,flip", &samples) && samples.loader_bytes == values * (4 + 2),
+           "a forecast has a batch of floats and two of samples");
+    tap_ok(forecast_with("crop=4,rotate=5", &floats) && floats.loader_bytes == values * (4 + 8),
+           "or three of floats, where images are rotated");
+}
+
 static void begin(void)
 {
     emulator_set_gpus(2);
@@ -460,8 +487,9 @@ static void begin(void)
 }
 
 static const struct named_test tests[] = {
-    {"values", test_values}, {"inputs", all_inputs},  {"training", all_training},
-    {"large", test_large},   {"memory", test_memory}, {"runs", all_runs},
+    {"values", test_values},     {"inputs", all_inputs},  {"training", all_training},
+    {"large", test_large},       {"memory", test_memory}, {"runs", all_runs},
+    {"forecast", test_forecast},
 };
 
 int main(int argc, char **argv)
