@@ -342,7 +342,7 @@ static void test_breakdown(const char *device, int gpu)
     struct run *whole = begin("tiny.json", settings, device, NULL, NULL);
     const bool well = ends_well(whole);
     emulator_fail_gpu(gpu);
-    emulator_fail_launch(45, 214);
+    emulator_fail_launch(75, 214);
     struct run *run = begin("tiny.json", settings, device, NULL, NULL);
     const struct run_snapshot snapshot = finish(run);
     emulator_fail_launch(0, 0);

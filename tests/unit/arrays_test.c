@@ -230,6 +230,7 @@ static void test_precision(void)
                fabsf(values[1] - 1.0f / 65535) < 1e-9f &&
                data_loader_read_example(set, &unit, 1, values, NULL, NULL) && values[1] == 1,
            "16-bit items keep their precision");
+    tap_ok(set && dataset_facts(set)->deep, "the set says so");
     dataset_free(set);
     write_npy(files_path("f/x_1.npy"), "<f4", shape, 3, floats, 16);
     set = opened(spec, &wish);
@@ -372,6 +373,41 @@ static void test_deep_png(void)
     image_free(&image);
 }
 
+/* Whether a set has deep images is known before they are read. */
+static bool is_deep(const char *spec, size_t channels)
+{
+    struct dataset *set = opened(spec, &(struct dataset_request){channels, 2, 2});
+    const bool deep = set && dataset_facts(set)->deep;
+    dataset_free(set);
+    return deep;
+}
+
+static void test_deep_sets(void)
+{
+    struct image image = {0};
+    char one[600], none[600], array[600];
+    const size_t shape[] = {2, 2, 2};
+    const uint8_t bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    snprintf(one, sizeof one, "folder:%s", files_path("sets/one"));
+    snprintf(none, sizeof none, "folder:%s", files_path("sets/none"));
+    image_create(&image, 4, 4, 1, NULL);
+    files_write(files_path("sets/one/a/1.png"), deep_png, sizeof deep_png);
+    files_write(files_path("sets/none/a/1.txt"), bytes, 1);
+    image_file_export_png(&image, files_path("sets/one/a/2.png"), NULL);
+    image_file_export_png(&image, files_path("sets/none/a/2.png"), NULL);
+    image_free(&image);
+    write_npy(files_path("sets/x_8.npy"), "|u1", shape, 3, bytes, 8);
+    write_npy(files_path("sets/y_8.npy"), "|u1", shape, 1, bytes, 2);
+    snprintf(array, sizeof array, "npy:%s", files_path("sets/x_8.npy"));
+    tap_ok(is_deep(one, 1) && !is_deep(one, 3) && !is_deep(none, 1) && !is_deep(array, 1),
+           "one 16-bit picture makes a set of grey images deep; 8-bit ones and colour do not");
+    tap_ok(dataset_kind_may_be_deep(dataset_kind_of(one), 1) &&
+               !dataset_kind_may_be_deep(dataset_kind_of(one), 3) &&
+               dataset_kind_may_be_deep(dataset_kind_of(array), 3) &&
+               !dataset_kind_may_be_deep(dataset_kind_of("digits"), 1),
+           "a kind says whether that can be");
+}
+
 /* --- shares --- */
 
 static size_t count_label(const struct dataset *set, size_t label)
@@ -460,6 +496,7 @@ int main(void)
     test_npz();
     test_damaged_npz();
     test_deep_png();
+    test_deep_sets();
     test_share();
     return tap_done();
 }

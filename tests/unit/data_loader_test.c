@@ -2,6 +2,8 @@
  * nor resuming may change. */
 #include "data/loader/data_loader.h"
 
+#include "base/memory.h"
+
 #include "data_files.h"
 #include "tap.h"
 
@@ -315,6 +317,122 @@ static void test_pairs(void)
     dataset_free(set);
 }
 
+/* --- batches for a device --- */
+
+struct counted_memory {
+    size_t held, allocated, awaited; /* arrays now and in all; calls of await() */
+};
+
+static void *counted_allocate(void *owner, size_t bytes, const char *what, struct error *error)
+{
+    struct counted_memory *memory = owner;
+    memory->held++;
+    memory->allocated++;
+    return memory_new_aligned(bytes, 1, what, error);
+}
+
+static void counted_release(void *owner, void *array)
+{
+    struct counted_memory *memory = owner;
+    memory->held -= array != NULL;
+    free(array);
+}
+
+static void counted_await(void *owner)
+{
+    struct counted_memory *memory = owner;
+    memory->awaited++;
+}
+
+/* Returns how many of the values are not the samples, normalised. */
+static size_t count_wrong(const float *values, const uint8_t *samples, size_t count,
+                          const struct dataset_facts *facts,
+                          const struct normalisation *normalisation)
+{
+    const size_t area = facts->height * facts->width;
+    size_t wrong = 0;
+    for (size_t i = 0; i < count; i++) {
+        const size_t c = i / area % facts->channels;
+        const float value =
+            ((float)samples[i] - normalisation->mean[c]) / normalisation->deviation[c];
+        wrong += memcmp(&value, &values[i], sizeof value) != 0;
+    }
+    return wrong;
+}
+
+/* A loader of samples has the batches of a loader of floats, in the memory that it is given. */
+static void test_samples(const char *spec, const struct dataset_request *request, bool training,
+                         size_t threads)
+{
+    enum { BATCHES = 9 };
+    struct counted_memory memory = {0};
+    struct dataset *set = opened(spec, request);
+    const struct dataset_facts *facts = dataset_facts(set);
+    const size_t values = facts->channels * facts->height * facts->width;
+    struct data_loader_settings floats = settings(4, training, threads), samples;
+    floats.augmentation.pad = facts->paired ? 0 : 3;
+    normalisation_choose(&floats.normalisation, "imagenet", NULL, NULL);
+    samples = floats;
+    samples.samples = true;
+    samples.memory =
+        (struct batch_memory){&memory, counted_allocate, counted_release, counted_await};
+    struct data_loader *host = data_loader_open(set, &floats, NULL);
+    struct data_loader *device = data_loader_open(set, &samples, NULL);
+    size_t wrong = 0, came = 0;
+    for (size_t i = 0; i < BATCHES; i++) {
+        struct data_batch expected, batch;
+        if (!data_loader_next(host, &expected, NULL) || !data_loader_next(device, &batch, NULL))
+            break;
+        came++;
+        wrong += batch.images || batch.targets || batch.count != expected.count ||
+                 memcmp(batch.indices, expected.indices, batch.count * sizeof *batch.indices) != 0;
+        wrong += count_wrong(expected.images, batch.image_samples, batch.count * values, facts,
+                             &floats.normalisation);
+        wrong += (expected.targets == NULL) != (batch.target_samples == NULL);
+        if (expected.targets)
+            wrong += count_wrong(expected.targets, batch.target_samples, batch.count * values,
+                                 facts, &floats.normalisation);
+    }
+    struct data_loader_statistics statistics;
+    data_loader_statistics(device, &statistics);
+    tap_ok(came == BATCHES && wrong == 0, "%s, %s, %zu workers: samples are those of the floats",
+           spec, training ? "augmented" : "in order", threads);
+    tap_ok(memory.awaited == BATCHES && memory.allocated > 0,
+           "  the memory's owner is waited for before each batch");
+    data_loader_free(host);
+    data_loader_free(device);
+    tap_ok(memory.held == 0 && memory.awaited == BATCHES + 1,
+           "  and before the memory is released, all of it");
+    dataset_free(set);
+}
+
+/* Where examples have fractions of samples, a loader has floats. */
+static void test_floats_remain(void)
+{
+    static const char *const fractions[] = {"rotate=10",      "brightness=0.1", "contrast=0.1",
+                                            "saturation=0.1", "cutout=4",       "mixup=1",
+                                            "cutmix=1"};
+    struct dataset *set = opened("shapes,limit=20", &small);
+    struct data_loader_settings how = settings(4, true, 1);
+    size_t floats = 0;
+    how.samples = true;
+    bool samples = data_loader_has_samples(set, &how);
+    for (size_t i = 0; i < 7; i++) {
+        struct data_batch batch = {0};
+        augmentation_parse(&how.augmentation, fractions[i], NULL);
+        struct data_loader *loader = data_loader_open(set, &how, NULL);
+        floats += !data_loader_has_samples(set, &how) && loader &&
+                  data_loader_next(loader, &batch, NULL) && batch.images && !batch.image_samples;
+        data_loader_free(loader);
+    }
+    tap_ok(samples && floats == 7, "rotated, recoloured, masked and mixed images are floats");
+    how.training = false;
+    tap_ok(data_loader_has_samples(set, &how), "an evaluation does none of this");
+    how.samples = false;
+    tap_ok(!data_loader_has_samples(set, &how), "whoever takes no samples gets floats");
+    dataset_free(set);
+}
+
 /* --- edges --- */
 
 static void test_refusals(void)
@@ -431,6 +549,14 @@ int main(void)
     test_broken();
     test_all_broken();
     test_pairs();
+    for (size_t threads = 1; threads <= 4; threads += 3) {
+        test_samples("shapes,limit=22", &small, true, threads);
+        test_samples("shapes,limit=22", &small, false, threads);
+        test_samples("digits,limit=22", &(struct dataset_request){1, 28, 28}, true, threads);
+        test_samples(spec, &(struct dataset_request){3, 28, 28}, true, threads);
+    }
+    test_samples("maps,limit=6", &(struct dataset_request){3, 32, 32}, true, 2);
+    test_floats_remain();
     test_refusals();
     test_rest();
     test_pause();

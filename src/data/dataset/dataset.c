@@ -133,6 +133,13 @@ static bool is_paired(const struct dataset_kind *kind)
     return strcmp(kind->name, "pairs") == 0 || strcmp(kind->name, "maps") == 0;
 }
 
+bool dataset_kind_may_be_deep(const struct dataset_kind *kind, size_t channels)
+{
+    const bool arrays = strcmp(kind->name, "npy") == 0 || strcmp(kind->name, "npz") == 0;
+    const bool files = strcmp(kind->name, "folder") == 0 || strcmp(kind->name, "list") == 0;
+    return arrays || (files && channels == 1);
+}
+
 bool dataset_kind_has_option(const struct dataset_kind *kind, const char *option)
 {
     if (strcmp(option, "direction") == 0)
@@ -362,6 +369,7 @@ static bool fit_images(struct dataset *dataset, const struct dataset_request *re
     if (!check_wish(request, error))
         return false;
     facts->channels = request->channels;
+    facts->deep = source->deep && (fixed || request->channels == 1);
     facts->height = request->height;
     facts->width = request->width;
     facts->stored_height = request->height;

@@ -35,6 +35,7 @@ struct dataset_facts {
     size_t channels, height, width;     /* shape of one training example, after cropping */
     size_t stored_height, stored_width; /* size of the image that crops are taken from */
     bool paired;                        /* every example has a target image instead of a label */
+    bool deep;                          /* some images have more than 8 bits a sample (image.h) */
     bool reversed;                      /* direction=ba: the right half of a pair is the input */
     size_t skipped;                     /* unreadable files that were left out */
     const struct broken_list *broken;   /* their names; lives as long as the set; NULL: none */
@@ -99,6 +100,10 @@ const struct dataset_kind *dataset_kinds(size_t *count);
 
 /* Returns the kind that a SPEC begins with, or NULL if there is no such kind. */
 const struct dataset_kind *dataset_kind_of(const char *spec);
+
+/* Returns whether some images of a set of this kind may have more than 8 bits a sample, in a
+ * network with `channels` input channels (dataset_facts.deep). */
+bool dataset_kind_may_be_deep(const struct dataset_kind *kind, size_t channels);
 
 /* Returns whether sets of a kind have the option of this name (spec_options). */
 bool dataset_kind_has_option(const struct dataset_kind *kind, const char *option);

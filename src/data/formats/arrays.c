@@ -160,6 +160,7 @@ static bool take_shape(struct source *source, struct error *error)
     source->channels = last ? shape[3] : first ? shape[1] : 1;
     source->height = shape[arrays->channels_first ? 2 : 1];
     source->width = shape[arrays->channels_first ? 3 : 2];
+    source->deep = header->item != 1;
     source->flips = source->channels == 3; /* a mirrored digit is not a digit */
     return image_check_size(arrays->path, source->width, source->height, error) &&
            (source->images <= UINT32_MAX ||

@@ -176,9 +176,8 @@ static void report_cost(struct png_reading *reading)
     const struct image *image = reading->image;
     const bool grey = reading->request->channels == 1 &&
                       !(png_get_color_type(reading->png, reading->info) & PNG_COLOR_MASK_COLOR);
-    const bool deep =
-        reading->request->channels == 1 && png_get_bit_depth(reading->png, reading->info) == 16;
-    reading->request->cost->deep = deep;
+    reading->request->cost->deep = png_get_bit_depth(reading->png, reading->info) == 16;
+    const bool deep = reading->request->channels == 1 && reading->request->cost->deep;
     if (is_interlaced(reading))
         reading->request->cost->extra_kib =
             (uint32_t)(image->width * image->height * (grey ? 2 : 4) * (deep ? 2 : 1) >> 10);

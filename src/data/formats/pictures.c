@@ -125,6 +125,7 @@ bool pictures_add(struct source *source, const char *name, uint32_t class_number
         return noted && source->skips;
     }
     free(path);
+    source->deep = source->deep || cost.deep;
     if (!memory_grow(&pictures->item, &pictures->capacity, source->images + 1,
                      sizeof *pictures->item, "a list of pictures", error))
         return false;

@@ -57,10 +57,12 @@ struct source {
     size_t classes; /* size of the label space */
     enum source_fit fit;
     size_t channels, height, width; /* SOURCE_FIXED: of every image; else the default input size */
-    bool flips;                     /* a mirror image is a valid example of its class */
-    bool skips;                     /* an unreadable image is replaced by another, not an error */
-    bool quick;                     /* reading an image only copies it */
-    size_t skipped;                 /* unreadable files that were left out when it was opened */
+    bool deep;      /* some images are deep: all of them, or 16-bit pictures that are read with one
+                       channel */
+    bool flips;     /* a mirror image is a valid example of its class */
+    bool skips;     /* an unreadable image is replaced by another, not an error */
+    bool quick;     /* reading an image only copies it */
+    size_t skipped; /* unreadable files that were left out when it was opened */
     const struct broken_list *broken; /* their names; belongs to `state`; NULL: there are none */
     const char *file; /* the one file that all images are in, if `bytes` has their checksums */
     const char *root; /* folder below which each image is a file; NULL if images are not files */

@@ -1,4 +1,5 @@
-/* Crops a window, mirrors it and normalises it in one pass over the pixels, row by row. */
+/* Crops a window, mirrors it and normalises it, or copies its samples, in one pass over the pixels,
+ * row by row. */
 #include "data/loader/augment.h"
 
 #include "base/random.h"
@@ -107,5 +108,33 @@ void crop_write(float *out, const struct image *image, const struct crop *crop,
             size_t start = inside ? (size_t)line * image->width * image->channels + c : 0;
             write_row(out, image->pixels + start, image->channels, crop, first,
                       inside ? last : first, table->value[c]);
+        }
+}
+
+static void copy_row(uint8_t *out, const uint8_t *row, size_t channels, const struct crop *crop,
+                     ptrdiff_t first, ptrdiff_t last)
+{
+    ptrdiff_t width = (ptrdiff_t)crop->width, step = crop->flip ? -1 : 1;
+    uint8_t *target = crop->flip ? out + width - 1 : out;
+    for (ptrdiff_t x = 0; x < first; x++, target += step)
+        *target = 0;
+    const uint8_t *in = row + (crop->x + first) * (ptrdiff_t)channels;
+    for (ptrdiff_t x = first; x < last; x++, target += step, in += channels)
+        *target = *in;
+    for (ptrdiff_t x = last > first ? last : first; x < width; x++, target += step)
+        *target = 0;
+}
+
+void crop_copy(uint8_t *out, const struct image *image, const struct crop *crop)
+{
+    ptrdiff_t first, last;
+    inside_columns(image, crop, &first, &last);
+    for (size_t c = 0; c < image->channels; c++)
+        for (size_t y = 0; y < crop->height; y++, out += crop->width) {
+            ptrdiff_t line = crop->y + (ptrdiff_t)y;
+            bool inside = line >= 0 && line < (ptrdiff_t)image->height;
+            size_t start = inside ? (size_t)line * image->width * image->channels + c : 0;
+            copy_row(out, image->pixels + start, image->channels, crop, first,
+                     inside ? last : first);
         }
 }

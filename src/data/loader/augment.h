@@ -1,4 +1,5 @@
-/* augment.h: crops and flips images for training and evaluation, and normalises them to float32. */
+/* augment.h: crops and flips images for training and evaluation, and normalises them to float32,
+ * or leaves them as 8-bit samples. */
 #ifndef TINCA_DATA_LOADER_AUGMENT_H
 #define TINCA_DATA_LOADER_AUGMENT_H
 
@@ -37,5 +38,8 @@ void sample_table_fill(struct sample_table *table, const struct normalisation *n
 /* Writes the window, normalised, as [C,H,W]. C is the number of channels of the image. */
 void crop_write(float *out, const struct image *image, const struct crop *crop,
                 const struct sample_table *table);
+
+/* Writes the samples of the window of an 8-bit image as [C,H,W]. */
+void crop_copy(uint8_t *out, const struct image *image, const struct crop *crop);
 
 #endif

@@ -56,6 +56,15 @@ static inline bool augmentation_mixes(const struct augmentation *augmentation)
     return augmentation->mixup > 0 || augmentation->cutmix > 0;
 }
 
+/* Returns whether the samples of changed images are samples of the stored ones: windows and mirror
+ * images only. */
+static inline bool augmentation_keeps_samples(const struct augmentation *augmentation)
+{
+    return augmentation->rotate <= 0 && augmentation->brightness <= 0 &&
+           augmentation->contrast <= 0 && augmentation->saturation <= 0 &&
+           augmentation->cutout == 0 && !augmentation_mixes(augmentation);
+}
+
 /* Returns false with an error if the augmentation is not possible with these images and batches. */
 bool augmentation_check(const struct augmentation *augmentation, const struct dataset_facts *facts,
                         size_t batch, struct error *error);

@@ -4,7 +4,10 @@
  *
  * An evaluation's loader reads one epoch at a time: `limit` stops the workers at the end of the
  * epoch until data_loader_next asks for the next one. Its queue has at most as many slots as an
- * epoch has batches. */
+ * epoch has batches.
+ *
+ * Images, targets and labels lie in memory of the consumer's device, if it has any to give, which
+ * reads them on its own: so a batch is given back only once the device has read it. */
 #include "data/loader/data_loader.h"
 
 #include "base/clock.h"
@@ -69,7 +72,8 @@ uint64_t data_loader_bytes(const struct data_loader_settings *settings, size_t i
 {
     const size_t workers = choose_workers(settings, stored);
     const size_t slots = choose_slots(workers, settings->batch);
-    const uint64_t pixels = (uint64_t)values * sizeof(float) * (paired ? 2 : 1);
+    const size_t each = settings->samples ? sizeof(uint8_t) : sizeof(float);
+    const uint64_t pixels = (uint64_t)values * each * (paired ? 2 : 1);
     const struct slot *slot = NULL;
     uint64_t held = (uint64_t)slots * settings->batch;
     if (!settings->training && images < held)
@@ -87,22 +91,53 @@ static void *ring_array(struct data_loader *loader, size_t count, size_t size, s
     return memory_new_aligned(count, size, "the data loader's prefetch queue", error);
 }
 
+/* Returns an array that the consumer's device may read, or NULL with an error. */
+static void *batch_array(struct data_loader *loader, size_t count, size_t size, struct error *error)
+{
+    const struct batch_memory *memory = &loader->settings.memory;
+    if (!memory->allocate)
+        return ring_array(loader, count, size, error);
+    loader->bytes += count * size;
+    return memory->allocate(memory->owner, count * size, "the data loader's prefetch queue", error);
+}
+
+static void free_batch_array(const struct data_loader *loader, void *array)
+{
+    const struct batch_memory *memory = &loader->settings.memory;
+    if (memory->release)
+        memory->release(memory->owner, array);
+    else
+        free(array);
+}
+
+/* Allocates the images or the targets of a slot, of which one array is used. */
+static bool allocate_values(struct data_loader *loader, float **values, uint8_t **samples,
+                            struct error *error)
+{
+    const size_t count = loader->settings.batch * loader->image_values;
+    if (loader->samples)
+        *samples = batch_array(loader, count, sizeof **samples, error);
+    else
+        *values = batch_array(loader, count, sizeof **values, error);
+    return *samples || *values;
+}
+
 static bool allocate_slot(struct data_loader *loader, struct slot *slot, struct error *error)
 {
     size_t batch = loader->settings.batch;
-    bool paired = dataset_facts(loader->dataset)->paired;
     if (batch > SIZE_MAX / sizeof(float) / loader->image_values)
         return error_set_memory(error, "the data loader's prefetch queue", SIZE_MAX);
-    slot->images = ring_array(loader, batch * loader->image_values, sizeof(float), error);
+    if (!allocate_values(loader, &slot->images, &slot->image_samples, error) ||
+        (dataset_facts(loader->dataset)->paired &&
+         !allocate_values(loader, &slot->targets, &slot->target_samples, error)))
+        return false;
     slot->indices = ring_array(loader, batch, sizeof *slot->indices, error);
-    slot->labels = ring_array(loader, batch, sizeof *slot->labels, error);
-    if (paired)
-        slot->targets = ring_array(loader, batch * loader->image_values, sizeof(float), error);
+    slot->labels = batch_array(loader, batch, sizeof *slot->labels, error);
     if (loader->mixes) {
         slot->partner_labels = ring_array(loader, batch, sizeof *slot->partner_labels, error);
         slot->shares = ring_array(loader, batch, sizeof *slot->shares, error);
     }
-    return slot->images && slot->indices && slot->labels && (!paired || slot->targets) &&
+    return slot->indices && slot->labels &&
            (!loader->mixes || (slot->partner_labels && slot->shares));
 }
 
@@ -144,6 +179,13 @@ static void choose_start(struct data_loader *loader)
     loader->limit = loader->settings.training ? UINT64_MAX : loader->next;
 }
 
+bool data_loader_has_samples(const struct dataset *dataset,
+                             const struct data_loader_settings *settings)
+{
+    return settings->samples && !dataset_facts(dataset)->deep &&
+           (!settings->training || augmentation_keeps_samples(&settings->augmentation));
+}
+
 struct data_loader *data_loader_open(const struct dataset *dataset,
                                      const struct data_loader_settings *settings,
                                      struct error *error)
@@ -158,6 +200,7 @@ struct data_loader *data_loader_open(const struct dataset *dataset,
     loader->source = dataset_source(dataset);
     loader->settings = *settings;
     loader->mixes = settings->training && augmentation_mixes(&settings->augmentation);
+    loader->samples = data_loader_has_samples(dataset, settings);
     if (!settings->training)
         loader->settings.augmentation = (struct augmentation){0};
     loader->image_values = facts->channels * facts->height * facts->width;
@@ -182,6 +225,14 @@ struct data_loader *data_loader_open(const struct dataset *dataset,
     return NULL;
 }
 
+/* Waits until the consumer's device has read the batches that the consumer has had. */
+static void await_consumer(const struct data_loader *loader)
+{
+    const struct batch_memory *memory = &loader->settings.memory;
+    if (memory->await)
+        memory->await(memory->owner);
+}
+
 static void stop_workers(struct data_loader *loader)
 {
     pthread_mutex_lock(&loader->lock);
@@ -197,10 +248,13 @@ void data_loader_free(struct data_loader *loader)
     if (!loader)
         return;
     stop_workers(loader);
+    await_consumer(loader);
     for (size_t i = 0; i < loader->slots; i++) {
-        free(loader->slot[i].images);
-        free(loader->slot[i].targets);
-        free(loader->slot[i].labels);
+        free_batch_array(loader, loader->slot[i].images);
+        free_batch_array(loader, loader->slot[i].targets);
+        free_batch_array(loader, loader->slot[i].image_samples);
+        free_batch_array(loader, loader->slot[i].target_samples);
+        free_batch_array(loader, loader->slot[i].labels);
         free(loader->slot[i].partner_labels);
         free(loader->slot[i].shares);
         free(loader->slot[i].indices);
@@ -262,6 +316,8 @@ static void describe_batch(const struct data_loader *loader, const struct slot *
                                  .partner_labels = slot->partner_labels,
                                  .shares = slot->shares,
                                  .targets = paired ? slot->targets : NULL,
+                                 .image_samples = slot->image_samples,
+                                 .target_samples = paired ? slot->target_samples : NULL,
                                  .indices = slot->indices,
                                  .count = slot->count,
                                  .epoch = slot->epoch,
@@ -271,6 +327,7 @@ static void describe_batch(const struct data_loader *loader, const struct slot *
 
 bool data_loader_next(struct data_loader *loader, struct data_batch *batch, struct error *error)
 {
+    await_consumer(loader);
     pthread_mutex_lock(&loader->lock);
     release_batch(loader);
     open_epoch(loader);

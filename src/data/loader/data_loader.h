@@ -25,6 +25,19 @@
 
 struct data_loader;
 
+/* The memory that batches lie in, provided by whoever reads them. A device with separate memory can
+ * read a batch without a copy, while the consumer does something else. All zeros: the host's
+ * ordinary memory. */
+struct batch_memory {
+    void *owner; /* is passed to the functions, which are called in the consumer's thread */
+    /* Returns memory that is aligned to MEMORY_ALIGNMENT, or NULL with an error about `what`. */
+    void *(*allocate)(void *owner, size_t bytes, const char *what, struct error *error);
+    void (*release)(void *owner, void *memory); /* `memory` may be NULL */
+    /* Waits until every batch that the owner was given has been read. The loader calls it before it
+     * overwrites or frees one. */
+    void (*await)(void *owner);
+};
+
 struct data_loader_settings {
     size_t batch;  /* images in a batch */
     bool training; /* true: shuffled, full batches, endless; false: evaluation */
@@ -32,19 +45,24 @@ struct data_loader_settings {
     struct augmentation augmentation; /* training: as augmentation_for returns it */
     uint64_t seed;
     struct normalisation normalisation;
-    size_t threads;                    /* decode workers; 0: as many as suit the data set */
+    struct batch_memory memory;
+    bool samples;   /* the consumer takes batches of samples, where the loader can have them */
+    size_t threads; /* decode workers; 0: as many as suit the data set */
     uint64_t first_epoch, first_batch; /* where to begin: not 0 when a run is resumed */
 };
 
 /* A batch that the consumer may read until its next call of data_loader_next. */
 struct data_batch {
-    const float *images;   /* [count,C,H,W], normalised */
+    const float *images;   /* [count,C,H,W], normalised; NULL: image_samples */
     const int32_t *labels; /* [count]; NULL for a paired set */
     /* With mixup or cutmix: the label of each image's partner, and the share of its own label;
      * NULL: images are not mixed. */
     const int32_t *partner_labels;
     const float *shares;
-    const float *targets;    /* [count,C,H,W] of a paired set, else NULL */
+    const float *targets; /* [count,C,H,W] of a paired set, else NULL */
+    /* With settings.samples, if data_loader_has_samples: images and targets as 8-bit samples, of
+     * the same shapes. The consumer normalises them: (sample - mean) / deviation in float32. */
+    const uint8_t *image_samples, *target_samples;
     const uint32_t *indices; /* [count]: the number of each image in the data set */
     size_t count;            /* images; settings.batch except in the last batch of an evaluation */
     uint64_t epoch, number;  /* the epoch, and this batch's number within it; both from 0 */
@@ -88,6 +106,12 @@ void data_loader_statistics(const struct data_loader *loader,
  * is room (broken.h). Returns `text`. Thread-safe. */
 char *data_loader_broken(struct data_loader *loader, char *text, size_t size);
 
+/* Returns whether the batches of a loader with these settings are of 8-bit samples: the consumer
+ * takes them, the set has no picture with more bits, and augmentation only cuts windows and mirrors
+ * them. */
+bool data_loader_has_samples(const struct dataset *dataset,
+                             const struct data_loader_settings *settings);
+
 /* Returns the number of batches in an epoch. */
 size_t data_loader_batches_per_epoch(const struct data_loader *loader);
 
@@ -97,7 +121,8 @@ size_t data_loader_batches_per_epoch(const struct data_loader *loader);
 size_t data_loader_worker_count(const struct data_loader_settings *settings, bool stored);
 
 /* Returns the bytes that a loader's queue and threads take for a set of `images` images (SIZE_MAX
- * if unknown) of `values` numbers each. `paired`: each image has a target image. */
+ * if unknown) of `values` numbers each. `paired`: each image has a target image. With
+ * settings.samples, batches are taken to be of 8-bit samples. */
 uint64_t data_loader_bytes(const struct data_loader_settings *settings, size_t images,
                            size_t values, bool paired, bool stored);
 

@@ -1,5 +1,6 @@
 /* A decode worker: takes a portion of the batch that is being filled, reads, augments and
- * normalises its images, and repeats. prefetch_queue.h explains the slots and the lock. */
+ * normalises its images, or leaves them as samples, and repeats. prefetch_queue.h explains the
+ * slots and the lock. */
 #include "data/loader/mix.h"
 #include "data/loader/prefetch_queue.h"
 
@@ -75,9 +76,13 @@ static bool read_example(const struct data_loader *loader, const struct slot *sl
                                         .seed = settings->seed};
     const struct example_draw draw = {slot->indices[place], slot->epoch,
                                       draw_number(loader, slot, place)};
-    return training_example_read(
-        &style, &draw, slot->images + place * loader->image_values,
-        slot->targets ? slot->targets + place * loader->image_values : NULL, error);
+    const size_t at = place * loader->image_values;
+    if (loader->samples)
+        return training_example_read_samples(
+            &style, &draw, slot->image_samples + at,
+            slot->target_samples ? slot->target_samples + at : NULL, error);
+    return training_example_read(&style, &draw, slot->images + at,
+                                 slot->targets ? slot->targets + at : NULL, error);
 }
 
 /* Fills one place of a batch. If its image is unreadable and the data set skips such images, the

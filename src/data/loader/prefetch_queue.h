@@ -35,7 +35,8 @@ enum slot_state { SLOT_FREE, SLOT_FILLING, SLOT_READY, SLOT_LENT };
 
 struct slot {
     enum slot_state state;
-    float *images, *targets;
+    float *images, *targets; /* NULL: the batches consist of samples */
+    uint8_t *image_samples, *target_samples;
     int32_t *labels, *partner_labels; /* partner_labels and shares: NULL unless images are mixed */
     float *shares;
     uint32_t *indices;
@@ -55,6 +56,7 @@ struct data_loader {
     size_t per_epoch, slots, workers;
     size_t portion;              /* images that a worker takes at a time */
     bool mixes;                  /* mixup or cutmix */
+    bool samples;                /* batches of 8-bit samples (data_loader_has_samples) */
     struct class_images classes; /* with balanced sampling */
     pthread_t thread[MAX_WORKERS];
 

@@ -1,4 +1,5 @@
-/* training_example.h: one image as training sees it: read, cropped, changed and normalised. */
+/* training_example.h: one image as training sees it: read, cropped, changed and normalised, or left
+ * as samples. */
 #ifndef TINCA_DATA_LOADER_TRAINING_EXAMPLE_H
 #define TINCA_DATA_LOADER_TRAINING_EXAMPLE_H
 
@@ -25,5 +26,11 @@ struct example_draw {
  * [C,H,W]; it is not mixed with another one. Returns false with an error. Thread-safe. */
 bool training_example_read(const struct example_style *style, const struct example_draw *draw,
                            float *image, float *target, struct error *error);
+
+/* The same for an augmentation that keeps the samples (augmentation.h), which are not normalised.
+ * A picture with more than 8 bits a sample is an error. */
+bool training_example_read_samples(const struct example_style *style,
+                                   const struct example_draw *draw, uint8_t *image, uint8_t *target,
+                                   struct error *error);
 
 #endif

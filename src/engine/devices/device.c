@@ -312,6 +312,31 @@ uint64_t device_memory_used(struct device *device)
     return most;
 }
 
+bool device_provides_batches(const struct device *device)
+{
+    return device->driver->backend;
+}
+
+void *device_allocate_batch(void *owner, size_t bytes, const char *what, struct error *error)
+{
+    struct device *device = owner;
+    return device->driver->backend->allocate_pinned(device, bytes, what, error);
+}
+
+void device_release_batch(void *owner, void *memory)
+{
+    struct device *device = owner;
+    device->driver->backend->release_pinned(device, memory);
+}
+
+void device_await_batches(void *owner)
+{
+    struct device *device = owner;
+    for (size_t i = 0; i < device->other_count; i++)
+        device_await_batches(device->others[i]);
+    device->driver->backend->await_batches(device);
+}
+
 void device_clear(struct device *device, void *memory, size_t bytes)
 {
     const struct device_backend *backend = device->driver->backend;

@@ -174,6 +174,20 @@ void device_copy_rows(struct device *device, void *to, size_t to_pitch, const vo
                       size_t from_pitch, size_t width, size_t rows);
 void device_copy_in(struct device *device, void *to, const void *from, size_t bytes);
 
+/* --- memory for batches, from which a device with separate memory reads on its own --- */
+
+/* Returns whether the device provides such memory; if not, do not call the functions below. */
+bool device_provides_batches(const struct device *device);
+
+/* Allocate and release host memory that all ranks of a device read directly (pinned memory). The
+ * owner is the struct device. The first returns NULL with an error about `what`. Close the device
+ * later. Call them in the thread that uses the device. */
+void *device_allocate_batch(void *owner, size_t bytes, const char *what, struct error *error);
+void device_release_batch(void *owner, void *memory);
+
+/* Waits until all ranks have read the batches that execution_bind was given in such memory. */
+void device_await_batches(void *owner);
+
 /* Returns the bytes that are free now in the memory of the named device; 0 if unknown, or if it
  * computes in the host's memory. With several GPUs, returns the smallest number. */
 uint64_t device_memory_free(const char *name);

@@ -24,9 +24,31 @@ struct iteration_values {
 struct batch_part {
     void *on_device;
     const void *host;
-    size_t bytes;
+    size_t bytes; /* in host memory */
+    /* 8-bit samples of `channels` planes of `area` pixels, which are normalised to float32 on the
+     * device; 0: the array is copied as it is. */
+    size_t channels, area;
 };
 enum { BATCH_PARTS = 3 };
+
+/* Converts samples to float32: (sample - mean) / deviation, by channel, each operation rounded. */
+struct sample_scale {
+    float mean[3], deviation[3];
+};
+
+struct device_batch {
+    struct batch_part parts[BATCH_PARTS];
+    struct sample_scale scale;
+    bool pinned; /* the host's arrays are in memory of allocate_pinned */
+};
+
+/* The buffers that batches pass through. */
+struct staging_sizes {
+    size_t batch;     /* bytes of the largest batch in host memory */
+    size_t on_device; /* bytes of a buffer in device memory: the largest batch that is sent ahead or
+                         consists of samples; 0: there is none */
+    bool ahead; /* batches are copied while the device computes, which takes a second buffer */
+};
 
 /* The values of `losses` loss nodes for each of `count` images, and the weights of the nodes. */
 enum { DEVICE_LOSSES = 8 };
@@ -66,16 +88,21 @@ struct device_backend {
                              struct error *error);
     void (*release_pinned)(struct device *device, void *pinned);
 
-    /* Returns buffers for batches of at most `bytes` bytes, or NULL with an error. With `ahead` a
-     * batch is copied while the device computes the one before; this takes device memory for two
-     * more batches. */
-    struct device_staging *(*staging_create)(struct device *device, size_t bytes, bool ahead,
+    /* Returns buffers for batches of these sizes, or NULL with an error. */
+    struct device_staging *(*staging_create)(struct device *device,
+                                             const struct staging_sizes *sizes,
                                              struct error *error);
     void (*staging_free)(struct device *device, struct device_staging *staging); /* may be NULL */
-    /* Copies a batch to the device. The caller may change the host's arrays once it returns. Waits
-     * only if the batch before the previous one is still being copied. */
+    /* Copies a batch to the device; samples are normalised there. The device reads pinned arrays
+     * later, until await_batches() says that it has. Others are first copied to pinned buffers,
+     * which are allocated with the first such batch: the caller may change the arrays once send()
+     * returns, which waits only if the batch before the previous one is still being copied. A batch
+     * that is too large to be sent ahead is copied when the device's earlier work is done. */
     void (*send)(struct device *device, struct device_staging *staging,
-                 const struct batch_part parts[BATCH_PARTS]);
+                 const struct device_batch *batch);
+    /* Waits until the device has read all pinned arrays of send(), or a GPU of its group has
+     * failed. Any thread may call it while no batch is sent. */
+    void (*await_batches)(struct device *device);
 
     /* Enqueues a copy into pinned memory. The values are valid once an event that is recorded later
      * has been waited for. */

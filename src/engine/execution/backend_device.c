@@ -1,7 +1,8 @@
 /* The backend of one device with separate memory, such as a GPU.
  *
  * Memory: one block on the device holds the arena, the gradients, the solver's state and the bound
- * batch. Weights have a copy on the device that all executions share. The losses of every
+ * batch; the staging buffers, through which batches come, lie beside it. Weights have a copy on the
+ * device that all executions share. The losses of every
  * image and the output are copied back to the host, the losses into pinned memory.
  *
  * Time: the device works asynchronously. An iteration is enqueued as a whole, forward, backward and
@@ -72,18 +73,28 @@ static const struct device_backend *device_of(const struct execution *execution)
 
 /* --- sizes --- */
 
-static size_t image_bytes(const struct plan *plan)
+static struct shape image_shape(const struct plan *plan)
 {
-    return plan->batch * shape_count(plan->graph->nodes[0].output) * sizeof(float);
+    return plan->graph->nodes[0].output;
 }
 
-/* Returns the bytes of the second input, the targets; 0 if there is none. */
-static size_t target_bytes(const struct plan *plan)
+/* Returns the shape of the second input, the targets; {0} if there is none. */
+static struct shape target_shape(const struct plan *plan)
 {
     for (size_t n = 1; n < plan->graph->node_count; n++)
         if (plan->graph->nodes[n].op == &op_input)
-            return plan->batch * shape_count(plan->graph->nodes[n].output) * sizeof(float);
-    return 0;
+            return plan->graph->nodes[n].output;
+    return (struct shape){0};
+}
+
+static size_t image_bytes(const struct plan *plan)
+{
+    return plan->batch * shape_count(image_shape(plan)) * sizeof(float);
+}
+
+static size_t target_bytes(const struct plan *plan)
+{
+    return plan->batch * shape_count(target_shape(plan)) * sizeof(float);
 }
 
 static size_t label_bytes(const struct plan *plan)
@@ -99,6 +110,14 @@ static size_t output_floats(const struct plan *plan)
 static size_t batch_bytes(const struct plan *plan)
 {
     return memory_round_up(image_bytes(plan)) + memory_round_up(target_bytes(plan)) +
+           memory_round_up(label_bytes(plan));
+}
+
+/* Returns the bytes of a batch of samples. */
+static size_t sample_bytes(const struct plan *plan)
+{
+    return memory_round_up(plan->batch * shape_count(image_shape(plan))) +
+           memory_round_up(plan->batch * shape_count(target_shape(plan))) +
            memory_round_up(label_bytes(plan));
 }
 
@@ -173,8 +192,12 @@ static bool make_batch(struct execution *execution, struct error *error)
     self->bound.images = execution_take(execution, image_bytes(plan), "the batch", error);
     self->bound.targets = execution_take(execution, target_bytes(plan), "the batch", error);
     self->bound.labels = execution_take(execution, label_bytes(plan), "the batch", error);
-    self->staging = device_of(execution)->staging_create(execution->device, batch_bytes(plan),
-                                                         plan->mode == PLAN_TRAINING, error);
+    struct staging_sizes sizes = {.batch = batch_bytes(plan), .ahead = plan->mode == PLAN_TRAINING};
+    if (plan->sample_batches)
+        sizes.on_device = sample_bytes(plan);
+    else if (sizes.ahead)
+        sizes.on_device = sizes.batch;
+    self->staging = device_of(execution)->staging_create(execution->device, &sizes, error);
     return self->staging;
 }
 
@@ -252,24 +275,44 @@ void backend_device_free(struct execution *execution)
 
 /* --- a batch --- */
 
+/* Returns the part of `count` arrays of this shape, floats or, if there are any, samples. */
+static struct batch_part part_of(const float *on_device, const float *values,
+                                 const uint8_t *samples, struct shape shape, size_t count)
+{
+    const size_t all = count * shape_count(shape);
+    return samples ? (struct batch_part){.on_device = (void *)on_device,
+                                         .host = samples,
+                                         .bytes = all,
+                                         .channels = shape.channels,
+                                         .area = shape_area(shape)}
+                   : (struct batch_part){.on_device = (void *)on_device,
+                                         .host = values,
+                                         .bytes = all * sizeof *values};
+}
+
 void backend_device_bind(struct execution *execution, const struct execution_batch *batch)
 {
     const struct plan *plan = execution->plan;
     const struct execution_batch *bound = &execution->on_device->bound;
     struct execution_batch on_device = {.images = bound->images, .count = batch->count};
-    struct batch_part parts[BATCH_PARTS] = {
-        {(void *)bound->images, batch->images, image_bytes(plan) / plan->batch * batch->count}};
-    if (batch->targets && target_bytes(plan)) {
+    struct device_batch sent = {.pinned = batch->in_device_batch};
+    assert(plan->sample_batches || !batch->image_samples);
+    memcpy(sent.scale.mean, batch->mean, sizeof sent.scale.mean);
+    memcpy(sent.scale.deviation, batch->deviation, sizeof sent.scale.deviation);
+    sent.parts[0] = part_of(bound->images, batch->images, batch->image_samples, image_shape(plan),
+                            batch->count);
+    if ((batch->targets || batch->target_samples) && target_bytes(plan)) {
         on_device.targets = bound->targets;
-        parts[1] = (struct batch_part){(void *)bound->targets, batch->targets,
-                                       target_bytes(plan) / plan->batch * batch->count};
+        sent.parts[1] = part_of(bound->targets, batch->targets, batch->target_samples,
+                                target_shape(plan), batch->count);
     }
     if (batch->labels) {
         on_device.labels = bound->labels;
-        parts[2] = (struct batch_part){(void *)bound->labels, batch->labels,
-                                       batch->count * sizeof *batch->labels};
+        sent.parts[2] = (struct batch_part){.on_device = (void *)bound->labels,
+                                            .host = batch->labels,
+                                            .bytes = batch->count * sizeof *batch->labels};
     }
-    device_of(execution)->send(execution->device, execution->on_device->staging, parts);
+    device_of(execution)->send(execution->device, execution->on_device->staging, &sent);
     execution_set_batch(execution, &on_device);
 }
 

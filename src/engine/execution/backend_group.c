@@ -234,12 +234,20 @@ static void bind_part(struct rank *rank)
     const struct execution_batch *whole = &rank->group->batch;
     const struct graph *graph = rank->execution->plan->graph;
     const size_t count = whole->count / rank->group->count, from = rank->number * count;
-    struct execution_batch part = {
-        .images = whole->images + from * shape_count(graph->nodes[0].output), .count = count};
+    const size_t image = from * shape_count(graph->nodes[0].output);
+    const size_t target = from * shape_count(graph->nodes[graph->output].output);
+    struct execution_batch part = *whole;
+    part.count = count;
+    if (whole->images)
+        part.images = whole->images + image;
+    if (whole->image_samples)
+        part.image_samples = whole->image_samples + image;
     if (whole->labels)
         part.labels = whole->labels + from;
     if (whole->targets)
-        part.targets = whole->targets + from * shape_count(graph->nodes[graph->output].output);
+        part.targets = whole->targets + target;
+    if (whole->target_samples)
+        part.target_samples = whole->target_samples + target;
     backend_device_bind(rank->execution, &part);
 }
 

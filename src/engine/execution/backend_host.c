@@ -4,7 +4,14 @@
 #include "base/clock.h"
 #include "engine/profile/profile.h"
 
+#include <assert.h>
 #include <math.h>
+
+static void bind(struct execution *execution, const struct execution_batch *batch)
+{
+    assert(!batch->image_samples && !batch->target_samples);
+    execution_set_batch(execution, batch);
+}
 
 static bool reserve(struct execution *execution, struct error *error)
 {
@@ -124,7 +131,7 @@ const struct execution_backend backend_host = {
     .reserve = reserve,
     .create = create,
     .free = release,
-    .bind = execution_set_batch,
+    .bind = bind,
     .forward = execution_run_forward,
     .backward = execution_run_backward,
     .update = update,

@@ -46,8 +46,17 @@ struct execution_batch {
      * plan that was built with plan_settings.soft_targets. */
     const struct soft_target *soft_targets;
     const float *class_weights;
+    /* Instead of `images` and `targets`: 8-bit samples of the same shapes. The device computes
+     * (sample - mean) / deviation, by channel, with the bits of the host's float32. Only for a plan
+     * that was built with plan_settings.sample_batches. */
+    const uint8_t *image_samples, *target_samples;
+    float mean[3], deviation[3];
+    /* The arrays lie in memory of device_allocate_batch, from which the device reads them after
+     * execution_bind has returned: change or release them after device_await_batches. */
+    bool in_device_batch;
 };
-/* Sets the batch, which is in host memory, and copies it to a device with separate memory. */
+/* Sets the batch, which is in host memory, and copies it to a device with separate memory. Unless
+ * batch->in_device_batch, the arrays may change once it returns. */
 void execution_bind(struct execution *execution, const struct execution_batch *batch);
 
 /* Set a batch that is already in device memory; return the bound batch, in device memory. */

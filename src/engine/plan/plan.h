@@ -112,11 +112,11 @@ struct plan {
     const struct graph *graph;
     const struct device_driver *driver;
     enum plan_mode mode;
-    bool frozen, seeds_output_gradient; /* as in struct plan_settings */
-    bool spare_workspace;               /* kernels use no library with a large workspace */
-    size_t batch;                       /* images per iteration; with several ranks, of each */
-    size_t ranks;                       /* GPUs that share an iteration's batch; 1 or more */
-    size_t image_blocks; /* over which sums over images are taken (image_blocks.h); 1 or more */
+    bool frozen, seeds_output_gradient, sample_batches; /* as in struct plan_settings */
+    bool spare_workspace; /* kernels use no library with a large workspace */
+    size_t batch;         /* images per iteration; with several ranks, of each */
+    size_t ranks;         /* GPUs that share an iteration's batch; 1 or more */
+    size_t image_blocks;  /* over which sums over images are taken (image_blocks.h); 1 or more */
     size_t threads;
     struct machine_model machine; /* to which the sites point */
     struct plan_step *steps;      /* in the order of their nodes; inputs have none */
@@ -163,10 +163,12 @@ struct plan_settings {
     bool frozen;                /* the weights do not change: no gradients and no solver state */
     bool seeds_output_gradient; /* the caller writes the output's gradient after the forward pass,
                                    and the losses add theirs */
-    bool strict_device; /* refuse a node that the device has no kernel for; otherwise the reference
-                           kernel computes it (fallback.h) */
-    bool soft_targets;  /* training: the losses over classes get soft targets (soft_target.h) */
-    bool with_loss;     /* inference: evaluate the main loss too; labels or targets are bound */
+    bool strict_device;  /* refuse a node that the device has no kernel for; otherwise the reference
+                            kernel computes it (fallback.h) */
+    bool soft_targets;   /* training: the losses over classes get soft targets (soft_target.h) */
+    bool with_loss;      /* inference: evaluate the main loss too; labels or targets are bound */
+    bool sample_batches; /* batches are of 8-bit samples, which the device normalises
+                            (execution_batch); only for a device with separate memory */
     /* Of a device that computes on the host, float32 or bf16. A GPU's precision is the device's
      * (device_set_precision), and its plans do not depend on it. */
     enum device_precision precision;

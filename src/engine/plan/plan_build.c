@@ -228,6 +228,7 @@ static struct plan *plan_new(const struct graph *graph, const struct device_driv
                       .mode = settings->mode,
                       .frozen = settings->frozen,
                       .seeds_output_gradient = settings->seeds_output_gradient,
+                      .sample_batches = settings->sample_batches,
                       .batch = batch / ranks,
                       .ranks = ranks,
                       .image_blocks = image_blocks_of(settings),

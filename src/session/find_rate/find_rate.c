@@ -4,6 +4,7 @@
 
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/model/device_batch.h"
 #include "session/prepare/prepare.h"
 
 #include <math.h>
@@ -65,10 +66,9 @@ static bool step(struct finder *finder, size_t i, struct error *error)
     if (!data_loader_next(prepared->loader, &batch, error))
         return false;
     const double rate = rate_at(search, i);
-    execution_bind(prepared->execution, &(struct execution_batch){.images = batch.images,
-                                                                  .labels = batch.labels,
-                                                                  .targets = batch.targets,
-                                                                  .count = batch.count});
+    const struct execution_batch bound =
+        device_batch_of(prepared->device, &batch, &prepared->normalisation);
+    execution_bind(prepared->execution, &bound);
     const double loss = (double)execution_iterate(prepared->execution, i, (float)rate);
     if (!device_check(prepared->device, error))
         return false;

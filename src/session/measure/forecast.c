@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "data/dataset/dataset.h"
 #include "data/images/spec_value.h"
+#include "data/loader/augmentation.h"
 #include "session/config/config_data.h"
 #include "session/config/settings.h"
 #include "session/measure/memory_check.h"
@@ -78,6 +79,16 @@ static size_t usable_threads(size_t asked)
     return host.cores;
 }
 
+/* Returns whether batches will be of 8-bit samples, as far as the kind of the data set tells. */
+static bool has_sample_batches(const struct run_config *config, const struct network *network,
+                               const struct device_driver *driver)
+{
+    struct augmentation augmentation = {0};
+    augmentation_parse(&augmentation, config->augment, NULL); /* config_set checked it */
+    return !driver->computes_on_host && augmentation_keeps_samples(&augmentation) &&
+           !dataset_kind_may_be_deep(dataset_kind_of(config->data), network->input.channels);
+}
+
 /* --- the forecast --- */
 
 static bool forecast_network(const struct run_config *config, const struct network *network,
@@ -88,6 +99,7 @@ static bool forecast_network(const struct run_config *config, const struct netwo
         return false;
     struct plan_settings settings =
         settings_plan(config, usable_threads(config->threads), PLAN_TRAINING);
+    settings.sample_batches = has_sample_batches(config, network, driver);
     if (!memory_check_plan(network, driver, &settings, &forecast->memory, error))
         return false;
     forecast->parameters = graph_parameter_count(&network->graph);

@@ -71,13 +71,14 @@ static size_t gpu_count(const struct memory_check_request *request)
     return request->settings->ranks ? request->settings->ranks : 1;
 }
 
-/* Returns the bytes of batches in a GPU's memory: one is computed and two are being copied. Each of
- * several GPUs holds its share of a batch. */
+/* Returns the bytes of batches in a GPU's memory: one is computed and two are being copied, as
+ * floats or as 8-bit samples. Each of several GPUs holds its share of a batch. */
 static uint64_t device_batch_bytes(const struct memory_check_request *request,
                                    const struct forecast *forecast, size_t batch)
 {
-    const uint64_t images = 3 * (uint64_t)batch / gpu_count(request) * (forecast->classes ? 1 : 2);
-    return images * shape_count(forecast->input) * sizeof(float);
+    const uint64_t images = (uint64_t)batch / gpu_count(request) * (forecast->classes ? 1 : 2);
+    const size_t copied = request->settings->sample_batches ? sizeof(uint8_t) : sizeof(float);
+    return images * shape_count(forecast->input) * (sizeof(float) + 2 * copied);
 }
 
 /* Returns the bytes of batches that are prepared ahead. Networks that generate images (no classes)

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "session/model/correct_images.h"
+#include "session/model/device_batch.h"
 #include "session/values/statistics.h"
 
 #include <math.h>
@@ -39,10 +40,23 @@ size_t evaluator_batch(const struct network *network, size_t images)
     return most < images ? most : images;
 }
 
+/* Returns the settings of the loader for batches of this size. The targets of pairs are compared on
+ * the host, so they must be normalised there. */
+static struct data_loader_settings loader_settings(const struct evaluator_settings *settings,
+                                                   size_t batch)
+{
+    struct data_loader_settings loader = {
+        .batch = batch, .normalisation = *settings->normalisation, .threads = settings->readers};
+    device_batch_set_up(settings->device, &loader);
+    loader.samples = loader.samples && !dataset_facts(settings->dataset)->paired;
+    return loader;
+}
+
 /* Builds the plan of the largest batch that leaves memory for the images: 100, 50, 25, ... */
 static bool make_plan(struct evaluator *evaluator, const struct evaluator_settings *settings,
                       struct error *error)
 {
+    const struct data_loader_settings wanted = loader_settings(settings, 1);
     size_t images = dataset_facts(settings->dataset)->images;
     size_t batch = settings->batch ? settings->batch : evaluator_batch(settings->network, images);
     const size_t values = shape_count(settings->network->input);
@@ -58,6 +72,8 @@ static bool make_plan(struct evaluator *evaluator, const struct evaluator_settin
                                      .device = settings->device,
                                      .machine = &settings->device->machine,
                                      .choices = settings->device->choices,
+                                     .sample_batches =
+                                         data_loader_has_samples(settings->dataset, &wanted),
                                      .with_loss = true};
         evaluator->plan =
             plan_build(&settings->network->graph, settings->device->driver, &plan, error);
@@ -90,9 +106,8 @@ bool evaluator_create(struct evaluator *evaluator, const struct evaluator_settin
          c++) /* slightly more than the tolerance, because samples were rounded */
         evaluator->tolerance[c] =
             (settings->tolerance + 0.001) / fabs((double)settings->normalisation->deviation[c]);
-    struct data_loader_settings loader = {.batch = evaluator->plan->batch,
-                                          .normalisation = *settings->normalisation,
-                                          .threads = settings->readers};
+    evaluator->normalisation = *settings->normalisation;
+    const struct data_loader_settings loader = loader_settings(settings, evaluator->plan->batch);
     evaluator->execution =
         execution_create(evaluator->plan, settings->device, settings->weights, NULL, 0, error);
     evaluator->loader =
@@ -120,8 +135,8 @@ bool evaluator_create(struct evaluator *evaluator, const struct evaluator_settin
 
 void evaluator_free(struct evaluator *evaluator)
 {
+    execution_free(evaluator->execution); /* before the loader, whose batches it may still read */
     data_loader_free(evaluator->loader);
-    execution_free(evaluator->execution);
     plan_free(evaluator->plan);
     free(evaluator->times);
     free(evaluator->losses);
@@ -228,10 +243,8 @@ static bool run_batch(struct evaluator *evaluator, size_t number, struct tally *
     struct data_batch batch;
     if (!data_loader_next(evaluator->loader, &batch, error))
         return false;
-    struct execution_batch bound = {.images = batch.images,
-                                    .labels = batch.labels,
-                                    .targets = batch.targets,
-                                    .count = batch.count};
+    const struct execution_batch bound =
+        device_batch_of(evaluator->device, &batch, &evaluator->normalisation);
     for (size_t i = 0; number == 0 && i < evaluator->warm_up; i++) {
         execution_bind(evaluator->execution, &bound);
         execution_forward(evaluator->execution, 0);

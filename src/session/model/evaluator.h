@@ -19,6 +19,7 @@ struct evaluator {
     const struct network *network;
     struct device *device;
     const struct dataset *dataset;
+    struct normalisation normalisation;
     struct plan *plan;
     struct execution *execution;
     struct data_loader *loader;

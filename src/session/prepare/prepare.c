@@ -10,6 +10,7 @@
 #include "session/config/settings.h"
 #include "session/machine/tuned_device.h"
 #include "session/measure/memory_check.h"
+#include "session/model/device_batch.h"
 #include "session/prepare/class_weights.h"
 #include "session/values/series.h"
 
@@ -179,12 +180,30 @@ static size_t files_of(const struct dataset *dataset)
     return facts && facts->decode_bytes && !facts->generator ? facts->images : 0;
 }
 
+static struct data_loader_settings loader_settings(const struct preparation *prepared,
+                                                   const struct run_config *config,
+                                                   uint64_t first_iteration)
+{
+    struct data_loader_settings settings = {
+        .batch = config->batch,
+        .training = true,
+        .balanced = config->sampling == SAMPLING_BALANCED,
+        .augmentation = settings_augmentation(config, dataset_facts(prepared->data)),
+        .seed = config->seed,
+        .first_batch = first_iteration,
+        .normalisation = prepared->normalisation};
+    device_batch_set_up(prepared->device, &settings);
+    return settings;
+}
+
 static bool make_plan(struct preparation *prepared, const struct run_config *config,
                       struct error *error)
 {
+    const struct data_loader_settings loader = loader_settings(prepared, config, 0);
     const struct graph *graph = &prepared->network->graph;
     struct plan_settings settings = settings_plan(config, prepared->device->threads, PLAN_TRAINING);
     struct forecast *forecast = &prepared->forecast;
+    settings.sample_batches = data_loader_has_samples(prepared->data, &loader);
     settings.device = prepared->device;
     settings.machine = &prepared->device->machine;
     settings.choices = prepared->device->choices;
@@ -284,14 +303,7 @@ bool prepare_groups(struct preparation *prepared, const struct run_config *confi
 static bool open_feed(struct preparation *prepared, const struct run_config *config,
                       uint64_t first_iteration, struct error *error)
 {
-    struct data_loader_settings settings = {
-        .batch = config->batch,
-        .training = true,
-        .balanced = config->sampling == SAMPLING_BALANCED,
-        .augmentation = settings_augmentation(config, dataset_facts(prepared->data)),
-        .seed = config->seed,
-        .first_batch = first_iteration,
-        .normalisation = prepared->normalisation};
+    const struct data_loader_settings settings = loader_settings(prepared, config, first_iteration);
     prepared->loader = data_loader_open(prepared->data, &settings, error);
     if (!prepared->loader)
         return false;
@@ -387,12 +399,11 @@ struct execution_batch prepare_batch(const struct preparation *prepared,
     if (prepared->soft_targets)
         soft_targets_fill(prepared->soft_targets, batch->labels, batch->partner_labels,
                           batch->shares, prepared->class_weights, batch->count);
-    return (struct execution_batch){.images = batch->images,
-                                    .labels = batch->labels,
-                                    .targets = batch->targets,
-                                    .count = batch->count,
-                                    .soft_targets = prepared->soft_targets,
-                                    .class_weights = prepared->class_weights};
+    struct execution_batch bound =
+        device_batch_of(prepared->device, batch, &prepared->normalisation);
+    bound.soft_targets = prepared->soft_targets;
+    bound.class_weights = prepared->class_weights;
+    return bound;
 }
 
 const struct plan *prepare_inference_plan(const struct preparation *prepared)
@@ -404,12 +415,12 @@ void prepare_free(struct preparation *prepared)
 {
     samples_free(&prepared->samples);
     evaluator_free(&prepared->evaluator);
-    data_loader_free(prepared->loader);
-    free(prepared->soft_targets);
-    free(prepared->class_weights);
     gan_free(prepared->gan);
     gan_plan_free(&prepared->gan_plan);
     execution_free(prepared->execution);
+    data_loader_free(prepared->loader); /* the executions may have been reading its batches */
+    free(prepared->soft_targets);
+    free(prepared->class_weights);
     plan_free(prepared->plan);
     parameter_groups_free(&prepared->groups);
     weights_free(&prepared->average);

@@ -215,6 +215,16 @@ static bool free_waiting(void)
     return true;
 }
 
+float __fsub_rn(float a, float b)
+{
+    return a - b;
+}
+
+float __fdiv_rn(float a, float b)
+{
+    return a / b;
+}
+
 void __syncthreads(void)
 {
     wait_as(FIBER_AT_BARRIER);

@@ -105,6 +105,9 @@ template <class T> static inline T __ldg(const T *at)
 {
     return *at;
 }
+/* They are functions, so that the compiler cannot contract them with other operations. */
+float __fsub_rn(float a, float b);
+float __fdiv_rn(float a, float b);
 static inline float rsqrtf(float x)
 {
     return 1.0f / sqrtf(x);

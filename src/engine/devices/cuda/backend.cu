@@ -2,8 +2,12 @@
  *
  * All kernels run on one stream. Batches are transferred on a second stream, so that the next batch
  * arrives while the present one is computed: from pinned memory into a buffer on the device, and
- * from there, on the first stream, to where the kernels read. There are two pinned and two device
- * buffers, used in turn; an event for each signals that the buffer is free. */
+ * from there, on the first stream, to where the kernels read; 8-bit samples are normalised on this
+ * way. There are two device buffers, used in turn; an event for each signals that it is free.
+ *
+ * A batch that lies in pinned memory, as those of the data loader do, is read from there: nobody
+ * copies it on the host, and await_batches() says when it may change. Any other batch is copied to
+ * one of two pinned buffers first. */
 #include "engine/devices/cuda/context.h"
 
 #include <stdio.h>
@@ -127,9 +131,10 @@ static void copy_rows(struct device *device, void *to, size_t to_pitch, const vo
 /* --- batches --- */
 
 struct device_staging {
-    bool ahead;
+    struct staging_sizes sizes;
     unsigned turn;
-    char *pinned[2], *on_device[2];
+    char *pinned[2];      /* for batches in other memory; NULL until there is one */
+    char *on_device[2];   /* the second one only for batches that are sent ahead */
     cudaEvent_t sent[2];  /* signals that pinned[] is free */
     cudaEvent_t taken[2]; /* signals that on_device[] is free */
 };
@@ -156,22 +161,21 @@ static bool new_event(struct cuda_context *context, cudaEvent_t *event)
     return status == cudaSuccess;
 }
 
-static bool fill_stage(struct cuda_context *context, struct device_staging *stage, size_t bytes)
+static bool fill_stage(struct cuda_context *context, struct device_staging *stage)
 {
-    for (unsigned i = 0; i < 2; i++) {
-        stage->pinned[i] = (char *)cuda_allocate_host(context, bytes);
-        if (!stage->pinned[i] || !new_event(context, &stage->sent[i]))
+    const struct staging_sizes *sizes = &stage->sizes;
+    const unsigned buffers = sizes->on_device == 0 ? 0 : sizes->ahead ? 2 : 1;
+    for (unsigned i = 0; i < 2; i++)
+        if (!new_event(context, &stage->sent[i]) || !new_event(context, &stage->taken[i]))
             return false;
-        if (!stage->ahead)
-            continue;
-        stage->on_device[i] = (char *)cuda_allocate_device(context, bytes);
-        if (!stage->on_device[i] || !new_event(context, &stage->taken[i]))
+    for (unsigned i = 0; i < buffers; i++)
+        if (!(stage->on_device[i] = (char *)cuda_allocate_device(context, sizes->on_device)))
             return false;
-    }
     return true;
 }
 
-struct device_staging *cuda_staging_create(struct cuda_context *context, size_t bytes, bool ahead)
+struct device_staging *cuda_staging_create(struct cuda_context *context,
+                                           const struct staging_sizes *sizes)
 {
     struct device_staging *stage = (struct device_staging *)calloc(1, sizeof *stage);
     struct device device = {};
@@ -180,8 +184,8 @@ struct device_staging *cuda_staging_create(struct cuda_context *context, size_t 
         cuda_note(context, "malloc", cudaErrorMemoryAllocation);
         return NULL;
     }
-    stage->ahead = ahead;
-    if (fill_stage(context, stage, bytes))
+    stage->sizes = *sizes;
+    if (fill_stage(context, stage))
         return stage;
     stage_free(&device, stage);
     return NULL;
@@ -189,55 +193,108 @@ struct device_staging *cuda_staging_create(struct cuda_context *context, size_t 
 
 /* Returns the offset of part i in a buffer: a multiple of 64 bytes, like that of the plan's arrays.
  */
-static size_t part_offset(const struct batch_part parts[BATCH_PARTS], unsigned i)
+static size_t part_offset(const struct device_batch *batch, unsigned i)
 {
     size_t at = 0;
     for (unsigned k = 0; k < i; k++)
-        at += (parts[k].bytes + 63) / 64 * 64;
+        at += (batch->parts[k].bytes + 63) / 64 * 64;
     return at;
 }
 
-static void copy_parts(struct cuda_context *context, const struct batch_part parts[BATCH_PARTS],
-                       const char *from, enum cudaMemcpyKind kind)
+/* Copies a batch to a pinned buffer, which its parts point to from then on. Returns false with a
+ * failure noted. */
+static bool pin_batch(struct cuda_context *context, struct device_staging *stage, unsigned turn,
+                      struct device_batch *batch)
 {
-    for (unsigned i = 0; i < BATCH_PARTS; i++)
-        if (parts[i].bytes)
-            cuda_note(context, "a batch",
-                      cudaMemcpyAsync(parts[i].on_device, from + part_offset(parts, i),
-                                      parts[i].bytes, kind, context->stream));
+    cuda_note(context, "a batch", cuda_wait_event(context, stage->sent[turn]));
+    if (!stage->pinned[turn])
+        stage->pinned[turn] = (char *)cuda_allocate_host(context, stage->sizes.batch);
+    if (!stage->pinned[turn])
+        return false;
+    for (unsigned i = 0; i < BATCH_PARTS; i++) {
+        struct batch_part *part = &batch->parts[i];
+        char *pinned = stage->pinned[turn] + part_offset(batch, i);
+        if (part->bytes)
+            memcpy(pinned, part->host, part->bytes);
+        part->host = pinned;
+    }
+    return true;
 }
 
-static void send_ahead(struct cuda_context *context, struct device_staging *stage, unsigned turn,
-                       const struct batch_part parts[BATCH_PARTS])
+static void copy_part(struct cuda_context *context, void *to, const void *from, size_t bytes,
+                      enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-    const size_t bytes = part_offset(parts, BATCH_PARTS);
-    cuda_note(context, "a batch", cudaStreamWaitEvent(context->sending, stage->taken[turn], 0));
+    if (bytes)
+        cuda_note(context, "a batch", cudaMemcpyAsync(to, from, bytes, kind, stream));
+}
+
+/* Signals, when the stream comes there, that it has read the host's arrays. */
+static void record_sent(struct cuda_context *context, struct device_staging *stage, unsigned turn,
+                        cudaStream_t stream)
+{
+    cuda_note(context, "a batch", cudaEventRecord(stage->sent[turn], stream));
     cuda_note(context, "a batch",
-              cudaMemcpyAsync(stage->on_device[turn], stage->pinned[turn], bytes,
-                              cudaMemcpyHostToDevice, context->sending));
-    cuda_note(context, "a batch", cudaEventRecord(stage->sent[turn], context->sending));
+              cudaEventRecord(context->batches_read[stream == context->sending ? 1 : 0], stream));
+}
+
+/* Sends a batch to a buffer while the device computes, and from there to where kernels read. */
+static void send_ahead(struct cuda_context *context, struct device_staging *stage, unsigned turn,
+                       const struct device_batch *batch)
+{
+    cuda_note(context, "a batch", cudaStreamWaitEvent(context->sending, stage->taken[turn], 0));
+    for (unsigned i = 0; i < BATCH_PARTS; i++)
+        copy_part(context, stage->on_device[turn] + part_offset(batch, i), batch->parts[i].host,
+                  batch->parts[i].bytes, cudaMemcpyHostToDevice, context->sending);
+    record_sent(context, stage, turn, context->sending);
     cuda_note(context, "a batch", cudaStreamWaitEvent(context->stream, stage->sent[turn], 0));
-    copy_parts(context, parts, stage->on_device[turn], cudaMemcpyDeviceToDevice);
+    for (unsigned i = 0; i < BATCH_PARTS; i++) {
+        const struct batch_part *part = &batch->parts[i];
+        const char *staged = stage->on_device[turn] + part_offset(batch, i);
+        if (part->channels)
+            cuda_normalise(context, part, (const uint8_t *)staged, &batch->scale);
+        else
+            copy_part(context, part->on_device, staged, part->bytes, cudaMemcpyDeviceToDevice,
+                      context->stream);
+    }
     cuda_note(context, "a batch", cudaEventRecord(stage->taken[turn], context->stream));
 }
 
+/* Sends a batch after the work that is enqueued; samples pass through the first buffer. */
+static void send_in_order(struct cuda_context *context, struct device_staging *stage, unsigned turn,
+                          const struct device_batch *batch)
+{
+    for (unsigned i = 0; i < BATCH_PARTS; i++) {
+        const struct batch_part *part = &batch->parts[i];
+        char *staged = stage->on_device[0] + part_offset(batch, i);
+        copy_part(context, part->channels ? staged : part->on_device, part->host, part->bytes,
+                  cudaMemcpyHostToDevice, context->stream);
+        if (part->channels)
+            cuda_normalise(context, part, (const uint8_t *)staged, &batch->scale);
+    }
+    record_sent(context, stage, turn, context->stream);
+}
+
 static void send(struct device *device, struct device_staging *stage,
-                 const struct batch_part parts[BATCH_PARTS])
+                 const struct device_batch *batch)
 {
     struct cuda_context *context = context_of(device);
+    struct device_batch sent = *batch;
     const unsigned turn = stage->turn;
     stage->turn = 1 - turn;
     cuda_enter(context);
-    cuda_note(context, "a batch", cuda_wait_event(context, stage->sent[turn]));
-    for (unsigned i = 0; i < BATCH_PARTS; i++)
-        if (parts[i].bytes)
-            memcpy(stage->pinned[turn] + part_offset(parts, i), parts[i].host, parts[i].bytes);
-    if (stage->ahead) {
-        send_ahead(context, stage, turn, parts);
+    if (!batch->pinned && !pin_batch(context, stage, turn, &sent))
         return;
-    }
-    copy_parts(context, parts, stage->pinned[turn], cudaMemcpyHostToDevice);
-    cuda_note(context, "a batch", cudaEventRecord(stage->sent[turn], context->stream));
+    if (stage->sizes.ahead && part_offset(&sent, BATCH_PARTS) <= stage->sizes.on_device)
+        send_ahead(context, stage, turn, &sent);
+    else
+        send_in_order(context, stage, turn, &sent);
+}
+
+static void await_batches(struct device *device)
+{
+    struct cuda_context *context = context_of(device);
+    for (cudaEvent_t event : context->batches_read)
+        cuda_await_event(context, event);
 }
 
 /* --- events --- */
@@ -509,6 +566,7 @@ const struct device_backend cuda_backend_functions = {
     .staging_create = NULL,
     .staging_free = stage_free,
     .send = send,
+    .await_batches = await_batches,
     .read_later = read_later,
     .event_create = NULL,
     .event_free = event_free,

@@ -59,9 +59,11 @@ struct cuda_context {
     size_t memory_bytes;        /* of the GPU */
     enum cuda_failure_kind failure_kind; /* kind of the failure */
     cudaStream_t sending;                /* transfers batches while `stream` computes */
-    void *workspace;                     /* workspace for cuBLAS */
-    bool recording;                      /* `stream` is being captured: nothing may wait for it */
-    char failure_before[256];            /* the failure before the capture */
+    cudaEvent_t batches_read[2]; /* the last batch in pinned memory has been read by `stream`, and
+                                    by `sending` */
+    void *workspace;             /* workspace for cuBLAS */
+    bool recording;              /* `stream` is being captured: nothing may wait for it */
+    char failure_before[256];    /* the failure before the capture */
     enum cuda_failure_kind failure_kind_before;
     cudaEvent_t *stamps; /* events that a profile records */
     size_t stamp_count;
@@ -96,7 +98,11 @@ extern const struct device_backend cuda_backend_functions;
 void cuda_set_iteration_values(struct device *device, const struct iteration_values *values);
 void cuda_check_loss(struct device *device, const struct device_losses *losses);
 void cuda_mix(struct device *device, float *values, const float *more, float scale, size_t count);
-struct device_staging *cuda_staging_create(struct cuda_context *context, size_t bytes, bool ahead);
+struct device_staging *cuda_staging_create(struct cuda_context *context,
+                                           const struct staging_sizes *sizes);
+/* normalise.cu: enqueues the conversion of a part of samples, at `samples` in device memory. */
+void cuda_normalise(struct cuda_context *context, const struct batch_part *part,
+                    const uint8_t *samples, const struct sample_scale *scale);
 struct device_event *cuda_event_create(struct cuda_context *context);
 void cuda_forget_measurements(struct cuda_context *context);
 /* Return NULL after a failure, which is recorded in the context. */
@@ -131,6 +137,10 @@ void cuda_fail_group(struct cuda_context *context);
  * fails. */
 cudaError_t cuda_wait_event(struct cuda_context *context, cudaEvent_t event);
 cudaError_t cuda_wait_stream(struct cuda_context *context, cudaStream_t stream);
+
+/* Waits for an event of a GPU whose thread may be another one: notes no failure, and returns when a
+ * rank of the group has failed. */
+void cuda_await_event(struct cuda_context *context, cudaEvent_t event);
 
 /* Returns false with a report if something has failed. */
 bool cuda_report_failure(const struct cuda_context *context, struct cuda_report *report);

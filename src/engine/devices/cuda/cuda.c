@@ -183,6 +183,10 @@ static bool set_report_error(struct device *device, const char *what, size_t byt
     const char *name = name_of(device, text, sizeof text);
     switch (report->failure_kind) {
     case CUDA_NO_MEMORY:
+        if (bytes == 0)
+            return error_set(error, ERROR_MEMORY, what,
+                             "choose a smaller batch, or end what else uses the GPU",
+                             "%s has no memory left (%s)", name, report->text);
         return error_set(error, ERROR_MEMORY, what,
                          "choose a smaller batch, or end what else uses the GPU",
                          "%s has no %s of memory left", name, text_bytes(bytes, size, sizeof size));
@@ -257,14 +261,14 @@ static void cuda_release_pinned(struct device *device, void *pinned)
     cuda.module->release_pinned(device->state, pinned);
 }
 
-static struct device_staging *cuda_staging_create(struct device *device, size_t bytes, bool ahead,
-                                                  struct error *error)
+static struct device_staging *
+cuda_staging_create(struct device *device, const struct staging_sizes *sizes, struct error *error)
 {
     struct cuda_report report;
-    struct device_staging *stage =
-        cuda.module->staging_create(device->state, bytes, ahead, &report);
+    struct device_staging *stage = cuda.module->staging_create(device->state, sizes, &report);
     if (!stage)
-        set_report_error(device, "the staging buffers of batches", 2 * bytes, &report, error);
+        set_report_error(device, "the staging buffers of batches", 2 * sizes->on_device, &report,
+                         error);
     return stage;
 }
 

@@ -304,3 +304,16 @@ cudaError_t cuda_wait_stream(struct cuda_context *context, cudaStream_t stream)
     return context->group ? wait_for(context, cudaStreamQuery, stream)
                           : cudaStreamSynchronize(stream);
 }
+
+void cuda_await_event(struct cuda_context *context, cudaEvent_t event)
+{
+    if (!context->group) {
+        cudaEventSynchronize(event);
+        return;
+    }
+    for (size_t tries = 0; cudaEventQuery(event) == cudaErrorNotReady; tries++) {
+        if (!cuda_group_is_sound(context))
+            return;
+        pause_between_polls(tries);
+    }
+}

@@ -127,6 +127,9 @@ static void open_gpu(struct cuda_context *context)
               cudaStreamCreateWithFlags(&context->stream, cudaStreamNonBlocking));
     cuda_note(context, "cudaStreamCreate",
               cudaStreamCreateWithFlags(&context->sending, cudaStreamNonBlocking));
+    for (cudaEvent_t &event : context->batches_read)
+        cuda_note(context, "cudaEventCreate",
+                  cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     context->now = (struct cuda_iteration *)cuda_allocate_device(context, sizeof *context->now);
     if (!context->failure[0])
         open_blas(context, &properties);
@@ -148,6 +151,9 @@ static void close_gpu(void *state)
         cublasDestroy(context->blas);
     cuda_release_device(context, context->workspace);
     cuda_release_device(context, context->now);
+    for (cudaEvent_t event : context->batches_read)
+        if (event)
+            cudaEventDestroy(event);
     if (context->stream)
         cudaStreamDestroy(context->stream);
     if (context->sending)
@@ -233,11 +239,11 @@ static void release_pinned(void *state, void *pinned)
     cuda_release_host((struct cuda_context *)state, pinned);
 }
 
-static struct device_staging *stage_create(void *state, size_t bytes, bool ahead,
+static struct device_staging *stage_create(void *state, const struct staging_sizes *sizes,
                                            struct cuda_report *report)
 {
     struct cuda_context *context = (struct cuda_context *)state;
-    struct device_staging *stage = cuda_staging_create(context, bytes, ahead);
+    struct device_staging *stage = cuda_staging_create(context, sizes);
     return (struct device_staging *)result_of(context, stage, report);
 }
 

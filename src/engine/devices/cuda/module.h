@@ -22,7 +22,7 @@ extern "C" {
 #define CUDA_MODULE_FILE     "tinca-cuda.so"
 #define CUDA_MODULE_FUNCTION "tinca_cuda_module"
 /* Increase it with every change of this header, device_backend.h, device.h, kernel.h or graph.h. */
-enum { CUDA_MODULE_ABI = 6 };
+enum { CUDA_MODULE_ABI = 7 };
 
 enum cuda_failure_kind {
     CUDA_FINE,
@@ -74,7 +74,7 @@ struct cuda_module {
     void (*release)(void *state, void *memory);
     void *(*allocate_pinned)(void *state, size_t bytes, struct cuda_report *report);
     void (*release_pinned)(void *state, void *pinned);
-    struct device_staging *(*staging_create)(void *state, size_t bytes, bool ahead,
+    struct device_staging *(*staging_create)(void *state, const struct staging_sizes *sizes,
                                              struct cuda_report *report);
     struct device_event *(*event_create)(void *state, struct cuda_report *report);
 
