@@ -58,6 +58,16 @@ static const char *const pictures[] = {"data=maps,limit=4", "validate=maps,split
                                        "solver=adam",       "lr=0.002",
                                        "momentum=0.5",      NULL};
 
+static const char *const methods[] = {"data=digits,limit=28",
+                                      "validate=digits,split=test,limit=10",
+                                      "epochs=4",
+                                      "batch=8",
+                                      "augment=mixup=0.4",
+                                      "class-weights=balanced",
+                                      "label-smoothing=0.1",
+                                      "ema=0.9",
+                                      NULL};
+
 /* --- a GPU that may lack kernels --- */
 
 static const char *lacking; /* the operator that it has no kernel for; NULL: it has all */
@@ -263,6 +273,29 @@ static void test_precision(void)
     emulator_set_code(90);
 }
 
+/* The journal and the summary have the scale of the end. */
+static void test_scale_is_kept(struct run *run, const struct run_snapshot *end)
+{
+    struct error error = {0};
+    struct run_snapshot kept = {0};
+    char summary[600];
+    struct run *opened = run_open(run_facts(run)->directory, &error);
+    if (opened)
+        run_snapshot(opened, &kept);
+    tap_ok(opened && kept.loss_scale == end->loss_scale && kept.skipped_steps == end->skipped_steps,
+           "  the stored run has them: %g, %llu", kept.loss_scale,
+           (unsigned long long)kept.skipped_steps);
+    run_free(opened);
+    snprintf(summary, sizeof summary, "%s/summary.json", run_facts(run)->directory);
+    kept = (struct run_snapshot){0};
+    opened = unlink(summary) == 0 ? run_open(run_facts(run)->directory, &error) : NULL;
+    if (opened)
+        run_snapshot(opened, &kept);
+    tap_ok(opened && kept.loss_scale == end->loss_scale && kept.skipped_steps == end->skipped_steps,
+           "  and so has its journal alone");
+    run_free(opened);
+}
+
 /* A gradient overflows in float16, which skips the step and is a finding. */
 static void test_loss_scale(void)
 {
@@ -281,6 +314,10 @@ static void test_loss_scale(void)
     }
     tap_ok(end.status == RUN_DONE && findings == 1,
            "a step of fp16 that is skipped is a finding: %s", finding.text);
+    tap_ok(end.loss_scale > 0 && end.loss_scale < 65536 && end.skipped_steps > 0,
+           "  the snapshot has the scale, %g, and %llu skipped steps", end.loss_scale,
+           (unsigned long long)end.skipped_steps);
+    test_scale_is_kept(run, &end);
     run_free(run);
     test_resume("steep.json", settings, "cuda", false);
 }
@@ -495,6 +532,7 @@ static void all_curves(void)
 {
     test_curves("tiny.json", classes);
     test_curves("painter.json", pictures);
+    test_curves("tiny.json", methods);
 }
 
 static void all_resume(void)
@@ -521,6 +559,8 @@ static void all_resume(void)
     test_resume("tiny.json", half, "cuda:0,1", false);
     test_resume("tiny.json", classes, "cuda", false);
     test_resume("painter.json", pictures, "cuda", true);
+    test_resume("tiny.json", methods, "cuda", false);
+    test_resume("tiny.json", methods, "cuda:0,1", false);
 }
 
 static void all_views(void)

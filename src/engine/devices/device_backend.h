@@ -26,7 +26,7 @@ struct batch_part {
     const void *host;
     size_t bytes;
 };
-enum { BATCH_PARTS = 3 };
+enum { BATCH_PARTS = 5 };
 
 /* The values of `losses` loss nodes for each of `count` images, and the weights of the nodes. */
 enum { DEVICE_LOSSES = 8 };
@@ -59,6 +59,10 @@ struct device_backend {
                       size_t from_pitch, size_t width, size_t rows);
     /* Sets values = (values + more) * scale for arrays in device memory. */
     void (*mix)(struct device *device, float *values, const float *more, float scale, size_t count);
+    /* Moves averages towards values by `share` of the distance, as torch.lerp does, for arrays in
+     * device memory; a share of 1 copies them. */
+    void (*average)(struct device *device, float *averages, const float *values, float share,
+                    size_t count);
 
     /* Allocate and release pinned host memory, which the device copies from and to directly.
      * allocate_pinned returns NULL with an error if it fails. */

@@ -91,6 +91,18 @@ static size_t label_bytes(const struct plan *plan)
     return plan->batch * sizeof(int32_t);
 }
 
+/* Returns the bytes of the soft targets and of the class weights; 0 if the plan has none. */
+static size_t soft_target_bytes(const struct plan *plan)
+{
+    return plan->soft_targets ? plan->batch * sizeof(struct soft_target) : 0;
+}
+
+static size_t class_weight_bytes(const struct plan *plan)
+{
+    const struct graph *graph = plan->graph;
+    return plan->soft_targets ? graph->nodes[graph->output].output.channels * sizeof(float) : 0;
+}
+
 static size_t output_floats(const struct plan *plan)
 {
     return plan->batch * shape_count(plan->graph->nodes[plan->graph->output].output);
@@ -99,7 +111,8 @@ static size_t output_floats(const struct plan *plan)
 static size_t batch_bytes(const struct plan *plan)
 {
     return memory_round_up(image_bytes(plan)) + memory_round_up(target_bytes(plan)) +
-           memory_round_up(label_bytes(plan));
+           memory_round_up(label_bytes(plan)) + memory_round_up(soft_target_bytes(plan)) +
+           memory_round_up(class_weight_bytes(plan));
 }
 
 /* Returns the bytes of the gathered losses of all ranks; 0 if there is one rank. */
@@ -173,6 +186,10 @@ static bool make_batch(struct execution *execution, struct error *error)
     self->bound.images = execution_take(execution, image_bytes(plan), "the batch", error);
     self->bound.targets = execution_take(execution, target_bytes(plan), "the batch", error);
     self->bound.labels = execution_take(execution, label_bytes(plan), "the batch", error);
+    self->bound.soft_targets =
+        execution_take(execution, soft_target_bytes(plan), "the batch", error);
+    self->bound.class_weights =
+        execution_take(execution, class_weight_bytes(plan), "the batch", error);
     self->staging = device_of(execution)->staging_create(execution->device, batch_bytes(plan),
                                                          plan->mode == PLAN_TRAINING, error);
     return self->staging;
@@ -268,6 +285,16 @@ void backend_device_bind(struct execution *execution, const struct execution_bat
         on_device.labels = bound->labels;
         parts[2] = (struct batch_part){(void *)bound->labels, batch->labels,
                                        batch->count * sizeof *batch->labels};
+    }
+    if (batch->soft_targets) {
+        on_device.soft_targets = bound->soft_targets;
+        parts[3] = (struct batch_part){(void *)bound->soft_targets, batch->soft_targets,
+                                       batch->count * sizeof *batch->soft_targets};
+    }
+    if (batch->class_weights) {
+        on_device.class_weights = bound->class_weights;
+        parts[4] = (struct batch_part){(void *)bound->class_weights, batch->class_weights,
+                                       class_weight_bytes(plan)};
     }
     device_of(execution)->send(execution->device, execution->on_device->staging, parts);
     execution_set_batch(execution, &on_device);
@@ -366,6 +393,7 @@ static void enqueue_iteration(struct execution *execution)
 static bool same_batch(const struct execution_batch *a, const struct execution_batch *b)
 {
     return a->images == b->images && a->labels == b->labels && a->targets == b->targets &&
+           a->soft_targets == b->soft_targets && a->class_weights == b->class_weights &&
            a->count == b->count;
 }
 

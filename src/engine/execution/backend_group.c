@@ -238,6 +238,9 @@ static void bind_part(struct rank *rank)
         .images = whole->images + from * shape_count(graph->nodes[0].output), .count = count};
     if (whole->labels)
         part.labels = whole->labels + from;
+    if (whole->soft_targets)
+        part.soft_targets = whole->soft_targets + from;
+    part.class_weights = whole->class_weights;
     if (whole->targets)
         part.targets = whole->targets + from * shape_count(graph->nodes[graph->output].output);
     backend_device_bind(rank->execution, &part);

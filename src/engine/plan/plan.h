@@ -112,11 +112,11 @@ struct plan {
     const struct graph *graph;
     const struct device_driver *driver;
     enum plan_mode mode;
-    bool frozen, seeds_output_gradient; /* as in struct plan_settings */
-    bool spare_workspace;               /* kernels use no library with a large workspace */
-    size_t batch;                       /* images per iteration; with several ranks, of each */
-    size_t ranks;                       /* GPUs that share an iteration's batch; 1 or more */
-    size_t image_blocks; /* over which sums over images are taken (image_blocks.h); 1 or more */
+    bool frozen, seeds_output_gradient, soft_targets; /* as in struct plan_settings */
+    bool spare_workspace; /* kernels use no library with a large workspace */
+    size_t batch;         /* images per iteration; with several ranks, of each */
+    size_t ranks;         /* GPUs that share an iteration's batch; 1 or more */
+    size_t image_blocks;  /* over which sums over images are taken (image_blocks.h); 1 or more */
     size_t threads;
     struct machine_model machine; /* to which the sites point */
     struct plan_step *steps;      /* in the order of their nodes; inputs have none */

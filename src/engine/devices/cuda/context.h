@@ -90,12 +90,14 @@ enum cuda_failure_kind cuda_failure_kind_of(cudaError_t status);
 /* Selects the GPU for this thread (cudaSetDevice). */
 void cuda_enter(struct cuda_context *context);
 
-/* backend.cu and iteration.cu: the functions of device_backend.h. Those that set an error are NULL
- * in this table; cuda.c adds them. */
+/* backend.cu, iteration.cu and update.cu: the functions of device_backend.h. Those that set an
+ * error are NULL in this table; cuda.c adds them. */
 extern const struct device_backend cuda_backend_functions;
 void cuda_set_iteration_values(struct device *device, const struct iteration_values *values);
 void cuda_check_loss(struct device *device, const struct device_losses *losses);
 void cuda_mix(struct device *device, float *values, const float *more, float scale, size_t count);
+void cuda_average(struct device *device, float *averages, const float *values, float share,
+                  size_t count);
 struct device_staging *cuda_staging_create(struct cuda_context *context, size_t bytes, bool ahead);
 struct device_event *cuda_event_create(struct cuda_context *context);
 void cuda_forget_measurements(struct cuda_context *context);
