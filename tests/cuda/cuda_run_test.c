@@ -10,6 +10,7 @@
 #include "base/files/file.h"
 #include "engine/ops/op.h"
 #include "session/measure/bench.h"
+#include "session/measure/forecast.h"
 #include "session/model/evaluate.h"
 #include "session/record/resume.h"
 #include "session/record/run_open.h"
@@ -27,6 +28,13 @@ static const char tiny[] =
     "  {\"op\": \"batch_norm\"}, {\"op\": \"relu\"}, {\"op\": \"flatten\"},\n"
     "  {\"op\": \"dropout\", \"rate\": 0.3},\n"
     "  {\"op\": \"linear\", \"name\": \"fc\", \"output\": \"classes\"}]}\n";
+
+/* Its second convolution is large enough for cuDNN. */
+static const char large[] =
+    "{\"name\": \"large\", \"input\": [1, 28, 28], \"classes\": 10, \"normalise\": \"unit\",\n"
+    " \"layers\": [{\"op\": \"conv\", \"output\": 12, \"kernel\": 3, \"stride\": 2},\n"
+    "  {\"op\": \"conv\", \"output\": 24, \"kernel\": 3}, {\"op\": \"relu\"},\n"
+    "  {\"op\": \"flatten\"}, {\"op\": \"linear\", \"output\": \"classes\"}]}\n";
 
 /* In float16 its first gradients overflow: the second norm divides by a small deviation. */
 static const char steep[] =
@@ -353,6 +361,62 @@ static void test_refused_graphs(const char *network, const char *const *settings
     run_free(plain);
 }
 
+/* --- the forecast --- */
+
+static uint64_t bytes_of_open_gpu(void)
+{
+    struct error error;
+    struct device *device = device_open("cuda", 1, &error);
+    const uint64_t bytes = device ? device_memory_used(device) : 0;
+    device_close(device);
+    return bytes;
+}
+
+/* Forecasts a run whose convolution cuDNN computes in a workspace of `workspace` bytes, and trains
+ * it. */
+static void test_forecast(size_t workspace)
+{
+    static const char *const settings[] = {"data=digits,limit=64", "iterations=2", "batch=64",
+                                           NULL};
+    struct run_config config = configure(settings);
+    struct forecast forecast;
+    struct error error = {0};
+    config_set(&config, "network", home_path("large.json"), NULL);
+    config_set(&config, "device", "cuda", NULL);
+    emulator_set_cudnn_workspace(workspace);
+    const bool made = forecast_make(&config, 0, &forecast, &error);
+    struct run *run = begin("large.json", settings, "cuda", NULL, NULL);
+    const bool well = ends_well(run);
+    const struct memory_forecast *planned = &run_facts(run)->forecast;
+    tap_ok(made && well && forecast.memory.workspace == planned->workspace &&
+               planned->workspace >= workspace && forecast.memory.total == planned->total,
+           "a forecast beforehand has cuDNN's workspace, as the run's plan has: %llu and %llu",
+           (unsigned long long)forecast.memory.workspace, (unsigned long long)planned->workspace);
+    /* without labels, the host's tables, and what an open GPU needs in any case */
+    const uint64_t needed = forecast_needed(&forecast) - forecast.memory.tables;
+    const uint64_t allocated = finish(run).memory_measured - bytes_of_open_gpu();
+    tap_ok(allocated >= needed && allocated - needed < 4096,
+           "  and the run allocates it: %llu of %llu bytes", (unsigned long long)allocated,
+           (unsigned long long)needed);
+    run_free(run);
+}
+
+static void all_forecasts(void)
+{
+    test_forecast((size_t)1 << 20);
+    test_forecast((size_t)48 << 20);
+    emulator_set_cudnn_workspace(8192);
+    emulator_fail_allocation(1);
+    struct run_config config = configure(classes);
+    struct forecast forecast;
+    struct error error = {0};
+    config_set(&config, "network", home_path("tiny.json"), NULL);
+    config_set(&config, "device", "cuda", NULL);
+    tap_ok(forecast_make(&config, 0, &forecast, &error) && forecast.memory.total > 0,
+           "a GPU that cannot be opened now has a forecast without libraries");
+    emulator_fail_allocation(0);
+}
+
 /* --- runs that do not fit --- */
 
 static void test_memory(void)
@@ -605,6 +669,7 @@ static void prepare(void)
     write_text(home_path("tiny.json"), tiny);
     write_text(home_path("painter.json"), painter);
     write_text(home_path("steep.json"), steep);
+    write_text(home_path("large.json"), large);
 }
 
 static const struct named_test tests[] = {
@@ -612,6 +677,7 @@ static const struct named_test tests[] = {
     {"precision", test_precision}, {"loss-scale", test_loss_scale}, {"graphs", all_graphs},
     {"memory", test_memory},       {"failures", all_failures},      {"evaluation", all_evaluation},
     {"bench", all_bench},          {"fallback", all_fallback},      {"group", test_group},
+    {"forecast", all_forecasts},
 };
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
-/* Averages in host memory on the threads of the pool. If a device with memory of its own computes with
- * the weights, the average is on that device, too, and only the copies there change: the host reads
- * them when it fetches the average (weights_fetch). */
+/* Averages in host memory on the threads of the pool. If a device with memory of its own computes
+ * with the weights, the average is on that device, too, and only the copies there change: the host
+ * reads them when it fetches the average (weights_fetch). */
 #include "engine/weights/weights_average.h"
 
 #include "base/threads/pool.h"
