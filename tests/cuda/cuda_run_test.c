@@ -36,6 +36,17 @@ static const char large[] =
     "  {\"op\": \"conv\", \"output\": 24, \"kernel\": 3}, {\"op\": \"relu\"},\n"
     "  {\"op\": \"flatten\"}, {\"op\": \"linear\", \"output\": \"classes\"}]}\n";
 
+/* In float16 its gradients overflow until the loss is scaled by far less than 1. */
+static const char heavy[] =
+    "{\"name\": \"heavy\", \"input\": [1, 28, 28], \"classes\": 10, \"normalise\": \"unit\",\n"
+    " \"layers\": [{\"op\": \"average_pool\", \"kernel\": 4, \"stride\": 4},\n"
+    "  {\"op\": \"conv\", \"output\": 40, \"kernel\": 1}, {\"op\": \"batch_norm\"},\n"
+    "  {\"op\": \"relu\"}, {\"op\": \"conv\", \"output\": 48, \"kernel\": 7},\n"
+    "  {\"op\": \"batch_norm\"}, {\"op\": \"flatten\"},\n"
+    "  {\"op\": \"linear\", \"name\": \"fc\", \"output\": \"classes\"},\n"
+    "  {\"op\": \"softmax_cross_entropy\", \"weight\": 1000000},\n"
+    "  {\"op\": \"conv\", \"from\": \"fc\", \"output\": \"classes\", \"kernel\": 1}]}\n";
+
 /* In float16 its first gradients overflow: the second norm divides by a small deviation. */
 static const char steep[] =
     "{\"name\": \"steep\", \"input\": [1, 28, 28], \"classes\": 10, \"normalise\": \"unit\",\n"
@@ -304,6 +315,29 @@ static void test_scale_is_kept(struct run *run, const struct run_snapshot *end)
     run_free(opened);
 }
 
+/* A scale below 1 is a finding of its own, once. */
+static void test_low_scale(void)
+{
+    static const char *const settings[] = {"data=digits,limit=64", "iterations=32", "batch=2",
+                                           "precision=fp16",       "lr=1e-9",       NULL};
+    size_t findings = 0;
+    char text[sizeof((struct finding *)0)->text] = "";
+    struct run *run = begin("heavy.json", settings, "cuda", NULL, NULL);
+    const struct run_snapshot end = finish(run);
+    for (size_t i = 0; i < end.finding_count; i++) {
+        struct finding each;
+        run_finding(run, i, &each);
+        if (each.kind != FINDING_LOSS_SCALE || !strstr(each.text, "below 1"))
+            continue;
+        findings++;
+        snprintf(text, sizeof text, "%s", each.text);
+    }
+    tap_ok(end.status == RUN_DONE && findings == 1 && end.loss_scale < 1,
+           "a scale of %g after %llu skipped steps is a finding: %s", end.loss_scale,
+           (unsigned long long)end.skipped_steps, text);
+    run_free(run);
+}
+
 /* A gradient overflows in float16, which skips the step and is a finding. */
 static void test_loss_scale(void)
 {
@@ -328,6 +362,7 @@ static void test_loss_scale(void)
     test_scale_is_kept(run, &end);
     run_free(run);
     test_resume("steep.json", settings, "cuda", false);
+    test_low_scale();
 }
 
 /* --- a driver that refuses CUDA graphs --- */
@@ -670,6 +705,7 @@ static void prepare(void)
     write_text(home_path("painter.json"), painter);
     write_text(home_path("steep.json"), steep);
     write_text(home_path("large.json"), large);
+    write_text(home_path("heavy.json"), heavy);
 }
 
 static const struct named_test tests[] = {

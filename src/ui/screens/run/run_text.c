@@ -78,7 +78,7 @@ static void put_loss_scale(struct writer *writer, const char *both, const struct
         put(writer, both, role, "%g, %llu", now->loss_scale, skipped);
         return;
     }
-    put(writer, N_("loss scale"), role, "%g", now->loss_scale);
+    put(writer, N_("scaled by"), role, "%g", now->loss_scale);
     put(writer, N_(" skipped"), ROLE_TEXT, ngettext("%llu step", "%llu steps", skipped), skipped);
 }
 
