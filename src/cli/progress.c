@@ -70,6 +70,9 @@ static void describe(const struct run_snapshot *snapshot, char *line, size_t siz
     if (used < size)
         used += (size_t)snprintf(line + used, size - used, _("  %.3g ms/image"),
                                  snapshot->ms_per_image_median);
+    if (snapshot->loss_scale > 0 && used < size)
+        used += (size_t)snprintf(line + used, size - used, _("  scale %g, %llu skipped"),
+                                 snapshot->loss_scale, (unsigned long long)snapshot->skipped_steps);
     if (snapshot->eta_seconds >= 0 && used < size)
         snprintf(line + used, size - used, _("  %s left"),
                  text_duration(snapshot->eta_seconds, eta, sizeof eta));

@@ -124,6 +124,15 @@ static void print_energy(output_printer *print_line, const struct run_snapshot *
         print_line(_("  energy not known: %s\n"), snapshot->energy_unknown);
 }
 
+/* Prints how the loss of a run in fp16 was scaled. */
+static void print_loss_scale(output_printer *print_line, const struct run_snapshot *snapshot)
+{
+    if (snapshot->loss_scale > 0)
+        print_line(ngettext("  loss scale %g, %llu step skipped\n",
+                            "  loss scale %g, %llu steps skipped\n", snapshot->skipped_steps),
+                   snapshot->loss_scale, (unsigned long long)snapshot->skipped_steps);
+}
+
 /* Prints the result. It goes to standard error if a document is written to standard output. */
 static void print_summary(const struct train *train, const struct run *run,
                           const struct run_snapshot *snapshot)
@@ -156,6 +165,7 @@ static void print_summary(const struct train *train, const struct run *run,
                    snapshot->ms_per_image_median);
     if (snapshot->iteration > 0)
         print_energy(print_line, snapshot);
+    print_loss_scale(print_line, snapshot);
     print_checkpoints(print_line, snapshot);
     print_line(_("  stored in %s\n"), facts->directory);
     if (train->options.save_path)

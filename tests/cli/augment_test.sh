@@ -95,10 +95,5 @@ all="--augment crop=2,flip,rotate=15,color=0.4,cutout=6,mixup=0.2,cutmix=1 --cla
         train pix2pix --data maps,limit=4 --iterations 1 --sampling balanced
     refuses 2 'pairs' "pairs keep their colours" train pix2pix --data maps,limit=4 --iterations 1 --augment color=0.1
     refuses 2 'one of shuffled, balanced' "another sampling" train $job --sampling random
-    run train $job --device cuda --augment mixup=1
-    [ "$status" -ne 0 ] && grep -q 'augment.*mix labels' err && ok "a GPU refuses to mix" || not_ok "a GPU refuses to mix" "$(cat err)"
-    run train $job --device cuda --class-weights balanced
-    [ "$status" -ne 0 ] && grep -q 'class-weights.*give classes weights' err && ok "a GPU refuses class weights" ||
-        not_ok "a GPU refuses class weights" "$(cat err)"
 }
 done_testing

@@ -199,6 +199,47 @@ static void test_failure(bool version_9)
     lab_close(&lab);
 }
 
+/* --- bias and relu --- */
+
+/* Trains a network and returns how many forward passes had a fused bias, with a relu or alone. */
+static size_t fused_in(const char *text, bool relu)
+{
+    struct lab lab;
+    const size_t before = emulator_cudnn_fused(relu);
+    if (!lab_open(&lab, text, "cuda", 0, PRECISION_FLOAT32))
+        return 0;
+    const double apart = train(&lab, text, 4);
+    tap_ok(apart < 1e-3 && is_well(&lab), "  %s computes it (%.1e)", computed_by(&lab), apart);
+    lab_close(&lab);
+    return emulator_cudnn_fused(relu) - before;
+}
+
+/* Infers with a batch whose images are NaN: a fused relu must not hide that. */
+static void test_not_finite(void)
+{
+    struct lab lab;
+    if (!lab_open(&lab, network_3x3, "cuda", 0, PRECISION_FLOAT32))
+        return;
+    lab.images[0] = NAN;
+    tap_ok(isnan(lab_iterate(&lab, 0, BATCH)), "NaN passes a fused relu");
+    lab_close(&lab);
+}
+
+static void test_epilogue(void)
+{
+    tap_ok(fused_in(network_3x3, true) > 0 && fused_in(network_3x3, false) > 0,
+           "bias and relu are fused, and a bias alone");
+    emulator_set_cudnn_workspace((size_t)3 << 30); /* so that the next algorithm is chosen */
+    tap_ok(fused_in(network_3x3, true) > 0 && fused_in(network_3x3, false) == 0,
+           "another algorithm fuses a bias only with a relu");
+    emulator_set_cudnn_workspace(WORKSPACE);
+    emulator_fail_cudnn(3, 3000);
+    expect(network_3x3, "conv cuDNN + epilogue", "if cuDNN cannot fuse them, a pass follows");
+    tap_ok(fused_in(network_3x3, true) == 0, "  none is fused");
+    emulator_fail_cudnn(3, 0);
+    test_not_finite();
+}
+
 /* --- precision and bits --- */
 
 static void test_precision(void)
@@ -283,9 +324,9 @@ static void begin(void)
 }
 
 static const struct named_test tests[] = {
-    {"missing", test_missing},     {"version-8", test_in_child}, {"version-9", test_version_9},
-    {"workspace", test_workspace}, {"refusals", run_refusals},   {"failure", run_failure},
-    {"precision", test_precision}, {"bits", test_bits},
+    {"missing", test_missing},     {"version-8", test_in_child},  {"version-9", test_version_9},
+    {"workspace", test_workspace}, {"refusals", run_refusals},    {"failure", run_failure},
+    {"epilogue", test_epilogue},   {"precision", test_precision}, {"bits", test_bits},
 };
 
 int main(int argc, char **argv)

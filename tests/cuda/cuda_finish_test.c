@@ -90,6 +90,18 @@ static const struct finish_case cases[] = {
                                                       "1, \"groups\": 6") RELU("q") TAIL},
     {"a relu after a tall convolution", "r move", /* but not so much work that a library does it */
      CONV("c", "33") RELU("r") NODE("channel_shift", NAMED("move")) CONV("d", "20") TAIL},
+    {"a relu after a 1x1 convolution by cuBLAS", "r",
+     NODE("conv", ", \"output\": 40, \"kernel\": 3, \"pad\": 2") NODE("tanh", "") CONV("c", "40")
+         RELU("r") TAIL},
+    {"a relu after one without a bias", "r",
+     NODE("conv", ", \"output\": 40, \"kernel\": 3, \"pad\": 2") NODE("tanh", "") NODE(
+         "conv", NAMED("c") ", \"output\": 40, \"kernel\": 1, \"bias\": false") RELU("r") TAIL},
+    {"relus after linear layers", "r q",
+     NODE("flatten", "") NODE("linear", ", \"output\": 21") RELU("r") NODE(
+         "linear", ", \"output\": 20") RELU("q") "{\"op\": \"linear\", \"output\": \"classes\"}"},
+    {"a relu after a linear layer without a bias", "r",
+     NODE("flatten", "") NODE("linear", ", \"output\": 24, \"bias\": false")
+         RELU("r") "{\"op\": \"linear\", \"output\": \"classes\"}"},
     {"a convolution that two read", "",
      CONV("c", "6") RELU("r") NODE("conv", NAMED("d") FROM("c") ", \"output\": 6, \"kernel\": 1")
          ADD("s", "r", "d") TAIL},
@@ -113,7 +125,7 @@ enum { CASES = sizeof cases / sizeof *cases };
 
 /* --- two devices --- */
 
-static struct kernel lone_kernels[2][8]; /* of batch_norm, of conv */
+static struct kernel lone_kernels[3][8]; /* of batch_norm, of conv, of linear */
 static struct device_driver lone_driver;
 static struct device lone_device;
 
@@ -121,7 +133,7 @@ static size_t list_lone_kernels(const struct op *op, const struct kernel **list,
 {
     const size_t count = emulated_driver.kernels(op, list, capacity);
     for (size_t k = 0; k < count; k++) {
-        struct kernel *kernel = &lone_kernels[op == &op_conv][k];
+        struct kernel *kernel = &lone_kernels[op == &op_linear ? 2 : op == &op_conv][k];
         if (!(list[k]->traits & (KERNEL_FUSES_EPILOGUE | KERNEL_FUSES_ACTIVATION)))
             continue;
         *kernel = *list[k];

@@ -10,6 +10,7 @@
 #include "base/files/file.h"
 #include "engine/ops/op.h"
 #include "session/measure/bench.h"
+#include "session/measure/forecast.h"
 #include "session/model/evaluate.h"
 #include "session/record/resume.h"
 #include "session/record/run_open.h"
@@ -27,6 +28,24 @@ static const char tiny[] =
     "  {\"op\": \"batch_norm\"}, {\"op\": \"relu\"}, {\"op\": \"flatten\"},\n"
     "  {\"op\": \"dropout\", \"rate\": 0.3},\n"
     "  {\"op\": \"linear\", \"name\": \"fc\", \"output\": \"classes\"}]}\n";
+
+/* Its second convolution is large enough for cuDNN. */
+static const char large[] =
+    "{\"name\": \"large\", \"input\": [1, 28, 28], \"classes\": 10, \"normalise\": \"unit\",\n"
+    " \"layers\": [{\"op\": \"conv\", \"output\": 12, \"kernel\": 3, \"stride\": 2},\n"
+    "  {\"op\": \"conv\", \"output\": 24, \"kernel\": 3}, {\"op\": \"relu\"},\n"
+    "  {\"op\": \"flatten\"}, {\"op\": \"linear\", \"output\": \"classes\"}]}\n";
+
+/* In float16 its gradients overflow until the loss is scaled by far less than 1. */
+static const char heavy[] =
+    "{\"name\": \"heavy\", \"input\": [1, 28, 28], \"classes\": 10, \"normalise\": \"unit\",\n"
+    " \"layers\": [{\"op\": \"average_pool\", \"kernel\": 4, \"stride\": 4},\n"
+    "  {\"op\": \"conv\", \"output\": 40, \"kernel\": 1}, {\"op\": \"batch_norm\"},\n"
+    "  {\"op\": \"relu\"}, {\"op\": \"conv\", \"output\": 48, \"kernel\": 7},\n"
+    "  {\"op\": \"batch_norm\"}, {\"op\": \"flatten\"},\n"
+    "  {\"op\": \"linear\", \"name\": \"fc\", \"output\": \"classes\"},\n"
+    "  {\"op\": \"softmax_cross_entropy\", \"weight\": 1000000},\n"
+    "  {\"op\": \"conv\", \"from\": \"fc\", \"output\": \"classes\", \"kernel\": 1}]}\n";
 
 /* In float16 its first gradients overflow: the second norm divides by a small deviation. */
 static const char steep[] =
@@ -57,6 +76,16 @@ static const char *const pictures[] = {"data=maps,limit=4", "validate=maps,split
                                        "epochs=3",          "batch=1",
                                        "solver=adam",       "lr=0.002",
                                        "momentum=0.5",      NULL};
+
+static const char *const methods[] = {"data=digits,limit=28",
+                                      "validate=digits,split=test,limit=10",
+                                      "epochs=4",
+                                      "batch=8",
+                                      "augment=mixup=0.4",
+                                      "class-weights=balanced",
+                                      "label-smoothing=0.1",
+                                      "ema=0.9",
+                                      NULL};
 
 /* --- a GPU that may lack kernels --- */
 
@@ -263,6 +292,52 @@ static void test_precision(void)
     emulator_set_code(90);
 }
 
+/* The journal and the summary have the scale of the end. */
+static void test_scale_is_kept(struct run *run, const struct run_snapshot *end)
+{
+    struct error error = {0};
+    struct run_snapshot kept = {0};
+    char summary[600];
+    struct run *opened = run_open(run_facts(run)->directory, &error);
+    if (opened)
+        run_snapshot(opened, &kept);
+    tap_ok(opened && kept.loss_scale == end->loss_scale && kept.skipped_steps == end->skipped_steps,
+           "  the stored run has them: %g, %llu", kept.loss_scale,
+           (unsigned long long)kept.skipped_steps);
+    run_free(opened);
+    snprintf(summary, sizeof summary, "%s/summary.json", run_facts(run)->directory);
+    kept = (struct run_snapshot){0};
+    opened = unlink(summary) == 0 ? run_open(run_facts(run)->directory, &error) : NULL;
+    if (opened)
+        run_snapshot(opened, &kept);
+    tap_ok(opened && kept.loss_scale == end->loss_scale && kept.skipped_steps == end->skipped_steps,
+           "  and so has its journal alone");
+    run_free(opened);
+}
+
+/* A scale below 1 is a finding of its own, once. */
+static void test_low_scale(void)
+{
+    static const char *const settings[] = {"data=digits,limit=64", "iterations=32", "batch=2",
+                                           "precision=fp16",       "lr=1e-9",       NULL};
+    size_t findings = 0;
+    char text[sizeof((struct finding *)0)->text] = "";
+    struct run *run = begin("heavy.json", settings, "cuda", NULL, NULL);
+    const struct run_snapshot end = finish(run);
+    for (size_t i = 0; i < end.finding_count; i++) {
+        struct finding each;
+        run_finding(run, i, &each);
+        if (each.kind != FINDING_LOSS_SCALE || !strstr(each.text, "below 1"))
+            continue;
+        findings++;
+        snprintf(text, sizeof text, "%s", each.text);
+    }
+    tap_ok(end.status == RUN_DONE && findings == 1 && end.loss_scale < 1,
+           "a scale of %g after %llu skipped steps is a finding: %s", end.loss_scale,
+           (unsigned long long)end.skipped_steps, text);
+    run_free(run);
+}
+
 /* A gradient overflows in float16, which skips the step and is a finding. */
 static void test_loss_scale(void)
 {
@@ -281,8 +356,13 @@ static void test_loss_scale(void)
     }
     tap_ok(end.status == RUN_DONE && findings == 1,
            "a step of fp16 that is skipped is a finding: %s", finding.text);
+    tap_ok(end.loss_scale > 0 && end.loss_scale < 65536 && end.skipped_steps > 0,
+           "  the snapshot has the scale, %g, and %llu skipped steps", end.loss_scale,
+           (unsigned long long)end.skipped_steps);
+    test_scale_is_kept(run, &end);
     run_free(run);
     test_resume("steep.json", settings, "cuda", false);
+    test_low_scale();
 }
 
 /* --- a driver that refuses CUDA graphs --- */
@@ -314,6 +394,62 @@ static void test_refused_graphs(const char *network, const char *const *settings
            "  with the weights of a run with %zu replays", replays);
     run_free(run);
     run_free(plain);
+}
+
+/* --- the forecast --- */
+
+static uint64_t bytes_of_open_gpu(void)
+{
+    struct error error;
+    struct device *device = device_open("cuda", 1, &error);
+    const uint64_t bytes = device ? device_memory_used(device) : 0;
+    device_close(device);
+    return bytes;
+}
+
+/* Forecasts a run whose convolution cuDNN computes in a workspace of `workspace` bytes, and trains
+ * it. */
+static void test_forecast(size_t workspace)
+{
+    static const char *const settings[] = {"data=digits,limit=64", "iterations=2", "batch=64",
+                                           NULL};
+    struct run_config config = configure(settings);
+    struct forecast forecast;
+    struct error error = {0};
+    config_set(&config, "network", home_path("large.json"), NULL);
+    config_set(&config, "device", "cuda", NULL);
+    emulator_set_cudnn_workspace(workspace);
+    const bool made = forecast_make(&config, 0, &forecast, &error);
+    struct run *run = begin("large.json", settings, "cuda", NULL, NULL);
+    const bool well = ends_well(run);
+    const struct memory_forecast *planned = &run_facts(run)->forecast;
+    tap_ok(made && well && forecast.memory.workspace == planned->workspace &&
+               planned->workspace >= workspace && forecast.memory.total == planned->total,
+           "a forecast beforehand has cuDNN's workspace, as the run's plan has: %llu and %llu",
+           (unsigned long long)forecast.memory.workspace, (unsigned long long)planned->workspace);
+    /* without labels, the host's tables, and what an open GPU needs in any case */
+    const uint64_t needed = forecast_needed(&forecast) - forecast.memory.tables;
+    const uint64_t allocated = finish(run).memory_measured - bytes_of_open_gpu();
+    tap_ok(allocated >= needed && allocated - needed < 4096,
+           "  and the run allocates it: %llu of %llu bytes", (unsigned long long)allocated,
+           (unsigned long long)needed);
+    run_free(run);
+}
+
+static void all_forecasts(void)
+{
+    test_forecast((size_t)1 << 20);
+    test_forecast((size_t)48 << 20);
+    emulator_set_cudnn_workspace(8192);
+    emulator_fail_allocation(1);
+    struct run_config config = configure(classes);
+    struct forecast forecast;
+    struct error error = {0};
+    config_set(&config, "network", home_path("tiny.json"), NULL);
+    config_set(&config, "device", "cuda", NULL);
+    tap_ok(forecast_make(&config, 0, &forecast, &error) && forecast.memory.total > 0,
+           "a GPU that cannot be opened now has a forecast without libraries");
+    emulator_fail_allocation(0);
 }
 
 /* --- runs that do not fit --- */
@@ -495,6 +631,7 @@ static void all_curves(void)
 {
     test_curves("tiny.json", classes);
     test_curves("painter.json", pictures);
+    test_curves("tiny.json", methods);
 }
 
 static void all_resume(void)
@@ -521,6 +658,8 @@ static void all_resume(void)
     test_resume("tiny.json", half, "cuda:0,1", false);
     test_resume("tiny.json", classes, "cuda", false);
     test_resume("painter.json", pictures, "cuda", true);
+    test_resume("tiny.json", methods, "cuda", false);
+    test_resume("tiny.json", methods, "cuda:0,1", false);
 }
 
 static void all_views(void)
@@ -565,6 +704,8 @@ static void prepare(void)
     write_text(home_path("tiny.json"), tiny);
     write_text(home_path("painter.json"), painter);
     write_text(home_path("steep.json"), steep);
+    write_text(home_path("large.json"), large);
+    write_text(home_path("heavy.json"), heavy);
 }
 
 static const struct named_test tests[] = {
@@ -572,6 +713,7 @@ static const struct named_test tests[] = {
     {"precision", test_precision}, {"loss-scale", test_loss_scale}, {"graphs", all_graphs},
     {"memory", test_memory},       {"failures", all_failures},      {"evaluation", all_evaluation},
     {"bench", all_bench},          {"fallback", all_fallback},      {"group", test_group},
+    {"forecast", all_forecasts},
 };
 
 int main(int argc, char **argv)

@@ -23,6 +23,7 @@ void emulator_fail_cudnn(int pass, int status);
 void emulator_set_cudnn_workspace(size_t bytes);
 void emulator_limit_cudnn(bool limit);
 size_t emulator_cudnn_passes(bool best);
+size_t emulator_cudnn_fused(bool relu);
 size_t emulator_communicators(void);
 void emulator_set_free(size_t bytes);
 size_t emulator_graphs_run(void);

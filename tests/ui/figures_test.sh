@@ -97,4 +97,15 @@ screen_keys Down
 screen_shows "val. loss +$validation\$" "the list has its last validation loss"
 screen_lacks 'best val. loss' "  and no best one"
 screen_end
+# --- the scale of the loss in fp16 ---
+screen_start 80x24 C.UTF-8 env UI_FAKE_FP16=1 "$FAKE" --start
+screen_shows 'scale, skips +32768, 3' "a run in fp16 shows its scale and the skipped steps"
+screen_resize 132x43
+screen_shows 'scaled by +32768' "the panel has the scale"
+screen_shows 'skipped +3 steps' "and the skipped steps"
+screen_end
+screen_start 80x24 C.UTF-8 "$FAKE" --start
+screen_wait smoothed
+screen_lacks 'scale' "a run in float32 has no scale"
+screen_end
 done_testing

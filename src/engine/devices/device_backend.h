@@ -29,7 +29,7 @@ struct batch_part {
      * device; 0: the array is copied as it is. */
     size_t channels, area;
 };
-enum { BATCH_PARTS = 3 };
+enum { BATCH_PARTS = 5 };
 
 /* Converts samples to float32: (sample - mean) / deviation, by channel, each operation rounded. */
 struct sample_scale {
@@ -81,6 +81,10 @@ struct device_backend {
                       size_t from_pitch, size_t width, size_t rows);
     /* Sets values = (values + more) * scale for arrays in device memory. */
     void (*mix)(struct device *device, float *values, const float *more, float scale, size_t count);
+    /* Moves averages towards values by `share` of the distance, as torch.lerp does, for arrays in
+     * device memory; a share of 1 copies them. */
+    void (*average)(struct device *device, float *averages, const float *values, float share,
+                    size_t count);
 
     /* Allocate and release pinned host memory, which the device copies from and to directly.
      * allocate_pinned returns NULL with an error if it fails. */

@@ -102,23 +102,41 @@ static size_t label_bytes(const struct plan *plan)
     return plan->batch * sizeof(int32_t);
 }
 
+/* Returns the bytes of the soft targets and of the class weights; 0 if the plan has none. */
+static size_t soft_target_bytes(const struct plan *plan)
+{
+    return plan->soft_targets ? plan->batch * sizeof(struct soft_target) : 0;
+}
+
+static size_t class_weight_bytes(const struct plan *plan)
+{
+    const struct graph *graph = plan->graph;
+    return plan->soft_targets ? graph->nodes[graph->output].output.channels * sizeof(float) : 0;
+}
+
 static size_t output_floats(const struct plan *plan)
 {
     return plan->batch * shape_count(plan->graph->nodes[plan->graph->output].output);
 }
 
+/* Returns the bytes of a batch without its images. */
+static size_t label_part_bytes(const struct plan *plan)
+{
+    return memory_round_up(label_bytes(plan)) + memory_round_up(soft_target_bytes(plan)) +
+           memory_round_up(class_weight_bytes(plan));
+}
+
 static size_t batch_bytes(const struct plan *plan)
 {
     return memory_round_up(image_bytes(plan)) + memory_round_up(target_bytes(plan)) +
-           memory_round_up(label_bytes(plan));
+           label_part_bytes(plan);
 }
 
 /* Returns the bytes of a batch of samples. */
 static size_t sample_bytes(const struct plan *plan)
 {
     return memory_round_up(plan->batch * shape_count(image_shape(plan))) +
-           memory_round_up(plan->batch * shape_count(target_shape(plan))) +
-           memory_round_up(label_bytes(plan));
+           memory_round_up(plan->batch * shape_count(target_shape(plan))) + label_part_bytes(plan);
 }
 
 /* Returns the bytes of the gathered losses of all ranks; 0 if there is one rank. */
@@ -192,6 +210,10 @@ static bool make_batch(struct execution *execution, struct error *error)
     self->bound.images = execution_take(execution, image_bytes(plan), "the batch", error);
     self->bound.targets = execution_take(execution, target_bytes(plan), "the batch", error);
     self->bound.labels = execution_take(execution, label_bytes(plan), "the batch", error);
+    self->bound.soft_targets =
+        execution_take(execution, soft_target_bytes(plan), "the batch", error);
+    self->bound.class_weights =
+        execution_take(execution, class_weight_bytes(plan), "the batch", error);
     struct staging_sizes sizes = {.batch = batch_bytes(plan), .ahead = plan->mode == PLAN_TRAINING};
     if (plan->sample_batches)
         sizes.on_device = sample_bytes(plan);
@@ -312,6 +334,18 @@ void backend_device_bind(struct execution *execution, const struct execution_bat
                                             .host = batch->labels,
                                             .bytes = batch->count * sizeof *batch->labels};
     }
+    if (batch->soft_targets) {
+        on_device.soft_targets = bound->soft_targets;
+        sent.parts[3] = (struct batch_part){.on_device = (void *)bound->soft_targets,
+                                            .host = batch->soft_targets,
+                                            .bytes = batch->count * sizeof *batch->soft_targets};
+    }
+    if (batch->class_weights) {
+        on_device.class_weights = bound->class_weights;
+        sent.parts[4] = (struct batch_part){.on_device = (void *)bound->class_weights,
+                                            .host = batch->class_weights,
+                                            .bytes = class_weight_bytes(plan)};
+    }
     device_of(execution)->send(execution->device, execution->on_device->staging, &sent);
     execution_set_batch(execution, &on_device);
 }
@@ -409,6 +443,7 @@ static void enqueue_iteration(struct execution *execution)
 static bool same_batch(const struct execution_batch *a, const struct execution_batch *b)
 {
     return a->images == b->images && a->labels == b->labels && a->targets == b->targets &&
+           a->soft_targets == b->soft_targets && a->class_weights == b->class_weights &&
            a->count == b->count;
 }
 

@@ -244,6 +244,9 @@ static void bind_part(struct rank *rank)
         part.image_samples = whole->image_samples + image;
     if (whole->labels)
         part.labels = whole->labels + from;
+    if (whole->soft_targets)
+        part.soft_targets = whole->soft_targets + from;
+    part.class_weights = whole->class_weights;
     if (whole->targets)
         part.targets = whole->targets + target;
     if (whole->target_samples)

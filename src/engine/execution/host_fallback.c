@@ -78,6 +78,10 @@ static void *device_memory_of(const struct kernel_call *call, const struct fallb
         return call->parameter_gradients[array->index];
     case FALLBACK_LABELS:
         return (void *)call->labels;
+    case FALLBACK_SOFT_TARGETS:
+        return (void *)call->soft_targets;
+    case FALLBACK_CLASS_WEIGHTS:
+        return (void *)call->class_weights;
     }
     return NULL;
 }
@@ -107,6 +111,12 @@ static void set_host_memory(struct kernel_call *call, const struct copied *copie
         break;
     case FALLBACK_LABELS:
         call->labels = memory;
+        break;
+    case FALLBACK_SOFT_TARGETS:
+        call->soft_targets = memory;
+        break;
+    case FALLBACK_CLASS_WEIGHTS:
+        call->class_weights = memory;
         break;
     }
 }

@@ -123,6 +123,21 @@ static void add_gradients(struct array_list *list, const struct plan_step *step,
                                               .stored = true});
 }
 
+static void add_targets(struct array_list *list, const struct plan *plan,
+                        const struct plan_step *step, size_t batch)
+{
+    add(list, (struct fallback_array){
+                  .slot = FALLBACK_LABELS, .bytes = batch * sizeof(int32_t), .fetched = true});
+    if (!plan->soft_targets)
+        return;
+    add(list, (struct fallback_array){.slot = FALLBACK_SOFT_TARGETS,
+                                      .bytes = batch * sizeof(struct soft_target),
+                                      .fetched = true});
+    add(list, (struct fallback_array){.slot = FALLBACK_CLASS_WEIGHTS,
+                                      .bytes = step->site.inputs[0].channels * sizeof(float),
+                                      .fetched = true});
+}
+
 size_t fallback_list_arrays(const struct plan *plan, const struct plan_step *step,
                             enum plan_pass pass, size_t batch,
                             struct fallback_array arrays[FALLBACK_MAX_ARRAYS])
@@ -137,8 +152,7 @@ size_t fallback_list_arrays(const struct plan *plan, const struct plan_step *ste
     if (!backward || (traits & KERNEL_BACKWARD_READS_INPUT))
         add_inputs(&list, step, batch);
     if (step->site.node->op->traits & OP_READS_LABELS)
-        add(&list, (struct fallback_array){
-                       .slot = FALLBACK_LABELS, .bytes = batch * sizeof(int32_t), .fetched = true});
+        add_targets(&list, plan, step, batch);
     if (!backward || (traits & KERNEL_BACKWARD_READS_OUTPUT))
         add(&list, output);
     if (backward)

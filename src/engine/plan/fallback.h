@@ -37,7 +37,9 @@ enum fallback_slot {
     FALLBACK_INPUT_GRADIENT,
     FALLBACK_PARAMETER,
     FALLBACK_PARAMETER_GRADIENT,
-    FALLBACK_LABELS
+    FALLBACK_LABELS,
+    FALLBACK_SOFT_TARGETS,
+    FALLBACK_CLASS_WEIGHTS
 };
 struct fallback_array {
     enum fallback_slot slot;
@@ -46,7 +48,7 @@ struct fallback_array {
     bool fetched; /* from the device, before the kernel runs */
     bool stored;  /* to the device, afterwards */
 };
-enum { FALLBACK_MAX_ARRAYS = 2 * NODE_MAX_INPUTS + 2 * NODE_MAX_PARAMETERS + 3 };
+enum { FALLBACK_MAX_ARRAYS = 2 * NODE_MAX_INPUTS + 2 * NODE_MAX_PARAMETERS + 5 };
 
 /* Lists the arrays that this pass over `batch` images reads or writes. Returns how many. */
 size_t fallback_list_arrays(const struct plan *plan, const struct plan_step *step,

@@ -112,7 +112,8 @@ struct plan {
     const struct graph *graph;
     const struct device_driver *driver;
     enum plan_mode mode;
-    bool frozen, seeds_output_gradient, sample_batches; /* as in struct plan_settings */
+    /* as in struct plan_settings */
+    bool frozen, seeds_output_gradient, soft_targets, sample_batches;
     bool spare_workspace; /* kernels use no library with a large workspace */
     size_t batch;         /* images per iteration; with several ranks, of each */
     size_t ranks;         /* GPUs that share an iteration's batch; 1 or more */

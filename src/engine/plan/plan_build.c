@@ -229,6 +229,7 @@ static struct plan *plan_new(const struct graph *graph, const struct device_driv
                       .frozen = settings->frozen,
                       .seeds_output_gradient = settings->seeds_output_gradient,
                       .sample_batches = settings->sample_batches,
+                      .soft_targets = settings->soft_targets,
                       .batch = batch / ranks,
                       .ranks = ranks,
                       .image_blocks = image_blocks_of(settings),
@@ -281,15 +282,9 @@ static struct plan *take_smaller(struct plan *plan, const struct plan_settings *
     return smaller ? other : plan;
 }
 
-/* Checks that the device and all losses know soft targets. */
-static bool check_soft_targets(const struct graph *graph, const struct device_driver *driver,
-                               struct error *error)
+/* Checks that all losses know soft targets. */
+static bool check_soft_targets(const struct graph *graph, struct error *error)
 {
-    if (!driver->computes_on_host)
-        return error_set(error, ERROR_UNSUPPORTED, driver->name,
-                         "train without mixup, cutmix and --class-weights, or choose the device "
-                         "cpu or reference",
-                         "it cannot mix labels or give classes weights");
     for (size_t i = 0; i < graph->loss_count; i++)
         if (graph->nodes[graph->losses[i]].op != &op_softmax_cross_entropy)
             return error_set(error, ERROR_USAGE, graph->nodes[graph->losses[i]].name,
@@ -302,7 +297,7 @@ static bool check_soft_targets(const struct graph *graph, const struct device_dr
 struct plan *plan_build(const struct graph *graph, const struct device_driver *driver,
                         const struct plan_settings *settings, struct error *error)
 {
-    if (settings->soft_targets && !check_soft_targets(graph, driver, error))
+    if (settings->soft_targets && !check_soft_targets(graph, error))
         return NULL;
     struct plan *plan = build(graph, driver, settings, true, false, error);
     if (plan && !within_limit(plan, settings) && !driver->computes_on_host)

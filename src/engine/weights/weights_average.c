@@ -1,7 +1,13 @@
+/* Averages in host memory on the threads of the pool. If a device with memory of its own computes
+ * with the weights, the average is on that device, too, and only the copies there change: the host
+ * reads them when it fetches the average (weights_fetch). */
 #include "engine/weights/weights_average.h"
 
 #include "base/threads/pool.h"
+#include "engine/devices/device_backend.h"
+#include "engine/devices/device_buffer.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { AVERAGE_BLOCK = 1 << 15 }; /* values per task */
@@ -37,8 +43,34 @@ static void copy_statistics(struct weights *average, const struct weights *weigh
            (graph->total_floats - graph->learnable_floats) * sizeof *weights->values);
 }
 
+/* --- on a device with memory of its own --- */
+
+/* Averages the learnable values of the device's copies, and copies the statistics. */
+static void average_on_device(struct weights *average, const struct weights *weights, float share)
+{
+    struct device *device = weights->buffer->device;
+    const struct device_backend *backend = device->driver->backend;
+    const size_t learnable = weights->graph->learnable_floats;
+    assert(average->buffer && average->buffer->device == device);
+    device_buffer_send(weights->buffer);
+    device_buffer_send(average->buffer);
+    float *to = average->buffer->on_device;
+    const float *from = weights->buffer->on_device;
+    backend->average(device, to, from, share, learnable);
+    backend->average(device, to + learnable, from + learnable, 1,
+                     weights->graph->total_floats - learnable);
+    device_buffer_touch_device(average->buffer);
+    weights_mark_updated(average);
+}
+
+/* --- anywhere --- */
+
 void weights_average_begin(struct weights *average, const struct weights *weights)
 {
+    if (weights->buffer) {
+        average_on_device(average, weights, 1);
+        return;
+    }
     memcpy(average->values, weights->values,
            weights->graph->total_floats * sizeof *weights->values);
     weights_mark_changed(average);
@@ -51,6 +83,10 @@ void weights_average_update(struct weights *average, const struct weights *weigh
                              .weights = weights->values,
                              .share = (float)(1 - decay),
                              .count = weights->graph->learnable_floats};
+    if (weights->buffer) {
+        average_on_device(average, weights, work.share);
+        return;
+    }
     pool_run(pool, (work.count + AVERAGE_BLOCK - 1) / AVERAGE_BLOCK, average_block, &work);
     copy_statistics(average, weights);
     weights_mark_changed(average);

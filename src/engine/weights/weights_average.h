@@ -10,14 +10,16 @@
 #include "engine/weights/weights.h"
 
 /* Makes the average a copy of the weights: before the first step, and with it. Both have the same
- * graph, and their values are in host memory. */
+ * graph. If a device with memory of its own has a copy of the weights, it averages its copies; call
+ * weights_on_device for the average before. */
 void weights_average_begin(struct weights *average, const struct weights *weights);
 
-/* Takes the weights after one more step into the average. The bits do not depend on `pool`. */
+/* Takes the weights after one more step into the average, where weights_average_begin does. The
+ * bits do not depend on `pool`. */
 void weights_average_update(struct weights *average, const struct weights *weights, double decay,
                             struct pool *pool);
 
-/* Copies the running statistics, which a checkpoint stores once. */
+/* Copies the running statistics, which a checkpoint stores once, in host memory. */
 void weights_average_restore(struct weights *average, const struct weights *weights);
 
 #endif

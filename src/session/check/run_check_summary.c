@@ -31,6 +31,8 @@ static const struct member {
                {"epochs", MEMBER_NUMBER, true},
                {"loss_mean", MEMBER_NUMBER, true},
                {"learning_rate", MEMBER_NUMBER, true},
+               {"loss_scale", MEMBER_NUMBER, false},
+               {"skipped_steps", MEMBER_COUNT, false},
                {"ms_per_image_now", MEMBER_NUMBER, false},
                {"ms_per_image_median", MEMBER_NUMBER, false},
                {"images_per_second", MEMBER_NUMBER, false},

@@ -317,14 +317,6 @@ static bool check_targets(const struct run_config *config, struct error *error)
     if (mixes && config->batch < 2)
         return error_set(error, ERROR_USAGE, "--augment", "give --batch 2 or more",
                          "mixup and cutmix mix the images of a batch, and it has only one");
-    if (mixes && is_gpu(config))
-        return error_set(error, ERROR_USAGE, "--augment",
-                         "train without mixup and cutmix, or choose the device cpu or reference",
-                         "the device %s cannot mix labels", config->device);
-    if (config->class_weights[0] && is_gpu(config))
-        return error_set(error, ERROR_USAGE, "--class-weights",
-                         "train without it, or choose the device cpu or reference",
-                         "the device %s cannot give classes weights", config->device);
     return true;
 }
 
@@ -338,10 +330,6 @@ static bool check_training(const struct run_config *config, struct error *error)
         return error_set(error, ERROR_USAGE, config->freeze[0] ? "--freeze" : "--rates",
                          "train without it, or choose the device cpu or reference",
                          "the device %s cannot give layers rates of their own", config->device);
-    if (config->ema > 0 && is_gpu(config))
-        return error_set(error, ERROR_USAGE, "--ema",
-                         "train without it, or choose the device cpu or reference",
-                         "the device %s cannot average weights", config->device);
     if (config->names[0] && !config->weights[0])
         return error_set(error, ERROR_USAGE, "--names", "give --weights a file",
                          "it says how a file names its weights");

@@ -160,6 +160,14 @@ static bool add_energy(struct json *tree, const struct run_snapshot *snapshot)
            (!unknown[0] || json_add_string(tree, "energy_unknown", unknown));
 }
 
+/* Adds how the loss of a run in fp16 was scaled. */
+static bool add_loss_scale(struct json *tree, const struct run_snapshot *snapshot)
+{
+    return !(snapshot->loss_scale > 0) ||
+           (json_add_number(tree, "loss_scale", snapshot->loss_scale) &&
+            json_add_count(tree, "skipped_steps", snapshot->skipped_steps));
+}
+
 static bool put_timing(FILE *stream, const struct run *run, const struct run_snapshot *snapshot,
                        struct error *error)
 {
@@ -173,7 +181,7 @@ static bool put_timing(FILE *stream, const struct run *run, const struct run_sna
         json_add_number(ms, "ci95", times.ci95) &&
         json_add_number(tree, "total_seconds", snapshot->elapsed_seconds) &&
         json_add_number(tree, "feed_wait_seconds", snapshot->feed_wait_seconds) &&
-        add_energy(tree, snapshot);
+        add_loss_scale(tree, snapshot) && add_energy(tree, snapshot);
     return put_tree(stream, "timing", tree, complete, error);
 }
 

@@ -45,6 +45,7 @@ static const struct place number_places[] = {COUNT(run_snapshot, epoch),
                                              COUNT(run_snapshot, epochs),
                                              COUNT(run_snapshot, loss_mean),
                                              COUNT(run_snapshot, learning_rate),
+                                             COUNT(run_snapshot, loss_scale),
                                              COUNT(run_snapshot, ms_per_image_now),
                                              COUNT(run_snapshot, ms_per_image_median),
                                              COUNT(run_snapshot, images_per_second),
@@ -61,13 +62,11 @@ static const struct place number_places[] = {COUNT(run_snapshot, epoch),
                                              COUNT(run_snapshot, energy_seconds),
                                              COUNT(run_snapshot, energy_images)};
 
-static const struct place count_places[] = {COUNT(run_snapshot, iteration),
-                                            COUNT(run_snapshot, iterations),
-                                            COUNT(run_snapshot, memory_measured),
-                                            COUNT(run_snapshot, memory_highest),
-                                            COUNT(run_snapshot, begun_at),
-                                            COUNT(run_snapshot, checkpoints),
-                                            COUNT(run_snapshot, checkpoint_iteration)};
+static const struct place count_places[] = {
+    COUNT(run_snapshot, iteration),      COUNT(run_snapshot, iterations),
+    COUNT(run_snapshot, skipped_steps),  COUNT(run_snapshot, memory_measured),
+    COUNT(run_snapshot, memory_highest), COUNT(run_snapshot, begun_at),
+    COUNT(run_snapshot, checkpoints),    COUNT(run_snapshot, checkpoint_iteration)};
 
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are kept in 64 bits");
 #define LENGTH(table) (sizeof(table) / sizeof *(table))

@@ -66,8 +66,7 @@ static bool step(struct finder *finder, size_t i, struct error *error)
     if (!data_loader_next(prepared->loader, &batch, error))
         return false;
     const double rate = rate_at(search, i);
-    const struct execution_batch bound =
-        device_batch_of(prepared->device, &batch, &prepared->normalisation);
+    const struct execution_batch bound = prepare_batch(prepared, &batch);
     execution_bind(prepared->execution, &bound);
     const double loss = (double)execution_iterate(prepared->execution, i, (float)rate);
     if (!device_check(prepared->device, error))

@@ -89,10 +89,26 @@ static bool has_sample_batches(const struct run_config *config, const struct net
            !dataset_kind_may_be_deep(dataset_kind_of(config->data), network->input.channels);
 }
 
+/* Opens a device with memory of its own, so that the plan can ask its libraries for the workspace
+ * that the run will allocate. Returns NULL for other devices, and if it cannot be opened now: the
+ * forecast then lacks that workspace, and the run will say why it cannot start. */
+static struct device *open_for_libraries(const struct run_config *config)
+{
+    struct error unused;
+    const struct device_driver *driver = device_find(config->device, NULL, &unused);
+    struct device *device =
+        driver && !driver->computes_on_host ? device_open(config->device, 1, &unused) : NULL;
+    if (!device || device_set_precision(device, (enum device_precision)config->precision, &unused))
+        return device;
+    device_close(device);
+    return NULL;
+}
+
 /* --- the forecast --- */
 
 static bool forecast_network(const struct run_config *config, const struct network *network,
-                             struct forecast *forecast, struct error *error)
+                             const struct device *device, struct forecast *forecast,
+                             struct error *error)
 {
     const struct device_driver *driver = device_find(config->device, NULL, error);
     if (!driver)
@@ -100,6 +116,7 @@ static bool forecast_network(const struct run_config *config, const struct netwo
     struct plan_settings settings =
         settings_plan(config, usable_threads(config->threads), PLAN_TRAINING);
     settings.sample_batches = has_sample_batches(config, network, driver);
+    settings.device = device;
     if (!memory_check_plan(network, driver, &settings, &forecast->memory, error))
         return false;
     forecast->parameters = graph_parameter_count(&network->graph);
@@ -140,8 +157,10 @@ bool forecast_make(const struct run_config *config, size_t classes, struct forec
     struct network_request request =
         settings_network(config, classes ? classes : known_classes(config->data));
     struct network *network = network_build(&request, error);
-    bool made = network && check_kind(config, network, error) &&
-                forecast_network(config, network, forecast, error);
+    bool made = network && check_kind(config, network, error);
+    struct device *device = made ? open_for_libraries(config) : NULL;
+    made = made && forecast_network(config, network, device, forecast, error);
+    device_close(device);
     network_free(network);
     return made;
 }

@@ -38,7 +38,8 @@ uint64_t forecast_needed(const struct forecast *forecast);
 /* Returns the highest number of bytes that the whole process will hold. */
 uint64_t forecast_peak(const struct forecast *forecast);
 
-/* Fills *forecast; takes milliseconds. Builds network and plan, and frees them again. Opens no data
+/* Fills *forecast; takes milliseconds, and opens a GPU for as long as that takes: cuDNN says there
+ * how much workspace it needs. Builds network and plan, and frees them again. Opens no data
  * set: `classes` is its number of classes if the caller knows it; 0: what its kind says or, of a
  * folder, the network's own number. Returns false with an error if the configuration cannot work.
  */

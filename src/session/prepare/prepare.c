@@ -263,7 +263,9 @@ static bool allocate_average(struct preparation *prepared, const struct run_conf
         return error_set(error, ERROR_UNSUPPORTED, "--ema", "train without it",
                          "%s trains against a discriminator, and its weights are not averaged",
                          prepared->network->name);
-    return config->ema == 0 || weights_create(&prepared->average, &prepared->network->graph, error);
+    return config->ema == 0 ||
+           (weights_create(&prepared->average, &prepared->network->graph, error) &&
+            weights_on_device(&prepared->average, prepared->device, error));
 }
 
 /* Reads the weights to begin with; a resumed run has its own in its checkpoint. */

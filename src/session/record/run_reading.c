@@ -110,6 +110,11 @@ static void take_event(struct run_reading *reading, const char *event, const str
         reading->pace = (struct pace){0};
         series_add_resume(&reading->run->own_series, now->begun_at);
         reading->phase = RUN_RUNNING;
+    } else if (strcmp(event, "loss-scale") == 0) {
+        double skipped = 0;
+        read_number(line, "skipped", &skipped);
+        read_number(line, "scale", &now->loss_scale);
+        now->skipped_steps = number_to_uint64(skipped);
     }
     if (strcmp(event, "checkpoint") != 0)
         return;

@@ -324,6 +324,7 @@ static void collect_numbers(struct trainer *trainer)
 static bool fetch(const struct preparation *prepared, struct error *error)
 {
     return execution_fetch(main_execution(prepared), error) &&
+           weights_fetch(&prepared->average, error) &&
            (!prepared->gan || execution_fetch(gan_discriminator_execution(prepared->gan), error));
 }
 
@@ -343,6 +344,7 @@ static void distribute_numbers(struct trainer *trainer)
     execution_set_solver_step(main_execution(prepared), trainer->solver_step);
     execution_set_loss_scale(main_execution(prepared), trainer->loss_scale);
     trainer->skip_reported = trainer->loss_scale.skipped > 0;
+    trainer->low_scale_reported = trainer->loss_scale.scale < 1;
     if (!prepared->gan)
         return;
     execution_set_solver_step(gan_discriminator_execution(prepared->gan),

@@ -79,6 +79,37 @@ static void update_snapshot(struct trainer *trainer, const struct series_point *
     trainer_publish(trainer);
 }
 
+static struct execution *main_execution(const struct trainer *trainer)
+{
+    const struct preparation *prepared = &trainer->prepared;
+    return prepared->gan ? gan_generator_execution(prepared->gan) : prepared->execution;
+}
+
+/* Returns how the loss of the main network is scaled. The last step is not waited for, so it counts
+ * one iteration later. */
+static struct loss_scale scale_of(const struct trainer *trainer)
+{
+    return execution_last_loss_scale(main_execution(trainer));
+}
+
+/* Takes a scale that has changed into the snapshot and the journal. */
+static void note_loss_scale(struct trainer *trainer, const struct loss_scale *scale)
+{
+    struct run_snapshot *now = &trainer->now;
+    if (now->loss_scale == (double)scale->scale && now->skipped_steps == scale->skipped)
+        return;
+    now->loss_scale = (double)scale->scale;
+    now->skipped_steps = scale->skipped;
+    struct json *event = json_new_object();
+    if (json_add_string(event, "event", "loss-scale") &&
+        json_add_count(event, "iteration", trainer->moment.iteration) &&
+        json_add_number(event, "scale", now->loss_scale) &&
+        json_add_count(event, "skipped", now->skipped_steps))
+        journal_add_event(&trainer->run->journal, "loss-scale", event);
+    else
+        json_free(event);
+}
+
 static void record(struct trainer *trainer, const struct gan_losses *losses, double rate)
 {
     const float loss = losses->generator;
@@ -114,6 +145,8 @@ static void record(struct trainer *trainer, const struct gan_losses *losses, dou
     journal_add_point(&trainer->run->journal, &point, now);
     if (watcher_loss(&trainer->watcher, trainer->moment, loss, &trainer->meter, &finding))
         trainer_add_finding(trainer, &finding);
+    const struct loss_scale scale = scale_of(trainer);
+    note_loss_scale(trainer, &scale);
     trainer_report_unsaved(trainer);
     update_snapshot(trainer, &point);
 }
@@ -243,13 +276,30 @@ static void note_recording_refusal(struct trainer *trainer)
     trainer_add_finding(trainer, &finding);
 }
 
+/* Adds a finding, once, if the loss is scaled down: then gradients overflow in float16 although
+ * nothing magnifies them, and small ones are lost. */
+static void note_low_scale(struct trainer *trainer)
+{
+    const struct loss_scale scale = scale_of(trainer);
+    struct finding finding = {.kind = FINDING_LOSS_SCALE,
+                              .iteration = trainer->moment.iteration,
+                              .epoch = trainer->moment.epoch};
+    if (!(scale.scale > 0) || scale.scale >= 1 || trainer->low_scale_reported)
+        return;
+    trainer->low_scale_reported = true;
+    snprintf(finding.text, sizeof finding.text,
+             "the loss is scaled by %g, which is below 1: gradients overflow in fp16 without any "
+             "magnification (%llu steps skipped), and small ones become 0; lower the learning "
+             "rate, check the data, or train in bf16 or tf32",
+             (double)scale.scale, (unsigned long long)scale.skipped);
+    trainer_add_finding(trainer, &finding);
+}
+
 /* Adds a finding, once, if a step was skipped because a gradient overflowed in float16. The last
  * step is not waited for, so it is reported one iteration later. */
 static void note_skipped_step(struct trainer *trainer)
 {
-    const struct preparation *prepared = &trainer->prepared;
-    const struct loss_scale scale = execution_last_loss_scale(
-        prepared->gan ? gan_generator_execution(prepared->gan) : prepared->execution);
+    const struct loss_scale scale = scale_of(trainer);
     struct finding finding = {.kind = FINDING_LOSS_SCALE,
                               .iteration = trainer->moment.iteration,
                               .epoch = trainer->moment.epoch};
@@ -259,9 +309,17 @@ static void note_skipped_step(struct trainer *trainer)
     snprintf(
         finding.text, sizeof finding.text,
         "a gradient overflowed in fp16: the step was skipped, and the loss is scaled by %g from "
-        "now on; further steps that are skipped are only counted (the checkpoint has the number)",
+        "now on; further steps that are skipped are only counted (the run screen shows them)",
         (double)scale.scale);
     trainer_add_finding(trainer, &finding);
+}
+
+void iteration_count_last_step(struct trainer *trainer)
+{
+    const struct loss_scale scale = execution_loss_scale(main_execution(trainer));
+    note_loss_scale(trainer, &scale);
+    note_skipped_step(trainer);
+    note_low_scale(trainer);
 }
 
 /* Takes the weights after the step of the iteration into their average. */
@@ -304,6 +362,7 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
     record(trainer, &losses, rate);
     note_recording_refusal(trainer);
     note_skipped_step(trainer);
+    note_low_scale(trainer);
     if (looking)
         trainer_finish_inspection(trainer, false);
     return true;

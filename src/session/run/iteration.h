@@ -13,6 +13,10 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over);
  * weights go on changing. Does nothing if the last iterations have been measured. */
 void iteration_repeat_last(struct trainer *trainer);
 
+/* Waits, in float16, for the last step, and notes it if it was skipped. Call it when training is
+ * over. */
+void iteration_count_last_step(struct trainer *trainer);
+
 /* Measures memory and the data loader, and adds findings about them. */
 void iteration_measure(struct trainer *trainer);
 

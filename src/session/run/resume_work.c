@@ -179,6 +179,8 @@ static bool read_back(struct trainer *trainer)
     now->loss_discriminator = read.loss_discriminator;
     now->loss_l1 = read.loss_l1;
     now->learning_rate = read.learning_rate;
+    now->loss_scale = read.loss_scale;
+    now->skipped_steps = read.skipped_steps;
     now->ms_per_image_median = read.ms_per_image_median;
     now->elapsed_seconds = trainer->earlier_seconds = trainer->run_seconds;
     trainer->earlier_wait = now->feed_wait_seconds;

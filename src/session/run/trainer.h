@@ -75,6 +75,7 @@ struct trainer {
     bool ended;                /* by the learning-rate schedule or early stopping */
     bool recording_refused;    /* the finding FINDING_GRAPH has been added */
     bool skip_reported;        /* the finding FINDING_LOSS_SCALE has been added */
+    bool low_scale_reported;   /* the same, of a scale below 1 */
     bool has_best;
     double best; /* score of the best model: larger is better */
     struct saving saving;

@@ -180,6 +180,7 @@ static enum run_status live(struct trainer *trainer)
             model_save_without_folder(trainer);
         return RUN_FAILED;
     }
+    iteration_count_last_step(trainer);
     trainer_finish_inspection(trainer, true);
     bool stopped = trainer->stop &&
                    (trainer->moment.iteration < trainer->now.iterations || trainer->epoch_end_due);

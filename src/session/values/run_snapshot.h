@@ -35,6 +35,8 @@ struct run_snapshot {
     double loss_mean;
     float loss_discriminator, loss_l1; /* NaN: there is no discriminator */
     double learning_rate;
+    double loss_scale;      /* in fp16: what the loss is scaled by; 0 in other precisions */
+    uint64_t skipped_steps; /* in fp16: steps skipped so far, because a gradient overflowed */
     double ms_per_image_now, ms_per_image_median, images_per_second;
     double elapsed_seconds, eta_seconds; /* eta < 0: unknown */
     double feed_wait_seconds;            /* the sum of all waits for data */

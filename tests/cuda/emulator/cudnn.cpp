@@ -18,12 +18,17 @@ struct emulated_sizes {
 struct emulated_conv {
     int pad_h, pad_w, stride_h, stride_w, groups;
 };
+struct emulated_activation {
+    cudnnActivationMode_t mode;
+    cudnnNanPropagation_t propagation;
+};
 
 enum { ALGO_RANDOM, ALGO_BEST, ALGO_SLOW, ALGOS };
 
 static bool hidden, create_fails, only_best;
 static size_t version = 90100, best_bytes = 8192, passes[ALGOS];
-static int fail_with[3];
+static int fail_with[4];
+static size_t fused_passes[2]; /* with the identity, with a relu */
 
 void emulator_hide_cudnn(bool hide)
 {
@@ -58,6 +63,11 @@ void emulator_limit_cudnn(bool limit)
 size_t emulator_cudnn_passes(bool best)
 {
     return best ? passes[ALGO_BEST] : passes[ALGO_BEST] + passes[ALGO_SLOW];
+}
+
+size_t emulator_cudnn_fused(bool relu)
+{
+    return fused_passes[relu];
 }
 
 static size_t cudnnGetVersion(void)
@@ -166,6 +176,26 @@ static cudnnStatus_t cudnnSetConvolutionGroupCount(cudnnConvolutionDescriptor_t 
 
 static cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t, cudnnMathType_t)
 {
+    return CUDNN_STATUS_SUCCESS;
+}
+
+static cudnnStatus_t cudnnCreateActivationDescriptor(cudnnActivationDescriptor_t *activation)
+{
+    *activation = new emulated_activation();
+    return CUDNN_STATUS_SUCCESS;
+}
+
+static cudnnStatus_t cudnnDestroyActivationDescriptor(cudnnActivationDescriptor_t activation)
+{
+    delete activation;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+static cudnnStatus_t cudnnSetActivationDescriptor(cudnnActivationDescriptor_t activation,
+                                                  cudnnActivationMode_t mode,
+                                                  cudnnNanPropagation_t propagation, double)
+{
+    *activation = {mode, propagation};
     return CUDNN_STATUS_SUCCESS;
 }
 
@@ -313,6 +343,46 @@ cudnnConvolutionForward(cudnnHandle_t handle, const void *, cudnnTensorDescripto
     });
 }
 
+/* Returns whether the arguments are what the real library demands: z and y of one shape, a bias for
+ * each channel, and the identity only by the algorithm IMPLICIT_PRECOMP_GEMM, here ALGO_BEST. */
+static bool can_fuse(const struct pass *p, const emulated_sizes *z, const emulated_sizes *bias,
+                     const emulated_activation *activation, cudnnAlgo_t algorithm)
+{
+    return memcmp(z, &p->y, sizeof *z) == 0 && bias->n == 1 && bias->c == p->y.c && bias->h == 1 &&
+           bias->w == 1 && activation->propagation == CUDNN_PROPAGATE_NAN &&
+           (activation->mode == CUDNN_ACTIVATION_RELU ||
+            (activation->mode == CUDNN_ACTIVATION_IDENTITY && algorithm == ALGO_BEST));
+}
+
+static cudnnStatus_t cudnnConvolutionBiasActivationForward(
+    cudnnHandle_t handle, const void *, cudnnTensorDescriptor_t x_sizes, const void *x,
+    cudnnFilterDescriptor_t w_sizes, const void *w, cudnnConvolutionDescriptor_t conv,
+    cudnnAlgo_t algorithm, void *workspace, size_t bytes, const void *alpha2,
+    cudnnTensorDescriptor_t z_sizes, const void *, cudnnTensorDescriptor_t bias_sizes,
+    const void *bias, cudnnActivationDescriptor_t activation, cudnnTensorDescriptor_t y_sizes,
+    void *y)
+{
+    const pass p = {*x_sizes, *w_sizes, *y_sizes, *conv};
+    const bool relu = activation->mode == CUDNN_ACTIVATION_RELU;
+    if (!can_fuse(&p, z_sizes, bias_sizes, activation, algorithm) || *(const float *)alpha2 != 0)
+        return CUDNN_STATUS_BAD_PARAM;
+    const cudnnStatus_t status =
+        submit(handle, &p, fail_with[0] ? 0 : 3, algorithm, workspace, bytes, [=] {
+            std::vector<double> sums(count_of(p.y));
+            visit_pairs(&p, [&](int at_x, int at_w, int at_y) {
+                sums[at_y] += (double)((const float *)x)[at_x] * ((const float *)w)[at_w];
+            });
+            end(sums, 0, (float *)y);
+            for (size_t i = 0; i < sums.size(); i++) {
+                float *value = &((float *)y)[i];
+                *value += ((const float *)bias)[i / (p.y.h * p.y.w) % p.y.c];
+                *value = relu && *value < 0 ? 0 : *value;
+            }
+        });
+    fused_passes[relu] += status == CUDNN_STATUS_SUCCESS;
+    return status;
+}
+
 static cudnnStatus_t cudnnGetConvolutionBackwardDataWorkspaceSize(
     cudnnHandle_t, cudnnFilterDescriptor_t, cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t,
     cudnnTensorDescriptor_t, cudnnAlgo_t algorithm, size_t *bytes)
@@ -395,6 +465,9 @@ const struct emulated_function emulator_cudnn_functions[] = {
     FUNCTION(cudnnSetConvolution2dDescriptor),
     FUNCTION(cudnnSetConvolutionGroupCount),
     FUNCTION(cudnnSetConvolutionMathType),
+    FUNCTION(cudnnCreateActivationDescriptor),
+    FUNCTION(cudnnDestroyActivationDescriptor),
+    FUNCTION(cudnnSetActivationDescriptor),
     FUNCTION(cudnnGetConvolutionForwardAlgorithm_v7),
     FUNCTION(cudnnGetConvolutionBackwardDataAlgorithm_v7),
     FUNCTION(cudnnGetConvolutionBackwardFilterAlgorithm_v7),
@@ -402,6 +475,7 @@ const struct emulated_function emulator_cudnn_functions[] = {
     FUNCTION(cudnnGetConvolutionBackwardDataWorkspaceSize),
     FUNCTION(cudnnGetConvolutionBackwardFilterWorkspaceSize),
     FUNCTION(cudnnConvolutionForward),
+    FUNCTION(cudnnConvolutionBiasActivationForward),
     FUNCTION(cudnnConvolutionBackwardData),
     FUNCTION(cudnnConvolutionBackwardFilter),
     {nullptr, nullptr}};

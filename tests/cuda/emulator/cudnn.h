@@ -24,6 +24,14 @@ typedef enum cudnnMathType_t {
     CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION,
     CUDNN_FMA_MATH
 } cudnnMathType_t;
+typedef enum cudnnActivationMode_t {
+    CUDNN_ACTIVATION_RELU = 1,
+    CUDNN_ACTIVATION_IDENTITY = 5
+} cudnnActivationMode_t;
+typedef enum cudnnNanPropagation_t {
+    CUDNN_NOT_PROPAGATE_NAN,
+    CUDNN_PROPAGATE_NAN
+} cudnnNanPropagation_t;
 typedef enum cudnnDeterminism_t { CUDNN_NON_DETERMINISTIC, CUDNN_DETERMINISTIC } cudnnDeterminism_t;
 typedef int cudnnAlgo_t;         /* cudnnConvolutionFwdAlgo_t, BwdDataAlgo_t and BwdFilterAlgo_t */
 typedef struct cudnnAlgoPerf_t { /* cudnnConvolution*AlgoPerf_t */
@@ -40,6 +48,7 @@ typedef struct emulated_dnn *cudnnHandle_t;
 typedef struct emulated_sizes *cudnnTensorDescriptor_t;
 typedef struct emulated_sizes *cudnnFilterDescriptor_t;
 typedef struct emulated_conv *cudnnConvolutionDescriptor_t;
+typedef struct emulated_activation *cudnnActivationDescriptor_t;
 
 extern "C" {
 /* --- functions of the emulator --- */
@@ -50,7 +59,8 @@ void emulator_hide_cudnn(bool hide);
 void emulator_set_cudnn_version(size_t version);
 /* Makes cudnnCreate fail. */
 void emulator_fail_cudnn_create(bool fail);
-/* Makes each call of a pass (0 forward, 1 input, 2 weights) return this status; 0: none. */
+/* Makes each call of a pass (0 forward, 1 input, 2 weights, 3 forward with bias and activation, to
+ * which 0 applies, too) return this status; 0: none. */
 void emulator_fail_cudnn(int pass, int status);
 /* Sets the workspace of the algorithm that the heuristics rank best; a slower one needs 4 KiB. */
 void emulator_set_cudnn_workspace(size_t bytes);
@@ -58,6 +68,8 @@ void emulator_set_cudnn_workspace(size_t bytes);
 void emulator_limit_cudnn(bool limit);
 /* Returns how many passes were computed by the algorithm that is ranked best, or by any. */
 size_t emulator_cudnn_passes(bool best);
+/* Returns how many forward passes had a fused bias and the identity, or a relu. */
+size_t emulator_cudnn_fused(bool relu);
 }
 
 #endif

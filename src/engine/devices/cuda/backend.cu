@@ -561,6 +561,7 @@ const struct device_backend cuda_backend_functions = {
     .copy_out = copy_out,
     .copy_rows = copy_rows,
     .mix = cuda_mix,
+    .average = cuda_average,
     .allocate_pinned = NULL,
     .release_pinned = NULL,
     .staging_create = NULL,

@@ -92,8 +92,8 @@ enum cuda_failure_kind cuda_failure_kind_of(cudaError_t status);
 /* Selects the GPU for this thread (cudaSetDevice). */
 void cuda_enter(struct cuda_context *context);
 
-/* backend.cu and iteration.cu: the functions of device_backend.h. Those that set an error are NULL
- * in this table; cuda.c adds them. */
+/* backend.cu, iteration.cu and update.cu: the functions of device_backend.h. Those that set an
+ * error are NULL in this table; cuda.c adds them. */
 extern const struct device_backend cuda_backend_functions;
 void cuda_set_iteration_values(struct device *device, const struct iteration_values *values);
 void cuda_check_loss(struct device *device, const struct device_losses *losses);
@@ -103,6 +103,8 @@ struct device_staging *cuda_staging_create(struct cuda_context *context,
 /* normalise.cu: enqueues the conversion of a part of samples, at `samples` in device memory. */
 void cuda_normalise(struct cuda_context *context, const struct batch_part *part,
                     const uint8_t *samples, const struct sample_scale *scale);
+void cuda_average(struct device *device, float *averages, const float *values, float share,
+                  size_t count);
 struct device_event *cuda_event_create(struct cuda_context *context);
 void cuda_forget_measurements(struct cuda_context *context);
 /* Return NULL after a failure, which is recorded in the context. */

@@ -3,6 +3,7 @@
  * one matrix product for each image, which cuBLAS computes. A channel_shift or channel_shuffle can
  * be fused into either. */
 #include "engine/devices/cuda/conv.h"
+#include "engine/devices/cuda/epilogue.h"
 #include "engine/devices/cuda/gemm.h"
 #include "engine/devices/cuda/kernels.h"
 
@@ -34,7 +35,7 @@ size_t conv_workspace(const struct kernel_site *site)
     return site->training ? weight_gradients_workspace(&conv, site->node->attributes.conv.bias) : 0;
 }
 
-static const float *bias_of(const struct kernel_call *call)
+const float *conv_bias(const struct kernel_call *call)
 {
     return call->site->node->attributes.conv.bias ? call->parameters[1] : NULL;
 }
@@ -43,7 +44,7 @@ void conv_forward(const struct kernel_call *call)
 {
     const struct conv_shape conv = shape_of(call->site);
     const struct implicit_gemm gemm = implicit_gemm_forward(&conv, call->site->fused_move);
-    const struct gemm_result result = {bias_of(call), call->output, false,
+    const struct gemm_result result = {conv_bias(call), call->output, false,
                                        call->site->fused_activation != NULL};
     implicit_gemm_run(context_of(call), "conv forward", &gemm, call->parameters[0], call->inputs[0],
                       &result);
@@ -81,64 +82,14 @@ void conv_backward_weights(const struct kernel_call *call)
                      conv.out.channels, shape_area(conv.out), bias);
 }
 
-/* --- a fused relu --- */
-
-static __global__ void mask_gradient(const float *y, float *g, uint32_t fours, uint32_t count)
-{
-    for (uint32_t i = stride_first(); i < fours; i += stride_step()) {
-        const float4 of = ((const float4 *)y)[i];
-        float4 to = ((const float4 *)g)[i];
-        to.x = of.x > 0 ? to.x : 0;
-        to.y = of.y > 0 ? to.y : 0;
-        to.z = of.z > 0 ? to.z : 0;
-        to.w = of.w > 0 ? to.w : 0;
-        ((float4 *)g)[i] = to;
-    }
-    for (uint32_t i = 4 * fours + stride_first(); i < count; i += stride_step())
-        g[i] = y[i] > 0 ? g[i] : 0;
-}
-
-void conv_backward_activation(const struct kernel_call *call)
-{
-    const size_t count = output_values(call);
-    const bool aligned = aligned16(call->output) && aligned16(call->output_gradient);
-    const size_t fours = aligned ? count / 4 : 0;
-    if (call->site->fused_activation)
-        launch(context_of(call), "conv backward, relu", mask_gradient,
-               stride_blocks(aligned ? fours + 1 : count), BLOCK, 0, (const float *)call->output,
-               (float *)call->output_gradient, (uint32_t)fours, (uint32_t)count);
-}
-
 static void backward_conv(const struct kernel_call *call)
 {
-    conv_backward_activation(call);
+    epilogue_backward(call);
     conv_backward_input(call);
     conv_backward_weights(call);
 }
 
 /* --- for the matrix products of libraries --- */
-
-static __global__ void repeat_positions(const float *bias, float *y, struct divisor area,
-                                        struct divisor channels, uint32_t count)
-{
-    for (uint32_t i = stride_first(); i < count; i += stride_step()) {
-        uint32_t c;
-        divide_rest(divide(i, area), channels, &c);
-        y[i] = bias[c];
-    }
-}
-
-float conv_begin_output(const struct kernel_call *call)
-{
-    const struct shape out = call->site->node->output;
-    const size_t count = output_values(call);
-    if (!bias_of(call))
-        return 0.0f;
-    launch(context_of(call), "conv bias", repeat_positions, stride_blocks(count), BLOCK, 0,
-           bias_of(call), call->output, divisor_of(shape_area(out)), divisor_of(out.channels),
-           (uint32_t)count);
-    return 1.0f;
-}
 
 size_t conv_work(const struct kernel_site *site)
 {
@@ -190,12 +141,13 @@ static void forward_pointwise(const struct kernel_call *call)
                                     call->output,
                                     false,
                                     false,
-                                    conv_begin_output(call),
+                                    0.0f,
                                     call->site->batch,
                                     0,
                                     shape_count(in),
                                     shape_count(out)};
     multiply(context_of(call), "conv forward", &product);
+    epilogue_forward(call, conv_bias(call));
 }
 
 static void backward_input_pointwise(const struct kernel_call *call)
@@ -222,6 +174,7 @@ static void backward_input_pointwise(const struct kernel_call *call)
 
 static void backward_pointwise(const struct kernel_call *call)
 {
+    epilogue_backward(call);
     backward_input_pointwise(call);
     conv_backward_weights(call);
 }
@@ -261,7 +214,9 @@ void conv_next_backward_input(const struct kernel_call *call)
         conv_backward_input(call);
 }
 
-enum { TRAITS = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES };
+enum {
+    TRAITS = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES | KERNEL_FUSES_ACTIVATION
+};
 
 struct cuda_kernel cuda_conv_pointwise = {
     .op = "conv",
@@ -283,7 +238,7 @@ struct cuda_kernel cuda_conv = {
         {
             .name = "conv implicit gemm",
             .instruction_set = "cuda",
-            .traits = TRAITS | KERNEL_FUSES_ACTIVATION,
+            .traits = TRAITS,
             .supports = conv_supports,
             .workspace_bytes = conv_workspace,
             .forward = conv_forward,

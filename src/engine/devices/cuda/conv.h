@@ -12,6 +12,9 @@ bool conv_supports(const struct kernel_site *site, const char **reason);
 /* Returns the bytes of workspace of the general kernel. */
 size_t conv_workspace(const struct kernel_site *site);
 
+/* Returns the bias, or NULL if the layer has none. */
+const float *conv_bias(const struct kernel_call *call);
+
 /* Queue the forward pass, the input's gradient, and the gradients of weight and bias. The last two
  * do nothing if the call does not need the gradient. */
 void conv_forward(const struct kernel_call *call);
@@ -24,15 +27,6 @@ bool conv_is_pointwise(const struct kernel_site *site);
 const char *conv_next_name(const struct kernel_site *site);
 void conv_next_forward(const struct kernel_call *call);
 void conv_next_backward_input(const struct kernel_call *call);
-
-/* Queues the backward pass of a fused relu, which overwrites the output's gradient; nothing if none
- * is fused. */
-void conv_backward_activation(const struct kernel_call *call);
-
-/* Writes the bias to every position of the output, so that a matrix product can be added to it.
- * Returns the factor for the present output in that product: 1, or 0 if there is no bias and
- * nothing was written. */
-float conv_begin_output(const struct kernel_call *call);
 
 /* Returns the multiply-adds of one pass over the site's batch. */
 size_t conv_work(const struct kernel_site *site);

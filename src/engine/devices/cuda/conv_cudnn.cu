@@ -6,10 +6,14 @@
  * the forecast contains that workspace. If a pass has none, the next kernel of the list takes the
  * convolution. Heuristics look only at shapes, so two plans choose the same.
  *
+ * The forward pass also adds the bias and applies a relu that the plan has fused, where cuDNN does
+ * that with the chosen algorithm; if it refuses, a pass of ours over its output does (epilogue.h).
+ *
  * cuDNN may still refuse a call, or have no memory for it. The next kernel then computes this pass,
  * from then on, and runs_as names it. Other failures of cuDNN are failures of the GPU. */
 #include "engine/devices/cuda/conv.h"
 #include "engine/devices/cuda/cudnn_library.h"
+#include "engine/devices/cuda/epilogue.h"
 #include "engine/devices/cuda/kernels.h"
 
 #include "base/language.h"
@@ -17,7 +21,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum dnn_pass { DNN_FORWARD, DNN_INPUT, DNN_WEIGHTS, DNN_PASSES };
+/* DNN_FUSED is the forward pass with bias and relu, by an algorithm of DNN_FORWARD. */
+enum dnn_pass {
+    DNN_FORWARD,
+    DNN_INPUT,
+    DNN_WEIGHTS,
+    DNN_PASSES,
+    DNN_FUSED = DNN_PASSES,
+    DNN_CALLS
+};
 enum { DNN_RANKED = 10 }; /* algorithms of a ranking */
 
 /* What distinguishes one convolution from others: the same shapes give the same choice. */
@@ -38,7 +50,7 @@ struct dnn_choice {
     struct dnn_shape shape;
     struct dnn_option options[DNN_PASSES][DNN_RANKED]; /* best first */
     size_t counts[DNN_PASSES];
-    bool refused[DNN_PASSES]; /* cuDNN has refused to compute the pass */
+    bool refused[DNN_CALLS]; /* cuDNN has refused to compute the pass */
 };
 
 struct cuda_dnn {
@@ -86,9 +98,10 @@ void cuda_dnn_close(struct cuda_context *context)
 struct described {
     const struct dnn_library *library;
     dnn_handle handle;
-    dnn_tensor in, out;
+    dnn_tensor in, out, bias; /* bias and activation: only for a fused forward pass */
     dnn_filter weight;
     dnn_convolution conv;
+    dnn_activation activation;
 };
 
 static void forget(struct described *d)
@@ -97,6 +110,10 @@ static void forget(struct described *d)
         d->library->destroy_tensor(d->in);
     if (d->out)
         d->library->destroy_tensor(d->out);
+    if (d->bias)
+        d->library->destroy_tensor(d->bias);
+    if (d->activation)
+        d->library->destroy_activation(d->activation);
     if (d->weight)
         d->library->destroy_filter(d->weight);
     if (d->conv)
@@ -136,6 +153,17 @@ static bool describe(struct described *d, const struct cuda_dnn *dnn, const stru
                               DNN_CROSS_CORRELATION, DNN_FLOAT) == DNN_SUCCESS &&
            f->set_groups(d->conv, s->groups) == DNN_SUCCESS &&
            f->set_math(d->conv, math_of(s->precision)) == DNN_SUCCESS;
+}
+
+/* Creates the descriptors of a bias and an activation. Returns false if cuDNN cannot. */
+static bool describe_epilogue(struct described *d, int outputs, bool rectify)
+{
+    const struct dnn_library *f = d->library;
+    return f->create_tensor(&d->bias) == DNN_SUCCESS &&
+           f->set_tensor(d->bias, DNN_NCHW, DNN_FLOAT, 1, outputs, 1, 1) == DNN_SUCCESS &&
+           f->create_activation(&d->activation) == DNN_SUCCESS &&
+           f->set_activation(d->activation, rectify ? DNN_RELU : DNN_IDENTITY, DNN_PROPAGATE_NAN,
+                             0) == DNN_SUCCESS;
 }
 
 /* --- the choice of algorithms --- */
@@ -252,9 +280,10 @@ static struct dnn_choice *find_choice(struct cuda_context *context, const struct
 static const struct dnn_option *best(const struct dnn_choice *choice, enum dnn_pass pass,
                                      size_t limit)
 {
-    for (size_t i = 0; !choice->refused[pass] && i < choice->counts[pass]; i++)
-        if (choice->options[pass][i].bytes <= limit)
-            return &choice->options[pass][i];
+    const enum dnn_pass ranked = pass == DNN_FUSED ? DNN_FORWARD : pass;
+    for (size_t i = 0; !choice->refused[pass] && i < choice->counts[ranked]; i++)
+        if (choice->options[ranked][i].bytes <= limit)
+            return &choice->options[ranked][i];
     return NULL;
 }
 
@@ -277,10 +306,20 @@ static bool needs_pass(const struct kernel_site *site, enum dnn_pass pass)
 static dnn_status run_forward(const struct described *d, const struct kernel_call *call,
                               const struct dnn_option *option)
 {
-    const float one = 1.0f, keep = conv_begin_output(call);
+    const float one = 1.0f, zero = 0.0f;
     return d->library->forward(d->handle, &one, d->in, call->inputs[0], d->weight,
                                call->parameters[0], d->conv, option->algorithm, call->workspace,
-                               option->bytes, &keep, d->out, call->output);
+                               option->bytes, &zero, d->out, call->output);
+}
+
+static dnn_status run_fused(const struct described *d, const struct kernel_call *call,
+                            const struct dnn_option *option)
+{
+    const float one = 1.0f, zero = 0.0f;
+    return d->library->forward_fused(d->handle, &one, d->in, call->inputs[0], d->weight,
+                                     call->parameters[0], d->conv, option->algorithm,
+                                     call->workspace, option->bytes, &zero, d->out, call->output,
+                                     d->bias, conv_bias(call), d->activation, d->out, call->output);
 }
 
 static dnn_status run_input(const struct described *d, const struct kernel_call *call,
@@ -302,6 +341,14 @@ static dnn_status run_weights(const struct described *d, const struct kernel_cal
                                         call->parameter_gradients[0]);
 }
 
+/* Returns whether cuDNN fuses what follows the convolution into a forward pass by the algorithm: a
+ * bias with a relu or, by one algorithm, alone. */
+static bool can_fuse(const struct kernel_site *site, const struct dnn_option *option)
+{
+    return site->node->attributes.conv.bias &&
+           (site->fused_activation || option->algorithm == DNN_PRECOMP_GEMM);
+}
+
 /* Records a failure in cuDNN's words. What kind it is, CUDA says: cuDNN may only be the first to
  * notice that the GPU is lost. */
 static void note_failure(struct cuda_context *context, const char *what, dnn_status status)
@@ -321,16 +368,20 @@ static bool run_pass(const struct kernel_call *call, enum dnn_pass pass)
                           const struct dnn_option *);
     } passes[] = {{"conv forward by cuDNN", run_forward},
                   {"conv backward by cuDNN, input", run_input},
-                  {"conv backward by cuDNN, weights", run_weights}};
+                  {"conv backward by cuDNN, weights", run_weights},
+                  {"conv forward by cuDNN, with bias and relu", run_fused}};
     struct cuda_context *context = context_of(call);
     struct dnn_choice *choice = call->site->fused_move ? NULL : find_choice(context, call->site);
     const struct dnn_option *option = choice ? best(choice, pass, call->workspace_bytes) : NULL;
-    if (!option)
+    if (!option || (pass == DNN_FUSED && !can_fuse(call->site, option)))
         return false;
     struct described d;
     dnn_status status = DNN_SUCCESS;
-    const bool described = describe(&d, context->dnn, &choice->shape) &&
-                           d.library->set_math(d.conv, option->math) == DNN_SUCCESS;
+    const bool described =
+        describe(&d, context->dnn, &choice->shape) &&
+        d.library->set_math(d.conv, option->math) == DNN_SUCCESS &&
+        (pass != DNN_FUSED ||
+         describe_epilogue(&d, choice->shape.outputs, call->site->fused_activation != NULL));
     if (described)
         status = passes[pass].run(&d, call, option);
     forget(&d);
@@ -383,7 +434,8 @@ static size_t workspace_cudnn(const struct kernel_site *site)
     return bytes;
 }
 
-/* Returns what computes the site: cuDNN, or the next kernel for the passes that it refused. */
+/* Returns what computes the site: cuDNN, perhaps with a pass of ours over its output, or the next
+ * kernel for the passes that it refused. */
 static const char *runs_as_cudnn(const struct kernel_site *site)
 {
     struct cuda_context *context = (struct cuda_context *)site->context;
@@ -396,7 +448,7 @@ static const char *runs_as_cudnn(const struct kernel_site *site)
         needed += needs_pass(site, (enum dnn_pass)pass);
         refused += needs_pass(site, (enum dnn_pass)pass) && choice->refused[pass];
     }
-    return refused == 0        ? "conv cuDNN"
+    return refused == 0        ? choice->refused[DNN_FUSED] ? "conv cuDNN + epilogue" : "conv cuDNN"
            : refused == needed ? conv_next_name(site)
            : pointwise         ? "conv cuDNN + 1x1 cuBLAS"
                                : "conv cuDNN + implicit gemm";
@@ -404,13 +456,18 @@ static const char *runs_as_cudnn(const struct kernel_site *site)
 
 static void forward_cudnn(const struct kernel_call *call)
 {
-    if (!run_pass(call, DNN_FORWARD))
+    if (run_pass(call, DNN_FUSED))
+        return;
+    if (run_pass(call, DNN_FORWARD))
+        epilogue_forward(call, conv_bias(call));
+    else
         conv_next_forward(call);
 }
 
 static void backward_cudnn(const struct kernel_call *call)
 {
     const struct shape out = call->site->node->output;
+    epilogue_backward(call);
     if (call->input_gradients[0] && !run_pass(call, DNN_INPUT))
         conv_next_backward_input(call);
     if (!call->parameter_gradients[0] || !run_pass(call, DNN_WEIGHTS))
@@ -427,7 +484,8 @@ struct cuda_kernel cuda_conv_cudnn = {
         {
             .name = "conv cuDNN",
             .instruction_set = "cuda",
-            .traits = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES,
+            .traits =
+                KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES | KERNEL_FUSES_ACTIVATION,
             .supports = supports_cudnn,
             .runs_as = runs_as_cudnn,
             .workspace_bytes = workspace_cudnn,

@@ -3,6 +3,7 @@
  * neighbours in the warp have brought into the cache. For the weights' gradients a block takes one
  * output channel, a part of all positions, and nine window elements (taps) at a time. */
 #include "engine/devices/cuda/conv.h"
+#include "engine/devices/cuda/epilogue.h"
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/reduce.h"
 
@@ -275,7 +276,7 @@ static void backward_weights(const struct kernel_call *call)
 static void backward_depthwise(const struct kernel_call *call)
 {
     const size_t count = input_values(call, 0);
-    conv_backward_activation(call);
+    epilogue_backward(call);
     if (call->input_gradients[0])
         launch(context_of(call), "depthwise conv backward, input", gather_windows,
                stride_blocks(count), BLOCK, 0, call->output_gradient,

@@ -59,7 +59,10 @@ static bool find_descriptors(void *library, struct dnn_library *f)
            find(library, "cudnnDestroyConvolutionDescriptor", &f->destroy_convolution) &&
            find(library, "cudnnSetConvolution2dDescriptor", &f->set_convolution) &&
            find(library, "cudnnSetConvolutionGroupCount", &f->set_groups) &&
-           find(library, "cudnnSetConvolutionMathType", &f->set_math);
+           find(library, "cudnnSetConvolutionMathType", &f->set_math) &&
+           find(library, "cudnnCreateActivationDescriptor", &f->create_activation) &&
+           find(library, "cudnnDestroyActivationDescriptor", &f->destroy_activation) &&
+           find(library, "cudnnSetActivationDescriptor", &f->set_activation);
 }
 
 static bool find_passes(void *library, struct dnn_library *f)
@@ -71,6 +74,7 @@ static bool find_passes(void *library, struct dnn_library *f)
            find(library, "cudnnGetConvolutionBackwardDataWorkspaceSize", &f->space_input) &&
            find(library, "cudnnGetConvolutionBackwardFilterWorkspaceSize", &f->space_weights) &&
            find(library, "cudnnConvolutionForward", &f->forward) &&
+           find(library, "cudnnConvolutionBiasActivationForward", &f->forward_fused) &&
            find(library, "cudnnConvolutionBackwardData", &f->backward_input) &&
            find(library, "cudnnConvolutionBackwardFilter", &f->backward_weights);
 }

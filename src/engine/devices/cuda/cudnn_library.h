@@ -11,11 +11,13 @@
 
 #include <stddef.h>
 
-typedef void *dnn_handle, *dnn_tensor, *dnn_filter, *dnn_convolution;
+typedef void *dnn_handle, *dnn_tensor, *dnn_filter, *dnn_convolution, *dnn_activation;
 typedef int dnn_status, dnn_algorithm; /* enumerations of cuDNN */
 
 enum { DNN_SUCCESS = 0 };
 enum { DNN_FLOAT = 0, DNN_NCHW = 0, DNN_CROSS_CORRELATION = 1, DNN_DETERMINISTIC = 1 };
+enum { DNN_RELU = 1, DNN_IDENTITY = 5, DNN_PROPAGATE_NAN = 1 }; /* of an activation */
+enum { DNN_PRECOMP_GEMM = 1 }; /* the one forward algorithm that fuses a bias without a relu */
 enum dnn_math { DNN_DEFAULT_MATH, DNN_TENSOR_MATH, DNN_TENSOR_MATH_CONVERTS, DNN_FMA_MATH };
 
 /* An algorithm in the ranking of cuDNN's heuristics: cudnnConvolution*AlgoPerf_t. */
@@ -46,6 +48,9 @@ struct dnn_library {
                                   int dilation_h, int dilation_w, int mode, int type);
     dnn_status (*set_groups)(dnn_convolution, int);
     dnn_status (*set_math)(dnn_convolution, int);
+    dnn_status (*create_activation)(dnn_activation *);
+    dnn_status (*destroy_activation)(dnn_activation);
+    dnn_status (*set_activation)(dnn_activation, int mode, int propagation, double limit);
 
     /* The rankings, workspaces and passes: forward, gradient of the input, of the weights. */
     dnn_status (*rank_forward)(dnn_handle, dnn_tensor x, dnn_filter w, dnn_convolution,
@@ -63,6 +68,12 @@ struct dnn_library {
     dnn_status (*forward)(dnn_handle, const void *alpha, dnn_tensor, const void *x, dnn_filter,
                           const void *w, dnn_convolution, dnn_algorithm, void *workspace,
                           size_t bytes, const void *beta, dnn_tensor, void *y);
+    /* y = activation(alpha1 convolution(x) + alpha2 z + bias) */
+    dnn_status (*forward_fused)(dnn_handle, const void *alpha1, dnn_tensor, const void *x,
+                                dnn_filter, const void *w, dnn_convolution, dnn_algorithm,
+                                void *workspace, size_t bytes, const void *alpha2, dnn_tensor,
+                                const void *z, dnn_tensor, const void *bias, dnn_activation,
+                                dnn_tensor, void *y);
     dnn_status (*backward_input)(dnn_handle, const void *alpha, dnn_filter, const void *w,
                                  dnn_tensor, const void *dy, dnn_convolution, dnn_algorithm,
                                  void *workspace, size_t bytes, const void *beta, dnn_tensor,

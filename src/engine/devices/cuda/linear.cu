@@ -1,5 +1,6 @@
 /* Fully connected layers by cuBLAS. With a few images the forward pass is limited by reading the
  * weights; then one launch computes everything, with a warp for each output of all images. */
+#include "engine/devices/cuda/epilogue.h"
 #include "engine/devices/cuda/gemm.h"
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/reduce.h"
@@ -8,7 +9,7 @@ enum { FEW_IMAGES = 4 };
 
 template <int IMAGES>
 static __global__ void few_images(const float *x, const float *weight, const float *bias, float *y,
-                                  uint32_t inputs, uint32_t outputs)
+                                  uint32_t inputs, uint32_t outputs, bool rectify)
 {
     const uint32_t lane = threadIdx.x % WARP;
     for (uint32_t o = stride_first() / WARP; o < outputs; o += stride_step() / WARP) {
@@ -23,21 +24,10 @@ static __global__ void few_images(const float *x, const float *weight, const flo
         }
 #pragma unroll
         for (int n = 0; n < IMAGES; n++) {
-            const float sum = warp_sum(sums[n]);
+            const float sum = warp_sum(sums[n]) + (bias ? bias[o] : 0.0f);
             if (lane == 0)
-                y[(size_t)n * outputs + o] = sum + (bias ? bias[o] : 0.0f);
+                y[(size_t)n * outputs + o] = rectify && sum < 0 ? 0 : sum; /* NaN stays NaN */
         }
-    }
-}
-
-/* Writes the bias to every row of the output; the matrix product is then added. */
-static __global__ void repeat_rows(const float *bias, float *y, struct divisor outputs,
-                                   uint32_t count)
-{
-    for (uint32_t i = stride_first(); i < count; i += stride_step()) {
-        uint32_t o;
-        divide_rest(i, outputs, &o);
-        y[i] = bias[o];
     }
 }
 
@@ -63,12 +53,12 @@ static void forward_few(const struct kernel_call *call, const float *bias, size_
                         size_t outputs)
 {
     void (*const by_count[])(const float *, const float *, const float *, float *, uint32_t,
-                             uint32_t) = {few_images<1>, few_images<2>, few_images<3>,
-                                          few_images<FEW_IMAGES>};
+                             uint32_t, bool) = {few_images<1>, few_images<2>, few_images<3>,
+                                                few_images<FEW_IMAGES>};
     launch(context_of(call), "linear forward", by_count[call->site->batch - 1],
            stride_blocks(WARP * outputs), BLOCK, 0, call->inputs[0],
            (const float *)call->parameters[0], bias, call->output, (uint32_t)inputs,
-           (uint32_t)outputs);
+           (uint32_t)outputs, call->site->fused_activation != NULL);
 }
 
 static void forward_linear(const struct kernel_call *call)
@@ -80,9 +70,6 @@ static void forward_linear(const struct kernel_call *call)
         forward_few(call, bias, inputs, outputs);
         return;
     }
-    if (bias)
-        launch(context_of(call), "linear bias", repeat_rows, stride_blocks(batch * outputs), BLOCK,
-               0, bias, call->output, divisor_of(outputs), (uint32_t)(batch * outputs));
     const struct product product = {batch,
                                     outputs,
                                     inputs,
@@ -91,12 +78,13 @@ static void forward_linear(const struct kernel_call *call)
                                     call->output,
                                     false,
                                     true,
-                                    bias ? 1.0f : 0.0f,
+                                    0.0f,
                                     1,
                                     0,
                                     0,
                                     0};
     multiply(context_of(call), "linear forward", &product);
+    epilogue_forward(call, bias);
 }
 
 static void backward_linear(const struct kernel_call *call)
@@ -130,6 +118,7 @@ static void backward_linear(const struct kernel_call *call)
                                    0,
                                    0,
                                    0};
+    epilogue_backward(call);
     if (input.c)
         multiply(context, "linear backward, input", &input);
     if (weight.c)
@@ -146,7 +135,7 @@ struct cuda_kernel cuda_linear = {
         {
             .name = "linear cuBLAS",
             .instruction_set = "cuda",
-            .traits = KERNEL_BACKWARD_READS_INPUT,
+            .traits = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_ACTIVATION,
             .supports = supports_counts,
             .forward = forward_linear,
             .backward = backward_linear,

@@ -74,8 +74,80 @@ static __global__ void cross_entropy_back(const float *x, const int32_t *labels,
     }
 }
 
+/* --- the same with soft targets (soft_target.h), in the order of the reference's formula --- */
+
+struct soft_targets {
+    const struct soft_target *of_images;
+    const int32_t *labels;
+    const float *class_weights; /* NULL: all 1 */
+    float smoothing;
+};
+
+static struct soft_targets soft_targets_of(const struct kernel_call *call)
+{
+    return {call->soft_targets, call->labels, call->class_weights, loss_smoothing(call->site)};
+}
+
+/* Returns the weight of class c in the loss of image n. */
+static __device__ __forceinline__ float soft_weight(const struct soft_targets *soft, uint32_t n,
+                                                    uint32_t c, uint32_t classes)
+{
+    const struct soft_target target = soft->of_images[n];
+    const float share = soft->smoothing / (float)classes;
+    const float own = c == (uint32_t)soft->labels[n] ? target.own : 0;
+    const float other = c == (uint32_t)target.partner ? target.other : 0;
+    const float weight = soft->class_weights ? soft->class_weights[c] : 1;
+    return (1 - soft->smoothing) * (own + other) + share * target.scale * weight;
+}
+
+static __global__ void soft_cross_entropy(const float *x, struct soft_targets soft, float *losses,
+                                          uint32_t classes, uint32_t images)
+{
+    const uint32_t lane = threadIdx.x % WARP;
+    for (uint32_t n = stride_first() / WARP; n < images; n += stride_step() / WARP) {
+        const float *row = x + (size_t)n * classes;
+        const struct logits logits = look_at(row, classes, lane);
+        const float logarithm = logf(logits.sum);
+        float loss = 0;
+        for (uint32_t c = lane; c < classes; c += WARP)
+            loss += soft_weight(&soft, n, c, classes) * (logarithm - (row[c] - logits.largest));
+        loss = warp_sum(loss);
+        if (lane == 0)
+            losses[n] = loss;
+    }
+}
+
+static __global__ void soft_cross_entropy_back(const float *x, struct soft_targets soft,
+                                               float *gradient, bool accumulate,
+                                               const struct cuda_iteration *now, float weight,
+                                               uint32_t classes, uint32_t images)
+{
+    const float scale = weight * now->loss_scale;
+    const uint32_t lane = threadIdx.x % WARP;
+    for (uint32_t n = stride_first() / WARP; n < images; n += stride_step() / WARP) {
+        const float *row = x + (size_t)n * classes;
+        const struct logits logits = look_at(row, classes, lane);
+        float total = 0;
+        for (uint32_t c = lane; c < classes; c += WARP)
+            total += soft_weight(&soft, n, c, classes);
+        total = warp_sum(total);
+        for (uint32_t c = lane; c < classes; c += WARP) {
+            const float probability = expf(row[c] - logits.largest) / logits.sum;
+            gradient_store(&gradient[(size_t)n * classes + c], accumulate,
+                           scale * (total * probability - soft_weight(&soft, n, c, classes)));
+        }
+    }
+}
+
 static void forward_cross_entropy(const struct kernel_call *call)
 {
+    if (call->soft_targets) {
+        launch(context_of(call), "softmax_cross_entropy forward", soft_cross_entropy,
+               stride_blocks(WARP * call->site->batch), BLOCK, 0, call->inputs[0],
+               soft_targets_of(call), call->output, (uint32_t)call->site->inputs[0].channels,
+               (uint32_t)call->site->batch);
+        return;
+    }
     launch(context_of(call), "softmax_cross_entropy forward", cross_entropy,
            stride_blocks(WARP * call->site->batch), BLOCK, 0, call->inputs[0], call->labels,
            call->output, loss_smoothing(call->site), (uint32_t)call->site->inputs[0].channels,
@@ -86,6 +158,14 @@ static void backward_cross_entropy(const struct kernel_call *call)
 {
     if (!call->input_gradients[0])
         return;
+    if (call->soft_targets) {
+        launch(context_of(call), "softmax_cross_entropy backward", soft_cross_entropy_back,
+               stride_blocks(WARP * call->site->batch), BLOCK, 0, call->inputs[0],
+               soft_targets_of(call), call->input_gradients[0], call->accumulate[0],
+               context_of(call)->now, loss_weight(call), (uint32_t)call->site->inputs[0].channels,
+               (uint32_t)call->site->batch);
+        return;
+    }
     launch(context_of(call), "softmax_cross_entropy backward", cross_entropy_back,
            stride_blocks(WARP * call->site->batch), BLOCK, 0, call->inputs[0], call->labels,
            call->input_gradients[0], call->accumulate[0], context_of(call)->now, loss_weight(call),

@@ -118,6 +118,35 @@ static void update_part(struct cuda_context *context, const struct solver_update
         launch(context, "sgd", step_plain, blocks, BLOCK, 0, weights, gradients, count, rule, now);
 }
 
+/* --- the average of the weights --- */
+
+/* torch.lerp, which changes its formula at a share of a half. */
+static __global__ void move_averages(float *averages, const float *values, float share,
+                                     uint32_t count)
+{
+    for (uint32_t i = stride_first(); i < count; i += stride_step()) {
+        const float value = values[i], distance = value - averages[i];
+        averages[i] = share >= 1     ? value
+                      : share < 0.5f ? averages[i] + share * distance
+                                     : value - distance * (1 - share);
+    }
+}
+
+void cuda_average(struct device *device, float *averages, const float *values, float share,
+                  size_t count)
+{
+    struct cuda_context *context = (struct cuda_context *)device->state;
+    const size_t part = (size_t)1 << 30;
+    cuda_enter(context);
+    for (size_t first = 0; first < count; first += part) {
+        const uint32_t here = (uint32_t)(count - first < part ? count - first : part);
+        launch(context, "average of the weights", move_averages, stride_blocks(here), BLOCK, 0,
+               averages + first, values + first, share, here);
+    }
+}
+
+/* --- the step --- */
+
 extern "C" void cuda_update(struct device *device, const struct solver_update *update)
 {
     struct cuda_context *context = (struct cuda_context *)device->state;

@@ -66,6 +66,22 @@ static void put_rate(struct writer *writer, const char *label, const struct run_
     put(writer, label, ROLE_RATE, "%s", epochs_text(rate, text, sizeof text));
 }
 
+/* Adds the scale of the loss and the number of skipped steps of a run in fp16: in one line if
+ * `both` names it, else in two. */
+static void put_loss_scale(struct writer *writer, const char *both, const struct run_snapshot *now)
+{
+    const unsigned long long skipped = now->skipped_steps;
+    const enum role role = now->loss_scale < 1 ? ROLE_BAD : ROLE_TEXT;
+    if (!(now->loss_scale > 0))
+        return;
+    if (both) {
+        put(writer, both, role, "%g, %llu", now->loss_scale, skipped);
+        return;
+    }
+    put(writer, N_("scaled by"), role, "%g", now->loss_scale);
+    put(writer, N_(" skipped"), ROLE_TEXT, ngettext("%llu step", "%llu steps", skipped), skipped);
+}
+
 /* Adds the epochs and iterations done, and of how many; "-" until the run is prepared. */
 static void put_progress(struct writer *writer, const struct run_snapshot *now)
 {
@@ -207,7 +223,10 @@ static void grid_normal(struct writer *writer, const struct run_display *display
         put_class_losses(writer, display);
     put_progress(writer, now);
     put_rate(writer, N_("learning rate"), now);
-    put_images(writer, steady->images_per_second);
+    if (now->loss_scale > 0)
+        put_loss_scale(writer, N_("scale, skips"), now);
+    else
+        put_images(writer, steady->images_per_second);
     put_speed(writer, N_("ms/image"), steady->ms_per_image_now);
     put_speed(writer, N_(" median"), steady->ms_per_image_median);
     put_bytes(writer, N_("memory"), steady->memory_measured);
@@ -291,6 +310,7 @@ static void panel_progress(struct writer *writer, const struct run_display *disp
     else
         panel_losses(writer, display);
     put_rate(writer, N_("learning rate"), now);
+    put_loss_scale(writer, NULL, now);
     put(writer, N_("Progress"), ROLE_HEADING, "%s", "");
     put_progress(writer, now);
     put_checkpoint(writer, now);
