@@ -15,10 +15,11 @@
 #include "engine/devices/device_backend.h"
 
 #ifdef EMULATED
+#include "cuda/emulated_device.h"
 #include "cuda/emulated_module.h"
-enum { STEP = 9 };
+enum { STEP = 9, WIDE_STEP = 3, MANY = 136, IMAGES = 2 };
 #else
-enum { STEP = 1 };
+enum { STEP = 1, WIDE_STEP = 1, MANY = 1536, IMAGES = 192 };
 #endif
 
 #include <string.h>
@@ -162,9 +163,81 @@ static void check_cases(const char *what, unsigned of)
            count, runs, worst);
 }
 
+/* --- products of warpgroups (gemm_wgmma.cu) --- */
+
+#define LINEAR(name_, batch_, inputs_, outputs_)                                                   \
+    {                                                                                              \
+        .name = name_, .op = &op_linear, .attributes.linear = {.outputs = outputs_, .bias = true}, \
+        .inputs = {{inputs_, 1, 1}}, .input_count = 1, .batch = batch_                             \
+    }
+
+/* In each of the linear layers another pass has as many tiles as the GPU has multiprocessors. The
+ * emulated GPU is told that it has one. */
+static const struct op_case wide_cases[] = {
+    LINEAR("wgmma, linear forward", MANY, 132, MANY),
+    LINEAR("wgmma, linear input gradient", MANY, MANY, 132),
+    LINEAR("wgmma, linear weights gradient", 132, MANY, MANY),
+    {.name = "wgmma, conv 1x1",
+     .op = &op_conv,
+     .attributes.conv = {.window = {1, 1, 1, 1, 0, 0}, .outputs = 136, .groups = 1, .bias = true},
+     .inputs = {{132, 8, 9}},
+     .input_count = 1,
+     .batch = IMAGES},
+};
+enum { WIDE_CASES = sizeof wide_cases / sizeof *wide_cases };
+
+/* Checks the kernel of a case that says it uses such products. Returns false if there is none. */
+static bool check_wide_case(const struct op_case *op_case, double *worst)
+{
+    const struct kernel *kernels[8];
+    const char *reason;
+    char why[512] = "no kernel uses wgmma: is the module built for sm_90?";
+    struct op_harness *wanted = run(op_case, op_case->op->reference);
+    const size_t count = wanted ? device->driver->kernels(op_case->op, kernels, 8) : 0;
+    bool good = false;
+    for (size_t k = 0; k < count && !good; k++) {
+        struct kernel_site site = op_harness_site(wanted, 1);
+        site.context = device->state;
+        if (!kernels[k]->runs_as || !kernels[k]->supports(&site, &reason) ||
+            !strstr(kernels[k]->runs_as(&site), "wgmma"))
+            continue;
+        good = check_kernel(wanted, kernels[k], why, sizeof why, worst);
+        break;
+    }
+    if (!good)
+        tap_note("%s: %s", op_case->name, why);
+    op_harness_free(wanted);
+    return good;
+}
+
+static void check_wide_cases(const char *what)
+{
+    struct device_facts facts = {0};
+    size_t good = 0, count = 0;
+    double worst = 0;
+    if (!device->driver->describe(0, &facts) || facts.capability[0] != 9 ||
+        facts.capability[1] != 0) {
+        tap_skip("%s: %s has compute capability %u.%u, not 9.0", what, facts.name,
+                 facts.capability[0], facts.capability[1]);
+        return;
+    }
+#ifdef EMULATED
+    emulated_set_busy_blocks(2);
+#endif
+    for (size_t i = 0; i < WIDE_CASES; i += WIDE_STEP, count++)
+        good += check_wide_case(&wide_cases[i], &worst);
+#ifdef EMULATED
+    emulated_set_busy_blocks(EMULATED_BUSY_BLOCKS);
+#endif
+    tap_ok(good == count, "%s: %zu of %zu agree with the reference, at worst within %.1g", what,
+           good, count, worst);
+}
+
 /* --- tests --- */
 
 static const struct iteration_values moment = {.iteration = HARNESS_ITERATION};
+
+enum { WIDE = 1 << 16 }; /* as flags of cases: those of wide_cases */
 
 /* Runs the cases with these flags in a precision, on memory of so many MiB. */
 static void run_cases(const char *what, unsigned flags, enum device_precision precision,
@@ -181,7 +254,10 @@ static void run_cases(const char *what, unsigned flags, enum device_precision pr
     const struct op_harness_device pinned_device = {device->state, allocate, release, finish};
     op_harness_device = &pinned_device;
     device->driver->backend->set_iteration_values(device, &moment);
-    check_cases(what, flags);
+    if (flags == WIDE)
+        check_wide_cases(what);
+    else
+        check_cases(what, flags);
     op_harness_device = NULL;
     device->driver->backend->release_pinned(device, pinned.begin);
     device_close(device);
@@ -225,10 +301,17 @@ static void test_fp16(void)
     run_cases("fp16, larger cases", CASE_LARGER, PRECISION_FP16, 256);
 }
 
+static void test_wgmma(void)
+{
+    run_cases("tf32, products of warpgroups", WIDE, PRECISION_TF32, 512);
+    run_cases("bf16, products of warpgroups", WIDE, PRECISION_BF16, 512);
+    run_cases("fp16, products of warpgroups", WIDE, PRECISION_FP16, 512);
+}
+
 static const struct named_test tests[] = {
-    {"kernels", test_goldens},   {"kernels-edges", test_edges}, {"kernels-larger", test_larger},
-    {"kernels-tf32", test_tf32}, {"kernels-bf16", test_bf16},   {"kernels-fp16", test_fp16},
-    {"layers", test_layers}, /* the last: only if it is named */
+    {"kernels", test_goldens},     {"kernels-edges", test_edges}, {"kernels-larger", test_larger},
+    {"kernels-tf32", test_tf32},   {"kernels-bf16", test_bf16},   {"kernels-fp16", test_fp16},
+    {"kernels-wgmma", test_wgmma}, {"layers", test_layers}, /* the last: only if it is named */
 };
 enum { TESTS = sizeof tests / sizeof *tests };
 

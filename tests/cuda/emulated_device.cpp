@@ -2,6 +2,7 @@
 
 #include "engine/devices/cuda/context.h"
 #include "engine/devices/cuda/divide.h"
+#include "engine/devices/cuda/gemm.h"
 #include "engine/devices/cuda/implicit_gemm.h"
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/launch.h"
@@ -48,6 +49,7 @@ struct device *emulated_device(void)
         cublasCreate(&context.blas);
         cublasSetStream(context.blas, context.stream);
         cuda_dnn_open(&context);
+        cuda_wgmma_open(&context);
         context.multiprocessors = 132;
         context.memory_bytes = (size_t)1 << 33;
         now.loss_scale = now.unscale = 1;

@@ -3,18 +3,18 @@
 
     machine_code.py PATTERN FILE...     PATTERN: a regular expression for names of kernels
 
-The main loop is the smallest loop that contains most of the kernel's math instructions (HMMA and
-FFMA) and loads from global memory. cuobjdump and c++filt must be in PATH. Printed are, for each architecture and kernel:
+The main loop is the smallest loop that contains most of the kernel's math instructions (HMMA,
+HGMMA and FFMA) and loads from global memory. cuobjdump and c++filt must be in PATH. Printed are, for each architecture and kernel:
 registers, bytes of shared memory and of the stack, instructions of the loop, and how many of them
-are math, loads and stores of shared memory (LDSM: ldmatrix), asynchronous copies (LDGSTS), loads of
-global memory, with those of 128 bits in brackets, and loads and stores of spilled registers."""
+are math, loads and stores of shared memory (LDSM: ldmatrix), asynchronous copies (LDGSTS, and UTMALDG
+of the TMA), loads of global memory, with those of 128 bits in brackets, and loads and stores of spilled registers."""
 import collections
 import re
 import subprocess
 import sys
 
 INSTRUCTION = re.compile(r"^\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)(.*);")
-MATH = ("HMMA", "FFMA")
+MATH = ("HMMA", "HGMMA", "FFMA")
 
 
 def run(*command):
@@ -76,7 +76,7 @@ def describe(loop):
     math = sum(map(is_math, loop))
     return (f"{len(loop)} instructions, {math} math ({100 * math / max(1, len(loop)):.0f} %), "
             f"LDSM {names['LDSM']}, LDS {names['LDS']}, STS {names['STS']}, "
-            f"LDGSTS {names['LDGSTS']}, LDG {names['LDG']} [{wide}], "
+            f"LDGSTS {names['LDGSTS']}, UTMALDG {names['UTMALDG']}, LDG {names['LDG']} [{wide}], "
             f"spills {names['STL'] + names['LDL']}")
 
 

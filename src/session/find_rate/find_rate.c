@@ -4,7 +4,6 @@
 
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/model/device_batch.h"
 #include "session/prepare/prepare.h"
 
 #include <math.h>

@@ -30,6 +30,8 @@ struct fiber {
     char *stack;
     unsigned shuffles; /* the number of the shuffle or exchange it has joined */
     std::vector<emulator_copy> copies;
+    std::vector<emulator_product> products;
+    bool unfenced; /* its stores to shared memory (emulated_wgmma.h) */
 #if defined __x86_64__
     void *top;
 #else
@@ -227,6 +229,8 @@ float __fdiv_rn(float a, float b)
 
 void __syncthreads(void)
 {
+    if (block.now->unfenced)
+        give_up("stores for an asynchronous reader were not fenced before a barrier");
     wait_as(FIBER_AT_BARRIER);
 }
 
@@ -256,6 +260,26 @@ static float exchange(unsigned mask, float value, unsigned from, int width)
 unsigned emulator_lane(void)
 {
     return (unsigned)(block.now - block.fibers.data()) % WARP;
+}
+
+unsigned emulator_thread(void)
+{
+    return (unsigned)(block.now - block.fibers.data());
+}
+
+bool emulator_is_late(void)
+{
+    return block.seed != 0;
+}
+
+void emulator_mark_unfenced(bool unfenced)
+{
+    block.now->unfenced = unfenced;
+}
+
+std::vector<emulator_product> &emulator_products(void)
+{
+    return block.now->products;
 }
 
 const emulator_words *emulator_exchange(const uint64_t mine[EMULATOR_WORDS])
@@ -289,15 +313,19 @@ float __shfl_sync(unsigned mask, float value, int lane, int width)
 
 /* --- blocks --- */
 
-static void run_block(const std::function<void()> &kernel)
+static void run_block(const std::function<void()> &kernel, size_t shared_bytes)
 {
     const size_t threads = (size_t)blockDim.x * blockDim.y * blockDim.z;
     block.kernel = &kernel;
     block.fibers.resize(threads);
+    if (shared_bytes > 0)
+        emulator_begin_shared(shared_bytes);
     for (unsigned i = 0; i < threads; i++) {
         block.fibers[i].state = FIBER_NEW;
         block.fibers[i].shuffles = 0;
         block.fibers[i].copies.clear();
+        block.fibers[i].products.clear();
+        block.fibers[i].unfenced = false;
         block.fibers[i].index = {i % blockDim.x, i / blockDim.x % blockDim.y,
                                  i / blockDim.x / blockDim.y};
     }
@@ -309,7 +337,8 @@ static void run_block(const std::function<void()> &kernel)
     } while (free_waiting());
 }
 
-static void run_grid(dim3 grid, dim3 threads, const std::function<void()> &kernel)
+static void run_grid(dim3 grid, dim3 threads, const std::function<void()> &kernel,
+                     size_t shared_bytes)
 {
     std::vector<unsigned> order;
     set_order(order, (size_t)grid.x * grid.y * grid.z);
@@ -317,23 +346,23 @@ static void run_grid(dim3 grid, dim3 threads, const std::function<void()> &kerne
     blockDim = threads;
     for (unsigned i : order) {
         blockIdx = {i % grid.x, i / grid.x % grid.y, i / grid.x / grid.y};
-        run_block(kernel);
+        run_block(kernel, shared_bytes);
     }
     block.kernels++;
 }
 
 cudaError_t emulator_launch(dim3 grid, dim3 threads, const std::function<void()> &kernel,
-                            cudaStream_t stream)
+                            size_t shared_bytes, cudaStream_t stream)
 {
     const size_t count = (size_t)threads.x * threads.y * threads.z;
     if (!grid.x || !grid.y || !grid.z || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535 ||
-        !count || count > MAX_THREADS || threads.z > 64)
+        !count || count > MAX_THREADS || threads.z > 64 || shared_bytes > 227 << 10)
         return cudaErrorInvalidConfiguration;
     emulator_guard guard(emulator_lock);
     const cudaError_t refused = emulator_refuse_launch();
     if (refused != cudaSuccess)
         return refused;
-    return emulator_submit(stream, [=] { run_grid(grid, threads, kernel); });
+    return emulator_submit(stream, [=] { run_grid(grid, threads, kernel, shared_bytes); });
 }
 
 extern "C" size_t emulator_kernels_run(void)

@@ -79,6 +79,21 @@ static inline uint2 make_uint2(unsigned x, unsigned y)
     return {x, y};
 }
 
+struct alignas(8) float2 {
+    float x, y;
+};
+static inline float2 make_float2(float x, float y)
+{
+    return {x, y};
+}
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
+{
+    return {x, y, z, w};
+}
+
 /* --- inside kernels --- */
 
 extern uint3 threadIdx, blockIdx;
@@ -155,7 +170,7 @@ cudaError_t cudaGetDevice(int *device);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device);
 struct cudaFuncAttributes {
-    int ptxVersion;
+    int ptxVersion, binaryVersion, numRegs;
 };
 cudaError_t emulator_describe_code(struct cudaFuncAttributes *attributes);
 template <class... P>
@@ -164,6 +179,24 @@ static inline cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attri
 {
     return emulator_describe_code(attributes);
 }
+
+typedef enum cudaFuncAttribute {
+    cudaFuncAttributeMaxDynamicSharedMemorySize = 8
+} cudaFuncAttribute;
+template <class... P>
+static inline cudaError_t cudaFuncSetAttribute(void (*)(P...), cudaFuncAttribute, int value)
+{
+    return value <= 227 << 10 ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+enum { cudaEnableDefault = 0 };
+typedef enum cudaDriverEntryPointQueryResult {
+    cudaDriverEntryPointSuccess = 0,
+    cudaDriverEntryPointSymbolNotFound = 1
+} cudaDriverEntryPointQueryResult;
+cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
+                                             unsigned long long flags,
+                                             cudaDriverEntryPointQueryResult *result);
 
 /* A multiprocessor of the emulated GPU runs 512 threads at once. */
 template <class... P>
@@ -287,7 +320,7 @@ cudaError_t emulator_refuse_launch(void);
 
 /* Enqueues a kernel whose arguments are bound. */
 cudaError_t emulator_launch(dim3 grid, dim3 block, const std::function<void()> &kernel,
-                            cudaStream_t stream);
+                            size_t shared_bytes, cudaStream_t stream);
 
 /* Passes words between the lanes of a warp, all of which must call: returns those of every lane,
  * valid until the lane's second call from now. */
@@ -295,6 +328,24 @@ enum { EMULATOR_WORDS = 6 };
 typedef uint64_t emulator_words[EMULATOR_WORDS];
 const emulator_words *emulator_exchange(const uint64_t mine[EMULATOR_WORDS]);
 unsigned emulator_lane(void);
+unsigned emulator_thread(void); /* in its block */
+
+/* Prepares the shared memory of a block (wgmma.cpp). */
+void emulator_begin_shared(size_t dynamic_bytes);
+
+/* Returns whether asynchronous work is done as late as possible: if the order is drawn. */
+bool emulator_is_late(void);
+
+/* Marks that this thread's stores must be fenced before it reaches a barrier of the block. */
+void emulator_mark_unfenced(bool unfenced);
+
+/* Returns the products of warpgroups that this thread has begun and not waited for. */
+struct emulator_product {
+    int kind;
+    float *d; /* NULL: the end of a group */
+    uint64_t a, b;
+};
+std::vector<emulator_product> &emulator_products(void);
 
 /* Returns the asynchronous copies that this thread has begun and not waited for. */
 struct emulator_copy {
@@ -317,8 +368,10 @@ extern "C" void emulator_fail_gpu(int gpu);
 extern "C" void emulator_set_free(size_t bytes);
 /* Makes cudaGraphInstantiate fail, as a driver does that refuses a graph. */
 extern "C" void emulator_refuse_graphs(bool refuse);
-/* Sets the virtual architecture that cudaFuncGetAttributes reports, at first 90. */
+/* Sets the virtual architecture that cudaFuncGetAttributes reports, at first 90, and whether the
+ * code for 90 is that for sm_90a. */
 extern "C" void emulator_set_code(int version);
+extern "C" void emulator_set_wgmma(bool has);
 /* Returns how many graphs were launched since the program began. */
 extern "C" size_t emulator_graphs_run(void);
 
@@ -338,10 +391,8 @@ static inline cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3
                                            cudaStream_t stream = nullptr)
 {
     const auto bound = emulator_arguments<P...>(arguments, std::index_sequence_for<P...>());
-    if (shared_bytes != 0)
-        return cudaErrorInvalidValue; /* only for arrays of constant size */
     return emulator_launch(
-        grid, block, [kernel, bound] { std::apply(kernel, bound); }, stream);
+        grid, block, [kernel, bound] { std::apply(kernel, bound); }, shared_bytes, stream);
 }
 
 #endif

@@ -11,6 +11,11 @@ uint32_t round_tf32(uint32_t bits);
 uint32_t pack_bf16(float low, float high);
 uint32_t pack_fp16(float low, float high);
 
+/* Return the value of an operand's bits. */
+float emulator_tf32_value(uint32_t word);
+float emulator_bf16_value(uint32_t half);
+float emulator_fp16_value(uint32_t half);
+
 void mma_tf32(float d[4], const uint32_t a[4], const uint32_t b[2]);
 void mma_bf16(float d[4], const uint32_t a[4], const uint32_t b[2]);
 void mma_fp16(float d[4], const uint32_t a[4], const uint32_t b[2]);

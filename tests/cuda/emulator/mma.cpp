@@ -77,6 +77,19 @@ uint32_t pack_fp16(float low, float high)
     return fp16_of(low) | fp16_of(high) << 16;
 }
 
+float emulator_tf32_value(uint32_t word)
+{
+    return float_of(word & ~0x1fffu); /* the lower bits are ignored */
+}
+float emulator_bf16_value(uint32_t half)
+{
+    return bf16_value(half);
+}
+float emulator_fp16_value(uint32_t half)
+{
+    return fp16_value(half);
+}
+
 /* --- products --- */
 
 /* Returns element e of a word: of the one, or of the two. */
@@ -84,7 +97,7 @@ typedef float element_of_word(uint32_t word, int e);
 
 static float tf32_element(uint32_t word, int)
 {
-    return float_of(word & ~0x1fffu); /* the lower bits are ignored */
+    return emulator_tf32_value(word);
 }
 static float bf16_element(uint32_t word, int e)
 {

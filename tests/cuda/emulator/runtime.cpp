@@ -1,5 +1,6 @@
 /* The runtime's functions for devices and memory, which is host memory, and the failures that tests
  * can set. Streams, events and graphs are in streams.cpp. */
+#include "cuda.h"
 #include "cuda_runtime.h"
 
 #include <cstdio>
@@ -11,6 +12,7 @@ static thread_local cudaError_t last_error = cudaSuccess;
 static thread_local int gpu;         /* the thread's current device */
 static cudaError_t broken[MAX_GPUS]; /* the error that every call returns from now on */
 static int code_version = 90;        /* of the kernels: cudaFuncGetAttributes */
+static bool has_wgmma = true;        /* the code for 90 is that for sm_90a */
 static size_t fail_allocation, fail_launch, free_memory = (size_t)1 << 33;
 static cudaError_t fail_with;
 static int gpus = 1, fail_gpu = -1;
@@ -153,7 +155,23 @@ extern "C" void emulator_set_code(int version)
 cudaError_t emulator_describe_code(struct cudaFuncAttributes *attributes)
 {
     *attributes = {};
-    attributes->ptxVersion = code_version;
+    attributes->ptxVersion = attributes->binaryVersion = code_version;
+    attributes->numRegs = has_wgmma ? 128 : 4; /* as multiply_wide of gemm_wgmma.cu has */
+    return cudaSuccess;
+}
+
+extern "C" void emulator_set_wgmma(bool has)
+{
+    has_wgmma = has;
+}
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
+                                             unsigned long long,
+                                             cudaDriverEntryPointQueryResult *result)
+{
+    const bool known = strcmp(symbol, "cuTensorMapEncodeTiled") == 0 && version == 12000;
+    *function = known ? (void *)cuTensorMapEncodeTiled : nullptr;
+    *result = known ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
     return cudaSuccess;
 }
 

@@ -56,6 +56,7 @@ struct cuda_context {
     char failure[256];          /* the first failure; empty: none */
     struct cuda_iteration *now; /* device memory */
     struct cuda_dnn *dnn;       /* conv_cudnn.cu; NULL: cuDNN is not used */
+    void *encode_tensor_map;    /* gemm_wgmma.cu: the driver's function; NULL: no wgmma kernels */
     size_t memory_bytes;        /* of the GPU */
     enum cuda_failure_kind failure_kind; /* kind of the failure */
     cudaStream_t sending;                /* transfers batches while `stream` computes */

@@ -1,6 +1,6 @@
 /* Convolution. The forward pass and the input's gradient are implicit GEMMs (implicit_gemm.h); the
  * weights' gradient has its own kernels (conv_weights.cu). A large 1x1 convolution with stride 1 is
- * one matrix product for each image, which cuBLAS computes. A channel_shift or channel_shuffle can
+ * one matrix product for each image (gemm.h). A channel_shift or channel_shuffle can
  * be fused into either. */
 #include "engine/devices/cuda/conv.h"
 #include "engine/devices/cuda/epilogue.h"
@@ -104,7 +104,7 @@ size_t conv_least_work(void)
     return ((size_t)1 << 24) * cuda_busy_blocks / 264;
 }
 
-/* --- 1x1 by cuBLAS --- */
+/* --- 1x1 by matrix products --- */
 
 enum { POINTWISE_AREA = 64 }; /* least positions of an image for one product for each image */
 
@@ -126,50 +126,51 @@ static bool supports_pointwise(const struct kernel_site *site, const char **reas
     return false;
 }
 
+/* Returns the product of the forward pass, or of the input's gradient, without pointers. */
+static struct product pointwise_product(const struct kernel_site *site, bool backward)
+{
+    const struct shape in = site->inputs[0], out = site->node->output;
+    struct product p = {};
+    p.m = backward ? in.channels : out.channels;
+    p.n = shape_area(in);
+    p.k = backward ? out.channels : in.channels;
+    p.a_transposed = backward;
+    p.count = site->batch;
+    p.b_stride = shape_count(backward ? out : in);
+    p.c_stride = shape_count(backward ? in : out);
+    return p;
+}
+
+static void run_pointwise(const struct kernel_call *call, bool backward, const char *what,
+                          const float *b, float *c, float beta)
+{
+    struct product p = pointwise_product(call->site, backward);
+    p.a = call->parameters[0];
+    p.b = b;
+    p.c = c;
+    p.beta = beta;
+    p.workspace = call->workspace;
+    p.workspace_bytes = call->workspace_bytes;
+    multiply(context_of(call), what, &p);
+}
+
 static void forward_pointwise(const struct kernel_call *call)
 {
-    const struct shape in = call->site->inputs[0], out = call->site->node->output;
-    if (call->site->fused_move) {
+    if (call->site->fused_move)
         conv_forward(call);
-        return;
+    else {
+        run_pointwise(call, false, "conv forward", call->inputs[0], call->output, 0.0f);
+        epilogue_forward(call, conv_bias(call));
     }
-    const struct product product = {out.channels,
-                                    shape_area(in),
-                                    in.channels,
-                                    call->parameters[0],
-                                    call->inputs[0],
-                                    call->output,
-                                    false,
-                                    false,
-                                    0.0f,
-                                    call->site->batch,
-                                    0,
-                                    shape_count(in),
-                                    shape_count(out)};
-    multiply(context_of(call), "conv forward", &product);
-    epilogue_forward(call, conv_bias(call));
 }
 
 static void backward_input_pointwise(const struct kernel_call *call)
 {
-    const struct shape in = call->site->inputs[0], out = call->site->node->output;
-    const struct product product = {in.channels,
-                                    shape_area(in),
-                                    out.channels,
-                                    call->parameters[0],
-                                    call->output_gradient,
-                                    call->input_gradients[0],
-                                    true,
-                                    false,
-                                    call->accumulate[0] ? 1.0f : 0.0f,
-                                    call->site->batch,
-                                    0,
-                                    shape_count(out),
-                                    shape_count(in)};
     if (call->site->fused_move)
         conv_backward_input(call);
-    else if (product.c)
-        multiply(context_of(call), "conv backward, input", &product);
+    else if (call->input_gradients[0])
+        run_pointwise(call, true, "conv backward, input", call->output_gradient,
+                      call->input_gradients[0], call->accumulate[0] ? 1.0f : 0.0f);
 }
 
 static void backward_pointwise(const struct kernel_call *call)
@@ -179,10 +180,41 @@ static void backward_pointwise(const struct kernel_call *call)
     conv_backward_weights(call);
 }
 
+static bool pointwise_has_backward(const struct kernel_site *site)
+{
+    return site->training && site->input_gradient[0];
+}
+
+/* The general kernel's workspace is for the gradient of the weights. */
+size_t conv_next_workspace(const struct kernel_site *site)
+{
+    size_t most = conv_workspace(site);
+    if (!conv_is_pointwise(site) || site->fused_move)
+        return most;
+    for (int backward = 0; backward <= pointwise_has_backward(site); backward++) {
+        const struct product p = pointwise_product(site, backward);
+        const size_t bytes = wgmma_workspace((const struct cuda_context *)site->context, &p);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+enum conv_products conv_pointwise_products(const struct kernel_site *site)
+{
+    const struct cuda_context *context = (const struct cuda_context *)site->context;
+    const struct product forward = pointwise_product(site, false);
+    const struct product backward = pointwise_product(site, true);
+    const bool first = wgmma_takes(context, &forward);
+    const bool second = pointwise_has_backward(site) ? wgmma_takes(context, &backward) : first;
+    return first && second ? CONV_WGMMA : first || second ? CONV_WGMMA_AND_BLAS : CONV_BLAS;
+}
+
 /* The general kernel computes what reads its input through a channel move. */
 static const char *runs_as_pointwise(const struct kernel_site *site)
 {
-    return site->fused_move ? cuda_conv.kernel.name : cuda_conv_pointwise.kernel.name;
+    static const char *const names[] = {"conv 1x1 cuBLAS", "conv 1x1 wgmma + cuBLAS",
+                                        "conv 1x1 wgmma"};
+    return site->fused_move ? cuda_conv.kernel.name : names[conv_pointwise_products(site)];
 }
 
 /* --- after cuDNN --- */
@@ -227,7 +259,7 @@ struct cuda_kernel cuda_conv_pointwise = {
             .traits = TRAITS,
             .supports = supports_pointwise,
             .runs_as = runs_as_pointwise,
-            .workspace_bytes = conv_workspace,
+            .workspace_bytes = conv_next_workspace,
             .forward = forward_pointwise,
             .backward = backward_pointwise,
         },

@@ -21,9 +21,15 @@ void conv_forward(const struct kernel_call *call);
 void conv_backward_input(const struct kernel_call *call);
 void conv_backward_weights(const struct kernel_call *call);
 
-/* What computes a convolution after cuDNN in the list: matrix products of cuBLAS if
+/* What computes a convolution after cuDNN in the list: matrix products (gemm.h) if
  * conv_is_pointwise, or the general kernel, which always computes the gradient of the weights. */
 bool conv_is_pointwise(const struct kernel_site *site);
+size_t conv_next_workspace(const struct kernel_site *site);
+
+/* Returns what computes the products of a pointwise convolution: all, some or none are large. */
+enum conv_products { CONV_BLAS, CONV_WGMMA_AND_BLAS, CONV_WGMMA };
+enum conv_products conv_pointwise_products(const struct kernel_site *site);
+
 const char *conv_next_name(const struct kernel_site *site);
 void conv_next_forward(const struct kernel_call *call);
 void conv_next_backward_input(const struct kernel_call *call);

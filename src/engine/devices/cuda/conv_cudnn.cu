@@ -423,7 +423,7 @@ static size_t workspace_cudnn(const struct kernel_site *site)
 {
     struct cuda_context *context = (struct cuda_context *)site->context;
     const struct dnn_choice *choice = site->fused_move ? NULL : find_choice(context, site);
-    size_t bytes = conv_workspace(site); /* the next kernel's */
+    size_t bytes = conv_next_workspace(site);
     for (unsigned pass = 0; choice && pass < DNN_PASSES; pass++) {
         const struct dnn_option *option =
             needs_pass(site, (enum dnn_pass)pass)
@@ -440,7 +440,8 @@ static const char *runs_as_cudnn(const struct kernel_site *site)
 {
     struct cuda_context *context = (struct cuda_context *)site->context;
     const struct dnn_choice *choice = site->fused_move ? NULL : find_choice(context, site);
-    const bool pointwise = conv_is_pointwise(site);
+    static const char *const with_products[] = {
+        "conv cuDNN + 1x1 cuBLAS", "conv cuDNN + 1x1 wgmma + cuBLAS", "conv cuDNN + 1x1 wgmma"};
     size_t needed = 0, refused = 0;
     if (!choice)
         return conv_next_name(site);
@@ -450,8 +451,8 @@ static const char *runs_as_cudnn(const struct kernel_site *site)
     }
     return refused == 0        ? choice->refused[DNN_FUSED] ? "conv cuDNN + epilogue" : "conv cuDNN"
            : refused == needed ? conv_next_name(site)
-           : pointwise         ? "conv cuDNN + 1x1 cuBLAS"
-                               : "conv cuDNN + implicit gemm";
+           : conv_is_pointwise(site) ? with_products[conv_pointwise_products(site)]
+                                     : "conv cuDNN + implicit gemm";
 }
 
 static void forward_cudnn(const struct kernel_call *call)

@@ -1,5 +1,6 @@
-/* Fully connected layers by cuBLAS. With a few images the forward pass is limited by reading the
- * weights; then one launch computes everything, with a warp for each output of all images. */
+/* Fully connected layers by matrix products (gemm.h). With a few images the forward pass is limited
+ * by reading the weights; then one launch computes everything, with a warp for each output of all
+ * images. */
 #include "engine/devices/cuda/epilogue.h"
 #include "engine/devices/cuda/gemm.h"
 #include "engine/devices/cuda/kernels.h"
@@ -61,6 +62,39 @@ static void forward_few(const struct kernel_call *call, const float *bias, size_
            (uint32_t)outputs, call->site->fused_activation != NULL);
 }
 
+/* --- the matrix products --- */
+
+enum linear_pass { FORWARD, BACKWARD_INPUT, BACKWARD_WEIGHTS, PASSES };
+
+/* Returns the product of a pass, without pointers. */
+static struct product product_of(const struct kernel_site *site, enum linear_pass pass)
+{
+    const size_t batch = site->batch, inputs = shape_count(site->inputs[0]);
+    const size_t outputs = site->node->output.channels;
+    struct product p = {};
+    p.m = pass == BACKWARD_WEIGHTS ? outputs : batch;
+    p.n = pass == FORWARD ? outputs : inputs;
+    p.k = pass == FORWARD ? inputs : pass == BACKWARD_INPUT ? outputs : batch;
+    p.a_transposed = pass == BACKWARD_WEIGHTS;
+    p.b_transposed = pass == FORWARD;
+    p.count = 1;
+    return p;
+}
+
+static void run(const struct kernel_call *call, enum linear_pass pass, const char *what,
+                const float *a, const float *b, float *c, bool add)
+{
+    struct product p = product_of(call->site, pass);
+    p.a = a;
+    p.b = b;
+    p.c = c;
+    p.beta = add ? 1.0f : 0.0f;
+    p.workspace = call->workspace;
+    p.workspace_bytes = call->workspace_bytes;
+    if (c)
+        multiply(context_of(call), what, &p);
+}
+
 static void forward_linear(const struct kernel_call *call)
 {
     const size_t batch = call->site->batch, inputs = shape_count(call->site->inputs[0]);
@@ -70,63 +104,55 @@ static void forward_linear(const struct kernel_call *call)
         forward_few(call, bias, inputs, outputs);
         return;
     }
-    const struct product product = {batch,
-                                    outputs,
-                                    inputs,
-                                    call->inputs[0],
-                                    call->parameters[0],
-                                    call->output,
-                                    false,
-                                    true,
-                                    0.0f,
-                                    1,
-                                    0,
-                                    0,
-                                    0};
-    multiply(context_of(call), "linear forward", &product);
+    run(call, FORWARD, "linear forward", call->inputs[0], call->parameters[0], call->output, false);
     epilogue_forward(call, bias);
 }
 
 static void backward_linear(const struct kernel_call *call)
 {
-    const size_t batch = call->site->batch, inputs = shape_count(call->site->inputs[0]);
-    const size_t outputs = call->site->node->output.channels;
-    struct cuda_context *context = context_of(call);
-    const struct product input = {batch,
-                                  inputs,
-                                  outputs,
-                                  call->output_gradient,
-                                  call->parameters[0],
-                                  call->input_gradients[0],
-                                  false,
-                                  false,
-                                  call->accumulate[0] ? 1.0f : 0.0f,
-                                  1,
-                                  0,
-                                  0,
-                                  0};
-    const struct product weight = {outputs,
-                                   inputs,
-                                   batch,
-                                   call->output_gradient,
-                                   call->inputs[0],
-                                   call->parameter_gradients[0],
-                                   true,
-                                   false,
-                                   0.0f,
-                                   1,
-                                   0,
-                                   0,
-                                   0};
+    const size_t batch = call->site->batch, outputs = call->site->node->output.channels;
     epilogue_backward(call);
-    if (input.c)
-        multiply(context, "linear backward, input", &input);
-    if (weight.c)
-        multiply(context, "linear backward, weights", &weight);
+    run(call, BACKWARD_INPUT, "linear backward, input", call->output_gradient, call->parameters[0],
+        call->input_gradients[0], call->accumulate[0]);
+    run(call, BACKWARD_WEIGHTS, "linear backward, weights", call->output_gradient, call->inputs[0],
+        call->parameter_gradients[0], false);
     if (call->site->node->attributes.linear.bias && call->parameter_gradients[1])
-        launch(context, "linear backward, bias", sum_columns, blocks_for(outputs, WARP), BLOCK, 0,
-               call->output_gradient, call->parameter_gradients[1], (uint32_t)batch,
+        launch(context_of(call), "linear backward, bias", sum_columns, blocks_for(outputs, WARP),
+               BLOCK, 0, call->output_gradient, call->parameter_gradients[1], (uint32_t)batch,
                (uint32_t)outputs);
+}
+
+/* Returns whether the site runs a pass. */
+static bool needs_pass(const struct kernel_site *site, enum linear_pass pass)
+{
+    return pass == FORWARD ||
+           (site->training && (pass != BACKWARD_INPUT || site->input_gradient[0]));
+}
+
+static size_t workspace_linear(const struct kernel_site *site)
+{
+    size_t most = 0;
+    for (int pass = 0; pass < PASSES; pass++) {
+        const struct product p = product_of(site, (enum linear_pass)pass);
+        const size_t bytes = needs_pass(site, (enum linear_pass)pass)
+                                 ? wgmma_workspace((const struct cuda_context *)site->context, &p)
+                                 : 0;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+static const char *runs_as_linear(const struct kernel_site *site)
+{
+    size_t passes = 0, taken = 0;
+    for (int pass = 0; pass < PASSES; pass++) {
+        const struct product p = product_of(site, (enum linear_pass)pass);
+        if (!needs_pass(site, (enum linear_pass)pass))
+            continue;
+        passes++;
+        taken += wgmma_takes((const struct cuda_context *)site->context, &p);
+    }
+    return taken == 0 ? "linear cuBLAS" : taken < passes ? "linear wgmma + cuBLAS" : "linear wgmma";
 }
 
 struct cuda_kernel cuda_linear = {
@@ -137,6 +163,8 @@ struct cuda_kernel cuda_linear = {
             .instruction_set = "cuda",
             .traits = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_ACTIVATION,
             .supports = supports_counts,
+            .runs_as = runs_as_linear,
+            .workspace_bytes = workspace_linear,
             .forward = forward_linear,
             .backward = backward_linear,
         },

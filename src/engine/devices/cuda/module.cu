@@ -3,6 +3,7 @@
 
 #include "engine/devices/cuda/context.h"
 #include "engine/devices/cuda/cudnn_library.h"
+#include "engine/devices/cuda/gemm.h"
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/launch.h"
 
@@ -139,6 +140,8 @@ static void open_gpu(struct cuda_context *context)
         launch_first_kernel(context);
     if (!context->failure[0])
         context->code_version = cuda_code_version(context);
+    if (!context->failure[0])
+        cuda_wgmma_open(context);
 }
 
 static void close_gpu(void *state)

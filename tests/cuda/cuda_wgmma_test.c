@@ -1,0 +1,402 @@
+/* Products of Hopper's warpgroups on the emulated GPU (gemm_wgmma.cu): where operands and sums lie;
+ * products of all layouts and precisions against sums of the rounded operands in double, in orders
+ * of threads in which products and copies are done as early or as late as possible; which products
+ * are taken; and the operators that use them against the reference. The emulator reads shared
+ * memory through the descriptors as NVIDIA's manual specifies. */
+#include "cuda/emulated_device.h"
+#include "cuda/emulated_module.h"
+#include "cuda/lab.h"
+#include "cuda/wgmma_products.h"
+#include "op_harness.h"
+
+#include "engine/devices/cuda/cuda.h"
+#include "engine/ops/op.h"
+
+#include <stdio.h>
+
+void emulator_set_wgmma(bool has);
+
+/* Sizes around tiles of 128 x 128, chunks of 4 and 8 terms, steps of 32 and 64, and three stages.
+ */
+static const struct wide_case cases[] = {
+    {"the least", 64, 4, 128, 1, false, true, false},
+    {"x W^T", 130, 260, 132, 1, false, true, true},
+    {"g W", 70, 136, 130, 1, false, false, false},
+    {"g^T x", 200, 132, 129, 1, true, false, true},
+    {"many steps", 66, 128, 515, 1, false, false, true},
+    {"many steps, by columns", 129, 68, 516, 1, false, true, false},
+    {"images that end within a tile", 72, 36, 131, 5, false, false, true},
+    {"images, transposed weights", 136, 100, 140, 3, true, false, false},
+};
+enum { CASES = sizeof cases / sizeof *cases, GUARD = 64 };
+
+/* --- products --- */
+
+static float *filled(size_t count, uint64_t seed)
+{
+    float *values = aligned_alloc(64, (count * sizeof *values + 63) / 64 * 64);
+    if (values)
+        random_fill_uniform(seed, RANDOM_TEST, 0, -1, 1, values, count);
+    return values;
+}
+
+/* Returns the largest difference of the sums from those in double, relative to sqrt(k). */
+static double difference(const struct wide_case *c, const float *a, const float *b,
+                         const float *before, const float *got)
+{
+    double worst = 0;
+    for (size_t image = 0; image < c->count; image++)
+        for (size_t row = 0; row < c->m; row++)
+            for (size_t column = 0; column < c->n; column++) {
+                const size_t at = (image * c->m + row) * c->n + column;
+                const float *right = b + image * c->n * c->k;
+                double sum = c->add ? (double)before[at] : 0;
+                for (size_t k = 0; k < c->k; k++)
+                    sum += (double)a[c->a_transposed ? k * c->m + row : row * c->k + k] *
+                           (double)right[c->b_transposed ? column * c->k + k : k * c->n + column];
+                const double apart = fabs((double)got[at] - sum) / sqrt((double)c->k);
+                worst = apart <= worst ? worst : apart; /* NaN is the worst */
+            }
+    return worst;
+}
+
+struct arrays {
+    size_t left, right, sums;
+    float *a, *b, *before, *got, *other;
+};
+
+static bool make_arrays(struct arrays *x, const struct wide_case *c)
+{
+    x->left = c->m * c->k;
+    x->right = c->n * c->k * c->count;
+    x->sums = c->m * c->n * c->count;
+    x->a = filled(x->left, 1);
+    x->b = filled(x->right, 2);
+    x->before = filled(x->sums + GUARD, 3);
+    x->got = filled(x->sums + GUARD, 4);
+    x->other = filled(x->sums + GUARD, 5);
+    return x->a && x->b && x->before && x->got && x->other;
+}
+
+static void free_arrays(struct arrays *x)
+{
+    free(x->a);
+    free(x->b);
+    free(x->before);
+    free(x->got);
+    free(x->other);
+}
+
+/* Computes the sums in an order of threads; returns false if the kernels did not run. */
+static bool compute(const struct wide_case *c, const struct arrays *x, uint64_t order, float *to)
+{
+    const size_t kernels = emulator_kernels_run();
+    memcpy(to, x->before, (x->sums + GUARD) * sizeof *to);
+    emulator_set_order(order);
+    wide_run(c, x->a, x->b, to, true);
+    return emulator_kernels_run() == kernels + 2; /* rounding and products */
+}
+
+static bool check_product(const struct wide_case *c, int precision)
+{
+    static const uint64_t orders[] = {77, 5};
+    struct arrays x;
+    bool good = make_arrays(&x, c) && compute(c, &x, 0, x.got);
+    for (size_t i = 0; good && i < 2; i++)
+        good = compute(c, &x, orders[i], x.other) &&
+               memcmp(x.got, x.other, (x.sums + GUARD) * sizeof *x.got) == 0;
+    const bool kept = memcmp(x.got + x.sums, x.before + x.sums, GUARD * sizeof *x.got) == 0;
+    const double unrounded = difference(c, x.a, x.b, x.before, x.got);
+    wide_round(precision, x.a, x.left);
+    wide_round(precision, x.b, x.right);
+    const double apart = difference(c, x.a, x.b, x.before, x.got);
+    const char *failure = emulated_failure();
+    free_arrays(&x);
+    if (good && kept && apart < 3e-6 && unrounded > 10 * apart && !*failure)
+        return true;
+    tap_note("%s: %s, %g from rounded, %g from exact operands %s", c->name,
+             good ? "same bits" : "other bits, or no kernel", apart, unrounded, failure);
+    return false;
+}
+
+static void test_products(void)
+{
+    static const char *const names[] = {"float32", "TF32", "bfloat16", "float16"};
+    emulated_set_busy_blocks(2);
+    for (int precision = 1; precision <= 3; precision++) {
+        size_t good = 0;
+        emulated_set_precision(precision);
+        for (size_t i = 0; i < CASES; i++)
+            good += check_product(&cases[i], precision);
+        tap_ok(good == CASES, "%s: %zu of %d products are the sums of the rounded operands",
+               names[precision], good, CASES);
+    }
+    emulator_set_order(0);
+}
+
+/* --- places --- */
+
+static void test_places(void)
+{
+    tap_ok(wide_misplaced_sums() == 0, "each sum of 64 x 128 belongs to one thread");
+    tap_ok(wide_misplaced_tiles() == 0, "each tile belongs to one block");
+    for (int by_terms = 0; by_terms < 2; by_terms++)
+        tap_ok(wide_misplaced_chunks(by_terms) == 0 && wide_bank_conflicts(by_terms) == 0,
+               "each chunk is stored once, without bank conflicts, from %s",
+               by_terms ? "terms" : "columns");
+    tap_ok(wide_descriptor_is_right(), "a descriptor has the fields of the manual");
+    tap_ok(wide_ring_is_right(), "stages begin at multiples of 1024, and change parity");
+}
+
+/* --- the choice --- */
+
+static void test_choice(void)
+{
+    static const struct wide_case taken = {"", 128, 256, 128, 1, false, true, false};
+    struct wide_case c = taken;
+    emulated_set_precision(2);
+    emulated_set_busy_blocks(4); /* two multiprocessors */
+    tap_ok(wide_takes(&c, 0, true), "two tiles on two multiprocessors are taken");
+    emulated_set_busy_blocks(6);
+    tap_ok(!wide_takes(&c, 0, true), "two tiles on three are left to cuBLAS");
+    emulated_set_busy_blocks(2);
+    tap_ok(!wide_takes(&c, 1, true), "so is an operand that is not aligned");
+    emulated_set_precision(0);
+    tap_ok(!wide_takes(&c, 0, true), "so is float32");
+    emulated_set_precision(1);
+    c.k = 124;
+    const bool few_terms = wide_takes(&c, 0, true);
+    c.k = 129;
+    const bool odd_terms = wide_takes(&c, 0, true);
+    c = taken;
+    c.m = 63;
+    const bool few_rows = wide_takes(&c, 0, true);
+    c = taken;
+    c.n = 254;
+    const bool odd_columns = wide_takes(&c, 0, true);
+    tap_ok(!few_terms && !odd_terms && !few_rows && !odd_columns,
+           "so are few terms or rows, and lines that are no multiple of 16 bytes");
+    c = taken;
+    c.count = 2;
+    c.b_transposed = false;
+    tap_ok(wide_takes(&c, 0, true) && !wide_takes(&c, 0, false),
+           "several products must share the left operand");
+}
+
+/* Returns whether a product is computed without the kernels. */
+static bool leaves_to_blas(bool with_workspace)
+{
+    struct arrays x;
+    const size_t kernels = emulator_kernels_run();
+    bool good = make_arrays(&x, &cases[1]);
+    if (good) {
+        memcpy(x.got, x.before, x.sums * sizeof *x.got);
+        wide_run(&cases[1], x.a, x.b, x.got, with_workspace);
+        good = emulator_kernels_run() == kernels &&
+               difference(&cases[1], x.a, x.b, x.before, x.got) < 3e-6;
+    }
+    free_arrays(&x);
+    return good;
+}
+
+static void test_without(void)
+{
+    emulated_set_precision(1);
+    emulated_set_busy_blocks(2);
+    tap_ok(leaves_to_blas(false), "without workspace cuBLAS computes the product");
+    emulator_set_wgmma(false);
+    wide_open_again();
+    tap_ok(!wide_takes(&cases[1], 0, true) && leaves_to_blas(true),
+           "a module without code for sm_90a leaves it to cuBLAS");
+    emulator_set_wgmma(true);
+    emulator_set_code(80);
+    wide_open_again();
+    tap_ok(!wide_takes(&cases[1], 0, true), "so does older code");
+    emulator_set_code(90);
+    wide_open_again();
+    tap_ok(wide_takes(&cases[1], 0, true), "the code for sm_90a takes it");
+}
+
+/* --- operators --- */
+
+#define LINEAR(batch_, inputs_, outputs_)                                                          \
+    {                                                                                              \
+        .name = "linear", .op = &op_linear,                                                        \
+        .attributes.linear = {.outputs = outputs_, .bias = true}, .inputs = {{inputs_, 1, 1}},     \
+        .input_count = 1, .batch = batch_                                                          \
+    }
+#define POINTWISE(batch_, inputs_, outputs_)                                                       \
+    {                                                                                              \
+        .name = "conv 1x1", .op = &op_conv,                                                        \
+        .attributes.conv = {.window = {1, 1, 1, 1, 0, 0},                                          \
+                            .outputs = outputs_,                                                   \
+                            .groups = 1,                                                           \
+                            .bias = true},                                                         \
+        .inputs = {{inputs_, 8, 9}}, .input_count = 1, .batch = batch_                             \
+    }
+
+static const struct {
+    struct op_case op_case;
+    const char *name; /* of what runs */
+} operators[] = {
+    {LINEAR(130, 132, 136), "linear wgmma"},
+    {LINEAR(70, 132, 136), "linear wgmma + cuBLAS"}, /* 70 terms in the weights' gradient */
+    {LINEAR(60, 132, 136), "linear cuBLAS"},
+    {POINTWISE(3, 132, 136), "conv 1x1 wgmma"},
+    {POINTWISE(3, 100, 136), "conv 1x1 wgmma + cuBLAS"}, /* 100 terms in the forward pass */
+    {POINTWISE(3, 60, 62), "conv 1x1 cuBLAS"},
+};
+enum { OPERATORS = sizeof operators / sizeof *operators };
+
+static void *allocate(size_t bytes)
+{
+    return emulated_driver.allocate(NULL, bytes, "a test", NULL);
+}
+
+static void release(void *memory)
+{
+    emulated_driver.release(NULL, memory);
+}
+
+static void finish(void *context)
+{
+    (void)context;
+}
+
+static struct op_harness *run(const struct op_case *c, const struct kernel *kernel)
+{
+    struct op_harness *harness = op_harness_create(c, HARNESS_SEED, NULL);
+    if (harness && op_harness_run(harness, kernel, 0, NULL, NULL))
+        return harness;
+    op_harness_free(harness);
+    return NULL;
+}
+
+/* Returns the kernel that has matrix products. */
+static const struct kernel *products_kernel(const struct op *op)
+{
+    const struct kernel *kernels[8];
+    const size_t count = emulated_driver.kernels(op, kernels, 8);
+    for (size_t k = 0; k < count; k++)
+        if (strstr(kernels[k]->name, "cuBLAS"))
+            return kernels[k];
+    return NULL;
+}
+
+static bool check_operator(size_t i, double most)
+{
+    const struct op_case *c = &operators[i].op_case;
+    const struct kernel *kernel = products_kernel(c->op);
+    struct op_harness *wanted = run(c, c->op->reference);
+    struct op_harness *got = kernel ? run(c, kernel) : NULL;
+    const char *where = "", *name = "";
+    char why[256] = "";
+    double apart = 1;
+    bool kept = false;
+    if (wanted && got) {
+        struct kernel_site site = op_harness_site(got, 1);
+        site.context = emulated_device()->state;
+        name = kernel->runs_as(&site);
+        apart = op_harness_compare(got, wanted, &where);
+        kept = op_harness_check_contract(c, kernel, NULL, why, sizeof why);
+    }
+    op_harness_free(wanted);
+    op_harness_free(got);
+    if (kept && apart <= most && strcmp(name, operators[i].name) == 0 && !*emulated_failure())
+        return true;
+    tap_note("%s %zu: runs as %s, %s differs by %g %s", c->name, i, name, where, apart, why);
+    return false;
+}
+
+static void test_operators(void)
+{
+    static const double most[] = {0, 2e-3, 2e-2, 2e-3};
+    const struct op_harness_device device = {emulated_device()->state, allocate, release, finish};
+    op_harness_device = &device;
+    emulated_set_iteration(HARNESS_ITERATION);
+    emulated_set_busy_blocks(2);
+    for (int precision = 1; precision <= 3; precision++) {
+        size_t good = 0;
+        emulated_set_precision(precision);
+        for (size_t i = 0; i < OPERATORS; i++)
+            good += check_operator(i, most[precision]);
+        tap_ok(good == OPERATORS, "precision %d: %zu of %d operators are right and named",
+               precision, good, OPERATORS);
+    }
+    op_harness_device = NULL;
+}
+
+/* --- a network --- */
+
+static const char network[] =
+    "{\"name\": \"wide\", \"input\": [136, 8, 8], \"classes\": 4, \"normalise\": \"unit\",\n"
+    " \"layers\": [{\"op\": \"conv\", \"output\": 132, \"kernel\": 1},\n"
+    "  {\"op\": \"conv\", \"output\": 136, \"kernel\": 1}, {\"op\": \"relu\"},\n"
+    "  {\"op\": \"flatten\"}, {\"op\": \"linear\", \"output\": \"classes\"}]}\n";
+enum { BATCH = 3, ITERATIONS = 2 };
+
+static bool open_network(struct lab *lab, const char *name, enum device_precision precision)
+{
+    struct error error = {0};
+    const struct network_request request = {.network = "test", .text = network};
+    const struct plan_settings settings = {.mode = PLAN_TRAINING,
+                                           .batch = BATCH,
+                                           .threads = 1,
+                                           .solver = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f}};
+    struct device *device = device_open(name, 1, &error);
+    emulated_set_busy_blocks(2);
+    if (device && device_set_precision(device, precision, &error) &&
+        lab_make_on(lab, &request, device, &settings, &error))
+        return true;
+    tap_ok(false, "%s: %s: %s", name, error.what, error.why);
+    return false;
+}
+
+/* Returns the name of what computes the second convolution. */
+static const char *computed_by(const struct lab *lab)
+{
+    static char text[PLAN_KERNEL_NAME_SIZE];
+    size_t convolutions = 0;
+    for (size_t s = 0; s < lab->plan->step_count; s++)
+        if (lab->plan->steps[s].site.node->op == &op_conv && ++convolutions == 2)
+            return plan_step_kernel_name(lab->plan, &lab->plan->steps[s], text, sizeof text);
+    return "";
+}
+
+/* The first iteration is captured as a graph, which the second one replays. */
+static void test_network(void)
+{
+    struct lab wide, plain;
+    struct error error = {0};
+    double worst = 0, first = 1;
+    cuda_use_module(tinca_cuda_module());
+    if (!open_network(&plain, "reference", PRECISION_FLOAT32))
+        return;
+    if (!open_network(&wide, "cuda", PRECISION_BF16)) {
+        lab_close(&plain);
+        return;
+    }
+    for (size_t i = 0; i < ITERATIONS; i++) {
+        const double wanted = (double)lab_iterate(&plain, i, BATCH);
+        first = i == 0 ? wanted : first; /* the second loss is a hundredth of it */
+        worst = fmax(worst, fabs((double)lab_iterate(&wide, i, BATCH) - wanted) / first);
+    }
+    tap_ok(worst > 0 && worst < 5e-3 && device_check(wide.device, &error) &&
+               strcmp(computed_by(&wide), "conv 1x1 wgmma") == 0,
+           "a network trains in bf16, and its plan names %s (%.1e) %s", computed_by(&wide), worst,
+           error.why);
+    lab_close(&wide);
+    lab_close(&plain);
+}
+
+int main(void)
+{
+    emulated_device();
+    test_places();
+    test_products();
+    test_choice();
+    test_without();
+    test_operators();
+    test_network();
+    return tap_done();
+}
