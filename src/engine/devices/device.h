@@ -95,6 +95,9 @@ struct device_driver {
     /* Sets the precision of matrix products and convolutions. NULL: it is that of the plan. */
     bool (*set_precision)(struct device *device, enum device_precision precision,
                           struct error *error);
+    /* Returns whether the plans of the open device prefer channels-last values in its precision.
+     * NULL: the device has no kernels for them. */
+    bool (*prefers_channels_last)(const struct device *device);
     /* Measures the figures of the machine (machine_model.h), which takes about 0.15 s.
      * NULL: the device does not use them. */
     bool (*measure_machine)(struct device *device, struct machine_model *model,

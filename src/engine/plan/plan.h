@@ -123,9 +123,10 @@ struct plan {
     size_t step_count;
     struct plan_order_entry *order; /* the first step_count entries are the forward pass */
     size_t order_count;
-    size_t block;  /* channels of a block in channel-blocked layouts; 0: none */
-    bool bf16;     /* values and products are rounded to bf16 (rounding.h) */
-    bool *rounded; /* by node, in bf16: its output and the gradient of it are rounded */
+    size_t block;       /* channels of a block in channel-blocked layouts; 0: none */
+    bool channels_last; /* values are channels-last where kernels allow it (layouts.c) */
+    bool bf16;          /* values and products are rounded to bf16 (rounding.h) */
+    bool *rounded;      /* by node, in bf16: its output and the gradient of it are rounded */
     struct tensor_layout *layouts; /* by node: the layout of its output */
     size_t *values;                /* by node: offset of its output; PLAN_NONE for inputs */
     size_t *backward_values;       /* the same after the forward pass: differs if recomputed */

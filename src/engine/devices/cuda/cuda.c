@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -360,6 +361,14 @@ static bool cuda_set_precision(struct device *device, enum device_precision prec
            set_report_error(device, device->name, 0, &report, error);
 }
 
+/* Tensor cores multiply what lies by channels with the fewest loads. TINCA_CUDA_LAYOUT=nchw keeps
+ * the plain layout, for comparisons. */
+static bool cuda_prefers_channels_last(const struct device *device)
+{
+    const char *wanted = getenv("TINCA_CUDA_LAYOUT");
+    return device->precision != PRECISION_FLOAT32 && !(wanted && strcmp(wanted, "nchw") == 0);
+}
+
 static size_t cuda_list_kernels(const struct op *op, const struct kernel **list, size_t capacity)
 {
     return cuda_count() ? cuda.module->kernels(op, list, capacity) : 0;
@@ -385,4 +394,5 @@ const struct device_driver device_cuda = {
     .memory_free = cuda_memory_free,
     .backend = &cuda.backend,
     .set_precision = cuda_set_precision,
+    .prefers_channels_last = cuda_prefers_channels_last,
 };

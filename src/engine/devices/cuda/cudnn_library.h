@@ -15,7 +15,13 @@ typedef void *dnn_handle, *dnn_tensor, *dnn_filter, *dnn_convolution;
 typedef int dnn_status, dnn_algorithm; /* enumerations of cuDNN */
 
 enum { DNN_SUCCESS = 0 };
-enum { DNN_FLOAT = 0, DNN_NCHW = 0, DNN_CROSS_CORRELATION = 1, DNN_DETERMINISTIC = 1 };
+enum {
+    DNN_FLOAT = 0,
+    DNN_NCHW = 0,
+    DNN_NHWC = 1,
+    DNN_CROSS_CORRELATION = 1,
+    DNN_DETERMINISTIC = 1
+};
 enum dnn_math { DNN_DEFAULT_MATH, DNN_TENSOR_MATH, DNN_TENSOR_MATH_CONVERTS, DNN_FMA_MATH };
 
 /* An algorithm in the ranking of cuDNN's heuristics: cudnnConvolution*AlgoPerf_t. */
