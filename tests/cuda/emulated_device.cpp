@@ -39,7 +39,7 @@ static void release(struct device *, void *memory)
 
 static bool channels_last = true;
 
-static bool prefers_channels_last(const struct device *)
+static bool prefers_channels_last(enum device_precision)
 {
     return channels_last && context.precision != CUDA_FLOAT32;
 }

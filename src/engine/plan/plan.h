@@ -168,8 +168,8 @@ struct plan_settings {
                            kernel computes it (fallback.h) */
     bool soft_targets;  /* training: the losses over classes get soft targets (soft_target.h) */
     bool with_loss;     /* inference: evaluate the main loss too; labels or targets are bound */
-    /* Of a device that computes on the host, float32 or bf16. A GPU's precision is the device's
-     * (device_set_precision), and its plans do not depend on it. */
+    /* Of a device that computes on the host, float32 or bf16. A GPU's precision is that of the open
+     * device (device_set_precision); layouts depend on it. */
     enum device_precision precision;
     /* The figures of the machine, which the plan copies: device->machine. NULL: fixed rules. */
     const struct machine_model *machine;
@@ -220,11 +220,12 @@ size_t plan_step_backward_input_count(const struct plan_step *step);
 /* Returns whether a recomputed forward pass of this step writes what it saves once more. */
 bool plan_step_rewrites_saved(const struct plan_step *step);
 
-enum { PLAN_KERNEL_NAME_SIZE = NODE_NAME_SIZE + 32 };
+enum { PLAN_KERNEL_NAME_SIZE = NODE_NAME_SIZE + 48 };
 
-/* Returns what a table shows as the step's kernel: the name of the kernel that computes it, "view",
- * or "fused into NODE", which is written into text[0..size). On a GPU it may change while the plan
- * is executed: a library may refuse a call, and another kernel then computes it. */
+/* Returns what a table shows as the step's kernel: the name of the kernel that computes it, with
+ * NHWC if it reads or writes channels-last values (then written into text[0..size)), "view", or
+ * "fused into NODE", which is written into text[0..size). On a GPU it may change while the plan is
+ * executed: a library may refuse a call, and another kernel then computes it. */
 const char *plan_step_kernel_name(const struct plan *plan, const struct plan_step *step, char *text,
                                   size_t size);
 

@@ -238,7 +238,7 @@ static struct plan *plan_new(const struct graph *graph, const struct device_driv
     if (driver->channel_block)
         plan->block = driver->channel_block();
     if (driver->prefers_channels_last && settings->device)
-        plan->channels_last = driver->prefers_channels_last(settings->device);
+        plan->channels_last = driver->prefers_channels_last(settings->device->precision);
     plan->steps = memory_new(graph->node_count, sizeof *plan->steps, "the plan", error);
     plan->layouts = memory_new(graph->node_count, sizeof *plan->layouts, "the plan", error);
     plan->rounded = memory_new(graph->node_count, sizeof *plan->rounded, "the plan", error);

@@ -363,10 +363,10 @@ static bool cuda_set_precision(struct device *device, enum device_precision prec
 
 /* Tensor cores multiply what lies by channels with the fewest loads. TINCA_CUDA_LAYOUT=nchw keeps
  * the plain layout, for comparisons. */
-static bool cuda_prefers_channels_last(const struct device *device)
+static bool cuda_prefers_channels_last(enum device_precision precision)
 {
     const char *wanted = getenv("TINCA_CUDA_LAYOUT");
-    return device->precision != PRECISION_FLOAT32 && !(wanted && strcmp(wanted, "nchw") == 0);
+    return precision != PRECISION_FLOAT32 && !(wanted && strcmp(wanted, "nchw") == 0);
 }
 
 static size_t cuda_list_kernels(const struct op *op, const struct kernel **list, size_t capacity)

@@ -451,8 +451,8 @@ static dim3 grid_of(const struct implicit_gemm *w, const struct gemm_choice *cho
 
 /* Returns the least time: multiprocessors compute their blocks one after the other, so a tile takes
  * as long as the blocks of the multiprocessor that has the most. Below float32, tiles without
- * tensor cores cost twice as much beside those that have them, and four times as much where they
- * would load the channels of a channels-last source one by one. */
+ * tensor cores cost twice as much beside those that have them. Of a channels-last source the large
+ * ones among them would load lines of channels for one value each: they cost four times as much. */
 static const struct gemm_choice *choose(const struct implicit_gemm *w, const float *source,
                                         enum cuda_precision precision)
 {
@@ -464,10 +464,8 @@ static const struct gemm_choice *choose(const struct implicit_gemm *w, const flo
         const size_t blocks = (size_t)grid.x * grid.y * grid.z;
         const size_t waves = (blocks + multiprocessor_count() - 1) / multiprocessor_count();
         const bool slow = precision != CUDA_FLOAT32 && !(last ? choice.last : choice.tensor);
-        const size_t time = waves * choice.rows * choice.columns * choice.cost *
-                            (!slow  ? 1
-                             : last ? 4
-                                    : 2);
+        const size_t factor = !slow ? 1 : last && choice.columns > SLICE ? 4 : 2;
+        const size_t time = waves * choice.rows * choice.columns * choice.cost * factor;
         if (!best || time < least) {
             best = &choice;
             least = time;
