@@ -63,24 +63,20 @@ static const char branches[] = NETWORK(
 /* Fused channel moves, one that is not, and a depthwise convolution, which stays plain. */
 static const char moves[] = NETWORK(
     "moves", "[3, 8, 7]",
-    CONV("20", "1",
-         "") "{\"op\": \"tanh\"}, {\"op\": \"channel_shift\", \"name\": "
-             "\"move\"},\n" CONV(
-                 "72", "3",
-                 ", \"pad\": 1, \"stride\": 2") "{\"op\": \"tanh\"},\n"
-                                                "{\"op\": \"channel_shuffle\", "
-                                                "\"groups\": 3},\n" CONV(
-                                                    "48", "1",
-                                                    "") "{\"op\": \"channel_shuffle\", "
-                                                        "\"groups\": 4}, {\"op\": "
-                                                        "\"tanh\", \"name\": "
-                                                        "\"t\"},\n" CONV("40", "1", "") RELU("u")
-                                                            CONV("40", "3",
-                                                                 ", \"pad\": 1, "
-                                                                 "\"groups\": 40, "
-                                                                 "\"name\": "
-                                                                 "\"depthwise\"") RELU("v")
-                                                                GLOBAL_POOL);
+    CONV("20", "1", "") NORM(
+        "n1") "{\"op\": \"tanh\"},\n"
+              "{\"op\": \"channel_shift\", \"name\": \"move\"},\n" CONV(
+                  "72", "3", ", \"pad\": 1, \"stride\": 2")
+                  NORM(
+                      "n2") "{\"op\": \"tanh\"},\n"
+                            "{\"op\": \"channel_shuffle\", \"groups\": 3},\n" CONV(
+                                "48", "1",
+                                "") "{\"op\": \"channel_shuffle\", \"groups\": 4}, {\"op\": "
+                                    "\"tanh\", \"name\": \"t\"},\n" CONV("40", "1", "") NORM("n3")
+                                        RELU("u") CONV(
+                                            "40", "3",
+                                            ", \"pad\": 1, \"groups\": 40, \"name\": \"depthwise\"")
+                                            NORM("n4") RELU("v") GLOBAL_POOL);
 
 static const struct {
     const char *name, *text;
@@ -287,6 +283,7 @@ static void test_graphs(void)
 
 static void test_inference(void)
 {
+    emulated_set_busy_blocks(2);
     for (size_t i = 0; i < NETWORKS; i++) {
         float *outputs[2] = {0};
         double apart = INFINITY;
