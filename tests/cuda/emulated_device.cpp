@@ -38,9 +38,28 @@ static void release(struct device *, void *memory)
     free(memory);
 }
 
-extern "C" const struct device_driver emulated_driver = {
-    "cuda", "an emulated GPU", is_available, NULL, NULL, cuda_kernels, update,
-    NULL,   allocate,          release,      true};
+static bool channels_last = true;
+
+static bool prefers_channels_last(enum device_precision)
+{
+    return channels_last && context.precision != CUDA_FLOAT32;
+}
+
+void emulated_use_channels_last(bool use)
+{
+    channels_last = use;
+}
+
+static struct device_driver make_driver(void)
+{
+    struct device_driver driver = {"cuda",   "an emulated GPU", is_available, NULL,
+                                   NULL,     cuda_kernels,      update,       NULL,
+                                   allocate, release,           true};
+    driver.prefers_channels_last = prefers_channels_last;
+    return driver;
+}
+
+extern "C" const struct device_driver emulated_driver = make_driver();
 
 struct device *emulated_device(void)
 {

@@ -36,6 +36,9 @@ void emulated_replay(void);
 /* Sets whether the device has cuDNN; at first it has. */
 void emulated_use_dnn(bool use);
 
+/* Sets whether plans below float32 have channels-last values; at first they have. */
+void emulated_use_channels_last(bool use);
+
 /* Sets the type of factors in products: 0 float32, 1 TF32, 2 bfloat16, 3 float16. */
 void emulated_set_precision(int precision);
 

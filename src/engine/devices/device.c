@@ -140,6 +140,9 @@ char *device_computes_with(const char *name, enum device_precision precision, ch
     struct device_facts facts;
     char cudnn[40] = "";
     const struct parsed_name named = find(name, NULL);
+    const bool last = named.driver && named.driver->prefers_channels_last &&
+                      named.driver->prefers_channels_last(precision);
+    const char *layout = last ? ", NHWC" : "";
     if (!named.driver || !named.driver->describe ||
         !named.driver->describe(named.numbers[0], &facts))
         snprintf(text, size, "%s", host_computes_with(named.driver, precision));
@@ -147,9 +150,9 @@ char *device_computes_with(const char *name, enum device_precision precision, ch
         if (facts.cudnn[0])
             snprintf(cudnn, sizeof cudnn, ", cuDNN %s", facts.cudnn);
         if (named.count == 1)
-            snprintf(text, size, "%s%s", facts.name, cudnn);
+            snprintf(text, size, "%s%s%s", facts.name, cudnn, layout);
         else
-            snprintf(text, size, "%zu x %s%s", named.count, facts.name, cudnn);
+            snprintf(text, size, "%zu x %s%s%s", named.count, facts.name, cudnn, layout);
     }
     return text;
 }

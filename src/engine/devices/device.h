@@ -95,6 +95,9 @@ struct device_driver {
     /* Sets the precision of matrix products and convolutions. NULL: it is that of the plan. */
     bool (*set_precision)(struct device *device, enum device_precision precision,
                           struct error *error);
+    /* Returns whether plans for an open device prefer channels-last values in this precision. NULL:
+     * the device has no kernels for them. */
+    bool (*prefers_channels_last)(enum device_precision precision);
     /* Measures the figures of the machine (machine_model.h), which takes about 0.15 s.
      * NULL: the device does not use them. */
     bool (*measure_machine)(struct device *device, struct machine_model *model,
@@ -145,7 +148,8 @@ bool device_measure_limits(struct device *device, struct device_limits *limits,
 bool device_measure_machine(struct device *device, struct error *error);
 
 /* Writes what the bits of results depend on: the instruction set of the kernels for a precision, or
- * the name of the GPU, the number of ranks and the version of cuDNN. Returns `text`. */
+ * the name of the GPU, the number of ranks, the version of cuDNN and the layout of values. Returns
+ * `text`. */
 char *device_computes_with(const char *name, enum device_precision precision, char *text,
                            size_t size);
 

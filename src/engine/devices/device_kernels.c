@@ -54,11 +54,21 @@ static bool has_format(const struct kernel *kernel, const struct kernel_site *si
     return !!(kernel->traits & KERNEL_BF16) == (site->bf16 && blocked);
 }
 
+static bool has_channels_last(const struct kernel_site *site)
+{
+    bool last = site->output_layout.channels_last;
+    for (size_t k = 0; k < site->node->input_count; k++)
+        last |= site->layouts[k].channels_last;
+    return last;
+}
+
 /* Returns whether a kernel is for this mode, and for the layouts of the site. Inference gives a
  * kernel for plain layouts a plain copy of its inputs, training does not. */
 static bool is_candidate(const struct kernel *kernel, const struct kernel_site *site)
 {
-    if (!has_format(kernel, site))
+    if (!has_format(kernel, site) ||
+        (has_channels_last(site) &&
+         !(kernel->traits & (KERNEL_CHANNELS_LAST | KERNEL_CONVERTS_LAYOUT))))
         return false;
     if (!site->training)
         return !(kernel->traits & KERNEL_TRAINS_ONLY);

@@ -137,6 +137,10 @@ enum kernel_traits {
      * relu's mask to the output's gradient, in place, for which it reads the output: workspace and
      * input gradients may be the memory of the output. */
     KERNEL_FUSES_ACTIVATION = 1 << 12,
+    /* Also works on channels-last arrays, if inputs and output all are. */
+    KERNEL_CHANNELS_LAST = 1 << 13,
+    /* Also works on channels-last arrays, whether or not inputs and output have one layout. */
+    KERNEL_CONVERTS_LAYOUT = 1 << 14,
 };
 
 /* Rows [begin, end) of the output of one image. `begin` is even. */

@@ -48,7 +48,10 @@ static inline bool shape_equal(struct shape a, struct shape b)
 /* How an activation lies in memory. The plain layout, {0}, is [N, C, H, W]. A channel-blocked
  * layout is [N, C / block, H + 2 pad, W + 2 pad, block], with C / block rounded up: `block`
  * channels of a position are neighbours, so that they fill a vector register (the layout nChw16c of
- * oneDNN). The pad is filled with zeros, as are the unused channels of the last block. */
+ * oneDNN). The pad is filled with zeros, as are the unused channels of the last block.
+ *
+ * A channels-last layout is [N, H, W, C] without padding (NHWC): a GPU loads several channels of a
+ * position at once. It has as many values as the plain one. */
 struct tensor_layout {
     size_t block; /* 0: plain */
     size_t pad;
@@ -56,12 +59,14 @@ struct tensor_layout {
     /* The channels of the array that the tensor is a part of: the inputs of a concat can be written
      * where their concatenation lies. 0: it is no part. */
     size_t channels;
+    bool channels_last; /* never with a block */
 };
 
 /* Returns whether two layouts are the same. */
 static inline bool layout_equal(struct tensor_layout a, struct tensor_layout b)
 {
-    return a.block == b.block && a.pad == b.pad && a.bf16 == b.bf16 && a.channels == b.channels;
+    return a.block == b.block && a.pad == b.pad && a.bf16 == b.bf16 && a.channels == b.channels &&
+           a.channels_last == b.channels_last;
 }
 
 /* Returns the bytes of a value. */

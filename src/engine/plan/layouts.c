@@ -11,7 +11,15 @@
  *
  * There, convolutions read beyond the edges of a plane. A value therefore has as much padding as
  * the reader that needs most. The inputs of a concat become parts of its value if each begins at a
- * whole block: the kernels that compute them write there, and the concat has nothing left to do. */
+ * whole block: the kernels that compute them write there, and the concat has nothing left to do.
+ *
+ * On a GPU, below float32, values are channels-last wherever possible (plan->channels_last).
+ * Nothing is converted there either: convolutions and pooling read one layout and write another
+ * (KERNEL_CONVERTS_LAYOUT), and all other kernels that know the layout have it in all of their
+ * arrays. So every value is assumed to be channels-last at first; one that a kernel cannot have so
+ * becomes plain, and with it those that must have its layout, until nothing changes. A vector is
+ * plain, and so are the inputs of the network, what the caller reads, and what a view reads, such
+ * as flatten: the order of values that a linear layer sees does not depend on layouts. */
 #include "engine/plan/layouts.h"
 
 #include "base/language.h"
@@ -115,6 +123,76 @@ bool layouts_agree(const struct plan *plan, const struct plan_step *step)
         agree &= !plan->layouts[step->inputs[k]].block || !step->kernel ||
                  (step->kernel->traits & knows);
     return plan->mode != PLAN_TRAINING || agree;
+}
+
+/* --- channels-last --- */
+
+static bool *last_of(struct plan *plan, size_t node)
+{
+    return &plan->layouts[node].channels_last;
+}
+
+/* Makes the input and output values of a step plain. Returns whether one of them was not. */
+static bool make_plain(struct plan *plan, const struct plan_step *step)
+{
+    bool changed = *last_of(plan, step->node);
+    *last_of(plan, step->node) = false;
+    for (size_t k = 0; k < step->input_count; k++) {
+        changed |= *last_of(plan, step->inputs[k]);
+        *last_of(plan, step->inputs[k]) = false;
+    }
+    return changed;
+}
+
+/* Returns whether the values of a step may have the layouts that they have now. */
+static bool allows_layouts(struct plan *plan, const struct plan_step *step)
+{
+    const unsigned traits = step->kernel ? step->kernel->traits : 0;
+    const bool converts = traits & KERNEL_CONVERTS_LAYOUT;
+    const bool keeps = !step->kernel ? passes_layout_on(step->site.node)
+                                     : !step->falls_back && (traits & KERNEL_CHANNELS_LAST);
+    bool any = *last_of(plan, step->node), equal = true;
+    for (size_t k = 0; k < step->input_count; k++) {
+        any |= *last_of(plan, step->inputs[k]);
+        equal &= *last_of(plan, step->inputs[k]) == *last_of(plan, step->node);
+    }
+    return !any || converts || (keeps && equal);
+}
+
+/* Returns whether a convolution reads and writes channels-last values. One that only writes or
+ * reads them gains nothing: libraries do not convert. */
+static bool convolves_channels_last(struct plan *plan)
+{
+    for (size_t s = 0; s < plan->step_count; s++)
+        if (plan->steps[s].site.node->op == &op_conv && *last_of(plan, plan->steps[s].node) &&
+            *last_of(plan, plan->steps[s].inputs[0]))
+            return true;
+    return false;
+}
+
+bool layouts_put_channels_last(struct plan *plan, const bool *plain)
+{
+    bool changed = true;
+    for (size_t s = 0; s < plan->step_count; s++) {
+        const size_t node = plan->steps[s].node;
+        *last_of(plan, node) = !plain[node] && shape_area(plan->graph->nodes[node].output) > 1;
+    }
+    while (changed) {
+        changed = false;
+        for (size_t s = plan->step_count; s-- > 0;)
+            if (!allows_layouts(plan, &plan->steps[s]))
+                changed |= make_plain(plan, &plan->steps[s]);
+    }
+    const bool pays = convolves_channels_last(plan);
+    for (size_t s = 0; s < plan->step_count; s++)
+        *last_of(plan, plan->steps[s].node) &= pays;
+    for (size_t s = 0; s < plan->step_count; s++) {
+        struct plan_step *step = &plan->steps[s];
+        step->site.output_layout = plan->layouts[step->node];
+        for (size_t k = 0; k < step->input_count; k++)
+            step->site.layouts[k] = plan->layouts[step->inputs[k]];
+    }
+    return pays;
 }
 
 /* --- parts of a concatenation --- */

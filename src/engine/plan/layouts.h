@@ -23,6 +23,12 @@ void layouts_settle(struct plan *plan, struct plan_step *step);
  * inference it need not, since the plan provides plain copies. */
 bool layouts_agree(const struct plan *plan, const struct plan_step *step);
 
+/* Makes values channels-last where the kernel that writes them and all that read them work on such
+ * values, and sets the layouts of the sites. The steps have the kernels that they would have with
+ * plain values; plain[] is that of layouts_mark_plain. Returns whether any value is channels-last.
+ */
+bool layouts_put_channels_last(struct plan *plan, const bool *plain);
+
 /* Completes the layouts of all values, after fusion: which parts of a concatenation are written in
  * place, how much padding each value has, and which inputs a kernel reads as a plain copy. */
 void layouts_complete(struct plan *plan);

@@ -69,11 +69,27 @@ bool plan_step_rewrites_saved(const struct plan_step *step)
            !(plan_step_traits(step) & KERNEL_REUSES_SAVED);
 }
 
+/* Returns what a table adds to the name of a kernel with channels-last values; "" if it has none.
+ */
+static const char *layout_suffix(const struct plan *plan, const struct plan_step *step)
+{
+    const bool from = plan->layouts[step->inputs[0]].channels_last;
+    const bool to = plan->layouts[step->node].channels_last;
+    return from && to ? " NHWC" : to ? " to NHWC" : from ? " from NHWC" : "";
+}
+
 const char *plan_step_kernel_name(const struct plan *plan, const struct plan_step *step, char *text,
                                   size_t size)
 {
-    if (step->kernel)
-        return step->kernel->runs_as ? step->kernel->runs_as(&step->site) : step->kernel->name;
+    if (step->kernel) {
+        const char *name =
+            step->kernel->runs_as ? step->kernel->runs_as(&step->site) : step->kernel->name;
+        const char *suffix = layout_suffix(plan, step);
+        if (!*suffix)
+            return name;
+        snprintf(text, size, "%s%s", name, suffix);
+        return text;
+    }
     if (plan_step_is_view(step))
         return "view";
     if (step->joins)

@@ -124,9 +124,10 @@ struct plan {
     size_t step_count;
     struct plan_order_entry *order; /* the first step_count entries are the forward pass */
     size_t order_count;
-    size_t block;  /* channels of a block in channel-blocked layouts; 0: none */
-    bool bf16;     /* values and products are rounded to bf16 (rounding.h) */
-    bool *rounded; /* by node, in bf16: its output and the gradient of it are rounded */
+    size_t block;       /* channels of a block in channel-blocked layouts; 0: none */
+    bool channels_last; /* values are channels-last where kernels allow it (layouts.c) */
+    bool bf16;          /* values and products are rounded to bf16 (rounding.h) */
+    bool *rounded;      /* by node, in bf16: its output and the gradient of it are rounded */
     struct tensor_layout *layouts; /* by node: the layout of its output */
     size_t *values;                /* by node: offset of its output; PLAN_NONE for inputs */
     size_t *backward_values;       /* the same after the forward pass: differs if recomputed */
@@ -170,8 +171,8 @@ struct plan_settings {
     bool with_loss;      /* inference: evaluate the main loss too; labels or targets are bound */
     bool sample_batches; /* batches are of 8-bit samples, which the device normalises
                             (execution_batch); only for a device with separate memory */
-    /* Of a device that computes on the host, float32 or bf16. A GPU's precision is the device's
-     * (device_set_precision), and its plans do not depend on it. */
+    /* Of a device that computes on the host, float32 or bf16. A GPU's precision is that of the open
+     * device (device_set_precision); layouts depend on it. */
     enum device_precision precision;
     /* The figures of the machine, which the plan copies: device->machine. NULL: fixed rules. */
     const struct machine_model *machine;
@@ -222,11 +223,12 @@ size_t plan_step_backward_input_count(const struct plan_step *step);
 /* Returns whether a recomputed forward pass of this step writes what it saves once more. */
 bool plan_step_rewrites_saved(const struct plan_step *step);
 
-enum { PLAN_KERNEL_NAME_SIZE = NODE_NAME_SIZE + 32 };
+enum { PLAN_KERNEL_NAME_SIZE = NODE_NAME_SIZE + 48 };
 
-/* Returns what a table shows as the step's kernel: the name of the kernel that computes it, "view",
- * or "fused into NODE", which is written into text[0..size). On a GPU it may change while the plan
- * is executed: a library may refuse a call, and another kernel then computes it. */
+/* Returns what a table shows as the step's kernel: the name of the kernel that computes it, with
+ * NHWC if it reads or writes channels-last values (then written into text[0..size)), "view", or
+ * "fused into NODE", which is written into text[0..size). On a GPU it may change while the plan is
+ * executed: a library may refuse a call, and another kernel then computes it. */
 const char *plan_step_kernel_name(const struct plan *plan, const struct plan_step *step, char *text,
                                   size_t size);
 

@@ -2,7 +2,7 @@
  *
  *   steps         one per needed node, with its kernel                   steps.c
  *   fusion        which steps another step's kernel computes as well     fusion.c
- *   layouts       how values lie in memory (on the cpu)                  layouts.c
+ *   layouts       how values lie in memory                               layouts.c
  *   chains        which steps of an inference run as one job             chains.c
  *   order         the order of all passes of an iteration                step_order.c
  *   live ranges   which arrays there are, when, and which share memory   live_ranges.c
@@ -239,6 +239,8 @@ static struct plan *plan_new(const struct graph *graph, const struct device_driv
         plan->machine = *settings->machine;
     if (driver->channel_block)
         plan->block = driver->channel_block();
+    if (driver->prefers_channels_last && settings->device)
+        plan->channels_last = driver->prefers_channels_last(settings->device->precision);
     plan->steps = memory_new(graph->node_count, sizeof *plan->steps, "the plan", error);
     plan->layouts = memory_new(graph->node_count, sizeof *plan->layouts, "the plan", error);
     plan->rounded = memory_new(graph->node_count, sizeof *plan->rounded, "the plan", error);

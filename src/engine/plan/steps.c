@@ -12,6 +12,7 @@
 #include "engine/plan/layouts.h"
 #include "engine/plan/rounding.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,6 +182,24 @@ static bool append_blocked_steps(struct step_builder *builder)
            builder->layouts_agree;
 }
 
+/* Makes values channels-last where that is possible, and chooses the kernels of these steps. */
+static bool put_channels_last(struct step_builder *builder, struct error *error)
+{
+    struct plan *plan = builder->plan;
+    bool chosen = true;
+    if (!layouts_put_channels_last(plan, builder->plain))
+        return true;
+    for (size_t s = 0; chosen && s < plan->step_count; s++) {
+        struct plan_step *step = &plan->steps[s];
+        bool last = step->site.output_layout.channels_last;
+        for (size_t k = 0; k < step->input_count; k++)
+            last |= step->site.layouts[k].channels_last;
+        chosen = !last || choose_kernel(builder, step, error);
+        assert(!step->falls_back || !last);
+    }
+    return chosen;
+}
+
 /* Appends the steps. Training has channel-blocked values everywhere or nowhere. */
 static bool append_steps_in_layout(struct step_builder *builder, struct error *error)
 {
@@ -192,7 +211,8 @@ static bool append_steps_in_layout(struct step_builder *builder, struct error *e
         plan->step_count = 0;
         memset(plan->layouts, 0, plan->graph->node_count * sizeof *plan->layouts);
     }
-    return append_steps(builder, error);
+    return append_steps(builder, error) &&
+           (!plan->channels_last || put_channels_last(builder, error));
 }
 
 bool steps_build(struct plan *plan, const struct plan_settings *settings, struct error *error)

@@ -14,6 +14,7 @@ struct emulated_dnn {
 };
 struct emulated_sizes {
     int n, c, h, w; /* filter: outputs, channels of a group, window */
+    bool last;      /* NHWC */
 };
 struct emulated_conv {
     int pad_h, pad_w, stride_h, stride_w, groups;
@@ -121,10 +122,11 @@ static cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t tensor
     return CUDNN_STATUS_SUCCESS;
 }
 
-static cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t tensor, cudnnTensorFormat_t,
-                                                cudnnDataType_t, int n, int c, int h, int w)
+static cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t tensor,
+                                                cudnnTensorFormat_t format, cudnnDataType_t, int n,
+                                                int c, int h, int w)
 {
-    *tensor = {n, c, h, w};
+    *tensor = {n, c, h, w, format == CUDNN_TENSOR_NHWC};
     return CUDNN_STATUS_SUCCESS;
 }
 
@@ -139,9 +141,10 @@ static cudnnStatus_t cudnnDestroyFilterDescriptor(cudnnFilterDescriptor_t filter
 }
 
 static cudnnStatus_t cudnnSetFilter4dDescriptor(cudnnFilterDescriptor_t filter, cudnnDataType_t,
-                                                cudnnTensorFormat_t, int k, int c, int h, int w)
+                                                cudnnTensorFormat_t format, int k, int c, int h,
+                                                int w)
 {
-    *filter = {k, c, h, w};
+    *filter = {k, c, h, w, format == CUDNN_TENSOR_NHWC};
     return CUDNN_STATUS_SUCCESS;
 }
 
@@ -209,9 +212,16 @@ struct pass {
 static bool fits(const struct pass *p)
 {
     const emulated_conv &c = p->conv;
-    return p->x.n == p->y.n && p->y.c == p->w.n && p->x.c == p->w.c * c.groups &&
-           p->w.n % c.groups == 0 && p->y.h == (p->x.h + 2 * c.pad_h - p->w.h) / c.stride_h + 1 &&
+    return p->x.last == p->y.last && p->x.last == p->w.last && p->x.n == p->y.n &&
+           p->y.c == p->w.n && p->x.c == p->w.c * c.groups && p->w.n % c.groups == 0 &&
+           p->y.h == (p->x.h + 2 * c.pad_h - p->w.h) / c.stride_h + 1 &&
            p->y.w == (p->x.w + 2 * c.pad_w - p->w.w) / c.stride_w + 1;
+}
+
+/* Returns the index of an element in its format. */
+static int index_of(const emulated_sizes &s, int n, int c, int y, int x)
+{
+    return s.last ? ((n * s.h + y) * s.w + x) * s.c + c : ((n * s.c + c) * s.h + y) * s.w + x;
 }
 
 /* visit(element of x, of w, of y) */
@@ -230,9 +240,8 @@ template <class F> static void visit_pairs(const struct pass *p, F visit)
                                 const int c = o / outputs * p->w.c + i;
                                 if (y < 0 || x < 0 || y >= p->x.h || x >= p->x.w)
                                     continue;
-                                visit(((n * p->x.c + c) * p->x.h + y) * p->x.w + x,
-                                      ((o * p->w.c + i) * p->w.h + ky) * p->w.w + kx,
-                                      ((n * p->y.c + o) * p->y.h + oy) * p->y.w + ox);
+                                visit(index_of(p->x, n, c, y, x), index_of(p->w, o, i, ky, kx),
+                                      index_of(p->y, n, o, oy, ox));
                             }
 }
 

@@ -12,7 +12,7 @@ typedef enum cudnnStatus_t : int {
     CUDNN_STATUS_BAD_PARAM = 2000,
     CUDNN_STATUS_NOT_SUPPORTED = 3000
 } cudnnStatus_t;
-typedef enum cudnnTensorFormat_t { CUDNN_TENSOR_NCHW } cudnnTensorFormat_t;
+typedef enum cudnnTensorFormat_t { CUDNN_TENSOR_NCHW, CUDNN_TENSOR_NHWC } cudnnTensorFormat_t;
 typedef enum cudnnDataType_t { CUDNN_DATA_FLOAT } cudnnDataType_t;
 typedef enum cudnnConvolutionMode_t {
     CUDNN_CONVOLUTION,

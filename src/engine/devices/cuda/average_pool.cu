@@ -6,8 +6,9 @@
 #include "engine/devices/cuda/reduce.h"
 
 /* Returns the sum of every `step`-th element under a window, from element `first` on. */
-static __device__ __forceinline__ float window_sum(const float *plane, const struct pool_window *w,
-                                                   int y, int x, int first, int step)
+static __device__ __forceinline__ float window_sum(const float *plane, uint32_t by_position,
+                                                   const struct pool_window *w, int y, int x,
+                                                   int first, int step)
 {
     const struct range rows =
         window_range(y, w->kernel_height, w->stride_height, w->pad_height, w->in_height);
@@ -16,7 +17,9 @@ static __device__ __forceinline__ float window_sum(const float *plane, const str
     const int across = columns.end - columns.begin, count = (rows.end - rows.begin) * across;
     float sum = 0;
     for (int k = first; k < count; k += step)
-        sum += plane[(rows.begin + k / across) * w->in_width + columns.begin + k % across];
+        sum +=
+            plane[(uint32_t)((rows.begin + k / across) * w->in_width + columns.begin + k % across) *
+                  by_position];
     return sum;
 }
 
@@ -34,9 +37,9 @@ static __global__ void average(const float *in, float *out, struct pool_window w
     const uint32_t lane = threadIdx.x % LANES;
     for (uint32_t i = stride_first() / LANES; i < count; i += stride_step() / LANES) {
         int y, x;
-        const uint32_t plane = position_of(i, w.down_out, w.across_out, &y, &x);
-        const float *values = in + (size_t)plane * (size_t)(w.in_height * w.in_width);
-        float sum = window_sum(values, &w, y, x, (int)lane, LANES);
+        const uint32_t plane = position_of(&w, i, w.down_out, w.across_out, w.out_last, &y, &x);
+        const struct pool_plane from = plane_of(&w, plane, w.in_height * w.in_width, w.in_last);
+        float sum = window_sum(in + from.start, from.step, &w, y, x, (int)lane, LANES);
         if (LANES == WARP)
             sum = warp_sum(sum);
         if (lane == 0)
@@ -49,7 +52,8 @@ static __global__ void gather_shares(const float *g, float *gradient, bool accum
 {
     for (uint32_t i = stride_first(); i < count; i += stride_step()) {
         int iy, ix;
-        const uint32_t plane = position_of(i, w.down_in, w.across_in, &iy, &ix);
+        const uint32_t plane = position_of(&w, i, w.down_in, w.across_in, w.in_last, &iy, &ix);
+        const struct pool_plane of = plane_of(&w, plane, w.out_height * w.out_width, w.out_last);
         const struct range rows =
             covering_windows(iy, w.kernel_height, w.stride_height, w.pad_height, w.out_height);
         const struct range columns =
@@ -57,9 +61,8 @@ static __global__ void gather_shares(const float *g, float *gradient, bool accum
         float sum = 0;
         for (int y = rows.begin; y < rows.end; y++)
             for (int x = columns.begin; x < columns.end; x++)
-                sum += g[(plane * (uint32_t)w.out_height + (uint32_t)y) * (uint32_t)w.out_width +
-                         (uint32_t)x] /
-                       window_area(&w, y, x);
+                sum +=
+                    g[of.start + (uint32_t)(y * w.out_width + x) * of.step] / window_area(&w, y, x);
         gradient_store(&gradient[i], accumulate, sum);
     }
 }
@@ -90,6 +93,7 @@ struct cuda_kernel cuda_average_pool = {
         {
             .name = "average_pool",
             .instruction_set = "cuda",
+            .traits = KERNEL_CONVERTS_LAYOUT,
             .supports = supports_counts,
             .forward = forward_average_pool,
             .backward = backward_average_pool,

@@ -17,23 +17,15 @@
  *
  * If several GPUs share a batch, the parts of all GPUs are gathered between the two launches, in
  * the order of the ranks: every GPU has the statistics and sums of the whole batch.
+ *
+ * Channels-last arrays have kernels of their own: batch_norm_last.cu.
  */
+#include "engine/devices/cuda/batch_norm.h"
 #include "engine/devices/cuda/kernels.h"
-#include "engine/devices/cuda/reduce.h"
 
 #include <math.h>
 
-enum { WEIGHT, BIAS, RUNNING_MEAN, RUNNING_VAR };
 enum { MAX_PARTS = 64, LEAST_OF_A_PART = 2048 };
-
-struct norm {
-    struct divisor area, channels, parts;
-    uint32_t values;      /* values per channel */
-    uint32_t part_values; /* values in each part of a channel except the last */
-    uint32_t all_parts;   /* parts per channel, on all GPUs */
-    float all_values, all_but_one, ranks;
-    float epsilon, momentum;
-};
 
 /* --- a block's part of a channel --- */
 
@@ -59,55 +51,7 @@ static __device__ __forceinline__ uint32_t place(const struct norm *norm, uint32
     return (n * norm->channels.value + channel) * norm->area.value + at;
 }
 
-/* --- one value, or four that are neighbours --- */
-
-template <int WIDE> struct neighbours {
-    float of[WIDE];
-};
-
-template <int WIDE>
-static __device__ __forceinline__ struct neighbours<WIDE> load(const float *at) {
-    struct neighbours<WIDE> loaded;
-    if constexpr (WIDE == 4) {
-        const float4 four = *(const float4 *)at;
-        loaded.of[0] = four.x;
-        loaded.of[1] = four.y;
-        loaded.of[2] = four.z;
-        loaded.of[3] = four.w;
-    } else {
-        loaded.of[0] = *at;
-    }
-    return loaded;
-}
-
-template <int WIDE>
-static __device__ __forceinline__ void store(float *at, const struct neighbours<WIDE> &values)
-{
-    if constexpr (WIDE == 4)
-        *(float4 *)at = make_float4(values.of[0], values.of[1], values.of[2], values.of[3]);
-    else
-        *at = values.of[0];
-}
-
-/* Stores gradients, or adds them to those that are there. */
-template <int WIDE>
-static __device__ __forceinline__ void store_gradients(float *at, bool accumulate,
-                                                       struct neighbours<WIDE> values)
-{
-    if (accumulate) {
-        const struct neighbours<WIDE> before = load<WIDE>(at);
-#pragma unroll
-        for (int e = 0; e < WIDE; e++)
-            values.of[e] = before.of[e] + values.of[e];
-    }
-    store(at, values);
-}
-
 /* --- the statistics of a part --- */
-
-struct moments {
-    float mean, squares; /* sum of squared differences from the mean */
-};
 
 template <int WIDE>
 static __device__ struct moments measure_part(const float *x, const struct norm *norm,
@@ -134,51 +78,7 @@ static __device__ struct moments measure_part(const float *x, const struct norm 
     return m;
 }
 
-/* Returns the index of part i of a channel, counted over all GPUs, and sets *count to the number of
- * its values. */
-static __device__ __forceinline__ uint32_t place_of_part(const struct norm *norm, uint32_t channel,
-                                                         uint32_t i, float *count)
-{
-    uint32_t k;
-    const uint32_t rank = divide_rest(i, norm->parts, &k);
-    const uint32_t begin = k * norm->part_values;
-    *count = (float)(min(begin + norm->part_values, norm->values) - begin);
-    return (rank * norm->channels.value + channel) * norm->parts.value + k;
-}
-
-static __device__ struct moments join_parts(const struct moments *parts, const struct norm *norm,
-                                            uint32_t channel)
-{
-    struct moments all = {0, 0};
-    float count;
-    for (uint32_t i = threadIdx.x; i < norm->all_parts; i += blockDim.x) {
-        const uint32_t at = place_of_part(norm, channel, i, &count);
-        all.mean += count * parts[at].mean;
-    }
-    all.mean = block_sum(all.mean) / norm->all_values;
-    for (uint32_t i = threadIdx.x; i < norm->all_parts; i += blockDim.x) {
-        const struct moments own = parts[place_of_part(norm, channel, i, &count)];
-        const float difference = own.mean - all.mean;
-        all.squares += own.squares + count * difference * difference;
-    }
-    all.squares = block_sum(all.squares);
-    return all;
-}
-
 /* --- forward --- */
-
-/* Every kernel calls this one function, so that a recomputed pass gives the same bits. */
-static __device__ __forceinline__ float normalised(float x, float mean, float invstd, float weight,
-                                                   float bias)
-{
-    return fmaf(weight, (x - mean) * invstd, bias);
-}
-
-/* The fused epilogue: adds the other summand, unless it is NULL, and applies a relu. */
-struct ending {
-    const float *other;
-    bool rectify;
-};
 
 /* The statistics and parameters of a channel. */
 struct channel {
@@ -212,22 +112,6 @@ static __global__ void measure(const float *x, struct moments *parts, struct nor
     const struct moments m = measure_part<WIDE>(x, &norm, &part);
     if (threadIdx.x == 0)
         parts[blockIdx.x] = m;
-}
-
-struct statistics {
-    float *mean, *invstd;              /* saved */
-    float *running_mean, *running_var; /* NULL: they stay as they are */
-};
-
-static __device__ void keep_statistics(const struct statistics *to, const struct norm *norm,
-                                       uint32_t channel, const struct moments *m, float invstd)
-{
-    const float unbiased = m->squares / norm->all_but_one;
-    const float momentum = norm->momentum;
-    to->mean[channel] = m->mean;
-    to->invstd[channel] = invstd;
-    to->running_mean[channel] = (1.0f - momentum) * to->running_mean[channel] + momentum * m->mean;
-    to->running_var[channel] = (1.0f - momentum) * to->running_var[channel] + momentum * unbiased;
 }
 
 /* Normalises with the statistics of the batch. If `parts` is NULL, the channel has one part, which
@@ -268,16 +152,6 @@ static __global__ void scale(const float *x, float *y, const float *weight, cons
 
 /* --- backward --- */
 
-/* The gradient of batch norm's output (after weight and bias): the incoming gradient g, masked by
- * the fused ReLU. The mask comes from the ReLU's output y or, without a fused add, from y
- * recomputed from the input. */
-struct gradient {
-    const float *g;
-    const float *y; /* output of the fused ReLU if there is a fused add; else NULL */
-    const float *weight,
-        *bias; /* to recompute y if there is a fused ReLU without an add; else NULL */
-};
-
 template <int WIDE>
 static __device__ __forceinline__ struct neighbours<WIDE>
 gradient_at(const struct gradient *gradient, uint32_t at, const struct neighbours<WIDE> &x,
@@ -295,10 +169,6 @@ gradient_at(const struct gradient *gradient, uint32_t at, const struct neighbour
     }
     return g;
 }
-
-struct sums {
-    float gradient, products; /* sum g, sum g xhat */
-};
 
 template <int WIDE>
 static __device__ struct sums sum_part(const float *x, const struct gradient *gradient,
@@ -323,19 +193,6 @@ static __device__ struct sums sum_part(const float *x, const struct gradient *gr
     return {sums[0], sums[1]};
 }
 
-static __device__ struct sums add_parts(const struct sums *parts, const struct norm *norm,
-                                        uint32_t channel)
-{
-    float sums[2] = {0, 0}, count;
-    for (uint32_t i = threadIdx.x; i < norm->all_parts; i += blockDim.x) {
-        const struct sums own = parts[place_of_part(norm, channel, i, &count)];
-        sums[0] += own.gradient;
-        sums[1] += own.products;
-    }
-    block_sums<2>(sums);
-    return {sums[0], sums[1]};
-}
-
 template <int WIDE>
 static __global__ void sum_gradients(const float *x, struct gradient gradient, const float *saved,
                                      struct sums *parts, struct norm norm)
@@ -345,13 +202,6 @@ static __global__ void sum_gradients(const float *x, struct gradient gradient, c
     if (threadIdx.x == 0)
         parts[blockIdx.x] = s;
 }
-
-struct norm_gradients {
-    float *input, *weight, *bias; /* NULL: not needed */
-    bool accumulate;
-    float *other; /* gradient of the other summand; NULL: not needed */
-    bool accumulate_other;
-};
 
 /* The input's gradient may overwrite g, and the other summand's gradient g or y. Both gradients may
  * be the same array; then the other one is added. The gradients of the weights are averaged over
@@ -403,20 +253,6 @@ static size_t parts_of(size_t channels, size_t values)
     return parts < 1 ? 1 : parts > MAX_PARTS ? (size_t)MAX_PARTS : parts;
 }
 
-/* Sets the counts for `ranks` GPUs that share the batch; `values` are those of a channel on this
- * GPU. */
-static void set_counts(struct norm *norm, size_t values, size_t part_values, size_t ranks)
-{
-    const size_t parts = (values + part_values - 1) / part_values, all = ranks * values;
-    norm->parts = divisor_of(parts);
-    norm->values = (uint32_t)values;
-    norm->part_values = (uint32_t)part_values;
-    norm->all_parts = (uint32_t)(ranks * parts);
-    norm->all_values = (float)all;
-    norm->all_but_one = all > 1 ? (float)(all - 1) : 1.0f;
-    norm->ranks = (float)ranks;
-}
-
 static struct norm norm_of(const struct kernel_call *call)
 {
     const struct kernel_site *site = call->site;
@@ -455,24 +291,6 @@ static unsigned threads_of(const struct norm *norm, int width)
     return block_threads(blocks_for(norm->part_values, (size_t)width));
 }
 
-static struct ending ending_of(const struct kernel_call *call)
-{
-    const struct kernel_site *site = call->site;
-    return {site->fused_add ? call->inputs[1] : NULL, site->fused_activation != NULL};
-}
-
-static struct gradient gradient_of(const struct kernel_call *call)
-{
-    struct gradient gradient = {call->output_gradient, NULL, NULL, NULL};
-    if (call->site->fused_activation && call->site->fused_add) {
-        gradient.y = call->output;
-    } else if (call->site->fused_activation) {
-        gradient.weight = call->parameters[WEIGHT];
-        gradient.bias = call->parameters[BIAS];
-    }
-    return gradient;
-}
-
 static bool takes_instances(const struct kernel_site *site)
 {
     return !site->training && site->node->attributes.batch_norm.instance;
@@ -485,6 +303,8 @@ static size_t saved_batch_norm(const struct kernel_site *site)
 
 static size_t workspace_batch_norm(const struct kernel_site *site)
 {
+    if (site->output_layout.channels_last)
+        return batch_norm_last_workspace(site);
     const size_t channels = site->inputs[0].channels;
     const size_t sets = site->ranks > 1 ? site->ranks + 1 : 1; /* this GPU's parts, then all */
     return site->training
@@ -525,18 +345,6 @@ static void forward_known(const struct kernel_call *call)
            (uint32_t)output_values(call), norm_of(call), ending_of(call));
 }
 
-/* Returns the parts of all GPUs. With several GPUs they are gathered behind this GPU's parts. */
-template <class Part> static const Part *gather_parts(const struct kernel_call *call, Part *own)
-{
-    const struct norm norm = norm_of(call);
-    const size_t count = norm.channels.value * norm.parts.value;
-    if (cuda_rank_count(context_of(call)) == 1)
-        return own;
-    cuda_all_gather(context_of(call), "batch_norm of all GPUs", own + count, own,
-                    count * sizeof *own);
-    return own + count;
-}
-
 static bool takes_two_launches(const struct kernel_call *call, const struct norm *norm)
 {
     return norm->parts.value > 1 || cuda_rank_count(context_of(call)) > 1;
@@ -555,7 +363,7 @@ static void forward_measured(const struct kernel_call *call)
     if (takes_two_launches(call, &norm)) {
         launch(context_of(call), "batch_norm statistics", width == 4 ? measure<4> : measure<1>,
                blocks, threads_of(&norm, width), 0, call->inputs[0], own, norm);
-        parts = gather_parts(call, own);
+        parts = gather_parts(call, &norm, own);
     }
     launch(context_of(call), "batch_norm forward", width == 4 ? normalise<4> : normalise<1>, blocks,
            threads_of(&norm, width), 0, call->inputs[0], call->output,
@@ -565,7 +373,9 @@ static void forward_measured(const struct kernel_call *call)
 
 static void forward_batch_norm(const struct kernel_call *call)
 {
-    if (takes_instances(call->site))
+    if (call->site->output_layout.channels_last)
+        batch_norm_last_forward(call);
+    else if (takes_instances(call->site))
         forward_instances(call);
     else if (!call->site->training || call->recomputing)
         forward_known(call);
@@ -575,6 +385,10 @@ static void forward_batch_norm(const struct kernel_call *call)
 
 static void backward_batch_norm(const struct kernel_call *call)
 {
+    if (call->site->output_layout.channels_last) {
+        batch_norm_last_backward(call);
+        return;
+    }
     const struct norm norm = norm_of(call);
     const unsigned blocks = norm.channels.value * norm.parts.value;
     const float *saved = (const float *)call->saved;
@@ -593,7 +407,7 @@ static void backward_batch_norm(const struct kernel_call *call)
         launch(context_of(call), "batch_norm sums",
                width == 4 ? sum_gradients<4> : sum_gradients<1>, blocks, threads_of(&norm, width),
                0, call->inputs[0], of, saved, own, norm);
-        parts = gather_parts(call, own);
+        parts = gather_parts(call, &norm, own);
     }
     launch(context_of(call), "batch_norm backward",
            width == 4 ? normalise_back<4> : normalise_back<1>, blocks, threads_of(&norm, width), 0,
@@ -607,7 +421,7 @@ struct cuda_kernel cuda_batch_norm = {
             .name = "batch_norm",
             .instruction_set = "cuda",
             .traits = KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_INPUT | KERNEL_GRADIENT_IN_PLACE |
-                      KERNEL_REUSES_SAVED | KERNEL_FUSES_EPILOGUE,
+                      KERNEL_REUSES_SAVED | KERNEL_FUSES_EPILOGUE | KERNEL_CHANNELS_LAST,
             .supports = supports_counts,
             .saved_bytes = saved_batch_norm,
             .workspace_bytes = workspace_batch_norm,

@@ -8,6 +8,7 @@
 struct planes {
     struct divisor channels, height, width;
     uint32_t count; /* values of the batch */
+    bool last;      /* they are channels-last */
 };
 
 /* Returns the index of a value before the move. If *outside is set, the moved value is 0, and the
@@ -18,13 +19,17 @@ static __host__ __device__ __forceinline__ uint32_t place_before(const struct pl
 {
     uint32_t x, y, c;
     bool beyond_y, beyond_x;
-    uint32_t n = divide_rest(at, p->width, &x);
+    uint32_t n = p->last ? divide_rest(at, p->channels, &c) : at;
+    n = divide_rest(n, p->width, &x);
     n = divide_rest(n, p->height, &y);
-    n = divide_rest(n, p->channels, &c);
+    if (!p->last)
+        n = divide_rest(n, p->channels, &c);
     const struct move move = move_of(moves, c);
     y = move_back(y, move.dy, p->height.value, &beyond_y);
     x = move_back(x, move.dx, p->width.value, &beyond_x);
     *outside = beyond_y || beyond_x;
+    if (p->last)
+        return ((n * p->height.value + y) * p->width.value + x) * p->channels.value + move.channel;
     return ((n * p->channels.value + move.channel) * p->height.value + y) * p->width.value + x;
 }
 
@@ -52,7 +57,7 @@ static struct planes planes_of(const struct kernel_call *call)
 {
     const struct shape shape = call->site->inputs[0];
     return {divisor_of(shape.channels), divisor_of(shape.height), divisor_of(shape.width),
-            (uint32_t)input_values(call, 0)};
+            (uint32_t)input_values(call, 0), call->site->output_layout.channels_last};
 }
 
 static void forward_moves(const struct kernel_call *call)
@@ -78,6 +83,7 @@ struct cuda_kernel cuda_channel_shuffle = {
         {
             .name = "channel_shuffle",
             .instruction_set = "cuda",
+            .traits = KERNEL_CHANNELS_LAST,
             .supports = supports_counts,
             .forward = forward_moves,
             .backward = backward_moves,
@@ -89,6 +95,7 @@ struct cuda_kernel cuda_channel_shift = {
         {
             .name = "channel_shift",
             .instruction_set = "cuda",
+            .traits = KERNEL_CHANNELS_LAST,
             .supports = supports_counts,
             .forward = forward_moves,
             .backward = backward_moves,

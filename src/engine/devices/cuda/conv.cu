@@ -9,10 +9,18 @@
 
 #include "base/language.h"
 
+#include <algorithm>
+
 static struct conv_shape shape_of(const struct kernel_site *site)
 {
     const struct conv_attributes *conv = &site->node->attributes.conv;
-    return {site->inputs[0], site->node->output, conv->window, conv->groups, site->batch};
+    return {site->inputs[0],
+            site->node->output,
+            conv->window,
+            conv->groups,
+            site->batch,
+            site->layouts[0].channels_last,
+            site->output_layout.channels_last};
 }
 
 /* Refuses dilations, and groups that need a deeper grid than CUDA allows: 65535. */
@@ -29,10 +37,33 @@ bool conv_supports(const struct kernel_site *site, const char **reason)
     return supports_counts(site, reason);
 }
 
+size_t conv_packed_bytes(const struct kernel_site *site)
+{
+    const struct conv_attributes *conv = &site->node->attributes.conv;
+    const bool last = site->layouts[0].channels_last || site->output_layout.channels_last;
+    return last ? site->node->output.channels * (site->inputs[0].channels / conv->groups) *
+                      conv->window.kernel_height * conv->window.kernel_width * sizeof(float)
+                : 0;
+}
+
+/* The passes use the workspace one after the other: for packed weights, for the sums of parts of
+ * the weights' gradient, and for those of the bias. */
 size_t conv_workspace(const struct kernel_site *site)
 {
     const struct conv_shape conv = shape_of(site);
-    return site->training ? weight_gradients_workspace(&conv, site->node->attributes.conv.bias) : 0;
+    const bool bias = site->node->attributes.conv.bias;
+    size_t bytes = conv_packed_bytes(site);
+    if (site->training)
+        bytes = std::max(bytes, weight_gradients_workspace(&conv, bias));
+    if (site->training && bias && conv.out_last)
+        bytes = std::max(bytes, sum_channels_last_workspace(conv.out.channels));
+    return bytes;
+}
+
+/* Returns the room for packed weights; NULL: they are not packed. */
+static float *packed_of(const struct kernel_call *call)
+{
+    return conv_packed_bytes(call->site) ? (float *)call->workspace : NULL;
 }
 
 const float *conv_bias(const struct kernel_call *call)
@@ -47,7 +78,7 @@ void conv_forward(const struct kernel_call *call)
     const struct gemm_result result = {conv_bias(call), call->output, false,
                                        call->site->fused_activation != NULL};
     implicit_gemm_run(context_of(call), "conv forward", &gemm, call->parameters[0], call->inputs[0],
-                      &result);
+                      packed_of(call), &result);
 }
 
 void conv_backward_input(const struct kernel_call *call)
@@ -59,8 +90,21 @@ void conv_backward_input(const struct kernel_call *call)
             const struct implicit_gemm gemm =
                 implicit_gemm_backward(&conv, call->site->fused_move, y, x);
             implicit_gemm_run(context_of(call), "conv backward, input", &gemm, call->parameters[0],
-                              call->output_gradient, &result);
+                              call->output_gradient, packed_of(call), &result);
         }
+}
+
+void conv_backward_bias(const struct kernel_call *call)
+{
+    const struct shape out = call->site->node->output;
+    const size_t batch = call->site->batch, area = shape_area(out);
+    if (call->site->output_layout.channels_last)
+        sum_channels_last(context_of(call), "conv backward, bias", call->output_gradient,
+                          batch * area, out.channels, (float *)call->workspace,
+                          call->parameter_gradients[1]);
+    else
+        sum_channels(context_of(call), "conv backward, bias", call->output_gradient, batch,
+                     out.channels, area, call->parameter_gradients[1]);
 }
 
 /* Below float32 the bias has a kernel of its own: in the products that give the weights' gradient
@@ -70,7 +114,7 @@ void conv_backward_weights(const struct kernel_call *call)
     const struct conv_shape conv = shape_of(call->site);
     struct cuda_context *context = context_of(call);
     float *bias = call->site->node->attributes.conv.bias ? call->parameter_gradients[1] : NULL;
-    const bool separate = bias && context->precision != CUDA_FLOAT32;
+    const bool separate = bias && (context->precision != CUDA_FLOAT32 || conv.out_last);
     const struct weight_gradients gradients = {call->output_gradient, call->inputs[0],
                                                call->parameter_gradients[0], separate ? NULL : bias,
                                                call->site->fused_move};
@@ -78,8 +122,7 @@ void conv_backward_weights(const struct kernel_call *call)
         weight_gradients_run(context, "conv backward, weights", &conv, &gradients,
                              (float *)call->workspace);
     if (separate)
-        sum_channels(context, "conv backward, bias", call->output_gradient, call->site->batch,
-                     conv.out.channels, shape_area(conv.out), bias);
+        conv_backward_bias(call);
 }
 
 static void backward_conv(const struct kernel_call *call)
@@ -121,6 +164,8 @@ static bool supports_pointwise(const struct kernel_site *site, const char **reas
         *reason = N_("not a 1x1 window with stride 1, without padding and groups");
     else if (shape_area(site->inputs[0]) < POINTWISE_AREA || conv_work(site) < conv_least_work())
         *reason = N_("too small for matrix products of a library");
+    else if (site->layouts[0].channels_last || site->output_layout.channels_last)
+        *reason = N_("its values are channels-last");
     else
         return conv_supports(site, reason);
     return false;
@@ -247,7 +292,8 @@ void conv_next_backward_input(const struct kernel_call *call)
 }
 
 enum {
-    TRAITS = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES | KERNEL_FUSES_ACTIVATION
+    TRAITS = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES | KERNEL_CONVERTS_LAYOUT |
+             KERNEL_FUSES_ACTIVATION
 };
 
 struct cuda_kernel cuda_conv_pointwise = {

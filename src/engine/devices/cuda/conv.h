@@ -15,11 +15,18 @@ size_t conv_workspace(const struct kernel_site *site);
 /* Returns the bias, or NULL if the layer has none. */
 const float *conv_bias(const struct kernel_call *call);
 
+/* Returns the bytes of a copy of the weights in the order of channels-last values; 0 if no array of
+ * the site is channels-last. */
+size_t conv_packed_bytes(const struct kernel_site *site);
+
 /* Queue the forward pass, the input's gradient, and the gradients of weight and bias. The last two
  * do nothing if the call does not need the gradient. */
 void conv_forward(const struct kernel_call *call);
 void conv_backward_input(const struct kernel_call *call);
 void conv_backward_weights(const struct kernel_call *call);
+
+/* Queues the gradient of the bias, which the convolution must have. It may use the workspace. */
+void conv_backward_bias(const struct kernel_call *call);
 
 /* What computes a convolution after cuDNN in the list: matrix products (gemm.h) if
  * conv_is_pointwise, or the general kernel, which always computes the gradient of the weights. */

@@ -9,6 +9,10 @@
  * The forward pass also adds the bias and applies a relu that the plan has fused, where cuDNN does
  * that with the chosen algorithm; if it refuses, a pass of ours over its output does (epilogue.h).
  *
+ * Channels-last arrays are described to it as NHWC, for which its kernels for tensor cores need no
+ * transposition. The filter must have the same order: it is packed in the workspace, behind that of
+ * the algorithm, and its gradient is unpacked from there.
+ *
  * cuDNN may still refuse a call, or have no memory for it. The next kernel then computes this pass,
  * from then on, and runs_as names it. Other failures of cuDNN are failures of the GPU. */
 #include "engine/devices/cuda/conv.h"
@@ -37,6 +41,7 @@ struct dnn_shape {
     int batch, channels, height, width;
     int outputs, out_height, out_width, groups;
     int kernel[2], stride[2], pad[2];
+    int last; /* channels-last */
     enum cuda_precision precision;
 };
 
@@ -130,13 +135,14 @@ static enum dnn_math math_of(enum cuda_precision precision)
 static bool describe_arrays(struct described *d, const struct dnn_shape *s)
 {
     const struct dnn_library *f = d->library;
+    const int format = s->last ? DNN_NHWC : DNN_NCHW;
     return f->create_tensor(&d->in) == DNN_SUCCESS && f->create_tensor(&d->out) == DNN_SUCCESS &&
            f->create_filter(&d->weight) == DNN_SUCCESS &&
-           f->set_tensor(d->in, DNN_NCHW, DNN_FLOAT, s->batch, s->channels, s->height, s->width) ==
+           f->set_tensor(d->in, format, DNN_FLOAT, s->batch, s->channels, s->height, s->width) ==
                DNN_SUCCESS &&
-           f->set_tensor(d->out, DNN_NCHW, DNN_FLOAT, s->batch, s->outputs, s->out_height,
+           f->set_tensor(d->out, format, DNN_FLOAT, s->batch, s->outputs, s->out_height,
                          s->out_width) == DNN_SUCCESS &&
-           f->set_filter(d->weight, DNN_FLOAT, DNN_NCHW, s->outputs, s->channels / s->groups,
+           f->set_filter(d->weight, DNN_FLOAT, format, s->outputs, s->channels / s->groups,
                          s->kernel[0], s->kernel[1]) == DNN_SUCCESS;
 }
 
@@ -184,6 +190,7 @@ static struct dnn_shape shape_of(const struct cuda_context *context, const struc
             {(int)w->kernel_height, (int)w->kernel_width},
             {(int)w->stride_height, (int)w->stride_width},
             {(int)w->pad_height, (int)w->pad_width},
+            site->output_layout.channels_last,
             context->precision};
 }
 
@@ -301,6 +308,44 @@ static bool needs_pass(const struct kernel_site *site, enum dnn_pass pass)
            (site->training && (pass == DNN_WEIGHTS || site->input_gradient[0]));
 }
 
+/* --- the filter of channels-last arrays --- */
+
+/* Returns the product whose rows are the filter's. */
+static struct implicit_gemm filter_of(const struct kernel_site *site)
+{
+    const struct conv_attributes *conv = &site->node->attributes.conv;
+    const struct conv_shape shape = {
+        site->inputs[0], site->node->output, conv->window, conv->groups, site->batch, true, true};
+    return implicit_gemm_forward(&shape, NULL);
+}
+
+/* Returns whether the filter must be packed: the order of its values depends on the layout. */
+static bool packs(const struct kernel_site *site)
+{
+    const struct conv_attributes *conv = &site->node->attributes.conv;
+    return site->output_layout.channels_last && site->inputs[0].channels > conv->groups &&
+           conv->window.kernel_height * conv->window.kernel_width > 1;
+}
+
+static size_t packed_bytes(const struct kernel_site *site)
+{
+    return packs(site) ? (conv_packed_bytes(site) + 255) / 256 * 256 : 0;
+}
+
+/* Returns the place of the packed filter behind the workspace of an algorithm. */
+static float *packed_of(const struct kernel_call *call, const struct dnn_option *option)
+{
+    return (float *)((char *)call->workspace + (option->bytes + 255) / 256 * 256);
+}
+
+static const float *pack(const struct kernel_call *call, const struct dnn_option *option)
+{
+    struct implicit_gemm filter = filter_of(call->site);
+    return packs(call->site) ? implicit_gemm_pack(context_of(call), &filter, call->parameters[0],
+                                                  packed_of(call, option))
+                             : call->parameters[0];
+}
+
 /* --- passes; each returns cuDNN's status --- */
 
 static dnn_status run_forward(const struct described *d, const struct kernel_call *call,
@@ -308,7 +353,7 @@ static dnn_status run_forward(const struct described *d, const struct kernel_cal
 {
     const float one = 1.0f, zero = 0.0f;
     return d->library->forward(d->handle, &one, d->in, call->inputs[0], d->weight,
-                               call->parameters[0], d->conv, option->algorithm, call->workspace,
+                               pack(call, option), d->conv, option->algorithm, call->workspace,
                                option->bytes, &zero, d->out, call->output);
 }
 
@@ -317,7 +362,7 @@ static dnn_status run_fused(const struct described *d, const struct kernel_call 
 {
     const float one = 1.0f, zero = 0.0f;
     return d->library->forward_fused(d->handle, &one, d->in, call->inputs[0], d->weight,
-                                     call->parameters[0], d->conv, option->algorithm,
+                                     pack(call, option), d->conv, option->algorithm,
                                      call->workspace, option->bytes, &zero, d->out, call->output,
                                      d->bias, conv_bias(call), d->activation, d->out, call->output);
 }
@@ -327,7 +372,7 @@ static dnn_status run_input(const struct described *d, const struct kernel_call 
 {
     const float one = 1.0f, keep = call->accumulate[0] ? 1.0f : 0.0f;
     return d->library->backward_input(
-        d->handle, &one, d->weight, call->parameters[0], d->out, call->output_gradient, d->conv,
+        d->handle, &one, d->weight, pack(call, option), d->out, call->output_gradient, d->conv,
         option->algorithm, call->workspace, option->bytes, &keep, d->in, call->input_gradients[0]);
 }
 
@@ -335,10 +380,15 @@ static dnn_status run_weights(const struct described *d, const struct kernel_cal
                               const struct dnn_option *option)
 {
     const float one = 1.0f, zero = 0.0f;
-    return d->library->backward_weights(d->handle, &one, d->in, call->inputs[0], d->out,
-                                        call->output_gradient, d->conv, option->algorithm,
-                                        call->workspace, option->bytes, &zero, d->weight,
-                                        call->parameter_gradients[0]);
+    const struct implicit_gemm filter = filter_of(call->site);
+    const bool unpacks = packs(call->site);
+    float *const to = unpacks ? packed_of(call, option) : call->parameter_gradients[0];
+    const dnn_status status = d->library->backward_weights(
+        d->handle, &one, d->in, call->inputs[0], d->out, call->output_gradient, d->conv,
+        option->algorithm, call->workspace, option->bytes, &zero, d->weight, to);
+    if (status == DNN_SUCCESS && unpacks)
+        implicit_gemm_unpack(context_of(call), &filter, to, call->parameter_gradients[0]);
+    return status;
 }
 
 /* Returns whether cuDNN fuses what follows the convolution into a forward pass by the algorithm: a
@@ -372,7 +422,10 @@ static bool run_pass(const struct kernel_call *call, enum dnn_pass pass)
                   {"conv forward by cuDNN, with bias and relu", run_fused}};
     struct cuda_context *context = context_of(call);
     struct dnn_choice *choice = call->site->fused_move ? NULL : find_choice(context, call->site);
-    const struct dnn_option *option = choice ? best(choice, pass, call->workspace_bytes) : NULL;
+    const size_t packed = packed_bytes(call->site) + 255; /* and what alignment costs */
+    const size_t room = call->workspace_bytes > packed ? call->workspace_bytes - packed : 0;
+    const struct dnn_option *option =
+        choice ? best(choice, pass, packs(call->site) ? room : call->workspace_bytes) : NULL;
     if (!option || (pass == DNN_FUSED && !can_fuse(call->site, option)))
         return false;
     struct described d;
@@ -410,6 +463,9 @@ static bool supports_cudnn(const struct kernel_site *site, const char **reason)
     *reason = N_("cuDNN does not round float32 to bfloat16");
     if (context->precision == CUDA_BF16)
         return false;
+    *reason = N_("its input and output have different layouts");
+    if (site->layouts[0].channels_last != site->output_layout.channels_last)
+        return false;
     *reason = N_("cuDNN has no algorithm with equal bits in each run and little workspace");
     const struct dnn_choice *choice = find_choice(context, site);
     bool supports = choice;
@@ -429,7 +485,9 @@ static size_t workspace_cudnn(const struct kernel_site *site)
             needs_pass(site, (enum dnn_pass)pass)
                 ? best(choice, (enum dnn_pass)pass, workspace_limit(context, site))
                 : NULL;
-        bytes = option && option->bytes > bytes ? option->bytes : bytes;
+        const size_t packed = packs(site) ? packed_bytes(site) + 255 : 0;
+        if (option && option->bytes + packed > bytes)
+            bytes = option->bytes + packed;
     }
     return bytes;
 }
@@ -467,16 +525,13 @@ static void forward_cudnn(const struct kernel_call *call)
 
 static void backward_cudnn(const struct kernel_call *call)
 {
-    const struct shape out = call->site->node->output;
     epilogue_backward(call);
     if (call->input_gradients[0] && !run_pass(call, DNN_INPUT))
         conv_next_backward_input(call);
     if (!call->parameter_gradients[0] || !run_pass(call, DNN_WEIGHTS))
         conv_backward_weights(call);
     else if (call->site->node->attributes.conv.bias && call->parameter_gradients[1])
-        sum_channels(context_of(call), "conv backward, bias", call->output_gradient,
-                     call->site->batch, out.channels, shape_area(out),
-                     call->parameter_gradients[1]);
+        conv_backward_bias(call);
 }
 
 struct cuda_kernel cuda_conv_cudnn = {
@@ -485,8 +540,8 @@ struct cuda_kernel cuda_conv_cudnn = {
         {
             .name = "conv cuDNN",
             .instruction_set = "cuda",
-            .traits =
-                KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES | KERNEL_FUSES_ACTIVATION,
+            .traits = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES |
+                      KERNEL_CONVERTS_LAYOUT | KERNEL_FUSES_ACTIVATION,
             .supports = supports_cudnn,
             .runs_as = runs_as_cudnn,
             .workspace_bytes = workspace_cudnn,

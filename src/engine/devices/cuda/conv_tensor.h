@@ -14,6 +14,11 @@ gemm_kernel *implicit_gemm_tensor(const struct implicit_gemm *w, enum cuda_preci
                                   size_t rows, const float *weight, const float *source,
                                   unsigned *threads);
 
+/* The same for a channels-last source of which four channels lie in 16 bytes, also with a tile of
+ * 32 x 128; its weights are those of implicit_gemm_pack. NULL: the product is not of this kind. */
+gemm_kernel *implicit_gemm_last(const struct implicit_gemm *w, enum cuda_precision precision,
+                                size_t rows, const float *source, unsigned *threads);
+
 /* The sizes and results of a kernel for gradients of weights. */
 struct weights_job {
     uint32_t positions, part_positions; /* the latter is a multiple of 16 */
@@ -31,8 +36,15 @@ weights_kernel *weights_tensor(const struct implicit_gemm *w, enum cuda_precisio
                                size_t rows, const float *small, const float *large,
                                unsigned *threads);
 
-/* Returns the blocks of such a kernel that the GPU runs at once. */
+/* The same where both arrays are channels-last and have four channels of a group in 16 bytes, also
+ * with a tile of 32 x 64. It has no sums for the bias. NULL: the arrays are not of this kind. */
+weights_kernel *weights_last(const struct implicit_gemm *w, enum cuda_precision precision,
+                             size_t rows, const float *small, const float *large,
+                             unsigned *threads);
+
+/* Return the blocks of such kernels that the GPU runs at once. */
 size_t weights_tensor_resident(enum cuda_precision precision, size_t rows);
+size_t weights_last_resident(enum cuda_precision precision, size_t rows);
 
 /* Stores a sum of a job; `row` counts over all groups, and the term after the last is the bias. */
 static __device__ __forceinline__ void weights_store(const struct weights_job *job, uint32_t rows,

@@ -36,7 +36,7 @@ static void forward_transpose(const struct kernel_call *call)
         for (size_t x = 0; x < conv.window.stride_width; x += GEMM_PHASES) {
             const struct implicit_gemm gemm = implicit_gemm_backward(&conv, NULL, y, x);
             implicit_gemm_run(context_of(call), "conv_transpose forward", &gemm,
-                              call->parameters[0], call->inputs[0], &result);
+                              call->parameters[0], call->inputs[0], NULL, &result);
         }
 }
 
@@ -49,7 +49,7 @@ static void backward_transpose(const struct kernel_call *call)
                                                call->parameter_gradients[0], NULL, NULL};
     if (result.at)
         implicit_gemm_run(context_of(call), "conv_transpose backward, input", &gemm,
-                          call->parameters[0], call->output_gradient, &result);
+                          call->parameters[0], call->output_gradient, NULL, &result);
     if (gradients.weights)
         weight_gradients_run(context_of(call), "conv_transpose backward, weights", &conv,
                              &gradients, (float *)call->workspace);

@@ -64,14 +64,16 @@ load_values(struct weights_load<T> *load, const struct implicit_gemm *w,
     const bool inside = position < end;
     const struct gemm_column column = gemm_column_of(w, block, inside ? position : 0);
     const uint32_t area = (uint32_t)(w->down.target_size * w->across.target_size);
-    const float *rows = small + (size_t)(column.image * w->groups + block->group) * w->rows * area +
-                        (uint32_t)(column.ty * w->across.target_size + column.tx);
+    const uint32_t at_position =
+        (uint32_t)(column.ty * w->across.target_size + column.tx) * w->target_by_position;
+    const float *rows = small + (size_t)column.image * w->groups * w->rows * area +
+                        block->group * w->rows * w->target_by_channel + at_position;
     const float *image = large + (size_t)column.image * w->groups * w->channels *
                                      (uint32_t)(w->down.source_size * w->across.source_size);
 #pragma unroll
     for (int k = 0; k < T::WEIGHTS; k++) {
         const uint32_t row = first_row + load->first + k * T::THREADS_PER_K;
-        load->rows[k] = inside && row < w->rows ? __ldg(&rows[row * area]) : 0.0f;
+        load->rows[k] = inside && row < w->rows ? __ldg(&rows[row * w->target_by_channel]) : 0.0f;
     }
 #pragma unroll
     for (int v = 0; v < T::VALUES; v++) {
@@ -187,6 +189,49 @@ void sum_channels(struct cuda_context *context, const char *what, const float *v
            divisor_of(area), (uint32_t)count, sums);
 }
 
+/* --- sums of the columns of a matrix --- */
+
+enum { COLUMN_PARTS = 64, ROWS_OF_A_PART = 512 };
+
+/* A block sums 32 columns of its part of the rows, a warp every eighth row. */
+static __global__ void add_columns(const float *values, uint32_t rows, uint32_t channels,
+                                   uint32_t part_rows, float *parts)
+{
+    __shared__ float of_warps[BLOCK_WARPS][WARP];
+    const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    const uint32_t column = blockIdx.x * WARP + lane;
+    const uint32_t begin = blockIdx.y * part_rows, end = min(begin + part_rows, rows);
+    float sum = 0;
+    for (uint32_t r = begin + warp; column < channels && r < end; r += BLOCK_WARPS)
+        sum += values[(size_t)r * channels + column];
+    of_warps[warp][lane] = sum;
+    __syncthreads();
+    if (warp > 0 || column >= channels)
+        return;
+    for (uint32_t w = 1; w < BLOCK_WARPS; w++)
+        sum += of_warps[w][lane];
+    parts[blockIdx.y * channels + column] = sum;
+}
+
+size_t sum_channels_last_workspace(size_t channels)
+{
+    return COLUMN_PARTS * channels * sizeof(float);
+}
+
+void sum_channels_last(struct cuda_context *context, const char *what, const float *values,
+                       size_t rows, size_t channels, float *workspace, float *sums)
+{
+    const size_t most = (rows + ROWS_OF_A_PART - 1) / ROWS_OF_A_PART;
+    const size_t wanted = std::min(most, (size_t)COLUMN_PARTS);
+    const size_t part_rows = (rows + wanted - 1) / wanted;
+    const size_t parts = (rows + part_rows - 1) / part_rows;
+    launch(context, what, add_columns, dim3(blocks_for(channels, WARP), (unsigned)parts), BLOCK, 0,
+           values, (uint32_t)rows, (uint32_t)channels, (uint32_t)part_rows,
+           parts > 1 ? workspace : sums);
+    if (parts > 1)
+        sum_parts(context, what, workspace, parts, channels, 1, sums, NULL);
+}
+
 /* --- the choice --- */
 
 struct weights_choice {
@@ -194,6 +239,7 @@ struct weights_choice {
     unsigned threads;
     weights_kernel *still, *moved;
     bool tensor; /* below float32 the products run on tensor cores; other tiles are too low */
+    bool last;   /* the same for channels-last arrays (conv_weights_last.cu) */
 };
 
 typedef tile<128, 128, 8, 8> large_tile;
@@ -203,10 +249,11 @@ typedef tile<16, 128, 8, 4> lowest_tile;
 
 #define TILED(tile, moved) (add_weights<plain_products<tile>, moved>)
 static const struct weights_choice choices[] = {
-    {128, 128, large_tile::THREADS, TILED(large_tile, false), TILED(large_tile, true), true},
-    {64, 64, small_tile::THREADS, TILED(small_tile, false), TILED(small_tile, true), true},
-    {32, 64, low_tile::THREADS, TILED(low_tile, false), TILED(low_tile, true), false},
-    {16, 128, lowest_tile::THREADS, TILED(lowest_tile, false), TILED(lowest_tile, true), false},
+    {128, 128, large_tile::THREADS, TILED(large_tile, false), TILED(large_tile, true), true, true},
+    {64, 64, small_tile::THREADS, TILED(small_tile, false), TILED(small_tile, true), true, true},
+    {32, 64, low_tile::THREADS, TILED(low_tile, false), TILED(low_tile, true), false, true},
+    {16, 128, lowest_tile::THREADS, TILED(lowest_tile, false), TILED(lowest_tile, true), false,
+     false},
 };
 
 /* Returns the number of terms of a group. */
@@ -219,12 +266,19 @@ static size_t terms_of(const struct conv_shape *conv)
 /* The least number of positions for which large tiles have enough parts to keep the GPU busy. */
 enum { MANY_POSITIONS = 16 * LEAST_OF_A_PART };
 
+/* Returns whether both arrays are channels-last, with channels that are loaded by 16 bytes. */
+static bool is_last(const struct conv_shape *conv)
+{
+    return conv->in_last && conv->out_last && conv->in.channels / conv->groups % 4 == 0 &&
+           conv->out.channels / conv->groups % 4 == 0;
+}
+
 static const struct weights_choice *choose(const struct conv_shape *conv)
 {
     const size_t rows = conv->out.channels / conv->groups, terms = terms_of(conv);
     if (rows > 64 && terms > 128 && conv->batch * shape_area(conv->out) >= MANY_POSITIONS)
         return &choices[0];
-    return rows > 32 ? &choices[1] : rows > 16 ? &choices[2] : &choices[3];
+    return rows > 32 ? &choices[1] : rows > 16 || is_last(conv) ? &choices[2] : &choices[3];
 }
 
 /* Returns the blocks of one part. */
@@ -243,7 +297,9 @@ static size_t parts_of(const struct conv_shape *conv, enum cuda_precision precis
     const struct weights_choice *choice = choose(conv);
     const dim3 grid = grid_of(conv, choice, terms_of(conv));
     size_t resident;
-    if (choice->tensor && precision != CUDA_FLOAT32)
+    if (is_last(conv) && choice->last && precision != CUDA_FLOAT32)
+        resident = weights_last_resident(precision, choice->rows);
+    else if (choice->tensor && precision != CUDA_FLOAT32)
         resident = weights_tensor_resident(precision, choice->rows);
     else
         resident = resident_blocks(choice->still, choice->threads, &of_one[choice - choices]);
@@ -287,14 +343,18 @@ void weight_gradients_run(struct cuda_context *context, const char *what,
     const size_t parts = (positions + part_positions - 1) / part_positions;
     const size_t columns = terms + (gradients->bias ? 1 : 0);
     const struct implicit_gemm gemm = implicit_gemm_forward(conv, gradients->fused_move);
-    const bool moves = gemm.source_moves.shuffles || gemm.source_moves.shifts;
+    const bool moves =
+        gemm.source_moves.shuffles || gemm.source_moves.shifts || gemm.source_by_position != 1;
     const struct weights_job job = {(uint32_t)positions, (uint32_t)part_positions,
                                     (uint32_t)parts,     (uint32_t)terms,
                                     (uint32_t)columns,   parts > 1 ? workspace : gradients->weights,
                                     gradients->bias};
     unsigned threads = choice->threads;
     weights_kernel *kernel = NULL;
-    if (choice->tensor && context->precision != CUDA_FLOAT32)
+    if (choice->last && context->precision != CUDA_FLOAT32 && !gradients->bias)
+        kernel = weights_last(&gemm, context->precision, choice->rows, gradients->small,
+                              gradients->large, &threads);
+    if (!kernel && choice->tensor && context->precision != CUDA_FLOAT32)
         kernel = weights_tensor(&gemm, context->precision, choice->rows, gradients->small,
                                 gradients->large, &threads);
     dim3 grid = grid_of(conv, choice, kernel ? terms : columns);

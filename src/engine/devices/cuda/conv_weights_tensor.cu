@@ -50,8 +50,9 @@ fill_tables(struct weights_tables *tables, const struct implicit_gemm *w,
         tables->small[i] = BEYOND;
         if (position < block->columns) {
             const struct gemm_column at = gemm_column_of(w, block, position);
-            tables->small[i] = at.image * w->groups * w->rows * area +
-                               (uint32_t)(at.ty * w->across.target_size + at.tx);
+            tables->small[i] =
+                at.image * w->groups * w->rows * area +
+                (uint32_t)(at.ty * w->across.target_size + at.tx) * w->target_by_position;
         }
     }
     __syncthreads();
@@ -77,15 +78,15 @@ template <class P, bool WIDE_ROWS, bool WIDE_VALUES> struct tensor_load {
     __device__ __forceinline__ void begin(const struct implicit_gemm *w,
                                           const struct gemm_block *block)
     {
-        const uint32_t area = (uint32_t)(w->down.target_size * w->across.target_size);
+        const uint32_t by_row = w->target_by_channel;
         const uint32_t first_row = blockIdx.y * T::ROWS;
         const int thread = (int)threadIdx.x;
         left_position = thread % (T::K / LEFT) * LEFT;
         left_row = thread / (T::K / LEFT);
         right_position = thread % (T::K / RIGHT) * RIGHT;
         right_column = thread / (T::K / RIGHT);
-        rows = (block->group * w->rows + first_row + left_row) * area;
-        row_step = LEFT_STEP * area;
+        rows = (block->group * w->rows + first_row + left_row) * by_row;
+        row_step = LEFT_STEP * by_row;
         rows_left = (int)w->rows - (int)first_row - left_row;
     }
 
@@ -269,8 +270,9 @@ weights_kernel *weights_tensor(const struct implicit_gemm *w, enum cuda_precisio
 {
     const struct tensor_choice *choice =
         rows == large_tensor_tile::ROWS ? &large_choice : &small_choice;
-    const bool wide_rows =
-        w->down.target_size * w->across.target_size % 4 == 0 && (uintptr_t)small % 16 == 0;
+    const bool wide_rows = w->target_by_position == 1 &&
+                           w->down.target_size * w->across.target_size % 4 == 0 &&
+                           (uintptr_t)small % 16 == 0;
     if (!gather_supports(w))
         return NULL;
     *threads = choice->threads;

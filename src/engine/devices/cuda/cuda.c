@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -364,6 +365,14 @@ static bool cuda_set_precision(struct device *device, enum device_precision prec
            set_report_error(device, device->name, 0, &report, error);
 }
 
+/* Tensor cores multiply what lies by channels with the fewest loads. TINCA_CUDA_LAYOUT=nchw keeps
+ * the plain layout, for comparisons. */
+static bool cuda_prefers_channels_last(enum device_precision precision)
+{
+    const char *wanted = getenv("TINCA_CUDA_LAYOUT");
+    return precision != PRECISION_FLOAT32 && !(wanted && strcmp(wanted, "nchw") == 0);
+}
+
 static size_t cuda_list_kernels(const struct op *op, const struct kernel **list, size_t capacity)
 {
     return cuda_count() ? cuda.module->kernels(op, list, capacity) : 0;
@@ -389,4 +398,5 @@ const struct device_driver device_cuda = {
     .memory_free = cuda_memory_free,
     .backend = &cuda.backend,
     .set_precision = cuda_set_precision,
+    .prefers_channels_last = cuda_prefers_channels_last,
 };

@@ -15,7 +15,13 @@ typedef void *dnn_handle, *dnn_tensor, *dnn_filter, *dnn_convolution, *dnn_activ
 typedef int dnn_status, dnn_algorithm; /* enumerations of cuDNN */
 
 enum { DNN_SUCCESS = 0 };
-enum { DNN_FLOAT = 0, DNN_NCHW = 0, DNN_CROSS_CORRELATION = 1, DNN_DETERMINISTIC = 1 };
+enum {
+    DNN_FLOAT = 0,
+    DNN_NCHW = 0,
+    DNN_NHWC = 1,
+    DNN_CROSS_CORRELATION = 1,
+    DNN_DETERMINISTIC = 1
+};
 enum { DNN_RELU = 1, DNN_IDENTITY = 5, DNN_PROPAGATE_NAN = 1 }; /* of an activation */
 enum { DNN_PRECOMP_GEMM = 1 }; /* the one forward algorithm that fuses a bias without a relu */
 enum dnn_math { DNN_DEFAULT_MATH, DNN_TENSOR_MATH, DNN_TENSOR_MATH_CONVERTS, DNN_FMA_MATH };

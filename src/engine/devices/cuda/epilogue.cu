@@ -43,7 +43,8 @@ static __global__ void finish_output(float *y, struct epilogue e, uint32_t quads
 void epilogue_forward(const struct kernel_call *call, const float *bias)
 {
     const struct shape out = call->site->node->output;
-    const size_t area = shape_area(out), count = output_values(call);
+    const bool last = call->site->output_layout.channels_last;
+    const size_t area = last ? 1 : shape_area(out), count = output_values(call);
     const bool rectify = call->site->fused_activation != NULL;
     const bool by_channel = area == 1 && out.channels % 4 == 0;
     const bool quads = aligned16(call->output) && (!bias || area % 4 == 0 || by_channel);

@@ -1,5 +1,5 @@
 /* gather.h: the source values of an implicit GEMM (implicit_gemm.h) by two small tables instead of
- * divisions and comparisons. Only the kernels for tensor cores use it.
+ * divisions and comparisons. Only the kernels for tensor cores, and those that choose them, use it.
  *
  * The index of the value that a column reads for a term is the sum of a part that depends on the
  * column and one that depends on the term, and so is its position down and across. Relative to the
@@ -50,8 +50,9 @@ gather_term_of(const struct implicit_gemm *w, const struct gemm_block *block, ui
     const int down = w->down.source_tap, across = w->across.source_tap; /* 1 or -1 */
     const int y = at.y * down + 1, x = at.x * across + 1 + GATHER_ACROSS;
     *weight = at.weight;
-    return {((int)move.channel * w->down.source_size + at.y - move.dy) * w->across.source_size +
-                at.x - move.dx,
+    return {(int)(move.channel * w->source_by_channel) +
+                ((at.y - move.dy) * w->across.source_size + at.x - move.dx) *
+                    (int)w->source_by_position,
             1u << y | 1u << (y - move.dy * down) | 1u << x | 1u << (x - move.dx * across)};
 }
 
@@ -74,7 +75,8 @@ gather_column_of(const struct implicit_gemm *w, const struct gemm_block *block, 
     const struct gemm_column at = gemm_column_of(w, block, column);
     const uint32_t image =
         w->groups * w->channels * (uint32_t)(w->down.source_size * w->across.source_size);
-    return {(int)(at.image * image) + at.y * w->across.source_size + at.x,
+    return {(int)(at.image * image) +
+                (at.y * w->across.source_size + at.x) * (int)w->source_by_position,
             ~(gather_inside(at.y, w->down.source_tap, w->down.source_size) |
               gather_inside(at.x, w->across.source_tap, w->across.source_size) << GATHER_ACROSS)};
 }
@@ -85,13 +87,21 @@ static __device__ __forceinline__ bool gather_is_inside(const struct gather_colu
     return !(column.outside & term.taps);
 }
 
+/* Returns whether four successive channels of a group are 16 bytes that begin at a multiple of 16,
+ * for every tap: the source is channels-last and not moved. */
+static inline bool gather_is_wide_by_channels(const struct implicit_gemm *w, const float *source)
+{
+    return w->source_by_channel == 1 && w->source_by_position != 1 && w->channels % 4 == 0 &&
+           !w->source_moves.shifts && !w->source_moves.shuffles && (uintptr_t)source % 16 == 0;
+}
+
 /* Returns whether the columns read neighbouring values for every term, four of them 16 bytes that
  * begin at a multiple of 16: one tap, a stride of 1, no padding and no shift. */
 static inline bool gather_is_wide(const struct implicit_gemm *w, const float *source)
 {
     const struct gemm_axis *axes[] = {&w->down, &w->across};
-    bool wide = !w->source_moves.shifts && (uintptr_t)source % 16 == 0 &&
-                w->down.source_size * w->across.source_size % 4 == 0;
+    bool wide = !w->source_moves.shifts && w->source_by_position == 1 &&
+                (uintptr_t)source % 16 == 0 && w->down.source_size * w->across.source_size % 4 == 0;
     for (const struct gemm_axis *axis : axes)
         wide = wide && axis->phase_count == 1 && axis->phases[0].taps.value == 1 &&
                !axis->phases[0].untapped && axis->phases[0].source_first == 0 &&

@@ -12,6 +12,7 @@
  */
 #include "engine/devices/cuda/conv_tensor.h"
 #include "engine/devices/cuda/conv_tile.h"
+#include "engine/devices/cuda/gather.h"
 
 /* --- geometry --- */
 
@@ -65,6 +66,15 @@ static struct gemm_axis axis_back(size_t in, size_t out, size_t kernel, size_t s
     return axis;
 }
 
+static void set_layouts(struct implicit_gemm *gemm, struct shape source, bool source_last,
+                        struct shape target, bool target_last)
+{
+    gemm->source_by_channel = source_last ? 1 : (uint32_t)shape_area(source);
+    gemm->source_by_position = source_last ? (uint32_t)source.channels : 1;
+    gemm->target_by_channel = target_last ? 1 : (uint32_t)shape_area(target);
+    gemm->target_by_position = target_last ? (uint32_t)target.channels : 1;
+}
+
 struct implicit_gemm implicit_gemm_forward(const struct conv_shape *conv,
                                            const struct node *fused_move)
 {
@@ -83,8 +93,12 @@ struct implicit_gemm implicit_gemm_forward(const struct conv_shape *conv,
     gemm.by_group = gemm.rows * gemm.by_row;
     gemm.by_channel = (uint32_t)area;
     gemm.window_width = (uint32_t)w->kernel_width;
+    gemm.by_tap = 1;
+    gemm.window_taps = (uint32_t)area;
+    gemm.by_channels = divisor_of(gemm.channels);
     gemm.source_moves = moves_of(fused_move, conv->in.channels);
     gemm.target_moves = moves_of(NULL, conv->out.channels);
+    set_layouts(&gemm, conv->in, conv->in_last, conv->out, conv->out_last);
     return gemm;
 }
 
@@ -107,8 +121,12 @@ struct implicit_gemm implicit_gemm_backward(const struct conv_shape *conv,
     gemm.by_channel = (uint32_t)(gemm.rows * area);
     gemm.by_group = gemm.channels * gemm.by_channel;
     gemm.window_width = (uint32_t)w->kernel_width;
+    gemm.by_tap = 1;
+    gemm.window_taps = (uint32_t)area;
+    gemm.by_channels = divisor_of(gemm.channels);
     gemm.source_moves = moves_of(NULL, conv->out.channels);
     gemm.target_moves = moves_of(fused_move, conv->in.channels);
+    set_layouts(&gemm, conv->out, conv->out_last, conv->in, conv->in_last);
     return gemm;
 }
 
@@ -390,6 +408,7 @@ struct gemm_choice {
     unsigned threads;
     gemm_kernel *still, *moved;
     bool tensor;   /* below float32 the products run on tensor cores; other tiles are too low */
+    bool last;     /* the same for a channels-last source (implicit_gemm_last.cu) */
     unsigned cost; /* of a value of the tile in float32 */
 };
 
@@ -401,11 +420,14 @@ typedef tile<16, 128, 8, 4> lowest_tile;
 #define TILED(tile, moved) (gemm_tiled<plain_products<tile>, moved>)
 /* The costs are estimates from the instructions of the kernels' loops; no GPU has been measured. */
 static const struct gemm_choice choices[] = {
-    {128, 128, large_tile::THREADS, TILED(large_tile, false), TILED(large_tile, true), true, 10},
-    {64, 64, small_tile::THREADS, TILED(small_tile, false), TILED(small_tile, true), true, 13},
-    {32, 128, low_tile::THREADS, TILED(low_tile, false), TILED(low_tile, true), false, 14},
-    {16, 128, lowest_tile::THREADS, TILED(lowest_tile, false), TILED(lowest_tile, true), false, 18},
-    {SLICE, SLICE, BLOCK, gemm_sliced<false>, gemm_sliced<true>, false, 20},
+    {128, 128, large_tile::THREADS, TILED(large_tile, false), TILED(large_tile, true), true, true,
+     10},
+    {64, 64, small_tile::THREADS, TILED(small_tile, false), TILED(small_tile, true), true, true,
+     13},
+    {32, 128, low_tile::THREADS, TILED(low_tile, false), TILED(low_tile, true), false, true, 14},
+    {16, 128, lowest_tile::THREADS, TILED(lowest_tile, false), TILED(lowest_tile, true), false,
+     false, 18},
+    {SLICE, SLICE, BLOCK, gemm_sliced<false>, gemm_sliced<true>, false, false, 20},
 };
 
 /* Returns the largest number of columns among the phases. */
@@ -429,18 +451,21 @@ static dim3 grid_of(const struct implicit_gemm *w, const struct gemm_choice *cho
 
 /* Returns the least time: multiprocessors compute their blocks one after the other, so a tile takes
  * as long as the blocks of the multiprocessor that has the most. Below float32, tiles without
- * tensor cores cost twice as much beside those that have them. */
-static const struct gemm_choice *choose(const struct implicit_gemm *w,
+ * tensor cores cost twice as much beside those that have them. Of a channels-last source the large
+ * ones among them would load lines of channels for one value each: they cost four times as much. */
+static const struct gemm_choice *choose(const struct implicit_gemm *w, const float *source,
                                         enum cuda_precision precision)
 {
+    const bool last = precision != CUDA_FLOAT32 && gather_is_wide_by_channels(w, source);
     const struct gemm_choice *best = NULL;
     size_t least = 0;
     for (const struct gemm_choice &choice : choices) {
         const dim3 grid = grid_of(w, &choice);
         const size_t blocks = (size_t)grid.x * grid.y * grid.z;
         const size_t waves = (blocks + multiprocessor_count() - 1) / multiprocessor_count();
-        const bool slow = precision != CUDA_FLOAT32 && !choice.tensor;
-        const size_t time = waves * choice.rows * choice.columns * choice.cost * (slow ? 2 : 1);
+        const bool slow = precision != CUDA_FLOAT32 && !(last ? choice.last : choice.tensor);
+        const size_t factor = !slow ? 1 : last && choice.columns > SLICE ? 4 : 2;
+        const size_t time = waves * choice.rows * choice.columns * choice.cost * factor;
         if (!best || time < least) {
             best = &choice;
             least = time;
@@ -451,19 +476,25 @@ static const struct gemm_choice *choose(const struct implicit_gemm *w,
 
 void implicit_gemm_run(struct cuda_context *context, const char *what,
                        const struct implicit_gemm *gemm, const float *weight, const float *source,
-                       const struct gemm_result *result)
+                       float *packed, const struct gemm_result *result)
 {
-    const struct gemm_choice *choice = choose(gemm, context->precision);
+    const struct gemm_choice *choice = choose(gemm, source, context->precision);
     const dim3 grid = grid_of(gemm, choice);
     const bool moves = gemm->source_moves.shuffles || gemm->source_moves.shifts ||
-                       gemm->target_moves.shuffles || gemm->target_moves.shifts;
+                       gemm->target_moves.shuffles || gemm->target_moves.shifts ||
+                       gemm->source_by_position != 1 || gemm->target_by_position != 1;
+    struct implicit_gemm order = *gemm;
     unsigned threads = choice->threads;
     gemm_kernel *kernel = NULL;
-    if (choice->tensor && context->precision != CUDA_FLOAT32)
+    if (choice->last && packed && context->precision != CUDA_FLOAT32)
+        kernel = implicit_gemm_last(gemm, context->precision, choice->rows, source, &threads);
+    if (kernel)
+        weight = implicit_gemm_pack(context, &order, weight, packed);
+    else if (choice->tensor && context->precision != CUDA_FLOAT32)
         kernel =
             implicit_gemm_tensor(gemm, context->precision, choice->rows, weight, source, &threads);
     if (!kernel)
         kernel = moves ? choice->moved : choice->still;
     if (grid.x > 0)
-        launch(context, what, kernel, grid, threads, 0, *gemm, weight, source, *result);
+        launch(context, what, kernel, grid, threads, 0, order, weight, source, *result);
 }

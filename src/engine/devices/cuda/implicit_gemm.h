@@ -44,9 +44,14 @@ struct implicit_gemm {
     struct gemm_axis down, across;
     uint32_t images, groups;
     uint32_t rows, channels; /* channels of one group: of the target, of the source */
-    /* weight[group * by_group + row * by_row + channel * by_channel + tap], where tap counts the
-     * window's elements row by row; a row has window_width of them */
+    /* weight[group * by_group + row * by_row + channel * by_channel + tap * by_tap], where tap
+     * counts the window's elements row by row; a row has window_width of them */
     uint32_t by_group, by_row, by_channel, window_width;
+    uint32_t by_tap, window_taps; /* by_tap is 1, or `channels` where weights are packed */
+    struct divisor by_channels;   /* divides by `channels` */
+    /* How source and target lie in memory: their values from one channel to the next, and from one
+     * position of an image to the next. The other one of these is 1. */
+    uint32_t source_by_channel, source_by_position, target_by_channel, target_by_position;
     struct moves source_moves, target_moves;
 };
 
@@ -111,12 +116,14 @@ gemm_term_of(const struct implicit_gemm *w, const struct gemm_block *block, uint
     at.x = (int)jx * w->across.source_tap;
     const int ky = block->down.weight_first + (int)jy * w->down.weight_step;
     const int kx = block->across.weight_first + (int)jx * w->across.weight_step;
-    at.weight = at.channel * w->by_channel + (uint32_t)ky * w->window_width + (uint32_t)kx;
+    at.weight =
+        at.channel * w->by_channel + ((uint32_t)ky * w->window_width + (uint32_t)kx) * w->by_tap;
     return at;
 }
 
 /* Returns the index of a term's value in the source, from the start of an image, or -1 in the
- * padding and at the edge that a shift left free. MOVED means that a channel move is fused. */
+ * padding and at the edge that a shift left free. MOVED means that a channel move is fused, or that
+ * an array is channels-last. */
 template <bool MOVED>
 static __host__ __device__ __forceinline__ int
 gemm_source_index(const struct implicit_gemm *w, const struct gemm_block *block,
@@ -134,6 +141,7 @@ gemm_source_index(const struct implicit_gemm *w, const struct gemm_block *block,
         x -= move.dx;
         if ((unsigned)y >= (unsigned)height || (unsigned)x >= (unsigned)width)
             return -1;
+        return (int)(channel * w->source_by_channel) + (y * width + x) * (int)w->source_by_position;
     }
     return ((int)channel * height + y) * width + x;
 }
@@ -158,6 +166,8 @@ gemm_target_index(const struct implicit_gemm *w, const struct gemm_block *block,
         y = move_back(y, move.dy, height, &beyond_y);
         x = move_back(x, move.dx, width, &beyond_x);
         *outside = beyond_y || beyond_x;
+        return column->image * channels * height * width + channel * w->target_by_channel +
+               (y * width + x) * w->target_by_position;
     }
     return ((column->image * channels + channel) * height + y) * width + x;
 }
@@ -168,6 +178,7 @@ struct conv_shape {
     struct shape in, out;
     struct window window;
     size_t groups, batch;
+    bool in_last, out_last; /* the array is channels-last */
 };
 
 /* Returns the product that computes `out` from `in`. The weights are [out, in / groups, window]. */
@@ -194,10 +205,24 @@ static __device__ __forceinline__ float gemm_finish(const struct gemm_result *re
     return result->rectify && sum < 0 ? 0.0f : sum; /* NaN stays NaN */
 }
 
-/* Queues the product. */
+/* Queues the product. Below float32, a product that reads a channels-last source uses `packed`,
+ * room for all weights, for a copy of them in the order of the values (implicit_gemm_last.cu);
+ * NULL: it reads them where they are. */
 void implicit_gemm_run(struct cuda_context *context, const char *what,
                        const struct implicit_gemm *gemm, const float *weight, const float *source,
-                       const struct gemm_result *result);
+                       float *packed, const struct gemm_result *result);
+
+/* --- weights in the order of channels-last values: implicit_gemm_last.cu --- */
+
+/* Queues a copy of the weights to `packed` in which the channels of a tap are neighbours,
+ * [rows, taps, channels] in each group, and makes *w describe it. Returns the copy, or `weight` if
+ * its channels are neighbours already. */
+const float *implicit_gemm_pack(struct cuda_context *context, struct implicit_gemm *w,
+                                const float *weight, float *packed);
+
+/* Queues the reverse of the copy that implicit_gemm_pack would make with *w. */
+void implicit_gemm_unpack(struct cuda_context *context, const struct implicit_gemm *w,
+                          const float *packed, float *weight);
 
 /* --- gradients of the weights: conv_weights.cu --- */
 
@@ -230,5 +255,10 @@ void sum_parts(struct cuda_context *context, const char *what, const float *part
 /* Queues sums[c] = the sum of channel c of [batch, channels, area]. */
 void sum_channels(struct cuda_context *context, const char *what, const float *values, size_t batch,
                   size_t channels, size_t area, float *sums);
+
+/* The same for channels-last values [rows, channels], with a workspace of so many bytes. */
+size_t sum_channels_last_workspace(size_t channels);
+void sum_channels_last(struct cuda_context *context, const char *what, const float *values,
+                       size_t rows, size_t channels, float *workspace, float *sums);
 
 #endif

@@ -98,15 +98,22 @@ static __global__ void concat_back(const float *gradient, const __grid_constant_
 
 /* --- both --- */
 
+/* Returns the values of an array that a concatenation keeps together: an image or, channels-last, a
+ * position. */
+static size_t piece_of(const struct kernel_call *call, struct shape shape)
+{
+    return call->site->output_layout.channels_last ? shape.channels : shape_count(shape);
+}
+
 /* Returns the values of an item: four if every array is aligned and every input of an image has a
- * multiple of four values, else one. */
+ * multiple of four values, or in channels-last arrays of channels, else one. */
 static uint32_t item_values(const struct kernel_call *call)
 {
     bool fours = aligned16(call->output ? call->output : call->output_gradient) &&
                  aligned16(call->output_gradient);
     for (size_t k = 0; k < call->site->node->input_count; k++)
         fours = fours && aligned16(call->inputs[k]) && aligned16(call->input_gradients[k]) &&
-                shape_count(call->site->inputs[k]) % 4 == 0;
+                piece_of(call, call->site->inputs[k]) % 4 == 0;
     return fours ? 4 : 1;
 }
 
@@ -116,7 +123,8 @@ static struct sources sources_of(const struct kernel_call *call, uint32_t values
     from.count = (uint32_t)call->site->node->input_count;
     for (uint32_t k = 0; k < from.count; k++) {
         from.at[k] = call->inputs[k];
-        from.begin[k + 1] = from.begin[k] + (uint32_t)shape_count(call->site->inputs[k]) / values;
+        from.begin[k + 1] =
+            from.begin[k] + (uint32_t)piece_of(call, call->site->inputs[k]) / values;
     }
     return from;
 }
@@ -128,7 +136,7 @@ static struct targets targets_of(const struct kernel_call *call, uint32_t values
     for (uint32_t k = 0; k < to.count; k++) {
         to.at[k] = call->input_gradients[k];
         to.accumulate[k] = call->accumulate[k];
-        to.begin[k + 1] = to.begin[k] + (uint32_t)shape_count(call->site->inputs[k]) / values;
+        to.begin[k + 1] = to.begin[k] + (uint32_t)piece_of(call, call->site->inputs[k]) / values;
     }
     return to;
 }
@@ -152,7 +160,7 @@ static void forward_concat(const struct kernel_call *call)
     const uint32_t values = item_values(call), items = (uint32_t)output_values(call) / values;
     launch(context_of(call), "concat forward", values == 4 ? concat<float4> : concat<float>,
            stride_blocks(items), BLOCK, 0, sources_of(call, values), call->output,
-           divisor_of(shape_count(call->site->node->output) / values), items);
+           divisor_of(piece_of(call, call->site->node->output) / values), items);
 }
 
 static bool is_there_before(const struct targets *to, uint32_t k)
@@ -183,7 +191,7 @@ static void backward_concat(const struct kernel_call *call)
         launch(context_of(call), "concat backward",
                values == 4 ? concat_back<float4> : concat_back<float>, stride_blocks(items), BLOCK,
                0, call->output_gradient, now,
-               divisor_of(shape_count(call->site->node->output) / values), items);
+               divisor_of(piece_of(call, call->site->node->output) / values), items);
     }
 }
 
@@ -193,7 +201,7 @@ struct cuda_kernel cuda_add = {
         {
             .name = "add",
             .instruction_set = "cuda",
-            .traits = KERNEL_IN_PLACE | KERNEL_GRADIENT_IN_PLACE,
+            .traits = KERNEL_IN_PLACE | KERNEL_GRADIENT_IN_PLACE | KERNEL_CHANNELS_LAST,
             .supports = supports_counts,
             .forward = forward_add,
             .backward = backward_add,
@@ -205,6 +213,7 @@ struct cuda_kernel cuda_concat = {
         {
             .name = "concat",
             .instruction_set = "cuda",
+            .traits = KERNEL_CHANNELS_LAST,
             .supports = supports_counts,
             .forward = forward_concat,
             .backward = backward_concat,

@@ -6,7 +6,7 @@
 #include <math.h>
 
 struct lrn {
-    struct divisor channels, area;
+    struct divisor channels, area; /* area: the values from one channel to the next */
     int half;
     float alpha_over_size, beta, k;
     uint32_t count;
@@ -78,7 +78,7 @@ static struct lrn lrn_of(const struct kernel_call *call)
     const struct lrn_attributes *lrn = &call->site->node->attributes.lrn;
     const struct shape shape = call->site->inputs[0];
     return {divisor_of(shape.channels),
-            divisor_of(shape_area(shape)),
+            divisor_of(call->site->output_layout.channels_last ? 1 : shape_area(shape)),
             (int)(lrn->size / 2),
             (float)(lrn->alpha / (double)lrn->size),
             lrn->beta,
@@ -113,7 +113,7 @@ struct cuda_kernel cuda_lrn = {
         {
             .name = "lrn",
             .instruction_set = "cuda",
-            .traits = KERNEL_BACKWARD_READS_INPUT,
+            .traits = KERNEL_BACKWARD_READS_INPUT | KERNEL_CHANNELS_LAST,
             .supports = supports_counts,
             .saved_bytes = saved_lrn,
             .forward = forward_lrn,

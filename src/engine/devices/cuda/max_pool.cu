@@ -7,18 +7,18 @@
 
 /* Returns the position of the first maximum in raster order; NaN counts as the largest value. No
  * window is padding only. */
-static __device__ __forceinline__ int find_maximum(const float *plane, const struct pool_window *w,
-                                                   int y, int x)
+static __device__ __forceinline__ int find_maximum(const float *plane, uint32_t step,
+                                                   const struct pool_window *w, int y, int x)
 {
     const struct range rows =
         window_range(y, w->kernel_height, w->stride_height, w->pad_height, w->in_height);
     const struct range columns =
         window_range(x, w->kernel_width, w->stride_width, w->pad_width, w->in_width);
     int best = rows.begin * w->in_width + columns.begin;
-    float most = plane[best];
+    float most = plane[(uint32_t)best * step];
     for (int iy = rows.begin; iy < rows.end; iy++)
         for (int ix = columns.begin; ix < columns.end; ix++) {
-            const float value = plane[iy * w->in_width + ix];
+            const float value = plane[(uint32_t)(iy * w->in_width + ix) * step];
             if (value > most || isnan(value)) {
                 most = value;
                 best = iy * w->in_width + ix;
@@ -32,10 +32,10 @@ static __global__ void find_maxima(const float *in, float *out, int32_t *positio
 {
     for (uint32_t i = stride_first(); i < count; i += stride_step()) {
         int y, x;
-        const uint32_t plane = position_of(i, w.down_out, w.across_out, &y, &x);
-        const float *values = in + (size_t)plane * (size_t)(w.in_height * w.in_width);
-        const int best = find_maximum(values, &w, y, x);
-        out[i] = values[best];
+        const uint32_t plane = position_of(&w, i, w.down_out, w.across_out, w.out_last, &y, &x);
+        const struct pool_plane from = plane_of(&w, plane, w.in_height * w.in_width, w.in_last);
+        const int best = find_maximum(in + from.start, from.step, &w, y, x);
+        out[i] = in[from.start + (uint32_t)best * from.step];
         if (positions)
             positions[i] = best;
     }
@@ -46,7 +46,8 @@ static __global__ void gather_gradients(const float *g, const int32_t *positions
 {
     for (uint32_t i = stride_first(); i < count; i += stride_step()) {
         int iy, ix;
-        const uint32_t plane = position_of(i, w.down_in, w.across_in, &iy, &ix);
+        const uint32_t plane = position_of(&w, i, w.down_in, w.across_in, w.in_last, &iy, &ix);
+        const struct pool_plane of = plane_of(&w, plane, w.out_height * w.out_width, w.out_last);
         const struct range rows =
             covering_windows(iy, w.kernel_height, w.stride_height, w.pad_height, w.out_height);
         const struct range columns =
@@ -54,9 +55,7 @@ static __global__ void gather_gradients(const float *g, const int32_t *positions
         float sum = 0;
         for (int y = rows.begin; y < rows.end; y++)
             for (int x = columns.begin; x < columns.end; x++) {
-                const uint32_t at =
-                    (plane * (uint32_t)w.out_height + (uint32_t)y) * (uint32_t)w.out_width +
-                    (uint32_t)x;
+                const uint32_t at = of.start + (uint32_t)(y * w.out_width + x) * of.step;
                 if (positions[at] == iy * w.in_width + ix)
                     sum += g[at];
             }
@@ -93,6 +92,7 @@ struct cuda_kernel cuda_max_pool = {
         {
             .name = "max_pool",
             .instruction_set = "cuda",
+            .traits = KERNEL_CONVERTS_LAYOUT,
             .supports = supports_counts,
             .saved_bytes = saved_max_pool,
             .forward = forward_max_pool,

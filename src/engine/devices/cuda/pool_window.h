@@ -8,30 +8,62 @@ struct pool_window {
     int kernel_height, kernel_width, stride_height, stride_width, pad_height, pad_width;
     int in_height, in_width, out_height, out_width;
     struct divisor across_in, down_in, across_out, down_out; /* the same sizes as divisors */
+    struct divisor channels;
+    bool in_last, out_last; /* the array is channels-last */
 };
 
 static inline struct pool_window pool_window_of(const struct kernel_call *call)
 {
     const struct window *w = &call->site->node->attributes.pool.window;
     const struct shape in = call->site->inputs[0], out = call->site->node->output;
-    return {(int)w->kernel_height, (int)w->kernel_width,  (int)w->stride_height,
-            (int)w->stride_width,  (int)w->pad_height,    (int)w->pad_width,
-            (int)in.height,        (int)in.width,         (int)out.height,
-            (int)out.width,        divisor_of(in.width),  divisor_of(in.height),
-            divisor_of(out.width), divisor_of(out.height)};
+    return {(int)w->kernel_height,
+            (int)w->kernel_width,
+            (int)w->stride_height,
+            (int)w->stride_width,
+            (int)w->pad_height,
+            (int)w->pad_width,
+            (int)in.height,
+            (int)in.width,
+            (int)out.height,
+            (int)out.width,
+            divisor_of(in.width),
+            divisor_of(in.height),
+            divisor_of(out.width),
+            divisor_of(out.height),
+            divisor_of(in.channels),
+            call->site->layouts[0].channels_last,
+            call->site->output_layout.channels_last};
 }
 
-/* Returns the plane of element `at` and sets its row and column. */
-static __host__ __device__ __forceinline__ uint32_t position_of(uint32_t at, struct divisor down,
-                                                                struct divisor across, int *y,
-                                                                int *x)
+/* A plane of one of the two arrays: its value (y, x) is start[(y * width + x) * step]. */
+struct pool_plane {
+    uint32_t start, step;
+};
+
+/* Returns where plane `plane` begins in an array of planes with `area` positions. */
+static __host__ __device__ __forceinline__ struct pool_plane
+plane_of(const struct pool_window *w, uint32_t plane, int area, bool last)
 {
-    uint32_t row, column;
-    const uint32_t rows = divide_rest(at, across, &column);
+    uint32_t channel;
+    if (!last)
+        return {plane * (uint32_t)area, 1};
+    const uint32_t image = divide_rest(plane, w->channels, &channel);
+    return {image * (uint32_t)area * w->channels.value + channel, w->channels.value};
+}
+
+/* Returns the plane of element `at`, counted over all images, and sets its row and column. */
+static __host__ __device__ __forceinline__ uint32_t position_of(const struct pool_window *w,
+                                                                uint32_t at, struct divisor down,
+                                                                struct divisor across, bool last,
+                                                                int *y, int *x)
+{
+    uint32_t row, column, channel = 0;
+    const uint32_t position = last ? divide_rest(at, w->channels, &channel) : at;
+    const uint32_t rows = divide_rest(position, across, &column);
     const uint32_t plane = divide_rest(rows, down, &row);
     *y = (int)row;
     *x = (int)column;
-    return plane;
+    return last ? plane * w->channels.value + channel : plane;
 }
 
 /* A range [begin, end). */

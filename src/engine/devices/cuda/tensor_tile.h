@@ -10,8 +10,9 @@
  *   bfloat16,  A copy cannot round, so values go through registers: those of the next step are
  *   float16    loaded while this one is multiplied, and stored with 16 bits each.
  *
- * The left operand lies in shared memory row by row, with the terms of a row as neighbours. The
- * right one lies in the same way (RIGHT_BY_COLUMN), or term by term. Lines are padded so that the
+ * The left operand lies in shared memory row by row, with the terms of a row as neighbours, or term
+ * by term (LEFT_BY_TERM). The right one lies column by column (RIGHT_BY_COLUMN), or term by term.
+ * Lines are padded so that the
  * eight lines of an ldmatrix, and the 32 loads of a TF32 fragment, fall into different banks: an
  * odd multiple of 16 bytes, or eight words more than a multiple of 32.
  */
@@ -102,13 +103,16 @@ struct operand_fp16 {
 
 enum { TABLE_STEPS = 16 }; /* steps for which a kernel prepares tables */
 
-template <class T_, class O_, bool RIGHT_BY_COLUMN> struct tensor_products {
+template <class T_, class O_, bool RIGHT_BY_COLUMN, bool LEFT_BY_TERM = false>
+struct tensor_products {
     typedef T_ T;
     typedef O_ O;
     typedef typename O::stored stored;
     enum { STAGES = O::ASYNC ? (int)T::STAGES : 2 };
     enum { CHUNK = 16 / sizeof(stored) }; /* elements of 16 bytes: half of the terms of a product */
     enum { LINE = T::K + CHUNK };
+    enum { LEFT_LINES = LEFT_BY_TERM ? (int)T::K : (int)T::ROWS };
+    enum { LEFT_LINE = LEFT_BY_TERM ? T::ROWS + 8 : (int)LINE };
     enum { RIGHT_LINES = RIGHT_BY_COLUMN ? (int)T::COLUMNS : (int)T::K };
     enum { RIGHT_LINE = RIGHT_BY_COLUMN ? (int)LINE : T::COLUMNS + 8 };
     enum { ROWS = T::ROWS / T::DOWN, COLUMNS = T::COLUMNS / T::ACROSS }; /* per warp */
@@ -116,7 +120,7 @@ template <class T_, class O_, bool RIGHT_BY_COLUMN> struct tensor_products {
     static_assert(TILES_ACROSS % 2 == 0, "one ldmatrix loads two tiles of the right operand");
 
     struct alignas(16) memory {
-        stored left[STAGES][T::ROWS][LINE];
+        stored left[STAGES][LEFT_LINES][LEFT_LINE];
         stored right[STAGES][RIGHT_LINES][RIGHT_LINE];
     };
     struct sums {
@@ -149,10 +153,20 @@ template <class T_, class O_, bool RIGHT_BY_COLUMN> struct tensor_products {
 
     /* Loads 16 rows of the left operand, from term k on. The four matrices of the ldmatrix are the
      * upper and the lower rows of the first half of the terms, and of the second. */
-    static __device__ __forceinline__ void load_left(uint32_t a[4], const stored (*left)[LINE],
+    static __device__ __forceinline__ void load_left(uint32_t a[4], const stored (*left)[LEFT_LINE],
                                                      int row, int k)
     {
-        ldmatrix_x4(a, &left[row + lane() % 16][k + CHUNK * (lane() / 16)]);
+        if constexpr (!LEFT_BY_TERM) {
+            ldmatrix_x4(a, &left[row + lane() % 16][k + CHUNK * (lane() / 16)]);
+        } else if constexpr (O::ASYNC) {
+#pragma unroll
+            for (int e = 0; e < 4; e++)
+                a[e] = __float_as_uint(
+                    left[k + lane() % 4 + 4 * (e / 2)][row + lane() / 4 + 8 * (e % 2)]);
+        } else {
+            ldmatrix_x4_transposed(
+                a, &left[k + lane() % 8 + 8 * (lane() / 16)][row + 8 * (lane() / 8 % 2)]);
+        }
 #pragma unroll
         for (int e = 0; e < 4; e++)
             a[e] = O::rounded(a[e]);
@@ -305,6 +319,9 @@ template <class T_, class O_, bool RIGHT_BY_COLUMN> struct tensor_products {
 /* The tiles of all kernels. Three stages of the large one would exceed 48 KiB. */
 typedef tensor_tile<128, 128, 2, 4, 2> large_tensor_tile;
 typedef tensor_tile<64, 64, 2, 2, 3> small_tensor_tile;
+/* For few channels of channels-last arrays: conv_tile.h has the same sizes. */
+typedef tensor_tile<32, 128, 1, 4, 3> low_tensor_tile;
+typedef tensor_tile<32, 64, 1, 4, 3> low_weights_tile;
 
 /* --- loading --- */
 
