@@ -243,7 +243,7 @@ fi
 NO_COLOR=1
 export NO_COLOR
 open_sweep 80x24 C
-screen_keys v v Down Down Down Enter
+screen_keys v v Down Down Down Down Enter
 screen_shows 'Sweep tiny' "another sweep is opened"
 screen_shows 'lenet +[_"-] +[0-9.]+' "shades are ASCII"
 if screen_text | LC_ALL=C grep -q '[^ -~]'; then

@@ -1,5 +1,5 @@
-/* The data of a run with --validate auto: training gets all but a share of its data, validation that
- * share. Both are SPECs of the same set, with rest= and share= and the run's seed as draw=. */
+/* The data of a run with --validate auto: training gets all but a share of its data, validation
+ * that share. Both are SPECs of the same set, with rest= and share= and the run's seed as draw=. */
 #include "session/config/config_data.h"
 
 #include "base/text.h"
