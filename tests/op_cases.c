@@ -130,9 +130,10 @@
 #define EDGE_CROSS_ENTROPY(n)                                                                      \
     EDGE("softmax_cross_entropy smoothed ", n, 3, SMOOTHED(0.1f), ONE(n, 1, 1))                    \
     EDGE("softmax_cross_entropy classes ", n, 3, LOSS(op_softmax_cross_entropy, 1), ONE(n, 1, 1))
-#define EDGE_BCE(n) EDGE("binary_cross_entropy values ", n, 2, BCE_TO(0.9f), ONE(1, 1, n))
-#define EDGE_L1(n)  EDGE("l1_loss values ", n, 2, LOSS(op_l1_loss, 1), PAIR(1, 1, n))
-#define EDGE_L2(n)  EDGE("l2_loss values ", n, 2, LOSS(op_l2_loss, 1), PAIR(1, 1, n))
+#define EDGE_PERCEPTRON(n) EDGE("perceptron classes ", n, 3, LOSS(op_perceptron, 1), ONE(n, 1, 1))
+#define EDGE_BCE(n)        EDGE("binary_cross_entropy values ", n, 2, BCE_TO(0.9f), ONE(1, 1, n))
+#define EDGE_L1(n)         EDGE("l1_loss values ", n, 2, LOSS(op_l1_loss, 1), PAIR(1, 1, n))
+#define EDGE_L2(n)         EDGE("l2_loss values ", n, 2, LOSS(op_l2_loss, 1), PAIR(1, 1, n))
 #define EDGE_NORM_INFERENCE(n)                                                                     \
     EDGE_INFERENCE("batch_norm in inference, area ", n, 2, NORM(1e-5f, 0.1f), ONE(3, 1, n))
 
@@ -633,6 +634,21 @@ const struct op_case op_cases[] = {
      ONE(10, 1, 1),
      .batch = 3,
      .flags = CASE_INFERENCE},
+    {.name = "perceptron_1_class", LOSS(op_perceptron, 1), ONE(1, 1, 1), .batch = 2},
+    {.name = "perceptron_2_classes", LOSS(op_perceptron, 1), ONE(2, 1, 1), .batch = 4},
+    {.name = "perceptron_10_classes", LOSS(op_perceptron, 1), ONE(10, 1, 1), .batch = 5},
+    {.name = "perceptron_17_classes", LOSS(op_perceptron, 0.3f), ONE(17, 1, 1), .batch = 3},
+    {.name = "perceptron_1000_classes", LOSS(op_perceptron, 1), ONE(1000, 1, 1), .batch = 2},
+    {.name = "perceptron_large",
+     LOSS(op_perceptron, 1),
+     ONE(10, 1, 1),
+     .batch = 7,
+     .flags = CASE_LARGE},
+    {.name = "perceptron_inference",
+     LOSS(op_perceptron, 1),
+     ONE(10, 1, 1),
+     .batch = 3,
+     .flags = CASE_INFERENCE},
     {.name = "binary_cross_entropy_1", BCE_TO(1), ONE(1, 5, 7), .batch = 3},
     {.name = "binary_cross_entropy_0", BCE_TO(0), ONE(1, 1, 1), .batch = 1},
     {.name = "binary_cross_entropy_0_9", BCE_TO(0.9f), ONE(2, 3, 3), .batch = 1},
@@ -716,6 +732,7 @@ const struct op_case op_cases[] = {
     EDGE_SIZES(EDGE_SHIFT_WIDTH)
     EDGE_SIZES(EDGE_SHIFT_CHANNELS)
     EDGE_SIZES(EDGE_CROSS_ENTROPY)
+    EDGE_SIZES(EDGE_PERCEPTRON)
     EDGE_SIZES(EDGE_BCE)
     EDGE_SIZES(EDGE_L1)
     EDGE_SIZES(EDGE_L2)

@@ -172,9 +172,9 @@ const struct command command_compare = {
            "RUN@seeds "
            "is the group of seeds that it belongs to, as one row of means with 95 % intervals. "
            "The times are those that tinca measure stored; for a time that is missing, the command "
-           "that would measure it is printed. Rows of one device whose 95 % intervals overlap are "
-           "marked with ~ and the other row's number: the difference is not significant. "
-           "Accuracies differ only if a test shows it, which is named: McNemar's test of two runs "
-           "that validated on the same images, Welch's t-test of two groups of seeds."),
+           "that would measure it is printed. Rows of one device whose times Welch's t-test "
+           "does not show to differ are marked with ~ and the other row's number. "
+           "Accuracies, too, differ only if a test shows it, which is named: McNemar's test of two "
+           "runs that validated on the same images, Welch's t-test of two groups of seeds."),
     .run = compare_command_run,
 };

@@ -87,9 +87,9 @@ all="--augment crop=2,flip,rotate=15,color=0.4,cutout=6,mixup=0.2,cutmix=1 --cla
     done
     refuses 2 'only one' "a batch of one cannot be mixed" train $job --batch 1 --augment mixup=1
     refuses 2 'border of 28' "a border as large as the image" train $job --augment crop=28
-    refuses 2 'loss over classes|not one over classes' "a GAN has no labels to mix" \
+    refuses 2 'loss over classes|not softmax_cross_entropy' "a GAN has no labels to mix" \
         train pix2pix --data maps,limit=4 --batch 2 --iterations 1 --augment mixup=1
-    refuses 2 'loss over classes|not one over classes' "and no classes to weigh" \
+    refuses 2 'loss over classes|not softmax_cross_entropy' "and no classes to weigh" \
         train pix2pix --data maps,limit=4 --iterations 1 --class-weights balanced
     refuses 2 'loss over classes|have no classes' "or to balance" \
         train pix2pix --data maps,limit=4 --iterations 1 --sampling balanced

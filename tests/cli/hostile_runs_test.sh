@@ -49,6 +49,10 @@ every_command() {
         train)
             try train mlp --data "folder:$evil" --name-of "$evil"
             try train "$evil" --data digits
+            for spec in "$evil" "folder:$evil" "list:$evil" "npy:$evil,labels=$evil" "npz:$evil,images=$evil" \
+                "digits,only=$evil" "digits,limit=$evil" "digits,$evil=1" "digits,only=$evil,only=$evil" "auto,share=$evil"; do
+                try train mlp --data digits,limit=16 --validate "$spec" --iterations 1 --threads 1 -q
+            done
             ;;
         resume)
             try resume "$1" --iterations 8 --threads 1 -q

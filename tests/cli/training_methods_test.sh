@@ -160,6 +160,29 @@ run train pix2pix --data maps,limit=4 --validate maps,limit=2 --stop-patience 2 
 run train pix2pix --data maps,limit=4 --label-smoothing 0.1 --iterations 1
 [ "$status" -eq 2 ] && grep -q 'loss over classes' err && ok "label smoothing needs classes" ||
     not_ok "label smoothing needs classes" "$status $(cat err)"
+
+# --- the perceptron rule ---
+# Its arithmetic is tested by perceptron_test.
+rule="perceptron --data digits,limit=300 --batch 1 --solver sgd --momentum 0 --lr 1 --epochs 3 --threads 2 -q"
+# shellcheck disable=SC2086
+{
+    run train $rule --validate digits,split=test,limit=100 --save "$T/rule.safetensors" --export "$T/rule.json"
+    [ "$status" -eq 0 ] && ok "the perceptron rule trains" || not_ok "the perceptron rule trains" "$(cat err)"
+    top1=$("$JSON_LOOK" rule.json runs.0.validation.top1.2)
+    [ "${top1%.*}" -ge 50 ] && ok "  and learns" || not_ok "  and learns" "$top1"
+    run eval rule.safetensors --data digits,split=test,limit=100 --json
+    [ "$("$JSON_LOOK" out top1)" = "$top1" ] && ok "  its model can be evaluated" || not_ok "  its model can be evaluated" "$(cat out err)"
+    refuses 2 'loss perceptron.*no target probabilities' "labels cannot be smoothed" train $rule --label-smoothing 0.1
+    refuses 2 'perceptron.*no target probabilities' "nor classes weighted" train $rule --class-weights balanced
+    refuses 2 'perceptron.*no target probabilities' "nor images mixed" train $rule --batch 2 --augment mixup=0.2
+    run train $rule --sampling balanced
+    [ "$status" -eq 0 ] && ok "  but classes can be drawn evenly" || not_ok "  but classes can be drawn evenly" "$(cat err)"
+    run info perceptron --json
+    [ "$("$JSON_LOOK" out parameters)" = 7850 ] && ok "  10 weights for each of 784 pixels, and 10 biases" ||
+        not_ok "  parameters" "$(head -c 300 out)"
+    run networks
+    grep -q '^perceptron .*7' out && ok "  it is listed" || not_ok "  it is listed" "$(cat out)"
+}
 # shellcheck disable=SC2086
 run train $job --label-smoothing 1
 [ "$status" -eq 2 ] && ok "a smoothing of 1 is refused" || not_ok "a smoothing of 1 is refused"

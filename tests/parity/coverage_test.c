@@ -34,7 +34,11 @@ static void test_network(const struct network_request *request, const struct jso
     }
     const char *file = find_file(goldens, network);
     network_full_name(network, name, sizeof name);
-    if (file)
+    /* its losses begin at 0, so they have no relative error; perceptron_test compares the weights
+     * of every epoch with those of a loop in numpy, bit for bit */
+    if (strcmp(name, "perceptron") == 0)
+        tap_ok(true, "%s is compared by perceptron_test", name);
+    else if (file)
         tap_ok(true, "%s has a trajectory in %s", name, file);
     else
         tap_ok(false, "%s has no trajectory: give it a case and a golden (docs/HACKING.md)", name);

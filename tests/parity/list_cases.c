@@ -94,6 +94,7 @@ static const struct {
     {&op_dropout, add_dropout},
     {&op_channel_shuffle, add_shuffle},
     {&op_softmax_cross_entropy, add_loss},
+    {&op_perceptron, add_loss},
     {&op_binary_cross_entropy, add_loss},
     {&op_l1_loss, add_loss},
     {&op_l2_loss, add_loss},

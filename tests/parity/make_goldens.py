@@ -89,6 +89,8 @@ def forward(case, settings, x, p, labels):
         "softmax_cross_entropy":
             lambda: F.cross_entropy(x[0].flatten(1), labels.long(), reduction="none",
                                     label_smoothing=a["smoothing"] * case["training"])[:, None],
+        "perceptron": lambda: x[0].flatten(1).max(1).values[:, None] -
+            x[0].flatten(1).gather(1, labels.long()[:, None]),
         "binary_cross_entropy": lambda: binary_cross_entropy(a, x),
         "l1_loss": lambda: F.l1_loss(x[0], x[1], reduction="none"),
         "l2_loss": lambda: F.mse_loss(x[0], x[1], reduction="none"),

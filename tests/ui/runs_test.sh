@@ -169,6 +169,34 @@ screen_wait 'A note about'
 screen_keys 'rate too high' Enter
 screen_shows 'rate too high' "N writes a note"
 
+# --- pruning ---
+models() { find "$runs" -name '*.safetensors' | wc -l; }
+screen_keys a
+screen_wait '5 runs are marked'
+before=$(models)
+screen_keys w
+screen_shows 'keep the best model frees' "w asks which weights stay"
+screen_shows 'lost for good' "and says that they are lost"
+screen_keys k
+[ "$(models)" = "$before" ] && ok "k keeps all" || not_ok "k keeps all" "$before, $(models)"
+screen_keys w
+screen_wait 'keep the best model frees'
+screen_keys b
+screen_shows 'Deleted weights of [1-5] runs?: [0-9.]+ MB in' "b keeps the best models"
+after=$(models)
+[ "$after" -lt "$before" ] && [ "$after" -ge 1 ] && ok "  and deletes others" || not_ok "  and deletes others" "$before, $after"
+screen_keys w
+screen_wait 'keep the best model frees'
+screen_keys d
+no_models() { [ "$(models)" = 0 ]; }
+wait_until no_models
+no_models && ok "d deletes all" || not_ok "d deletes all" "$(models)"
+screen_keys w
+screen_shows 'There are no weights to delete' "then none are left"
+run runs --check
+[ "$status" = 0 ] && ok "the runs are sound" || not_ok "the runs are sound" "$(cat out err)"
+screen_keys u
+
 # --- deletion and undo ---
 screen_keys a
 screen_wait '5 runs are marked'

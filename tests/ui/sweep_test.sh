@@ -132,6 +132,32 @@ screen_shows 'Finished: 1 of 2 done' "r computes it"
 screen_shows '2 cells, 1 diverged, 1 failed' "and it fails once more"
 screen_end
 
+# --- seeds ---
+"$TINCA" sweep --networks mlp --batches 4,8 --data digits,limit=40 --vary lr=0.1,0.01 --seeds 3 --iterations 5 \
+    --threads 1 --name several -q </dev/null 2>/dev/null
+open_sweep 100x30 C.UTF-8
+screen_keys v v
+screen_keys Down
+screen_wait '> several'
+screen_keys Enter
+screen_wait 'Finished: 12 of 12 done'
+screen_shows 'mean of 3 seeds +[0-9.e-]+ \+- [0-9.e-]+ +[0-9.e-]+ \+- [0-9.e-]+' "a row of means follows each group of seeds"
+screen_text >shown
+[ "$(grep -c 'mean of 3 seeds' shown)" = 2 ] && ok "  of which there are two" || not_ok "  of which there are two" "$(cat shown)"
+screen_keys y
+screen_wait 'Memory'
+screen_shows 'mean of 3 seeds +[0-9.]+ [KMG]iB' "means of bytes"
+screen_keys y
+screen_wait 'Loss at the end'
+"$TINCA" sweep --networks mlp --batches 4,8 --data digits,limit=40 --vary lr=0.1,0.01 --seeds 3 --iterations 5 \
+    --threads 1 --name several --report --json </dev/null >several.json
+loss=$("$JSON_LOOK" several.json groups.0.loss.mean)
+screen_shows "mean of 3 seeds +$(printf %.4g "$loss") " "the mean is that of the report"
+screen_shows 'Its 3 seeds, 3 of which' "and the selected cell's group is described"
+screen_keys Down Down Down
+screen_shows '> |lr 0.01, seed 1' "the rows of means are passed over"
+screen_end
+
 # --- earlier sweeps; pause, stop, continue ---
 "$TINCA" sweep --networks mlp --batches 4,8 --data digits --iterations 1000000 --threads 1 \
     --name lasting --cell 1 -q </dev/null 2>/dev/null &
@@ -217,7 +243,7 @@ fi
 NO_COLOR=1
 export NO_COLOR
 open_sweep 80x24 C
-screen_keys v v Down Down Down Enter
+screen_keys v v Down Down Down Down Enter
 screen_shows 'Sweep tiny' "another sweep is opened"
 screen_shows 'lenet +[_"-] +[0-9.]+' "shades are ASCII"
 if screen_text | LC_ALL=C grep -q '[^ -~]'; then

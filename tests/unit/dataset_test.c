@@ -45,6 +45,10 @@ static void test_specs(void)
     refused("shapes,classes=1e9", NULL, ERROR_USAGE, "classes", "too many classes");
     refused("shapes,classes=3", NULL, ERROR_USAGE, "10 classes", "fewer classes than the data has");
     refused("shapes,only=hexagram", NULL, ERROR_USAGE, "circle (0)", "an unknown class");
+    refused("shapes,only=1,only=2", NULL, ERROR_USAGE, "only= is given twice", "two classes");
+    refused("shapes,limit=5,split=test,limit=5", NULL, ERROR_USAGE, "limit= is given twice",
+            "an option that is repeated");
+    refused("shapes,share=0.1,share=0.1", NULL, ERROR_USAGE, "share= is given twice", "two shares");
     refused("shapes,direction=ba", NULL, ERROR_USAGE, "pairs", "a direction without pairs");
     refused("digits,broken=skip", NULL, ERROR_USAGE, "folder", "broken= without a folder");
     refused("maps,only=0", NULL, ERROR_USAGE, "no classes", "one class of pairs");

@@ -44,7 +44,7 @@ struct probe {
 static bool is_piecewise_linear(const struct op *op)
 {
     return op == &op_relu || op == &op_leaky_relu || op == &op_max_pool || op == &op_l1_loss ||
-           op == &op_prelu || op == &op_hardsigmoid;
+           op == &op_perceptron || op == &op_prelu || op == &op_hardsigmoid;
 }
 
 /* Returns whether the five points lie on both sides of a kink of a function that is curved

@@ -97,13 +97,25 @@ static void test_stale(void)
     remove(home_path("measurements.json"));
 }
 
-static void test_overlap(void)
+/* The expected t, degrees of freedom and p are those of scipy.stats.ttest_ind_from_stats with
+ * equal_var=False. */
+static void test_difference(void)
 {
-    struct measurement a = make("cpu", 2, 0.2), b = make("cpu", 2.3, 0.2), c = make("cpu", 3, 0.2);
-    tap_ok(measurements_overlap(&a, &b) && measurements_overlap(&b, &a), "intervals that touch");
-    tap_ok(!measurements_overlap(&a, &c), "intervals apart");
+    struct measurement a = make("cpu", 2, 0.2), b = make("cpu", 2.1, 0.2),
+                       c = make("cpu", 2.3, 0.2);
+    a.images = b.images = 30, c.images = 40;
+    a.ms_per_image.sd = b.ms_per_image.sd = 0.5, c.ms_per_image.sd = 0.6;
+    const struct welch close = measurements_test(&a, &b), apart = measurements_test(&a, &c);
+    tap_ok(fabs(close.t - (-0.7745966692415)) < 1e-9 && fabs(close.p - 0.4417244030281) < 1e-9 &&
+               !measurements_differ(&a, &b) && !measurements_differ(&b, &a),
+           "no difference is shown: p = %.12g", close.p);
+    tap_ok(fabs(apart.t - (-2.278663575938)) < 1e-9 &&
+               fabs(apart.freedom - 67.19008700237) < 1e-8 &&
+               fabs(apart.p - 0.02587121249168) < 1e-9 && measurements_differ(&a, &c),
+           "a difference although the 95 %% intervals overlap: p = %.12g", apart.p);
     c.images = 1;
-    tap_ok(measurements_overlap(&a, &c), "a single time has no interval and is not compared");
+    tap_ok(isnan(measurements_test(&a, &c).p) && !measurements_differ(&a, &c),
+           "a single time is not compared");
     tap_ok(measurements_are_comparable(&a, &b), "the same machine is comparable");
     b.threads = 1;
     tap_ok(!measurements_are_comparable(&a, &b), "a different number of threads is not compared");
@@ -145,7 +157,7 @@ int main(void)
         return tap_done();
     test_file();
     test_stale();
-    test_overlap();
+    test_difference();
     test_run();
     remove_home();
     return tap_done();

@@ -68,6 +68,8 @@ static void test_counts(void)
     counts("mlp-w100x50x20-sigmoid", 5,
            784 * 100 + 100 + 100 * 50 + 50 + 50 * 20 + 20 + 20 * 5 + 5);
     counts("mlp-w100x50-2", 10, 784 * 50 + 50 + 50 * 25 + 25 + 25 * 10 + 10);
+    counts("perceptron", 10, 784 * 10 + 10);
+    counts("perceptron", 3, 784 * 3 + 3);
     counts("lenet", 10, 431080);
     counts("alexnet", 1000, 60965224);
     counts("googlenet", 1000, 13378280);
@@ -355,6 +357,19 @@ static void test_choices(void)
         tap_ok(strcmp(network_full_name(network, name, sizeof name), "mlp-w5x6x7-tanh") == 0,
                "and lists them: %s", name);
     network_free(network);
+    for (size_t i = 0; network_activations[i]; i++) {
+        const struct op *op = op_find(network_activations[i]);
+        char wanted[64];
+        snprintf(wanted, sizeof wanted, "mlp-w9%s%s", i > 0 ? "-" : "",
+                 i > 0 ? network_activations[i] : "");
+        request =
+            (struct network_request){.network = "mlp-w9", .activation = network_activations[i]};
+        network = network_build(&request, NULL);
+        tap_ok(op && network && nodes_of(network, op) == 1 &&
+                   strcmp(network_full_name(network, name, sizeof name), wanted) == 0,
+               "%s", wanted);
+        network_free(network);
+    }
     request = (struct network_request){.network = "mlp-w512x256-relu"};
     network = network_build(&request, NULL);
     if (tap_ok(network, "the file's values can be given, too"))
@@ -415,7 +430,7 @@ static void test_bad_choices(void)
             "activation");
     refuses("an unknown activation",
             "{\"input\": [1, 8, 8], \"classes\": 2, \"activation\": \"lrn\", \"layers\": []}",
-            "relu, tanh or sigmoid");
+            "one of relu");
     refuses("an empty list of widths",
             "{\"input\": [1, 8, 8], \"classes\": 2, \"widths\": [3, 0], \"layers\": []}",
             "1 to 16 numbers");

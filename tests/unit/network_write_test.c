@@ -125,6 +125,7 @@ static void test_choices(void)
           "a network with bottlenecks");
     check(&(struct network_request){.network = "resnet56-dsc-0.35"}, "a wider network");
     check(&(struct network_request){.network = "mlp-w800x400-tanh"}, "a chosen activation");
+    check(&(struct network_request){.network = "mlp-prelu"}, "an activation with parameters");
     check(&(struct network_request){.network = "pix2pix-shuffle", .groups = 4}, "chosen groups");
 }
 
@@ -154,6 +155,7 @@ static const char every_operator[] =
     "{\"op\": \"relu\", \"name\": \"r\"}, {\"op\": \"concat\", \"from\": [\"r\", \"l\", \"d\"]},\n"
     "{\"op\": \"average_pool\", \"name\": \"g\", \"global\": true},\n"
     "{\"op\": \"softmax_cross_entropy\", \"name\": \"x1\", \"weight\": 0.3},\n"
+    "{\"op\": \"perceptron\", \"from\": \"g\", \"weight\": 0.4},\n"
     "{\"op\": \"l1_loss\", \"from\": [\"r\", \"l\"], \"weight\": 0.2},\n"
     "{\"op\": \"l2_loss\", \"from\": [\"r\", \"d\"], \"weight\": 0.1},\n"
     "{\"op\": \"binary_cross_entropy\", \"from\": \"r\", \"target\": 0.9, \"weight\": 0.4},\n"

@@ -156,9 +156,15 @@ static bool take_option(struct spec *spec, const char *item, size_t length, stru
     snprintf(name, sizeof name, "%.*s", (int)(equals - item), item);
     if (!spec_value_read(equals + 1, length - (size_t)(equals + 1 - item), value, sizeof value))
         return refuse_quotation(spec, error);
-    for (size_t i = 0; i < OPTIONS; i++)
-        if (strcmp(name, options[i].name) == 0)
-            return take[i](spec, value) || set_usage(spec, name, value, options[i].expected, error);
+    for (size_t i = 0; i < OPTIONS; i++) {
+        if (strcmp(name, options[i].name) != 0)
+            continue;
+        if (spec->given & 1u << i)
+            return error_set(error, ERROR_USAGE, spec->text, "give it once",
+                             "the option %s= is given twice", name);
+        spec->given |= 1u << i;
+        return take[i](spec, value) || set_usage(spec, name, value, options[i].expected, error);
+    }
     return error_set(error, ERROR_USAGE, spec->text, option_list,
                      "there is no option '%s' of a data set", name);
 }

@@ -39,10 +39,11 @@ struct spec {
     bool direction_given; /* direction= was given */
     bool refuse_broken;   /* broken=refuse: an unreadable image of a folder is an error */
     bool broken_given;    /* broken= was given */
+    unsigned given;       /* bit i: the option i of spec_options was given */
 };
 
 /* Parses `text`. `default_split` is "train" or "test". Returns false with ERROR_USAGE, which lists
- * the options, if an option is unknown or a value is out of range. */
+ * the options, if an option is unknown or given twice, or a value is out of range. */
 bool spec_parse(struct spec *spec, const char *text, const char *default_split,
                 struct error *error);
 

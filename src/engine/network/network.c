@@ -255,22 +255,33 @@ void network_set_loss_weight(struct network *network, float weight)
 bool network_set_label_smoothing(struct network *network, float smoothing)
 {
     struct graph *graph = &network->graph;
-    bool found = false;
+    if (!network_has_cross_entropy(network))
+        return false;
     for (size_t i = 0; i < graph->loss_count; i++) {
         struct node *node = &graph->nodes[graph->losses[i]];
-        if (node->op != &op_softmax_cross_entropy)
+        if (node->op == &op_softmax_cross_entropy)
+            node->attributes.loss.smoothing = smoothing;
+    }
+    return true;
+}
+
+const char *network_class_loss(const struct network *network)
+{
+    const struct graph *graph = &network->graph;
+    const char *found = NULL;
+    for (size_t i = 0; i < graph->loss_count; i++) {
+        const struct op *op = graph->nodes[graph->losses[i]].op;
+        if (!(op->traits & OP_READS_LABELS))
             continue;
-        node->attributes.loss.smoothing = smoothing;
-        found = true;
+        if (op != &op_softmax_cross_entropy)
+            return op->name;
+        found = op->name;
     }
     return found;
 }
 
-bool network_has_class_loss(const struct network *network)
+bool network_has_cross_entropy(const struct network *network)
 {
-    const struct graph *graph = &network->graph;
-    for (size_t i = 0; i < graph->loss_count; i++)
-        if (graph->nodes[graph->losses[i]].op == &op_softmax_cross_entropy)
-            return true;
-    return false;
+    const char *loss = network_class_loss(network);
+    return loss && strcmp(loss, op_softmax_cross_entropy.name) == 0;
 }

@@ -90,12 +90,17 @@ void network_free(struct network *network);
 /* Sets the weight of the main loss in the sum that training minimises; it is 1 at first. */
 void network_set_loss_weight(struct network *network, float weight);
 
-/* Sets the label smoothing of every loss over classes, auxiliary heads included. Returns false, and
- * changes nothing, if the network has none. */
+/* Sets the label smoothing of every softmax_cross_entropy, auxiliary heads included. Returns false,
+ * and changes nothing, unless network_has_cross_entropy. */
 bool network_set_label_smoothing(struct network *network, float smoothing);
 
-/* Returns whether the network has a loss over classes. */
-bool network_has_class_loss(const struct network *network);
+/* Returns the operator's name of a loss over classes, one other than softmax_cross_entropy if there
+ * is one; NULL if no loss of the network reads labels. */
+const char *network_class_loss(const struct network *network);
+
+/* Returns whether the network has losses over classes and all are softmax_cross_entropy: labels can
+ * then be smoothed, mixed and weighted. */
+bool network_has_cross_entropy(const struct network *network);
 
 /* Returns whether the network has a discriminator. */
 static inline bool network_has_discriminator(const struct network *network)

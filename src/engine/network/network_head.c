@@ -125,8 +125,12 @@ static bool read_activation(struct builder *builder, const struct json *root, co
     const char *given = json_string(named);
     if (!named)
         return !asked || !*asked || has_no_choice(builder, "activation", _("activation"));
-    if (!given || !activation_find(given))
-        return builder_fail(builder, named, "\"activation\": relu, tanh or sigmoid was expected");
+    if (!given || !activation_find(given)) {
+        char names[ACTIVATION_LIST_SIZE], why[ACTIVATION_LIST_SIZE + 64];
+        snprintf(why, sizeof why, _("\"activation\": one of %s was expected"),
+                 activation_list(names, sizeof names));
+        return builder_fail(builder, named, why);
+    }
     snprintf(network->activation, sizeof network->activation, "%s",
              asked && *asked ? asked : given);
     network->activation_chosen = strcmp(network->activation, given) != 0;

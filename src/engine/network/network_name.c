@@ -11,7 +11,9 @@
 
 /* --- widths and activations --- */
 
-const char *const network_activations[] = {"relu", "tanh", "sigmoid", NULL};
+const char *const network_activations[] = {"relu",        "leaky_relu", "prelu",     "elu",
+                                           "gelu",        "silu",       "hardswish", "sigmoid",
+                                           "hardsigmoid", "tanh",       NULL};
 
 const char *activation_find(const char *name)
 {
@@ -19,6 +21,16 @@ const char *activation_find(const char *name)
         if (strcmp(network_activations[i], name) == 0)
             return network_activations[i];
     return NULL;
+}
+
+char *activation_list(char *text, size_t size)
+{
+    size_t used = 0;
+    snprintf(text, size, "%s", "");
+    for (size_t i = 0; network_activations[i] && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "",
+                                 network_activations[i]);
+    return text;
 }
 
 bool network_widths_parse(const char *text, char separator, struct network_widths *widths)
@@ -128,7 +140,7 @@ static bool parse_suffix(struct suffixes *suffixes, const char *text)
         return say_once(suffixes, &suffixes->has_widths);
     return error_set(suffixes->error, ERROR_USAGE, suffixes->name,
                      "use -dsc, -shuffle or -shift, a width rate (-2.6), a block rate "
-                     "(-2.4_block), widths (-w800x400), -relu, -tanh or -sigmoid",
+                     "(-2.4_block), widths (-w800x400) or an activation (-tanh)",
                      "networks have no suffix \"%s\"", text);
 }
 
@@ -219,9 +231,13 @@ static bool check_request(const struct network_request *request, struct error *e
         return error_set(error, ERROR_USAGE, request->network, "choose another rate",
                          "a width rate or block rate lies between %g and %g", NETWORK_MIN_RATE,
                          NETWORK_MAX_RATE);
-    if (request->activation && *request->activation && !activation_find(request->activation))
-        return error_set(error, ERROR_USAGE, request->network, "choose relu, tanh or sigmoid",
-                         "there is no activation %s", request->activation);
+    if (request->activation && *request->activation && !activation_find(request->activation)) {
+        char names[ACTIVATION_LIST_SIZE], advice[ACTIVATION_LIST_SIZE + 32];
+        snprintf(advice, sizeof advice, _("choose one of %s"),
+                 activation_list(names, sizeof names));
+        return error_set(error, ERROR_USAGE, request->network, advice, "there is no activation %s",
+                         request->activation);
+    }
     if (request->groups > NETWORK_MAX_GROUPS)
         return error_set(error, ERROR_USAGE, request->network, "choose fewer groups",
                          "there are at most %d groups", NETWORK_MAX_GROUPS);

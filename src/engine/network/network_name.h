@@ -14,4 +14,9 @@ bool network_name_complete(struct network_request *request, const struct network
 /* Returns the entry of network_activations with this name, or NULL if there is none. */
 const char *activation_find(const char *name);
 
+enum { ACTIVATION_LIST_SIZE = 128 };
+
+/* Writes the names of network_activations with commas between them. Returns `text`. */
+char *activation_list(char *text, size_t size);
+
 #endif

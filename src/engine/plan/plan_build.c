@@ -291,8 +291,9 @@ static bool check_soft_targets(const struct graph *graph, struct error *error)
         if (graph->nodes[graph->losses[i]].op != &op_softmax_cross_entropy)
             return error_set(error, ERROR_USAGE, graph->nodes[graph->losses[i]].name,
                              "train without mixup, cutmix and --class-weights",
-                             "this loss is not one over classes (softmax_cross_entropy), so labels "
-                             "cannot be mixed or weighted");
+                             "%s is not softmax_cross_entropy: there are no target probabilities "
+                             "to mix or weight",
+                             graph->nodes[graph->losses[i]].op->name);
     return true;
 }
 

@@ -75,7 +75,7 @@ struct advice {
     char network[64], device[DEVICE_NAME_SIZE], data[640];
     bool powerful, assumed; /* whether the device is powerful, and whether that is assumed */
     size_t rows[ADVISE_ROWS], row_count; /* rows of the comparison that the advice is based on */
-    char steps[ADVISE_STEPS][320];       /* the reasons, one sentence each, in order */
+    char steps[ADVISE_STEPS][512];       /* the reasons, one sentence each, in order */
     size_t step_count;
     struct advise_missing missing[ADVISE_MISSING];
     size_t missing_count;

@@ -215,16 +215,20 @@ enum advise_reply advise_is_faster(struct advise_inquiry *inquiry, size_t row)
     const struct measurement *time = advise_time(inquiry, row),
                              *plain = advise_time(inquiry, inquiry->plain);
     const struct statistics *ms = &time->ms_per_image, *before = &plain->ms_per_image;
-    bool apart = !measurements_overlap(time, plain), less = ms->mean < before->mean;
+    bool apart = measurements_differ(time, plain), less = ms->mean < before->mean;
+    char words[400];
+    const struct compare_test test = compare_test_measurements(time, plain);
+    compare_test_text(&test, words, sizeof words);
     note_row(inquiry, inquiry->plain);
     note_row(inquiry, row);
     advise_note(inquiry,
-                !apart ? N_("%s takes %.4g +- %s ms on %s, %s %.4g +- %s ms: not distinguishable.")
-                : less ? N_("%s takes %.4g +- %s ms on %s, %s %.4g +- %s ms: faster.")
-                       : N_("%s takes %.4g +- %s ms on %s, %s %.4g +- %s ms: slower."),
+                !apart ? N_("%s takes %.4g +- %s ms on %s, %s %.4g +- %s ms: no difference is "
+                            "shown (%s).")
+                : less ? N_("%s takes %.4g +- %s ms on %s, %s %.4g +- %s ms: faster (%s).")
+                       : N_("%s takes %.4g +- %s ms on %s, %s %.4g +- %s ms: slower (%s)."),
                 advise_row(inquiry, row)->network, ms->mean, STATISTICS_SPREAD(ms->ci95),
                 time->device, advise_row(inquiry, inquiry->plain)->network, before->mean,
-                STATISTICS_SPREAD(before->ci95));
+                STATISTICS_SPREAD(before->ci95), words);
     return apart && less ? ADVISE_YES : ADVISE_NO;
 }
 

@@ -350,5 +350,5 @@ enum compare_relation compare_rows(const struct comparison *comparison, size_t d
     if (a == b || !x || !y || !comparison->rows[a].run || !comparison->rows[b].run ||
         !measurements_are_comparable(x, y))
         return COMPARE_UNRELATED;
-    return measurements_overlap(x, y) ? COMPARE_INDISTINGUISHABLE : COMPARE_DISTINGUISHABLE;
+    return measurements_differ(x, y) ? COMPARE_DISTINGUISHABLE : COMPARE_INDISTINGUISHABLE;
 }

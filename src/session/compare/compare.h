@@ -133,9 +133,9 @@ bool compare_has_energy(const struct comparison *comparison, size_t device);
  * Returns NaN if one time is unknown or they come from different machines. */
 double compare_speed_up(const struct comparison *comparison, size_t row, size_t fast, size_t slow);
 
-/* Returns whether the times of two rows on a device differ: their confidence intervals are apart or
- * overlap. Times are unrelated if one is missing or published, or if machine or number of threads
- * differ. */
+/* Returns whether Welch's t-test shows that the times of two rows on a device differ, at the level
+ * of 5 %: its samples are the times of single images. Times are unrelated if one is missing or
+ * published, or if machine or number of threads differ. */
 enum compare_relation { COMPARE_UNRELATED, COMPARE_DISTINGUISHABLE, COMPARE_INDISTINGUISHABLE };
 enum compare_relation compare_rows(const struct comparison *comparison, size_t device, size_t a,
                                    size_t b);

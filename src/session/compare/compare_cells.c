@@ -134,8 +134,8 @@ static void write_energy(const struct comparison *comparison, size_t row, size_t
         write_missing(comparison, row, device, text, size);
 }
 
-/* Writes " ~2,5": the rows whose intervals overlap this one, or the first of them and how many more
- * there are. */
+/* Writes " ~2,5": the rows whose times no test shows to differ from this one, or the first of them
+ * and how many more there are. */
 static void write_alike(const struct comparison *comparison, size_t row, size_t device, char *text,
                         size_t size)
 {
@@ -154,8 +154,8 @@ static void write_alike(const struct comparison *comparison, size_t row, size_t 
                  alike - NAMED_ROWS);
 }
 
-/* Writes "2.31 +- 0.04 ~2,5": mean and interval in ms, and the rows whose intervals overlap this
- * one. */
+/* Writes "2.31 +- 0.04 ~2,5": mean and interval in ms, and the rows that are not shown to
+ * differ from this one. */
 static void write_time(const struct comparison *comparison, size_t row, size_t device, char *text,
                        size_t size)
 {

@@ -3,6 +3,7 @@
 #include "session/compare/pareto.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool add_count_or_null(struct json *object, const char *key, uint64_t value)
@@ -157,7 +158,33 @@ static bool add_missing(const struct comparison *comparison, struct json *list)
     return added;
 }
 
-/* Adds the test of each pair of rows that are runs. */
+/* Adds a test of rows `a` and `b` with its figure. */
+static bool add_test(const struct comparison *comparison, size_t a, size_t b,
+                     const struct compare_test *test, const char *figure, struct json *list)
+{
+    struct json *object = json_add_object(list, NULL), *runs = json_add_array(object, "runs");
+    return json_add_string(runs, NULL, comparison->rows[a].name) &&
+           json_add_string(runs, NULL, comparison->rows[b].name) &&
+           compare_test_to_json(test, figure, object);
+}
+
+/* Adds the tests of the times of a pair of rows, on each device that both were measured on. */
+static bool add_time_tests(const struct comparison *comparison, size_t a, size_t b,
+                           struct json *list)
+{
+    bool added = true;
+    for (size_t d = 0; d < comparison->device_count; d++) {
+        char figure[sizeof comparison->devices[0] + 8];
+        if (!compare_time(comparison, a, d) || !compare_time(comparison, b, d))
+            continue;
+        const struct compare_test test = compare_test_times(comparison, d, a, b);
+        snprintf(figure, sizeof figure, "ms %s", comparison->devices[d]);
+        added = added && add_test(comparison, a, b, &test, figure, list);
+    }
+    return added;
+}
+
+/* Adds the tests of each pair of rows that are runs. */
 static bool add_tests(const struct comparison *comparison, struct json *list)
 {
     bool added = list;
@@ -166,11 +193,8 @@ static bool add_tests(const struct comparison *comparison, struct json *list)
             if (!comparison->rows[a].run || !comparison->rows[b].run)
                 continue;
             const struct compare_test test = compare_test_rows(comparison, a, b);
-            struct json *object = json_add_object(list, NULL);
-            struct json *runs = json_add_array(object, "runs");
-            added = added && json_add_string(runs, NULL, comparison->rows[a].name) &&
-                    json_add_string(runs, NULL, comparison->rows[b].name) &&
-                    compare_test_to_json(&test, object);
+            added = added && add_test(comparison, a, b, &test, "best_top1", list) &&
+                    add_time_tests(comparison, a, b, list);
         }
     return added;
 }

@@ -69,6 +69,35 @@ struct compare_test compare_test_rows(const struct comparison *comparison, size_
     return first ? test_groups(x, y) : test_runs(x, y);
 }
 
+struct compare_test compare_test_measurements(const struct measurement *a,
+                                              const struct measurement *b)
+{
+    if (!measurements_are_comparable(a, b))
+        return not_tested(N_("they were measured on different machines or with different threads"));
+    const struct welch welch = measurements_test(a, b);
+    if (isnan(welch.p))
+        return not_tested(N_("a measurement has fewer than two times"));
+    return (struct compare_test){.kind = TEST_WELCH_TIMES,
+                                 .differs = welch.p < COMPARE_LEVEL,
+                                 .statistic = welch.t,
+                                 .freedom = welch.freedom,
+                                 .p = welch.p,
+                                 .first = a->images,
+                                 .second = b->images};
+}
+
+struct compare_test compare_test_times(const struct comparison *comparison, size_t device, size_t a,
+                                       size_t b)
+{
+    const struct measurement *x = compare_time(comparison, a, device);
+    const struct measurement *y = compare_time(comparison, b, device);
+    if (!comparison->rows[a].run || !comparison->rows[b].run)
+        return not_tested(N_("published figures have neither images nor seeds"));
+    if (!x || !y)
+        return not_tested(N_("one of them was not measured"));
+    return compare_test_measurements(x, y);
+}
+
 char *compare_test_text(const struct compare_test *test, char *text, size_t size)
 {
     switch (test->kind) {
@@ -90,6 +119,12 @@ char *compare_test_text(const struct compare_test *test, char *text, size_t size
                    "p = %.3g"),
                  test->first, test->second, test->statistic, test->freedom, test->p);
         break;
+    case TEST_WELCH_TIMES:
+        snprintf(text, size,
+                 _("Welch's t-test: n = %zu and %zu times, t = %.4g with %.4g degrees of freedom, "
+                   "p = %.3g"),
+                 test->first, test->second, test->statistic, test->freedom, test->p);
+        break;
     default:
         snprintf(text, size, _("not tested: %s"), test->reason);
         break;
@@ -97,12 +132,14 @@ char *compare_test_text(const struct compare_test *test, char *text, size_t size
     return text;
 }
 
-bool compare_test_to_json(const struct compare_test *test, struct json *object)
+bool compare_test_to_json(const struct compare_test *test, const char *figure, struct json *object)
 {
+    const bool welch = test->kind == TEST_WELCH || test->kind == TEST_WELCH_TIMES;
     static const char *const names[] = {[TEST_MCNEMAR_EXACT] = "mcnemar-exact",
                                         [TEST_MCNEMAR_CHI_SQUARE] = "mcnemar-chi-square",
-                                        [TEST_WELCH] = "welch"};
-    if (!json_add_string(object, "figure", "best_top1"))
+                                        [TEST_WELCH] = "welch",
+                                        [TEST_WELCH_TIMES] = "welch"};
+    if (!json_add_string(object, "figure", figure))
         return false;
     if (test->kind == TEST_NONE)
         return json_add_null(object, "test") && json_add_string(object, "reason", test->reason);
@@ -114,8 +151,8 @@ bool compare_test_to_json(const struct compare_test *test, struct json *object)
                  json_add_number(object, "p", test->p);
     struct json *n = json_add_array(object, "n");
     added = added && json_add_count(n, NULL, test->first) &&
-            (test->kind != TEST_WELCH || json_add_count(n, NULL, test->second));
-    if (test->kind == TEST_WELCH)
+            (!welch || json_add_count(n, NULL, test->second));
+    if (welch)
         return added;
     struct json *alone = json_add_array(object, "right_alone");
     return added && json_add_count(alone, NULL, test->alone[0]) &&

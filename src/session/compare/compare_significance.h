@@ -5,6 +5,8 @@
  *                        set they classified correctly (session/model/correct_images.h)
  *   two groups of seeds  Welch's t-test of the accuracies of their runs
  *
+ * The times of two runs on a device are compared with Welch's t-test of the times of their images.
+ *
  * Anything else is not tested, and a reason says why. The p values are not corrected for the number
  * of pairs. Thread-safe. */
 #ifndef TINCA_SESSION_COMPARE_COMPARE_SIGNIFICANCE_H
@@ -12,7 +14,13 @@
 
 #include "session/compare/compare.h"
 
-enum compare_test_kind { TEST_NONE, TEST_MCNEMAR_EXACT, TEST_MCNEMAR_CHI_SQUARE, TEST_WELCH };
+enum compare_test_kind {
+    TEST_NONE,
+    TEST_MCNEMAR_EXACT,
+    TEST_MCNEMAR_CHI_SQUARE,
+    TEST_WELCH,
+    TEST_WELCH_TIMES
+};
 
 struct compare_test {
     enum compare_test_kind kind;
@@ -21,7 +29,7 @@ struct compare_test {
                              chi-square or t */
     double freedom;       /* degrees of freedom; NaN: the statistic has none */
     double p;             /* two-sided */
-    size_t first, second; /* n: the images, twice, or the seeds of each group */
+    size_t first, second; /* n: the images, twice, the seeds of each group, or the times of each */
     size_t alone[2];      /* McNemar: images that the first or the second alone has right */
     char reason[160];     /* TEST_NONE: why, translated */
 };
@@ -30,11 +38,17 @@ struct compare_test {
 /* Tests the best top-1 accuracies of two rows. */
 struct compare_test compare_test_rows(const struct comparison *comparison, size_t a, size_t b);
 
+/* Tests the times of two measurements, or of two rows on a device. */
+struct compare_test compare_test_measurements(const struct measurement *a,
+                                              const struct measurement *b);
+struct compare_test compare_test_times(const struct comparison *comparison, size_t device, size_t a,
+                                       size_t b);
+
 /* Writes test, statistic, p and n, or that and why there is no test, translated. Returns `text`. */
 char *compare_test_text(const struct compare_test *test, char *text, size_t size);
 
-/* Adds {"figure", "test", "differs", "statistic", ...} to `object`, or "test": null and "reason".
- * Returns false if memory runs out. */
-bool compare_test_to_json(const struct compare_test *test, struct json *object);
+/* Adds {"figure": `figure`, "test", "differs", "statistic", ...} to `object`, or "test": null and
+ * "reason". Returns false if memory runs out. */
+bool compare_test_to_json(const struct compare_test *test, const char *figure, struct json *object);
 
 #endif

@@ -148,8 +148,8 @@ static void write_notes(const struct comparison *comparison, const struct style 
 {
     if (any_mark(comparison))
         put(text, style,
-            _("%s~N: not distinguishable from row N on this device (95 %% intervals "
-              "overlap)\n"),
+            _("%s~N: no difference from row N on this device is shown (Welch's t-test of the "
+              "times of single images, level 5 %%)\n"),
             style->bullet);
     for (size_t d = 0; d < comparison->device_count; d++)
         if (times_are_apart(comparison, d))

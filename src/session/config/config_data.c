@@ -1,3 +1,5 @@
+/* The data of a run with --validate auto: training gets all but a share of its data, validation
+ * that share. Both are SPECs of the same set, with rest= and share= and the run's seed as draw=. */
 #include "session/config/config_data.h"
 
 #include "base/text.h"
@@ -41,6 +43,12 @@ bool config_check_validation(const struct run_config *config, struct error *erro
         return error_set(error, ERROR_USAGE, "--validate",
                          "give --validate the other part, or leave share= and rest= out",
                          "auto holds out a share of the training data, which %s already divides",
+                         config->data);
+    if (strstr(config->data, ",draw="))
+        return error_set(error, ERROR_USAGE, "--validate",
+                         "leave draw= out of the training data, or name both parts with share= and "
+                         "rest=",
+                         "auto draws the share by the run's seed, but %s has a seed of its own",
                          config->data);
     return true;
 }

@@ -253,10 +253,19 @@ bool measurements_are_comparable(const struct measurement *a, const struct measu
            strcmp(a->cpu, b->cpu) == 0 && a->threads == b->threads;
 }
 
-bool measurements_overlap(const struct measurement *a, const struct measurement *b)
+static struct welch_sample sample_of(const struct measurement *measurement)
 {
-    if (a->images < 2 || b->images < 2) /* one time has no interval */
-        return true;
-    return fabs(a->ms_per_image.mean - b->ms_per_image.mean) <=
-           a->ms_per_image.ci95 + b->ms_per_image.ci95;
+    const struct statistics *ms = &measurement->ms_per_image;
+    return (struct welch_sample){isnan(ms->sd) ? 0 : measurement->images, ms->mean, ms->sd};
+}
+
+struct welch measurements_test(const struct measurement *a, const struct measurement *b)
+{
+    const struct welch_sample x = sample_of(a), y = sample_of(b);
+    return welch_test(&x, &y);
+}
+
+bool measurements_differ(const struct measurement *a, const struct measurement *b)
+{
+    return measurements_test(a, b).p < MEASUREMENT_LEVEL;
 }

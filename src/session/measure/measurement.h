@@ -11,6 +11,7 @@
 #define TINCA_SESSION_MEASURE_MEASUREMENT_H
 
 #include "base/error.h"
+#include "base/statistics/welch.h"
 #include "base/threads/background_job.h"
 #include "engine/devices/device.h"
 #include "session/files/kernel_choices.h"
@@ -66,9 +67,14 @@ const struct measurement *measurements_find(const struct measurements *measureme
 /* Returns whether two times may be compared: same machine and same number of threads. */
 bool measurements_are_comparable(const struct measurement *a, const struct measurement *b);
 
-/* Returns whether the 95 % confidence intervals of the means overlap; then neither network is
- * faster. */
-bool measurements_overlap(const struct measurement *a, const struct measurement *b);
+/* Compares the times of single images with Welch's t-test; its p is NaN if one of them has fewer
+ * than two times. */
+struct welch measurements_test(const struct measurement *a, const struct measurement *b);
+
+/* Returns whether that test shows a difference at MEASUREMENT_LEVEL; if not, neither network is
+ * called faster. */
+bool measurements_differ(const struct measurement *a, const struct measurement *b);
+#define MEASUREMENT_LEVEL 0.05
 
 struct run;
 

@@ -72,14 +72,29 @@ static bool fit_classes(struct preparation *prepared, const struct run_config *c
                      fitted->classes);
 }
 
+/* Checks that labels can be smoothed, mixed and weighted; `what` is the setting that does. */
+static bool check_cross_entropy(const struct network *network, const char *what,
+                                struct error *error)
+{
+    const char *loss = network_class_loss(network);
+    if (network_has_cross_entropy(network))
+        return true;
+    if (!loss)
+        return error_set(error, ERROR_USAGE, what, "train without it",
+                         "%s has no loss over classes (softmax_cross_entropy)", network->name);
+    return error_set(error, ERROR_USAGE, what,
+                     "train without it, or with a network whose loss is softmax_cross_entropy",
+                     "%s has the loss %s, which compares the label with the predicted class: "
+                     "there are no target probabilities to smooth, mix or weight",
+                     network->name, loss);
+}
+
 static bool smooth_labels(struct preparation *prepared, const struct run_config *config,
                           struct error *error)
 {
     return config->label_smoothing == 0 ||
-           network_set_label_smoothing(prepared->network, (float)config->label_smoothing) ||
-           error_set(error, ERROR_USAGE, "--label-smoothing", "train without it",
-                     "%s has no loss over classes (softmax_cross_entropy)",
-                     prepared->network->name);
+           (check_cross_entropy(prepared->network, "--label-smoothing", error) &&
+            network_set_label_smoothing(prepared->network, (float)config->label_smoothing));
 }
 
 /* Makes the class weights and the memory of soft targets, if the run has them. */
@@ -90,13 +105,12 @@ static bool make_soft_targets(struct preparation *prepared, const struct run_con
     const bool balanced = config->sampling == SAMPLING_BALANCED;
     if (!settings_soft_targets(config) && !balanced)
         return true;
-    if (!network_has_class_loss(network))
-        return error_set(error, ERROR_USAGE,
-                         config->class_weights[0] ? "--class-weights"
-                         : balanced               ? "--sampling balanced"
-                                                  : "--augment",
-                         "train without it", "%s has no loss over classes (softmax_cross_entropy)",
-                         network->name);
+    if (balanced && !network_class_loss(network)) /* any loss over classes will do */
+        return check_cross_entropy(network, "--sampling balanced", error);
+    if (settings_soft_targets(config) &&
+        !check_cross_entropy(network, config->class_weights[0] ? "--class-weights" : "--augment",
+                             error))
+        return false;
     if (config->class_weights[0] &&
         !class_weights_make(&prepared->class_weights, config->class_weights, prepared->data,
                             network->classes, error))

@@ -31,16 +31,20 @@ static bool leads_group(const struct sweep *sweep, size_t index)
     return group[0];
 }
 
-/* Computes the statistics of a figure over the cells of the group that cell `first` leads. */
-static bool compute(const struct sweep *sweep, size_t first, enum sweep_measure measure,
-                    size_t *count, struct statistics *statistics)
+bool sweep_seeds_are_alike(const struct sweep *sweep, size_t a, size_t b)
+{
+    const char *group = sweep->cells[a].config.seed_group;
+    return group[0] && strcmp(group, sweep->cells[b].config.seed_group) == 0;
+}
+
+bool sweep_seeds_compute(const struct sweep *sweep, size_t member, enum sweep_measure measure,
+                         size_t *count, struct statistics *statistics)
 {
     double *values = memory_new(sweep->count, sizeof *values, "the statistics", NULL);
     *count = 0;
-    for (size_t i = first; values && i < sweep->count; i++) {
+    for (size_t i = 0; values && i < sweep->count; i++) {
         const double value = sweep_cell_value(&sweep->cells[i], measure);
-        if (strcmp(sweep->cells[i].config.seed_group, sweep->cells[first].config.seed_group) == 0 &&
-            isfinite(value))
+        if (sweep_seeds_are_alike(sweep, member, i) && isfinite(value))
             values[(*count)++] = value;
     }
     const bool computed = values && statistics_compute(values, *count, statistics, NULL);
@@ -78,7 +82,7 @@ static void write_group(const struct sweep *sweep, size_t first, bool markdown, 
     for (size_t f = 0; f < FIGURES; f++) {
         struct statistics statistics;
         size_t count;
-        if (!compute(sweep, first, figures[f].measure, &count, &statistics)) {
+        if (!sweep_seeds_compute(sweep, first, figures[f].measure, &count, &statistics)) {
             text->failed = true;
             return;
         }
@@ -126,7 +130,7 @@ bool sweep_seeds_to_json(const struct sweep *sweep, struct json *list)
             struct statistics statistics;
             size_t count;
             struct json *figure = json_add_object(group, figures[f].name);
-            added = compute(sweep, i, figures[f].measure, &count, &statistics) &&
+            added = sweep_seeds_compute(sweep, i, figures[f].measure, &count, &statistics) &&
                     json_add_count(figure, "n", count) &&
                     json_add_number(figure, "mean", statistics.mean) &&
                     json_add_number(figure, "sd", statistics.sd) &&

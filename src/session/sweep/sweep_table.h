@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "session/sweep/sweep.h"
 #include "session/sweep/sweep_estimate.h"
+#include "session/values/statistics.h"
 
 enum sweep_measure {
     SWEEP_MS_PER_IMAGE,
@@ -40,6 +41,13 @@ char *sweep_outcome_text(const struct sweep *sweep, size_t index, char *text, si
 void sweep_write_tables(const struct sweep *sweep, bool markdown, struct text *text);
 
 /* --- sweep_seeds.c --- */
+
+/* Returns whether two cells differ in their seed only. */
+bool sweep_seeds_are_alike(const struct sweep *sweep, size_t a, size_t b);
+/* Computes the statistics of a figure over the cells that differ from cell `member` in their seed
+ * only; *count of them have the figure. Returns false if memory runs out. */
+bool sweep_seeds_compute(const struct sweep *sweep, size_t member, enum sweep_measure measure,
+                         size_t *count, struct statistics *statistics);
 
 /* Appends a line for each group of seeds: mean, 95 % interval and standard deviation of its
  * figures. Appends nothing if there are none. */

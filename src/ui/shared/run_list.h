@@ -20,7 +20,7 @@ struct run_entry {
     struct run_options options;
     struct run *run;         /* NULL: waiting, refused, or saved and its curves are not read */
     bool refused;            /* it could not be started, or (saved) not be read; see `error` */
-    bool deletion_candidate; /* a dialog asks whether to delete this run */
+    bool deletion_candidate; /* a dialog asks whether to delete this run or its weights */
     bool announced; /* another process trained it at the start; counts until its outline is read */
     bool marked;    /* for a comparison, an export or deletion */
     char name[RUN_NAME_SIZE]; /* given by the user; "": none, or not read yet */

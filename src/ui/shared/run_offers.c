@@ -63,6 +63,8 @@ bool run_offers_action(const struct run_entry *entry, enum action action)
         return known;
     case ACTION_REMOVE:
         return queued ? waiting && entry->queue_stops : (files || waiting) && !active && !live;
+    case ACTION_PRUNE:
+        return files && !queued && !active && !live;
     case ACTION_TRY:
     case ACTION_FORK:
         return known && has_weights(entry);

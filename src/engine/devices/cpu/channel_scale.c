@@ -2,7 +2,7 @@
  * each one channel of one image; a channel-blocked one has the factors of a block, which come from
  * a plain vector, in the lanes of a vector. */
 #include "base/language.h"
-#include "engine/devices/cpu/blocked.h"
+#include "engine/devices/cpu/blocked_frame.h"
 
 /* --- plain arrays --- */
 
@@ -96,27 +96,17 @@ static void backward_scale(const struct kernel_call *call)
 
 /* --- channel-blocked arrays --- */
 
-struct blocked_scale {
-    const struct kernel_call *call;
-    struct blocked in, out; /* backward: the input and its gradient */
-    struct blocked gradient;
-    struct blocked_tasks tasks;
-};
-
-/* Returns the factors of a block of an image; those of unused lanes are 0. */
-static vector factors_of(const struct blocked_scale *s, size_t image, size_t plane)
+/* Returns the factors of a block of an image. */
+static vector factors_of(const struct blocked_frame *s, size_t image, size_t plane)
 {
-    const size_t all = s->in.shape.channels, channels = min_size(LANES, all - plane * LANES);
-    vector factors = {0};
-    for (size_t lane = 0; lane < channels; lane++)
-        factors[lane] = s->call->inputs[1][image * all + plane * LANES + lane];
-    return factors;
+    const size_t channels = s->in.shape.channels;
+    return blocked_channel_values(s->call->inputs[1] + image * channels, channels, plane);
 }
 
 static void blocked_forward_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
-    const struct blocked_scale *s = context;
+    const struct blocked_frame *s = context;
     struct blocked_band band = blocked_first(&s->tasks, task);
     while (blocked_next(&s->tasks, &band)) {
         const vector factors = factors_of(s, band.image, band.plane);
@@ -132,14 +122,12 @@ static void blocked_forward_task(void *context, size_t task, size_t thread)
 
 static void forward_blocked(const struct kernel_call *call)
 {
-    struct blocked_scale s = {
-        .call = call, .in = blocked_input(call, 0), .out = blocked_output(call)};
-    s.tasks = blocked_tasks_of(call, &s.out, 2 * s.out.shape.width);
+    const struct blocked_frame s = blocked_frame_forward(call);
     run_tasks(call, s.tasks.count, blocked_forward_task, &s);
 }
 
 /* Writes the gradient of a row, if it is wanted; returns the sum of g x. */
-static vector backward_row(const struct blocked_scale *s, const element *from, const element *g,
+static vector backward_row(const struct blocked_frame *s, const element *from, const element *g,
                            element *to, vector factors)
 {
     const bool accumulate = s->call->accumulate[0];
@@ -166,7 +154,7 @@ static void store_sums(const struct kernel_call *call, size_t image, size_t plan
 static void blocked_backward_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
-    const struct blocked_scale *s = context;
+    const struct blocked_frame *s = context;
     const size_t planes = blocked_planes(&s->in), image = task / planes, plane = task % planes;
     const vector factors = factors_of(s, image, plane);
     double sums[LANES] = {0};
@@ -183,13 +171,8 @@ static void blocked_backward_task(void *context, size_t task, size_t thread)
 
 static void backward_blocked(const struct kernel_call *call)
 {
-    const struct kernel_site *site = call->site;
-    const struct blocked_scale s = {
-        .call = call,
-        .in = blocked_input(call, 0),
-        .out = blocked_make(call->input_gradients[0], site->inputs[0], site->layouts[0]),
-        .gradient = blocked_make(call->output_gradient, site->node->output, site->output_layout)};
-    run_tasks(call, site->batch * blocked_planes(&s.in), blocked_backward_task, &s);
+    const struct blocked_frame s = blocked_frame_backward(call);
+    run_tasks(call, call->site->batch * blocked_planes(&s.in), blocked_backward_task, &s);
 }
 
 /* The factors are one value for each channel, and so never channel-blocked. */

@@ -1,7 +1,7 @@
 /* Dropout of whole channels (ops/dropout.c): one number is drawn for each channel of each image, so
  * the masks cost little, and the loops multiply a plane by its factor. */
 #include "base/language.h"
-#include "engine/devices/cpu/blocked.h"
+#include "engine/devices/cpu/blocked_frame.h"
 
 #include "base/random.h"
 
@@ -108,19 +108,16 @@ static void run_blocked(const struct blocked_masked *m)
 
 static void forward_blocked(const struct kernel_call *call)
 {
-    const struct blocked_masked m = {
-        .call = call, .from = blocked_input(call, 0), .to = blocked_output(call)};
+    const struct blocked_frame frame = blocked_frame_forward(call);
+    const struct blocked_masked m = {.call = call, .from = frame.in, .to = frame.out};
     run_blocked(&m);
 }
 
 static void backward_blocked(const struct kernel_call *call)
 {
-    const struct kernel_site *site = call->site;
+    const struct blocked_frame frame = blocked_frame_backward(call);
     const struct blocked_masked m = {
-        .call = call,
-        .from = blocked_make(call->output_gradient, site->node->output, site->output_layout),
-        .to = blocked_make(call->input_gradients[0], site->inputs[0], site->layouts[0]),
-        .accumulate = call->accumulate[0]};
+        .call = call, .from = frame.gradient, .to = frame.out, .accumulate = call->accumulate[0]};
     if (call->input_gradients[0])
         run_blocked(&m);
 }

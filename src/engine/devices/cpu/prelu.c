@@ -3,7 +3,7 @@
  * The sums of the slopes' gradients are taken by channel or block, over the images in order, so
  * that threads share none of them. */
 #include "base/language.h"
-#include "engine/devices/cpu/blocked.h"
+#include "engine/devices/cpu/blocked_frame.h"
 
 /* --- plain arrays --- */
 
@@ -88,21 +88,10 @@ static void backward_prelu(const struct kernel_call *call)
 
 /* --- channel-blocked arrays --- */
 
-struct blocked_prelu {
-    const struct kernel_call *call;
-    struct blocked in, out; /* backward: the input and its gradient */
-    struct blocked gradient;
-    struct blocked_tasks tasks;
-};
-
-/* Returns the slopes of a block; those of unused lanes are 0. */
-static vector slopes_of(const struct blocked_prelu *p, size_t plane)
+/* Returns the slopes of a block. */
+static vector slopes_of(const struct blocked_frame *p, size_t plane)
 {
-    const size_t channels = min_size(LANES, p->in.shape.channels - plane * LANES);
-    vector slopes = {0};
-    for (size_t lane = 0; lane < channels; lane++)
-        slopes[lane] = p->call->parameters[0][plane * LANES + lane];
-    return slopes;
+    return blocked_channel_values(p->call->parameters[0], p->in.shape.channels, plane);
 }
 
 /* Returns a where x is positive, elsewhere b. */
@@ -115,7 +104,7 @@ static inline vector choose(vector x, vector a, vector b)
 static void blocked_forward_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
-    const struct blocked_prelu *p = context;
+    const struct blocked_frame *p = context;
     struct blocked_band band = blocked_first(&p->tasks, task);
     while (blocked_next(&p->tasks, &band)) {
         const vector slopes = slopes_of(p, band.plane);
@@ -133,14 +122,12 @@ static void blocked_forward_task(void *context, size_t task, size_t thread)
 
 static void forward_blocked(const struct kernel_call *call)
 {
-    struct blocked_prelu p = {
-        .call = call, .in = blocked_input(call, 0), .out = blocked_output(call)};
-    p.tasks = blocked_tasks_of(call, &p.out, 2 * p.out.shape.width);
+    const struct blocked_frame p = blocked_frame_forward(call);
     run_tasks(call, p.tasks.count, blocked_forward_task, &p);
 }
 
 /* Writes the gradient of a row, if it is wanted; returns the sum of g x where x is not positive. */
-static vector backward_row(const struct blocked_prelu *p, const element *from, const element *g,
+static vector backward_row(const struct blocked_frame *p, const element *from, const element *g,
                            element *to, vector slopes, bool accumulate)
 {
     vector sum = {0};
@@ -158,7 +145,7 @@ static vector backward_row(const struct blocked_prelu *p, const element *from, c
 static void blocked_backward_task(void *context, size_t plane, size_t thread)
 {
     (void)thread;
-    const struct blocked_prelu *p = context;
+    const struct blocked_frame *p = context;
     const struct kernel_call *call = p->call;
     const vector slopes = slopes_of(p, plane);
     double sums[LANES] = {0};
@@ -178,12 +165,7 @@ static void blocked_backward_task(void *context, size_t plane, size_t thread)
 
 static void backward_blocked(const struct kernel_call *call)
 {
-    const struct kernel_site *site = call->site;
-    const struct blocked_prelu p = {
-        .call = call,
-        .in = blocked_input(call, 0),
-        .out = blocked_make(call->input_gradients[0], site->inputs[0], site->layouts[0]),
-        .gradient = blocked_make(call->output_gradient, site->node->output, site->output_layout)};
+    const struct blocked_frame p = blocked_frame_backward(call);
     run_tasks(call, blocked_planes(&p.in), blocked_backward_task, &p);
 }
 

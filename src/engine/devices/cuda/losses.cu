@@ -1,5 +1,6 @@
-/* The losses. In the forward pass a block, or for softmax_cross_entropy a warp, sums one image. The
- * backward pass goes value by value and scales by weight / batch, and by the loss scale of float16.
+/* The losses. In the forward pass a block, or for the losses that read labels
+ * a warp, does one image. The backward pass goes value by value and scales by weight / batch, and
+ * by the loss scale of float16.
  */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/reduce.h"
@@ -173,6 +174,73 @@ static void backward_cross_entropy(const struct kernel_call *call)
            (uint32_t)call->site->batch);
 }
 
+/* --- perceptron: a warp for each image --- */
+
+/* Returns the first class with the largest logit; `classes` if a logit is NaN. All lanes get it. */
+static __device__ __forceinline__ uint32_t predicted_class(const float *x, uint32_t classes,
+                                                           uint32_t lane)
+{
+    float largest = x[0], unordered = 0;
+    for (uint32_t c = lane; c < classes; c += WARP) {
+        largest = fmaxf(largest, x[c]);
+        unordered += x[c] != x[c] ? 1.0f : 0.0f;
+    }
+    largest = warp_max(largest);
+    if (warp_sum(unordered) > 0)
+        return classes;
+    uint32_t first = lane;
+    while (first < classes && x[first] != largest)
+        first += WARP;
+    /* the least of the lanes' classes: float32 holds each of up to 1000000 exactly */
+    return (uint32_t)-warp_max(-(float)(first < classes ? first : classes));
+}
+
+static __global__ void perceptron(const float *x, const int32_t *labels, float *losses,
+                                  uint32_t classes, uint32_t images)
+{
+    const uint32_t lane = threadIdx.x % WARP;
+    for (uint32_t n = stride_first() / WARP; n < images; n += stride_step() / WARP) {
+        const float *row = x + (size_t)n * classes;
+        const uint32_t predicted = predicted_class(row, classes, lane);
+        if (lane == 0)
+            losses[n] = predicted == classes ? NAN : row[predicted] - row[labels[n]];
+    }
+}
+
+static __global__ void perceptron_back(const float *x, const int32_t *labels, float *gradient,
+                                       bool accumulate, const struct cuda_iteration *now,
+                                       float weight, uint32_t classes, uint32_t images)
+{
+    const float scale = weight * now->loss_scale;
+    const uint32_t lane = threadIdx.x % WARP;
+    for (uint32_t n = stride_first() / WARP; n < images; n += stride_step() / WARP) {
+        const uint32_t predicted = predicted_class(x + (size_t)n * classes, classes, lane);
+        for (uint32_t c = lane; c < classes; c += WARP) {
+            const float step =
+                (c == predicted ? 1.0f : 0.0f) - (c == (uint32_t)labels[n] ? 1.0f : 0.0f);
+            gradient_store(&gradient[(size_t)n * classes + c], accumulate,
+                           predicted == classes ? NAN : scale * step);
+        }
+    }
+}
+
+static void forward_perceptron(const struct kernel_call *call)
+{
+    launch(context_of(call), "perceptron forward", perceptron,
+           stride_blocks(WARP * call->site->batch), BLOCK, 0, call->inputs[0], call->labels,
+           call->output, (uint32_t)call->site->inputs[0].channels, (uint32_t)call->site->batch);
+}
+
+static void backward_perceptron(const struct kernel_call *call)
+{
+    if (!call->input_gradients[0])
+        return;
+    launch(context_of(call), "perceptron backward", perceptron_back,
+           stride_blocks(WARP * call->site->batch), BLOCK, 0, call->inputs[0], call->labels,
+           call->input_gradients[0], call->accumulate[0], context_of(call)->now, loss_weight(call),
+           (uint32_t)call->site->inputs[0].channels, (uint32_t)call->site->batch);
+}
+
 /* --- losses of pairs of values, with the gradients of value x and of target t --- */
 
 struct l1 {
@@ -320,6 +388,18 @@ struct cuda_kernel cuda_softmax_cross_entropy = {
             .supports = supports_counts,
             .forward = forward_cross_entropy,
             .backward = backward_cross_entropy,
+        },
+};
+struct cuda_kernel cuda_perceptron = {
+    .op = "perceptron",
+    .kernel =
+        {
+            .name = "perceptron",
+            .instruction_set = "cuda",
+            .traits = KERNEL_BACKWARD_READS_INPUT,
+            .supports = supports_counts,
+            .forward = forward_perceptron,
+            .backward = backward_perceptron,
         },
 };
 struct cuda_kernel cuda_binary_cross_entropy = {

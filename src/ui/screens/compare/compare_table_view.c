@@ -369,8 +369,8 @@ static void draw_notes(struct app *app, struct rect area)
     if (any_alike(table, model->selected))
         line = draw_wrapped(&app->canvas, area, line, ROLE_STRONG,
                             /* xgettext:no-c-format */
-                            _("~N: not distinguishable from row N on this device (95 % intervals "
-                              "overlap)"));
+                            _("~N: no difference from row N on this device is shown (Welch's "
+                              "t-test of the times of single images, level 5 %)"));
     line = draw_speed_ups(app, area, line);
     for (size_t d = 0; d < table->device_count; d++)
         if (compare_energy_unknown(table, model->selected, d)) {

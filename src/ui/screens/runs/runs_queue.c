@@ -50,6 +50,8 @@ const char *runs_queue_refuses(const struct run_entry *entry, enum action action
     if (action == ACTION_RESUME && run_entry_is_saved(entry))
         return _("Another process waits to go on with it: nothing to do but s, which takes it out "
                  "of the queue.");
+    if (action == ACTION_PRUNE)
+        return _("A run that is on or waits keeps its weights.");
     if (action == ACTION_REMOVE && run_entry_is_saved(entry))
         return _("No run that waits can be deleted: s takes it out of the queue first.");
     return NULL;

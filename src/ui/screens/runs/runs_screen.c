@@ -15,6 +15,7 @@
 #include "ui/screens/runs/runs_filter_line.h"
 #include "ui/screens/runs/runs_labels.h"
 #include "ui/screens/runs/runs_model.h"
+#include "ui/screens/runs/runs_pruning.h"
 #include "ui/screens/runs/runs_queue.h"
 #include "ui/screens/runs/runs_view.h"
 
@@ -55,6 +56,8 @@ static const struct key_binding bindings[] = {
     {'N', 0, ACTION_NOTE, "N", NULL, N_("write a note about the run")},
     {'d', UI_DELETE, ACTION_REMOVE, "d", N_("delete"),
      N_("delete the marked runs, or the selected one: asks; drop a run that waits")},
+    {'w', 0, ACTION_PRUNE, "w", NULL,
+     N_("delete weights and checkpoints of the marked runs, or the selected one: asks which stay")},
     {'U', 0, ACTION_UNDO, "U", N_("undo"),
      N_("undo the last change of a name, tags or a note, or the last deletion; deletions of "
         "earlier "
@@ -250,6 +253,9 @@ static void act(struct app *app, enum action action)
     case ACTION_REMOVE:
         runs_ask_deletion(app, index);
         break;
+    case ACTION_PRUNE:
+        runs_ask_pruning(app, index);
+        break;
     case ACTION_UNDO:
         runs_undo_last(app);
         break;
@@ -328,6 +334,7 @@ static const char *refuses_selection(const struct app *app, enum action action)
         return run ? NULL : _("No run is selected.");
     case ACTION_TAGS:
     case ACTION_REMOVE:
+    case ACTION_PRUNE:
         return run || marked ? NULL : _("No run is selected or marked.");
     case ACTION_UNMARK:
         return marked ? NULL : _("No run is marked.");
@@ -340,7 +347,7 @@ static const char *refuses_selection(const struct app *app, enum action action)
 static const char *refuses_waiting(const struct app *app, enum action action)
 {
     const size_t index = runs_model_index(app);
-    if (action == ACTION_REMOVE && runs_any_marked(app))
+    if ((action == ACTION_REMOVE || action == ACTION_PRUNE) && runs_any_marked(app))
         return NULL;
     return index < app_run_count(app) ? runs_queue_refuses(app_run_at(app, index), action) : NULL;
 }
@@ -394,7 +401,8 @@ static bool offers(const struct app *app, enum action action)
         return app_offers_comparison(app);
     if (action == ACTION_MARK && !entry)
         return true; /* a group; `refuses` knows whether there is one */
-    const bool of_marked = action == ACTION_REMOVE || action == ACTION_TAGS;
+    const bool of_marked =
+        action == ACTION_REMOVE || action == ACTION_PRUNE || action == ACTION_TAGS;
     return (of_marked && runs_any_marked(app)) || run_offers_action(entry, action);
 }
 

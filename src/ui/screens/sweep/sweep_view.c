@@ -1,8 +1,10 @@
 /* Drawing of the screen Sweep. The last lines of each view are text: a summary of the set-up, or
  * the selected cell. The table uses the other lines and scrolls in both directions; a cell shows a
- * shade and a number, or its state. */
+ * shade and a number, or its state. Below the last row of a group of seeds is a row of means, which
+ * cannot be selected. */
 #include "ui/screens/sweep/sweep_view.h"
 
+#include "ui/screens/sweep/sweep_groups.h"
 #include "ui/screens/sweep/sweep_model.h"
 
 #include "base/language.h"
@@ -16,7 +18,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CELL_COLUMNS = 11 };
+enum { CELL_COLUMNS = 11, GROUP_CELL_COLUMNS = 17 }; /* the latter fits "0.7123 +- 0.013" */
+
+/* Returns the columns of a cell, with the gap after it. */
+static int cell_columns(const struct sweep *sweep)
+{
+    return sweep->cells[0].config.seed_group[0] ? GROUP_CELL_COLUMNS : CELL_COLUMNS;
+}
 
 static struct rect cut_bottom(struct rect *area, int rows)
 {
@@ -304,8 +312,37 @@ static int row_label_columns(const struct sweep *sweep, int columns)
             columns_of(sweep_grid_row_label(&sweep->grid, row, true, label, sizeof label));
         widest = width > widest ? width : widest;
     }
-    int most = columns - 3 - CELL_COLUMNS - 1;
+    for (size_t row = 0; row < sweep->count / per_row; row++)
+        if (sweep_group_ends(sweep, row)) {
+            size_t width = columns_of(sweep_group_label(sweep, row, label, sizeof label));
+            widest = width > widest ? width : widest;
+            break; /* all have labels of about this length */
+        }
+    int most = columns - 3 - cell_columns(sweep) - 1;
     return (int)widest < most ? (int)widest : most > 0 ? most : 0;
+}
+
+/* Returns the place of the `i`-th shown column of a line. */
+static struct rect cell_place(const struct sweep *sweep, struct rect line, int labels, size_t i)
+{
+    const int columns = cell_columns(sweep);
+    return (struct rect){line.row, line.column + labels + 2 + (int)i * columns, 1, columns - 1};
+}
+
+/* Draws the means of the group of seeds whose last row is `row`. */
+static void draw_means(struct app *app, struct rect line, size_t row, size_t shown, int labels)
+{
+    char text[160];
+    const struct sweep_model *model = sweep_model(app);
+    const struct sweep *sweep = &app->shared.sweep.sweep;
+    const size_t columns = sweep_grid_columns(&sweep->grid);
+    struct rect name = {line.row, line.column + 1, 1, labels};
+    draw_text(&app->canvas, name, 0, 0, ROLE_HEADING,
+              sweep_group_label(sweep, row, text, sizeof text));
+    for (size_t i = 0; i < shown && model->left + i < columns; i++)
+        draw_right(&app->canvas, cell_place(sweep, line, labels, i), 0, ROLE_HEADING,
+                   sweep_group_text(sweep, row * columns + model->left + i, model->measure, text,
+                                    sizeof text));
 }
 
 /* Draws a line of the table; row -1 is the heading with the batch sizes. */
@@ -324,8 +361,7 @@ static void draw_line(struct app *app, struct rect line, long row, size_t shown,
     else
         draw_text(&app->canvas, name, 0, 0, ROLE_HEADING, _("batch"));
     for (size_t i = 0; i < shown && model->left + i < columns; i++) {
-        struct rect cell = {line.row, line.column + labels + 2 + (int)i * CELL_COLUMNS, 1,
-                            CELL_COLUMNS - 1};
+        struct rect cell = cell_place(&job->sweep, line, labels, i);
         struct target_cell here = {(size_t)row, model->left + i};
         struct target_cell selected = {model->selected / columns, model->selected % columns};
         if (row >= 0) {
@@ -347,24 +383,41 @@ static void draw_marks(struct app *app, struct rect line, size_t shown)
         draw_text(&app->canvas, line, 0, line.columns - 1, ROLE_FAINT, glyphs->right);
 }
 
+/* Returns the lines of the rows from `top` to `row`, with the means between and after them. */
+static size_t lines_down_to(const struct sweep *sweep, size_t top, size_t row)
+{
+    size_t lines = 0;
+    for (size_t i = top; i <= row; i++)
+        lines += sweep_group_ends(sweep, i) ? 2 : 1;
+    return lines;
+}
+
 static void draw_table(struct app *app, struct rect area)
 {
     struct sweep_model *model = sweep_model(app);
     struct sweep_job *job = &app->shared.sweep;
     size_t columns = sweep_grid_columns(&job->sweep.grid), rows = job->sweep.count / columns;
     int labels = row_label_columns(&job->sweep, area.columns);
-    int room = (area.columns - labels - 3) / CELL_COLUMNS;
+    int room = (area.columns - labels - 3) / cell_columns(&job->sweep);
     size_t shown = room > 0 ? (size_t)room : 0, lines = area.rows > 1 ? (size_t)area.rows - 1 : 0;
     model->top = table_scroll(model->top, model->selected / columns, lines, rows);
+    while (lines_down_to(&job->sweep, model->top, model->selected / columns) > lines &&
+           model->top < model->selected / columns)
+        model->top++;
     model->left = table_scroll(model->left, model->selected % columns, shown, columns);
     struct rect line = {area.row, area.column, area.rows > 0, area.columns};
     draw_line(app, line, -1, shown, labels);
     draw_marks(app, line, shown);
-    for (size_t i = 0; i < lines && model->top + i < rows; i++) {
-        line.row++;
-        draw_line(app, line, (long)(model->top + i), shown, labels);
+    size_t row = model->top, used = 0;
+    for (; used < lines && row < rows; row++) {
+        line.row++, used++;
+        draw_line(app, line, (long)row, shown, labels);
+        if (used < lines && sweep_group_ends(&job->sweep, row)) {
+            line.row++, used++;
+            draw_means(app, line, row, shown, labels);
+        }
     }
-    if (lines > 0 && model->top + lines < rows)
+    if (lines > 0 && row < rows)
         draw_text(&app->canvas, line, 0, 0, ROLE_FAINT, app->canvas.glyphs->down);
     if (lines > 0 && model->top > 0)
         draw_text(&app->canvas, (struct rect){area.row + 1, area.column, 1, area.columns}, 0, 0,
@@ -390,6 +443,13 @@ static void describe_cell(const struct sweep_model *model, const struct sweep_jo
             text_append(text, _(" The running mean is negative from iteration %llu on."),
                         (unsigned long long)cell->result.first_negative);
     }
+    size_t seeds;
+    const size_t known = sweep_group_count(&job->sweep, model->selected, model->measure, &seeds);
+    if (known > 0)
+        text_append(
+            text, _(" Its %zu seeds, %zu of which are known: %s (mean, 95 %% interval)."), seeds,
+            known,
+            sweep_group_text(&job->sweep, model->selected, model->measure, figure, sizeof figure));
     double seconds = sweep_estimate_cell(&job->estimate, cell);
     if (sweep_is_due(&job->sweep, model->selected) && seconds >= 0)
         text_append(text, _(" It would take about %s (estimate)."),
