@@ -66,6 +66,9 @@ static bool locale_is_utf8(void)
 size_t character_length(const char *text, bool *visible)
 {
     uint32_t code_point;
+    *visible = text[0] >= ' ' && text[0] <= '~';
+    if (*visible) /* nearly all characters; ASCII is a part of every locale's encoding */
+        return 1;
     const size_t length = locale_is_utf8() ? character_decode_utf8(text, &code_point)
                                            : decode_in_locale(text, &code_point);
     *visible = length > 0 && character_is_visible(code_point);

@@ -218,7 +218,7 @@ static void print_row(const struct table *table, size_t first, const size_t *wid
         bool right = table->align[column] == 'r';
         size_t wide = widths[column];
         int padding = (int)(wide - text_columns(cell));
-        printf("%*s", right ? padding : 0, "");
+        output_print("%*s", right ? padding : 0, "");
         if (column + 1 == table->columns)
             print_last(cell, start, right ? 0 : width);
         else

@@ -10,12 +10,20 @@
 
 void visible_append(struct text *text, const char *line)
 {
+    const char *start = line; /* of the visible characters that are not appended yet */
     while (*line) {
         bool visible;
         const size_t length = character_length(line, &visible);
-        text_append_bytes(text, visible ? line : "?", visible ? length : 1);
+        if (!visible) {
+            if (line > start)
+                text_append_bytes(text, start, (size_t)(line - start));
+            text_append_bytes(text, "?", 1);
+            start = line + length;
+        }
         line += length;
     }
+    if (line > start)
+        text_append_bytes(text, start, (size_t)(line - start));
 }
 
 /* --- printf --- */
@@ -24,6 +32,7 @@ void visible_append(struct text *text, const char *line)
 struct conversion {
     char letter, length[3]; /* 'u' and "z" of "%zu" */
     char print[32];         /* the whole conversion, with numbers instead of stars */
+    int width;              /* negative: to the left; 0: none */
     int precision;          /* negative: none */
 };
 
@@ -43,17 +52,28 @@ static bool take_number(const char **format, va_list *arguments, int *value)
     return true;
 }
 
+/* Writes the conversion into c->print, for the C library. A string needs none. */
+static void print_conversion(struct conversion *c, const char *flags, size_t flag_count)
+{
+    char width[16] = "", precision[16] = "";
+    if (c->letter == 's')
+        return;
+    if (c->width) /* negative for a star: the flag '-' and a width */
+        snprintf(width, sizeof width, "%d", c->width);
+    if (c->precision >= 0)
+        snprintf(precision, sizeof precision, ".%d", c->precision);
+    snprintf(c->print, sizeof c->print, "%%%.*s%.9s%.9s%.2s%c",
+             (int)(flag_count < 5 ? flag_count : 5), flags, width, precision, c->length, c->letter);
+}
+
 /* Reads a conversion. *format is after its '%', and is moved to its end. */
 static struct conversion take_conversion(const char **format, va_list *arguments)
 {
     struct conversion c = {.precision = -1};
-    char flags[8], width[16] = "", precision[16] = "";
-    const size_t flag_count = strspn(*format, "-+ #0");
-    snprintf(flags, sizeof flags, "%.*s", (int)flag_count, *format);
+    const char *flags = *format;
+    const size_t flag_count = strspn(flags, "-+ #0");
     *format += flag_count;
-    int wide;
-    if (take_number(format, arguments, &wide)) /* negative for a star: the flag '-' and a width */
-        snprintf(width, sizeof width, "%d", wide);
+    take_number(format, arguments, &c.width);
     if (**format == '.') {
         ++*format;
         c.precision = 0;
@@ -63,23 +83,37 @@ static struct conversion take_conversion(const char **format, va_list *arguments
         c.length[i] = *(*format)++;
     c.letter = **format;
     *format += c.letter != '\0';
-    if (c.precision >= 0 && c.letter != 's')
-        snprintf(precision, sizeof precision, ".%d", c.precision);
-    snprintf(c.print, sizeof c.print, "%%%.5s%.9s%.9s%.2s%c", flags, width, precision, c.length,
-             c.letter);
+    if (c.letter == 's' && c.width > 0 && memchr(flags, '-', flag_count))
+        c.width = -c.width;
+    print_conversion(&c, flags, flag_count);
     return c;
+}
+
+static void append_blanks(struct text *text, size_t count)
+{
+    static const char blanks[] = "                                ";
+    for (size_t part; count > 0; count -= part) {
+        part = count < sizeof blanks - 1 ? count : sizeof blanks - 1;
+        text_append_bytes(text, blanks, part);
+    }
 }
 
 static void append_string(struct text *text, const struct conversion *c, visible_appender *append,
                           const char *string)
 {
     struct text cut = {0}, shown = {0};
-    text_append_bytes(&cut, string,
-                      c->precision < 0 ? strlen(string) : strnlen(string, (size_t)c->precision));
-    if (cut.data)
-        append(&shown, cut.data);
+    if (c->precision >= 0) {
+        text_append_bytes(&cut, string, strnlen(string, (size_t)c->precision));
+        string = cut.data ? cut.data : "";
+    }
+    append(&shown, string);
     text->failed |= cut.failed || shown.failed;
-    text_append(text, c->print, shown.data ? shown.data : "");
+    const size_t width = (size_t)(c->width < 0 ? -(long)c->width : c->width);
+    const size_t padding = width > shown.length ? width - shown.length : 0;
+    append_blanks(text, c->width > 0 ? padding : 0);
+    if (shown.data)
+        text_append_bytes(text, shown.data, shown.length);
+    append_blanks(text, c->width < 0 ? padding : 0);
     text_free(&cut);
     text_free(&shown);
 }

@@ -20,29 +20,27 @@ static bool refuse_size(const char *path, size_t limit, struct error *error)
                      "the file is larger than the %zu bytes that are read of its kind", limit);
 }
 
-static bool read_stream(FILE *stream, const char *path, size_t limit, char **data, size_t *size,
-                        struct error *error)
+static bool read_all(int descriptor, const char *path, size_t limit, char **data, size_t *size,
+                     struct error *error)
 {
     size_t capacity = 0, used = 0, room = 65536;
     struct stat status;
-    if (fstat(fileno(stream), &status) == 0 && status.st_size > 0) {
+    if (fstat(descriptor, &status) == 0 && status.st_size > 0) {
         if ((uint64_t)status.st_size > limit)
             return refuse_size(path, limit, error);
         room = (size_t)status.st_size + 1; /* one more byte shows that this is the end */
     }
-    for (;;) { /* to the end, wherever it is by now: the file may still grow */
+    for (ssize_t got = 1; got != 0;) { /* to the end, wherever it is by now: it may still grow */
         if (!memory_grow(data, &capacity, used + room + 1, 1, path, error))
             return false;
         room = 1; /* memory_grow doubles */
-        size_t got = fread(*data + used, 1, capacity - used - 1, stream);
-        used += got;
+        got = read(descriptor, *data + used, capacity - used - 1);
+        if (got < 0 && errno != EINTR)
+            return error_set_errno(error, path, NULL, "reading failed");
+        used += got > 0 ? (size_t)got : 0;
         if (used > limit)
             return refuse_size(path, limit, error);
-        if (got == 0)
-            break;
     }
-    if (ferror(stream))
-        return error_set_errno(error, path, NULL, "reading failed");
     (*data)[used] = '\0';
     *size = used;
     return true;
@@ -88,12 +86,12 @@ FILE *file_open_stream(const char *path, struct error *error)
 
 char *file_read(const char *path, size_t limit, size_t *size, struct error *error)
 {
-    FILE *stream = file_open_stream(path, error);
-    if (!stream)
+    const int descriptor = file_open_regular(path, error);
+    if (descriptor < 0)
         return NULL;
     char *data = NULL;
-    bool read = read_stream(stream, path, limit, &data, size, error);
-    fclose(stream);
+    bool read = read_all(descriptor, path, limit, &data, size, error);
+    close(descriptor);
     if (read)
         return data;
     free(data);

@@ -91,26 +91,28 @@ static bool parse_source(struct json_document *document, size_t length, struct e
                      line_at(document->source, offset < length ? offset : length));
 }
 
+/* Parses text with a NUL at its end; takes ownership of it. */
+static bool parse_own(struct json_document *document, char *text, size_t length, const char *name,
+                      struct error *error)
+{
+    *document = (struct json_document){.source = text};
+    bool parsed =
+        length <= JSON_MAX_BYTES ||
+        error_set(error, ERROR_INPUT, name, NULL, "more than %zu bytes of JSON", JSON_MAX_BYTES);
+    parsed = parsed && check_limits(text, length, name, error) &&
+             (document->name = memory_copy_text(name, error)) &&
+             parse_source(document, length, error);
+    if (!parsed)
+        json_document_free(document);
+    return parsed;
+}
+
 bool json_parse(struct json_document *document, const char *text, size_t length, const char *name,
                 struct error *error)
 {
     *document = (struct json_document){0};
-    if (length > JSON_MAX_BYTES)
-        return error_set(error, ERROR_INPUT, name, NULL, "more than %zu bytes of JSON",
-                         JSON_MAX_BYTES);
-    if (!check_limits(text, length, name, error))
-        return false;
-    document->name = memory_copy_text(name, error);
-    document->source = memory_new(length + 1, 1, name, error);
-    if (!document->name || !document->source) {
-        json_document_free(document);
-        return false;
-    }
-    memcpy(document->source, text, length);
-    if (parse_source(document, length, error))
-        return true;
-    json_document_free(document);
-    return false;
+    char *copy = memory_new(length + 1, 1, name, error);
+    return copy && parse_own(document, memcpy(copy, text, length), length, name, error);
 }
 
 bool json_read_file(struct json_document *document, const char *path, size_t limit,
@@ -119,9 +121,7 @@ bool json_read_file(struct json_document *document, const char *path, size_t lim
     *document = (struct json_document){0};
     size_t size;
     char *text = file_read(path, limit, &size, error);
-    bool parsed = text && json_parse(document, text, size, path, error);
-    free(text);
-    return parsed;
+    return text && parse_own(document, text, size, path, error);
 }
 
 void json_document_free(struct json_document *document)

@@ -175,6 +175,11 @@ struct check_line {
  * Writes a detail, or "", to `detail`, which has 200 bytes. */
 const char *check_journal_line(struct check_line *line, const struct json *json, char *detail);
 
+/* Checks a line that looks exactly as the journal writes an iteration, without building JSON, and
+ * sets *why to what check_journal_line would return. Returns false for any other line. */
+bool check_journal_point(struct check_line *line, const char *text, size_t length, const char **why,
+                         char *detail);
+
 /* --- run_check_arrays.c --- */
 
 /* Reports the first float32 value that is NaN or infinite, unless the run has diverged. Returns

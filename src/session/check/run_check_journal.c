@@ -62,7 +62,11 @@ static void end_line(struct reading *reading)
         why = _("it is longer than a line of a journal can be");
     else if (is_zeroed(text))
         why = _("it holds zeros: a part of the file never reached the disk");
-    else if (text->length == 0 || !json_parse(&document, text->data, text->length, "", NULL))
+    else if (text->length == 0)
+        why = _("it is not JSON");
+    else if (check_journal_point(&reading->line, text->data, text->length, &why, detail))
+        ; /* nearly all lines: it is checked */
+    else if (!json_parse(&document, text->data, text->length, "", NULL))
         why = _("it is not JSON");
     else {
         why = check_journal_line(&reading->line, document.root, detail);

@@ -96,12 +96,28 @@ static const char *compare_point(const struct check_record *record,
     }
     if (imported)
         return NULL;
-    snprintf(detail, DETAIL, "%llu", (unsigned long long)point->iteration);
+    const char *wrong = NULL;
     if (!is_epoch_of(record, point->iteration, point->epoch))
-        return _("its epoch does not belong to its iteration");
-    if (point->seconds < last->seconds || !(point->learning_rate >= 0) || point->ms_per_image < 0)
-        return _("its time runs backwards, or its rate or time is negative");
-    return NULL;
+        wrong = _("its epoch does not belong to its iteration");
+    else if (point->seconds < last->seconds || !(point->learning_rate >= 0) ||
+             point->ms_per_image < 0)
+        wrong = _("its time runs backwards, or its rate or time is negative");
+    if (wrong)
+        snprintf(detail, DETAIL, "%llu", (unsigned long long)point->iteration);
+    return wrong;
+}
+
+/* Adds an iteration whose members are complete. */
+static const char *add_point(struct check_record *record, const struct series_point *point,
+                             bool imported, char *detail)
+{
+    const char *wrong = compare_point(record, point, imported, detail);
+    if (wrong && point->iteration <= record->last.iteration)
+        return wrong;
+    record->has_null_loss |= !isfinite(point->loss);
+    record->last = *point;
+    record->points++;
+    return wrong;
 }
 
 static const char *take_point(struct check_record *record, const struct json *json, bool imported,
@@ -110,13 +126,7 @@ static const char *take_point(struct check_record *record, const struct json *js
     struct series_point point;
     if (!has_members(json, point_members, imported, detail) || !journal_read_point(json, &point))
         return _("it is not a complete record of an iteration");
-    const char *wrong = compare_point(record, &point, imported, detail);
-    if (wrong && point.iteration <= record->last.iteration)
-        return wrong;
-    record->has_null_loss |= !isfinite(point.loss);
-    record->last = point;
-    record->points++;
-    return wrong;
+    return add_point(record, &point, imported, detail);
 }
 
 /* --- events --- */
@@ -209,6 +219,21 @@ static const char *take_event(struct check_line *line, const char *event, const 
         strcmp(event, "loss-scale") == 0)
         return NULL;
     return _("its event is not known to this version of tinca");
+}
+
+bool check_journal_point(struct check_line *line, const char *text, size_t length, const char **why,
+                         char *detail)
+{
+    struct check_record *record = line->record;
+    struct series_point point;
+    if (!record->started || record->ended || !journal_parse_point(text, length, &point) ||
+        !isfinite(point.epoch) || !isfinite(point.learning_rate) || !isfinite(point.ms_per_image) ||
+        !isfinite(point.seconds))
+        return false;
+    record->goes_on_after_validation |= record->validations > 0;
+    detail[0] = '\0';
+    *why = add_point(record, &point, line->imported, detail);
+    return true;
 }
 
 const char *check_journal_line(struct check_line *line, const struct json *json, char *detail)

@@ -9,12 +9,16 @@
 #include "base/text.h"
 #include "engine/devices/device.h"
 #include "session/config/config_data.h"
+#include "session/config/config_internal.h"
 #include "session/config/presets.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Returns whether `field` is the one of this member of struct run_config. */
+#define IS_MEMBER(field, member) ((field)->offset == offsetof(struct run_config, member))
 
 const struct config_field *config_find(const char *key)
 {
@@ -51,14 +55,14 @@ void config_defaults(struct run_config *config)
 
 /* --- given fields --- */
 
-static uint64_t bit_of(const char *key)
+static uint64_t bit_of(const struct config_field *field)
 {
-    return UINT64_C(1) << (config_find(key) - config_fields);
+    return UINT64_C(1) << (field - config_fields);
 }
 
 bool config_is_given(const struct run_config *config, const char *key)
 {
-    return config->given & bit_of(key);
+    return config->given & bit_of(config_find(key));
 }
 
 /* Returns whether the images of a data set are larger than the network's input, so that random
@@ -73,8 +77,7 @@ static bool data_is_cropped(const char *data)
     return false;
 }
 
-/* Fills the fields that were not given and depend on others. */
-static void fill_dependent(struct run_config *config)
+void config_fill_dependent(struct run_config *config)
 {
     presets_fill(config);
     if (!config_is_given(config, "augment") && strcmp(config->preset, "cifar") != 0)
@@ -86,7 +89,7 @@ bool config_apply_preset(struct run_config *config, const char *name, struct err
     if (name[0] && !presets_check(name, error))
         return false;
     snprintf(config->preset, sizeof config->preset, "%s", name);
-    fill_dependent(config);
+    config_fill_dependent(config);
     return true;
 }
 
@@ -132,8 +135,9 @@ static bool parse_text(const struct config_field *field, const char *value, void
     }
     if (field->choices && value[0] && !find_choice(field, value, &unused))
         return list_choices(field, value, error);
-    memset(out, 0, field->size);
-    memcpy(out, value, strlen(value));
+    const size_t length = strlen(value);
+    memmove(out, value, length); /* `value` may lie in the configuration */
+    memset((char *)out + length, 0, field->size - length);
     return true;
 }
 
@@ -177,9 +181,11 @@ static bool parse_flag(const struct config_field *field, const char *value, bool
     return refuse(field, value, _("yes or no"), error);
 }
 
+/* Changes *out only if the value is valid. */
 static bool parse_value(const struct config_field *field, const char *value, void *out,
                         struct error *error)
 {
+    size_t choice;
     switch (field->kind) {
     case CONFIG_COUNT:
         return parse_count(field, value, out, error);
@@ -188,10 +194,44 @@ static bool parse_value(const struct config_field *field, const char *value, voi
     case CONFIG_FLAG:
         return parse_flag(field, value, out, error);
     case CONFIG_CHOICE:
-        return find_choice(field, value, out) || list_choices(field, value, error);
+        if (!find_choice(field, value, &choice))
+            return list_choices(field, value, error);
+        *(size_t *)out = choice;
+        return true;
     default:
         return parse_text(field, value, out, error);
     }
+}
+
+/* Returns whether a text that has a form of its own is valid. */
+static bool check_form(const struct config_field *field, const char *value, struct error *error)
+{
+    struct network_widths widths;
+    uint64_t bytes;
+    double seconds;
+    if (IS_MEMBER(field, widths) && value[0] && !network_widths_parse(value, ',', &widths))
+        return refuse(field, value, _("1 to 16 numbers of 1 to 65536, as in 512,256"), error);
+    if (IS_MEMBER(field, memory_limit) && value[0] && !text_to_bytes(value, &bytes))
+        return refuse(field, value, _("a number of bytes, as in 600M or 1.5G"), error);
+    if (IS_MEMBER(field, max_time) && value[0] &&
+        !(text_to_seconds(value, &seconds) && seconds > 0))
+        return refuse(field, value, _("a time, as in 90s, 45m, 8h or 1d12h"), error);
+    return true;
+}
+
+/* Parses the value into the field's member, which an invalid value leaves as it was. */
+static bool store(struct run_config *config, const struct config_field *field, const char *value,
+                  struct error *error)
+{
+    struct augmentation augmentation;
+    char canonical[AUGMENTATION_TEXT];
+    if (IS_MEMBER(field, augment)) {
+        if (!augmentation_parse(&augmentation, value, error))
+            return false;
+        value = augmentation_format(&augmentation, canonical, sizeof canonical);
+    }
+    return check_form(field, value, error) &&
+           parse_value(field, value, (char *)config + field->offset, error);
 }
 
 bool config_set_default(struct run_config *config, const char *key, const char *value,
@@ -201,48 +241,65 @@ bool config_set_default(struct run_config *config, const char *key, const char *
     if (!field)
         return error_set(error, ERROR_USAGE, key, "the options are those of tinca train --help",
                          "there is no such setting");
-    struct network_widths widths;
-    if (strcmp(key, "widths") == 0 && value[0] && !network_widths_parse(value, ',', &widths))
-        return refuse(field, value, _("1 to 16 numbers of 1 to 65536, as in 512,256"), error);
-    uint64_t bytes;
-    if (strcmp(key, "memory-limit") == 0 && value[0] && !text_to_bytes(value, &bytes))
-        return refuse(field, value, _("a number of bytes, as in 600M or 1.5G"), error);
-    struct augmentation augmentation;
-    char canonical[AUGMENTATION_TEXT];
-    if (strcmp(key, "augment") == 0) {
-        if (!augmentation_parse(&augmentation, value, error))
-            return false;
-        value = augmentation_format(&augmentation, canonical, sizeof canonical);
+    return store(config, field, value, error);
+}
+
+static void mark_given(struct run_config *config, const struct config_field *field)
+{
+    config->given |= bit_of(field);
+    if (IS_MEMBER(field, iterations))
+        config->has_iterations = true;
+}
+
+bool config_set_field(struct run_config *config, const struct config_field *field,
+                      const char *value, struct error *error)
+{
+    if (IS_MEMBER(field, preset))
+        return config_apply_preset(config, value, error);
+    if (IS_MEMBER(field, iterations) && !value[0]) {
+        config->has_iterations = false;
+        config->given &= ~bit_of(field);
+        return true;
     }
-    double seconds;
-    if (strcmp(key, "max-time") == 0 && value[0] &&
-        !(text_to_seconds(value, &seconds) && seconds > 0))
-        return refuse(field, value, _("a time, as in 90s, 45m, 8h or 1d12h"), error);
-    /* parsed into a copy, because an invalid value must change nothing */
-    struct run_config changed = *config;
-    if (!parse_value(field, value, (char *)&changed + field->offset, error))
+    if (!store(config, field, value, error))
         return false;
-    *config = changed;
+    mark_given(config, field);
     return true;
+}
+
+bool config_set_number(struct run_config *config, const struct config_field *field, double number)
+{
+    void *member = (char *)config + field->offset;
+    if (!(number >= field->low && number <= field->high))
+        return false;
+    if (field->kind == CONFIG_COUNT)
+        *(size_t *)member = (size_t)number;
+    else
+        *(double *)member = number;
+    mark_given(config, field);
+    return true;
+}
+
+void config_set_flag(struct run_config *config, const struct config_field *field, bool flag)
+{
+    *(bool *)((char *)config + field->offset) = flag;
+    mark_given(config, field);
+}
+
+bool config_has_dependents(const struct config_field *field)
+{
+    return IS_MEMBER(field, network) || IS_MEMBER(field, data);
 }
 
 bool config_set(struct run_config *config, const char *key, const char *value, struct error *error)
 {
     const struct config_field *field = config_find(key);
-    if (field && strcmp(key, "preset") == 0)
-        return config_apply_preset(config, value, error);
-    if (field && strcmp(key, "iterations") == 0 && !value[0]) {
-        config->has_iterations = false;
-        config->given &= ~bit_of(key);
-        return true;
-    }
-    if (!config_set_default(config, key, value, error))
+    if (!field)
+        return config_set_default(config, key, value, error);
+    if (!config_set_field(config, field, value, error))
         return false;
-    config->given |= bit_of(key);
-    if (strcmp(key, "iterations") == 0)
-        config->has_iterations = true;
-    if (strcmp(key, "network") == 0 || strcmp(key, "data") == 0)
-        fill_dependent(config);
+    if (config_has_dependents(field))
+        config_fill_dependent(config);
     return true;
 }
 

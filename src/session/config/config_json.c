@@ -1,7 +1,6 @@
 /* A configuration as a JSON object: one member for each field, with the JSON type of its kind. */
 #include "base/language.h"
-#include "session/config/config.h"
-#include "session/config/presets.h"
+#include "session/config/config_internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,26 +53,68 @@ bool config_given_to_json(const struct run_config *config, struct json *object)
     return object;
 }
 
-/* --- reading --- */
+/* --- reading ---
+ *
+ * Lists of runs read thousands of configurations, so numbers and flags are stored without a text in
+ * between; a value that is refused is set once more as a text, for the reason. What depends on the
+ * network and the data is filled once, at the end: the fields that the file gives are kept anyway.
+ */
 
-/* Writes the value as text for config_set. Returns false if its type is wrong. */
-static bool value_to_text(const struct config_field *field, const struct json *value, char *text,
-                          size_t size)
+/* Returns the field with this key, or NULL. Files have the members in the table's order, so the
+ * search begins with the field after `last` (NULL: with the first). */
+static const struct config_field *find_after(const struct config_field *last, const char *key)
+{
+    const size_t start = last ? (size_t)(last - config_fields) + 1 : 0;
+    for (size_t i = 0; i < config_field_count; i++) {
+        const struct config_field *field = &config_fields[(start + i) % config_field_count];
+        if (strcmp(field->key, key) == 0)
+            return field;
+    }
+    return NULL;
+}
+
+/* Stores a number or a flag. Returns false if it is neither, or out of range. */
+static bool store_plain(struct run_config *config, const struct config_field *field,
+                        const struct json *value)
 {
     double number;
     size_t count;
     bool flag;
     switch (field->kind) {
     case CONFIG_COUNT:
-        return json_count(value, &count) && snprintf(text, size, "%zu", count) > 0;
+        return json_count(value, &count) && config_set_number(config, field, (double)count);
     case CONFIG_NUMBER:
-        return json_number(value, &number) && snprintf(text, size, "%.17g", number) > 0;
+        return json_number(value, &number) && config_set_number(config, field, number);
     case CONFIG_FLAG:
-        return json_bool(value, &flag) && snprintf(text, size, "%s", flag ? "yes" : "no") > 0;
+        if (json_bool(value, &flag))
+            config_set_flag(config, field, flag);
+        return json_bool(value, &flag);
+    default:
+        return false;
+    }
+}
+
+/* Returns the value as text for config_set_field, perhaps written to `text`; NULL if its type is
+ * wrong. */
+static const char *value_text(const struct config_field *field, const struct json *value,
+                              char *text, size_t size)
+{
+    double number;
+    size_t count;
+    bool flag;
+    const char *string = json_string(value);
+    switch (field->kind) {
+    case CONFIG_COUNT:
+        return json_count(value, &count) && snprintf(text, size, "%zu", count) > 0 ? text : NULL;
+    case CONFIG_NUMBER:
+        return json_number(value, &number) && snprintf(text, size, "%.17g", number) > 0 ? text
+                                                                                        : NULL;
+    case CONFIG_FLAG:
+        return json_bool(value, &flag) ? (flag ? "yes" : "no") : NULL;
     default:
         if (field->or_flag && json_bool(value, &flag))
-            return snprintf(text, size, "%s", flag ? "yes" : "no") > 0;
-        return json_string(value) && (size_t)snprintf(text, size, "%s", json_string(value)) < size;
+            return flag ? "yes" : "no";
+        return string && strlen(string) < size ? string : NULL;
     }
 }
 
@@ -84,8 +125,9 @@ static bool fail_at(const struct json_document *document, const struct json *val
                      json_line(document, value), json_key(value), why);
 }
 
-static bool read_member(struct run_config *config, const struct json_document *document,
-                        const struct json *member, struct error *error)
+static bool read_member(struct run_config *config, const struct config_field *field,
+                        const struct json_document *document, const struct json *member,
+                        struct error *error)
 {
     static const char *const expected[] = {[CONFIG_TEXT] = N_("a text was expected"),
                                            [CONFIG_COUNT] = N_("a whole number was expected"),
@@ -94,12 +136,14 @@ static bool read_member(struct run_config *config, const struct json_document *d
                                            [CONFIG_FLAG] = N_("true or false was expected")};
     char text[1024], why[800];
     struct error inner;
-    const struct config_field *field = config_find(json_key(member));
     if (!field)
         return fail_at(document, member, _("there is no such setting"), error);
-    if (!value_to_text(field, member, text, sizeof text))
+    if (store_plain(config, field, member))
+        return true;
+    const char *value = value_text(field, member, text, sizeof text);
+    if (!value)
         return fail_at(document, member, gettext(expected[field->kind]), error);
-    if (config_set(config, field->key, text, &inner))
+    if (config_set_field(config, field, value, &inner))
         return true;
     snprintf(why, sizeof why, "%s: %s", inner.why, inner.advice);
     return fail_at(document, member, why, error);
@@ -108,12 +152,23 @@ static bool read_member(struct run_config *config, const struct json_document *d
 bool config_from_json(struct run_config *config, const struct json_document *document,
                       const struct json *object, struct error *error)
 {
+    const struct config_field *field = NULL;
+    bool pending = false; /* what depends on network and data is not filled yet */
     if (!json_is_object(object))
         return error_set(error, ERROR_INPUT, document->name, NULL,
                          "a configuration was expected: { \"network\": ... }");
     config_defaults(config);
-    for (const struct json *member = json_first(object); member; member = json_next(member))
-        if (!read_member(config, document, member, error))
+    for (const struct json *member = json_first(object); member; member = json_next(member)) {
+        field = find_after(field, json_key(member));
+        if (pending && field && strcmp(field->key, "preset") == 0) { /* replaces what they filled */
+            config_fill_dependent(config);
+            pending = false;
+        }
+        if (!read_member(config, field, document, member, error))
             return false;
+        pending = pending || config_has_dependents(field);
+    }
+    if (pending)
+        config_fill_dependent(config);
     return true;
 }

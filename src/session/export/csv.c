@@ -20,14 +20,25 @@ static double seconds_of(const struct run *run, const struct series_point *point
     return (double)point->ms_per_image * 1e-3 * (double)run_config(run)->batch;
 }
 
+/* Writes a loss with the digits of its float32 value. Returns `text`. */
+static const char *print_loss(float loss, char text[JSON_FLOAT_SIZE])
+{
+    if (isfinite(loss))
+        json_float_text(loss, text);
+    else
+        snprintf(text, JSON_FLOAT_SIZE, "%g", (double)loss);
+    return text;
+}
+
 static void put_losses(FILE *stream, const struct csv_key *key, const struct run *run)
 {
+    char head[CSV_KEY_SIZE], loss[JSON_FLOAT_SIZE];
     const struct series *series = run_series(run);
+    csv_key_print(run, head);
     for (size_t i = 0, count = series_count(series); i < count; i++) {
         const struct series_point *point = &series->points[i];
-        csv_key_write(run, stream);
-        fprintf(stream, ",%" PRIu64 ",%.9g,%.6g", point->iteration, json_float(point->loss),
-                seconds_of(run, point));
+        fprintf(stream, "%s,%" PRIu64 ",%s,%.6g", head, point->iteration,
+                print_loss(point->loss, loss), seconds_of(run, point));
         csv_key_write_further(key, run, stream);
         fputc('\n', stream);
     }
@@ -37,6 +48,7 @@ static void put_losses(FILE *stream, const struct csv_key *key, const struct run
 static void put_times(FILE *stream, const struct csv_key *key, const struct run *run)
 {
     const struct series *series = run_series(run);
+    char head[CSV_KEY_SIZE];
     size_t known = 0;
     double sum = 0;
     for (size_t i = 0, count = series_count(series); i < count; i++)
@@ -45,8 +57,7 @@ static void put_times(FILE *stream, const struct csv_key *key, const struct run 
             known++;
         }
     if (known > 0) {
-        csv_key_write(run, stream);
-        fprintf(stream, ",%.6g", sum / (double)known);
+        fprintf(stream, "%s,%.6g", csv_key_print(run, head), sum / (double)known);
         csv_key_write_further(key, run, stream);
         fputc('\n', stream);
     }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEAD_SIZE = 128, VALUE_SIZE = 1024 };
+enum { VALUE_SIZE = 1024 };
 
 static const char *mode_of(const struct run *run)
 {
@@ -17,17 +17,17 @@ static const char *mode_of(const struct run *run)
     return strncmp(run_config(run)->device, "cuda", 4) == 0 ? "GPU" : "CPU";
 }
 
-/* Writes the beginning of every row, "network,mode,batch". The technique is part of the name, as in
- * the studies.
- */
-static void row_head(const struct run *run, char *head, size_t size)
+/* The key is the beginning of every row, "network,mode,batch". The technique is part of the name,
+ * as in the studies. */
+char *csv_key_print(const struct run *run, char text[CSV_KEY_SIZE])
 {
     const struct run_facts *facts = run_facts(run);
     char name[64];
     csv_clean(facts->network, name, sizeof name);
     bool plain = strcmp(facts->technique, "none") == 0 || strstr(name, facts->technique);
-    snprintf(head, size, "%s%s%s,%s,%03zu", name, plain ? "" : "-", plain ? "" : facts->technique,
-             mode_of(run), run_config(run)->batch);
+    snprintf(text, CSV_KEY_SIZE, "%s%s%s,%s,%03zu", name, plain ? "" : "-",
+             plain ? "" : facts->technique, mode_of(run), run_config(run)->batch);
+    return text;
 }
 
 /* --- settings in which runs differ --- */
@@ -66,7 +66,7 @@ static bool has_equal_settings(const struct csv_key *key, const struct run *a, c
 }
 
 static void find_columns(struct csv_key *key, struct run *const *runs,
-                         const char (*heads)[HEAD_SIZE], size_t count)
+                         const char (*heads)[CSV_KEY_SIZE], size_t count)
 {
     for (size_t i = 1; i < count; i++) {
         size_t first = 0;
@@ -87,12 +87,12 @@ bool csv_key_create(struct csv_key *key, struct run *const *runs, size_t count, 
 {
     *key = (struct csv_key){0};
     key->varies = memory_new(config_field_count, sizeof *key->varies, "a table", error);
-    char(*heads)[HEAD_SIZE] = memory_new(count, sizeof *heads, "a table", error);
+    char(*heads)[CSV_KEY_SIZE] = memory_new(count, sizeof *heads, "a table", error);
     const bool created = key->varies && heads;
     for (size_t i = 0; created && i < count; i++)
-        row_head(runs[i], heads[i], sizeof heads[i]);
+        csv_key_print(runs[i], heads[i]);
     if (created)
-        find_columns(key, runs, (const char(*)[HEAD_SIZE])heads, count);
+        find_columns(key, runs, (const char(*)[CSV_KEY_SIZE])heads, count);
     free(heads);
     if (!created)
         csv_key_free(key);
@@ -114,13 +114,6 @@ void csv_key_write_names(const struct csv_key *key, FILE *stream)
             fprintf(stream, ",%s", config_fields[f].key);
     if (key->with_id)
         fputs(",run", stream);
-}
-
-void csv_key_write(const struct run *run, FILE *stream)
-{
-    char head[HEAD_SIZE];
-    row_head(run, head, sizeof head);
-    fputs(head, stream);
 }
 
 void csv_key_write_further(const struct csv_key *key, const struct run *run, FILE *stream)

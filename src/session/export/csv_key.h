@@ -28,8 +28,9 @@ void csv_key_free(struct csv_key *key);
 /* Writes ",lr,seed": the names of the further columns. */
 void csv_key_write_names(const struct csv_key *key, FILE *stream);
 
-/* Writes the studies' key of a run, "lenet,CPU,016". */
-void csv_key_write(const struct run *run, FILE *stream);
+enum { CSV_KEY_SIZE = 128 };
+/* Writes the studies' key of a run, "lenet,CPU,016", to `text`. Returns `text`. */
+char *csv_key_print(const struct run *run, char text[CSV_KEY_SIZE]);
 
 /* Writes ",0.1,3": a run's further columns. */
 void csv_key_write_further(const struct csv_key *key, const struct run *run, FILE *stream);

@@ -106,7 +106,8 @@ static bool entry_is_incomplete(const char *home, const char *name)
     if (strlen(name) < 17 || strlen(name) >= RUN_ID_SIZE || strspn(name, "0123456789-") < 16)
         return false;
     char *directory = file_join(home, name);
-    bool is = directory && holds_remains(directory) && !run_directory_is_alive(directory);
+    bool is = directory && !holds_run(directory) && holds_remains(directory) &&
+              !run_directory_is_alive(directory);
     free(directory);
     return is;
 }

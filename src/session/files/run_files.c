@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILE_LIMIT = 1 << 20, START_LIMIT = 1 << 20 };
+enum { FILE_LIMIT = 1 << 20, START_LIMIT = 1 << 20, START_ROOM = 2048 };
 
 /* --- tables of members --- */
 
@@ -273,13 +273,27 @@ bool run_files_read_start(const struct json *line, struct run_facts *facts,
     return true;
 }
 
+/* Appends to *line until it has a whole line, the file is at its end, or START_LIMIT is passed.
+ * Returns the length of the text. */
+static size_t read_line(FILE *file, char **line)
+{
+    size_t capacity = 0, length = 0, room = START_ROOM;
+    do {
+        if (!memory_grow(line, &capacity, length + room, 1, "a line of the journal", NULL) ||
+            !fgets(*line + length, (int)(capacity - length), file))
+            break;
+        length += strlen(*line + length);
+        room = length; /* twice the memory each time */
+    } while (length + 1 == capacity && (*line)[length - 1] != '\n' && length <= START_LIMIT);
+    return length;
+}
+
 /* Reads the first line of a file that has at most START_LIMIT bytes. */
 static bool read_first_line(const char *path, struct json_document *document)
 {
-    char *line = memory_new(START_LIMIT + 2, 1, "a line of the journal", NULL);
-    FILE *file = line ? file_open_stream(path, NULL) : NULL;
-    const bool read = file && fgets(line, START_LIMIT + 2, file);
-    const size_t length = read ? strlen(line) : 0;
+    char *line = NULL;
+    FILE *file = file_open_stream(path, NULL);
+    const size_t length = file ? read_line(file, &line) : 0;
     const bool parsed =
         length > 0 && length <= START_LIMIT && json_parse(document, line, length, path, NULL);
     if (file)
