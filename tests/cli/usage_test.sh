@@ -61,7 +61,7 @@ refuses 2 "leave out --widths" "--widths for a network that refuses it" info len
 refuses 2 "leave out --activation" "--activation for a network that refuses it" \
     train lenet --data digits --activation tanh
 refuses 2 "512,256" "invalid widths" info mlp --widths wide
-refuses 2 "relu, tanh, sigmoid" "an unknown activation" info mlp --activation step
+refuses 2 "relu, leaky_relu, .*, tanh" "an unknown activation" info mlp --activation step
 refuses 2 "devices|device" "an unknown device" info lenet --device abacus
 refuses 2 "does not exist" "a missing folder for --save" \
     train lenet --data digits --save "$T/no/where.safetensors"
