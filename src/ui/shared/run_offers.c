@@ -64,7 +64,7 @@ bool run_offers_action(const struct run_entry *entry, enum action action)
     case ACTION_REMOVE:
         return queued ? waiting && entry->queue_stops : (files || waiting) && !active && !live;
     case ACTION_PRUNE:
-        return files && !queued && !active && !live;
+        return known && has_weights(entry) && !queued && !active && !live;
     case ACTION_TRY:
     case ACTION_FORK:
         return known && has_weights(entry);
