@@ -44,8 +44,8 @@ left_behind() {
     return 1
 }
 
-# by default one more than the cores, since many tests wait for a screen or a process
-jobs=${JOBS:-$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1))}
+# by default two more than the cores: tests of the workbench, which begin first, wait most of the time
+jobs=${JOBS:-$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 2))}
 {
     env "$suite" make -C "$directory" -s -k -j"$jobs" -Otarget "$target" "$@" </dev/null
     echo $? >"$directory/check.status"
