@@ -44,17 +44,6 @@ static bool lab_open(struct lab *lab, const char *text, const char *device, uint
     return false;
 }
 
-/* Returns the name of what computes the second convolution. */
-static const char *computed_by(const struct lab *lab)
-{
-    static char text[PLAN_KERNEL_NAME_SIZE];
-    size_t convolutions = 0;
-    for (size_t s = 0; s < lab->plan->step_count; s++)
-        if (lab->plan->steps[s].site.node->op == &op_conv && ++convolutions == 2)
-            return plan_step_kernel_name(lab->plan, &lab->plan->steps[s], text, sizeof text);
-    return "";
-}
-
 /* Trains on the device and on the reference; returns how far apart the losses are. */
 static double train(struct lab *lab, const char *text, size_t iterations)
 {
@@ -78,8 +67,8 @@ static void expect(const char *text, const char *kernel, const char *what)
     if (!lab_open(&lab, text, "cuda", 0, PRECISION_FLOAT32))
         return;
     const double apart = train(&lab, text, 4);
-    tap_ok(apart < 1e-3 && is_well(&lab) && strcmp(computed_by(&lab), kernel) == 0,
-           "%s: %s computes it (%.1e)", what, computed_by(&lab), apart);
+    tap_ok(apart < 1e-3 && is_well(&lab) && strcmp(lab_computed_by(&lab), kernel) == 0,
+           "%s: %s computes it (%.1e)", what, lab_computed_by(&lab), apart);
     lab_close(&lab);
 }
 
@@ -138,7 +127,7 @@ static size_t workspace_of(const char *text, uint64_t limit, size_t *total)
     const bool finite = isfinite(lab_iterate(&lab, 0, BATCH)) && is_well(&lab);
     tap_ok(finite && device_memory_used(lab.device) >= lab.plan->forecast.total,
            "  a workspace of %zu bytes: %zu passes by the best algorithm, %s", bytes,
-           emulator_cudnn_passes(true) - before, computed_by(&lab));
+           emulator_cudnn_passes(true) - before, lab_computed_by(&lab));
     *total = (size_t)lab.plan->forecast.total;
     lab_close(&lab);
     return bytes;
@@ -209,7 +198,7 @@ static size_t fused_in(const char *text, bool relu)
     if (!lab_open(&lab, text, "cuda", 0, PRECISION_FLOAT32))
         return 0;
     const double apart = train(&lab, text, 4);
-    tap_ok(apart < 1e-3 && is_well(&lab), "  %s computes it (%.1e)", computed_by(&lab), apart);
+    tap_ok(apart < 1e-3 && is_well(&lab), "  %s computes it (%.1e)", lab_computed_by(&lab), apart);
     lab_close(&lab);
     return emulator_cudnn_fused(relu) - before;
 }
@@ -255,8 +244,8 @@ static void test_precision(void)
         if (!lab_open(&lab, network_3x3, "cuda", 0, cases[i].precision))
             return;
         tap_ok(isfinite(lab_iterate(&lab, 0, BATCH)) && is_well(&lab) &&
-                   strcmp(computed_by(&lab), cases[i].kernel) == 0,
-               "%s: %s", device_precision_names[cases[i].precision], computed_by(&lab));
+                   strcmp(lab_computed_by(&lab), cases[i].kernel) == 0,
+               "%s: %s", device_precision_names[cases[i].precision], lab_computed_by(&lab));
         lab_close(&lab);
     }
 }

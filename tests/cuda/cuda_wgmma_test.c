@@ -352,17 +352,6 @@ static bool open_network(struct lab *lab, const char *name, enum device_precisio
     return false;
 }
 
-/* Returns the name of what computes the second convolution. */
-static const char *computed_by(const struct lab *lab)
-{
-    static char text[PLAN_KERNEL_NAME_SIZE];
-    size_t convolutions = 0;
-    for (size_t s = 0; s < lab->plan->step_count; s++)
-        if (lab->plan->steps[s].site.node->op == &op_conv && ++convolutions == 2)
-            return plan_step_kernel_name(lab->plan, &lab->plan->steps[s], text, sizeof text);
-    return "";
-}
-
 /* The first iteration is captured as a graph, which the second one replays. */
 static void test_network(void)
 {
@@ -382,9 +371,9 @@ static void test_network(void)
         worst = fmax(worst, fabs((double)lab_iterate(&wide, i, BATCH) - wanted) / first);
     }
     tap_ok(worst > 0 && worst < 5e-3 && device_check(wide.device, &error) &&
-               strcmp(computed_by(&wide), "conv 1x1 wgmma") == 0,
-           "a network trains in bf16, and its plan names %s (%.1e) %s", computed_by(&wide), worst,
-           error.why);
+               strcmp(lab_computed_by(&wide), "conv 1x1 wgmma") == 0,
+           "a network trains in bf16, and its plan names %s (%.1e) %s", lab_computed_by(&wide),
+           worst, error.why);
     lab_close(&wide);
     lab_close(&plain);
 }

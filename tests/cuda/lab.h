@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "engine/execution/execution.h"
 #include "engine/network/network.h"
+#include "engine/ops/op.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -127,6 +128,17 @@ static inline bool is_well(struct lab *lab)
         return true;
     tap_note("%s: %s", error.what, error.why);
     return false;
+}
+
+/* Returns the name of what computes the second convolution. */
+static inline const char *lab_computed_by(const struct lab *lab)
+{
+    static char text[PLAN_KERNEL_NAME_SIZE];
+    size_t convolutions = 0;
+    for (size_t s = 0; s < lab->plan->step_count; s++)
+        if (lab->plan->steps[s].site.node->op == &op_conv && ++convolutions == 2)
+            return plan_step_kernel_name(lab->plan, &lab->plan->steps[s], text, sizeof text);
+    return "";
 }
 
 #endif

@@ -394,15 +394,9 @@ static void backward_batch_norm(const struct kernel_call *call)
     const float *saved = (const float *)call->saved;
     struct sums *own = (struct sums *)call->workspace;
     const struct sums *parts = NULL; /* NULL: one launch does both steps */
-    const bool sum = call->site->fused_add;
     const int width = width_of(call);
     const struct gradient of = gradient_of(call);
-    const struct norm_gradients to = {call->input_gradients[0],
-                                      call->parameter_gradients[WEIGHT],
-                                      call->parameter_gradients[BIAS],
-                                      call->accumulate[0],
-                                      sum ? call->input_gradients[1] : NULL,
-                                      sum && call->accumulate[1]};
+    const struct norm_gradients to = norm_gradients_of(call);
     if (takes_two_launches(call, &norm)) {
         launch(context_of(call), "batch_norm sums",
                width == 4 ? sum_gradients<4> : sum_gradients<1>, blocks, threads_of(&norm, width),

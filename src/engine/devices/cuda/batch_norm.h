@@ -195,6 +195,17 @@ struct norm_gradients {
     bool accumulate_other;
 };
 
+static inline struct norm_gradients norm_gradients_of(const struct kernel_call *call)
+{
+    const bool sum = call->site->fused_add;
+    return {call->input_gradients[0],
+            call->parameter_gradients[WEIGHT],
+            call->parameter_gradients[BIAS],
+            call->accumulate[0],
+            sum ? call->input_gradients[1] : NULL,
+            sum && call->accumulate[1]};
+}
+
 static inline struct gradient gradient_of(const struct kernel_call *call)
 {
     struct gradient gradient = {call->output_gradient, NULL, NULL, NULL};

@@ -452,16 +452,10 @@ void batch_norm_last_backward(const struct kernel_call *call)
     const struct job job = job_of_batch(call);
     const size_t channels = job.norm.channels.value, ranks = cuda_rank_count(context_of(call));
     const float *saved = (const float *)call->saved;
-    const bool sum = call->site->fused_add;
     struct sums *own = (struct sums *)call->workspace;
     struct sums *totals = own + (ranks > 1 ? ranks + 1 : 1) * channels * job.norm.parts.value;
     const struct gradient of = gradient_of(call);
-    const struct norm_gradients to = {call->input_gradients[0],
-                                      call->parameter_gradients[WEIGHT],
-                                      call->parameter_gradients[BIAS],
-                                      call->accumulate[0],
-                                      sum ? call->input_gradients[1] : NULL,
-                                      sum && call->accumulate[1]};
+    const struct norm_gradients to = norm_gradients_of(call);
     launch(context_of(call), "batch_norm sums",
            job.width == 4 ? sum_gradients<4> : sum_gradients<1>, job.grid, BLOCK, 0,
            call->inputs[0], of, saved, own, job.matrix);

@@ -130,20 +130,6 @@ struct implicit_gemm implicit_gemm_backward(const struct conv_shape *conv,
     return gemm;
 }
 
-/* --- storing --- */
-
-template <bool MOVED>
-static __device__ __forceinline__ void
-store(const struct implicit_gemm *w, const struct gemm_block *block,
-      const struct gemm_column *column, uint32_t row, float sum, const struct gemm_result *result)
-{
-    bool outside;
-    const uint32_t at = gemm_target_index<MOVED>(w, block, column, row, &outside);
-    if (result->bias)
-        sum += result->bias[block->group * w->rows + row];
-    gradient_store(&result->at[at], result->accumulate, outside ? 0.0f : gemm_finish(result, sum));
-}
-
 /* --- tiled --- */
 
 /* The values of tile T that a thread loads: the weights of one term for several rows, and the
@@ -259,7 +245,7 @@ static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
         if (first_row + row >= w.rows || first_column + column >= block.columns)
             return;
         const struct gemm_column at = gemm_column_of(&w, &block, first_column + column);
-        store<MOVED>(&w, &block, &at, first_row + row, sum, &result);
+        gemm_store<MOVED>(&w, &block, &at, first_row + row, sum, &result);
     });
 }
 
@@ -358,7 +344,7 @@ store_slices(const struct implicit_gemm *w, const struct gemm_block *block,
         for (int s = 0; s < SLICES; s++)
             sum += sums[s][i];
         if (row < w->rows)
-            store<MOVED>(w, block, &at, row, sum, result);
+            gemm_store<MOVED>(w, block, &at, row, sum, result);
     }
 }
 

@@ -205,6 +205,33 @@ static __device__ __forceinline__ float gemm_finish(const struct gemm_result *re
     return result->rectify && sum < 0 ? 0.0f : sum; /* NaN stays NaN */
 }
 
+/* Stores the sum of a row and a column. */
+template <bool MOVED>
+static __device__ __forceinline__ void gemm_store(const struct implicit_gemm *w,
+                                                  const struct gemm_block *block,
+                                                  const struct gemm_column *column, uint32_t row,
+                                                  float sum, const struct gemm_result *result)
+{
+    bool outside;
+    const uint32_t at = gemm_target_index<MOVED>(w, block, column, row, &outside);
+    if (result->bias)
+        sum += result->bias[block->group * w->rows + row];
+    gradient_store(&result->at[at], result->accumulate, outside ? 0.0f : gemm_finish(result, sum));
+}
+
+/* Does the same for the column with this number; nothing if row or column lie beyond the product.
+ */
+static __device__ __forceinline__ void gemm_store_numbered(const struct implicit_gemm *w,
+                                                           const struct gemm_block *block,
+                                                           uint32_t row, uint32_t column, float sum,
+                                                           const struct gemm_result *result)
+{
+    if (row >= w->rows || column >= block->columns)
+        return;
+    const struct gemm_column at = gemm_column_of(w, block, column);
+    gemm_store<true>(w, block, &at, row, sum, result);
+}
+
 /* Queues the product. Below float32, a product that reads a channels-last source uses `packed`,
  * room for all weights, for a copy of them in the order of the values (implicit_gemm_last.cu);
  * NULL: it reads them where they are. */

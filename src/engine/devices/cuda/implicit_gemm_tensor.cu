@@ -123,22 +123,6 @@ template <class P, bool WIDE_WEIGHTS, bool WIDE_VALUES> struct tensor_load {
     }
 };
 
-/* Stores a sum. */
-static __device__ __forceinline__ void store(const struct implicit_gemm *w,
-                                             const struct gemm_block *block, uint32_t row,
-                                             uint32_t column, float sum,
-                                             const struct gemm_result *result)
-{
-    bool outside;
-    if (row >= w->rows || column >= block->columns)
-        return;
-    const struct gemm_column at = gemm_column_of(w, block, column);
-    const uint32_t to = gemm_target_index<true>(w, block, &at, row, &outside);
-    if (result->bias)
-        sum += result->bias[block->group * w->rows + row];
-    gradient_store(&result->at[to], result->accumulate, outside ? 0.0f : gemm_finish(result, sum));
-}
-
 template <class P, bool WIDE_WEIGHTS, bool WIDE_VALUES>
 static __global__ void __launch_bounds__(P::T::THREADS, RESIDENT_THREADS / P::T::THREADS)
     gemm_tensor(const __grid_constant__ struct implicit_gemm w, const float *weight,
@@ -162,8 +146,8 @@ static __global__ void __launch_bounds__(P::T::THREADS, RESIDENT_THREADS / P::T:
             },
             [&](int stage) { load.put(&memory, stage); }, [](int) {});
         P::end(&sums, [&](int row, int column, float sum) {
-            store(&w, &block, blockIdx.y * T::ROWS + row, blockIdx.x * T::COLUMNS + column, sum,
-                  &result);
+            gemm_store_numbered(&w, &block, blockIdx.y * T::ROWS + row,
+                                blockIdx.x * T::COLUMNS + column, sum, &result);
         });
     }
 }

@@ -142,11 +142,11 @@ static bool work(struct app *app)
         model->current = model->next;
         model->next = (struct tables_texts){0};
         model->made = true;
+        if (model->current.left_out > 0 && app_is_in_front(app, SCREEN_TABLES))
+            app_say_error(app, &model->current.why);
     } else
         free_texts(&model->next);
     model->job = NULL;
-    if (model->current.left_out > 0 && app_is_in_front(app, SCREEN_TABLES))
-        app_say_error(app, &model->current.why);
     return true;
 }
 
