@@ -250,6 +250,16 @@ bool device_measure_machine(struct device *device, struct error *error)
     return true;
 }
 
+void device_use_autotune(struct device *device, const struct device_autotune *autotune)
+{
+    if (!device->driver->use_autotune)
+        return;
+    device->autotune = *autotune;
+    device->driver->use_autotune(device);
+    for (size_t i = 0; i < device->other_count; i++)
+        device_use_autotune(device->others[i], autotune);
+}
+
 /* --- precision --- */
 
 const char *const device_precision_names[PRECISIONS + 1] = {"float32", "tf32", "bf16", "fp16"};

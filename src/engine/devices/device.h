@@ -48,6 +48,19 @@ enum device_precision {
 /* The names of the precisions, by enum device_precision, then NULL. */
 extern const char *const device_precision_names[PRECISIONS + 1];
 
+/* What autotuning has found to be the fastest, kept by whoever opens the device. A key says what is
+ * computed, a value by which algorithm; both are text without tabs. Thread safe. */
+enum { AUTOTUNE_HARDWARE = 192 };
+struct device_autotune {
+    void *owner;
+    char hardware[AUTOTUNE_HARDWARE]; /* what the measured times belong to, as the driver says */
+    bool measures; /* else plans only use what is found, and follow rules where nothing is */
+    /* Writes the value of a key. Returns false if there is none. */
+    bool (*find)(const struct device_autotune *autotune, const char *key, char *value, size_t size);
+    void (*add)(const struct device_autotune *autotune, const char *key, const char *value,
+                double seconds);
+};
+
 struct device_driver {
     const char *name; /* "cpu" */
     const char *description;
@@ -102,6 +115,9 @@ struct device_driver {
      * NULL: the device does not use them. */
     bool (*measure_machine)(struct device *device, struct machine_model *model,
                             struct error *error);
+    /* Makes later plans use device->autotune, and sets its `hardware`. NULL: plans measure nothing.
+     */
+    void (*use_autotune)(struct device *device);
 };
 
 enum { DEVICE_MAX_RANKS = 16 }; /* GPUs of a process group */
@@ -123,6 +139,7 @@ struct device {
     /* For its plans (plan_settings); not measured when the device is opened. */
     struct machine_model machine;
     const struct plan_choices *choices; /* NULL: its plans predict */
+    struct device_autotune autotune;
 };
 
 /* Returns the driver of a name: reference, cpu or cuda[:N[,N...]]. NULL with ERROR_USAGE for an
@@ -146,6 +163,10 @@ bool device_measure_limits(struct device *device, struct device_limits *limits,
  * device->machine. Returns false with an error, and leaves it unchanged, if the device does not use
  * a model, out of memory, or if the clock gives implausible times. */
 bool device_measure_machine(struct device *device, struct error *error);
+
+/* Makes plans of the device, and of all ranks of its group, use a cache of measured times. Does
+ * nothing if they measure nothing. */
+void device_use_autotune(struct device *device, const struct device_autotune *autotune);
 
 /* Writes what the bits of results depend on: the instruction set of the kernels for a precision, or
  * the name of the GPU, the number of ranks, the version of cuDNN and the layout of values. Returns

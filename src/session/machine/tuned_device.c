@@ -8,6 +8,7 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/machine/autotune_file.h"
 #include "session/machine/machine_file.h"
 
 #include <fcntl.h>
@@ -143,6 +144,15 @@ static void set_figures(struct device *device, struct machine_origin *origin)
     free(path);
 }
 
+static bool take_measure_again(void)
+{
+    pthread_mutex_lock(&mutex);
+    const bool again = measure_again;
+    measure_again = false;
+    pthread_mutex_unlock(&mutex);
+    return again;
+}
+
 struct device *tuned_device_open(const char *name, size_t threads, struct machine_origin *origin,
                                  struct error *error)
 {
@@ -152,6 +162,8 @@ struct device *tuned_device_open(const char *name, size_t threads, struct machin
         pthread_mutex_lock(&mutex);
         set_figures(device, &here);
         pthread_mutex_unlock(&mutex);
+    } else if (device && device->driver->use_autotune) {
+        autotune_file_use(device, true, take_measure_again());
     }
     if (origin)
         *origin = here;

@@ -5,7 +5,9 @@
  * which takes about 0.15 s, and stored. If they cannot be stored the device has none,
  * and its plans follow fixed rules: two runs must not differ because each has measured for itself.
  * With tuned_device_measure_again (--tune) they are measured even so, and hold for this process.
- * Nothing of this makes opening a device fail. Thread safe.
+ * Plans of a GPU measure each layer's algorithms instead, with a cache of their own
+ * (autotune_file.h), under the same rules. Nothing of this makes opening a device fail. Thread
+ * safe.
  */
 #ifndef TINCA_SESSION_MACHINE_TUNED_DEVICE_H
 #define TINCA_SESSION_MACHINE_TUNED_DEVICE_H

@@ -1,6 +1,7 @@
 /* Builds the network and a plan for it, and lets memory_check.c compute the memory. The data set is
  * not opened: its kind gives the number of classes and the size of the images. */
 #include "session/measure/forecast.h"
+#include "session/machine/autotune_file.h"
 
 #include "base/host/host.h"
 #include "base/language.h"
@@ -98,6 +99,8 @@ static struct device *open_for_libraries(const struct run_config *config)
     const struct device_driver *driver = device_find(config->device, NULL, &unused);
     struct device *device =
         driver && !driver->computes_on_host ? device_open(config->device, 1, &unused) : NULL;
+    if (device)
+        autotune_file_use(device, false, false); /* a run may be using the GPU now */
     if (!device || device_set_precision(device, (enum device_precision)config->precision, &unused))
         return device;
     device_close(device);

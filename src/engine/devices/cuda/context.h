@@ -44,7 +44,7 @@ struct cuda_allocation {
 };
 
 struct cuda_group; /* group.cu: a process group */
-struct cuda_dnn;   /* conv_cudnn.cu: cuDNN's handle and what its heuristics chose */
+struct cuda_dnn;   /* cudnn_conv.h: cuDNN's handle, and the choices of algorithms */
 
 struct cuda_context {
     int ordinal;
@@ -56,8 +56,9 @@ struct cuda_context {
     char failure[256];          /* the first failure; empty: none */
     struct cuda_iteration *now; /* device memory */
     struct cuda_dnn *dnn;       /* conv_cudnn.cu; NULL: cuDNN is not used */
-    void *encode_tensor_map;    /* gemm_wgmma.cu: the driver's function; NULL: no wgmma kernels */
-    size_t memory_bytes;        /* of the GPU */
+    const struct device_autotune *autotune; /* NULL: heuristics choose algorithms */
+    void *encode_tensor_map; /* gemm_wgmma.cu: the driver's function; NULL: no wgmma kernels */
+    size_t memory_bytes;     /* of the GPU */
     enum cuda_failure_kind failure_kind; /* kind of the failure */
     cudaStream_t sending;                /* transfers batches while `stream` computes */
     cudaEvent_t batches_read[2]; /* the last batch in pinned memory has been read by `stream`, and

@@ -378,6 +378,17 @@ static size_t cuda_list_kernels(const struct op *op, const struct kernel **list,
     return cuda_count() ? cuda.module->kernels(op, list, capacity) : 0;
 }
 
+/* Times belong to a GPU with its libraries, and to the kernels of this version. */
+static void cuda_use_autotune(struct device *device)
+{
+    struct device_facts facts = {0};
+    cuda_describe(device->number, &facts);
+    snprintf(device->autotune.hardware, sizeof device->autotune.hardware,
+             "%s, CUDA %s, cuDNN %s, tinca %s", facts.name, cuda.module->toolkit,
+             facts.cudnn[0] ? facts.cudnn : "-", PACKAGE_VERSION);
+    cuda.module->use_autotune(device->state, &device->autotune);
+}
+
 static void cuda_run_update(struct device *device, const struct solver_update *update)
 {
     cuda.module->update(device, update);
@@ -399,4 +410,5 @@ const struct device_driver device_cuda = {
     .backend = &cuda.backend,
     .set_precision = cuda_set_precision,
     .prefers_channels_last = cuda_prefers_channels_last,
+    .use_autotune = cuda_use_autotune,
 };

@@ -24,6 +24,7 @@ enum {
 };
 enum { DNN_RELU = 1, DNN_IDENTITY = 5, DNN_PROPAGATE_NAN = 1 }; /* of an activation */
 enum { DNN_PRECOMP_GEMM = 1 }; /* the one forward algorithm that fuses a bias without a relu */
+enum { DNN_FORWARD_WINOGRAD_NONFUSED = 7, DNN_BACKWARD_WINOGRAD_NONFUSED = 5 };
 enum dnn_math { DNN_DEFAULT_MATH, DNN_TENSOR_MATH, DNN_TENSOR_MATH_CONVERTS, DNN_FMA_MATH };
 
 /* An algorithm in the ranking of cuDNN's heuristics: cudnnConvolution*AlgoPerf_t. */

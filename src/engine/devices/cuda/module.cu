@@ -256,6 +256,11 @@ static struct device_event *event_create(void *state, struct cuda_report *report
     return (struct device_event *)result_of(context, cuda_event_create(context), report);
 }
 
+static void use_autotune(void *state, const struct device_autotune *autotune)
+{
+    ((struct cuda_context *)state)->autotune = autotune;
+}
+
 static const char *toolkit(void)
 {
     static char text[16];
@@ -288,5 +293,6 @@ extern "C" __attribute__((visibility("default"))) const struct cuda_module *tinc
     module.event_create = event_create;
     module.join = cuda_join_group;
     module.backend = cuda_backend_functions;
+    module.use_autotune = use_autotune;
     return &module;
 }

@@ -22,7 +22,7 @@ extern "C" {
 #define CUDA_MODULE_FILE     "tinca-cuda.so"
 #define CUDA_MODULE_FUNCTION "tinca_cuda_module"
 /* Increase it with every change of this header, device_backend.h, device.h, kernel.h or graph.h. */
-enum { CUDA_MODULE_ABI = 7 };
+enum { CUDA_MODULE_ABI = 8 };
 
 enum cuda_failure_kind {
     CUDA_FINE,
@@ -84,6 +84,10 @@ struct cuda_module {
 
     /* The functions that return no report. */
     struct device_backend backend;
+
+    /* Makes later plans measure, or look up, how fast algorithms are. The table outlives the state.
+     */
+    void (*use_autotune)(void *state, const struct device_autotune *autotune);
 };
 
 typedef const struct cuda_module *cuda_module_function(void);

@@ -1,0 +1,59 @@
+/* conv_choice.h: which algorithm computes each pass of a convolution: one of cuDNN's, or one of our
+ * kernels. Only conv_cudnn.cu uses it.
+ *
+ * With the cache of a device (device_autotune) each pass is measured once, and the fastest
+ * algorithm is taken whose workspace is within the limit. Without it, cuDNN's heuristics decide,
+ * which look only at shapes. Either way two plans choose the same.
+ */
+#ifndef TINCA_ENGINE_DEVICES_CUDA_CONV_CHOICE_H
+#define TINCA_ENGINE_DEVICES_CUDA_CONV_CHOICE_H
+
+#include "engine/devices/cuda/cudnn_conv.h"
+
+/* What computes a pass: cuDNN, matrix products (conv.h: conv_is_pointwise), or the general kernel.
+ */
+enum conv_source { CONV_BY_CUDNN, CONV_BY_PRODUCTS, CONV_BY_GENERAL };
+
+struct conv_option {
+    enum conv_source source;
+    struct dnn_option dnn; /* only by cuDNN */
+};
+
+enum { CONV_OPTIONS = DNN_RANKED + 2 };
+
+struct conv_choice {
+    struct dnn_shape shape;
+    struct conv_option options[DNN_PASSES][CONV_OPTIONS]; /* best first */
+    size_t counts[DNN_PASSES];
+    bool known[DNN_PASSES];  /* the order is that of measured times */
+    bool refused[DNN_CALLS]; /* cuDNN has refused to compute the pass */
+};
+
+/* Returns the choice for a site when a plan is made, which may measure; NULL if cuDNN is not used,
+ * or out of memory. */
+struct conv_choice *conv_choice_plan(struct cuda_context *context, const struct kernel_site *site);
+
+/* Returns the choice for a site when a pass is computed. A batch that is smaller than planned is
+ * computed by the algorithms of the planned one. */
+struct conv_choice *conv_choice_find(struct cuda_context *context, const struct kernel_site *site);
+
+/* Returns the best option of a pass whose algorithm needs at most `limit` bytes. Our kernels always
+ * can. */
+const struct conv_option *conv_choice_best(const struct conv_choice *choice, enum dnn_pass pass,
+                                           size_t limit);
+
+/* Returns what computes a pass without cuDNN. */
+enum conv_source conv_own_source(const struct kernel_site *site, enum dnn_pass pass);
+
+/* Returns whether the site computes the pass at all. */
+bool conv_needs(const struct kernel_site *site, enum dnn_pass pass);
+
+/* Returns the most workspace that an algorithm may need. */
+size_t conv_workspace_limit(const struct cuda_context *context, const struct kernel_site *site);
+
+/* Queues a pass, with bias and fused relu, by an option. Returns false if cuDNN refuses; what it
+ * has refused is noted in refused[DNN_CALLS] and not asked for again. */
+bool conv_run(const struct kernel_call *call, const struct dnn_shape *shape, enum dnn_pass pass,
+              const struct conv_option *option, bool *refused);
+
+#endif
