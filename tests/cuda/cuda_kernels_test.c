@@ -225,6 +225,82 @@ static void check_workspace(unsigned multiprocessors)
            multiprocessors, good, count);
 }
 
+/* --- fully connected layers of a few images --- */
+
+static struct op_case linear_case(size_t images, size_t inputs, size_t outputs)
+{
+    return (struct op_case){.name = "linear of a few images",
+                            .op = &op_linear,
+                            .attributes.linear = {.outputs = outputs, .bias = true},
+                            .inputs = {{inputs, 1, 1}},
+                            .input_count = 1,
+                            .batch = images,
+                            .flags = CASE_INFERENCE};
+}
+
+static const struct kernel *linear_kernel(void)
+{
+    const struct kernel *kernel = NULL;
+    emulated_driver.kernels(&op_linear, &kernel, 1);
+    return kernel;
+}
+
+/* Checks up to nine images, one more than the kernel for a few takes. Among others an image gives
+ * the bits that it gives alone, in all of them. */
+static bool few_images_agree(size_t inputs, size_t outputs)
+{
+    const struct op_case first = linear_case(1, inputs, outputs);
+    struct op_harness *alone = run_in_order(&first, linear_kernel(), 0);
+    bool good = alone;
+    for (size_t images = 1; good && images <= 9; images++) {
+        const char *where = "";
+        const struct op_case op_case = linear_case(images, inputs, outputs);
+        struct op_harness *wanted = run_in_order(&op_case, op_linear.reference, 0);
+        struct op_harness *got = run_in_order(&op_case, linear_kernel(), images);
+        good = wanted && got && op_harness_compare(got, wanted, &where) <= tolerance &&
+               (images > 8 ||
+                memcmp(got->output, alone->output, outputs * sizeof *alone->output) == 0);
+        op_harness_free(wanted);
+        op_harness_free(got);
+        if (!good)
+            tap_note("%zu images, %zu inputs, %zu outputs %s", images, inputs, outputs, where);
+    }
+    op_harness_free(alone);
+    return good && !*emulated_failure();
+}
+
+static bool linear_runs_as(size_t images, bool training, const char *name)
+{
+    const struct op_case op_case = linear_case(images, 8, 8);
+    struct op_harness *harness = op_harness_create(&op_case, HARNESS_SEED, NULL);
+    bool good = harness;
+    if (good) {
+        struct kernel_site site = op_harness_site(harness, 1);
+        site.context = emulated_device()->state;
+        site.training = training;
+        good = strcmp(linear_kernel()->runs_as(&site), name) == 0;
+    }
+    op_harness_free(harness);
+    return good;
+}
+
+static void check_few_images(void)
+{
+    static const size_t inputs[] = {1, 3, 4, 5, 130, 1020, 1024, 1025, 2048, 2052, 3076, 5121};
+    static const size_t outputs[] = {1, 3, 4, 5, 8, 9, 31};
+    enum { INPUTS = sizeof inputs / sizeof *inputs, OUTPUTS = sizeof outputs / sizeof *outputs };
+    size_t good = 0;
+    for (size_t i = 0; i < INPUTS; i++)
+        for (size_t o = 0; o < OUTPUTS; o++)
+            good += few_images_agree(inputs[i], outputs[o]);
+    tap_ok(good == INPUTS * OUTPUTS,
+           "1 to 9 images: %zu of %d linear layers agree, with the bits of each image alone", good,
+           INPUTS * OUTPUTS);
+    tap_ok(linear_runs_as(8, false, "linear gemv") && linear_runs_as(9, false, "linear cuBLAS") &&
+               linear_runs_as(1, true, "linear gemv + cuBLAS"),
+           "up to 8 images a layer runs as linear gemv");
+}
+
 /* --- parts of a sum --- */
 
 /* Sums of so many blocks are divided so that they keep the GPU busy: ResNet's first stage, whose
@@ -440,6 +516,7 @@ static const struct named_test tests[] = {
     {"division", check_division},
     {"solvers", check_solvers},
     {"cases", run_cases},
+    {"few-images", check_few_images},
     {"values", run_values_of_each_kind},
     {"multiprocessors", check_multiprocessors},
     {"precisions", run_precisions},

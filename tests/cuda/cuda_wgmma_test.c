@@ -242,6 +242,7 @@ static const struct {
     {LINEAR(130, 132, 136), "linear wgmma"},
     {LINEAR(70, 132, 136), "linear wgmma + cuBLAS"}, /* 70 terms in the weights' gradient */
     {LINEAR(60, 132, 136), "linear cuBLAS"},
+    {LINEAR(8, 132, 136), "linear gemv + cuBLAS"}, /* rounds only in the backward pass */
     {POINTWISE(3, 132, 136), "conv 1x1 wgmma"},
     {POINTWISE(3, 100, 136), "conv 1x1 wgmma + cuBLAS"}, /* 100 terms in the forward pass */
     {POINTWISE(3, 60, 62), "conv 1x1 cuBLAS"},

@@ -120,6 +120,10 @@ template <class T> static inline T __ldg(const T *at)
 {
     return *at;
 }
+template <class T> static inline T __ldcs(const T *at)
+{
+    return *at;
+}
 /* They are functions, so that the compiler cannot contract them with other operations. */
 float __fsub_rn(float a, float b);
 float __fdiv_rn(float a, float b);

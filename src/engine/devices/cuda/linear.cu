@@ -1,36 +1,127 @@
-/* Fully connected layers by matrix products (gemm.h). With a few images the forward pass is limited
- * by reading the weights; then one launch computes everything, with a warp for each output of all
- * images. */
+/* Fully connected layers. Large batches are matrix products (gemm.h). With a few images the forward
+ * pass is limited by reading the weights, so gemv, a kernel of our own, reads them once for all
+ * images, with as many loads in flight as cover the latency of memory, and adds the bias and
+ * applies the relu, too. Its operands are never rounded: in every precision it computes in float32,
+ * which rounds no more coarsely than asked for.
+ *
+ * A block computes ROWS outputs. A chunk is four inputs for each of its threads; a thread takes the
+ * same four of every chunk, and all ROWS weights of an input are multiplied by one load of its
+ * value. The sums of the lanes, then those of the warps, are added in a fixed order, which depends
+ * on nothing but the number of inputs: an image gives the same bits alone and among others. */
 #include "engine/devices/cuda/epilogue.h"
 #include "engine/devices/cuda/gemm.h"
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/reduce.h"
 
-enum { FEW_IMAGES = 4 };
+/* --- a few images --- */
 
-template <int IMAGES>
-static __global__ void few_images(const float *x, const float *weight, const float *bias, float *y,
-                                  uint32_t inputs, uint32_t outputs, bool rectify)
+enum { FEW_IMAGES = 8, CHUNK = 4 * BLOCK };
+
+struct few_images {
+    const float *x, *weight, *bias; /* bias may be NULL */
+    float *y;
+    uint32_t images, inputs, outputs;
+    bool rectify;
+};
+
+/* Loads four values of a row, of which `left` are its last ones; those beyond its end are 0. If
+ * WIDE, there are four, at a multiple of 16 bytes. STREAMED values are read once: they leave the
+ * caches first, so that the rest of the network's values can stay. */
+template <bool WIDE, bool STREAMED>
+static __device__ __forceinline__ float4 load_four(const float *at, uint32_t left)
 {
-    const uint32_t lane = threadIdx.x % WARP;
-    for (uint32_t o = stride_first() / WARP; o < outputs; o += stride_step() / WARP) {
-        const float *row = weight + (size_t)o * inputs;
-        float sums[IMAGES] = {};
-#pragma unroll 4
-        for (uint32_t i = lane; i < inputs; i += WARP) {
-            const float w = row[i];
+    if (WIDE)
+        return STREAMED ? __ldcs((const float4 *)at) : __ldg((const float4 *)at);
+    return make_float4(__ldg(at), left > 1 ? __ldg(at + 1) : 0.0f, left > 2 ? __ldg(at + 2) : 0.0f,
+                       left > 3 ? __ldg(at + 3) : 0.0f);
+}
+
+/* The places of the rows and images of a thread, relative to the first ones. Rows and images beyond
+ * the last are the last one again; their sums are not stored. */
+template <int IMAGES, int ROWS> struct gemv_lines {
+    uint32_t rows[ROWS], images[IMAGES];
+};
+
+/* Adds the products of DEPTH chunks, from input i on. All weights are loaded before the first one
+ * is multiplied. */
+template <int IMAGES, int ROWS, int DEPTH, bool WIDE>
+static __device__ __forceinline__ void gemv_add(float sums[ROWS][IMAGES], const float *weight,
+                                                const float *x, uint32_t i, uint32_t inputs,
+                                                const struct gemv_lines<IMAGES, ROWS> &lines)
+{
+    float4 w[DEPTH][ROWS];
 #pragma unroll
-            for (int n = 0; n < IMAGES; n++)
-                sums[n] += w * x[(size_t)n * inputs + i];
-        }
+    for (int d = 0; d < DEPTH; d++)
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+            w[d][r] = load_four<WIDE, true>(weight + (lines.rows[r] + i + d * CHUNK),
+                                            inputs - i - d * CHUNK);
+#pragma unroll
+    for (int d = 0; d < DEPTH; d++)
 #pragma unroll
         for (int n = 0; n < IMAGES; n++) {
-            const float sum = warp_sum(sums[n]) + (bias ? bias[o] : 0.0f);
-            if (lane == 0)
-                y[(size_t)n * outputs + o] = rectify && sum < 0 ? 0 : sum; /* NaN stays NaN */
+            const float4 v = load_four<WIDE, false>(x + (lines.images[n] + i + d * CHUNK),
+                                                    inputs - i - d * CHUNK);
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) {
+                sums[r][n] += w[d][r].x * v.x;
+                sums[r][n] += w[d][r].y * v.y;
+                sums[r][n] += w[d][r].z * v.z;
+                sums[r][n] += w[d][r].w * v.w;
+            }
         }
-    }
 }
+
+/* Adds the sums of the warps and stores the outputs. */
+template <int IMAGES, int ROWS>
+static __device__ __forceinline__ void gemv_end(const float sums[ROWS][IMAGES],
+                                                const struct few_images &g, uint32_t first)
+{
+    __shared__ float of_warps[BLOCK_WARPS][ROWS * IMAGES];
+    const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, t = threadIdx.x;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int n = 0; n < IMAGES; n++) {
+            const float sum = warp_sum(sums[r][n]);
+            if (lane == 0)
+                of_warps[warp][n * ROWS + r] = sum;
+        }
+    __syncthreads();
+    const uint32_t row = first + t % ROWS, image = t / ROWS;
+    if (t >= ROWS * IMAGES || row >= g.outputs || image >= g.images)
+        return;
+    float sum = 0;
+#pragma unroll
+    for (int w = 0; w < BLOCK_WARPS; w++)
+        sum += of_warps[w][t];
+    sum += g.bias ? g.bias[row] : 0.0f;
+    g.y[(size_t)image * g.outputs + row] = g.rectify && sum < 0 ? 0 : sum; /* NaN stays NaN */
+}
+
+/* A thread loads DEPTH chunks at once, and single ones at the end. */
+template <int IMAGES, int ROWS, int DEPTH, bool WIDE>
+static __global__ void __launch_bounds__(BLOCK, IMAGES > 4 ? 2 : 3) gemv(const struct few_images g)
+{
+    const uint32_t first = blockIdx.x * ROWS;
+    const float *weight = g.weight + (size_t)first * g.inputs;
+    struct gemv_lines<IMAGES, ROWS> lines;
+    float sums[ROWS][IMAGES] = {};
+    uint32_t i = 4 * threadIdx.x;
+#pragma unroll
+    for (uint32_t r = 0; r < ROWS; r++)
+        lines.rows[r] = min(r, g.outputs - 1 - first) * g.inputs;
+#pragma unroll
+    for (uint32_t n = 0; n < IMAGES; n++)
+        lines.images[n] = min(n, g.images - 1) * g.inputs;
+    for (; i + (DEPTH - 1) * CHUNK < g.inputs; i += DEPTH * CHUNK)
+        gemv_add<IMAGES, ROWS, DEPTH, WIDE>(sums, weight, g.x, i, g.inputs, lines);
+    for (; DEPTH > 1 && i < g.inputs; i += CHUNK)
+        gemv_add<IMAGES, ROWS, 1, WIDE>(sums, weight, g.x, i, g.inputs, lines);
+    gemv_end<IMAGES, ROWS>(sums, g, first);
+}
+
+/* --- the gradient of the bias --- */
 
 /* Sums columns: a block takes 32 columns, and a warp every eighth row. */
 static __global__ void sum_columns(const float *g, float *sums, uint32_t rows, uint32_t columns)
@@ -50,16 +141,35 @@ static __global__ void sum_columns(const float *g, float *sums, uint32_t rows, u
     sums[column] = sum;
 }
 
+/* More images need more registers for their sums, so they load fewer chunks at once; eight of them
+ * take more rows, because a block reads all of their inputs. */
 static void forward_few(const struct kernel_call *call, const float *bias, size_t inputs,
                         size_t outputs)
 {
-    void (*const by_count[])(const float *, const float *, const float *, float *, uint32_t,
-                             uint32_t, bool) = {few_images<1>, few_images<2>, few_images<3>,
-                                                few_images<FEW_IMAGES>};
-    launch(context_of(call), "linear forward", by_count[call->site->batch - 1],
-           stride_blocks(WARP * outputs), BLOCK, 0, call->inputs[0],
-           (const float *)call->parameters[0], bias, call->output, (uint32_t)inputs,
-           (uint32_t)outputs, call->site->fused_activation != NULL);
+    static const struct {
+        size_t images, rows;
+        void (*kernels[2])(const struct few_images); /* [wide] */
+    } choices[] = {
+        {1, 4, {gemv<1, 4, 2, false>, gemv<1, 4, 2, true>}},
+        {2, 4, {gemv<2, 4, 2, false>, gemv<2, 4, 2, true>}},
+        {4, 4, {gemv<4, 4, 1, false>, gemv<4, 4, 1, true>}},
+        {FEW_IMAGES, 8, {gemv<FEW_IMAGES, 8, 1, false>, gemv<FEW_IMAGES, 8, 1, true>}},
+    };
+    const size_t batch = call->site->batch;
+    const struct few_images g = {call->inputs[0],
+                                 call->parameters[0],
+                                 bias,
+                                 call->output,
+                                 (uint32_t)batch,
+                                 (uint32_t)inputs,
+                                 (uint32_t)outputs,
+                                 call->site->fused_activation != NULL};
+    const bool wide = inputs % 4 == 0 && aligned16(g.x) && aligned16(g.weight);
+    size_t c = 0;
+    while (choices[c].images < batch)
+        c++;
+    launch(context_of(call), "linear forward", choices[c].kernels[wide],
+           blocks_for(outputs, choices[c].rows), BLOCK, 0, g);
 }
 
 /* --- the matrix products --- */
@@ -145,6 +255,8 @@ static size_t workspace_linear(const struct kernel_site *site)
 static const char *runs_as_linear(const struct kernel_site *site)
 {
     size_t passes = 0, taken = 0;
+    if (site->batch <= FEW_IMAGES) /* too few rows, or terms, for wgmma in each pass */
+        return site->training ? "linear gemv + cuBLAS" : "linear gemv";
     for (int pass = 0; pass < PASSES; pass++) {
         const struct product p = product_of(site, (enum linear_pass)pass);
         if (!needs_pass(site, (enum linear_pass)pass))
