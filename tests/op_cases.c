@@ -89,6 +89,11 @@
     EDGE("max_pool overlapping, width ", n, 2, POOL(op_max_pool, SQUARE(3, 1, 1), false),          \
          ONE(3, 4, n))
 #define EDGE_MAX_GLOBAL(n) EDGE("max_pool global ", n, 1, GLOBAL_POOL(op_max_pool), ONE(n, 1, n))
+#define EDGE_MAX_CHANNELS(n)                                                                       \
+    EDGE("max_pool channels ", n, 2, POOL(op_max_pool, SQUARE(3, 2, 0), true), ONE(n, 6, 5))       \
+    EDGE("max_pool overlapping, channels ", n, 1, POOL(op_max_pool, SQUARE(3, 1, 1), false),       \
+         ONE(n, 3, 4))                                                                             \
+    EDGE("max_pool 2x2, channels ", n, 2, POOL(op_max_pool, SQUARE(2, 2, 0), false), ONE(n, 5, 4))
 #define EDGE_AVERAGE(n)                                                                            \
     EDGE("average_pool width ", n, 2, POOL(op_average_pool, SQUARE(3, 2, 1), false), ONE(3, 5, n))
 #define EDGE_AVERAGE_OVERLAPPING(n)                                                                \
@@ -96,6 +101,10 @@
          ONE(3, 4, n))
 #define EDGE_AVERAGE_GLOBAL(n)                                                                     \
     EDGE("average_pool global ", n, 1, GLOBAL_POOL(op_average_pool), ONE(n, 1, n))
+#define EDGE_AVERAGE_CHANNELS(n)                                                                   \
+    EDGE("average_pool channels ", n, 2, POOL(op_average_pool, SQUARE(3, 2, 1), true),             \
+         ONE(n, 5, 6))                                                                             \
+    EDGE("average_pool global, channels ", n, 2, GLOBAL_POOL(op_average_pool), ONE(n, 5, 7))
 #define EDGE_RELU(n)           EDGE("relu values ", n, 1, .op = &op_relu, ONE(1, 1, n))
 #define EDGE_LEAKY(n)          EDGE("leaky_relu values ", n, 1, LEAKY(0.2f), ONE(1, 1, n))
 #define EDGE_PRELU_CHANNELS(n) EDGE("prelu channels ", n, 3, PRELU, ONE(n, 2, 3))
@@ -701,9 +710,11 @@ const struct op_case op_cases[] = {
     EDGE_SIZES(EDGE_MAX)
     EDGE_SIZES(EDGE_MAX_OVERLAPPING)
     EDGE_SIZES(EDGE_MAX_GLOBAL)
+    EDGE_SIZES(EDGE_MAX_CHANNELS)
     EDGE_SIZES(EDGE_AVERAGE)
     EDGE_SIZES(EDGE_AVERAGE_OVERLAPPING)
     EDGE_SIZES(EDGE_AVERAGE_GLOBAL)
+    EDGE_SIZES(EDGE_AVERAGE_CHANNELS)
     EDGE_SIZES(EDGE_RELU)
     EDGE_SIZES(EDGE_LEAKY)
     EDGE_SIZES(EDGE_PRELU_CHANNELS)

@@ -217,12 +217,14 @@ struct kernel_site op_harness_site(const struct op_harness *h, size_t threads)
     struct kernel_site site = {.node = h->node,
                                .batch = h->op_case->batch,
                                .training = !(h->op_case->flags & CASE_INFERENCE),
-                               .threads = threads};
+                               .threads = threads,
+                               .output_layout = {.channels_last = h->output_last}};
     if (op_harness_device)
         site.context = op_harness_device->context;
     for (size_t k = 0; k < h->input_count; k++) {
         site.inputs[k] = h->op_case->inputs[k];
         site.input_gradient[k] = site.training;
+        site.layouts[k].channels_last = h->inputs_last;
     }
     return site;
 }

@@ -49,6 +49,9 @@ struct op_harness {
     size_t input_values[NODE_MAX_INPUTS], parameter_values[NODE_MAX_PARAMETERS];
     size_t output_values; /* all of the whole batch, like input_values */
     bool learnable[NODE_MAX_PARAMETERS];
+    /* Whether all inputs, and the output, are channels-last, with their gradients. False at first;
+     * the caller sets it and orders the values. */
+    bool inputs_last, output_last;
 
     /* given; a run does not change them */
     float *inputs[NODE_MAX_INPUTS], *parameters[NODE_MAX_PARAMETERS];

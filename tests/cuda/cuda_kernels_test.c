@@ -186,6 +186,109 @@ static void check_values(enum op_values values)
            count, op_values_name(values));
 }
 
+/* --- channels-last arrays --- */
+
+/* Brings an array [N, C, H, W] into the order [N, H, W, C], or back. */
+static void reorder(float *values, size_t batch, struct shape shape, bool back)
+{
+    const size_t count = shape_count(shape), area = shape_area(shape);
+    float *old = malloc(count * sizeof *old);
+    for (size_t n = 0; old && n < batch; n++, values += count) {
+        memcpy(old, values, count * sizeof *old);
+        for (size_t c = 0; c < shape.channels; c++)
+            for (size_t i = 0; i < area; i++)
+                if (back)
+                    values[c * area + i] = old[i * shape.channels + c];
+                else
+                    values[i * shape.channels + c] = old[c * area + i];
+    }
+    free(old);
+}
+
+/* Runs a case whose inputs or output are channels-last, and returns plain results. */
+static struct op_harness *run_layouts(const struct op_case *op_case, const struct kernel *kernel,
+                                      bool inputs_last, bool output_last, unsigned options)
+{
+    struct op_harness *h = op_harness_create(op_case, HARNESS_SEED, NULL);
+    const struct shape out = h->node->output;
+    h->inputs_last = inputs_last;
+    h->output_last = output_last;
+    for (size_t k = 0; inputs_last && k < h->input_count; k++)
+        reorder(h->inputs[k], op_case->batch, op_case->inputs[k], false);
+    if (inputs_last)
+        reorder(h->base, op_case->batch, op_case->inputs[0], false);
+    if (output_last)
+        reorder(h->output_gradient, op_case->batch, out, false);
+    if (!op_harness_run(h, kernel, options, NULL, NULL))
+        tap_note("%s: no memory", op_case->name);
+    for (size_t k = 0; inputs_last && k < h->input_count; k++)
+        reorder(h->input_gradients[k], op_case->batch, op_case->inputs[k], true);
+    if (output_last)
+        reorder(h->output, op_case->batch, out, true);
+    return h;
+}
+
+static bool layouts_agree(const struct op_case *op_case, const struct kernel *kernel,
+                          bool inputs_last, bool output_last)
+{
+    double worst = 0;
+    const char *where = "";
+    const unsigned options[] = {0, op_case->input_count == 1 ? HARNESS_ACCUMULATE : 0};
+    for (size_t i = 0; i < 2; i++) {
+        struct op_harness *wanted = op_harness_create(op_case, HARNESS_SEED, NULL);
+        op_harness_run(wanted, op_case->op->reference, options[i], NULL, NULL);
+        emulator_set_order(i);
+        struct op_harness *got = run_layouts(op_case, kernel, inputs_last, output_last, options[i]);
+        const double difference = op_harness_compare(got, wanted, &where);
+        worst = difference > worst ? difference : worst;
+        op_harness_free(got);
+        op_harness_free(wanted);
+    }
+    if (worst > tolerance || *emulated_failure())
+        tap_note("%s by %s, %s to %s: %s differs by %g %s", op_case->name, kernel->name,
+                 inputs_last ? "NHWC" : "NCHW", output_last ? "NHWC" : "NCHW", where, worst,
+                 emulated_failure());
+    return worst <= tolerance && !*emulated_failure();
+}
+
+/* Tests the operators that take no tensor cores, whose plans are not channels-last in float32. */
+static void check_layouts(const struct op *op, size_t edge_step)
+{
+    size_t good = 0, count = 0, seen = 0;
+    const struct kernel *kernels[8];
+    const size_t offered = emulated_driver.kernels(op, kernels, 8);
+    for (size_t i = 0; i < op_case_count; i++) {
+        const struct op_case *c = &op_cases[i];
+        if (c->op != op || c->flags & CASE_TIMED || (c->flags & CASE_EDGE && seen++ % edge_step))
+            continue;
+        for (size_t k = 0; k < offered; k++) {
+            if (kernels[k]->traits & (KERNEL_CHANNELS_LAST | KERNEL_CONVERTS_LAYOUT)) {
+                good += layouts_agree(c, kernels[k], true, true);
+                count++;
+            }
+            for (int last = 0; kernels[k]->traits & KERNEL_CONVERTS_LAYOUT && last < 2; last++) {
+                good += layouts_agree(c, kernels[k], last, !last);
+                count++;
+            }
+        }
+    }
+    tap_ok(good == count && count > 0, "%s: %zu of %zu channels-last cases agree with plain ones",
+           op->name, good, count);
+}
+
+static void run_layout_cases(void)
+{
+    static const struct op *const ops[] = {&op_lrn, &op_max_pool, &op_average_pool, &op_concat,
+                                           &op_channel_shift};
+    for (size_t busy = 0; busy < 2; busy++) {
+        emulated_set_busy_blocks(busy ? 2 : EMULATED_BUSY_BLOCKS);
+        for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+            check_layouts(ops[i], busy ? EDGE_STEP : (EDGE_STEP + 1) / 2);
+    }
+    emulator_set_order(0);
+    emulated_set_busy_blocks(EMULATED_BUSY_BLOCKS);
+}
+
 /* --- memory of smaller batches --- */
 
 /* A plan has workspace for its batch, but the last batch of an epoch may be smaller. */
@@ -518,6 +621,7 @@ static const struct named_test tests[] = {
     {"cases", run_cases},
     {"few-images", check_few_images},
     {"values", run_values_of_each_kind},
+    {"layouts", run_layout_cases},
     {"multiprocessors", check_multiprocessors},
     {"precisions", run_precisions},
     {"all-cases", run_all_cases}, /* the last: takes long, only if it is named */
