@@ -222,49 +222,6 @@ void sum_channels(struct cuda_context *context, const char *what, const float *v
            divisor_of(area), (uint32_t)count, sums);
 }
 
-/* --- sums of the columns of a matrix --- */
-
-enum { COLUMN_PARTS = 64, ROWS_OF_A_PART = 512 };
-
-/* A block sums 32 columns of its part of the rows, a warp every eighth row. */
-static __global__ void add_columns(const float *values, uint32_t rows, uint32_t channels,
-                                   uint32_t part_rows, float *parts)
-{
-    __shared__ float of_warps[BLOCK_WARPS][WARP];
-    const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    const uint32_t column = blockIdx.x * WARP + lane;
-    const uint32_t begin = blockIdx.y * part_rows, end = min(begin + part_rows, rows);
-    float sum = 0;
-    for (uint32_t r = begin + warp; column < channels && r < end; r += BLOCK_WARPS)
-        sum += values[(size_t)r * channels + column];
-    of_warps[warp][lane] = sum;
-    __syncthreads();
-    if (warp > 0 || column >= channels)
-        return;
-    for (uint32_t w = 1; w < BLOCK_WARPS; w++)
-        sum += of_warps[w][lane];
-    parts[blockIdx.y * channels + column] = sum;
-}
-
-size_t sum_channels_last_workspace(size_t channels)
-{
-    return COLUMN_PARTS * channels * sizeof(float);
-}
-
-void sum_channels_last(struct cuda_context *context, const char *what, const float *values,
-                       size_t rows, size_t channels, float *workspace, float *sums)
-{
-    const size_t most = (rows + ROWS_OF_A_PART - 1) / ROWS_OF_A_PART;
-    const size_t wanted = std::min(most, (size_t)COLUMN_PARTS);
-    const size_t part_rows = (rows + wanted - 1) / wanted;
-    const size_t parts = (rows + part_rows - 1) / part_rows;
-    launch(context, what, add_columns, dim3(blocks_for(channels, WARP), (unsigned)parts), BLOCK, 0,
-           values, (uint32_t)rows, (uint32_t)channels, (uint32_t)part_rows,
-           parts > 1 ? workspace : sums);
-    if (parts > 1)
-        sum_parts(context, what, workspace, parts, channels, 1, sums, NULL);
-}
-
 /* --- the choice --- */
 
 struct weights_choice {
