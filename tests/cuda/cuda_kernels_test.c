@@ -137,6 +137,19 @@ static void check_cases(const char *what, unsigned of, size_t step)
            failures, count);
 }
 
+/* Tests the cases whose names begin with `name`. */
+static void check_named(const char *name)
+{
+    size_t failures = 0, count = 0;
+    for (size_t i = 0; i < op_case_count; i++)
+        if (strncmp(op_cases[i].name, name, strlen(name)) == 0) {
+            failures += check_case(&op_cases[i]) > 0;
+            count++;
+        }
+    tap_ok(failures == 0 && count > 0, "%s: all but %zu of %zu agree with the reference", name,
+           failures, count);
+}
+
 /* --- other kinds of values --- */
 
 static struct op_harness *run_values(const struct op_case *op_case, const struct kernel *kernel,
@@ -593,6 +606,7 @@ static void run_cases(void)
     check_cases("cases of the goldens", 0, 1);
     check_cases("sizes around vectors and tiles", CASE_EDGE, EDGE_STEP);
     check_cases("larger cases", CASE_LARGER, LARGER_STEP);
+    check_named("conv of few channels");
     tap_ok(emulator_kernels_run() > 1000, "%zu kernels were run", emulator_kernels_run());
 }
 

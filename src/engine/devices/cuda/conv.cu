@@ -98,6 +98,8 @@ void conv_backward_bias(const struct kernel_call *call)
 {
     const struct shape out = call->site->node->output;
     const size_t batch = call->site->batch, area = shape_area(out);
+    if (epilogue_sums_bias(call))
+        return; /* it has */
     if (call->site->output_layout.channels_last)
         sum_channels_last(context_of(call), "conv backward, bias", call->output_gradient,
                           batch * area, out.channels, (float *)call->workspace,

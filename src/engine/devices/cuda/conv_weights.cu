@@ -7,10 +7,11 @@
  * computes a tile of rows x terms. There are few tiles and many positions, so the sum is divided
  * into parts (split K) with a block for each, and a second launch adds the parts in order. One more
  * term, whose value is always 1, gives the gradient of the bias. Products below float32 are in
- * conv_weights_tensor.cu.
+ * conv_weights_tensor.cu, those of few channels in float32 in conv_weights_direct.cu.
  */
 #include "engine/devices/cuda/conv_tensor.h"
 #include "engine/devices/cuda/conv_tile.h"
+#include "engine/devices/cuda/conv_weights_direct.h"
 #include "engine/devices/cuda/reduce.h"
 
 #include <algorithm>
@@ -139,30 +140,62 @@ static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
 
 /* --- sums of parts --- */
 
+enum { PART_GROUPS = BLOCK_WARPS, MANY_PARTS = 4 * PART_GROUPS };
+
+/* Stores sum `i` of all rows. */
+static __device__ __forceinline__ void store_sum(uint32_t i, struct divisor columns, uint32_t terms,
+                                                 float sum, float *weights, float *bias)
+{
+    uint32_t term;
+    const uint32_t row = divide_rest(i, columns, &term);
+    if (term == terms)
+        bias[row] = sum;
+    else if (weights)
+        weights[(size_t)row * terms + term] = sum;
+}
+
 static __global__ void add_parts(const float *parts, uint32_t count, struct divisor columns,
                                  uint32_t terms, uint32_t sums, float *weights, float *bias)
 {
     for (uint32_t i = stride_first(); i < sums; i += stride_step()) {
-        uint32_t term;
         float sum = 0;
-        const uint32_t row = divide_rest(i, columns, &term);
-        if (term < terms && !weights)
-            continue;
 #pragma unroll 8
         for (uint32_t part = 0; part < count; part++)
             sum += parts[(size_t)part * sums + i];
-        if (term < terms)
-            weights[(size_t)row * terms + term] = sum;
-        else
-            bias[row] = sum;
+        store_sum(i, columns, terms, sum, weights, bias);
     }
+}
+
+/* The same where there are many parts of few sums: each warp of a block adds some of the parts of
+ * 32 sums, and the first one adds the sums of the warps. */
+static __global__ void add_many_parts(const float *parts, uint32_t count, struct divisor columns,
+                                      uint32_t terms, uint32_t sums, float *weights, float *bias)
+{
+    __shared__ float of_warps[PART_GROUPS][WARP];
+    const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    const uint32_t i = blockIdx.x * WARP + lane, each = (count + PART_GROUPS - 1) / PART_GROUPS;
+    const uint32_t begin = warp * each, end = min(begin + each, count);
+    float sum = 0;
+    if (i < sums)
+#pragma unroll 8
+        for (uint32_t part = begin; part < end; part++)
+            sum += parts[(size_t)part * sums + i];
+    of_warps[warp][lane] = sum;
+    __syncthreads();
+    if (warp > 0 || i >= sums)
+        return;
+    for (uint32_t w = 1; w < PART_GROUPS; w++)
+        sum += of_warps[w][lane];
+    store_sum(i, columns, terms, sum, weights, bias);
 }
 
 void sum_parts(struct cuda_context *context, const char *what, const float *parts, size_t count,
                size_t outputs, size_t terms, float *weights, float *bias)
 {
     const size_t columns = terms + (bias ? 1 : 0), sums = outputs * columns;
-    launch(context, what, add_parts, stride_blocks(sums), BLOCK, 0, parts, (uint32_t)count,
+    const bool many = count >= MANY_PARTS;
+    launch(context, what, many ? add_many_parts : add_parts,
+           many ? blocks_for(sums, WARP) : stride_blocks(sums), BLOCK, 0, parts, (uint32_t)count,
            divisor_of(columns), (uint32_t)terms, (uint32_t)sums, weights, bias);
 }
 
@@ -187,49 +220,6 @@ void sum_channels(struct cuda_context *context, const char *what, const float *v
     launch(context, what, add_channel, (unsigned)channels,
            count > 8 * BLOCK ? 4u * BLOCK : 1u * BLOCK, 0, values, (uint32_t)channels,
            divisor_of(area), (uint32_t)count, sums);
-}
-
-/* --- sums of the columns of a matrix --- */
-
-enum { COLUMN_PARTS = 64, ROWS_OF_A_PART = 512 };
-
-/* A block sums 32 columns of its part of the rows, a warp every eighth row. */
-static __global__ void add_columns(const float *values, uint32_t rows, uint32_t channels,
-                                   uint32_t part_rows, float *parts)
-{
-    __shared__ float of_warps[BLOCK_WARPS][WARP];
-    const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    const uint32_t column = blockIdx.x * WARP + lane;
-    const uint32_t begin = blockIdx.y * part_rows, end = min(begin + part_rows, rows);
-    float sum = 0;
-    for (uint32_t r = begin + warp; column < channels && r < end; r += BLOCK_WARPS)
-        sum += values[(size_t)r * channels + column];
-    of_warps[warp][lane] = sum;
-    __syncthreads();
-    if (warp > 0 || column >= channels)
-        return;
-    for (uint32_t w = 1; w < BLOCK_WARPS; w++)
-        sum += of_warps[w][lane];
-    parts[blockIdx.y * channels + column] = sum;
-}
-
-size_t sum_channels_last_workspace(size_t channels)
-{
-    return COLUMN_PARTS * channels * sizeof(float);
-}
-
-void sum_channels_last(struct cuda_context *context, const char *what, const float *values,
-                       size_t rows, size_t channels, float *workspace, float *sums)
-{
-    const size_t most = (rows + ROWS_OF_A_PART - 1) / ROWS_OF_A_PART;
-    const size_t wanted = std::min(most, (size_t)COLUMN_PARTS);
-    const size_t part_rows = (rows + wanted - 1) / wanted;
-    const size_t parts = (rows + part_rows - 1) / part_rows;
-    launch(context, what, add_columns, dim3(blocks_for(channels, WARP), (unsigned)parts), BLOCK, 0,
-           values, (uint32_t)rows, (uint32_t)channels, (uint32_t)part_rows,
-           parts > 1 ? workspace : sums);
-    if (parts > 1)
-        sum_parts(context, what, workspace, parts, channels, 1, sums, NULL);
 }
 
 /* --- the choice --- */
@@ -308,8 +298,8 @@ static size_t parts_of(const struct conv_shape *conv, enum cuda_precision precis
 }
 
 /* Returns the bytes for the largest number of parts that this batch or a smaller one has, in any
- * precision. The number grows with the batch, but a batch that is too small for large tiles may
- * have more parts. */
+ * precision and by either kernel. The number grows with the batch, but a batch that is too small
+ * for large tiles may have more parts. */
 size_t weight_gradients_workspace(const struct conv_shape *conv, bool bias)
 {
     static const enum cuda_precision precisions[] = {CUDA_FLOAT32, CUDA_TF32, CUDA_BF16, CUDA_FP16};
@@ -322,7 +312,8 @@ size_t weight_gradients_workspace(const struct conv_shape *conv, bool bias)
         most = std::max(most, parts_of(conv, precision));
         most = std::max(most, parts_of(&smaller, precision));
     }
-    return most > 1 ? most * sums * sizeof(float) : 0;
+    const size_t bytes = most > 1 ? most * sums * sizeof(float) : 0;
+    return std::max(bytes, weights_direct_workspace(conv));
 }
 
 /* Returns the positions of a part: whole steps of a tile, so that positions that are loaded 16
@@ -337,6 +328,9 @@ void weight_gradients_run(struct cuda_context *context, const char *what,
                           float *workspace)
 {
     const struct weights_choice *choice = choose(conv);
+    if ((context->precision == CUDA_FLOAT32 || !choice->tensor) &&
+        weights_direct_run(context, what, conv, gradients, workspace))
+        return;
     const size_t positions = conv->batch * shape_area(conv->out), terms = terms_of(conv);
     const size_t part_positions =
         positions_of_a_part(positions, parts_of(conv, context->precision));

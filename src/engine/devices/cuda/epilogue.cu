@@ -2,6 +2,7 @@
  * four values where these are of one channel, or of four successive ones. The output is the relu's
  * mask in the backward pass, so that nothing else is saved. */
 #include "engine/devices/cuda/epilogue.h"
+#include "engine/devices/cuda/implicit_gemm.h"
 
 #include <math.h>
 
@@ -74,12 +75,26 @@ static __global__ void mask_gradient(const float *y, float *g, uint32_t fours, u
         g[i] = y[i] > 0 ? g[i] : 0;
 }
 
+bool epilogue_sums_bias(const struct kernel_call *call)
+{
+    const struct kernel_site *site = call->site;
+    return site->fused_activation && site->output_layout.channels_last &&
+           site->node->attributes.conv.bias && call->parameter_gradients[1];
+}
+
 void epilogue_backward(const struct kernel_call *call)
 {
-    const size_t count = output_values(call);
+    const size_t count = output_values(call), channels = call->site->node->output.channels;
     const bool aligned = aligned16(call->output) && aligned16(call->output_gradient);
     const size_t fours = aligned ? count / 4 : 0;
-    if (call->site->fused_activation)
+    if (!call->site->fused_activation)
+        return;
+    if (epilogue_sums_bias(call))
+        mask_and_sum_channels_last(context_of(call), "backward of a fused relu and bias",
+                                   (float *)call->output_gradient, call->output, count / channels,
+                                   channels, (float *)call->workspace,
+                                   call->parameter_gradients[1]);
+    else
         launch(context_of(call), "backward of a fused relu", mask_gradient,
                stride_blocks(aligned ? fours + 1 : count), BLOCK, 0, (const float *)call->output,
                (float *)call->output_gradient, (uint32_t)fours, (uint32_t)count);

@@ -14,7 +14,12 @@
 void epilogue_forward(const struct kernel_call *call, const float *bias);
 
 /* Queues the backward pass of a fused relu, which overwrites the output's gradient by the mask that
- * the output is; nothing if none is fused. */
+ * the output is; nothing if none is fused. If epilogue_sums_bias, the same pass computes the
+ * gradient of the bias and uses the workspace. */
 void epilogue_backward(const struct kernel_call *call);
+
+/* Returns whether epilogue_backward computes the gradient of a convolution's bias: if a relu is
+ * fused and the output is channels-last. */
+bool epilogue_sums_bias(const struct kernel_call *call);
 
 #endif

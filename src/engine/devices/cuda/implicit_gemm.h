@@ -283,9 +283,17 @@ void sum_parts(struct cuda_context *context, const char *what, const float *part
 void sum_channels(struct cuda_context *context, const char *what, const float *values, size_t batch,
                   size_t channels, size_t area, float *sums);
 
-/* The same for channels-last values [rows, channels], with a workspace of so many bytes. */
+/* --- the same for channels-last values [rows, channels]: column_sums.cu --- */
+
+/* Returns the bytes of workspace. */
 size_t sum_channels_last_workspace(size_t channels);
+
 void sum_channels_last(struct cuda_context *context, const char *what, const float *values,
                        size_t rows, size_t channels, float *workspace, float *sums);
+
+/* The same after the backward pass of a relu: values become 0 where `outputs` are not above 0. */
+void mask_and_sum_channels_last(struct cuda_context *context, const char *what, float *values,
+                                const float *outputs, size_t rows, size_t channels,
+                                float *workspace, float *sums);
 
 #endif
