@@ -123,6 +123,8 @@ static int print_json(const struct bench *bench, const struct part_profile *main
         json_add_string(root, "mode", mode_names[bench->mode == PLAN_INFERENCE]) &&
         json_add_count(root, "iterations", bench->iterations) &&
         output_add_statistics(root, "ms_per_image", &bench->ms_per_image) &&
+        (bench->mode != PLAN_INFERENCE ||
+         output_add_statistics(root, "latency_ms", &bench->latency_ms)) &&
         json_add_number(root, "images_per_second", bench->images_per_second) &&
         add_energy(root, bench) &&
         json_add_count(root, "peak_memory_bytes", bench->peak_memory_bytes) &&
@@ -144,6 +146,19 @@ static int print_json(const struct bench *bench, const struct part_profile *main
 
 /* --- tables --- */
 
+/* Prints how long a user waits for the answer to a batch in the host's memory. */
+static void print_latency(const struct bench *bench)
+{
+    const struct statistics *ms = &bench->latency_ms;
+    output_print(
+        ngettext("  latency    median %.4g ms, min %.4g, mean %.4g, sd %s: from an image "
+                 "in memory to its answer\n",
+                 "  latency    median %.4g ms, min %.4g, mean %.4g, sd %s: from %zu images "
+                 "in memory to their answers\n",
+                 bench->batch),
+        ms->median, ms->min, ms->mean, STATISTICS_SPREAD(ms->sd), bench->batch);
+}
+
 static void print_summary(const struct bench *bench)
 {
     char peak[32], planned[32], words[320];
@@ -160,6 +175,8 @@ static void print_summary(const struct bench *bench)
     output_print(_("  ms/image   median %.4g, min %.4g, mean %.4g, sd %s, 95 %% +- %s\n"),
                  ms->median, ms->min, ms->mean, STATISTICS_SPREAD(ms->sd),
                  STATISTICS_SPREAD(ms->ci95));
+    if (bench->mode == PLAN_INFERENCE)
+        print_latency(bench);
     output_print(_("  images/s   %.4g\n"), bench->images_per_second);
     if (bench->energy.known)
         output_print(_("  energy     %.4g J/image, %.4g W\n"), joules_per_image(bench),

@@ -30,6 +30,9 @@ size_t emulator_graphs_run(void);
 void emulator_refuse_graphs(bool refuse);
 void emulator_set_code(int version);
 void emulator_set_delay(uint64_t seed);
+#define EMULATOR_LAZY UINT64_MAX
+void emulator_set_pace(unsigned microseconds);
+size_t emulator_tasks_done(void);
 size_t emulator_kernels_run(void);
 
 #endif

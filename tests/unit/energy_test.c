@@ -123,6 +123,11 @@ static void test_processor(void)
     energy = energy_meter_end(energy_meter_begin(&device, &sources));
     tap_ok(!energy.known && strstr(energy.why_unknown, "too short"),
            "a short measurement is not known: %s", energy.why_unknown);
+    meter = energy_meter_begin(&device, &sources);
+    rest(60);
+    energy = energy_meter_end(meter);
+    tap_ok(!energy.known && strstr(energy.why_unknown, "did not change"),
+           "nor is one of counters that stand still: %s", energy.why_unknown);
     remove_folder();
     energy = energy_meter_end(energy_meter_begin(&device, &sources));
     tap_ok(!energy.known && strstr(energy.why_unknown, "no energy counters"),
@@ -146,6 +151,11 @@ static void test_gpus(void)
     struct energy_meter *meter = energy_meter_begin(&first, &sources);
     rest(60);
     struct energy energy = energy_meter_end(meter);
+    tap_ok(!energy.known && strstr(energy.why_unknown, "too short for the counter of a GPU"),
+           "60 ms of a GPU are not known: %s", energy.why_unknown);
+    meter = energy_meter_begin(&first, &sources);
+    rest(510);
+    energy = energy_meter_end(meter);
     tap_ok(energy.known && energy.joules >= 1.5 && energy.joules < 10, "a GPU: %g J %s",
            energy.joules, energy.why_unknown);
     energy = energy_meter_end(energy_meter_begin(&second, &sources));

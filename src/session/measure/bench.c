@@ -2,6 +2,11 @@
  * without timing (page faults, caches, clock rates), and times the others one by one. Measures the
  * device's limits last, within the same minute, with the memory that is then free.
  *
+ * An iteration takes from one mark in the device's work to the next (device_timer.h). On a GPU the
+ * host runs ahead: execution_iterate returns when the loss is known, while the backward pass is
+ * still being computed, and by the host's clock the first iteration would lack one. An inference is
+ * also timed as its user sees it: from the images in the host's memory to the answer there.
+ *
  * Results are in `struct bench`; what only the measurement needs is in `struct workload`. */
 #include "session/measure/bench.h"
 
@@ -9,6 +14,7 @@
 #include "base/host/host.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "engine/devices/device_timer.h"
 #include "engine/execution/execution.h"
 #include "engine/ops/op.h"
 #include "engine/weights/weights.h"
@@ -200,31 +206,81 @@ static bool iterate_gan(struct workload *workload, struct error *error)
                      "it became NaN or infinite on this synthetic batch");
 }
 
-static bool iterate(struct workload *workload, enum plan_mode mode, struct error *error)
+static bool train_once(struct workload *workload, struct error *error)
 {
     if (workload->gan)
         return iterate_gan(workload, error);
-    if (mode == PLAN_TRAINING) {
-        workload->loss = execution_iterate(workload->execution, workload->iteration++, alone_rate);
-        return true;
-    }
-    execution_forward(workload->execution, workload->iteration++);
-    execution_wait(workload->execution);
+    workload->loss = execution_iterate(workload->execution, workload->iteration++, alone_rate);
     return true;
 }
 
-/* Runs `times` iterations. Stores the milliseconds per image of each, unless `ms` is NULL. */
-static bool iterate_times(struct workload *workload, const struct bench *bench, size_t times,
-                          double *ms, struct error *error)
+/* What is measured of the iterations, in milliseconds; NULL: nothing. */
+struct times {
+    double *per_image; /* on the device */
+    double *latency;   /* of an inference of the whole batch */
+};
+
+/* Returns the seconds between marks i and i + 1, which take turns. */
+static double mark_seconds(const struct device_timer *timer, size_t i)
 {
+    return device_timer_seconds(timer, i % DEVICE_TIMER_MARKS, (i + 1) % DEVICE_TIMER_MARKS);
+}
+
+/* Trains `times` iterations. Each is timed when the next one has begun, so that the host never
+ * waits for the device. */
+static bool train_times(struct workload *workload, const struct bench *bench, size_t times,
+                        const struct times *measured, struct error *error)
+{
+    struct device_timer timer = {.device = bench->device};
+    if (measured)
+        device_timer_mark(&timer, 0);
     for (size_t i = 0; i < times; i++) {
-        uint64_t start = clock_nanoseconds();
-        if (!iterate(workload, bench->mode, error) || !device_check(bench->device, error))
+        if (!train_once(workload, error) || !device_check(bench->device, error))
             return false;
-        if (ms)
-            ms[i] = 1e3 * clock_seconds(start, clock_nanoseconds()) / (double)bench->batch;
+        if (measured)
+            device_timer_mark(&timer, (i + 1) % DEVICE_TIMER_MARKS);
+        if (measured && i > 0)
+            measured->per_image[i - 1] = 1e3 * mark_seconds(&timer, i - 1);
     }
-    return true;
+    if (measured)
+        measured->per_image[times - 1] = 1e3 * mark_seconds(&timer, times - 1);
+    return device_check(bench->device, error);
+}
+
+static bool infer_times(struct workload *workload, const struct bench *bench, size_t times,
+                        const struct times *measured, struct error *error)
+{
+    struct device_timer timer = {.device = bench->device};
+    for (size_t i = 0; i < times; i++) {
+        const uint64_t start = clock_nanoseconds();
+        execution_bind(workload->execution, &workload->batch);
+        if (measured)
+            device_timer_mark(&timer, 0);
+        execution_forward(workload->execution, workload->iteration++);
+        if (measured)
+            device_timer_mark(&timer, 1);
+        execution_output(workload->execution);
+        const uint64_t end = clock_nanoseconds();
+        if (!device_check(bench->device, error))
+            return false;
+        if (!measured)
+            continue;
+        measured->latency[i] = 1e3 * clock_seconds(start, end);
+        measured->per_image[i] = 1e3 * device_timer_seconds(&timer, 0, 1);
+    }
+    return device_check(bench->device, error);
+}
+
+/* Runs `times` iterations, and stores how long each took unless `measured` is NULL. */
+static bool iterate_times(struct workload *workload, const struct bench *bench, size_t times,
+                          const struct times *measured, struct error *error)
+{
+    const bool iterated = bench->mode == PLAN_TRAINING
+                              ? train_times(workload, bench, times, measured, error)
+                              : infer_times(workload, bench, times, measured, error);
+    for (size_t i = 0; iterated && measured && i < times; i++)
+        measured->per_image[i] /= (double)bench->batch;
+    return iterated;
 }
 
 /* Runs a few iterations that are not timed; a GPU also needs a second to raise its clock. */
@@ -260,19 +316,29 @@ static bool measure_profile(struct bench *bench, struct workload *workload, stru
     return measured;
 }
 
+/* Times the iterations, and the energy that they use. */
+static bool measure_times(struct bench *bench, struct workload *workload, struct error *error)
+{
+    const size_t count = bench->iterations;
+    double *ms = memory_new(2 * count, sizeof *ms, "the measurements", error);
+    const struct times times = {.per_image = ms, .latency = ms ? ms + count : NULL};
+    struct energy_meter *meter = ms ? energy_meter_begin(bench->device, NULL) : NULL;
+    bool measured = ms && iterate_times(workload, bench, count, &times, error);
+    bench->energy = energy_meter_end(meter);
+    measured = measured && statistics_compute(ms, count, &bench->ms_per_image, error);
+    if (measured && bench->mode == PLAN_INFERENCE)
+        measured = statistics_compute(times.latency, count, &bench->latency_ms, error);
+    free(ms);
+    return measured;
+}
+
 static bool measure_all(struct bench *bench, struct workload *workload,
                         const struct bench_settings *settings, struct error *error)
 {
-    double *ms = memory_new(settings->iterations, sizeof *ms, "the measurements", error);
     bench->iterations = settings->iterations;
     if (workload->execution)
         execution_bind(workload->execution, &workload->batch);
-    bool measured = ms && warm_up(workload, bench, error);
-    struct energy_meter *meter = energy_meter_begin(bench->device, NULL);
-    measured = measured && iterate_times(workload, bench, bench->iterations, ms, error);
-    bench->energy = energy_meter_end(meter);
-    measured = measured && statistics_compute(ms, bench->iterations, &bench->ms_per_image, error);
-    free(ms);
+    const bool measured = warm_up(workload, bench, error) && measure_times(bench, workload, error);
     bench->peak_memory_bytes = bench->device->driver->computes_on_host
                                    ? host_process_peak()
                                    : device_memory_used(bench->device);

@@ -56,7 +56,10 @@ struct bench {
     enum plan_mode mode;
     enum device_precision precision;
     size_t batch, iterations;
-    struct statistics ms_per_image;
+    struct statistics ms_per_image; /* on the device; without the copies of an inference's batch */
+    /* Of inference: the time of a batch as its user sees it, from its images in the host's memory
+     * to the answer there. */
+    struct statistics latency_ms;
     double images_per_second;
     struct energy energy; /* of all timed iterations */
     struct memory_forecast memory;

@@ -122,13 +122,32 @@ struct energy energy_meter_lap(struct energy_meter *meter)
     return energy;
 }
 
-/* A measurement that is too short for the counters is not known. */
-static void refuse_short(struct energy *energy)
+double energy_meter_least_seconds(const struct energy_meter *meter)
+{
+    return meter->gpus ? ENERGY_LEAST_GPU_SECONDS : ENERGY_LEAST_SECONDS;
+}
+
+/* Makes a result unknown that is too short for the counters, or during which none has changed. */
+static void refuse_unmeasured(const struct energy_meter *meter, struct energy *energy)
 {
     struct error error;
-    error_set(&error, ERROR_UNSUPPORTED, "the energy", "measure more iterations",
-              "%.3f s are too short for counters that change once in a millisecond",
-              energy->seconds);
+    if (!energy->known)
+        return;
+    const bool is_short = energy->seconds < energy_meter_least_seconds(meter);
+    if (is_short && meter->gpus)
+        error_set(&error, ERROR_UNSUPPORTED, "the energy", "measure more iterations",
+                  "%.3f s are too short for the counter of a GPU, which changes about ten times a "
+                  "second",
+                  energy->seconds);
+    else if (is_short)
+        error_set(&error, ERROR_UNSUPPORTED, "the energy", "measure more iterations",
+                  "%.3f s are too short for counters that change once in a millisecond",
+                  energy->seconds);
+    else if (!(energy->joules > 0))
+        error_set(&error, ERROR_UNSUPPORTED, "the energy", "measure more iterations",
+                  "the counters did not change within %.3f s", energy->seconds);
+    else
+        return;
     error_format(&error, energy->why_unknown, sizeof energy->why_unknown);
     energy->known = false;
 }
@@ -136,8 +155,8 @@ static void refuse_short(struct energy *energy)
 struct energy energy_meter_end(struct energy_meter *meter)
 {
     struct energy energy = energy_meter_lap(meter);
-    if (energy.known && energy.seconds < ENERGY_LEAST_SECONDS)
-        refuse_short(&energy);
+    if (meter)
+        refuse_unmeasured(meter, &energy);
     if (meter)
         gpu_meter_close(meter->gpus);
     free(meter);

@@ -25,8 +25,12 @@ struct energy_meter *energy_meter_begin(const struct device *device,
  * be NULL. A lap may be short: no energy is counted twice or lost between two laps. */
 struct energy energy_meter_lap(struct energy_meter *meter);
 
-/* Returns the last lap, and frees the meter, which may be NULL. A result of less than
- * ENERGY_LEAST_SECONDS is not known. */
+/* Returns how long a measurement must be for the counters of the device: ENERGY_LEAST_SECONDS or
+ * ENERGY_LEAST_GPU_SECONDS. */
+double energy_meter_least_seconds(const struct energy_meter *meter);
+
+/* Returns the last lap, and frees the meter, which may be NULL. A result is not known if it is too
+ * short, or if no counter has changed: nothing computes without energy. */
 struct energy energy_meter_end(struct energy_meter *meter);
 
 #endif

@@ -54,9 +54,15 @@ void energy_add_last(struct trainer *trainer)
 {
     struct run_snapshot *now = &trainer->now;
     energy_add(trainer);
-    if (trainer->energy && !run_snapshot_has_energy(now))
-        snprintf(now->energy_unknown, sizeof now->energy_unknown, "%s",
-                 _("the run is too short for counters that change once in a millisecond"));
+    if (!trainer->energy)
+        return;
+    const bool is_short = now->energy_seconds < energy_meter_least_seconds(trainer->energy);
+    if (!is_short && run_snapshot_has_energy(now))
+        return;
+    now->energy_joules = now->energy_seconds = now->energy_images = 0;
+    snprintf(now->energy_unknown, sizeof now->energy_unknown, "%s",
+             is_short ? _("the run is too short for the energy counters")
+                      : _("the energy counters did not change during the run"));
 }
 
 void energy_skip(struct trainer *trainer)

@@ -99,7 +99,8 @@ static void record_validation(struct trainer *trainer, const struct evaluation *
 bool epoch_validate(struct trainer *trainer)
 {
     struct evaluation evaluation;
-    uint64_t began = clock_nanoseconds();
+    execution_wait(trainer_execution(trainer)); /* which is not the validation's time */
+    const uint64_t began = clock_nanoseconds();
     trainer->now.validation_of = dataset_facts(trainer->prepared.validation)->images;
     trainer->now.validation_done = 0;
     trainer_set_status(trainer, RUN_VALIDATING);
@@ -113,7 +114,7 @@ bool epoch_validate(struct trainer *trainer)
     trainer->validation_seconds += clock_seconds(began, clock_nanoseconds());
     trainer->validations++;
     trainer_set_status(trainer, RUN_RUNNING);
-    trainer->iteration_start = clock_nanoseconds();
+    trainer_restart_clock(trainer);
     /* the run was stopped within the validation: there is no result, and nothing has failed */
     trainer->epoch_end_due = !good && trainer->stop && trainer->error->kind == ERROR_INTERRUPTED;
     return good || trainer->epoch_end_due;

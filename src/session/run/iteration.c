@@ -3,7 +3,11 @@
  * times a second, the energy once.
  *
  * The time of an iteration begins at the end of the one before, so it includes the wait for data.
- * It does not include a validation, a pause or a checkpoint in between.
+ * It does not include a validation, a pause or a checkpoint in between. An iteration ends, for the
+ * host, when its loss is known. A GPU then still computes the backward pass, which the host does
+ * not wait for; so, from loss to loss, an iteration's time has the backward pass of the one before.
+ * The first iteration, and each one that finds the device idle, has its own instead: the host
+ * waits.
  *
  * The last iterations are inspected, so that views can show where the time went when the run is
  * over. */
@@ -79,17 +83,11 @@ static void update_snapshot(struct trainer *trainer, const struct series_point *
     trainer_publish(trainer);
 }
 
-static struct execution *main_execution(const struct trainer *trainer)
-{
-    const struct preparation *prepared = &trainer->prepared;
-    return prepared->gan ? gan_generator_execution(prepared->gan) : prepared->execution;
-}
-
 /* Returns how the loss of the main network is scaled. The last step is not waited for, so it counts
  * one iteration later. */
 static struct loss_scale scale_of(const struct trainer *trainer)
 {
-    return execution_last_loss_scale(main_execution(trainer));
+    return execution_last_loss_scale(trainer_execution(trainer));
 }
 
 /* Takes a scale that has changed into the snapshot and the journal. */
@@ -110,15 +108,27 @@ static void note_loss_scale(struct trainer *trainer, const struct loss_scale *sc
         json_free(event);
 }
 
+/* Returns the milliseconds per image of the iteration whose loss is known since `now`. */
+static double take_time(struct trainer *trainer, uint64_t now)
+{
+    const uint64_t start = trainer->iteration_start;
+    uint64_t end = now;
+    trainer->iteration_start = now;
+    if (!trainer->in_flight) {
+        execution_wait(trainer_execution(trainer));
+        end = clock_nanoseconds();
+    }
+    trainer->in_flight = true;
+    return clock_seconds(start, end) * 1e3 / (double)trainer->run->config.batch;
+}
+
 static void record(struct trainer *trainer, const struct gan_losses *losses, double rate)
 {
     const float loss = losses->generator;
     const struct preparation *prepared = &trainer->prepared;
     struct finding finding;
     uint64_t now = clock_nanoseconds();
-    double ms =
-        clock_seconds(trainer->iteration_start, now) * 1e3 / (double)trainer->run->config.batch;
-    trainer->iteration_start = now;
+    const double ms = take_time(trainer, now);
     loss_meter_add(&trainer->meter, loss);
     tempo_add(&trainer->tempo, ms);
     trainer->moment.iteration++;
@@ -316,7 +326,7 @@ static void note_skipped_step(struct trainer *trainer)
 
 void iteration_count_last_step(struct trainer *trainer)
 {
-    const struct loss_scale scale = execution_loss_scale(main_execution(trainer));
+    const struct loss_scale scale = execution_loss_scale(trainer_execution(trainer));
     note_loss_scale(trainer, &scale);
     note_skipped_step(trainer);
     note_low_scale(trainer);
@@ -335,6 +345,16 @@ static void average_weights(struct trainer *trainer)
                                prepared->device->pool);
 }
 
+/* Measures the weights before an inspected iteration, outside its time. */
+static void prepare_inspection(struct trainer *trainer)
+{
+    const uint64_t began = clock_nanoseconds();
+    execution_wait(trainer_execution(trainer));
+    trainer->in_flight = false;
+    trainer->iteration_start += clock_nanoseconds() - began;
+    trainer->iteration_start += inspector_before(&trainer->inspector, &trainer->prepared);
+}
+
 bool iteration_run(struct trainer *trainer, bool *epoch_over)
 {
     struct preparation *prepared = &trainer->prepared;
@@ -349,7 +369,7 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
     const double rate = current_rate(trainer);
     const bool looking = inspector_is_active(&trainer->inspector);
     if (looking)
-        trainer->iteration_start += inspector_before(&trainer->inspector, prepared);
+        prepare_inspection(trainer);
     const bool stepped = step(trainer, rate, &losses);
     if (!device_check(prepared->device, trainer->error))
         return false; /* the computed values are invalid */
@@ -363,8 +383,10 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
     note_recording_refusal(trainer);
     note_skipped_step(trainer);
     note_low_scale(trainer);
-    if (looking)
+    if (looking) {
+        trainer->in_flight = false; /* a profile has waited for every pass */
         trainer_finish_inspection(trainer, false);
+    }
     return true;
 }
 

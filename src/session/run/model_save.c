@@ -78,5 +78,5 @@ void model_save_samples(struct trainer *trainer)
     if (!saved)
         trainer_record_lost(trainer, &failed);
     trainer->sample_iteration = trainer->moment.iteration;
-    trainer->iteration_start = clock_nanoseconds();
+    trainer_restart_clock(trainer);
 }

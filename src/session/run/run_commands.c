@@ -81,5 +81,5 @@ void run_commands_obey(struct trainer *trainer)
     obey(trainer, &commands);
     if (commands_have(&commands, COMMAND_PAUSE) && !trainer->stop)
         pause_run(trainer);
-    trainer->iteration_start = clock_nanoseconds();
+    trainer_restart_clock(trainer);
 }

@@ -141,9 +141,10 @@ bool saving_checkpoint(struct trainer *trainer)
     const uint64_t began = clock_nanoseconds();
     uint64_t bytes = 0;
     const bool written = write_checkpoint(trainer, &bytes);
-    saving->tried = trainer->iteration_start = clock_nanoseconds();
+    saving->tried = clock_nanoseconds();
     saving->cost = clock_seconds(began, saving->tried);
     saving->requested = false;
+    trainer_restart_clock(trainer);
     trainer->now.checkpoint_seconds += saving->cost;
     if (written) {
         saving->unsaved = (struct error){0};

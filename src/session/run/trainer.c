@@ -65,6 +65,21 @@ void trainer_report_unsaved(struct trainer *trainer)
     trainer->now.error = *trouble;
 }
 
+/* --- the time of iterations --- */
+
+struct execution *trainer_execution(const struct trainer *trainer)
+{
+    const struct preparation *prepared = &trainer->prepared;
+    return prepared->gan ? gan_generator_execution(prepared->gan) : prepared->execution;
+}
+
+void trainer_restart_clock(struct trainer *trainer)
+{
+    execution_wait(trainer_execution(trainer));
+    trainer->in_flight = false;
+    trainer->iteration_start = clock_nanoseconds();
+}
+
 /* --- inspections --- */
 
 void trainer_report_inspection_error(struct trainer *trainer, const struct error *failed)

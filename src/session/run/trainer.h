@@ -65,6 +65,7 @@ struct trainer {
     uint64_t epoch_iterations;    /* since the start of the epoch */
     uint64_t start_time, paused;  /* nanoseconds: clock at the start; length of all pauses */
     uint64_t iteration_start;     /* nanoseconds */
+    bool in_flight;               /* the device may still compute the last iteration */
     uint64_t measured_at;         /* nanoseconds: the last iteration_measure */
     double max_seconds;           /* config_max_time */
     double validation_seconds;    /* spent on all validations */
@@ -110,6 +111,13 @@ struct trainer {
 
 /* Returns the seconds since the run's start, without pauses, at the time `now` (nanoseconds). */
 double trainer_seconds(const struct trainer *trainer, uint64_t now);
+
+/* Returns the execution of the network, or of a network with a discriminator its generator's. */
+struct execution *trainer_execution(const struct trainer *trainer);
+
+/* Begins the time of the next iteration now, after something else than iterations. Waits until the
+ * device has done what was asked before. */
+void trainer_restart_clock(struct trainer *trainer);
 
 /* Returns the format of the models that the run saves. */
 enum weights_format trainer_save_format(const struct trainer *trainer);

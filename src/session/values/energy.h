@@ -6,8 +6,10 @@
 
 enum { ENERGY_REASON_SIZE = 320 };
 
-/* Counters change about once in a millisecond: what is shorter is not known. */
-#define ENERGY_LEAST_SECONDS 0.05
+/* What is shorter is not known: the counters of processors change about once in a millisecond,
+ * those of GPUs once in 20 to 100 ms. */
+#define ENERGY_LEAST_SECONDS     0.05
+#define ENERGY_LEAST_GPU_SECONDS 0.5
 
 struct energy {
     bool known;

@@ -78,7 +78,8 @@ static inline void run_snapshot_take_validation_loss(struct run_snapshot *snapsh
 /* Returns whether the energy is known. */
 static inline bool run_snapshot_has_energy(const struct run_snapshot *snapshot)
 {
-    return snapshot->energy_images > 0 && snapshot->energy_seconds >= ENERGY_LEAST_SECONDS;
+    return snapshot->energy_images > 0 && snapshot->energy_joules > 0 &&
+           snapshot->energy_seconds >= ENERGY_LEAST_SECONDS;
 }
 
 /* Return the energy of an image in joules, and the mean power in watts; NaN if not known. */

@@ -293,8 +293,13 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);
 /* Sets the delay. 0: work is done when it is enqueued, as if the device took no time. Otherwise it
  * waits in its stream: sometimes, drawn from this seed, a stream advances, and the rest is done
  * when somebody waits for it. Work that is not ordered by a stream, an event or a wait then gives
- * wrong results. */
+ * wrong results. EMULATOR_LAZY: work is done only when somebody waits for it. */
+#define EMULATOR_LAZY UINT64_MAX
 extern "C" void emulator_set_delay(uint64_t seed);
+/* Sets how long a task of a stream takes at least; 0: as long as it computes. */
+extern "C" void emulator_set_pace(unsigned microseconds);
+/* Returns how many kernels and copies streams have done so far. */
+extern "C" size_t emulator_tasks_done(void);
 /* Does all work of the thread's GPU. The thread must not hold the lock. */
 void emulator_finish_all(void);
 

@@ -4,8 +4,10 @@
  * until somebody waits for them, or until a random draw lets a stream advance: as on a GPU, every
  * order can happen that streams and events allow. An event counts how often it was recorded and how
  * often it has happened; a wait is for the number of records at that time. A graph is a list of the
- * work that was enqueued while its stream was captured. Work of several GPUs together is repeated
- * until all have joined; meanwhile a query whether something has happened lets the others advance.
+ * work that was enqueued while its stream was captured. With a pace every task takes at least so
+ * long, so that tests can measure which tasks a time covers. Work of several GPUs together is
+ * repeated until all have joined; meanwhile a query whether something has happened lets the others
+ * advance.
  */
 #include "cuda_runtime.h"
 
@@ -37,6 +39,8 @@ struct emulated_stream {
 static emulated_stream default_stream;
 static std::vector<emulated_stream *> streams = {&default_stream};
 static uint64_t delay;
+static unsigned pace; /* microseconds */
+static size_t tasks_done;
 static size_t graphs;
 static bool refuse_graphs;
 
@@ -71,8 +75,12 @@ static bool step(emulated_stream *stream)
     if (first.happens) {
         first.happens->happened = std::max(first.happens->happened, first.number);
         first.happens->time = std::chrono::steady_clock::now();
-    } else if (first.work)
+    } else if (first.work) {
         first.work();
+        tasks_done++;
+        if (pace)
+            std::this_thread::sleep_for(std::chrono::microseconds(pace));
+    }
     return true;
 }
 
@@ -134,7 +142,7 @@ static uint64_t draw(uint64_t below)
 
 static void go_on_a_bit(void)
 {
-    if (draw(8) > 0)
+    if (delay == EMULATOR_LAZY || draw(8) > 0)
         return;
     emulated_stream *stream = streams[draw(streams.size())];
     for (uint64_t left = draw(30); left > 0 && step(stream); left--)
@@ -146,6 +154,18 @@ extern "C" void emulator_set_delay(uint64_t seed)
     finish([](const emulated_stream *) { return true; });
     emulator_guard guard(emulator_lock);
     delay = seed;
+}
+
+extern "C" size_t emulator_tasks_done(void)
+{
+    emulator_guard guard(emulator_lock);
+    return tasks_done;
+}
+
+extern "C" void emulator_set_pace(unsigned microseconds)
+{
+    emulator_guard guard(emulator_lock);
+    pace = microseconds;
 }
 
 static void enqueue(emulated_stream *stream, const task &added)

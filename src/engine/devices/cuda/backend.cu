@@ -457,6 +457,7 @@ static bool make_stamps(struct cuda_context *context, size_t needed)
 static void stamp(struct device *device, size_t i)
 {
     struct cuda_context *context = context_of(device);
+    cuda_enter(context);
     context->measuring = i % 2 == 0;
     if (make_stamps(context, i + 1))
         cuda_note(context, "cudaEventRecord", cudaEventRecord(context->stamps[i], context->stream));
@@ -466,6 +467,7 @@ static double stamp_seconds(struct device *device, size_t from, size_t to)
 {
     struct cuda_context *context = context_of(device);
     float milliseconds = 0;
+    cuda_enter(context);
     if (to >= context->stamp_count)
         return 0;
     cuda_note(context, "cudaEventSynchronize", cuda_wait_event(context, context->stamps[to]));
