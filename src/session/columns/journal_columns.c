@@ -2,8 +2,10 @@
  *
  * A reading calls the same visitor with the same lines in the same order, wherever they come from:
  * iterations from the columns, all other lines from the journal, at the places that the column file
- * names. The CRC-32 of the journal's first bytes is computed before anything is visited, so that no
- * change of the journal, however small, goes unnoticed. */
+ * names. Before anything is visited, the journal's stamp is compared with the file's; if they
+ * differ, the CRC-32 of the journal's first bytes is computed, and the new stamp is put into the
+ * file's header, in place: the header has a checksum of its own, so that a reader of the same
+ * moment at worst takes the file for a damaged one, and reads the text. */
 #include "session/columns/journal_columns.h"
 
 #include "base/files/file.h"
@@ -18,15 +20,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A larger column file, or one for a longer journal, is not used: a damaged or hostile one would
- * have tinca read for minutes. */
-#define FILE_MOST    ((size_t)1 << 30)
-#define JOURNAL_MOST ((uint64_t)8 << 30)
+/* A larger column file is not used: a damaged or hostile one would have tinca read for minutes. */
+#define FILE_MOST ((size_t)1 << 30)
 
 struct reading {
     const char *directory;
-    char *journal, *columns; /* paths */
-    uint64_t size;           /* of the journal, when it was opened */
+    char *journal, *columns;    /* paths */
+    struct journal_stamp stamp; /* of the journal, when it was opened; size 0: only for its text */
+    bool writes;                /* the column file, or a new stamp */
+    bool settled;               /* the stamp may be noted, if the journal still has it later */
     uint64_t limit;
     journal_visit *visit;
     void *context;
@@ -36,7 +38,10 @@ static bool open_reading(struct reading *reading, struct error *error)
 {
     reading->journal = file_join(reading->directory, "journal.jsonl");
     reading->columns = file_join(reading->directory, JOURNAL_COLUMNS_FILE);
-    return (reading->journal && reading->columns) || error_set_memory(error, "a path", 0);
+    if (!reading->journal || !reading->columns)
+        return error_set_memory(error, "a path", 0);
+    journal_stamp_take(&reading->stamp, reading->journal);
+    return true;
 }
 
 static void close_reading(struct reading *reading)
@@ -45,17 +50,45 @@ static void close_reading(struct reading *reading)
     free(reading->columns);
 }
 
-/* Returns the size of a journal whose every byte is on the disk; 0: it has none, or it has holes,
- * and only its text is to be read. */
-static uint64_t size_of(const char *path)
+/* --- the stamp --- */
+
+/* Call it before the journal is read: what is read afterwards can be noted under the stamp only if
+ * the times in it were past already. */
+static void settle(struct reading *reading)
+{
+    reading->settled =
+        reading->writes &&
+        journal_stamp_is_settled(&reading->stamp, journal_stamp_clock(reading->columns));
+}
+
+/* Returns the stamp to note after the journal was read; that of size 0 if none can be. */
+static struct journal_stamp stamp_to_note(const struct reading *reading)
+{
+    struct journal_stamp now;
+    if (reading->settled && journal_stamp_take(&now, reading->journal) &&
+        journal_stamp_same(&now, &reading->stamp))
+        return now;
+    return (struct journal_stamp){0};
+}
+
+/* Puts the journal's stamp into the column file, which begins with `bytes`, unless another process
+ * has replaced it. */
+static void note_stamp(const struct reading *reading, unsigned char *bytes)
 {
     struct stat status;
-    if (lstat(path, &status) != 0 || !S_ISREG(status.st_mode))
-        return 0;
-    const uint64_t size = (uint64_t)status.st_size;
-    const bool dense =
-        status.st_blocks == 0 ? size <= 4096 : (uint64_t)status.st_blocks * 512 + 4096 >= size;
-    return dense && size <= JOURNAL_MOST ? size : 0;
+    unsigned char present[HEADER_SIZE];
+    const struct journal_stamp stamp = stamp_to_note(reading);
+    const int descriptor =
+        stamp.size > 0 ? file_open_if_regular(reading->columns, O_RDWR | O_NOFOLLOW, &status) : -1;
+    if (descriptor < 0)
+        return;
+    if (file_read_at(descriptor, (char *)present, HEADER_SIZE, 0) &&
+        memcmp(present, bytes, HEADER_SIZE) == 0) {
+        journal_lines_stamp(bytes, &stamp);
+        const ssize_t written = pwrite(descriptor, bytes, HEADER_SIZE, 0);
+        (void)written; /* half a header is not used; the next reading writes the file anew */
+    }
+    close(descriptor);
 }
 
 /* --- from the column file --- */
@@ -72,31 +105,56 @@ static unsigned char *read_columns(const char *path, size_t *size, struct error 
     return (unsigned char *)file_read(path, FILE_MOST, size, error);
 }
 
-/* Reads the column file into *lines, and sets *sum to what the journal's first bytes were verified
- * to be. If the file does not fit the journal, returns false with an error, and *sum is empty. */
-static bool load(const struct reading *reading, struct journal_lines *lines,
+/* Returns whether the journal begins with the bytes from which the column file was made. */
+static bool begins_with(const struct reading *reading, const struct journal_sum *claimed)
+{
+    uint32_t found;
+    return claimed->length <= reading->stamp.size &&
+           journal_checksum(reading->journal, claimed->length, &found, NULL) &&
+           found == claimed->crc32;
+}
+
+/* Compares the journal with the origin of a column file, which begins with `bytes`: by its stamp,
+ * unless `whole`, and by its CRC-32. Sets origin->sum.source; JOURNAL_TEXT: it is another one. */
+static void compare_origin(struct reading *reading, unsigned char *bytes, bool whole,
+                           struct journal_origin *origin)
+{
+    origin->sum.source = JOURNAL_TEXT;
+    if (!whole && journal_stamp_same(&origin->stamp, &reading->stamp) &&
+        origin->sum.length <= reading->stamp.size) {
+        origin->sum.source = JOURNAL_COLUMNS_STAMPED;
+        return;
+    }
+    settle(reading);
+    if (!begins_with(reading, &origin->sum))
+        return;
+    origin->sum.source = JOURNAL_COLUMNS_SUMMED;
+    note_stamp(reading, bytes);
+}
+
+/* Reads the column file into *lines, and sets *sum to what the journal's first bytes are; `whole`:
+ * these are read, whatever the stamp says. If the file does not fit the journal, returns false with
+ * an error, and *sum is empty. */
+static bool load(struct reading *reading, bool whole, struct journal_lines *lines,
                  struct journal_sum *sum, struct error *error)
 {
     size_t size;
-    uint32_t found;
-    struct journal_sum claimed;
+    struct journal_origin origin = {0};
     unsigned char *bytes = read_columns(reading->columns, &size, error);
-    const char *why = bytes ? journal_lines_decode(bytes, size, lines, &claimed) : NULL;
-    free(bytes);
+    const char *why = bytes ? journal_lines_decode(bytes, size, lines, &origin) : NULL;
     *sum = (struct journal_sum){0};
-    if (!bytes)
-        return false;
-    if (why)
-        return error_set(error, ERROR_INPUT, reading->columns, NULL, "%s", gettext(why));
-    if (claimed.length <= reading->size &&
-        journal_checksum(reading->journal, claimed.length, &found, NULL) &&
-        found == claimed.crc32) {
-        *sum = claimed;
-        return true;
+    if (bytes && !why) {
+        compare_origin(reading, bytes, whole, &origin);
+        if (origin.sum.source == JOURNAL_TEXT) {
+            journal_lines_free(lines);
+            why = N_("it was made from another journal");
+        } else
+            *sum = origin.sum;
     }
-    journal_lines_free(lines);
-    return error_set(error, ERROR_INPUT, reading->columns, NULL,
-                     "it was made from another journal");
+    const bool read = bytes;
+    free(bytes);
+    return read &&
+           (!why || error_set(error, ERROR_INPUT, reading->columns, NULL, "%s", gettext(why)));
 }
 
 struct replay {
@@ -191,26 +249,30 @@ static bool keep_line(void *context, const struct journal_line *line, struct err
     return !reading || reading->visit(reading->context, line, error);
 }
 
+/* Writes the column file, and sets *sum to what the journal's first bytes are. */
 static bool write_lines(const struct reading *reading, const struct journal_lines *lines,
-                        struct error *error)
+                        struct journal_sum *sum, struct error *error)
 {
-    uint32_t crc32;
     size_t size;
-    if (!journal_checksum(reading->journal, lines->end, &crc32, error))
+    struct journal_sum made = {.length = lines->end};
+    if (!journal_checksum(reading->journal, made.length, &made.crc32, error))
         return false;
-    unsigned char *bytes = journal_lines_encode(lines, lines->end, crc32, &size);
+    const struct journal_stamp stamp = stamp_to_note(reading);
+    unsigned char *bytes = journal_lines_encode(lines, &made, &stamp, &size);
     const bool written = bytes ? file_write(reading->columns, bytes, size, true, error)
                                : error_set_memory(error, JOURNAL_COLUMNS_FILE, 0);
     free(bytes);
+    *sum = made;
     return written;
 }
 
-static bool read_and_write(const struct reading *reading, struct error *error)
+static bool read_and_write(struct reading *reading, struct journal_sum *sum, struct error *error)
 {
     struct keeping keeping = {.reading = reading};
+    settle(reading);
     const bool read = journal_read(reading->journal, keep_line, &keeping, error);
     if (read)
-        write_lines(reading, &keeping.lines, NULL); /* it is a cache */
+        write_lines(reading, &keeping.lines, sum, NULL); /* it is a cache */
     journal_lines_free(&keeping.lines);
     return read;
 }
@@ -219,22 +281,24 @@ bool journal_columns_read(const char *directory, uint64_t limit, bool writes, jo
                           void *context, struct journal_sum *sum, struct error *error)
 {
     struct journal_lines lines = {0};
-    struct reading reading = {
-        .directory = directory, .limit = limit, .visit = visit, .context = context};
+    struct reading reading = {.directory = directory,
+                              .limit = limit,
+                              .visit = visit,
+                              .context = context,
+                              .writes = writes && limit == UINT64_MAX};
     bool read = open_reading(&reading, error);
     *sum = (struct journal_sum){0};
-    if (read)
-        reading.size = size_of(reading.journal);
-    const bool long_enough = read && reading.size >= JOURNAL_COLUMNS_LEAST;
-    bool fits = long_enough && load(&reading, &lines, sum, NULL);
-    if (fits && limit > reading.size && reading.size - sum->length >= JOURNAL_COLUMNS_LEAST) {
+    const bool long_enough = read && reading.stamp.size >= JOURNAL_COLUMNS_LEAST;
+    bool fits = long_enough && load(&reading, false, &lines, sum, NULL);
+    if (fits && limit > reading.stamp.size &&
+        reading.stamp.size - sum->length >= JOURNAL_COLUMNS_LEAST) {
         *sum = (struct journal_sum){0}; /* most of the rest is new: it is worth a new file */
         fits = false;
     }
     if (fits)
         read = visit_lines(&reading, &lines, error);
-    else if (long_enough && writes && limit == UINT64_MAX)
-        read = read_and_write(&reading, error);
+    else if (long_enough && reading.writes)
+        read = read_and_write(&reading, sum, error);
     else if (read && file_exists(reading.journal))
         read = journal_read_first(reading.journal, limit, visit, context, error);
     journal_lines_free(&lines);
@@ -244,44 +308,54 @@ bool journal_columns_read(const char *directory, uint64_t limit, bool writes, jo
 
 bool journal_columns_write(const char *directory, struct error *error)
 {
+    struct journal_sum sum;
     struct keeping keeping = {0};
-    struct reading reading = {.directory = directory};
+    struct reading reading = {.directory = directory, .writes = true};
     bool written = open_reading(&reading, error);
-    if (written && size_of(reading.journal) >= JOURNAL_COLUMNS_LEAST)
+    if (written && reading.stamp.size >= JOURNAL_COLUMNS_LEAST) {
+        settle(&reading);
         written = journal_read(reading.journal, keep_line, &keeping, error) &&
-                  write_lines(&reading, &keeping.lines, error);
+                  write_lines(&reading, &keeping.lines, &sum, error);
+    }
     journal_lines_free(&keeping.lines);
     close_reading(&reading);
     return written;
 }
 
+/* Returns whether the column file has the same body as one made from the lines; otherwise false
+ * with an error. */
+static bool agree(const struct reading *reading, const unsigned char *bytes, size_t size,
+                  const struct journal_lines *lines, const struct journal_sum *sum,
+                  struct error *error)
+{
+    size_t made_size = 0;
+    const struct journal_stamp any = {0};
+    unsigned char *made = journal_lines_encode(lines, sum, &any, &made_size);
+    if (!made)
+        return error_set_memory(error, JOURNAL_COLUMNS_FILE, 0);
+    const bool same = made_size == size &&
+                      memcmp(made + HEADER_SIZE, bytes + HEADER_SIZE, size - HEADER_SIZE) == 0;
+    free(made);
+    return same || error_set(error, ERROR_INPUT, reading->columns, NULL,
+                             "its values are not those of the journal");
+}
+
 bool journal_columns_check(const char *directory, struct error *error)
 {
-    struct journal_lines lines;
+    struct journal_lines lines = {0};
     struct journal_sum sum;
     struct keeping keeping = {0};
     struct reading reading = {.directory = directory};
-    size_t size, made_size = 0;
-    unsigned char *bytes = NULL, *made = NULL;
-    bool good = open_reading(&reading, error);
-    if (good) {
-        reading.size = size_of(reading.journal);
-        good = load(&reading, &lines, &sum, error);
-    }
-    if (good) {
-        journal_lines_free(&lines);
-        good = (bytes = read_columns(reading.columns, &size, error)) &&
-               journal_read_first(reading.journal, sum.length, keep_line, &keeping, error);
-    }
-    if (good) {
-        made = journal_lines_encode(&keeping.lines, sum.length, sum.crc32, &made_size);
-        good = made ? (made_size == size && memcmp(made, bytes, size) == 0) ||
-                          error_set(error, ERROR_INPUT, reading.columns, NULL,
-                                    "its values are not those of the journal")
-                    : error_set_memory(error, JOURNAL_COLUMNS_FILE, 0);
-    }
+    size_t size;
+    unsigned char *bytes = NULL;
+    bool good =
+        open_reading(&reading, error) && (bytes = read_columns(reading.columns, &size, error));
+    if (good && !journal_lines_are_old(bytes, size))
+        good = load(&reading, true, &lines, &sum, error) &&
+               journal_read_first(reading.journal, sum.length, keep_line, &keeping, error) &&
+               agree(&reading, bytes, size, &keeping.lines, &sum, error);
     free(bytes);
-    free(made);
+    journal_lines_free(&lines);
     journal_lines_free(&keeping.lines);
     close_reading(&reading);
     return good;

@@ -148,8 +148,30 @@ static unsigned char *put_body(unsigned char *at, const struct journal_lines *li
     return at;
 }
 
-unsigned char *journal_lines_encode(const struct journal_lines *lines, uint64_t length,
-                                    uint32_t crc32, size_t *size)
+/* Writes the header's CRC-32 behind its fields. */
+static void seal_header(unsigned char *bytes)
+{
+    unsigned char *at = bytes + HEADER_SIZE - sizeof(uint64_t);
+    put_number(&at, crc32_z(0, bytes, HEADER_SIZE - sizeof(uint64_t)));
+}
+
+static void put_stamp(unsigned char *bytes, const struct journal_stamp *stamp)
+{
+    unsigned char *at = bytes + MAGIC_SIZE + HEADER_STAMP * sizeof(uint64_t);
+    const uint64_t fields[STAMP_FIELDS] = {stamp->device,   stamp->inode,   stamp->size,
+                                           stamp->modified, stamp->changed, stamp->ends};
+    memcpy(at, fields, sizeof fields);
+}
+
+void journal_lines_stamp(unsigned char *bytes, const struct journal_stamp *stamp)
+{
+    put_stamp(bytes, stamp);
+    seal_header(bytes);
+}
+
+unsigned char *journal_lines_encode(const struct journal_lines *lines,
+                                    const struct journal_sum *sum,
+                                    const struct journal_stamp *stamp, size_t *size)
 {
     const size_t most = HEADER_SIZE + COLUMNS * sizeof(uint64_t) +
                         (lines->point_count + 1) * sizeof *lines->points +
@@ -161,18 +183,16 @@ unsigned char *journal_lines_encode(const struct journal_lines *lines, uint64_t 
     unsigned char *body = bytes + HEADER_SIZE, *end = put_body(body, lines);
     const uint64_t header[HEADER_FIELDS] = {[HEADER_VERSION] = COLUMNS_VERSION,
                                             [HEADER_ORDER] = HEADER_ORDER_VALUE,
-                                            [HEADER_JOURNAL_LENGTH] = length,
-                                            [HEADER_JOURNAL_CRC32] = crc32,
+                                            [HEADER_JOURNAL_LENGTH] = sum->length,
+                                            [HEADER_JOURNAL_CRC32] = sum->crc32,
                                             [HEADER_POINTS] = lines->point_count,
                                             [HEADER_OTHERS] = lines->other_count,
                                             [HEADER_BODY_LENGTH] = (uint64_t)(end - body),
                                             [HEADER_BODY_CRC32] =
                                                 crc32_z(0, body, (size_t)(end - body))};
-    unsigned char *at = bytes + MAGIC_SIZE;
     memcpy(bytes, columns_magic, MAGIC_SIZE);
-    memcpy(at, header, sizeof header);
-    at += sizeof header;
-    put_number(&at, crc32_z(0, bytes, MAGIC_SIZE + sizeof header));
+    memcpy(bytes + MAGIC_SIZE, header, sizeof header);
+    journal_lines_stamp(bytes, stamp);
     *size = (size_t)(end - bytes);
     return bytes;
 }
@@ -282,7 +302,7 @@ static const char *check_header(const unsigned char *bytes, size_t size, uint64_
 }
 
 const char *journal_lines_decode(const unsigned char *bytes, size_t size,
-                                 struct journal_lines *lines, struct journal_sum *sum)
+                                 struct journal_lines *lines, struct journal_origin *origin)
 {
     uint64_t header[HEADER_FIELDS];
     *lines = (struct journal_lines){0};
@@ -305,9 +325,21 @@ const char *journal_lines_decode(const unsigned char *bytes, size_t size,
         good = take_column(&body, lines, c);
     good = good && take_others(&body, lines, length) && take_marks(&body, lines, length) &&
            are_iterations(lines);
-    *sum = (struct journal_sum){length, (uint32_t)header[HEADER_JOURNAL_CRC32]};
+    const uint64_t *stamp = header + HEADER_STAMP;
+    *origin = (struct journal_origin){
+        .sum = {length, (uint32_t)header[HEADER_JOURNAL_CRC32], JOURNAL_TEXT},
+        .stamp = {stamp[0], stamp[1], stamp[2], stamp[3], stamp[4], stamp[5]}};
     if (good)
         return NULL;
     journal_lines_free(lines);
     return why ? why : N_("it is damaged");
+}
+
+bool journal_lines_are_old(const unsigned char *bytes, size_t size)
+{
+    uint64_t version;
+    if (size < MAGIC_SIZE + sizeof version || memcmp(bytes, columns_magic, MAGIC_SIZE) != 0)
+        return false;
+    memcpy(&version, bytes + MAGIC_SIZE, sizeof version);
+    return version > 0 && version < COLUMNS_VERSION;
 }

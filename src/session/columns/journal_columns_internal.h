@@ -27,10 +27,11 @@ enum header_field {
     HEADER_OTHERS,
     HEADER_BODY_LENGTH,
     HEADER_BODY_CRC32,
-    HEADER_FIELDS
+    HEADER_STAMP, /* STAMP_FIELDS fields */
+    HEADER_FIELDS = HEADER_STAMP + 6
 };
 
-enum { COLUMNS = 11, MARK_POINTS = 1024, COLUMNS_VERSION = 1, MAGIC_SIZE = 8 };
+enum { COLUMNS = 11, MARK_POINTS = 1024, COLUMNS_VERSION = 2, MAGIC_SIZE = 8 };
 enum { HEADER_SIZE = MAGIC_SIZE + (HEADER_FIELDS + 1) * 8 };
 #define HEADER_ORDER_VALUE UINT64_C(0x0102030405060708)
 enum column_encoding { COLUMN_ALL, COLUMN_SAME, COLUMN_NEXT };
@@ -40,6 +41,29 @@ struct column_place {
     size_t offset, size; /* of a member of struct series_point */
 };
 extern const struct column_place columns_places[COLUMNS];
+
+/* Identifies the state of a journal (journal_columns.h). Size 0: nothing is known. */
+struct journal_stamp {
+    uint64_t device, inode, size;
+    uint64_t modified, changed; /* nanoseconds */
+    uint64_t ends;              /* CRC-32 of the first and the last 4 KiB */
+};
+enum { STAMP_FIELDS = HEADER_FIELDS - HEADER_STAMP };
+#define JOURNAL_STAMP_SETTLES UINT64_C(2500000000) /* nanoseconds */
+
+/* Fills *stamp from the journal at `path`, whose every byte is on the disk; returns false, with the
+ * size 0, if there is none, or it has holes, so that only its text is to be read. */
+bool journal_stamp_take(struct journal_stamp *stamp, const char *path);
+
+bool journal_stamp_same(const struct journal_stamp *a, const struct journal_stamp *b);
+
+/* Returns whether at `now` (nanoseconds since 1970) the journal's times lie so far behind that any
+ * later change gives it other ones. */
+bool journal_stamp_is_settled(const struct journal_stamp *stamp, uint64_t now);
+
+/* Returns the time of the file system, in nanoseconds since 1970, at which a file of the name
+ * `path` would now be created; 0: none can be. */
+uint64_t journal_stamp_clock(const char *path);
 
 /* A line that is no iteration. */
 struct other_line {
@@ -62,14 +86,27 @@ struct journal_lines {
 void journal_lines_add(struct journal_lines *lines, const struct journal_line *line);
 void journal_lines_free(struct journal_lines *lines);
 
-/* Returns the column file for the first `length` bytes of a journal with this CRC-32, owned by the
- * caller; NULL if out of memory. */
-unsigned char *journal_lines_encode(const struct journal_lines *lines, uint64_t length,
-                                    uint32_t crc32, size_t *size);
+/* Returns the column file for the first bytes of a journal (*sum), owned by the caller; NULL if out
+ * of memory. */
+unsigned char *journal_lines_encode(const struct journal_lines *lines,
+                                    const struct journal_sum *sum,
+                                    const struct journal_stamp *stamp, size_t *size);
+
+/* Puts another stamp into the header of a column file, of at least HEADER_SIZE bytes. */
+void journal_lines_stamp(unsigned char *bytes, const struct journal_stamp *stamp);
+
+/* What a column file says about its journal. */
+struct journal_origin {
+    struct journal_sum sum;
+    struct journal_stamp stamp;
+};
 
 /* Returns what is wrong with a column file, untranslated; NULL: nothing, and *lines has its
  * contents, which the caller frees. Every count and offset is checked. */
 const char *journal_lines_decode(const unsigned char *bytes, size_t size,
-                                 struct journal_lines *lines, struct journal_sum *sum);
+                                 struct journal_lines *lines, struct journal_origin *origin);
+
+/* Returns whether the bytes are the beginning of a column file of an earlier version. */
+bool journal_lines_are_old(const unsigned char *bytes, size_t size);
 
 #endif
