@@ -291,12 +291,12 @@ static void check_layouts(const struct op *op, size_t edge_step)
 
 static void run_layout_cases(void)
 {
-    static const struct op *const ops[] = {&op_lrn, &op_max_pool, &op_average_pool, &op_concat,
-                                           &op_channel_shift};
+    static const struct op *const ops[] = {&op_lrn,    &op_max_pool,   &op_average_pool,
+                                           &op_concat, &op_batch_norm, &op_channel_shift};
     for (size_t busy = 0; busy < 2; busy++) {
         emulated_set_busy_blocks(busy ? 2 : EMULATED_BUSY_BLOCKS);
         for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-            check_layouts(ops[i], busy ? EDGE_STEP : (EDGE_STEP + 1) / 2);
+            check_layouts(ops[i], busy ? EDGE_STEP : (EDGE_STEP + 1) / 4);
     }
     emulator_set_order(0);
     emulated_set_busy_blocks(EMULATED_BUSY_BLOCKS);

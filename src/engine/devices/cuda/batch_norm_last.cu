@@ -11,13 +11,14 @@
  *             3. values are normalised
  *   backward  the same with sum g and sum g xhat
  *
- * Sums over the rows of a block are taken in a tree through shared memory. Statistics, parts and
- * epilogues are those of plain arrays (batch_norm.h); only the order of the sums differs. */
+ * Sums over the rows of a block are taken by shuffles, then through shared memory. Parts are short,
+ * because a small layer takes as long as the longest chain of loads of a block. Statistics, parts
+ * and epilogues are those of plain arrays (batch_norm.h); only the order of the sums differs. */
 #include "engine/devices/cuda/batch_norm.h"
 
 #include <math.h>
 
-enum { MOST_PARTS = 512, STEPS_OF_A_PART = 8 };
+enum { MOST_PARTS = 512, STEPS_OF_A_PART = 2 };
 
 /* --- a thread's channels and rows --- */
 
@@ -49,27 +50,29 @@ static __device__ __forceinline__ float rows_of_part(const struct matrix *m)
     return (float)(min(begin + m->part_rows, m->rows) - begin);
 }
 
-/* Adds up COUNT values of the threads of each lane; all of them get the sums. */
+/* Adds up COUNT values of the threads of each lane, in a fixed order; all of them get the sums. */
 template <int COUNT>
 static __device__ __forceinline__ void lane_sums(float values[COUNT], uint32_t lanes)
 {
-    __shared__ float of[COUNT][BLOCK];
+    __shared__ float of[BLOCK_WARPS][COUNT][WARP];
+    const uint32_t thread = threadIdx.x % WARP;
+    for (uint32_t half = WARP / 2; half >= lanes; half /= 2)
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+            values[i] += __shfl_xor_sync(0xffffffffu, values[i], (int)half);
     __syncthreads(); /* every thread has read the results of an earlier call */
+    if (thread < lanes)
 #pragma unroll
-    for (int i = 0; i < COUNT; i++)
-        of[i][threadIdx.x] = values[i];
+        for (int i = 0; i < COUNT; i++)
+            of[threadIdx.x / WARP][i][thread] = values[i];
     __syncthreads();
-    for (uint32_t half = BLOCK / 2; half >= lanes; half /= 2) {
-        if (threadIdx.x < half) {
 #pragma unroll
-            for (int i = 0; i < COUNT; i++)
-                of[i][threadIdx.x] += of[i][threadIdx.x + half];
-        }
-        __syncthreads();
+    for (int i = 0; i < COUNT; i++) {
+        values[i] = 0;
+#pragma unroll
+        for (int warp = 0; warp < BLOCK_WARPS; warp++)
+            values[i] += of[warp][i][thread % lanes];
     }
-#pragma unroll
-    for (int i = 0; i < COUNT; i++)
-        values[i] = of[i][threadIdx.x % lanes];
 }
 
 /* Loads a parameter of the thread's channels. */
