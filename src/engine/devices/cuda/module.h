@@ -22,7 +22,7 @@ extern "C" {
 #define CUDA_MODULE_FILE     "tinca-cuda.so"
 #define CUDA_MODULE_FUNCTION "tinca_cuda_module"
 /* Increase it with every change of this header, device_backend.h, device.h, kernel.h or graph.h. */
-enum { CUDA_MODULE_ABI = 7 };
+enum { CUDA_MODULE_ABI = 8 };
 
 enum cuda_failure_kind {
     CUDA_FINE,
@@ -77,6 +77,10 @@ struct cuda_module {
     struct device_staging *(*staging_create)(void *state, const struct staging_sizes *sizes,
                                              struct cuda_report *report);
     struct device_event *(*event_create)(void *state, struct cuda_report *report);
+
+    /* Measures the limits of a GPU. Returns false, with a report, and leaves *limits unchanged, if
+     * it cannot. */
+    bool (*limits)(void *state, struct device_limits *limits, struct cuda_report *report);
 
     /* Makes a process group of open GPUs; backend.leave of the first one dissolves it. Returns
      * false with a report. */
