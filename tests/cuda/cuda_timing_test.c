@@ -1,6 +1,7 @@
 /* Times on an emulated GPU that lags behind the host and whose work takes time: the marks of a
  * timer cover what was enqueued between them; bench and runs time whole iterations, with a backward
- * pass each, although the host is told the loss before that pass. */
+ * pass each, although the host is told the loss before that pass. The limits of a GPU are measured
+ * within its free memory. */
 #include "choose_tests.h"
 #include "cuda/emulated_module.h"
 #include "cuda/lab.h"
@@ -76,7 +77,8 @@ static void test_bench(enum plan_mode mode)
                                             .device = "cuda",
                                             .mode = mode,
                                             .batch = BATCH,
-                                            .iterations = 7};
+                                            .iterations = 7,
+                                            .profile = mode == PLAN_TRAINING};
     set_slow(true);
     const bool well = bench_run(&settings, &bench, &error);
     set_slow(false);
@@ -91,6 +93,8 @@ static void test_bench(enum plan_mode mode)
         tap_ok(ms->min > 0 && latency->min >= ms->min * BATCH + 2e-3 * PACE,
                "the latency has the copies of the batch and of the answer (%.3f, %.3f ms)",
                latency->min, ms->min * BATCH);
+    tap_ok(mode == PLAN_INFERENCE || bench.limits_measured, "the profile has the GPU's limits (%s)",
+           bench.limits_error.why);
     bench_free(&bench);
 }
 
@@ -138,6 +142,42 @@ static void test_run(void)
     run_free(run);
 }
 
+static void test_limits(enum device_precision precision)
+{
+    struct error error = {0};
+    struct device_limits limits = {.flops = 7};
+    struct device *device = device_open("cuda", 1, &error);
+    if (!tap_ok(device && device_set_precision(device, precision, &error), "a GPU (%s)", error.why))
+        return;
+    const uint64_t used = device_memory_used(device);
+    emulator_set_free((size_t)8 << 20);
+    bool measured = device_measure_limits(device, &limits, &error);
+    emulator_set_free((size_t)1 << 33);
+    tap_ok(!measured && error.kind == ERROR_MEMORY && limits.flops == 7 &&
+               device_check(device, &error),
+           "limits need free memory: %s: %s", error.what, error.why);
+    emulator_fail_allocation(2);
+    measured = device_measure_limits(device, &limits, &error);
+    emulator_fail_allocation(0);
+    tap_ok(!measured && limits.flops == 7 && device_memory_used(device) == used &&
+               device_check(device, &error),
+           "  and release what they got: %s", error.why);
+    measured = device_measure_limits(device, &limits, &error);
+    tap_ok(measured && limits.bytes > 1e6 && limits.sgemm_flops > 1e6 &&
+               limits.flops >= limits.sgemm_flops && limits.bytes < 1e13 && limits.flops < 1e16,
+           "%s: %.3g FLOP/s, %.3g in float32, %.3g B/s", device_precision_names[precision],
+           limits.flops, limits.sgemm_flops, limits.bytes);
+    tap_ok(device_memory_used(device) == used && device_check(device, &error),
+           "  and nothing remains allocated");
+    device_close(device);
+}
+
+static void test_all_limits(void)
+{
+    for (int p = 0; p < PRECISIONS; p++)
+        test_limits((enum device_precision)p);
+}
+
 static void prepare(void)
 {
     cuda_use_module(tinca_cuda_module());
@@ -148,7 +188,7 @@ static void prepare(void)
 }
 
 static const struct named_test tests[] = {
-    {"timer", test_timer}, {"bench", test_benches}, {"run", test_run}};
+    {"timer", test_timer}, {"bench", test_benches}, {"run", test_run}, {"limits", test_all_limits}};
 
 int main(int argc, char **argv)
 {

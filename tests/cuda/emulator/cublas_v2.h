@@ -20,7 +20,7 @@ typedef enum cublasPointerMode_t {
     CUBLAS_POINTER_MODE_HOST,
     CUBLAS_POINTER_MODE_DEVICE
 } cublasPointerMode_t;
-typedef enum cudaDataType_t { CUDA_R_32F = 0 } cudaDataType_t;
+typedef enum cudaDataType_t { CUDA_R_32F = 0, CUDA_R_16F = 2, CUDA_R_16BF = 14 } cudaDataType_t;
 typedef enum cublasComputeType_t {
     CUBLAS_COMPUTE_32F = 68,
     CUBLAS_COMPUTE_32F_PEDANTIC = 69,

@@ -107,6 +107,9 @@ void cuda_normalise(struct cuda_context *context, const struct batch_part *part,
                     const uint8_t *samples, const struct sample_scale *scale);
 void cuda_average(struct device *device, float *averages, const float *values, float share,
                   size_t count);
+/* limits.cu: measures the limits in about 0.2 s. Returns false, leaves *limits unchanged and notes
+ * a failure if there is too little free memory, or if a call fails. */
+bool cuda_measure_limits(struct cuda_context *context, struct device_limits *limits);
 struct device_event *cuda_event_create(struct cuda_context *context);
 void cuda_forget_measurements(struct cuda_context *context);
 /* Return NULL after a failure, which is recorded in the context. */

@@ -292,6 +292,13 @@ static bool cuda_join_ranks(struct device *device, struct error *error)
            set_report_error(device, device->name, 0, &report, error);
 }
 
+static bool cuda_limits(struct device *device, struct device_limits *limits, struct error *error)
+{
+    struct cuda_report report;
+    return cuda.module->limits(device->state, limits, &report) ||
+           set_report_error(device, "the GPU's limits", 0, &report, error);
+}
+
 /* --- the driver's table --- */
 
 static void use_module(const struct cuda_module *module)
@@ -402,6 +409,7 @@ const struct device_driver device_cuda = {
     .close = cuda_close,
     .kernels = cuda_list_kernels,
     .update = cuda_run_update,
+    .limits = cuda_limits,
     .allocate = cuda_allocate,
     .release = cuda_release,
     .count = cuda_count,

@@ -261,6 +261,12 @@ static void use_autotune(void *state, const struct device_autotune *autotune)
     ((struct cuda_context *)state)->autotune = autotune;
 }
 
+static bool measure_limits(void *state, struct device_limits *limits, struct cuda_report *report)
+{
+    struct cuda_context *context = (struct cuda_context *)state;
+    return result_of(context, cuda_measure_limits(context, limits) ? state : NULL, report);
+}
+
 static const char *toolkit(void)
 {
     static char text[16];
@@ -291,6 +297,7 @@ extern "C" __attribute__((visibility("default"))) const struct cuda_module *tinc
     module.release_pinned = release_pinned;
     module.staging_create = stage_create;
     module.event_create = event_create;
+    module.limits = measure_limits;
     module.join = cuda_join_group;
     module.backend = cuda_backend_functions;
     module.use_autotune = use_autotune;

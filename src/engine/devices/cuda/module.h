@@ -78,6 +78,10 @@ struct cuda_module {
                                              struct cuda_report *report);
     struct device_event *(*event_create)(void *state, struct cuda_report *report);
 
+    /* Measures the limits of a GPU. Returns false, with a report, and leaves *limits unchanged, if
+     * it cannot. */
+    bool (*limits)(void *state, struct device_limits *limits, struct cuda_report *report);
+
     /* Makes a process group of open GPUs; backend.leave of the first one dissolves it. Returns
      * false with a report. */
     bool (*join)(void *const *states, size_t count, struct cuda_report *report);
