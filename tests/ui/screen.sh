@@ -35,11 +35,13 @@ screen_wait() { wait_until seen "$1"; }
 unseen() { ! seen "$1"; }
 over() { ! tmux -L "$SOCKET" has-session 2>/dev/null; }
 
-# settled: whether two captures of the screen agree
+# settled: whether two captures of the screen agree, which lie a tenth of a second apart or more
 settled() {
     former=$latter
     latter=$(screen_text)
-    [ -n "$latter" ] && [ "$former" = "$latter" ]
+    [ -n "$latter" ] && [ "$former" = "$latter" ] && return
+    sleep 0.08
+    return 1
 }
 
 # screen_shows PATTERN NAME: a test that waits until the screen matches

@@ -34,6 +34,7 @@ struct find_rate_model {
     struct rate_search search;
     struct run_config searched; /* the form's settings of the last search */
     bool begun;                 /* there was a search */
+    bool asked;                 /* by the key u: its end is told */
     uint64_t done, of;
     struct error error; /* why there is no result; kind ERROR_NONE: there is one, or none yet */
     size_t marked;      /* the marked point */
@@ -72,6 +73,7 @@ static void begin_search(struct app *app)
                                          .high = FIND_RATE_HIGH,
                                          .iterations = FIND_RATE_ITERATIONS};
     model->begun = true;
+    model->asked = false;
     model->done = model->of = 0;
     model->error = (struct error){0};
     model->job = background_job_start(search_work, &model->search, &model->error);
@@ -91,6 +93,17 @@ static void open(struct app *app)
         begin_search(app);
 }
 
+/* A search may fail before a frame shows that it has begun, and give the same screen as the one
+ * before: who asked for it would see nothing. */
+static void say_end(struct app *app)
+{
+    const struct find_rate_model *model = model_of(app);
+    if (model->error.kind == ERROR_NONE)
+        app_say(app, ROLE_GOOD, "%s", _("The search is done."));
+    else if (model->error.kind != ERROR_INTERRUPTED)
+        app_say(app, ROLE_BAD, "%s", _("The search has failed."));
+}
+
 static bool work(struct app *app)
 {
     struct find_rate_model *model = model_of(app);
@@ -99,6 +112,8 @@ static bool work(struct app *app)
     background_job_finish(model->job, &model->error);
     model->job = NULL;
     model->marked = has_suggestion(model) ? model->search.suggested : 0;
+    if (model->asked)
+        say_end(app);
     return true;
 }
 
@@ -170,9 +185,10 @@ static void act(struct app *app, enum action action)
         model->marked++;
     else if (action == ACTION_BEST)
         model->marked = model->search.suggested;
-    else if (action == ACTION_UPDATE)
+    else if (action == ACTION_UPDATE) {
         begin_search(app);
-    else if (action == ACTION_STOP)
+        model->asked = true;
+    } else if (action == ACTION_STOP)
         background_job_cancel(model->job);
 }
 
