@@ -126,6 +126,41 @@ static struct run *make_run(const char *name, const char *data, int average_loss
     return run;
 }
 
+enum { DENSE_POINTS = 24000, SPIKE = 12000 };
+
+/* A run with dozens of iterations in each column of a chart: its loss alternates between 1 and 2,
+ * but is 4 once and 0.2 once. */
+static struct run *make_dense_run(void)
+{
+    struct error error;
+    mkdir(home_path("dense"), 0700);
+    write_text(
+        home_path("dense/config.json"),
+        "{\"format\":\"tinca-run\",\"version\":1,\"id\":\"dense\",\"created\":\"\",\"config\":{"
+        "\"network\":\"lenet\",\"data\":\"digits\",\"batch\":8,\"iterations\":24000}}");
+    FILE *file = fopen(home_path("dense/journal.jsonl"), "w");
+    if (!file)
+        return NULL;
+    fputs("{\"event\":\"start\",\"network\":\"lenet\",\"technique\":\"none\",\"parameters\":1,"
+          "\"flops\":1,\"images\":64,\"validation_images\":0,\"classes\":10,\"threads\":2,"
+          "\"iterations\":24000,\"epochs\":2}\n",
+          file);
+    for (int i = 1; i <= DENSE_POINTS; i++)
+        fprintf(file,
+                "{\"iteration\":%d,\"epoch\":%.6f,\"loss\":%g,\"loss_caffe\":1,\"loss_mean\":1,"
+                "\"lr\":0.01,\"ms_per_image\":1,\"seconds\":%d,\"memory_bytes\":1}\n",
+                i, i / 12000.0,
+                i == SPIKE       ? 4.0
+                : i == SPIKE / 2 ? 0.2
+                                 : 1.0 + i % 2,
+                i);
+    fclose(file);
+    struct run *run = run_open(home_path("dense"), &error);
+    if (!run)
+        note_error(&error);
+    return run;
+}
+
 static bool is_near(const uint8_t *pixel, const uint8_t rgb[3])
 {
     for (int i = 0; i < 3; i++)
@@ -190,6 +225,43 @@ static void test_one_run(struct run *run)
     rows_of(&image, 515, 130, 340, validation, &low, &high);
     tap_ok(low <= high, "the validation has its colour");
     image_free(&image);
+}
+
+/* Returns whether a blue line covers a part of the pixel; the grid is nearly grey. */
+static bool is_bluish(const uint8_t *pixel)
+{
+    return pixel[2] > pixel[0] + 15;
+}
+
+/* Nothing of what many points ink is lost where a column's points are joined. */
+static void test_dense_run(void)
+{
+    static const uint8_t raw[3] = {160, 190, 222};
+    const struct chart_settings settings = {.width = 640, .height = 400};
+    struct image image = {0};
+    struct run *run = make_dense_run();
+    size_t high = SIZE_MAX, low = 0, gaps = 0, columns = 0, top = 0, bottom = 0;
+    const bool read = run && read_chart(&run, 1, &settings, &image);
+    for (size_t x = 100; read && x < 600; x++) {
+        size_t first, last;
+        rows_of(&image, x, 85, 350, raw, &first, &last);
+        top = x == 100 ? first : top;
+        bottom = x == 100 ? last : bottom;
+        columns += first <= last;
+        gaps += first > top + 1 || last + 1 < bottom;
+        for (size_t y = 85; y < 350; y++)
+            if (is_bluish(image.pixels + (y * image.width + x) * 3)) {
+                high = y < high ? y : high;
+                low = y > low ? y : low;
+            }
+    }
+    const size_t height = bottom - top;
+    tap_ok(read && columns == 500 && gaps == 0 && height > 10,
+           "a dense curve fills each column from its lowest to its highest value");
+    tap_ok(read && high + 3 * height / 2 < top && low > bottom + height / 2,
+           "and one value among dozens shows, above and below");
+    image_free(&image);
+    run_free(run);
 }
 
 /* Returns whether a chart in the test's folder contains a text. */
@@ -306,6 +378,7 @@ static void test_charts(void)
     if (tap_ok(runs[0] && runs[1] && empty && averaged && accents,
                "runs are read from their folders")) {
         test_one_run(runs[0]);
+        test_dense_run();
         test_vectors(accents);
         test_average_loss(averaged, runs[0]);
         test_several_runs(runs);

@@ -4,12 +4,17 @@
 #include "base/statistics/incomplete_beta.h"
 #include "base/statistics/mcnemar.h"
 #include "base/statistics/normal.h"
+#include "base/statistics/sort_doubles.h"
 #include "base/statistics/student_t.h"
 #include "base/statistics/welch.h"
 #include "session/values/statistics.h"
 #include "tap.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 static bool near(double a, double b)
 {
@@ -165,6 +170,52 @@ static void test_welch(void)
            "mean, deviation and interval of five seeds as SciPy gives them");
 }
 
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Returns a number of one of several kinds: floats, doubles of all magnitudes, few different ones.
+ */
+static double number_of_kind(size_t kind, uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    const double part = (double)(*state >> 11) * 0x1p-53;
+    return kind == 0   ? (double)(float)(0.1 + 0.01 * part)
+           : kind == 1 ? (part - 0.5) * exp2((double)(*state % 2000) - 1000)
+           : kind == 2 ? floor(part * 5) - 2
+                       : 7;
+}
+
+static void test_sort(void)
+{
+    static double values[5000], expected[5000];
+    static const size_t counts[] = {0, 1, 2, 3, 255, 256, 257, 5000};
+    uint64_t state = 1;
+    bool good = true;
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+        for (size_t kind = 0; kind < 4; kind++) {
+            for (size_t i = 0; i < counts[c]; i++)
+                values[i] = expected[i] = number_of_kind(kind, &state);
+            qsort(expected, counts[c], sizeof *expected, by_value);
+            sort_doubles(values, counts[c]);
+            good &= memcmp(values, expected, counts[c] * sizeof *values) == 0;
+        }
+    tap_ok(good, "numbers are sorted as by qsort");
+    for (size_t i = 0; i < 300; i++)
+        values[i] = i % 3 ? (i % 2 ? 0.0 : -0.0) : i % 2 ? INFINITY : -INFINITY;
+    values[17] = NAN;
+    sort_doubles(values, 300);
+    good = values[0] < -DBL_MAX && signbit(values[50]) && values[50] == 0 && isnan(values[299]) &&
+           values[298] > DBL_MAX;
+    bool zeros = true;
+    for (size_t i = 51; i < 240; i++)
+        zeros &=
+            values[i] != 0 || values[i - 1] != 0 || signbit(values[i - 1]) || !signbit(values[i]);
+    tap_ok(good && zeros, "-0 before 0, infinity at the ends, NaN last");
+}
+
 int main(void)
 {
     test_incomplete_beta();
@@ -173,5 +224,6 @@ int main(void)
     test_chi_square();
     test_mcnemar();
     test_welch();
+    test_sort();
     return tap_done();
 }

@@ -99,7 +99,7 @@ static bool make_columns(void)
 {
     struct error error;
     return write_lines("w", 1, POINTS, 0) && journal_columns_write(test_home, &error) &&
-           journal_columns_check(test_home, &error);
+           journal_columns_check(test_home, NULL, &error);
 }
 
 static void test_fitting(void)
@@ -172,7 +172,7 @@ static void test_stale(void)
     tap_ok(good && agrees(UINT64_MAX, false, JOURNAL_TEXT), "nor after the journal was cut");
     good = make_columns() && write_lines("w", 1, POINTS, 1);
     tap_ok(good && agrees(UINT64_MAX, false, JOURNAL_TEXT) &&
-               !journal_columns_check(test_home, &error),
+               !journal_columns_check(test_home, NULL, &error),
            "the file of another journal is not used");
 }
 
@@ -250,7 +250,7 @@ static void test_stamp_of_changed_journal(void)
     snprintf(command, sizeof command, "cp -p '%s' '%s'", home_path("copy"), journal);
     good = good && system(command) == 0 && agrees(UINT64_MAX, false, JOURNAL_COLUMNS_SUMMED);
     tap_ok(good && unlink(home_path("copy")) == 0, "a copy with the same time has another stamp");
-    tap_ok(journal_columns_check(test_home, &error), "the check finds nothing wrong with it");
+    tap_ok(journal_columns_check(test_home, NULL, &error), "the check finds nothing wrong with it");
 }
 
 /* Puts the stamp that the journal has now into the column file, as if nothing had happened. */
@@ -278,13 +278,19 @@ static void test_silent_change(void)
     struct journal_sum sum = {0};
     bool good = make_columns() && stat(journal, &status) == 0 && forge_stamp() &&
                 agrees(UINT64_MAX, false, JOURNAL_COLUMNS_STAMPED) &&
-                journal_columns_check(test_home, &error);
+                journal_columns_check(test_home, NULL, &error);
     good = good && flip(journal, (long)status.st_size / 2 + 20) && forge_stamp() &&
            journal_read(journal, see, &text, &error) &&
            journal_columns_read(test_home, UINT64_MAX, false, see, &read, &sum, &error);
     tap_ok(good && sum.source == JOURNAL_COLUMNS_STAMPED && text.sum != read.sum,
            "a change in the middle that left all times alone is not noticed in reading");
-    tap_ok(good && !journal_columns_check(test_home, &error), "but the check finds it");
+    tap_ok(good && !journal_columns_check(test_home, NULL, &error), "but the check finds it");
+    struct journal_sum known = {0};
+    good = make_columns() && stat(journal, &status) == 0 &&
+           journal_checksum(journal, known.length = (uint64_t)status.st_size, &known.crc32, &error);
+    tap_ok(good && journal_columns_check(test_home, &known, &error) &&
+               (known.crc32 ^= 1, !journal_columns_check(test_home, &known, &error)),
+           "the check takes the checksum of a journal that was just read");
     struct journal_stamp before = {0}, after = {0};
     good = make_columns() && journal_stamp_take(&before, journal) && flip(journal, 30) &&
            journal_stamp_take(&after, journal) && before.ends != after.ends && flip(journal, 30) &&
@@ -342,13 +348,13 @@ static void test_old_version(void)
     struct error error;
     bool good = make_columns() && forge(HEADER_VERSION, COLUMNS_VERSION - 1);
     tap_ok(good && agrees(UINT64_MAX, false, JOURNAL_TEXT) &&
-               journal_columns_check(test_home, &error),
+               journal_columns_check(test_home, NULL, &error),
            "a file of an earlier version is not used, and is no fault");
     tap_ok(agrees(UINT64_MAX, true, JOURNAL_TEXT) &&
                agrees(UINT64_MAX, false, JOURNAL_COLUMNS_SUMMED),
            "it is written anew");
     good = forge(HEADER_VERSION, COLUMNS_VERSION + 1);
-    tap_ok(good && !journal_columns_check(test_home, &error), "one of a later version is");
+    tap_ok(good && !journal_columns_check(test_home, NULL, &error), "one of a later version is");
 }
 
 static void test_hostile(void)

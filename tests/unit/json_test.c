@@ -1,3 +1,4 @@
+#include "base/decimal.h"
 #include "base/json/json_checksum.h"
 #include "tap.h"
 
@@ -138,11 +139,50 @@ static void test_checksum(void)
     free(text);
 }
 
+/* Returns whether the text is that of printf. */
+static bool is_six(double value)
+{
+    char text[DECIMAL_SIZE], expected[64];
+    const size_t length = decimal_write_six(value, text);
+    snprintf(expected, sizeof expected, "%.6g", value);
+    return strcmp(text, expected) == 0 && length == strlen(text);
+}
+
+static void test_decimals(void)
+{
+    static const double special[] = {
+        0,         -0.0,    1,         -1,        0.1,      0.5,          1e-4,
+        9.9999e-5, 999999,  999999.5,  999999.4,  1e6,      0.9999995,    0.09999995,
+        0.1234565, 2.5,     1.0000005, 123456.5,  12345.65, 0.0001234565, 0.00099999949,
+        1e300,     -1e-300, INFINITY,  -INFINITY, NAN,      0.99999949,   100000};
+    uint64_t state = 1;
+    bool same = true, counts = true;
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++)
+        same &= is_six(special[i]);
+    for (size_t i = 0; i < 200000; i++) {
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        const double part = (double)(state >> 11) * 0x1p-53;
+        const double value = part * pow(10, (double)(state % 13) - 5);
+        same &=
+            is_six(i % 3 ? value : (double)(float)value) &&
+            is_six(round(part * 1e7) / pow(10, (double)(state % 11))); /* ends in a half, often */
+    }
+    tap_ok(same, "six digits are those of printf");
+    for (size_t i = 0; i < 64; i++) {
+        char text[DECIMAL_SIZE], expected[32];
+        const uint64_t count = i ? UINT64_MAX >> (64 - i) : 0;
+        snprintf(expected, sizeof expected, "%llu", (unsigned long long)count);
+        counts &= decimal_write_count(count, text) == strlen(expected) && !strcmp(text, expected);
+    }
+    tap_ok(counts, "counts are those of printf");
+}
+
 int main(void)
 {
     test_checksum();
     test_reading();
     test_refusals();
     test_numbers();
+    test_decimals();
     return tap_done();
 }

@@ -6,8 +6,9 @@
  * suffice. */
 #include "base/json/json.h"
 
+#include "base/decimal.h"
+
 #include <float.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,12 +18,6 @@ enum { DIGITS_LEAST = 6, DIGITS_MOST = 9, PLACES_MOST = 13 };
 
 static const double powers[PLACES_MOST + 1] = {1e0, 1e1, 1e2, 1e3,  1e4,  1e5,  1e6,
                                                1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13};
-
-/* The decimal whole / 10^places. */
-struct decimal {
-    uint64_t whole;
-    int places;
-};
 
 /* Finds the decimal of a positive value. Returns false if it is too large or too small. */
 static bool find_decimal(float value, struct decimal *decimal)
@@ -68,34 +63,11 @@ double json_float(float value)
     return value < 0 ? -found : found;
 }
 
-/* Writes digits from the last one on, without zeros at the end of the fraction. */
-static size_t write_decimal(struct decimal decimal, bool negative, char *text)
-{
-    char reversed[JSON_FLOAT_SIZE];
-    size_t count = 0, length = 0;
-    while (decimal.places > 0 && decimal.whole % 10 == 0) {
-        decimal.whole /= 10;
-        decimal.places--;
-    }
-    for (int place = 0; decimal.whole > 0 || place <= decimal.places; place++) {
-        if (place == decimal.places && place > 0)
-            reversed[count++] = '.';
-        reversed[count++] = (char)('0' + decimal.whole % 10);
-        decimal.whole /= 10;
-    }
-    if (negative)
-        text[length++] = '-';
-    while (count > 0)
-        text[length++] = reversed[--count];
-    text[length] = '\0';
-    return length;
-}
-
 size_t json_float_text(float value, char text[JSON_FLOAT_SIZE])
 {
     struct decimal decimal;
     if (find_decimal(fabsf(value), &decimal))
-        return write_decimal(decimal, value < 0, text);
+        return decimal_write(decimal, value < 0, text);
     if (!isfinite(value))
         return (size_t)snprintf(text, JSON_FLOAT_SIZE, "null");
     return (size_t)snprintf(text, JSON_FLOAT_SIZE, "%.9g", find_shortest(value));

@@ -228,7 +228,10 @@ void check_old_journal(struct check *check, const char *file)
 void check_columns(struct check *check, const char *file)
 {
     struct error error = {0};
-    if (check->alive || journal_columns_check(check->directory, &error))
+    const struct check_mark *end = &check->marks[MARK_SUMMARY];
+    const struct journal_sum known = {.length = end->length, .crc32 = end->found_crc32};
+    if (check->alive ||
+        journal_columns_check(check->directory, end->reached ? &known : NULL, &error))
         return;
     check->out_of_memory |= error.kind == ERROR_MEMORY;
     check_report(check, file, RUN_PROBLEM_WARNING, REMEDY_DELETE, _("%s; it is not used"),

@@ -28,7 +28,8 @@ struct reading {
     char *journal, *columns;    /* paths */
     struct journal_stamp stamp; /* of the journal, when it was opened; size 0: only for its text */
     bool writes;                /* the column file, or a new stamp */
-    bool settled;               /* the stamp may be noted, if the journal still has it later */
+    const struct journal_sum *known; /* what its bytes were found to be; NULL: nothing */
+    bool settled;                    /* the stamp may be noted, if the journal still has it later */
     uint64_t limit;
     journal_visit *visit;
     void *context;
@@ -109,6 +110,8 @@ static unsigned char *read_columns(const char *path, size_t *size, struct error 
 static bool begins_with(const struct reading *reading, const struct journal_sum *claimed)
 {
     uint32_t found;
+    if (reading->known && reading->known->length == claimed->length)
+        return reading->known->crc32 == claimed->crc32;
     return claimed->length <= reading->stamp.size &&
            journal_checksum(reading->journal, claimed->length, &found, NULL) &&
            found == claimed->crc32;
@@ -132,15 +135,15 @@ static void compare_origin(struct reading *reading, unsigned char *bytes, bool w
     note_stamp(reading, bytes);
 }
 
-/* Reads the column file into *lines, and sets *sum to what the journal's first bytes are; `whole`:
- * these are read, whatever the stamp says. If the file does not fit the journal, returns false with
- * an error, and *sum is empty. */
-static bool load(struct reading *reading, bool whole, struct journal_lines *lines,
-                 struct journal_sum *sum, struct error *error)
+/* Reads the column file, of which *bytes, owned by the caller, are the contents, into *lines, and
+ * sets *sum to what the journal's first bytes are; `whole`: these are read, whatever the stamp
+ * says. If the file does not fit the journal, returns false with an error, and *sum is empty. */
+static bool load(struct reading *reading, bool whole, unsigned char **contents,
+                 struct journal_lines *lines, struct journal_sum *sum, struct error *error)
 {
     size_t size;
     struct journal_origin origin = {0};
-    unsigned char *bytes = read_columns(reading->columns, &size, error);
+    unsigned char *bytes = *contents = read_columns(reading->columns, &size, error);
     const char *why = bytes ? journal_lines_decode(bytes, size, lines, &origin) : NULL;
     *sum = (struct journal_sum){0};
     if (bytes && !why) {
@@ -151,29 +154,34 @@ static bool load(struct reading *reading, bool whole, struct journal_lines *line
         } else
             *sum = origin.sum;
     }
-    const bool read = bytes;
-    free(bytes);
-    return read &&
+    return bytes &&
            (!why || error_set(error, ERROR_INPUT, reading->columns, NULL, "%s", gettext(why)));
 }
+
+enum { BLOCK = 512 }; /* points, which then lie in the first cache */
 
 struct replay {
     const struct reading *reading;
     const struct journal_lines *lines;
-    int descriptor; /* the journal */
-    char *line;     /* room for one */
-    size_t points;  /* visited so far */
-    bool ended;     /* the visitor has had enough */
+    int descriptor;             /* the journal */
+    char *line;                 /* room for one */
+    struct series_point *block; /* room for BLOCK of them */
+    size_t points;              /* visited so far */
+    bool ended;                 /* the visitor has had enough */
 };
 
 static bool visit_points(struct replay *replay, size_t until, struct error *error)
 {
     const struct reading *reading = replay->reading;
     bool good = true;
-    for (; good && replay->points < until; replay->points++)
-        good = reading->visit(
-            reading->context,
-            &(struct journal_line){.point = &replay->lines->points[replay->points]}, error);
+    while (good && replay->points < until) {
+        const size_t left = until - replay->points, count = left < BLOCK ? left : BLOCK;
+        journal_lines_block(replay->lines, replay->points, count, replay->block);
+        for (size_t i = 0; good && i < count; i++)
+            good = reading->visit(reading->context,
+                                  &(struct journal_line){.point = &replay->block[i]}, error);
+        replay->points += count;
+    }
     replay->ended = !good;
     return good;
 }
@@ -220,8 +228,9 @@ static bool visit_lines(const struct reading *reading, const struct journal_line
         .reading = reading,
         .lines = lines,
         .descriptor = file_open_if_regular(reading->journal, O_RDONLY | O_NOFOLLOW, &status),
-        .line = memory_new(JOURNAL_LINE_MOST, 1, "a line of the journal", error)};
-    bool good = replay.line;
+        .line = memory_new(JOURNAL_LINE_MOST, 1, "a line of the journal", error),
+        .block = memory_new(BLOCK, sizeof *replay.block, "curves", error)};
+    bool good = replay.line && replay.block;
     if (good && replay.descriptor < 0)
         good = error_set_errno(error, reading->journal, NULL, "cannot open");
     good = good && visit_columns(&replay, points, end, error) &&
@@ -230,6 +239,7 @@ static bool visit_lines(const struct reading *reading, const struct journal_line
     if (replay.descriptor >= 0)
         close(replay.descriptor);
     free(replay.line);
+    free(replay.block);
     return good;
 }
 
@@ -280,6 +290,7 @@ static bool read_and_write(struct reading *reading, struct journal_sum *sum, str
 bool journal_columns_read(const char *directory, uint64_t limit, bool writes, journal_visit *visit,
                           void *context, struct journal_sum *sum, struct error *error)
 {
+    unsigned char *bytes = NULL;
     struct journal_lines lines = {0};
     struct reading reading = {.directory = directory,
                               .limit = limit,
@@ -289,7 +300,7 @@ bool journal_columns_read(const char *directory, uint64_t limit, bool writes, jo
     bool read = open_reading(&reading, error);
     *sum = (struct journal_sum){0};
     const bool long_enough = read && reading.stamp.size >= JOURNAL_COLUMNS_LEAST;
-    bool fits = long_enough && load(&reading, false, &lines, sum, NULL);
+    bool fits = long_enough && load(&reading, false, &bytes, &lines, sum, NULL);
     if (fits && limit > reading.stamp.size &&
         reading.stamp.size - sum->length >= JOURNAL_COLUMNS_LEAST) {
         *sum = (struct journal_sum){0}; /* most of the rest is new: it is worth a new file */
@@ -301,6 +312,7 @@ bool journal_columns_read(const char *directory, uint64_t limit, bool writes, jo
         read = read_and_write(&reading, sum, error);
     else if (read && file_exists(reading.journal))
         read = journal_read_first(reading.journal, limit, visit, context, error);
+    free(bytes);
     journal_lines_free(&lines);
     close_reading(&reading);
     return read;
@@ -340,21 +352,23 @@ static bool agree(const struct reading *reading, const unsigned char *bytes, siz
                              "its values are not those of the journal");
 }
 
-bool journal_columns_check(const char *directory, struct error *error)
+bool journal_columns_check(const char *directory, const struct journal_sum *known,
+                           struct error *error)
 {
     struct journal_lines lines = {0};
     struct journal_sum sum;
     struct keeping keeping = {0};
-    struct reading reading = {.directory = directory};
+    struct reading reading = {.directory = directory, .known = known};
     size_t size;
-    unsigned char *bytes = NULL;
+    unsigned char *bytes = NULL, *loaded = NULL;
     bool good =
         open_reading(&reading, error) && (bytes = read_columns(reading.columns, &size, error));
     if (good && !journal_lines_are_old(bytes, size))
-        good = load(&reading, true, &lines, &sum, error) &&
+        good = load(&reading, true, &loaded, &lines, &sum, error) &&
                journal_read_first(reading.journal, sum.length, keep_line, &keeping, error) &&
                agree(&reading, bytes, size, &keeping.lines, &sum, error);
     free(bytes);
+    free(loaded);
     journal_lines_free(&lines);
     journal_lines_free(&keeping.lines);
     close_reading(&reading);

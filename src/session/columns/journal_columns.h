@@ -64,8 +64,10 @@ bool journal_columns_read(const char *directory, uint64_t limit, bool writes, jo
 bool journal_columns_write(const char *directory, struct error *error);
 
 /* Returns whether the column file has exactly the values of the journal, which is read as a whole,
- * whatever the stamp says. A file of an earlier version, which the next reading replaces, is right,
- * too. If not, the error says why. */
-bool journal_columns_check(const char *directory, struct error *error);
+ * whatever the stamp says. `known` is what a reading of all its bytes has just found them to be, or
+ * NULL. A file of an earlier version, which the next reading replaces, is right, too. If not, the
+ * error says why. */
+bool journal_columns_check(const char *directory, const struct journal_sum *known,
+                           struct error *error);
 
 #endif

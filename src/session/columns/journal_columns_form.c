@@ -29,6 +29,7 @@ const struct column_place columns_places[COLUMNS] = {
 /* The shortest line of an iteration in a journal is longer than this, the shortest other one is not
  * shorter than this. */
 enum { POINT_LEAST = 24, OTHER_LEAST = 2 };
+enum { COLUMN_ITERATION }; /* its place in columns_places */
 
 /* --- collecting --- */
 
@@ -232,18 +233,8 @@ static bool take_column(struct body *body, struct journal_lines *lines, size_t c
         (encoding == COLUMN_NEXT && size != sizeof(uint64_t)))
         return false;
     const unsigned char *at = take(body, encoding == COLUMN_ALL ? lines->point_count : 1, size);
-    if (!at)
-        return false;
-    char *cell = (char *)lines->points + columns_places[column].offset;
-    for (size_t i = 0; i < lines->point_count; i++, cell += sizeof *lines->points)
-        if (encoding == COLUMN_NEXT) {
-            uint64_t value;
-            memcpy(&value, at, sizeof value);
-            value += i;
-            memcpy(cell, &value, sizeof value);
-        } else
-            memcpy(cell, at + (encoding == COLUMN_ALL ? i * size : 0), size);
-    return true;
+    lines->views[column] = (struct column_view){at, (enum column_encoding)encoding};
+    return at;
 }
 
 /* Returns whether the other lines lie in the journal, one after the other. */
@@ -273,12 +264,49 @@ static bool take_marks(struct body *body, struct journal_lines *lines, uint64_t 
     return body->left == 0;
 }
 
+/* Returns the value of a column of counts in a row. */
+static uint64_t view_count(const struct column_view *view, size_t row)
+{
+    uint64_t value;
+    memcpy(&value, view->values + (view->encoding == COLUMN_ALL ? row * sizeof value : 0),
+           sizeof value);
+    return view->encoding == COLUMN_NEXT ? value + row : value;
+}
+
+/* Returns whether no iteration is 0, which series_add does not expect. */
 static bool are_iterations(const struct journal_lines *lines)
 {
+    const struct column_view *view = &lines->views[COLUMN_ITERATION];
     for (size_t i = 0; i < lines->point_count; i++)
-        if (lines->points[i].iteration == 0)
+        if (view_count(view, i) == 0)
             return false;
     return true;
+}
+
+static void put_floats(const struct column_view *view, size_t first, size_t count, char *cell)
+{
+    const unsigned char *at = view->values;
+    if (view->encoding == COLUMN_ALL)
+        at += first * sizeof(float);
+    const size_t step = view->encoding == COLUMN_ALL ? sizeof(float) : 0;
+    for (size_t i = 0; i < count; i++, at += step, cell += sizeof(struct series_point))
+        memcpy(cell, at, sizeof(float));
+}
+
+void journal_lines_block(const struct journal_lines *lines, size_t first, size_t count,
+                         struct series_point *points)
+{
+    for (size_t c = 0; c < COLUMNS; c++) {
+        char *cell = (char *)points + columns_places[c].offset;
+        if (columns_places[c].size == sizeof(float)) {
+            put_floats(&lines->views[c], first, count, cell);
+            continue;
+        }
+        for (size_t i = 0; i < count; i++, cell += sizeof *points) {
+            const uint64_t value = view_count(&lines->views[c], first + i);
+            memcpy(cell, &value, sizeof value);
+        }
+    }
 }
 
 static const char *check_header(const unsigned char *bytes, size_t size, uint64_t *header)
@@ -315,10 +343,9 @@ const char *journal_lines_decode(const unsigned char *bytes, size_t size,
     lines->other_count = (size_t)header[HEADER_OTHERS];
     lines->mark_count = lines->point_count / MARK_POINTS;
     lines->end = length;
-    lines->points = memory_new(lines->point_count + 1, sizeof *lines->points, "curves", NULL);
     lines->others = memory_new(lines->other_count + 1, sizeof *lines->others, "events", NULL);
     lines->marks = memory_new(lines->mark_count + 1, sizeof *lines->marks, "marks", NULL);
-    bool good = lines->points && lines->others && lines->marks;
+    bool good = lines->others && lines->marks;
     if (!good)
         why = N_("there is not enough memory for it");
     for (size_t c = 0; good && c < COLUMNS; c++)

@@ -72,15 +72,27 @@ struct other_line {
     uint64_t length; /* without the newline */
 };
 
-/* The lines of a journal; starts as {0}. */
+/* A column in the bytes of a column file. */
+struct column_view {
+    const unsigned char *values;
+    enum column_encoding encoding;
+};
+
+/* The lines of a journal; starts as {0}. Those from a column file have `views` into its bytes, and
+ * no points: these are read block by block (journal_lines_block). */
 struct journal_lines {
     struct series_point *points;
+    struct column_view views[COLUMNS];
     struct other_line *others;
     uint64_t *marks; /* where line MARK_POINTS, 2 MARK_POINTS, ... of the iterations ends */
     size_t point_count, point_capacity, other_count, other_capacity, mark_count, mark_capacity;
     uint64_t end;       /* offset after the last line */
     bool out_of_memory; /* lines are missing */
 };
+
+/* Writes the points from `first` on, `count` of them, to `points`. */
+void journal_lines_block(const struct journal_lines *lines, size_t first, size_t count,
+                         struct series_point *points);
 
 /* Adds a line. */
 void journal_lines_add(struct journal_lines *lines, const struct journal_line *line);
@@ -102,7 +114,7 @@ struct journal_origin {
 };
 
 /* Returns what is wrong with a column file, untranslated; NULL: nothing, and *lines has its
- * contents, which the caller frees. Every count and offset is checked. */
+ * contents, which the caller frees, and which need the bytes. Every count and offset is checked. */
 const char *journal_lines_decode(const unsigned char *bytes, size_t size,
                                  struct journal_lines *lines, struct journal_origin *origin);
 

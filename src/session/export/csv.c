@@ -1,6 +1,7 @@
 /* Writes the studies' CSV files (Trindade 2017): one with a row for each iteration, one with a row
  * for each run. */
 #include "base/escape/csv.h"
+#include "base/decimal.h"
 #include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/host/host.h"
@@ -9,7 +10,6 @@
 #include "session/export/csv_key.h"
 #include "session/export/export.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,28 +20,59 @@ static double seconds_of(const struct run *run, const struct series_point *point
     return (double)point->ms_per_image * 1e-3 * (double)run_config(run)->batch;
 }
 
-/* Writes a loss with the digits of its float32 value. Returns `text`. */
-static const char *print_loss(float loss, char text[JSON_FLOAT_SIZE])
+/* Writes a loss with the digits of its float32 value. Returns the length. */
+static size_t print_loss(float loss, char text[JSON_FLOAT_SIZE])
 {
-    if (isfinite(loss))
-        json_float_text(loss, text);
-    else
-        snprintf(text, JSON_FLOAT_SIZE, "%g", (double)loss);
-    return text;
+    return isfinite(loss) ? json_float_text(loss, text)
+                          : (size_t)snprintf(text, JSON_FLOAT_SIZE, "%g", (double)loss);
 }
 
+static void put_end(FILE *stream, const struct csv_key *key, const struct run *run)
+{
+    csv_key_write_further(key, run, stream);
+    fputc('\n', stream);
+}
+
+/* Returns the end of all rows of a run, owned by the caller; NULL if out of memory. */
+static char *print_end(const struct csv_key *key, const struct run *run, size_t *length)
+{
+    char *text = NULL;
+    FILE *stream = open_memstream(&text, length);
+    if (!stream)
+        return NULL;
+    put_end(stream, key, run);
+    const bool complete = !ferror(stream);
+    if (fclose(stream) == 0 && complete)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* Writes the row of each iteration: key, iteration, loss, time, end. */
 static void put_losses(FILE *stream, const struct csv_key *key, const struct run *run)
 {
-    char head[CSV_KEY_SIZE], loss[JSON_FLOAT_SIZE];
+    char row[CSV_KEY_SIZE + 2 * DECIMAL_SIZE + JSON_FLOAT_SIZE + 3];
     const struct series *series = run_series(run);
-    csv_key_print(run, head);
+    size_t end_length = 0;
+    char *end = print_end(key, run, &end_length);
+    csv_key_print(run, row);
+    const size_t head = strlen(row);
+    row[head] = ',';
     for (size_t i = 0, count = series_count(series); i < count; i++) {
         const struct series_point *point = &series->points[i];
-        fprintf(stream, "%s,%" PRIu64 ",%s,%.6g", head, point->iteration,
-                print_loss(point->loss, loss), seconds_of(run, point));
-        csv_key_write_further(key, run, stream);
-        fputc('\n', stream);
+        size_t length = head + 1;
+        length += decimal_write_count(point->iteration, row + length);
+        row[length++] = ',';
+        length += print_loss(point->loss, row + length);
+        row[length++] = ',';
+        length += decimal_write_six(seconds_of(run, point), row + length);
+        fwrite(row, 1, length, stream);
+        if (end)
+            fwrite(end, 1, end_length, stream);
+        else
+            put_end(stream, key, run);
     }
+    free(end);
 }
 
 /* Writes the row of times; some are unknown for imported runs. */
@@ -58,8 +89,7 @@ static void put_times(FILE *stream, const struct csv_key *key, const struct run 
         }
     if (known > 0) {
         fprintf(stream, "%s,%.6g", csv_key_print(run, head), sum / (double)known);
-        csv_key_write_further(key, run, stream);
-        fputc('\n', stream);
+        put_end(stream, key, run);
     }
 }
 

@@ -49,7 +49,7 @@ static bool is_followed_by_validation(const struct run_reading *reading)
     const struct run_snapshot *now = reading->snapshot;
     const double per_epoch = now->epochs > 0 ? round((double)now->iterations / now->epochs) : 0;
     return reading->facts.validation_images > 0 && per_epoch >= 1 &&
-           (now->iteration == now->iterations || fmod((double)now->iteration, per_epoch) == 0);
+           (now->iteration == now->iterations || now->iteration % number_to_uint64(per_epoch) == 0);
 }
 
 static void take_point(struct run_reading *reading, const struct series_point *point)
@@ -138,13 +138,14 @@ static void take_json(struct run_reading *reading, const char *event, const stru
 bool run_reading_take(void *context, const struct journal_line *line, struct error *error)
 {
     struct run_reading *reading = context;
+    if (reading->started && line->point) {
+        take_point(reading, line->point);
+        return true;
+    }
     const char *event = json_string(json_member(line->json, "event"));
     if (!reading->started)
         return !event || strcmp(event, "start") != 0 || take_start(reading, line->json, error);
-    if (line->point)
-        take_point(reading, line->point);
-    else
-        take_json(reading, event, line->json);
+    take_json(reading, event, line->json);
     return true;
 }
 

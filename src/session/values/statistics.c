@@ -2,18 +2,13 @@
 
 #include "base/memory.h"
 #include "base/statistics/normal.h"
+#include "base/statistics/sort_doubles.h"
 #include "base/statistics/student_t.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static const double upper = 0.975; /* the end of a 95 % interval */
 
@@ -27,7 +22,7 @@ bool statistics_compute(const double *values, size_t count, struct statistics *s
     if (!sorted)
         return false;
     memcpy(sorted, values, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, by_value);
+    sort_doubles(sorted, count);
     statistics->min = sorted[0];
     statistics->median = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
     statistics->mean = 0;
