@@ -153,32 +153,143 @@ static double try_apart(const struct try_settings *got, const struct try_setting
     return worst;
 }
 
-/* --- as on the cpu --- */
+/* --- comparing gradients, then losses --- */
 
-static void compare_with_cpu(const char *network, size_t batch, size_t iterations)
+/* What rounding may change. Two instruction sets of the cpu (avx2 and generic, batch 8 or 4), which
+ * only add in another order, differ by this much in the gradient of one parameter (relative L2
+ * distance) and in the loss of the last of these iterations:
+ *
+ *     lenet, mlp, alexnet, resnet20 and its variants     3e-6     1e-5
+ *     googlenet                                          3e-3     1e-7
+ *     vgg19, squeezenet                                  8e-3     4e-4
+ *     mobilenet                                          2e-2     1e-3
+ *
+ * Where an activation is within rounding of 0, relu is on in one of them and off in the other, and
+ * one such kink among 100,000 values changes a gradient by about 1/sqrt(100,000) = 3e-3; a largest
+ * value of a max pool that has an equal is another kink. The lower networks have many, and batch
+ * norm over 8 images of one pixel magnifies what follows. So `steady` allows one or two kinks, and
+ * catches a kernel that is wrong by 1 %; `kinked` catches 5 %. After the first step losses of
+ * kinked networks go apart quickly (mobilenet: 0.1 in 5 iterations), so only two are compared.
+ * Parameters with less than FLOOR of the whole gradient's norm are compared with that: biases in
+ * front of a batch norm have a gradient of 0, and only rounding is left of it. */
+struct tolerance {
+    double gradient, loss;
+    size_t iterations;
+};
+static const struct tolerance steady = {5e-3, 1e-3, 5};
+#ifndef EMULATED
+static const struct tolerance kinked = {5e-2, 1e-2, 2};
+#endif
+#define FLOOR 1e-3
+static const float small_rate = 0.001f;
+
+static double norm_of(const float *values, const float *without, size_t count)
 {
-    const struct try_settings gpu = {.network = network, .batch = batch};
-    const struct try_settings cpu = {.network = network, .batch = batch, .device = "cpu"};
-    bool same;
-    const double worst = try_apart(&gpu, &cpu, iterations, &same);
-    tap_ok(worst < 2e-3, "%s: %zu iterations have the losses of the cpu (%.1e)", network,
-           iterations, worst);
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        const double value = (double)values[i] - (without ? (double)without[i] : 0);
+        sum += value * value;
+    }
+    return sqrt(sum);
 }
+
+/* Returns the largest relative distance of a parameter's gradient, and names the parameter. */
+static double gradients_apart(const struct graph *graph, const float *got, const float *wanted,
+                              const char **where)
+{
+    const double least = FLOOR * norm_of(wanted, NULL, graph->learnable_floats);
+    double worst = 0;
+    *where = "";
+    for (size_t p = 0; p < graph->parameter_count; p++) {
+        const struct parameter *parameter = &graph->parameters[p];
+        if (!parameter->learnable)
+            continue;
+        const float *a = got + parameter->offset, *b = wanted + parameter->offset;
+        const double distance =
+            norm_of(a, b, parameter->count) / fmax(norm_of(b, NULL, parameter->count), least);
+        if (distance <= worst)
+            continue;
+        worst = distance;
+        *where = parameter->name;
+    }
+    return worst;
+}
+
+/* Runs the passes of the first iteration, and leaves the gradients. */
+static const float *first_gradients(struct lab *lab)
+{
+    lab_bind(lab, lab->plan->batch);
+    execution_forward(lab->execution, 0);
+    execution_backward(lab->execution);
+    return execution_parameter_gradients(lab->execution);
+}
+
+/* Compares the gradients of the first iteration, then the losses of some iterations. */
+static void compare_labs(struct lab *got, struct lab *wanted, const struct tolerance *allowed,
+                         const char *what)
+{
+    const char *where = "";
+    const float *a = first_gradients(got), *b = first_gradients(wanted);
+    const double gradients =
+        a && b ? gradients_apart(&got->network->graph, a, b, &where) : INFINITY;
+    double losses = 0;
+    for (size_t i = 0; i < allowed->iterations; i++) {
+        lab_bind(wanted, wanted->plan->batch);
+        lab_bind(got, got->plan->batch);
+        const double right = (double)execution_iterate(wanted->execution, i, small_rate);
+        const double loss = (double)execution_iterate(got->execution, i, small_rate);
+        losses = isfinite(loss) ? fmax(losses, fabs(loss - right) / fabs(right)) : INFINITY;
+    }
+    tap_ok(is_well(got) && gradients < allowed->gradient && losses < allowed->loss,
+           "%s, %s: gradients within %.1e (%.0e allowed; %s), %zu losses within %.1e (%.0e)",
+           got->network->name, what, gradients, allowed->gradient, where, allowed->iterations,
+           losses, allowed->loss);
+}
+
+static void compare(const struct try_settings *got, const struct try_settings *wanted,
+                    const struct tolerance *allowed, const char *what)
+{
+    struct lab first, second;
+    if (!lab_try(&first, got))
+        return;
+    if (lab_try(&second, wanted)) {
+        compare_labs(&first, &second, allowed, what);
+        lab_close(&second);
+    }
+    lab_close(&first);
+}
+
+/* --- as on the cpu --- */
 
 static void test_cpu(void)
 {
+    static const struct {
+        const char *network;
+        size_t batch;
+        const struct tolerance *allowed;
+    } cases[] = {
 #ifdef EMULATED
-    compare_with_cpu("mixed", BATCH, 5);
+        {"mixed", BATCH, &steady},
 #else
-    static const char *const small[] = {"lenet",          "mlp",       "resnet20",
-                                        "resnet20-dsc",   "mobilenet", "resnet20-shuffle",
-                                        "resnet20-shift", "vgg19"};
-    for (size_t i = 0; i < sizeof small / sizeof *small; i++)
-        compare_with_cpu(small[i], BATCH, 10);
-    compare_with_cpu("squeezenet", 4, 5);
-    compare_with_cpu("alexnet", 4, 3);
-    compare_with_cpu("googlenet", 4, 3);
+        {"lenet", BATCH, &steady},
+        {"mlp", BATCH, &steady},
+        {"resnet20", BATCH, &steady},
+        {"resnet20-dsc", BATCH, &steady},
+        {"resnet20-shift", BATCH, &steady},
+        {"resnet20-shuffle", BATCH, &steady},
+        {"alexnet", 4, &steady},
+        {"googlenet", 4, &kinked},
+        {"squeezenet", 4, &kinked},
+        {"vgg19", BATCH, &kinked},
+        {"mobilenet", BATCH, &kinked},
 #endif
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct try_settings gpu = {.network = cases[i].network, .batch = cases[i].batch};
+        struct try_settings cpu = gpu;
+        cpu.device = "cpu";
+        compare(&gpu, &cpu, cases[i].allowed, "as on the cpu");
+    }
 }
 
 /* --- precision --- */
@@ -259,23 +370,37 @@ static void test_scale_overflow(void)
     lab_close(&lab);
 }
 
+/* A power of two scales gradients without rounding, as long as float16 has them: it loses little
+ * with 64 and with 4096. Rounding to float16 itself changes gradients far more (about 0.1 in
+ * resnet20), but not 64 times. */
 static void test_scale_gradients(void)
 {
-    struct lab scaled, exact;
-    if (!lab_try(&scaled, &(struct try_settings){.network = usual, .precision = PRECISION_FP16}))
+    struct lab scaled, more, exact;
+    const struct try_settings half = {.network = usual, .precision = PRECISION_FP16};
+    if (!lab_try(&scaled, &half))
         return;
+    if (!lab_try(&more, &half)) {
+        lab_close(&scaled);
+        return;
+    }
     if (lab_try(&exact, &(struct try_settings){.network = usual})) {
+        const struct graph *graph = &exact.network->graph;
+        const size_t count = graph->learnable_floats;
+        const char *where;
         execution_set_loss_scale(scaled.execution, (struct loss_scale){.scale = 64});
-        lab_step(&scaled, 0, BATCH);
-        lab_step(&exact, 0, BATCH);
-        const float *got = execution_parameter_gradients(scaled.execution);
-        const float *wanted = execution_parameter_gradients(exact.execution);
-        const double apart =
-            got && wanted ? distance(got, wanted, scaled.network->graph.learnable_floats) : 1;
-        tap_ok(apart < 2e-2 && execution_loss_scale(exact.execution).scale == 0,
-               "gradients that are read are not scaled (%.1e)", apart);
+        execution_set_loss_scale(more.execution, (struct loss_scale){.scale = 4096});
+        const float *got = first_gradients(&scaled), *other = first_gradients(&more);
+        const float *wanted = first_gradients(&exact);
+        const bool made = got && other && wanted;
+        const double scales = made ? gradients_apart(graph, got, other, &where) : INFINITY;
+        const double whole =
+            made ? norm_of(got, wanted, count) / norm_of(wanted, NULL, count) : INFINITY;
+        tap_ok(scales < 1e-2 && whole < 0.5 && execution_loss_scale(exact.execution).scale == 0,
+               "gradients that are read are not scaled (%.1e between scales, %.1e from float32)",
+               scales, whole);
         lab_close(&exact);
     }
+    lab_close(&more);
     lab_close(&scaled);
 }
 
@@ -410,22 +535,33 @@ static size_t note_kernels(const struct lab *lab)
     return by_library;
 }
 
-static void test_libraries(void)
+static void compare_libraries(const char *network, size_t batch, const struct tolerance *allowed)
 {
     struct lab with, without;
     struct device_facts facts = {0};
-    const char *network = strcmp(usual, "mixed") == 0 ? "mixed" : "vgg19";
-    if (!lab_try(&with, &(struct try_settings){.network = network}))
+    char what[160];
+    struct try_settings settings = {.network = network, .batch = batch};
+    if (!lab_try(&with, &settings))
         return;
+    settings.without_library = true;
     with.device->driver->describe(with.device->number, &facts);
-    if (lab_try(&without, &(struct try_settings){.network = network, .without_library = true})) {
-        const double worst = apart(&with, &without, 5);
-        const size_t by_library = note_kernels(&with);
-        tap_ok(worst < 2e-3, "%zu convolutions by cuDNN %s are as our kernels (%.1e) %s",
-               by_library, facts.cudnn, worst, facts.no_cudnn);
+    if (lab_try(&without, &settings)) {
+        snprintf(what, sizeof what, "%zu convolutions by cuDNN %s as by our kernels %.80s",
+                 note_kernels(&with), facts.cudnn, facts.no_cudnn);
+        compare_labs(&with, &without, allowed, what);
         lab_close(&without);
     }
     lab_close(&with);
+}
+
+static void test_libraries(void)
+{
+#ifdef EMULATED
+    compare_libraries("mixed", BATCH, &steady);
+#else
+    compare_libraries("alexnet", 4, &steady);
+    compare_libraries("vgg19", BATCH, &kinked);
+#endif
 }
 
 static void test_memory_limit(void)
