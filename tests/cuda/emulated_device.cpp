@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 static struct cuda_iteration now;
+static unsigned arrivals[GEMM_ARRIVALS];
 static struct cuda_context context;
 static struct device device;
 
@@ -73,6 +74,7 @@ struct device *emulated_device(void)
         context.memory_bytes = (size_t)1 << 33;
         now.loss_scale = now.unscale = 1;
         context.now = &now;
+        context.arrivals = arrivals;
         device.driver = &emulated_driver;
         device.threads = 1;
         device.state = &context;
