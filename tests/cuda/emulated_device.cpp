@@ -3,6 +3,7 @@
 #include "engine/devices/cuda/context.h"
 #include "engine/devices/cuda/divide.h"
 #include "engine/devices/cuda/gemm.h"
+#include "engine/devices/cuda/gemm_split.h"
 #include "engine/devices/cuda/implicit_gemm.h"
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/launch.h"
@@ -101,6 +102,14 @@ const char *emulated_failure(void)
     memcpy(failure, context.failure, sizeof failure);
     context.failure[0] = '\0';
     return failure;
+}
+
+size_t emulated_gemm_parts(const struct shape *in, const struct shape *out,
+                           const struct conv_attributes *conv, size_t batch, int precision)
+{
+    const struct conv_shape shape = {*in, *out, conv->window, conv->groups, batch, false, false};
+    const struct implicit_gemm gemm = implicit_gemm_forward(&shape, NULL);
+    return gemm_divide(&gemm, precision ? GEMM_TENSOR : GEMM_FLOAT32).parts;
 }
 
 static cudaGraphExec_t captured;
