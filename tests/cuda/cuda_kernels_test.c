@@ -451,6 +451,27 @@ static void check_multiprocessors(void)
     }
 }
 
+/* Products with few tiles, whose sums are divided among blocks on a GPU with many multiprocessors:
+ * the cases that say so. */
+static void check_split(void)
+{
+    size_t good = 0, count = 0, split = 0, failures = 0;
+    for (size_t i = 0; i < op_case_count; i++) {
+        const struct op_case *c = &op_cases[i];
+        if (strncmp(c->name, "split ", 6) != 0)
+            continue;
+        struct op_harness *harness = op_harness_create(c, HARNESS_SEED, NULL);
+        for (int precision = 0; harness && precision <= 1; precision++, count++)
+            split += emulated_gemm_parts(&c->inputs[0], &harness->node->output, &c->attributes.conv,
+                                         c->batch, precision) > 1;
+        op_harness_free(harness);
+        good += check_case(c) == 0;
+        failures += *emulated_failure() != 0;
+    }
+    tap_ok(count > 0 && split == count && good == count / 2 && failures == 0,
+           "sums of few tiles: %zu of %zu times in parts, %zu cases agree", split, count, good);
+}
+
 /* --- rounded products --- */
 
 /* Sums of float32 values are not rounded in any precision. */
@@ -634,6 +655,7 @@ static const struct named_test tests[] = {
     {"solvers", check_solvers},
     {"cases", run_cases},
     {"few-images", check_few_images},
+    {"split", check_split},
     {"values", run_values_of_each_kind},
     {"layouts", run_layout_cases},
     {"multiprocessors", check_multiprocessors},

@@ -3,6 +3,7 @@
 #include "engine/devices/cuda/context.h"
 #include "engine/devices/cuda/divide.h"
 #include "engine/devices/cuda/gemm.h"
+#include "engine/devices/cuda/gemm_split.h"
 #include "engine/devices/cuda/implicit_gemm.h"
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/launch.h"
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 
 static struct cuda_iteration now;
+static unsigned arrivals[GEMM_ARRIVALS];
 static struct cuda_context context;
 static struct device device;
 
@@ -73,6 +75,7 @@ struct device *emulated_device(void)
         context.memory_bytes = (size_t)1 << 33;
         now.loss_scale = now.unscale = 1;
         context.now = &now;
+        context.arrivals = arrivals;
         device.driver = &emulated_driver;
         device.threads = 1;
         device.state = &context;
@@ -99,6 +102,14 @@ const char *emulated_failure(void)
     memcpy(failure, context.failure, sizeof failure);
     context.failure[0] = '\0';
     return failure;
+}
+
+size_t emulated_gemm_parts(const struct shape *in, const struct shape *out,
+                           const struct conv_attributes *conv, size_t batch, int precision)
+{
+    const struct conv_shape shape = {*in, *out, conv->window, conv->groups, batch, false, false};
+    const struct implicit_gemm gemm = implicit_gemm_forward(&shape, NULL);
+    return gemm_divide(&gemm, precision ? GEMM_TENSOR : GEMM_FLOAT32).parts;
 }
 
 static cudaGraphExec_t captured;

@@ -28,6 +28,13 @@ enum { EMULATED_BUSY_BLOCKS = 264 }; /* the value of the device */
 /* Returns the parts of a sum (split_count of implicit_gemm.h). */
 size_t emulated_split_count(size_t blocks, size_t positions, size_t resident);
 
+/* Returns the parts of the sums of a convolution's forward pass (gemm_split.h), with plain values
+ * and precision 0 or above. */
+struct shape;
+struct conv_attributes;
+size_t emulated_gemm_parts(const struct shape *in, const struct shape *out,
+                           const struct conv_attributes *conv, size_t batch, int precision);
+
 /* Captures what `work` enqueues as a graph, which replaces the earlier one; NULL only frees that.
  * The second function replays the graph. */
 void emulated_capture(void (*work)(void *state), void *state);

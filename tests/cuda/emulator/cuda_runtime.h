@@ -124,6 +124,20 @@ template <class T> static inline T __ldcs(const T *at)
 {
     return *at;
 }
+template <class T> static inline T __ldcg(const T *at)
+{
+    return *at;
+}
+/* One thread runs at a time. */
+static inline void __threadfence(void)
+{
+}
+static inline unsigned atomicAdd(unsigned *at, unsigned more)
+{
+    const unsigned before = *at;
+    *at += more;
+    return before;
+}
 /* They are functions, so that the compiler cannot contract them with other operations. */
 float __fsub_rn(float a, float b);
 float __fdiv_rn(float a, float b);

@@ -18,6 +18,9 @@
  * are float32. */
 enum cuda_precision { CUDA_FLOAT32, CUDA_TF32, CUDA_BF16, CUDA_FP16 };
 
+/* The tiles whose sums are divided into parts (gemm_split.h) in one kernel, at most. */
+enum { GEMM_ARRIVALS = 4096 };
+
 struct cuda_iteration {
     uint64_t iteration; /* dropout: selects its random numbers */
     uint64_t step;      /* the solver's step, from 1 */
@@ -64,6 +67,7 @@ struct cuda_context {
     cudaEvent_t batches_read[2]; /* the last batch in pinned memory has been read by `stream`, and
                                     by `sending` */
     void *workspace;             /* workspace for cuBLAS */
+    unsigned *arrivals;          /* GEMM_ARRIVALS counts of blocks, 0 between kernels */
     bool recording;              /* `stream` is being captured: nothing may wait for it */
     char failure_before[256];    /* the failure before the capture */
     enum cuda_failure_kind failure_kind_before;

@@ -46,13 +46,22 @@ size_t conv_packed_bytes(const struct kernel_site *site)
                 : 0;
 }
 
-/* The passes use the workspace one after the other: for packed weights, for the sums of parts of
- * the weights' gradient, and for those of the bias. */
+/* Returns where the sums of parts begin in the workspace, behind the packed weights. */
+static size_t partial_begin(const struct kernel_site *site)
+{
+    return (conv_packed_bytes(site) + 255) / 256 * 256;
+}
+
+/* The passes use the workspace one after the other: for packed weights and the sums of parts, for
+ * those of the weights' gradient, and for those of the bias. */
 size_t conv_workspace(const struct kernel_site *site)
 {
     const struct conv_shape conv = shape_of(site);
     const bool bias = site->node->attributes.conv.bias;
-    size_t bytes = conv_packed_bytes(site);
+    size_t partial = implicit_gemm_workspace(&conv, false), bytes;
+    if (site->training && site->input_gradient[0])
+        partial = std::max(partial, implicit_gemm_workspace(&conv, true));
+    bytes = partial > 0 ? partial_begin(site) + partial : conv_packed_bytes(site);
     if (site->training)
         bytes = std::max(bytes, weight_gradients_workspace(&conv, bias));
     if (site->training && bias && conv.out_last)
@@ -60,10 +69,10 @@ size_t conv_workspace(const struct kernel_site *site)
     return bytes;
 }
 
-/* Returns the room for packed weights; NULL: they are not packed. */
-static float *packed_of(const struct kernel_call *call)
+static struct gemm_workspace workspace_of(const struct kernel_call *call)
 {
-    return conv_packed_bytes(call->site) ? (float *)call->workspace : NULL;
+    return {conv_packed_bytes(call->site) ? (float *)call->workspace : NULL,
+            (float *)((char *)call->workspace + partial_begin(call->site))};
 }
 
 const float *conv_bias(const struct kernel_call *call)
@@ -75,22 +84,24 @@ void conv_forward(const struct kernel_call *call)
 {
     const struct conv_shape conv = shape_of(call->site);
     const struct implicit_gemm gemm = implicit_gemm_forward(&conv, call->site->fused_move);
+    const struct gemm_workspace workspace = workspace_of(call);
     const struct gemm_result result = {conv_bias(call), call->output, false,
                                        call->site->fused_activation != NULL};
     implicit_gemm_run(context_of(call), "conv forward", &gemm, call->parameters[0], call->inputs[0],
-                      packed_of(call), &result);
+                      &workspace, &result);
 }
 
 void conv_backward_input(const struct kernel_call *call)
 {
     const struct conv_shape conv = shape_of(call->site);
+    const struct gemm_workspace workspace = workspace_of(call);
     const struct gemm_result result = {NULL, call->input_gradients[0], call->accumulate[0], false};
     for (size_t y = 0; result.at && y < conv.window.stride_height; y += GEMM_PHASES)
         for (size_t x = 0; x < conv.window.stride_width; x += GEMM_PHASES) {
             const struct implicit_gemm gemm =
                 implicit_gemm_backward(&conv, call->site->fused_move, y, x);
             implicit_gemm_run(context_of(call), "conv backward, input", &gemm, call->parameters[0],
-                              call->output_gradient, packed_of(call), &result);
+                              call->output_gradient, &workspace, &result);
         }
 }
 
@@ -232,7 +243,8 @@ static bool pointwise_has_backward(const struct kernel_site *site)
     return site->training && site->input_gradient[0];
 }
 
-/* The general kernel's workspace is for the gradient of the weights. */
+/* The general kernel computes the gradient of the weights, and what reads through a channel move.
+ */
 size_t conv_next_workspace(const struct kernel_site *site)
 {
     size_t most = conv_workspace(site);

@@ -5,6 +5,8 @@
 
 #include "base/language.h"
 
+#include <algorithm>
+
 /* Returns the convolution from this operator's output to its input. */
 static struct conv_shape shape_of(const struct kernel_site *site)
 {
@@ -24,19 +26,25 @@ static bool supports_transpose(const struct kernel_site *site, const char **reas
 static size_t workspace_transpose(const struct kernel_site *site)
 {
     const struct conv_shape conv = shape_of(site);
-    return site->training ? weight_gradients_workspace(&conv, false) : 0;
+    size_t bytes = implicit_gemm_workspace(&conv, true);
+    if (site->training)
+        bytes = std::max(bytes, weight_gradients_workspace(&conv, false));
+    if (site->training && site->input_gradient[0])
+        bytes = std::max(bytes, implicit_gemm_workspace(&conv, false));
+    return bytes;
 }
 
 static void forward_transpose(const struct kernel_call *call)
 {
     const struct conv_shape conv = shape_of(call->site);
     const float *bias = call->site->node->attributes.conv.bias ? call->parameters[1] : NULL;
+    const struct gemm_workspace workspace = {NULL, (float *)call->workspace};
     const struct gemm_result result = {bias, call->output, false, false};
     for (size_t y = 0; y < conv.window.stride_height; y += GEMM_PHASES)
         for (size_t x = 0; x < conv.window.stride_width; x += GEMM_PHASES) {
             const struct implicit_gemm gemm = implicit_gemm_backward(&conv, NULL, y, x);
             implicit_gemm_run(context_of(call), "conv_transpose forward", &gemm,
-                              call->parameters[0], call->inputs[0], NULL, &result);
+                              call->parameters[0], call->inputs[0], &workspace, &result);
         }
 }
 
@@ -44,12 +52,13 @@ static void backward_transpose(const struct kernel_call *call)
 {
     const struct conv_shape conv = shape_of(call->site);
     const struct implicit_gemm gemm = implicit_gemm_forward(&conv, NULL);
+    const struct gemm_workspace workspace = {NULL, (float *)call->workspace};
     const struct gemm_result result = {NULL, call->input_gradients[0], call->accumulate[0], false};
     const struct weight_gradients gradients = {call->inputs[0], call->output_gradient,
                                                call->parameter_gradients[0], NULL, NULL};
     if (result.at)
         implicit_gemm_run(context_of(call), "conv_transpose backward, input", &gemm,
-                          call->parameters[0], call->output_gradient, NULL, &result);
+                          call->parameters[0], call->output_gradient, &workspace, &result);
     if (gradients.weights)
         weight_gradients_run(context_of(call), "conv_transpose backward, weights", &conv,
                              &gradients, (float *)call->workspace);

@@ -6,13 +6,16 @@
  *
  * Sliced along K: if there are too few tiles to keep the GPU busy, as for single images, a tile is
  * smaller, and each of the block's eight warps sums every eighth step of the terms. At the end the
- * sums of the warps are added in order. It is still one launch.
+ * sums of the warps are added in order.
+ *
+ * Parts: a block of either kind may sum a part of its tile's terms only (gemm_split.h).
  *
  * Products below float32 are in implicit_gemm_tensor.cu.
  */
 #include "engine/devices/cuda/conv_tensor.h"
 #include "engine/devices/cuda/conv_tile.h"
 #include "engine/devices/cuda/gather.h"
+#include "engine/devices/cuda/gemm_split.h"
 
 /* --- geometry --- */
 
@@ -217,20 +220,23 @@ static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
 {
     typedef typename A::T T;
     __shared__ typename A::memory memory;
-    const struct gemm_block block = gemm_block_of(&w, blockIdx.z);
+    struct gemm_part part = gemm_part_of<T>(&result);
+    struct gemm_block block = gemm_block_of(&w, part.z);
     const uint32_t first_column = blockIdx.x * T::COLUMNS, first_row = blockIdx.y * T::ROWS;
     if (first_column >= block.columns) /* another phase has more columns */
         return;
+    gemm_part_limit(&part, block.terms);
+    block.terms = part.end; /* no term is loaded from there on */
     typename A::sums sums;
     struct gemm_load<T> load;
     A::begin(&sums);
     load_begin<T>(&load, &w, &block, first_column);
-    bring_weights<T>(&load, &w, &block, weight, first_row, 0);
-    bring_values<T, MOVED>(&load, &w, &block, source, 0);
+    bring_weights<T>(&load, &w, &block, weight, first_row, part.first);
+    bring_values<T, MOVED>(&load, &w, &block, source, part.first);
     store_to_shared<A>(&load, &memory, 0);
     __syncthreads();
     int buffer = 0;
-    for (uint32_t next = T::K; next < block.terms + T::K; next += T::K) {
+    for (uint32_t next = part.first + T::K; next < block.terms + T::K; next += T::K) {
         if (next < block.terms) {
             bring_weights<T>(&load, &w, &block, weight, first_row, next);
             bring_values<T, MOVED>(&load, &w, &block, source, next);
@@ -241,6 +247,8 @@ static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
             store_to_shared<A>(&load, &memory, buffer);
         __syncthreads();
     }
+    if (!gemm_join<T::SIDE * T::SIDE, T::THREADS>(&result, &sums.of[0][0]))
+        return;
     A::end(&sums, &memory, [&](int row, int column, float sum) {
         if (first_row + row >= w.rows || first_column + column >= block.columns)
             return;
@@ -253,6 +261,10 @@ static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
 
 /* A block of eight warps computes 32 x 32 of the target. A lane sums 4 rows x 8 columns. */
 enum { SLICE = 32, SLICE_TERMS = 8, SLICES = BLOCK_WARPS };
+
+struct slice_tile {
+    enum { ROWS = SLICE, COLUMNS = SLICE };
+};
 
 struct alignas(16) slice_memory {
     float weights[SLICE_TERMS][SLICE + 4];
@@ -326,25 +338,30 @@ static __device__ __forceinline__ void add_slice(const struct slice_memory *memo
     }
 }
 
-/* Adds the sums of the warps in order and stores them; a thread takes every 256th sum. */
+/* Adds the sums of the warps in order and stores them; a thread takes every 256th sum, all of the
+ * same column. */
 template <bool MOVED>
 static __device__ __forceinline__ void
 store_slices(const struct implicit_gemm *w, const struct gemm_block *block,
              const float sums[SLICES][SLICE * SLICE], uint32_t first_row, uint32_t first_column,
              const struct gemm_result *result)
 {
+    enum { COUNT = SLICE * SLICE / BLOCK };
     const uint32_t column = first_column + threadIdx.x % SLICE;
-    if (column >= block->columns)
-        return;
-    const struct gemm_column at = gemm_column_of(w, block, column);
-    for (uint32_t i = threadIdx.x; i < SLICE * SLICE; i += BLOCK) {
-        const uint32_t row = first_row + i / SLICE;
-        float sum = 0;
+    float totals[COUNT] = {};
+#pragma unroll
+    for (int k = 0; k < COUNT; k++)
 #pragma unroll
         for (int s = 0; s < SLICES; s++)
-            sum += sums[s][i];
+            totals[k] += sums[s][threadIdx.x + k * BLOCK];
+    if (!gemm_join<COUNT, BLOCK>(result, totals) || column >= block->columns)
+        return;
+    const struct gemm_column at = gemm_column_of(w, block, column);
+#pragma unroll
+    for (int k = 0; k < COUNT; k++) {
+        const uint32_t row = first_row + (threadIdx.x + k * BLOCK) / SLICE;
         if (row < w->rows)
-            gemm_store<MOVED>(w, block, &at, row, sum, result);
+            gemm_store<MOVED>(w, block, &at, row, totals[k], result);
     }
 }
 
@@ -354,10 +371,13 @@ static __global__ void __launch_bounds__(BLOCK)
                 const float *source, const struct gemm_result result)
 {
     __shared__ union slices_memory memory;
-    const struct gemm_block block = gemm_block_of(&w, blockIdx.z);
+    struct gemm_part part = gemm_part_of<struct slice_tile>(&result);
+    struct gemm_block block = gemm_block_of(&w, part.z);
     const uint32_t first_column = blockIdx.x * SLICE, first_row = blockIdx.y * SLICE;
     if (first_column >= block.columns)
         return;
+    gemm_part_limit(&part, block.terms);
+    block.terms = part.end; /* no term is loaded from there on */
     const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const bool inside = first_column + lane < block.columns;
     const struct gemm_column column =
@@ -367,7 +387,7 @@ static __global__ void __launch_bounds__(BLOCK)
                                       (uint32_t)(w.down.source_size * w.across.source_size);
     float sums[4][8] = {}, weights[SLICE_TERMS], values[SLICE_TERMS];
     const uint32_t step = SLICES * SLICE_TERMS;
-    uint32_t first = warp * SLICE_TERMS;
+    uint32_t first = part.first + warp * SLICE_TERMS;
     bring_slice<MOVED>(&w, &block, &column, inside, weights_of_group, image, first_row, first,
                        weights, values);
     for (; first < block.terms; first += step) {
@@ -389,98 +409,76 @@ static __global__ void __launch_bounds__(BLOCK)
 
 /* --- the choice --- */
 
-struct gemm_choice {
-    size_t rows, columns;
-    unsigned threads;
-    gemm_kernel *still, *moved;
-    bool tensor;   /* below float32 the products run on tensor cores; other tiles are too low */
-    bool last;     /* the same for a channels-last source (implicit_gemm_last.cu) */
-    unsigned cost; /* of a value of the tile in float32 */
-};
-
 typedef tile<128, 128, 8, 8> large_tile;
 typedef tile<64, 64, 16, 4> small_tile;
 typedef tile<32, 128, 16, 4> low_tile;
 typedef tile<16, 128, 8, 4> lowest_tile;
 
-#define TILED(tile, moved) (gemm_tiled<plain_products<tile>, moved>)
-/* The costs are estimates from the instructions of the kernels' loops; no GPU has been measured. */
-static const struct gemm_choice choices[] = {
-    {128, 128, large_tile::THREADS, TILED(large_tile, false), TILED(large_tile, true), true, true,
-     10},
-    {64, 64, small_tile::THREADS, TILED(small_tile, false), TILED(small_tile, true), true, true,
-     13},
-    {32, 128, low_tile::THREADS, TILED(low_tile, false), TILED(low_tile, true), false, true, 14},
-    {16, 128, lowest_tile::THREADS, TILED(lowest_tile, false), TILED(lowest_tile, true), false,
-     false, 18},
-    {SLICE, SLICE, BLOCK, gemm_sliced<false>, gemm_sliced<true>, false, false, 20},
+/* The kernels in float32 of each enum gemm_tile. */
+#define TILED(tile)                                                                                \
+    {                                                                                              \
+        tile::THREADS, gemm_tiled<plain_products<tile>, false>,                                    \
+            gemm_tiled<plain_products<tile>, true>                                                 \
+    }
+static const struct {
+    unsigned threads;
+    gemm_kernel *still, *moved;
+} kernels[GEMM_TILES] = {
+    TILED(large_tile),
+    TILED(small_tile),
+    TILED(low_tile),
+    TILED(lowest_tile),
+    {BLOCK, gemm_sliced<false>, gemm_sliced<true>},
 };
 
-/* Returns the largest number of columns among the phases. */
-static size_t most_columns(const struct implicit_gemm *w)
+/* Returns the kernel on tensor cores, and sets *threads; NULL: there is none. If it reads weights
+ * that are packed, *packs is set. */
+static gemm_kernel *tensor_kernel(const struct implicit_gemm *gemm, enum cuda_precision precision,
+                                  enum gemm_tile tile, const float *weight, const float *source,
+                                  const struct gemm_workspace *workspace, unsigned *threads,
+                                  bool *packs)
 {
-    size_t down = 0, across = 0;
-    for (int p = 0; p < w->down.phase_count; p++)
-        if (!w->down.phases[p].empty && w->down.phases[p].columns.value > down)
-            down = w->down.phases[p].columns.value;
-    for (int p = 0; p < w->across.phase_count; p++)
-        if (!w->across.phases[p].empty && w->across.phases[p].columns.value > across)
-            across = w->across.phases[p].columns.value;
-    return w->images * down * across;
-}
-
-static dim3 grid_of(const struct implicit_gemm *w, const struct gemm_choice *choice)
-{
-    return dim3(blocks_for(most_columns(w), choice->columns), blocks_for(w->rows, choice->rows),
-                w->groups * (unsigned)(w->down.phase_count * w->across.phase_count));
-}
-
-/* Returns the least time: multiprocessors compute their blocks one after the other, so a tile takes
- * as long as the blocks of the multiprocessor that has the most. Below float32, tiles without
- * tensor cores cost twice as much beside those that have them. Of a channels-last source the large
- * ones among them would load lines of channels for one value each: they cost four times as much. */
-static const struct gemm_choice *choose(const struct implicit_gemm *w, const float *source,
-                                        enum cuda_precision precision)
-{
-    const bool last = precision != CUDA_FLOAT32 && gather_is_wide_by_channels(w, source);
-    const struct gemm_choice *best = NULL;
-    size_t least = 0;
-    for (const struct gemm_choice &choice : choices) {
-        const dim3 grid = grid_of(w, &choice);
-        const size_t blocks = (size_t)grid.x * grid.y * grid.z;
-        const size_t waves = (blocks + multiprocessor_count() - 1) / multiprocessor_count();
-        const bool slow = precision != CUDA_FLOAT32 && !(last ? choice.last : choice.tensor);
-        const size_t factor = !slow ? 1 : last && choice.columns > SLICE ? 4 : 2;
-        const size_t time = waves * choice.rows * choice.columns * choice.cost * factor;
-        if (!best || time < least) {
-            best = &choice;
-            least = time;
-        }
-    }
-    return best;
+    const size_t rows = gemm_tile_sizes[tile].rows;
+    gemm_kernel *kernel = NULL;
+    *packs = false;
+    if (precision == CUDA_FLOAT32)
+        return NULL;
+    if (tile <= GEMM_LOW && workspace->packed)
+        kernel = implicit_gemm_last(gemm, precision, rows, source, threads);
+    *packs = kernel;
+    if (!kernel && tile <= GEMM_SMALL)
+        kernel = implicit_gemm_tensor(gemm, precision, rows, weight, source, threads);
+    return kernel;
 }
 
 void implicit_gemm_run(struct cuda_context *context, const char *what,
                        const struct implicit_gemm *gemm, const float *weight, const float *source,
-                       float *packed, const struct gemm_result *result)
+                       const struct gemm_workspace *workspace, const struct gemm_result *result)
 {
-    const struct gemm_choice *choice = choose(gemm, source, context->precision);
-    const dim3 grid = grid_of(gemm, choice);
+    const bool last = gather_is_wide_by_channels(gemm, source);
+    const struct gemm_division division =
+        gemm_divide(gemm, context->precision == CUDA_FLOAT32 ? GEMM_FLOAT32
+                          : last                             ? GEMM_TENSOR_LAST
+                                                             : GEMM_TENSOR);
     const bool moves = gemm->source_moves.shuffles || gemm->source_moves.shifts ||
                        gemm->target_moves.shuffles || gemm->target_moves.shifts ||
                        gemm->source_by_position != 1 || gemm->target_by_position != 1;
     struct implicit_gemm order = *gemm;
-    unsigned threads = choice->threads;
-    gemm_kernel *kernel = NULL;
-    if (choice->last && packed && context->precision != CUDA_FLOAT32)
-        kernel = implicit_gemm_last(gemm, context->precision, choice->rows, source, &threads);
-    if (kernel)
-        weight = implicit_gemm_pack(context, &order, weight, packed);
-    else if (choice->tensor && context->precision != CUDA_FLOAT32)
-        kernel =
-            implicit_gemm_tensor(gemm, context->precision, choice->rows, weight, source, &threads);
+    struct gemm_result to = *result;
+    unsigned threads = kernels[division.tile].threads;
+    bool packs;
+    gemm_kernel *kernel = tensor_kernel(gemm, context->precision, division.tile, weight, source,
+                                        workspace, &threads, &packs);
+    dim3 grid = gemm_grid(gemm, division.tile);
+    if (packs)
+        weight = implicit_gemm_pack(context, &order, weight, workspace->packed);
     if (!kernel)
-        kernel = moves ? choice->moved : choice->still;
+        kernel = moves ? kernels[division.tile].moved : kernels[division.tile].still;
+    to.parts = division.parts;
+    to.part_terms = division.part_terms;
+    to.partial = workspace->partial;
+    to.arrivals = context->arrivals;
+    grid.z *= division.parts;
     if (grid.x > 0)
-        launch(context, what, kernel, grid, threads, 0, order, weight, source, *result);
+        launch(context, what, kernel, grid, threads, 0, order, weight, source, to);
 }

@@ -197,6 +197,10 @@ struct gemm_result {
     float *at;
     bool accumulate;
     bool rectify; /* a fused relu; not with `accumulate` */
+    /* the parts of the sums (gemm_split.h): implicit_gemm_run sets them */
+    uint32_t parts, part_terms;
+    float *partial;     /* the sums of each part; NULL with one part */
+    unsigned *arrivals; /* of the blocks of a tile */
 };
 
 /* Returns what is stored for a sum. */
@@ -232,12 +236,22 @@ static __device__ __forceinline__ void gemm_store_numbered(const struct implicit
     gemm_store<true>(w, block, &at, row, sum, result);
 }
 
-/* Queues the product. Below float32, a product that reads a channels-last source uses `packed`,
- * room for all weights, for a copy of them in the order of the values (implicit_gemm_last.cu);
- * NULL: it reads them where they are. */
+/* The workspace of a product. */
+struct gemm_workspace {
+    float *packed;  /* NULL, or room for all weights, for a copy of them in the order of a
+                       channels-last source (implicit_gemm_last.cu): below float32 */
+    float *partial; /* implicit_gemm_workspace() bytes, a multiple of 16 from the start of the
+                       workspace, for the sums of parts */
+};
+
+/* Queues the product. */
 void implicit_gemm_run(struct cuda_context *context, const char *what,
                        const struct implicit_gemm *gemm, const float *weight, const float *source,
-                       float *packed, const struct gemm_result *result);
+                       const struct gemm_workspace *workspace, const struct gemm_result *result);
+
+/* Returns the bytes for the sums of parts (gemm_split.cu), for this batch and any smaller one, of
+ * the products that compute `out` or, if `backward`, the gradient of `in`. */
+size_t implicit_gemm_workspace(const struct conv_shape *conv, bool backward);
 
 /* --- weights in the order of channels-last values: implicit_gemm_last.cu --- */
 

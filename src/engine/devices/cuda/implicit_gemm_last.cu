@@ -10,6 +10,7 @@
  * Channels of a group must be a multiple of 4, and no channel move is fused into the source. */
 #include "engine/devices/cuda/conv_tensor.h"
 #include "engine/devices/cuda/gather.h"
+#include "engine/devices/cuda/gemm_split.h"
 #include "engine/devices/cuda/tensor_tile.h"
 
 enum { FOUR = 4, TABLE = TABLE_STEPS * 16 / FOUR }; /* K is 16 */
@@ -19,29 +20,28 @@ struct last_tables {
     uint32_t weights[TABLE];
 };
 
-/* Returns the first of four successive terms, as gather_term_of. */
+/* Returns the first of four successive terms, as gather_term_of; none from `end` on. */
 static __device__ __forceinline__ struct gather_term term_of(const struct implicit_gemm *w,
                                                              const struct gemm_block *block,
                                                              struct divisor channels, uint32_t term,
-                                                             uint32_t *weight)
+                                                             uint32_t end, uint32_t *weight)
 {
     uint32_t channel;
     const uint32_t tap = divide_rest(term, channels, &channel);
     const uint32_t taps = block->down.taps.value * block->across.taps.value;
     /* gather_term_of counts the taps of a channel one after the other */
-    return gather_term_of(w, block, term < block->terms ? channel * taps + tap : block->terms,
-                          weight);
+    return gather_term_of(w, block, term < end ? channel * taps + tap : block->terms, weight);
 }
 
-/* Fills the tables from term `first` on, with all threads of the block. */
+/* Fills the tables from term `first` to `end`, with all threads of the block. */
 template <class T>
 static __device__ __forceinline__ void
 fill_tables(struct last_tables *tables, const struct implicit_gemm *w,
-            const struct gemm_block *block, struct divisor channels, uint32_t first)
+            const struct gemm_block *block, struct divisor channels, uint32_t first, uint32_t end)
 {
 #pragma unroll 1
     for (uint32_t i = threadIdx.x; i < TABLE; i += T::THREADS)
-        tables->terms[i] = term_of(w, block, channels, first + FOUR * i, &tables->weights[i]);
+        tables->terms[i] = term_of(w, block, channels, first + FOUR * i, end, &tables->weights[i]);
     __syncthreads();
 }
 
@@ -117,19 +117,26 @@ static __global__ void __launch_bounds__(P::T::THREADS, RESIDENT_THREADS / P::T:
     if constexpr (P::O::HAS_CODE) {
         __shared__ typename P::memory memory;
         __shared__ struct last_tables tables;
-        const struct gemm_block block = gemm_block_of(&w, blockIdx.z);
+        struct gemm_part part = gemm_part_of<T>(&result);
+        const struct gemm_block block = gemm_block_of(&w, part.z);
         if (blockIdx.x * T::COLUMNS >= block.columns) /* another phase has more columns */
             return;
+        gemm_part_limit(&part, block.terms);
         struct last_load<P> load;
         typename P::sums sums;
         load.begin(&w, &block);
         P::run(
-            &sums, &memory, (block.terms + T::K - 1) / T::K,
-            [&](uint32_t step) { fill_tables<T>(&tables, &w, &block, w.by_channels, step * T::K); },
+            &sums, &memory, (part.end - part.first + T::K - 1) / T::K,
+            [&](uint32_t step) {
+                fill_tables<T>(&tables, &w, &block, w.by_channels, part.first + step * T::K,
+                               part.end);
+            },
             [&](uint32_t step, int stage) {
                 load.load(&memory, &tables, &w, weight, source, step, stage);
             },
             [&](int stage) { load.put(&memory, stage); }, [](int) {});
+        if (!gemm_join<P::COUNT, T::THREADS>(&result, &sums.of[0][0][0]))
+            return;
         P::end(&sums, [&](int row, int column, float sum) {
             gemm_store_numbered(&w, &block, blockIdx.y * T::ROWS + row,
                                 blockIdx.x * T::COLUMNS + column, sum, &result);

@@ -7,6 +7,7 @@
  * weights or four columns are neighbours in memory, it loads them together (WIDE). */
 #include "engine/devices/cuda/conv_tensor.h"
 #include "engine/devices/cuda/gather.h"
+#include "engine/devices/cuda/gemm_split.h"
 #include "engine/devices/cuda/tensor_tile.h"
 
 enum { TABLE = TABLE_STEPS * 16 }; /* terms in the tables: K is 16 */
@@ -61,8 +62,9 @@ template <class P, bool WIDE_WEIGHTS, bool WIDE_VALUES> struct tensor_load {
             columns[c] = gather_column_of(w, block, first_column + right_column + c);
     }
 
-    /* Begins to load the K terms from `first` on. It reads the tables before it copies: on sm_90 a
-     * copy after a load from shared memory costs three more instructions. */
+    /* Begins to load the K terms from `first` on, counted from the part's first one. It reads the
+     * tables before it copies: on sm_90 a copy after a load from shared memory costs three more
+     * instructions. */
     __device__ __forceinline__ void load(typename P::memory *memory,
                                          const struct gemm_tables *tables,
                                          const struct implicit_gemm *w, uint32_t terms,
@@ -132,19 +134,25 @@ static __global__ void __launch_bounds__(P::T::THREADS, RESIDENT_THREADS / P::T:
     if constexpr (P::O::HAS_CODE) {
         __shared__ typename P::memory memory;
         __shared__ struct gemm_tables tables;
-        const struct gemm_block block = gemm_block_of(&w, blockIdx.z);
+        struct gemm_part part = gemm_part_of<T>(&result);
+        struct gemm_block block = gemm_block_of(&w, part.z);
         if (blockIdx.x * T::COLUMNS >= block.columns) /* another phase has more columns */
             return;
+        gemm_part_limit(&part, block.terms);
+        block.terms = part.end; /* no term is loaded from there on */
+        const uint32_t terms = part.end - part.first;
         struct tensor_load<P, WIDE_WEIGHTS, WIDE_VALUES> load;
         typename P::sums sums;
         load.begin(&w, &block);
         P::run(
-            &sums, &memory, (block.terms + T::K - 1) / T::K,
-            [&](uint32_t step) { fill_tables<T>(&tables, &w, &block, step * T::K); },
+            &sums, &memory, (terms + T::K - 1) / T::K,
+            [&](uint32_t step) { fill_tables<T>(&tables, &w, &block, part.first + step * T::K); },
             [&](uint32_t step, int stage) {
-                load.load(&memory, &tables, &w, block.terms, weight, source, step * T::K, stage);
+                load.load(&memory, &tables, &w, terms, weight, source, step * T::K, stage);
             },
             [&](int stage) { load.put(&memory, stage); }, [](int) {});
+        if (!gemm_join<P::COUNT, T::THREADS>(&result, &sums.of[0][0][0]))
+            return;
         P::end(&sums, [&](int row, int column, float sum) {
             gemm_store_numbered(&w, &block, blockIdx.y * T::ROWS + row,
                                 blockIdx.x * T::COLUMNS + column, sum, &result);

@@ -132,6 +132,12 @@ static void open_gpu(struct cuda_context *context)
         cuda_note(context, "cudaEventCreate",
                   cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     context->now = (struct cuda_iteration *)cuda_allocate_device(context, sizeof *context->now);
+    context->arrivals =
+        (unsigned *)cuda_allocate_device(context, GEMM_ARRIVALS * sizeof *context->arrivals);
+    if (!context->failure[0])
+        cuda_note(context, "cudaMemsetAsync",
+                  cudaMemsetAsync(context->arrivals, 0, GEMM_ARRIVALS * sizeof *context->arrivals,
+                                  context->stream));
     if (!context->failure[0])
         open_blas(context, &properties);
     if (!context->failure[0])
@@ -153,6 +159,7 @@ static void close_gpu(void *state)
     if (context->blas)
         cublasDestroy(context->blas);
     cuda_release_device(context, context->workspace);
+    cuda_release_device(context, context->arrivals);
     cuda_release_device(context, context->now);
     for (cudaEvent_t event : context->batches_read)
         if (event)

@@ -117,6 +117,7 @@ struct tensor_products {
     enum { RIGHT_LINE = RIGHT_BY_COLUMN ? (int)LINE : T::COLUMNS + 8 };
     enum { ROWS = T::ROWS / T::DOWN, COLUMNS = T::COLUMNS / T::ACROSS }; /* per warp */
     enum { TILES_DOWN = ROWS / 16, TILES_ACROSS = COLUMNS / 8 };
+    enum { COUNT = TILES_DOWN * TILES_ACROSS * 4 }; /* sums of a thread */
     static_assert(TILES_ACROSS % 2 == 0, "one ldmatrix loads two tiles of the right operand");
 
     struct alignas(16) memory {
