@@ -6,6 +6,7 @@
 #include "cuda/emulated_module.h"
 #include "cuda/lab.h"
 
+#include "base/clock.h"
 #include "engine/profile/profile.h"
 
 #include <math.h>
@@ -200,6 +201,27 @@ static void test_profile(void)
     profile_free(profile);
     lab_close(&measured);
     lab_close(&plain);
+}
+
+/* The host is slow between two stamps of a pass; the GPU must not wait for it there. */
+static void test_slow_host(void)
+{
+    struct error error = {0};
+    struct device *device = device_open("cuda", 1, &error);
+    if (!device)
+        return;
+    const struct device_backend *backend = device->driver->backend;
+    for (int i = 0; i < 2; i++) {
+        backend->stamp(device, 0);
+        clock_sleep(0.05);
+        backend->stamp(device, 1);
+        const double seconds = backend->stamp_seconds(device, 0, 1);
+        tap_ok(seconds >= 0 && seconds < 0.04,
+               "a layer's time does not contain that of the host (%.3g s)", seconds);
+    }
+    backend->stamp(device, 0); /* nobody waits for this one */
+    tap_ok(device_check(device, &error), "  and the GPU is well");
+    device_close(device);
 }
 
 /* --- what overlaps --- */
@@ -451,11 +473,17 @@ static void begin(void)
 }
 
 static const struct named_test tests[] = {
-    {"trajectories", run_trajectories}, {"gradients", test_gradients},
-    {"inference", test_inference},      {"replay", run_replay},
-    {"profile", test_profile},          {"delays", run_delays},
-    {"divergence", run_divergence},     {"resume", run_resume},
-    {"allocations", test_allocations},  {"opening", test_opening},
+    {"trajectories", run_trajectories},
+    {"gradients", test_gradients},
+    {"inference", test_inference},
+    {"replay", run_replay},
+    {"profile", test_profile},
+    {"profile-slow-host", test_slow_host},
+    {"delays", run_delays},
+    {"divergence", run_divergence},
+    {"resume", run_resume},
+    {"allocations", test_allocations},
+    {"opening", test_opening},
     {"failures", run_failures},
 };
 

@@ -11,9 +11,11 @@
  */
 #include "cuda_runtime.h"
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <deque>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -41,6 +43,7 @@ static std::vector<emulated_stream *> streams = {&default_stream};
 static uint64_t delay;
 static unsigned pace; /* microseconds */
 static size_t tasks_done;
+static std::atomic<size_t> host_functions; /* that a stream has begun and still waits for */
 static size_t graphs;
 static bool refuse_graphs;
 
@@ -205,6 +208,27 @@ cudaError_t emulator_submit_tries(cudaStream_t stream, std::function<bool()> tri
     return submit(stream, {nullptr, tries, nullptr, nullptr, 0});
 }
 
+/* The function runs in a thread of its own, as on a GPU; the stream goes on when it has returned.
+ */
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data)
+{
+    enum { QUEUED, RUNNING, DONE };
+    const auto state = std::make_shared<std::atomic<int>>(QUEUED);
+    return emulator_submit_tries(stream, [=] {
+        if (*state == QUEUED) {
+            *state = RUNNING;
+            host_functions++;
+            std::thread([=] {
+                function(data);
+                *state = DONE;
+            }).detach();
+        } else if (*state == DONE) {
+            host_functions--;
+        }
+        return *state == DONE;
+    });
+}
+
 /* --- streams --- */
 
 cudaError_t cudaStreamCreate(cudaStream_t *stream)
@@ -322,10 +346,16 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-    emulator_guard guard(emulator_lock);
-    while (!has_happened(event) && step_any())
-        ;
-    return emulator_broken();
+    for (;;) {
+        {
+            emulator_guard guard(emulator_lock);
+            while (!has_happened(event) && step_any())
+                ;
+            if (has_happened(event) || host_functions == 0)
+                return emulator_broken();
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
 }
 
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t first, cudaEvent_t last)

@@ -154,6 +154,7 @@ static void close_gpu(void *state)
 {
     struct cuda_context *context = (struct cuda_context *)state;
     cuda_enter(context);
+    cuda_hold_free(context);
     cuda_forget_measurements(context);
     cuda_dnn_close(context);
     if (context->blas)
