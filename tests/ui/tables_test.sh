@@ -45,4 +45,19 @@ screen_shows 'Wrote .*out.md' "the tables are written"
 cmp -s out.md gondim.md && ok "  as tinca tables writes them" || not_ok "  as tinca tables writes them" "$(diff out.md gondim.md | head -n 5)"
 screen_keys u
 screen_shows 'Runs read: 1;' "u reads the runs again"
+
+# the votes are those of the file that the screen Study has
+echo '{"cut' >votes.json
+screen_keys m
+screen_wait 'Go to'
+screen_keys p Enter
+screen_wait 'Participant'
+screen_keys Down Down Down Enter C-u
+screen_keys -l votes.json
+screen_keys Enter
+screen_wait 'votes.json'
+screen_keys m
+screen_wait 'Go to'
+screen_keys b Enter
+screen_shows 'votes.json.*damaged|votes.json.*JSON' "votes are read from the file of the screen Study"
 done_testing

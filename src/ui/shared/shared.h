@@ -56,6 +56,8 @@ struct shared {
     struct run_filter runs_filter; /* the last valid filter of it: what the table shows */
     char subject[512];             /* the directory of the run that the open dialog is about */
 
+    char votes[512]; /* the file of the screen Study; "": STUDY_FILE */
+
     struct disk_jobs disk;
     struct sweep_job sweep;
     struct export_job export;

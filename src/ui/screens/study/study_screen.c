@@ -214,9 +214,10 @@ static void take_text(struct app *app)
     struct error error;
     char *text = model->focus == STUDY_RESULTS ? user_path_expand(model->edit.text)
                                                : memory_copy_text(model->edit.text, NULL);
-    if (text && study_model_set(model, text, &error))
+    if (text && study_model_set(model, text, &error)) {
         model->editing = false;
-    else if (text)
+        snprintf(app->shared.votes, sizeof app->shared.votes, "%s", model->values[STUDY_RESULTS]);
+    } else if (text)
         app_say_error(app, &error);
     free(text);
     if (!model->editing)

@@ -40,6 +40,7 @@ static const char *const endings[FORMATS] = {".txt", ".md", ".csv", ".tex"}; /* 
 
 /* The tables, which the job makes. */
 struct tables_texts {
+    char votes[512]; /* the file with the votes */
     struct text texts[STUDIES][FORMATS];
     size_t runs;      /* that were read */
     size_t left_out;  /* runs that cannot be read */
@@ -96,7 +97,7 @@ static bool write_all(struct tables_texts *texts, const struct tables_runs *runs
                       struct error *error)
 {
     struct study_file votes = {0};
-    bool good = study_file_read(&votes, STUDY_FILE, false, error);
+    bool good = study_file_read(&votes, texts->votes, false, error);
     for (int study = 0; study < STUDIES; study++)
         for (int format = 0; format < FORMATS; format++)
             good = good &&
@@ -123,6 +124,8 @@ static void begin_job(struct app *app)
     struct tables_model *model = model_of(app);
     model->done = model->of = 0;
     model->error = (struct error){0};
+    snprintf(model->next.votes, sizeof model->next.votes, "%s",
+             app->shared.votes[0] ? app->shared.votes : STUDY_FILE);
     model->job = background_job_start(make_work, &model->next, &model->error);
 }
 
