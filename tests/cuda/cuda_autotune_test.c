@@ -54,13 +54,14 @@ static void add(const struct device_autotune *autotune, const char *key, const c
     snprintf(store.values[store.count++], sizeof store.values[0], "%s", value);
 }
 
-static bool lab_open(struct lab *lab, bool measures)
+static bool lab_open(struct lab *lab, bool measures, uint64_t limit)
 {
     struct error error = {0};
     const struct network_request request = {.network = "test", .text = text};
     const struct plan_settings settings = {.mode = PLAN_TRAINING,
                                            .batch = BATCH,
                                            .threads = 1,
+                                           .memory_limit = limit,
                                            .solver = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f}};
     const struct device_autotune autotune = {.measures = measures, .find = find, .add = add};
     struct device *opened = device_open("cuda", 1, &error);
@@ -85,7 +86,7 @@ static float loss_with(const char *always, char kernel[PLAN_KERNEL_NAME_SIZE])
 {
     struct lab lab;
     store.always = always;
-    if (!lab_open(&lab, false))
+    if (!lab_open(&lab, false, 0))
         return NAN;
     const float loss = train(&lab);
     tap_ok(is_well(&lab), "the GPU is well");
@@ -99,14 +100,14 @@ static void test_measured(void)
 {
     struct lab first, second;
     store.count = store.found = 0;
-    if (!lab_open(&first, true))
+    if (!lab_open(&first, true, 0))
         return;
     const size_t measured = store.count;
     tap_ok(measured == 2 + 3 + 3, "a plan measures the passes of three convolutions: %zu",
            measured);
     for (size_t i = 0; i < measured; i++)
         tap_note("%s: %s", store.keys[i], store.values[i]);
-    if (!lab_open(&second, true))
+    if (!lab_open(&second, true, 0))
         return;
     tap_ok(store.count == measured && store.found >= measured, "another one measures nothing");
     tap_ok(strcmp(lab_computed_by(&first), lab_computed_by(&second)) == 0,
@@ -116,6 +117,28 @@ static void test_measured(void)
     tap_ok(is_well(&first) && is_well(&second), "  on a GPU that is well");
     lab_close(&first);
     lab_close(&second);
+}
+
+/* The limit leaves no room for the workspace of what may be the fastest: the run that measures and
+ * one that finds the times in the store must take the same instead. */
+static void test_limit(void)
+{
+    struct lab first, second;
+    store.count = 0;
+    emulator_set_cudnn_workspace((size_t)1 << 20);
+    if (lab_open(&first, true, PLAN_LEAST_MEMORY)) {
+        if (lab_open(&second, true, PLAN_LEAST_MEMORY)) {
+            const float loss = train(&first);
+            tap_ok(store.count > 0 &&
+                       strcmp(lab_computed_by(&first), lab_computed_by(&second)) == 0 &&
+                       loss == train(&second) && same_weights(&first, &second),
+                   "in little memory a run that measures has the bits of a later one: %s",
+                   lab_computed_by(&second));
+            lab_close(&second);
+        }
+        lab_close(&first);
+    }
+    emulator_set_cudnn_workspace(8192);
 }
 
 static void test_obeyed(void)
@@ -142,7 +165,7 @@ static void test_refused(void)
     store.count = store.found = 0;
     for (int pass = 0; pass < 4; pass++)
         emulator_fail_cudnn(pass, 3000);
-    const bool open = lab_open(&lab, true);
+    const bool open = lab_open(&lab, true, 0);
     for (int pass = 0; pass < 4; pass++)
         emulator_fail_cudnn(pass, 0);
     if (!open)
@@ -243,10 +266,8 @@ static void begin(void)
 }
 
 static const struct named_test tests[] = {
-    {"measured", test_measured},
-    {"obeyed", test_obeyed},
-    {"refused", test_refused},
-    {"file", test_file},
+    {"measured", test_measured}, {"limit", test_limit}, {"obeyed", test_obeyed},
+    {"refused", test_refused},   {"file", test_file},
 };
 
 int main(int argc, char **argv)

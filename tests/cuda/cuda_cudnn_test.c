@@ -146,7 +146,8 @@ static void test_workspace(void)
            "a memory limit is met without it");
     emulator_set_cudnn_workspace((size_t)3 << 30);
     const size_t before = emulator_cudnn_passes(false), best = emulator_cudnn_passes(true);
-    expect(network_1x1, "conv cuDNN", "3 GiB are more than the layer may have, the next algorithm is not");
+    expect(network_1x1, "conv cuDNN",
+           "3 GiB are more than the layer may have, the next algorithm is not");
     tap_ok(emulator_cudnn_passes(false) > before && emulator_cudnn_passes(true) == best,
            "  the next algorithm ran");
     emulator_limit_cudnn(true);

@@ -63,6 +63,8 @@ double json_float(float value)
     return value < 0 ? -found : found;
 }
 
+_Static_assert((int)JSON_FLOAT_SIZE >= (int)DECIMAL_SIZE, "the text of a float holds a decimal");
+
 size_t json_float_text(float value, char text[JSON_FLOAT_SIZE])
 {
     struct decimal decimal;

@@ -169,8 +169,8 @@ bool device_measure_machine(struct device *device, struct error *error);
 void device_use_autotune(struct device *device, const struct device_autotune *autotune);
 
 /* Writes what the bits of results depend on: the instruction set of the kernels for a precision, or
- * the name of the GPU, the number of ranks, the version of cuDNN and the layout of values. Returns
- * `text`. */
+ * the name of the GPU, the number of ranks, the version of cuDNN and the layout of values. On a GPU
+ * they also depend on what device_autotune finds, which is not written. Returns `text`. */
 char *device_computes_with(const char *name, enum device_precision precision, char *text,
                            size_t size);
 

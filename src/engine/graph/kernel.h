@@ -37,6 +37,7 @@ struct kernel_site {
     /* The state of the device that will execute the plan (device->state), whose libraries a kernel
      * may ask what they support. NULL: no device is open. */
     void *context;
+    bool only_forecast;   /* the plan will not run: nothing is measured for it */
     bool spare_workspace; /* the memory limit leaves no room for a library's large workspace */
     /* The figures of this machine (machine_model.h), with which a kernel divides its work
      * and predicts its time. NULL: none are known. */

@@ -114,6 +114,7 @@ struct plan {
     enum plan_mode mode;
     /* as in struct plan_settings */
     bool frozen, seeds_output_gradient, soft_targets, sample_batches;
+    bool only_forecast;   /* as its settings say */
     bool spare_workspace; /* kernels use no library with a large workspace */
     size_t batch;         /* images per iteration; with several ranks, of each */
     size_t ranks;         /* GPUs that share an iteration's batch; 1 or more */
@@ -181,6 +182,7 @@ struct plan_settings {
     /* The open device that will execute the plan and outlives it. Kernels of libraries are chosen
      * only if it is known, in the precision that is set. NULL: not known. */
     const struct device *device;
+    bool only_forecast; /* the plan will not run: kernels measure nothing for it */
 };
 
 /* Builds a plan, which borrows graph and driver; plan_free releases it. Returns NULL with an error

@@ -262,6 +262,7 @@ static struct plan *build(const struct graph *graph, const struct device_driver 
     struct plan *plan = plan_new(graph, driver, settings, error);
     if (!plan)
         return NULL;
+    plan->only_forecast = settings->only_forecast;
     plan->spare_workspace = spare_workspace;
     struct planner planner = {.plan = plan, .settings = settings};
     const bool built = run_stages(&planner, fuse_epilogues, error);
@@ -322,6 +323,7 @@ static uint64_t least_fallbacks(const struct graph *graph, const struct device_d
     struct plan_settings smallest = *settings;
     smallest.batch = settings->ranks ? settings->ranks : 1;
     smallest.memory_limit = 0;
+    smallest.only_forecast = true;
     struct plan *plan = plan_build(graph, driver, &smallest, NULL);
     const uint64_t nodes = plan ? plan->forecast.fallback_nodes : 0;
     plan_free(plan);
@@ -336,6 +338,7 @@ static bool batch_fits(const struct graph *graph, const struct device_driver *dr
 {
     struct plan_settings smaller = *settings;
     smaller.batch = batch;
+    smaller.only_forecast = true;
     struct plan *plan = plan_build(graph, driver, &smaller, NULL);
     const bool fits =
         plan && plan->forecast.total <= bytes && plan->forecast.fallback_nodes <= fallbacks;

@@ -113,6 +113,7 @@ static void start_step(const struct step_builder *builder, size_t number, struct
                  .bf16 = plan->bf16,
                  .threads = plan->threads,
                  .context = builder->settings->device ? builder->settings->device->state : NULL,
+                 .only_forecast = plan->only_forecast,
                  .spare_workspace = plan->spare_workspace,
                  .machine = &plan->machine},
     };

@@ -81,7 +81,8 @@ static const struct column validation_columns[] = {
     /* only for networks that make images */
     VALIDATION("pixel_accuracy", pixel_accuracy, false)};
 
-enum { CELL_SIZE = DECIMAL_SIZE }; /* JSON_FLOAT_SIZE is the same */
+enum { CELL_SIZE = DECIMAL_SIZE };
+_Static_assert((int)CELL_SIZE >= (int)JSON_FLOAT_SIZE, "a cell holds a float");
 
 /* Writes a count; or the shortest decimal that reads back as the same float, or null if it is not
  * finite. Returns the length. */

@@ -1,6 +1,6 @@
-/* The cache is one for the process: entries in the order in which they were read or measured, the
- * later of two with the same key before the earlier. A new one is appended to the file by a single
- * write, which other processes do not interrupt. */
+/* The cache is one for the process: entries in the order in which they were read or measured, so
+ * that the last one of a key counts. A new one is appended to the file by a single write, which
+ * other processes do not interrupt. */
 #include "session/machine/autotune_file.h"
 
 #include "base/files/file.h"
@@ -17,10 +17,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINE_LIMIT = 1024, MOST_ENTRIES = 1 << 16 };
+enum { LINE_LIMIT = 1024, MOST_ENTRIES = 1 << 14 };
 
 struct entry {
-    char *key, *value; /* HARDWARE <tab> KEY */
+    char *key; /* HARDWARE <tab> KEY */
+    char *value;
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -40,32 +41,41 @@ char *autotune_file_path(struct error *error)
 
 /* --- entries --- */
 
-static void remember(const char *key, const char *value)
+/* Forgets the oldest `count` entries. */
+static void forget(size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(cache.entries[i].key);
+        free(cache.entries[i].value);
+    }
+    cache.count -= count;
+    memmove(cache.entries, cache.entries + count, cache.count * sizeof *cache.entries);
+}
+
+static bool make_room(void)
 {
     if (cache.count == MOST_ENTRIES)
-        return;
-    if (cache.count == cache.capacity) {
-        const size_t capacity = 2 * cache.capacity + 64;
-        struct entry *entries = realloc(cache.entries, capacity * sizeof *entries);
-        if (!entries)
-            return;
-        cache.entries = entries;
-        cache.capacity = capacity;
-    }
+        forget(MOST_ENTRIES / 2);
+    if (cache.count < cache.capacity)
+        return true;
+    const size_t capacity = 2 * cache.capacity + 64;
+    struct entry *entries = realloc(cache.entries, capacity * sizeof *entries);
+    if (!entries)
+        return false;
+    cache.entries = entries;
+    cache.capacity = capacity;
+    return true;
+}
+
+/* Adds an entry; does nothing if out of memory. */
+static void remember(const char *key, const char *value)
+{
     struct entry entry = {memory_copy_text(key, NULL), memory_copy_text(value, NULL)};
-    if (entry.key && entry.value)
+    if (entry.key && entry.value && make_room())
         cache.entries[cache.count++] = entry;
     else {
         free(entry.key);
         free(entry.value);
-    }
-}
-
-static void forget_all(void)
-{
-    while (cache.count > 0) {
-        free(cache.entries[--cache.count].key);
-        free(cache.entries[cache.count].value);
     }
 }
 
@@ -132,7 +142,7 @@ static void open_cache(bool again)
         free(path);
         return;
     }
-    forget_all();
+    forget(cache.count);
     if (cache.file >= 0)
         close(cache.file);
     free(cache.path);

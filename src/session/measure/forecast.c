@@ -1,7 +1,6 @@
 /* Builds the network and a plan for it, and lets memory_check.c compute the memory. The data set is
  * not opened: its kind gives the number of classes and the size of the images. */
 #include "session/measure/forecast.h"
-#include "session/machine/autotune_file.h"
 
 #include "base/host/host.h"
 #include "base/language.h"
@@ -11,6 +10,7 @@
 #include "data/loader/augmentation.h"
 #include "session/config/config_data.h"
 #include "session/config/settings.h"
+#include "session/machine/autotune_file.h"
 #include "session/measure/memory_check.h"
 #include "session/model/evaluator.h"
 #include "session/values/series.h"

@@ -211,6 +211,7 @@ static uint64_t bytes_at_batch(const struct memory_check_request *request,
     struct plan_settings smaller = *request->settings;
     struct memory_forecast memory;
     smaller.batch = batch;
+    smaller.only_forecast = true;
     return memory_check_plan(request->network, request->driver, &smaller, &memory, NULL)
                ? memory.total + memory.tables + loader_bytes(request, forecast, batch) + least
                : UINT64_MAX;

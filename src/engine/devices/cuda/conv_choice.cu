@@ -170,8 +170,9 @@ static void close_trial(struct trial *t)
     cudaGetLastError();
 }
 
-/* Allocates the arrays. A layer with bias is measured with a relu, which follows nearly always: the
- * pointer only says that one is fused. Returns false if there is no memory now. */
+/* Allocates the arrays. Every layer with bias is measured with a relu, which nearly always follows
+ * and which may be fused later: the pointer only says that one is fused. Returns false if there is
+ * no memory now. */
 static bool open_trial(struct trial *t, struct cuda_context *context,
                        const struct kernel_site *site, const struct conv_choice *choice)
 {
@@ -273,10 +274,10 @@ static void write_key(const struct dnn_shape *s, enum dnn_pass pass, char key[KE
     static const char *const precisions[] = {"float32", "tf32", "bf16", "fp16"};
     static const char *const passes[] = {"forward", "input", "weights"};
     snprintf(key, KEY_SIZE,
-             "conv %s %dx%dx%dx%d outputs %d kernel %dx%d stride %dx%d pad %dx%d groups %d %s %s",
+             "conv %s %dx%dx%dx%d outputs %d kernel %dx%d stride %dx%d pad %dx%d groups %d%s %s %s",
              passes[pass], s->batch, s->channels, s->height, s->width, s->outputs, s->kernel[0],
              s->kernel[1], s->stride[0], s->stride[1], s->pad[0], s->pad[1], s->groups,
-             s->last ? "NHWC" : "NCHW", precisions[s->precision]);
+             s->bias ? " bias" : "", s->last ? "NHWC" : "NCHW", precisions[s->precision]);
 }
 
 static void write_option(const struct conv_option *option, char value[VALUE_SIZE])
@@ -314,43 +315,48 @@ static bool recall(const struct device_autotune *autotune, enum dnn_pass pass,
 
 static void measure_pass(const struct trial *t, enum dnn_pass pass, struct conv_choice *choice)
 {
-    struct timed {
-        double seconds;
-        struct conv_option option;
-    } timed[CONV_OPTIONS];
     struct cuda_context *context = context_of(&t->call);
     const size_t limit = conv_workspace_limit(context, &t->site);
-    const size_t count = choice->counts[pass];
     char key[KEY_SIZE], value[VALUE_SIZE];
-    for (size_t i = 0; i < count; i++) {
+    double least = (double)INFINITY;
+    size_t best = 0;
+    for (size_t i = 0; i < choice->counts[pass]; i++) {
         const struct conv_option *option = &choice->options[pass][i];
-        timed[i] = {option->dnn.bytes > limit ? (double)INFINITY
-                                              : measure_option(t, pass, choice, option),
-                    *option};
+        const double seconds =
+            option->dnn.bytes > limit ? (double)INFINITY : measure_option(t, pass, choice, option);
+        if (seconds < least) {
+            least = seconds;
+            best = i;
+        }
     }
-    std::stable_sort(timed, timed + count, [](const struct timed &a, const struct timed &b) {
-        return a.seconds < b.seconds;
-    });
-    for (size_t i = 0; i < count; i++)
-        choice->options[pass][i] = timed[i].option;
+    choice->known[pass] = isfinite(least);
+    if (!choice->known[pass])
+        return;
     write_key(&choice->shape, pass, key);
-    write_option(&timed[0].option, value);
-    choice->known[pass] = isfinite(timed[0].seconds);
-    if (choice->known[pass])
-        context->autotune->add(context->autotune, key, value, timed[0].seconds);
+    write_option(&choice->options[pass][best], value);
+    prefer(choice, pass, value); /* as a later run that finds it in the cache */
+    context->autotune->add(context->autotune, key, value, least);
 }
 
-/* Measures the passes of a site that are not known. */
+/* Measures the passes of a site that are not known, each once: what could not be measured then
+ * follows the heuristics as long as the device is open. */
 static void measure(struct cuda_context *context, const struct kernel_site *site,
                     struct conv_choice *choice)
 {
     struct trial t;
+    bool wanted[DNN_PASSES], any = false;
     const bool recording = context->recording;
-    if (context->failure[0] || !open_trial(&t, context, site, choice))
+    for (unsigned pass = 0; pass < DNN_PASSES; pass++) {
+        wanted[pass] =
+            conv_needs(site, (enum dnn_pass)pass) && !choice->known[pass] && !choice->tried[pass];
+        choice->tried[pass] = choice->tried[pass] || wanted[pass];
+        any = any || wanted[pass];
+    }
+    if (!any || context->failure[0] || !open_trial(&t, context, site, choice))
         return;
     context->recording = true; /* a failure is the option's, not the group's */
     for (unsigned pass = 0; pass < DNN_PASSES; pass++)
-        if (conv_needs(site, (enum dnn_pass)pass) && !choice->known[pass])
+        if (wanted[pass])
             measure_pass(&t, (enum dnn_pass)pass, choice);
     cudaStreamSynchronize(context->stream);
     close_trial(&t);
@@ -377,24 +383,38 @@ static struct conv_choice *add_choice(struct cuda_dnn *dnn, const struct dnn_sha
     return choice;
 }
 
-/* Returns the choice of this shape, NULL: there is none; `any_batch`: of any batch. */
-static struct conv_choice *known_choice(const struct cuda_dnn *dnn, struct dnn_shape shape,
-                                        bool any_batch)
+/* Returns the choice of this shape, or NULL if there is none. */
+static struct conv_choice *known_choice(const struct cuda_dnn *dnn, const struct dnn_shape *shape)
 {
-    for (size_t i = 0; i < dnn->count; i++) {
-        if (any_batch)
-            shape.batch = dnn->choices[i]->shape.batch;
-        if (memcmp(&dnn->choices[i]->shape, &shape, sizeof shape) == 0)
+    for (size_t i = 0; i < dnn->count; i++)
+        if (memcmp(&dnn->choices[i]->shape, shape, sizeof *shape) == 0)
             return dnn->choices[i];
-    }
     return NULL;
+}
+
+/* Returns the choice that was planned for batches of which this one is a smaller: that of the
+ * smallest larger batch of the shape, for training or not. NULL if there is none. */
+static const struct conv_choice *planned_choice(const struct cuda_dnn *dnn, struct dnn_shape shape,
+                                                bool training)
+{
+    const int batch = shape.batch;
+    const struct conv_choice *found = NULL;
+    for (size_t i = 0; i < dnn->count; i++) {
+        const struct conv_choice *choice = dnn->choices[i];
+        shape.batch = choice->shape.batch;
+        if (shape.batch > batch && choice->known[DNN_WEIGHTS] == training &&
+            (!found || shape.batch < found->shape.batch) &&
+            memcmp(&choice->shape, &shape, sizeof shape) == 0)
+            found = choice;
+    }
+    return found;
 }
 
 /* Returns the choice of the site's shape; cuDNN is asked only once for each. */
 static struct conv_choice *choice_of(struct cuda_context *context, const struct kernel_site *site)
 {
     const struct dnn_shape shape = dnn_shape_of(context, site);
-    struct conv_choice *choice = known_choice(context->dnn, shape, false);
+    struct conv_choice *choice = known_choice(context->dnn, &shape);
     if (choice || !(choice = add_choice(context->dnn, &shape)))
         return choice;
     cuda_enter(context);
@@ -420,7 +440,7 @@ struct conv_choice *conv_choice_plan(struct cuda_context *context, const struct 
 {
     struct conv_choice *choice = context->dnn ? choice_of(context, site) : NULL;
     if (choice && context->autotune && !recall_passes(context, site, choice) &&
-        context->autotune->measures && !site->spare_workspace)
+        context->autotune->measures && !site->spare_workspace && !site->only_forecast)
         measure(context, site, choice);
     return choice;
 }
@@ -429,10 +449,10 @@ struct conv_choice *conv_choice_find(struct cuda_context *context, const struct 
 {
     const struct dnn_shape shape = dnn_shape_of(context, site);
     struct cuda_dnn *dnn = context->dnn;
-    struct conv_choice *choice = dnn ? known_choice(dnn, shape, false) : NULL;
+    struct conv_choice *choice = dnn ? known_choice(dnn, &shape) : NULL;
     if (choice || !dnn)
         return choice;
-    const struct conv_choice *planned = known_choice(dnn, shape, true);
+    const struct conv_choice *planned = planned_choice(dnn, shape, site->training);
     choice = choice_of(context, site);
     for (unsigned pass = 0; choice && planned && pass < DNN_PASSES; pass++) {
         char value[VALUE_SIZE];

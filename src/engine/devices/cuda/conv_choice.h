@@ -25,7 +25,8 @@ struct conv_choice {
     struct dnn_shape shape;
     struct conv_option options[DNN_PASSES][CONV_OPTIONS]; /* best first */
     size_t counts[DNN_PASSES];
-    bool known[DNN_PASSES];  /* the order is that of measured times */
+    bool known[DNN_PASSES];  /* the first option was measured to be the fastest */
+    bool tried[DNN_PASSES];  /* it was measured, perhaps in vain */
     bool refused[DNN_CALLS]; /* cuDNN has refused to compute the pass */
 };
 

@@ -55,13 +55,12 @@ void cuda_dnn_close(struct cuda_context *context)
 
 /* --- the kernel --- */
 
-/* Returns the options that compute the passes when the plan is made; NULL for those that are not
- * needed. */
 struct planned {
     struct conv_choice *choice;
-    const struct conv_option *passes[DNN_PASSES];
+    const struct conv_option *passes[DNN_PASSES]; /* NULL: the pass is not needed */
 };
 
+/* Returns the options that compute the passes. */
 static struct planned plan_passes(const struct kernel_site *site)
 {
     struct cuda_context *context = (struct cuda_context *)site->context;
@@ -151,7 +150,9 @@ static void run_pass(const struct kernel_call *call, enum dnn_pass pass)
     const struct conv_option own = {conv_own_source(call->site, pass), {}};
     const size_t packed = dnn_packed_bytes(call->site);
     const size_t room = call->workspace_bytes > packed ? call->workspace_bytes - packed : 0;
-    const struct conv_option *option = choice ? conv_choice_best(choice, pass, room) : &own;
+    const size_t limit = std::min(room, conv_workspace_limit(context_of(call), call->site));
+    const struct conv_option *option =
+        choice && !choice->refused[pass] ? conv_choice_best(choice, pass, limit) : &own;
     if (!conv_run(call, choice ? &choice->shape : NULL, pass, option,
                   choice ? choice->refused : NULL))
         conv_run(call, &choice->shape, pass, &own, choice->refused);

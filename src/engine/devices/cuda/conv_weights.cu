@@ -7,7 +7,7 @@
  * computes a tile of rows x terms. There are few tiles and many positions, so the sum is divided
  * into parts (split K) with a block for each, and a second launch adds the parts in order. One more
  * term, whose value is always 1, gives the gradient of the bias. Products below float32 are in
- * conv_weights_tensor.cu, those of few channels in float32 in conv_weights_direct.cu.
+ * conv_weights_tensor.cu, those of few channels in conv_weights_direct.cu.
  */
 #include "engine/devices/cuda/conv_tensor.h"
 #include "engine/devices/cuda/conv_tile.h"

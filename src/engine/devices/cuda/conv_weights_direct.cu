@@ -53,7 +53,7 @@ template <int K_, int S_> struct direct_window {
 
 /* --- a band into shared memory --- */
 
-/* Loads four values of a row of channel `channel`, or zeros. */
+/* Returns the four values from `at` on, or zeros if not `inside`. */
 static __device__ __forceinline__ float4 load_four(const float *array, bool inside, size_t at)
 {
     return inside ? __ldg((const float4 *)(array + at)) : make_float4(0, 0, 0, 0);

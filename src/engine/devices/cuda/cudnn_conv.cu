@@ -98,6 +98,7 @@ struct dnn_shape dnn_shape_of(const struct cuda_context *context, const struct k
             {(int)w->kernel_height, (int)w->kernel_width},
             {(int)w->stride_height, (int)w->stride_width},
             {(int)w->pad_height, (int)w->pad_width},
+            conv->bias,
             site->output_layout.channels_last,
             context->precision};
 }

@@ -30,6 +30,7 @@ struct dnn_shape {
     int batch, channels, height, width;
     int outputs, out_height, out_width, groups;
     int kernel[2], stride[2], pad[2];
+    int bias; /* whether there is one */
     int last; /* channels-last */
     enum cuda_precision precision;
 };

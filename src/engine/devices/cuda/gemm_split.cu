@@ -26,7 +26,8 @@ static const struct {
     {16, 18, false, false, 4}, {64, 20, false, false, 4},
 };
 enum {
-    CYCLE = 1920,   /* the costs, doubled, of a cycle of a multiprocessor */
+    CYCLE =
+        1920, /* what a multiprocessor computes in a cycle: 128 products at a doubled cost of 15 */
     LATENCY = 1000, /* cycles from the loads of a step to its products */
     JOIN = 1500,    /* cycles to write sums, to count the arrival and to begin to read */
     JOINED = 16,    /* sums that a multiprocessor reads in a cycle */

@@ -24,7 +24,7 @@ struct cuda_gate {
 static struct timespec deadline(void)
 {
     struct timespec at;
-    clock_gettime(CLOCK_REALTIME, &at);
+    clock_gettime(CLOCK_MONOTONIC, &at);
     at.tv_nsec += LONGEST_HOLD;
     at.tv_sec += at.tv_nsec / 1000000000;
     at.tv_nsec %= 1000000000;
@@ -46,10 +46,15 @@ static void CUDART_CB wait_here(void *data)
 static struct cuda_gate *create(void)
 {
     struct cuda_gate *gate = (struct cuda_gate *)calloc(1, sizeof *gate);
-    if (gate) {
-        pthread_mutex_init(&gate->mutex, NULL);
-        pthread_cond_init(&gate->let_go, NULL);
+    pthread_condattr_t attributes;
+    if (!gate || pthread_condattr_init(&attributes) != 0) {
+        free(gate);
+        return NULL;
     }
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&gate->mutex, NULL);
+    pthread_cond_init(&gate->let_go, &attributes);
+    pthread_condattr_destroy(&attributes);
     return gate;
 }
 

@@ -199,7 +199,7 @@ struct gemm_result {
     bool rectify; /* a fused relu; not with `accumulate` */
     /* the parts of the sums (gemm_split.h): implicit_gemm_run sets them */
     uint32_t parts, part_terms;
-    float *partial;     /* the sums of each part; NULL with one part */
+    float *partial;     /* the sums of each part; not used with one part */
     unsigned *arrivals; /* of the blocks of a tile */
 };
 

@@ -51,7 +51,7 @@ static __host__ __device__ __forceinline__ uint32_t run_of(const struct lrn_runs
     return image * l->channels * l->area.value + at * l->by_position;
 }
 
-/* Loads the channels of a run and those around it; channels that do not exist are 0. `wide`: they
+/* Loads the channels of a run and those around it; channels that do not exist are 0. WIDE: they
  * are neighbours, a multiple of four, and aligned to 16 bytes. */
 template <int RUN, bool WIDE>
 static __device__ __forceinline__ void load_run(const struct lrn_runs *l, const float *position,

@@ -34,7 +34,7 @@ struct find_rate_model {
     struct rate_search search;
     struct run_config searched; /* the form's settings of the last search */
     bool begun;                 /* there was a search */
-    bool asked;                 /* by the key u: its end is told */
+    bool asked;                 /* the key u began it: its end is reported */
     uint64_t done, of;
     struct error error; /* why there is no result; kind ERROR_NONE: there is one, or none yet */
     size_t marked;      /* the marked point */
@@ -94,7 +94,7 @@ static void open(struct app *app)
 }
 
 /* A search may fail before a frame shows that it has begun, and give the same screen as the one
- * before: who asked for it would see nothing. */
+ * before, so the end of a search that the user asked for is reported. */
 static void say_end(struct app *app)
 {
     const struct find_rate_model *model = model_of(app);
