@@ -439,7 +439,7 @@ static void test_forecast(size_t workspace)
 static void all_forecasts(void)
 {
     test_forecast((size_t)1 << 20);
-    test_forecast((size_t)48 << 20);
+    test_forecast((size_t)6 << 20);
     emulator_set_cudnn_workspace(8192);
     emulator_fail_allocation(1);
     struct run_config config = configure(classes);
