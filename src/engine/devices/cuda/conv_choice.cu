@@ -352,7 +352,10 @@ static void measure(struct cuda_context *context, const struct kernel_site *site
         choice->tried[pass] = choice->tried[pass] || wanted[pass];
         any = any || wanted[pass];
     }
-    if (!any || context->failure[0] || !open_trial(&t, context, site, choice))
+    if (!any || context->failure[0])
+        return;
+    cuda_enter(context);
+    if (!open_trial(&t, context, site, choice))
         return;
     context->recording = true; /* a failure is the option's, not the group's */
     for (unsigned pass = 0; pass < DNN_PASSES; pass++)
