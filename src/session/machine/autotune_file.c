@@ -44,6 +44,8 @@ char *autotune_file_path(struct error *error)
 /* Forgets the oldest `count` entries. */
 static void forget(size_t count)
 {
+    if (count == 0)
+        return;
     for (size_t i = 0; i < count; i++) {
         free(cache.entries[i].key);
         free(cache.entries[i].value);
