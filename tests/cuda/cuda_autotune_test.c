@@ -180,12 +180,15 @@ static void test_refused(void)
 
 /* --- the file --- */
 
+static bool usable; /* what autotune_file_use returned last, and its error */
+static struct error reason;
+
 static struct device *open_with_file(bool measures, bool again)
 {
     struct error error = {0};
     struct device *device = device_open("cuda", 1, &error);
     if (device)
-        autotune_file_use(device, measures, again);
+        usable = autotune_file_use(device, measures, again, &reason);
     return device;
 }
 
@@ -242,7 +245,9 @@ static void test_file(void)
     mkdir(in_the_way, 0700);
     setenv("XDG_CACHE_HOME", other, 1);
     device = open_with_file(true, false);
-    tap_ok(!device->autotune.measures, "where the file cannot be written, nothing is measured");
+    tap_ok(!device->autotune.measures && !usable && reason.why[0],
+           "where the file cannot be written, nothing is measured, and why is said: %s",
+           reason.why);
     device_close(device);
     rmdir(in_the_way);
     rmdir(blocked);

@@ -30,7 +30,8 @@ static struct {
     struct entry *entries;
     size_t count, capacity;
     char *path; /* NULL: the cache is not open */
-    int file;   /* -1: it cannot be written */
+    int file;   /* -1: it cannot be written; `error` says why */
+    struct error error;
 } cache = {.file = -1};
 
 char *autotune_file_path(struct error *error)
@@ -124,22 +125,25 @@ static void end_line(int file)
         return; /* the next line is lost as well */
 }
 
-/* Opens the file for appending. Returns -1 if it cannot be written. */
-static int open_file(const char *path)
+/* Opens the file for appending. Returns -1 with an error if it cannot be written. */
+static int open_file(const char *path, struct error *error)
 {
     struct stat status;
-    if (!file_make_folder_of(path, NULL))
+    if (!file_make_folder_of(path, error))
         return -1;
     const int file = file_open_if_regular(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, &status);
     if (file >= 0)
         end_line(file);
+    else
+        error_set_errno(error, path, "check its permissions, or set XDG_CACHE_HOME",
+                        "it cannot be written");
     return file;
 }
 
 /* Opens the cache; a path that has changed, as in tests, opens another one. */
 static void open_cache(bool again)
 {
-    char *path = autotune_file_path(NULL);
+    char *path = autotune_file_path(&cache.error);
     if (!path || (cache.path && strcmp(cache.path, path) == 0 && !again)) {
         free(path);
         return;
@@ -149,7 +153,8 @@ static void open_cache(bool again)
         close(cache.file);
     free(cache.path);
     cache.path = path;
-    cache.file = open_file(path);
+    cache.error = (struct error){0};
+    cache.file = open_file(path, &cache.error);
     if (!again)
         read_file(path);
 }
@@ -187,14 +192,16 @@ static void add(const struct device_autotune *autotune, const char *key, const c
     pthread_mutex_unlock(&mutex);
 }
 
-void autotune_file_use(struct device *device, bool measures, bool again)
+bool autotune_file_use(struct device *device, bool measures, bool again, struct error *error)
 {
-    if (!device->driver->use_autotune)
-        return;
     pthread_mutex_lock(&mutex);
     open_cache(again);
-    const struct device_autotune autotune = {
-        .measures = measures && cache.file >= 0, .find = find, .add = add};
+    const bool writable = cache.file >= 0;
+    if (measures && !writable && error)
+        *error = cache.error;
     pthread_mutex_unlock(&mutex);
+    const struct device_autotune autotune = {
+        .measures = measures && writable, .find = find, .add = add};
     device_use_autotune(device, &autotune);
+    return writable || !measures;
 }

@@ -15,9 +15,10 @@
 /* Makes the plans of a device use the cache of this process, which is read from the file when it is
  * first needed. With `measures`, plans measure what it lacks, and add it to the file; not if the
  * file cannot be written, because two runs must not differ only because each has measured for
- * itself. With `again` they measure everything anew. Does nothing for devices that measure nothing.
- * Thread safe. */
-void autotune_file_use(struct device *device, bool measures, bool again);
+ * itself. With `again` they measure everything anew. Returns false with an error if they should
+ * measure and the file cannot be written: rules decide then where nothing is found. Call it only
+ * for devices that measure (device_driver.use_autotune). Thread safe. */
+bool autotune_file_use(struct device *device, bool measures, bool again, struct error *error);
 
 /* Returns the path of the file, owned by the caller, or NULL with an error if neither HOME nor
  * XDG_CACHE_HOME is set. */

@@ -163,7 +163,8 @@ struct device *tuned_device_open(const char *name, size_t threads, struct machin
         set_figures(device, &here);
         pthread_mutex_unlock(&mutex);
     } else if (device && device->driver->use_autotune) {
-        autotune_file_use(device, true, take_measure_again());
+        const bool stores = autotune_file_use(device, true, take_measure_again(), &here.error);
+        here.source = stores ? MACHINE_STORED : MACHINE_FIXED;
     }
     if (origin)
         *origin = here;

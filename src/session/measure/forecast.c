@@ -99,8 +99,8 @@ static struct device *open_for_libraries(const struct run_config *config)
     const struct device_driver *driver = device_find(config->device, NULL, &unused);
     struct device *device =
         driver && !driver->computes_on_host ? device_open(config->device, 1, &unused) : NULL;
-    if (device)
-        autotune_file_use(device, false, false); /* a run may be using the GPU now */
+    if (device && driver->use_autotune)
+        autotune_file_use(device, false, false, NULL); /* a run may be using the GPU now */
     if (!device || device_set_precision(device, (enum device_precision)config->precision, &unused))
         return device;
     device_close(device);

@@ -8,21 +8,33 @@
 #include "engine/devices/cuda/pool_window.h"
 #include "engine/devices/cuda/reduce.h"
 
-/* Returns the sum of every `step`-th element under a window, from element `first` on. */
-static __device__ __forceinline__ float window_sum(const float *plane, uint32_t by_position,
-                                                   const struct pool_window *w, int y, int x,
-                                                   int first, int step)
+static __device__ __forceinline__ float plus(float a, float b)
+{
+    return a + b;
+}
+static __device__ __forceinline__ float4 plus(float4 a, float4 b)
+{
+    return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
+}
+
+/* Returns the sum of every `step`-th element under a window, from element `first` on. V is a value,
+ * or those of four channels; positions lie `by_position` of them apart. */
+template <class V>
+static __device__ __forceinline__ V window_sum(const V *plane, uint32_t by_position,
+                                               const struct pool_window *w, int y, int x, int first,
+                                               int step)
 {
     const struct range rows =
         window_range(y, w->kernel_height, w->stride_height, w->pad_height, w->in_height);
     const struct range columns =
         window_range(x, w->kernel_width, w->stride_width, w->pad_width, w->in_width);
     const int across = columns.end - columns.begin, count = (rows.end - rows.begin) * across;
-    float sum = 0;
+    V sum = {};
+#pragma unroll 4
     for (int k = first; k < count; k += step)
-        sum +=
-            plane[(uint32_t)((rows.begin + k / across) * w->in_width + columns.begin + k % across) *
-                  by_position];
+        sum = plus(sum, __ldg(&plane[(uint32_t)((rows.begin + k / across) * w->in_width +
+                                                columns.begin + k % across) *
+                                     by_position]));
     return sum;
 }
 
@@ -72,10 +84,6 @@ static __global__ void gather_shares(const float *g, float *gradient, bool accum
 
 /* --- channels-last, four channels: item = position * groups + group --- */
 
-static __device__ __forceinline__ float4 plus(float4 a, float4 b)
-{
-    return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
-}
 static __device__ __forceinline__ float4 divided(float4 a, float by)
 {
     return make_float4(a.x / by, a.y / by, a.z / by, a.w / by);
@@ -95,26 +103,6 @@ four_of(uint32_t item, struct divisor groups, struct divisor down, struct diviso
     return {image, group, (int)y, (int)x};
 }
 
-/* Returns the sums of every `step`-th element under a window, from element `first` on; `image`
- * points to the group in the image's first position. */
-static __device__ __forceinline__ float4 window_fours(const float4 *image, uint32_t groups,
-                                                      const struct pool_window *w, int y, int x,
-                                                      int first, int step)
-{
-    const struct range rows =
-        window_range(y, w->kernel_height, w->stride_height, w->pad_height, w->in_height);
-    const struct range columns =
-        window_range(x, w->kernel_width, w->stride_width, w->pad_width, w->in_width);
-    const int across = columns.end - columns.begin, count = (rows.end - rows.begin) * across;
-    float4 sum = make_float4(0, 0, 0, 0);
-#pragma unroll 4
-    for (int k = first; k < count; k += step)
-        sum = plus(sum, __ldg(&image[(uint32_t)((rows.begin + k / across) * w->in_width +
-                                                columns.begin + k % across) *
-                                     groups]));
-    return sum;
-}
-
 static __global__ void average_fours(const float4 *in, float4 *out, struct pool_window w,
                                      struct divisor groups, uint32_t items)
 {
@@ -122,7 +110,7 @@ static __global__ void average_fours(const float4 *in, float4 *out, struct pool_
     for (uint32_t i = stride_first(); i < items; i += stride_step()) {
         const struct four_at at = four_of(i, groups, w.down_out, w.across_out);
         const float4 sum =
-            window_fours(in + at.image * area + at.group, groups.value, &w, at.y, at.x, 0, 1);
+            window_sum(in + at.image * area + at.group, groups.value, &w, at.y, at.x, 0, 1);
         out[i] = divided(sum, window_area(&w, at.y, at.x));
     }
 }
@@ -141,8 +129,8 @@ static __global__ void __launch_bounds__(BLOCK)
     const uint32_t area = (uint32_t)(w.in_height * w.in_width) * groups;
     float4 sum = make_float4(0, 0, 0, 0);
     if (group < groups)
-        sum = window_fours(in + at.image * area + group, groups, &w, at.y, at.x, (int)down,
-                           BLOCK_ROWS);
+        sum =
+            window_sum(in + at.image * area + group, groups, &w, at.y, at.x, (int)down, BLOCK_ROWS);
     sums[down][across] = sum;
     __syncthreads();
     if (down > 0 || group >= groups)
