@@ -35,7 +35,7 @@ struct value_statistics {
 static bool measure(struct safetensors *file, const struct safetensors_entry *entry, float *block,
                     struct value_statistics *statistics, struct error *error)
 {
-    const uint64_t count = safetensors_is_float(entry) ? safetensors_count(entry) : 0;
+    const uint64_t count = safetensors_has_numbers(file, entry) ? safetensors_count(entry) : 0;
     double sum = 0, squares = 0, least = INFINITY, largest = -INFINITY;
     *statistics = (struct value_statistics){NAN, NAN, NAN, NAN};
     for (uint64_t done = 0; done < count;) {
