@@ -42,6 +42,9 @@
 #define SMOOTHED(smoothing_)                                                                       \
     .op = &op_softmax_cross_entropy, .attributes.loss = {.weight = 1, .smoothing = smoothing_}
 
+#define DISTILLATION(weight_, temperature_)                                                        \
+    .op = &op_distillation, .attributes.loss = {.weight = weight_, .temperature = temperature_}
+
 #define ONE(c, h, w)    .inputs = {{c, h, w}}, .input_count = 1
 #define SCALED(c, h, w) .op = &op_channel_scale, .inputs = {{c, h, w}, {c, 1, 1}}, .input_count = 2
 #define PAIR(c, h, w)   .inputs = {{c, h, w}, {c, h, w}}, .input_count = 2
@@ -139,10 +142,11 @@
 #define EDGE_CROSS_ENTROPY(n)                                                                      \
     EDGE("softmax_cross_entropy smoothed ", n, 3, SMOOTHED(0.1f), ONE(n, 1, 1))                    \
     EDGE("softmax_cross_entropy classes ", n, 3, LOSS(op_softmax_cross_entropy, 1), ONE(n, 1, 1))
-#define EDGE_PERCEPTRON(n) EDGE("perceptron classes ", n, 3, LOSS(op_perceptron, 1), ONE(n, 1, 1))
-#define EDGE_BCE(n)        EDGE("binary_cross_entropy values ", n, 2, BCE_TO(0.9f), ONE(1, 1, n))
-#define EDGE_L1(n)         EDGE("l1_loss values ", n, 2, LOSS(op_l1_loss, 1), PAIR(1, 1, n))
-#define EDGE_L2(n)         EDGE("l2_loss values ", n, 2, LOSS(op_l2_loss, 1), PAIR(1, 1, n))
+#define EDGE_PERCEPTRON(n)   EDGE("perceptron classes ", n, 3, LOSS(op_perceptron, 1), ONE(n, 1, 1))
+#define EDGE_BCE(n)          EDGE("binary_cross_entropy values ", n, 2, BCE_TO(0.9f), ONE(1, 1, n))
+#define EDGE_L1(n)           EDGE("l1_loss values ", n, 2, LOSS(op_l1_loss, 1), PAIR(1, 1, n))
+#define EDGE_L2(n)           EDGE("l2_loss values ", n, 2, LOSS(op_l2_loss, 1), PAIR(1, 1, n))
+#define EDGE_DISTILLATION(n) EDGE("distillation classes ", n, 3, DISTILLATION(1, 4), PAIR(n, 1, 1))
 #define EDGE_NORM_INFERENCE(n)                                                                     \
     EDGE_INFERENCE("batch_norm in inference, area ", n, 2, NORM(1e-5f, 0.1f), ONE(3, 1, n))
 
@@ -692,6 +696,21 @@ const struct op_case op_cases[] = {
      PAIR(2, 3, 3),
      .batch = 2,
      .flags = CASE_INFERENCE},
+    {.name = "distillation_1_class", DISTILLATION(1, 4), PAIR(1, 1, 1), .batch = 2},
+    {.name = "distillation_2_classes", DISTILLATION(1, 1), PAIR(2, 1, 1), .batch = 4},
+    {.name = "distillation_10_classes", DISTILLATION(0.9f, 4), PAIR(10, 1, 1), .batch = 5},
+    {.name = "distillation_17_classes", DISTILLATION(0.3f, 0.5f), PAIR(17, 1, 1), .batch = 3},
+    {.name = "distillation_1000_classes", DISTILLATION(1, 20), PAIR(1000, 1, 1), .batch = 2},
+    {.name = "distillation_large",
+     DISTILLATION(1, 2),
+     PAIR(10, 1, 1),
+     .batch = 7,
+     .flags = CASE_LARGE},
+    {.name = "distillation_inference",
+     DISTILLATION(1, 4),
+     PAIR(10, 1, 1),
+     .batch = 3,
+     .flags = CASE_INFERENCE},
     {.name = "l1_loss_ties", LOSS(op_l1_loss, 1), PAIR(2, 5, 5), .batch = 1, .flags = CASE_TIES},
 
     /* --- every family at every size --- */
@@ -747,6 +766,7 @@ const struct op_case op_cases[] = {
     EDGE_SIZES(EDGE_BCE)
     EDGE_SIZES(EDGE_L1)
     EDGE_SIZES(EDGE_L2)
+    EDGE_SIZES(EDGE_DISTILLATION)
     EDGE_SIZES(EDGE_NORM_INFERENCE)
     /* clang-format on */
 

@@ -20,6 +20,7 @@
 #include "session/config/settings.h"
 #include "session/machine/tuned_device.h"
 #include "session/measure/forecast.h"
+#include "session/teacher/teacher.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -40,6 +41,8 @@ struct info {
     struct machine_origin origin; /* of the device's figures */
     struct plan *plan;            /* the plan of a network without a discriminator */
     struct gan_plan gan_plan;     /* the plans of a network with a discriminator */
+    struct teacher teacher;
+    struct distillation_plan distillation; /* the plans of a network with a teacher */
     struct part main, discriminator;
     const struct memory_forecast *memory; /* to train all parts, or for inference */
     size_t batch;
@@ -53,6 +56,13 @@ static bool make_training(struct info *info, const struct plan_settings *setting
     const struct network *network = info->network;
     const struct device_driver *driver = info->device->driver;
     info->main.graph = &network->graph;
+    if (settings->distillation) {
+        info->memory = &info->distillation.forecast;
+        const bool built =
+            distillation_plan_build(&info->distillation, &network->graph, driver, settings, error);
+        info->main.training = info->distillation.student;
+        return built;
+    }
     if (!network_has_discriminator(network)) {
         info->plan = plan_build(&network->graph, driver, settings, error);
         info->main.training = info->plan;
@@ -88,12 +98,26 @@ static void choose_plans(struct part *part, bool infer)
     part->kernels = infer ? part->inference : part->training;
 }
 
+/* Builds the network; if nothing says how many classes it has, as many as the teacher knows. */
+static bool make_network(struct info *info, const struct run_config *config, size_t classes,
+                         struct error *error)
+{
+    const bool taught = config->teacher[0];
+    if (taught && info->infer)
+        return error_set(error, ERROR_USAGE, "--teacher", "give --mode train",
+                         "inference has no teacher");
+    if (taught && !teacher_describe(&info->teacher, config, error))
+        return false;
+    const size_t known = taught ? info->teacher.model.network->classes : 0;
+    struct network_request request = settings_network(config, classes ? classes : known);
+    info->network = network_build(&request, error);
+    return info->network && (!taught || teacher_suits(&info->teacher, info->network, error));
+}
+
 static bool make_info(struct info *info, const struct run_config *config, size_t classes,
                       struct error *error)
 {
-    struct network_request request = settings_network(config, classes);
-    info->network = network_build(&request, error);
-    info->device = info->network
+    info->device = make_network(info, config, classes, error)
                        ? tuned_device_open(config->device, config->threads, &info->origin, error)
                        : NULL;
     if (!info->device ||
@@ -102,6 +126,7 @@ static bool make_info(struct info *info, const struct run_config *config, size_t
     struct plan_settings settings = settings_plan(config, info->device->threads, PLAN_TRAINING);
     settings.device = info->device;
     settings.machine = &info->device->machine;
+    settings.distillation = config->teacher[0] ? &info->teacher.settings : NULL;
     info->batch = settings.batch;
     if (!make_training(info, &settings, error) ||
         !make_inference(&info->main, info, &settings, error) ||
@@ -120,6 +145,8 @@ static void free_info(struct info *info)
     plan_free(info->discriminator.inference);
     plan_free(info->plan);
     gan_plan_free(&info->gan_plan);
+    distillation_plan_free(&info->distillation);
+    teacher_free(&info->teacher);
     device_close(info->device);
     network_free(info->network);
 }
@@ -191,6 +218,7 @@ static bool add_memory(struct json *root, const struct memory_forecast *memory)
            json_add_count(object, "activations", memory->activations) &&
            json_add_count(object, "workspace", memory->workspace) &&
            json_add_count(object, "packed_weights", memory->prepared) &&
+           (memory->teacher == 0 || json_add_count(object, "teacher", memory->teacher)) &&
            json_add_count(object, "total", memory->total) &&
            json_add_count(object, "unlimited", memory->unlimited) &&
            json_add_count(object, "flops", memory->flops) &&
@@ -293,7 +321,7 @@ static int print_memory(const struct info *info)
     } kinds[] = {{N_("weights"), memory->weights},     {N_("gradients"), memory->gradients},
                  {N_("solver"), memory->solver},       {N_("activations"), memory->activations},
                  {N_("workspace"), memory->workspace}, {N_("packed weights"), memory->prepared},
-                 {N_("total"), memory->total}};
+                 {N_("teacher"), memory->teacher},     {N_("total"), memory->total}};
     char text[32], words[320];
     struct table table = table_begin("lr", _("MEMORY|SIZE"));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -394,10 +422,10 @@ static int print_tables(const struct info *info)
 
 static int info_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {
-        "technique",     "groups",       "width-rate", "block-rate", "widths",
-        "activation",    "batch",        "device",     "threads",    "precision",
-        "strict-device", "memory-limit", "blocks",     "solver",     NULL};
+    static const char *const fields[] = {"technique", "groups",     "width-rate",    "block-rate",
+                                         "widths",    "activation", "batch",         "device",
+                                         "threads",   "precision",  "strict-device", "memory-limit",
+                                         "blocks",    "solver",     "teacher",       NULL};
     struct run_config config;
     struct info info = {0};
     struct error error;

@@ -77,6 +77,8 @@ static void add_loss(struct json *to, const union attributes *a)
     json_add_float(to, "smoothing", a->loss.smoothing);
     if (a->loss.has_target)
         json_add_float(to, "target", a->loss.target);
+    if (a->loss.temperature > 0)
+        json_add_float(to, "temperature", a->loss.temperature);
 }
 
 static const struct {
@@ -98,6 +100,7 @@ static const struct {
     {&op_binary_cross_entropy, add_loss},
     {&op_l1_loss, add_loss},
     {&op_l2_loss, add_loss},
+    {&op_distillation, add_loss},
 };
 
 static void add_parameters(struct json *to, const struct op_harness *h)

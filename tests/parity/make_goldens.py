@@ -82,6 +82,13 @@ def binary_cross_entropy(a, inputs):
     return F.binary_cross_entropy_with_logits(inputs[0], target, reduction="none")
 
 
+def distillation(a, student, teacher):
+    """Each image's loss, as in most implementations of Hinton et al. 2015."""
+    t = a["temperature"]
+    return t * t * F.kl_div(F.log_softmax(student.flatten(1) / t, 1),
+                            F.softmax(teacher.flatten(1) / t, 1), reduction="none").sum(1)[:, None]
+
+
 def forward(case, settings, x, p, labels):
     """The output; of a loss, each image's."""
     op, a = case["op"], case["attributes"]
@@ -93,6 +100,7 @@ def forward(case, settings, x, p, labels):
             x[0].flatten(1).gather(1, labels.long()[:, None]),
         "binary_cross_entropy": lambda: binary_cross_entropy(a, x),
         "l1_loss": lambda: F.l1_loss(x[0], x[1], reduction="none"),
+        "distillation": lambda: distillation(a, x[0], x[1]),
         "l2_loss": lambda: F.mse_loss(x[0], x[1], reduction="none"),
     }
     if op in losses:

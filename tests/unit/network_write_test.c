@@ -160,6 +160,7 @@ static const char every_operator[] =
     "{\"op\": \"average_pool\", \"name\": \"g\", \"global\": true},\n"
     "{\"op\": \"softmax_cross_entropy\", \"name\": \"x1\", \"weight\": 0.3},\n"
     "{\"op\": \"perceptron\", \"from\": \"g\", \"weight\": 0.4},\n"
+    "{\"op\": \"distillation\", \"from\": [\"g\", \"g\"], \"temperature\": 3, \"weight\": 0.5},\n"
     "{\"op\": \"l1_loss\", \"from\": [\"r\", \"l\"], \"weight\": 0.2},\n"
     "{\"op\": \"l2_loss\", \"from\": [\"r\", \"d\"], \"weight\": 0.1},\n"
     "{\"op\": \"binary_cross_entropy\", \"from\": \"r\", \"target\": 0.9, \"weight\": 0.4},\n"

@@ -125,6 +125,11 @@ float execution_main_loss(const struct execution *execution)
     return mean_loss(execution, 0);
 }
 
+float execution_loss_of(const struct execution *execution, size_t loss)
+{
+    return mean_loss(execution, loss);
+}
+
 float execution_loss(const struct execution *execution)
 {
     const struct graph *graph = execution->plan->graph;

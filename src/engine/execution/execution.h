@@ -71,6 +71,9 @@ void execution_forward(struct execution *execution, uint64_t iteration);
 float execution_loss(const struct execution *execution);
 float execution_main_loss(const struct execution *execution);
 
+/* Returns the mean of one of the graph's losses, by its place in graph->losses. */
+float execution_loss_of(const struct execution *execution, size_t loss);
+
 /* Returns the main loss of each image [count]. */
 const float *execution_image_losses(const struct execution *execution);
 

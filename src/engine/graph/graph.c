@@ -44,6 +44,39 @@ void graph_free(struct graph *graph)
     *graph = (struct graph){0};
 }
 
+static bool copy_array(void *to, size_t *capacity, const void *from, size_t count, size_t size,
+                       struct error *error)
+{
+    void *array = memory_new(count > 0 ? count : 1, size, "the network", error);
+    if (!array)
+        return false;
+    if (count > 0)
+        memcpy(array, from, count * size);
+    *(void **)to = array;
+    *capacity = count;
+    return true;
+}
+
+bool graph_copy(struct graph *copy, const struct graph *graph, struct error *error)
+{
+    *copy = *graph;
+    copy->nodes = NULL;
+    copy->parameters = NULL;
+    copy->losses = NULL;
+    copy->names = (struct name_index){0};
+    bool copied = copy_array(&copy->nodes, &copy->node_capacity, graph->nodes, graph->node_count,
+                             sizeof *copy->nodes, error) &&
+                  copy_array(&copy->parameters, &copy->parameter_capacity, graph->parameters,
+                             graph->parameter_count, sizeof *copy->parameters, error) &&
+                  copy_array(&copy->losses, &copy->loss_capacity, graph->losses, graph->loss_count,
+                             sizeof *copy->losses, error);
+    for (size_t n = 0; copied && n < graph->node_count; n++)
+        copied = name_index_add(&copy->names, graph->nodes[n].name, n, error);
+    if (!copied)
+        graph_free(copy);
+    return copied;
+}
+
 void graph_input_shapes(const struct graph *graph, const struct node *node, struct shape *shapes)
 {
     for (size_t i = 0; i < node->input_count; i++)

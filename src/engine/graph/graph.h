@@ -63,6 +63,10 @@ struct graph {
  * shape is empty or too large, or if out of memory. */
 bool graph_create(struct graph *graph, struct shape input, struct error *error);
 
+/* Makes a copy, which graph_free releases. More nodes without parameters may be added to it; its
+ * parameters have the offsets of the original. Returns false with an error if out of memory. */
+bool graph_copy(struct graph *copy, const struct graph *graph, struct error *error);
+
 /* Frees the arrays and leaves the graph zeroed. */
 void graph_free(struct graph *graph);
 

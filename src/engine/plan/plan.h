@@ -27,6 +27,7 @@ struct memory_forecast {
     uint64_t weights, gradients, solver;
     uint64_t activations; /* values, their gradients, and what kernels save for backward */
     uint64_t workspace;
+    uint64_t teacher;     /* distillation: weights, values and the rest of the teacher */
     uint64_t prepared;    /* inference: what kernels compute from the weights once (kernel.h) */
     uint64_t total;       /* sum of the above */
     uint64_t unlimited;   /* the total without recomputation */
@@ -154,6 +155,8 @@ struct plan_choices {
     size_t count;
 };
 
+struct distillation_settings;
+
 struct plan_settings {
     enum plan_mode mode;
     size_t batch, threads; /* 0 counts as 1 */
@@ -183,6 +186,9 @@ struct plan_settings {
      * only if it is known, in the precision that is set. NULL: not known. */
     const struct device *device;
     bool only_forecast; /* the plan will not run: kernels measure nothing for it */
+    /* Training beside a teacher (distillation.h), whose plan distillation_plan_build makes;
+     * plan_build ignores it. NULL: there is no teacher. */
+    const struct distillation_settings *distillation;
 };
 
 /* Builds a plan, which borrows graph and driver; plan_free releases it. Returns NULL with an error

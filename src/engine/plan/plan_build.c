@@ -301,7 +301,8 @@ static struct plan *take_smaller(struct plan *plan, const struct plan_settings *
 static bool check_soft_targets(const struct graph *graph, struct error *error)
 {
     for (size_t i = 0; i < graph->loss_count; i++)
-        if (graph->nodes[graph->losses[i]].op != &op_softmax_cross_entropy)
+        if (graph->nodes[graph->losses[i]].op != &op_softmax_cross_entropy &&
+            graph->nodes[graph->losses[i]].op != &op_distillation)
             return error_set(error, ERROR_USAGE, graph->nodes[graph->losses[i]].name,
                              "train without mixup, cutmix and --class-weights",
                              "%s is not softmax_cross_entropy: there are no target probabilities "

@@ -273,6 +273,8 @@ static void put_memory(struct text *text, const struct run *run)
         put_bytes(text, _("forecast: solver"), forecast->solver);
         put_bytes(text, _("forecast: activations"), forecast->activations);
         put_bytes(text, _("forecast: workspace"), forecast->workspace);
+        if (forecast->teacher > 0)
+            put_bytes(text, _("forecast: teacher"), forecast->teacher);
         put_bytes(text, _("forecast: in all"), forecast->total);
         if (forecast->unlimited > forecast->total)
             put_bytes(text, _("forecast: without recomputation"), forecast->unlimited);

@@ -48,6 +48,8 @@ void config_defaults(struct run_config *config)
                                   .power = 1,
                                   .average_loss = 1,
                                   .l1_weight = 100,
+                                  .temperature = 4,
+                                  .distill_weight = 0.9,
                                   .tolerance = 16,
                                   .augment = "no",
                                   .normalise = "auto"};
@@ -393,6 +395,12 @@ static bool check_training(const struct run_config *config, struct error *error)
     if (config->reset[0] && !config->weights[0])
         return error_set(error, ERROR_USAGE, "--reset", "give --weights a file",
                          "without weights to begin with, every layer begins anew");
+    if (!config->teacher[0] &&
+        (config_is_given(config, "temperature") || config_is_given(config, "distill-weight")))
+        return error_set(error, ERROR_USAGE,
+                         config_is_given(config, "temperature") ? "--temperature"
+                                                                : "--distill-weight",
+                         "give --teacher a saved model", "there is no teacher to compare with");
     if (config->stop_patience > 0 && !config->validate[0])
         return error_set(error, ERROR_USAGE, "--stop-patience", "give --validate a data set",
                          "it counts validations, and this run has none");

@@ -54,6 +54,9 @@ struct run_config {
     char rates[256];        /* "PATTERN=FACTOR,...": factors of the learning rate */
     double beta2, epsilon;  /* 0: the solver's usual ones */
     double label_smoothing; /* in [0, 1) */
+    char teacher[512];      /* a saved model to learn from; empty: none */
+    double temperature;     /* of distillation */
+    double distill_weight;  /* share of the loss against the teacher, in (0, 1] */
     double ema;             /* decay of the averaged weights, in [0, 1); 0: none */
     double clip_norm, clip_value; /* limits of the gradients; 0: none */
     size_t schedule;              /* enum lr_schedule_kind */

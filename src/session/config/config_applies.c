@@ -47,6 +47,11 @@ static bool begins_with_weights(const struct run_config *config)
     return config->weights[0];
 }
 
+static bool has_teacher(const struct run_config *config)
+{
+    return config->teacher[0];
+}
+
 static bool freezes(const struct run_config *config)
 {
     return config->freeze[0];
@@ -89,6 +94,8 @@ static const struct {
              {"names", begins_with_weights},
              {"reset", begins_with_weights},
              {"unfreeze-at", freezes},
+             {"temperature", has_teacher},
+             {"distill-weight", has_teacher},
              {"stop-metric", stops_early},
              {"stop-change", stops_early},
              {"block-rate", has_blocks},

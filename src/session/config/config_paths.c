@@ -22,7 +22,7 @@ static const char *find_path(const char *key, const char *value, size_t *length)
             *length = strlen(value);
         return value;
     }
-    if (strcmp(key, "weights") == 0) {
+    if (strcmp(key, "weights") == 0 || strcmp(key, "teacher") == 0) {
         *length = strlen(value);
         return value;
     }
@@ -129,6 +129,8 @@ bool config_make_absolute(struct run_config *config, struct error *error)
                                sizeof absolute.validate, error) ||
         !config_absolute_value("weights", config->weights, absolute.weights,
                                sizeof absolute.weights, error) ||
+        !config_absolute_value("teacher", config->teacher, absolute.teacher,
+                               sizeof absolute.teacher, error) ||
         !config_absolute_value("class-weights", config->class_weights, absolute.class_weights,
                                sizeof absolute.class_weights, error) ||
         !config_absolute_value("names", config->names, absolute.names, sizeof absolute.names,

@@ -32,6 +32,9 @@ static const struct place memory_places[] = {
     COUNT(memory_forecast, unlimited),  COUNT(memory_forecast, flops),
     COUNT(memory_forecast, flops_again)};
 
+/* Written for a run with a teacher only. */
+static const struct place teacher_place = COUNT(memory_forecast, teacher);
+
 static const struct place fact_places[] = {COUNT(run_facts, parameters),
                                            COUNT(run_facts, discriminator_parameters),
                                            COUNT(run_facts, flops),
@@ -237,7 +240,9 @@ bool run_files_read_config(struct run_config *config, struct run_facts *facts,
 bool run_files_add_memory(struct json *parent, const char *key,
                           const struct memory_forecast *memory)
 {
-    return add_counts(json_add_object(parent, key), memory, memory_places, LENGTH(memory_places));
+    struct json *object = json_add_object(parent, key);
+    return add_counts(object, memory, memory_places, LENGTH(memory_places)) &&
+           (memory->teacher == 0 || add_counts(object, memory, &teacher_place, 1));
 }
 
 struct json *run_files_start_event(const struct run_facts *facts,
@@ -266,8 +271,9 @@ bool run_files_read_start(const struct json *line, struct run_facts *facts,
     read_text(line, "network", facts->network, sizeof facts->network);
     read_text(line, "technique", facts->technique, sizeof facts->technique);
     read_counts(line, facts, fact_places, LENGTH(fact_places));
-    read_counts(json_member(line, "memory"), &facts->forecast, memory_places,
-                LENGTH(memory_places));
+    const struct json *memory = json_member(line, "memory");
+    read_counts(memory, &facts->forecast, memory_places, LENGTH(memory_places));
+    read_counts(memory, &facts->forecast, &teacher_place, 1);
     read_counts(line, snapshot, count_places, LENGTH(count_places));
     read_numbers(line, snapshot);
     return true;

@@ -13,6 +13,7 @@
 #include "session/machine/autotune_file.h"
 #include "session/measure/memory_check.h"
 #include "session/model/evaluator.h"
+#include "session/teacher/teacher.h"
 #include "session/values/series.h"
 
 #include <stdio.h>
@@ -110,8 +111,8 @@ static struct device *open_for_libraries(const struct run_config *config)
 /* --- the forecast --- */
 
 static bool forecast_network(const struct run_config *config, const struct network *network,
-                             const struct device *device, struct forecast *forecast,
-                             struct error *error)
+                             const struct teacher *teacher, const struct device *device,
+                             struct forecast *forecast, struct error *error)
 {
     const struct device_driver *driver = device_find(config->device, NULL, error);
     if (!driver)
@@ -120,6 +121,7 @@ static bool forecast_network(const struct run_config *config, const struct netwo
         settings_plan(config, usable_threads(config->threads), PLAN_TRAINING);
     settings.sample_batches = has_sample_batches(config, network, driver);
     settings.device = device;
+    settings.distillation = teacher ? &teacher->settings : NULL;
     if (!memory_check_plan(network, driver, &settings, &forecast->memory, error))
         return false;
     forecast->parameters = graph_parameter_count(&network->graph);
@@ -160,10 +162,16 @@ bool forecast_make(const struct run_config *config, size_t classes, struct forec
     struct network_request request =
         settings_network(config, classes ? classes : known_classes(config->data));
     struct network *network = network_build(&request, error);
-    bool made = network && check_kind(config, network, error);
+    struct teacher teacher = {0};
+    const bool taught = config->teacher[0];
+    bool made = network && check_kind(config, network, error) &&
+                (!taught || (teacher_describe(&teacher, config, error) &&
+                             teacher_suits(&teacher, network, error)));
     struct device *device = made ? open_for_libraries(config) : NULL;
-    made = made && forecast_network(config, network, device, forecast, error);
+    made = made &&
+           forecast_network(config, network, taught ? &teacher : NULL, device, forecast, error);
     device_close(device);
+    teacher_free(&teacher);
     network_free(network);
     return made;
 }

@@ -15,6 +15,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "data/loader/data_loader.h"
+#include "engine/execution/distillation.h"
 #include "engine/execution/gan.h"
 #include "session/files/sample_files.h"
 
@@ -102,6 +103,13 @@ bool memory_check_plan(const struct network *network, const struct device_driver
         bool built = gan_plan_build(&plan, network, driver, settings, error);
         *memory = plan.forecast;
         gan_plan_free(&plan);
+        return built;
+    }
+    if (settings->mode == PLAN_TRAINING && settings->distillation) {
+        struct distillation_plan plan;
+        bool built = distillation_plan_build(&plan, &network->graph, driver, settings, error);
+        *memory = plan.forecast;
+        distillation_plan_free(&plan);
         return built;
     }
     struct plan *plan = plan_build(&network->graph, driver, settings, error);

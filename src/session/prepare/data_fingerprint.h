@@ -2,7 +2,7 @@
  * Internal to session/.
  *
  * {"format": "tinca-data", "version": 1, "checksum": "crc32", "training": SET, "validation": SET or
- * null}, where SET is
+ * null, "teacher": {"name", "bytes", "crc32"} with distillation}, where SET is
  *   spec, kind                    as dataset.h
  *   generator                     generated sets: the version of the code that draws them
  *   images, classes               how many images; the names of the classes, in order

@@ -98,6 +98,20 @@ static bool smooth_labels(struct preparation *prepared, const struct run_config 
             network_set_label_smoothing(prepared->network, (float)config->label_smoothing));
 }
 
+/* Reads the teacher, if the run has one, and checks that the network can learn from it. */
+static bool open_teacher(struct preparation *prepared, const struct run_config *config,
+                         struct error *error)
+{
+    if (!config->teacher[0])
+        return true;
+    struct teacher *teacher = memory_new(1, sizeof *teacher, "the teacher", error);
+    prepared->teacher = teacher;
+    return teacher && teacher_describe(teacher, config, error) &&
+           teacher_suits(teacher, prepared->network, error) &&
+           teacher_knows_classes(teacher, prepared->data, error) &&
+           teacher_load(teacher, config, error);
+}
+
 /* Makes the class weights and the memory of soft targets, if the run has them. */
 static bool make_soft_targets(struct preparation *prepared, const struct run_config *config,
                               struct error *error)
@@ -153,18 +167,25 @@ static bool check_class_names(const struct preparation *prepared, struct error *
     return true;
 }
 
-/* Chooses the normalisation. "auto" is what the network expects; for CIFAR the measured mean and
- * deviation are known. */
+/* Chooses the normalisation. "auto" is the teacher's, or without one what the network expects; for
+ * CIFAR the measured mean and deviation are known. */
 static bool choose_normalisation(struct preparation *prepared, const struct run_config *config,
                                  struct error *error)
 {
     const char *name = config->normalise, *kind = dataset_facts(prepared->data)->kind;
-    if (!name[0] || strcmp(name, "auto") == 0) {
+    const struct teacher *teacher = prepared->teacher;
+    const bool automatic = !name[0] || strcmp(name, "auto") == 0;
+    if (automatic && teacher) {
+        prepared->normalisation = teacher->model.normalisation;
+        return true;
+    }
+    if (automatic) {
         name = prepared->network->normalisation;
         if (strcmp(name, "measured") == 0 && strncmp(kind, "cifar", 5) == 0)
             name = kind;
     }
-    return normalisation_choose(&prepared->normalisation, name, prepared->data, error);
+    return normalisation_choose(&prepared->normalisation, name, prepared->data, error) &&
+           (!teacher || teacher_normalises_alike(teacher, &prepared->normalisation, error));
 }
 
 /* --- memory --- */
@@ -177,8 +198,22 @@ static bool build_plans(struct preparation *prepared, const struct run_config *c
         network_set_loss_weight(prepared->network, (float)config->l1_weight);
         return gan_plan_build(&prepared->gan_plan, prepared->network, driver, settings, error);
     }
+    if (prepared->teacher) {
+        if (distillation_plan_build(&prepared->distillation, &prepared->network->graph, driver,
+                                    settings, error))
+            prepared->plan = prepared->distillation.student;
+        return prepared->plan;
+    }
     prepared->plan = plan_build(&prepared->network->graph, driver, settings, error);
     return prepared->plan;
+}
+
+/* Returns the memory that training takes by the plans. */
+static const struct memory_forecast *planned_memory(const struct preparation *prepared)
+{
+    return prepared->teacher ? &prepared->distillation.forecast
+           : prepared->plan  ? &prepared->plan->forecast
+                             : &prepared->gan_plan.forecast;
 }
 
 static uint64_t count_iterations(const struct preparation *prepared,
@@ -222,6 +257,7 @@ static bool make_plan(struct preparation *prepared, const struct run_config *con
     settings.device = prepared->device;
     settings.machine = &prepared->device->machine;
     settings.choices = prepared->device->choices;
+    settings.distillation = prepared->teacher ? &prepared->teacher->settings : NULL;
     const struct dataset_facts *validation =
         prepared->validation ? dataset_facts(prepared->validation) : NULL;
     const struct memory_check_request question = {
@@ -246,8 +282,7 @@ static bool make_plan(struct preparation *prepared, const struct run_config *con
                                   .flops = graph_flops(graph),
                                   .classes = prepared->network->classes,
                                   .input = prepared->network->input,
-                                  .memory = prepared->plan ? prepared->plan->forecast
-                                                           : prepared->gan_plan.forecast};
+                                  .memory = *planned_memory(prepared)};
     memory_check(&question, forecast);
     return forecast->fits || forecast_refuse(forecast, config->batch, error);
 }
@@ -268,7 +303,12 @@ static bool allocate(struct preparation *prepared, const struct run_config *conf
     }
     prepared->execution = execution_create(prepared->plan, prepared->device, &prepared->weights,
                                            &solver, config->seed, error);
-    return prepared->execution && execution_set_clipping(prepared->execution, &clipping, error);
+    if (prepared->teacher)
+        prepared->teaching =
+            execution_create(prepared->distillation.teacher, prepared->device,
+                             &prepared->teacher->model.weights, NULL, config->seed, error);
+    return prepared->execution && (!prepared->teacher || prepared->teaching) &&
+           execution_set_clipping(prepared->execution, &clipping, error);
 }
 
 static bool allocate_average(struct preparation *prepared, const struct run_config *config,
@@ -383,7 +423,8 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
 {
     if (!(prepared->network = build_network(config, 0, error)) ||
         !open_data(prepared, config, error) || !fit_classes(prepared, config, error) ||
-        !smooth_labels(prepared, config, error) || !make_soft_targets(prepared, config, error) ||
+        !open_teacher(prepared, config, error) || !smooth_labels(prepared, config, error) ||
+        !make_soft_targets(prepared, config, error) ||
         !check_stop_metric(prepared, config, error) || !check_class_names(prepared, error) ||
         !(prepared->device = tuned_device_open(config->device, config->threads, NULL, error)) ||
         !set_up_device(prepared->device, config, choices, error) ||
@@ -435,13 +476,19 @@ void prepare_free(struct preparation *prepared)
     gan_free(prepared->gan);
     gan_plan_free(&prepared->gan_plan);
     execution_free(prepared->execution);
+    execution_free(prepared->teaching);
     data_loader_free(prepared->loader); /* the executions may have been reading its batches */
     free(prepared->soft_targets);
     free(prepared->class_weights);
-    plan_free(prepared->plan);
+    if (prepared->plan != prepared->distillation.student)
+        plan_free(prepared->plan);
+    distillation_plan_free(&prepared->distillation);
     parameter_groups_free(&prepared->groups);
     weights_free(&prepared->average);
     weights_free(&prepared->weights);
+    if (prepared->teacher)
+        teacher_free(prepared->teacher);
+    free(prepared->teacher);
     device_close(prepared->device);
     dataset_free(prepared->validation);
     dataset_free(prepared->data);

@@ -10,6 +10,7 @@
 #include "session/model/evaluator.h"
 #include "session/model/model_file.h"
 #include "session/model/samples.h"
+#include "session/teacher/teacher.h"
 
 struct preparation {
     struct network *network;
@@ -22,6 +23,10 @@ struct preparation {
     struct parameter_groups groups; /* empty: all weights are trained at one rate */
     bool unfrozen;                  /* `groups` are those after the configured number of epochs */
     struct execution *execution;
+    struct teacher *teacher; /* NULL: there is none */
+    /* With a teacher: both plans, of which `plan` is the student's, and the teacher's execution. */
+    struct distillation_plan distillation;
+    struct execution *teaching;
     struct gan_plan gan_plan;
     struct gan *gan; /* NULL: there is no discriminator */
     struct samples samples;

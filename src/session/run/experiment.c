@@ -6,6 +6,7 @@
 #include "base/json/json_checksum.h"
 #include "base/language.h"
 #include "engine/network/network_write.h"
+#include "session/config/config_paths.h"
 #include "session/files/run_json.h"
 #include "session/prepare/data_fingerprint.h"
 #include "session/record/data_difference.h"
@@ -129,6 +130,23 @@ static bool check_validation(struct trainer *trainer, const struct json *then,
                              N_("the validation set has changed since the run began: %s"));
 }
 
+/* Refuses another teacher than the run began with. */
+static bool check_teacher(struct trainer *trainer, const struct json *then, const struct json *now)
+{
+    char before[DIFFERENCES_VALUE], after[DIFFERENCES_VALUE], path[512];
+    const struct json *old = json_member(then, "teacher"), *teacher = json_member(now, "teacher");
+    const struct json *sum = json_member(old, "crc32"), *present = json_member(teacher, "crc32");
+    config_short_value("teacher", trainer->run->config.teacher, path, sizeof path);
+    if (differences_same(sum, present) &&
+        differences_same(json_member(old, "bytes"), json_member(teacher, "bytes")))
+        return true;
+    return error_set(trainer->error, ERROR_INPUT, path,
+                     "bring the teacher back as it was, or train another run",
+                     "it is not the teacher that the run began with: its checksum was %s, and is "
+                     "%s now",
+                     differences_value(sum, before), differences_value(present, after));
+}
+
 static bool check_data(struct trainer *trainer, const struct json *then)
 {
     const struct run_config *config = &trainer->run->config;
@@ -137,7 +155,9 @@ static bool check_data(struct trainer *trainer, const struct json *then)
         now &&
         check_set(trainer, json_member(then, "training"), json_member(now, "training"),
                   config->data, N_("the data has changed since the run began: %s")) &&
-        check_validation(trainer, json_member(then, "validation"), json_member(now, "validation"));
+        check_validation(trainer, json_member(then, "validation"),
+                         json_member(now, "validation")) &&
+        check_teacher(trainer, then, now);
     json_free(now);
     return same;
 }

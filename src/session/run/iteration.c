@@ -242,7 +242,10 @@ static bool diverge(struct trainer *trainer, const struct gan_losses *losses, do
 static bool step_alone(const struct preparation *prepared, const struct execution_batch *batch,
                        uint64_t iteration, float rate, struct gan_losses *losses)
 {
-    execution_bind(prepared->execution, batch);
+    if (prepared->teaching)
+        distillation_bind(prepared->execution, prepared->teaching, batch, iteration);
+    else
+        execution_bind(prepared->execution, batch);
     *losses =
         (struct gan_losses){.generator = execution_iterate(prepared->execution, iteration, rate),
                             .discriminator = NAN,

@@ -13,7 +13,8 @@
 bool completion_has_source(const struct config_field *field)
 {
     return field->kind == CONFIG_TEXT && !field->choices &&
-           (config_suggestion(field->key, 0) || strcmp(field->key, "weights") == 0);
+           (config_suggestion(field->key, 0) || strcmp(field->key, "weights") == 0 ||
+            strcmp(field->key, "teacher") == 0);
 }
 
 /* Adds the earlier value, unless it is the present one. */
@@ -292,7 +293,7 @@ void completion_of_field(struct completion *completion, const char *text, const 
         if (key[0] == 'v' && !strchr(text, ':'))
             completion_add(completion, "auto,share=0.1", _("a part of the training data"), false);
         data_source(completion, text, subject);
-    } else if (strcmp(key, "weights") == 0)
+    } else if (strcmp(key, "weights") == 0 || strcmp(key, "teacher") == 0)
         completion_add_paths(completion, text, 0, ".safetensors");
     else
         suggestion_source(completion, text, subject);

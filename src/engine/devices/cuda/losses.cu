@@ -241,6 +241,108 @@ static void backward_perceptron(const struct kernel_call *call)
            (uint32_t)call->site->inputs[0].channels, (uint32_t)call->site->batch);
 }
 
+/* --- distillation: a warp for each image, which does the same with student and teacher --- */
+
+/* The log of the probability of class c is (x[c] - largest) / temperature - log_sum. */
+struct log_softmax {
+    const float *x;
+    float largest, log_sum, temperature;
+    __device__ __forceinline__ float at(uint32_t c) const
+    {
+        return (x[c] - largest) / temperature - log_sum;
+    }
+};
+
+static __device__ __forceinline__ struct log_softmax
+log_softmax_of(const float *x, float temperature, uint32_t classes, uint32_t lane)
+{
+    struct log_softmax soft = {x, x[0], 0, temperature};
+    float sum = 0;
+    for (uint32_t c = lane; c < classes; c += WARP)
+        soft.largest = fmaxf(soft.largest, x[c]);
+    soft.largest = warp_max(soft.largest);
+    for (uint32_t c = lane; c < classes; c += WARP)
+        sum += expf((x[c] - soft.largest) / temperature);
+    soft.log_sum = logf(warp_sum(sum));
+    return soft;
+}
+
+/* Returns KL(teacher || student), which rounding does not make negative. All lanes get it. */
+static __device__ __forceinline__ float divergence(const struct log_softmax &teacher,
+                                                   const struct log_softmax &student,
+                                                   uint32_t classes, uint32_t lane)
+{
+    float sum = 0;
+    for (uint32_t c = lane; c < classes; c += WARP)
+        sum += expf(teacher.at(c)) * (teacher.at(c) - student.at(c));
+    sum = warp_sum(sum);
+    return sum < 0 ? 0 : sum;
+}
+
+static __global__ void distillation(const float *x, const float *t, float *losses,
+                                    float temperature, uint32_t classes, uint32_t images)
+{
+    const uint32_t lane = threadIdx.x % WARP;
+    for (uint32_t n = stride_first() / WARP; n < images; n += stride_step() / WARP) {
+        const size_t at = (size_t)n * classes;
+        const struct log_softmax student = log_softmax_of(x + at, temperature, classes, lane);
+        const struct log_softmax teacher = log_softmax_of(t + at, temperature, classes, lane);
+        const float kl = divergence(teacher, student, classes, lane);
+        if (lane == 0)
+            losses[n] = temperature * temperature * kl;
+    }
+}
+
+/* Where the gradients of student and teacher go; NULL: nowhere. */
+struct distillation_gradients {
+    float *student, *teacher;
+    bool accumulate[2];
+};
+
+static __global__ void distillation_back(const float *x, const float *t,
+                                         struct distillation_gradients to,
+                                         const struct cuda_iteration *now, float weight,
+                                         float temperature, uint32_t classes, uint32_t images)
+{
+    const float scale = weight * now->loss_scale * temperature;
+    const uint32_t lane = threadIdx.x % WARP;
+    for (uint32_t n = stride_first() / WARP; n < images; n += stride_step() / WARP) {
+        const size_t at = (size_t)n * classes;
+        const struct log_softmax student = log_softmax_of(x + at, temperature, classes, lane);
+        const struct log_softmax teacher = log_softmax_of(t + at, temperature, classes, lane);
+        const float kl = divergence(teacher, student, classes, lane);
+        for (uint32_t c = lane; c < classes; c += WARP) {
+            const float log_p = teacher.at(c), log_q = student.at(c), p = expf(log_p);
+            if (to.student)
+                gradient_store(&to.student[at + c], to.accumulate[0], scale * (expf(log_q) - p));
+            if (to.teacher)
+                gradient_store(&to.teacher[at + c], to.accumulate[1],
+                               scale * p * (log_p - log_q - kl));
+        }
+    }
+}
+
+static void forward_distillation(const struct kernel_call *call)
+{
+    launch(context_of(call), "distillation forward", distillation,
+           stride_blocks(WARP * call->site->batch), BLOCK, 0, call->inputs[0], call->inputs[1],
+           call->output, call->site->node->attributes.loss.temperature,
+           (uint32_t)call->site->inputs[0].channels, (uint32_t)call->site->batch);
+}
+
+static void backward_distillation(const struct kernel_call *call)
+{
+    const struct distillation_gradients to = {call->input_gradients[0],
+                                              call->input_gradients[1],
+                                              {call->accumulate[0], call->accumulate[1]}};
+    if (!to.student && !to.teacher)
+        return;
+    launch(context_of(call), "distillation backward", distillation_back,
+           stride_blocks(WARP * call->site->batch), BLOCK, 0, call->inputs[0], call->inputs[1], to,
+           context_of(call)->now, loss_weight(call), call->site->node->attributes.loss.temperature,
+           (uint32_t)call->site->inputs[0].channels, (uint32_t)call->site->batch);
+}
+
 /* --- losses of pairs of values, with the gradients of value x and of target t --- */
 
 struct l1 {
@@ -436,5 +538,17 @@ struct cuda_kernel cuda_l2_loss = {
             .supports = supports_counts,
             .forward = forward_l2,
             .backward = backward_l2,
+        },
+};
+struct cuda_kernel cuda_distillation = {
+    .op = "distillation",
+    .kernel =
+        {
+            .name = "distillation",
+            .instruction_set = "cuda",
+            .traits = KERNEL_BACKWARD_READS_INPUT,
+            .supports = supports_counts,
+            .forward = forward_distillation,
+            .backward = backward_distillation,
         },
 };

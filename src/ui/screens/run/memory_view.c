@@ -20,7 +20,8 @@ struct row {
 
 /* --- the table --- */
 
-enum { FORECAST_ROWS = 6, LABEL_COLUMNS = 16, FIGURE_COLUMNS = 12 };
+/* TEACHER_ROW is left out, and not counted in FORECAST_ROWS, if there is no teacher. */
+enum { FORECAST_ROWS = 6, TEACHER_ROW = 5, LABEL_COLUMNS = 16, FIGURE_COLUMNS = 12 };
 
 static void draw_row(struct canvas *canvas, struct rect area, int line, const struct row *row,
                      uint64_t most)
@@ -43,23 +44,30 @@ static int draw_table(struct canvas *canvas, struct rect area, const struct run_
 {
     const struct memory_forecast *forecast = &display->facts->forecast;
     const bool over = run_status_is_over(display->steady.status);
+    const bool taught = forecast->teacher > 0;
     const struct row rows[] = {
         {_("weights"), forecast->weights},
         {_("gradients"), forecast->gradients},
         {_("solver state"), forecast->solver},
         {_("activations"), forecast->activations},
         {_("workspace"), forecast->workspace},
+        {_("teacher"), forecast->teacher},
         {_("the network"), forecast->total},
         {_("forecast"), display->facts->memory_peak},
         {over ? _("at the end") : _("measured now"), display->steady.memory_measured},
         {_("highest"), highest}};
-    const int count = sizeof rows / sizeof *rows;
+    const int all = sizeof rows / sizeof *rows, forecasts = FORECAST_ROWS + taught;
     uint64_t most = 1;
-    for (int i = 0; i < count; i++)
+    int count = 0;
+    for (int i = 0; i < all; i++)
         most = rows[i].bytes > most ? rows[i].bytes : most;
     draw_text(canvas, area, 0, 1, ROLE_HEADING, _("Memory of this run"));
-    for (int i = 0; i < count; i++)
-        draw_row(canvas, area, 1 + i + (i >= FORECAST_ROWS && area.rows >= 10), &rows[i], most);
+    for (int i = 0; i < all; i++) {
+        if (i == TEACHER_ROW && !taught)
+            continue;
+        draw_row(canvas, area, 1 + count + (count >= forecasts && area.rows >= 10), &rows[i], most);
+        count++;
+    }
     return 1 + count + (area.rows >= 10);
 }
 

@@ -84,6 +84,8 @@ static void draw_input(struct app *app, struct rect area)
 
 /* --- memory --- */
 
+enum { TEACHER_KIND = 5 }; /* is left out if there is no teacher */
+
 static void draw_kinds(struct app *app, struct rect area)
 {
     const struct forecast *forecast = &app->shared.form.forecast;
@@ -95,15 +97,20 @@ static void draw_kinds(struct app *app, struct rect area)
                  {_("solver"), forecast->memory.solver},
                  {_("activations"), forecast->memory.activations},
                  {_("workspace"), forecast->memory.workspace},
+                 {_("teacher"), forecast->memory.teacher},
                  {_("batches"), forecast->loader_bytes},
                  {_("the rest"), forecast->other_bytes}};
     char text[64];
     const double total = (double)forecast_needed(forecast);
+    int row = 0;
     for (int i = 0; i < (int)(sizeof kinds / sizeof *kinds); i++) {
-        draw_fact(app, area, i, kinds[i].label, text_bytes(kinds[i].bytes, text, sizeof text));
+        if (i == TEACHER_KIND && kinds[i].bytes == 0)
+            continue;
+        draw_fact(app, area, row, kinds[i].label, text_bytes(kinds[i].bytes, text, sizeof text));
         if (area.columns > 24 && total > 0)
-            draw_gauge(&app->canvas, area, i, 23, area.columns - 24, (double)kinds[i].bytes / total,
-                       ROLE_GAUGE);
+            draw_gauge(&app->canvas, area, row, 23, area.columns - 24,
+                       (double)kinds[i].bytes / total, ROLE_GAUGE);
+        row++;
     }
 }
 

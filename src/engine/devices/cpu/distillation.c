@@ -1,0 +1,121 @@
+/* The loss distillation (formulas in ops/distillation.c). A task is one image; its vectors run
+ * along the classes. */
+#include "engine/devices/cpu/functions.h"
+#include "engine/devices/cpu/simd.h"
+
+#include <math.h>
+
+/* The log of the probability of class c is (logits[c] - largest) * inverse - log_sum. */
+struct log_softmax {
+    const float *logits;
+    float largest, log_sum, inverse;
+};
+
+static struct log_softmax log_softmax_of(const float *logits, size_t classes, float inverse)
+{
+    float largest = logits[0], sum = 0;
+#pragma omp simd reduction(max : largest)
+    for (size_t c = 0; c < classes; c++)
+        largest = logits[c] > largest ? logits[c] : largest;
+#pragma omp simd reduction(+ : sum)
+    for (size_t c = 0; c < classes; c++)
+        sum += fast_exp((logits[c] - largest) * inverse);
+    return (struct log_softmax){logits, largest, logf(sum), inverse};
+}
+
+static inline float log_probability(struct log_softmax soft, size_t c)
+{
+    return (soft.logits[c] - soft.largest) * soft.inverse - soft.log_sum;
+}
+
+/* Returns KL(p || q); 0 where rounding makes it negative, and NaN stays. */
+static float divergence(struct log_softmax teacher, struct log_softmax student, size_t classes)
+{
+    float sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t c = 0; c < classes; c++) {
+        const float log_p = log_probability(teacher, c);
+        sum += fast_exp(log_p) * (log_p - log_probability(student, c));
+    }
+    return sum < 0 ? 0 : sum;
+}
+
+static void forward_task(void *context, size_t n, size_t thread)
+{
+    (void)thread;
+    const struct kernel_call *call = context;
+    const size_t classes = call->site->inputs[0].channels;
+    const float temperature = call->site->node->attributes.loss.temperature;
+    const struct log_softmax student = log_softmax_of(call->inputs[0] + n * classes, classes,
+                                                      1 / temperature),
+                             teacher = log_softmax_of(call->inputs[1] + n * classes, classes,
+                                                      1 / temperature);
+    call->output[n] = temperature * temperature * divergence(teacher, student, classes);
+}
+
+/* Writes the gradient of the student's logits of an image, or adds to it. */
+static void write_student(struct log_softmax teacher, struct log_softmax student, float scale,
+                          float *to, size_t classes, bool accumulate)
+{
+    if (accumulate) {
+#pragma omp simd
+        for (size_t c = 0; c < classes; c++)
+            to[c] += scale * (fast_exp(log_probability(student, c)) -
+                              fast_exp(log_probability(teacher, c)));
+    } else {
+#pragma omp simd
+        for (size_t c = 0; c < classes; c++)
+            to[c] = scale *
+                    (fast_exp(log_probability(student, c)) - fast_exp(log_probability(teacher, c)));
+    }
+}
+
+/* Does the same for the teacher's logits. */
+static void write_teacher(struct log_softmax teacher, struct log_softmax student, float scale,
+                          float *to, size_t classes, bool accumulate)
+{
+    const float kl = divergence(teacher, student, classes);
+    for (size_t c = 0; c < classes; c++) {
+        const float log_p = log_probability(teacher, c);
+        const float gradient = scale * fast_exp(log_p) * (log_p - log_probability(student, c) - kl);
+        to[c] = accumulate ? to[c] + gradient : gradient;
+    }
+}
+
+static void backward_task(void *context, size_t n, size_t thread)
+{
+    (void)thread;
+    const struct kernel_call *call = context;
+    const size_t classes = call->site->inputs[0].channels;
+    const float temperature = call->site->node->attributes.loss.temperature;
+    const float scale = loss_scale(call) * temperature;
+    const struct log_softmax student = log_softmax_of(call->inputs[0] + n * classes, classes,
+                                                      1 / temperature),
+                             teacher = log_softmax_of(call->inputs[1] + n * classes, classes,
+                                                      1 / temperature);
+    if (call->input_gradients[0])
+        write_student(teacher, student, scale, call->input_gradients[0] + n * classes, classes,
+                      call->accumulate[0]);
+    if (call->input_gradients[1])
+        write_teacher(teacher, student, scale, call->input_gradients[1] + n * classes, classes,
+                      call->accumulate[1]);
+}
+
+static void distillation_forward(const struct kernel_call *call)
+{
+    run_tasks(call, call->site->batch, forward_task, call);
+}
+
+static void distillation_backward(const struct kernel_call *call)
+{
+    run_tasks(call, call->site->batch, backward_task, call);
+}
+
+const struct kernel KERNEL(distillation) = {
+    .name = "distillation simd",
+    .instruction_set = ISA_NAME,
+    .op = &op_distillation,
+    .traits = KERNEL_BACKWARD_READS_INPUT,
+    .forward = distillation_forward,
+    .backward = distillation_backward,
+};

@@ -1,0 +1,119 @@
+/* A teacher is a saved model, read as eval and predict read one, without a device of its own. */
+#include "session/teacher/teacher.h"
+
+#include "session/model/model_file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+enum { BLOCK = 1 << 16 };
+
+bool teacher_describe(struct teacher *teacher, const struct run_config *config, struct error *error)
+{
+    *teacher = (struct teacher){0};
+    if (!model_file_describe(&teacher->model, config->teacher, error)) {
+        teacher_free(teacher);
+        return false;
+    }
+    teacher->settings = (struct distillation_settings){.teacher = &teacher->model.network->graph,
+                                                       .temperature = (float)config->temperature,
+                                                       .weight = (float)config->distill_weight};
+    return true;
+}
+
+/* Computes size and checksum of the file. */
+static bool read_checksum(struct teacher *teacher, const char *path, struct error *error)
+{
+    unsigned char block[BLOCK];
+    size_t got;
+    FILE *file = fopen(path, "rb");
+    uLong sum = crc32_z(0, NULL, 0);
+    teacher->bytes = 0;
+    while (file && (got = fread(block, 1, sizeof block, file)) > 0) {
+        sum = crc32_z(sum, block, got);
+        teacher->bytes += got;
+    }
+    const bool read = file && !ferror(file);
+    if (!read)
+        error_set_errno(error, path, "check the file", "it cannot be read");
+    if (file)
+        fclose(file);
+    teacher->crc32 = (uint32_t)sum;
+    return read;
+}
+
+bool teacher_load(struct teacher *teacher, const struct run_config *config, struct error *error)
+{
+    return weights_create(&teacher->model.weights, &teacher->model.network->graph, error) &&
+           weights_load(&teacher->model.weights, config->teacher, error) &&
+           read_checksum(teacher, config->teacher, error);
+}
+
+void teacher_free(struct teacher *teacher)
+{
+    model_free(&teacher->model);
+    *teacher = (struct teacher){0};
+}
+
+bool teacher_suits(const struct teacher *teacher, const struct network *student,
+                   struct error *error)
+{
+    const char *loss = network_class_loss(student);
+    if (!network_has_cross_entropy(student))
+        return error_set(error, ERROR_USAGE, "--teacher",
+                         "train without it, or a network whose loss is softmax_cross_entropy",
+                         loss ? "%s has the loss %s, which has no probabilities to compare with "
+                                "the teacher's"
+                              : "%s has no loss over classes (softmax_cross_entropy)",
+                         student->name, loss);
+    return distillation_check(&student->graph, &teacher->model.network->graph, error);
+}
+
+bool teacher_knows_classes(const struct teacher *teacher, const struct dataset *dataset,
+                           struct error *error)
+{
+    const struct model *model = &teacher->model;
+    for (size_t i = 0; i < dataset_facts(dataset)->classes && i < model->network->classes; i++) {
+        const char *name = dataset_class_name(dataset, i);
+        if (strncmp(name, model->class_names[i], sizeof model->class_names[i] - 1) != 0)
+            return error_set(error, ERROR_INPUT, "--teacher",
+                             "choose a teacher that was trained on the same classes",
+                             "its class %zu is %s, and that of the training data is %s", i,
+                             model->class_names[i], name);
+    }
+    return true;
+}
+
+bool teacher_normalises_alike(const struct teacher *teacher,
+                              const struct normalisation *normalisation, struct error *error)
+{
+    const struct normalisation *own = &teacher->model.normalisation;
+    const size_t channels = teacher->model.network->input.channels;
+    for (size_t c = 0; c < channels && c < 3; c++)
+        if (own->mean[c] != normalisation->mean[c] ||
+            own->deviation[c] != normalisation->deviation[c])
+            return error_set(error, ERROR_USAGE, "--normalise",
+                             "leave it out: both then have the teacher's",
+                             "the teacher was trained on other numbers (\"%s\") than the student "
+                             "would get (\"%s\")",
+                             own->name, normalisation->name);
+    return true;
+}
+
+char *teacher_name(const struct teacher *teacher, char *name, size_t size)
+{
+    network_full_name(teacher->model.network, name, size);
+    name[strcspn(name, "+")] = '\0';
+    return name;
+}
+
+bool teacher_to_json(const struct teacher *teacher, struct json *tree)
+{
+    char name[256], sum[16];
+    struct json *object = json_add_object(tree, "teacher");
+    snprintf(sum, sizeof sum, "%08" PRIx32, teacher->crc32);
+    return json_add_string(object, "name", teacher_name(teacher, name, sizeof name)) &&
+           json_add_count(object, "bytes", teacher->bytes) && json_add_string(object, "crc32", sum);
+}

@@ -1,0 +1,58 @@
+/* teacher.h: the teacher of a run: a saved model beside whose logits the run's network is trained
+ * (engine/execution/distillation.h).
+ *
+ * teacher_describe reads what the file says about the network, which is enough for a forecast;
+ * teacher_load reads its weights. A run records the file's checksum, so that it is not resumed with
+ * another teacher. The settings point into the structure: do not copy it. */
+#ifndef TINCA_SESSION_TEACHER_TEACHER_H
+#define TINCA_SESSION_TEACHER_TEACHER_H
+
+#include "base/json/json.h"
+#include "data/dataset/dataset.h"
+#include "engine/execution/distillation.h"
+#include "session/config/config.h"
+#include "session/model/evaluate.h"
+
+#include <stdint.h>
+
+struct teacher {
+    struct model model; /* network, weights, normalisation, names of the classes; no device */
+    struct distillation_settings settings;
+    uint64_t bytes; /* of the file */
+    uint32_t crc32; /* of its contents */
+};
+
+/* Reads the description of the configured teacher. Returns false with an error. */
+bool teacher_describe(struct teacher *teacher, const struct run_config *config,
+                      struct error *error);
+
+/* Reads the weights of a described teacher, and the checksum of the file. Returns false with an
+ * error. */
+bool teacher_load(struct teacher *teacher, const struct run_config *config, struct error *error);
+
+void teacher_free(struct teacher *teacher); /* may be {0} */
+
+/* Returns whether the student can learn from the teacher: its loss is softmax_cross_entropy, and
+ * both have the same input and number of classes. Returns false with an error that says why not. */
+bool teacher_suits(const struct teacher *teacher, const struct network *student,
+                   struct error *error);
+
+/* Returns whether the teacher's classes have the names of the data set's. Returns false with an
+ * error that names the first that differs. */
+bool teacher_knows_classes(const struct teacher *teacher, const struct dataset *dataset,
+                           struct error *error);
+
+/* Returns whether both networks expect the same numbers of a picture: those of the setting
+ * `normalise`, which the error names. */
+bool teacher_normalises_alike(const struct teacher *teacher,
+                              const struct normalisation *normalisation, struct error *error);
+
+/* Writes what the teacher is called: the full name of its network without techniques after
+ * training. Returns `name`. */
+char *teacher_name(const struct teacher *teacher, char *name, size_t size);
+
+/* Adds the teacher to the tree of data.json: {"name", "bytes", "crc32"}. Returns false if out of
+ * memory. */
+bool teacher_to_json(const struct teacher *teacher, struct json *tree);
+
+#endif
