@@ -126,7 +126,7 @@ static bool lab_open(struct lab *lab, const struct network_request *request, dou
            weights_create(&lab->weights, &lab->network->graph, error) &&
            choose(lab, share, error) &&
            (lab->pruned =
-                prune_network(lab->network, &lab->groups, &lab->selection, NULL, error)) &&
+                prune_network(lab->network, &lab->selection, NULL, error)) &&
            weights_create(&lab->smaller, &lab->pruned->graph, error);
 }
 

@@ -3,6 +3,7 @@
 #include "engine/compress/prune_network.h"
 
 #include "base/json/json.h"
+#include "engine/network/network_compression.h"
 #include "engine/network/network_write.h"
 #include "engine/ops/op.h"
 
@@ -10,17 +11,6 @@
 #include <string.h>
 
 /* --- the network --- */
-
-static struct network *build(const struct json *root, struct error *error)
-{
-    char *text = json_print(root, false, error);
-    struct network *network =
-        text ? network_build(&(struct network_request){.network = "pruned.json", .text = text},
-                             error)
-             : NULL;
-    free(text);
-    return network;
-}
 
 /* Returns a network of its own that has the same graph. */
 static struct network *copy_network(const struct network *network, struct error *error)
@@ -30,7 +20,7 @@ static struct network *copy_network(const struct network *network, struct error 
         error_set_memory(error, network->name, 0);
         return NULL;
     }
-    struct network *copy = build(root, error);
+    struct network *copy = network_from_json(root, error);
     json_free(root);
     return copy;
 }
@@ -58,21 +48,19 @@ static bool check_widths(const struct network *pruned, const struct network *net
     return true;
 }
 
-struct network *prune_network(const struct network *network, const struct channel_groups *groups,
+struct network *prune_network(const struct network *network,
                               const struct prune_selection *selection, const char *step,
                               struct error *error)
 {
     struct network *copy = copy_network(network, error), *pruned = NULL;
-    (void)groups;
-    (void)step;
     if (!copy)
         return NULL;
     narrow(copy, selection->kept);
     struct json *root = network_to_json(copy);
     if (!root)
         error_set_memory(error, network->name, 0);
-    else
-        pruned = build(root, error);
+    else if (!step || compression_append(root, step, error))
+        pruned = network_from_json(root, error);
     json_free(root);
     network_free(copy);
     if (pruned && !check_widths(pruned, network, selection->kept, error)) {

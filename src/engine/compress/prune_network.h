@@ -13,9 +13,9 @@
 #include "engine/weights/weights.h"
 
 /* Returns the network without the removed groups, whose chain of compression ends with `step`, such
- * as "prune:0.5"; NULL leaves the chain as it is. network_free frees it. `groups` are those of
- * network->graph. Returns NULL with an error. */
-struct network *prune_network(const struct network *network, const struct channel_groups *groups,
+ * as "prune:0.5"; NULL leaves the chain as it is. network_free frees it. The selection is
+ * one of groups of network->graph. Returns NULL with an error. */
+struct network *prune_network(const struct network *network,
                               const struct prune_selection *selection, const char *step,
                               struct error *error);
 
