@@ -1,13 +1,15 @@
 /* Methods of training on the emulated device cuda: soft targets (mixup, cutmix, class weights, with
  * and without label smoothing) give the losses and weights of the reference, also in captured
  * graphs, in smaller batches, on two GPUs, in float16, and where the loss falls back on the
- * reference kernel; an average of the weights on the device has the bits of one on the host. */
+ * reference kernel; so does a student beside a teacher; an average of the weights on the device has
+ * the bits of one on the host. */
 #include "choose_tests.h"
 #include "cuda/emulated_module.h"
 #include "cuda/lab.h"
 #include "cuda/lacking.h"
 
 #include "base/threads/pool.h"
+#include "engine/execution/distillation.h"
 #include "engine/training/soft_targets.h"
 #include "engine/weights/weights_average.h"
 
@@ -175,6 +177,111 @@ static void test_averages(void)
     test_average(0.4); /* torch.lerp has another formula for it */
 }
 
+/* --- a teacher --- */
+
+struct lesson {
+    struct lab lab; /* its plan is NULL: `plan` has the student's */
+    struct network *teacher;
+    struct distillation_plan plan;
+    struct weights teacher_weights;
+    struct execution *teaching;
+};
+
+static void lesson_close(struct lesson *lesson)
+{
+    execution_free(lesson->teaching);
+    weights_free(&lesson->teacher_weights);
+    execution_free(lesson->lab.execution);
+    lesson->lab.execution = NULL;
+    distillation_plan_free(&lesson->plan);
+    lab_close(&lesson->lab);
+    network_free(lesson->teacher);
+}
+
+static bool lesson_make(struct lesson *lesson, const char *name, const char *lacks,
+                        enum device_precision precision, struct error *error)
+{
+    const struct network_request request = {.network = "wide", .text = network};
+    struct lab *lab = &lesson->lab;
+    lab->device = lacks ? lacking_open(name, lacks, error) : device_open(name, 1, error);
+    lab->network = network_build(&request, error);
+    lesson->teacher = network_build(&request, error);
+    if (!lab->device || !lab->network || !lesson->teacher ||
+        !device_set_precision(lab->device, precision, error))
+        return false;
+    const struct distillation_settings distillation = {&lesson->teacher->graph, 3, 0.7f};
+    const struct plan_settings settings = {.mode = PLAN_TRAINING,
+                                           .batch = BATCH,
+                                           .ranks = device_ranks(name),
+                                           .threads = 1,
+                                           .solver = sgd,
+                                           .device = lab->device,
+                                           .distillation = &distillation};
+    if (!distillation_plan_build(&lesson->plan, &lab->network->graph, lab->device->driver,
+                                 &settings, error) ||
+        !weights_create(&lab->weights, &lab->network->graph, error) ||
+        !weights_create(&lesson->teacher_weights, &lesson->teacher->graph, error))
+        return false;
+    weights_initialise(&lab->weights, 11, NULL);
+    weights_initialise(&lesson->teacher_weights, 12, NULL);
+    lab->execution =
+        execution_create(lesson->plan.student, lab->device, &lab->weights, &sgd, 11, error);
+    lesson->teaching = execution_create(lesson->plan.teacher, lab->device, &lesson->teacher_weights,
+                                        NULL, 11, error);
+    return lab->execution && lesson->teaching && lab_make_batch(lab, BATCH, error);
+}
+
+static float lesson_iterate(struct lesson *lesson, size_t iteration, size_t count)
+{
+    const struct execution_batch batch = {
+        .images = lesson->lab.images, .labels = lesson->lab.labels, .count = count};
+    distillation_bind(lesson->lab.execution, lesson->teaching, &batch, iteration);
+    return execution_iterate(lesson->lab.execution, iteration, 0.05f);
+}
+
+/* Trains beside a teacher on the device and on the reference. */
+static void compare_lessons(const char *lacks, enum device_precision precision, double tolerance)
+{
+    struct error error = {0};
+    struct lesson gpu = {0}, plain = {0};
+    double worst = 0;
+    const bool made = lesson_make(&gpu, "cuda", lacks, precision, &error) &&
+                      lesson_make(&plain, "reference", NULL, PRECISION_FLOAT32, &error);
+    for (size_t i = 0; made && i < ITERATIONS; i++) {
+        const size_t count = i == 4 ? BATCH / 2 : BATCH;
+        const double wanted = (double)lesson_iterate(&plain, i, count);
+        worst = fmax(worst, fabs((double)lesson_iterate(&gpu, i, count) - wanted) / wanted);
+        const struct distillation_losses a = distillation_losses(gpu.lab.execution),
+                                         b = distillation_losses(plain.lab.execution);
+        worst = fmax(worst, fabs((double)a.labels - (double)b.labels) / (double)b.labels);
+        worst = fmax(worst, fabs((double)a.teacher - (double)b.teacher) / (double)b.teacher);
+    }
+    const bool fetched = made && execution_fetch(gpu.lab.execution, NULL);
+    const double apart =
+        fetched ? distance(gpu.lab.weights.values, plain.lab.weights.values, floats_of(&gpu.lab))
+                : INFINITY;
+    tap_ok(fetched && is_well(&gpu.lab) && worst < tolerance && apart < 10 * tolerance,
+           "a teacher%s%s: losses %.1e and weights %.1e from the reference %s",
+           lacks ? " without " : "", lacks ? lacks : "", worst, apart, error.why);
+    lesson_close(&gpu);
+    lesson_close(&plain);
+}
+
+static void test_teacher(void)
+{
+    struct error error = {0};
+    struct lesson two = {0};
+    const size_t graphs = emulator_graphs_run();
+    compare_lessons(NULL, PRECISION_FLOAT32, 1e-5);
+    tap_ok(emulator_graphs_run() > graphs, "captured graphs were replayed");
+    compare_lessons(NULL, PRECISION_FP16, 2e-2);
+    compare_lessons("distillation", PRECISION_FLOAT32, 1e-5);
+    tap_ok(!lesson_make(&two, "cuda:0,1", NULL, PRECISION_FLOAT32, &error) &&
+               error.kind == ERROR_UNSUPPORTED,
+           "two GPUs refuse a teacher: %s", error.why);
+    lesson_close(&two);
+}
+
 static void begin(void)
 {
     cuda_use_module(tinca_cuda_module());
@@ -183,7 +290,7 @@ static void begin(void)
 
 static const struct named_test tests[] = {
     {"targets", test_targets},   {"ranks", test_ranks},       {"float16", test_float16},
-    {"fallback", test_fallback}, {"averages", test_averages},
+    {"fallback", test_fallback}, {"averages", test_averages}, {"teacher", test_teacher},
 };
 
 int main(int argc, char **argv)

@@ -122,6 +122,8 @@ static void add_point(struct run *run, uint64_t iteration)
                                  .loss_mean = loss,
                                  .loss_discriminator = NAN,
                                  .loss_l1 = NAN,
+                                 .loss_labels = NAN,
+                                 .loss_teacher = NAN,
                                  .learning_rate = (float)run->learning_rate,
                                  .ms_per_image = 1.25f,
                                  .seconds = (float)iteration / RATE,

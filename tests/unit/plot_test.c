@@ -180,7 +180,9 @@ static void test_adversarial(void)
                                      .epoch = (float)i / 100,
                                      .loss = 30,
                                      .loss_discriminator = 0.5f,
-                                     .loss_l1 = 0.25f};
+                                     .loss_l1 = 0.25f,
+                                     .loss_labels = NAN,
+                                     .loss_teacher = NAN};
         series_add(&series, &point);
     }
     for (int i = 1; i <= 3; i++) {
@@ -226,6 +228,8 @@ static void test_curves(void)
                                      .loss = 1,
                                      .loss_discriminator = NAN,
                                      .loss_l1 = NAN,
+                                     .loss_labels = NAN,
+                                     .loss_teacher = NAN,
                                      .seconds = 1};
         series_add(&series, &point);
         if (i == 60)
@@ -323,6 +327,8 @@ static void fill(struct series *series, uint64_t iterations)
                                      .loss_mean = 1,
                                      .loss_discriminator = NAN,
                                      .loss_l1 = NAN,
+                                     .loss_labels = NAN,
+                                     .loss_teacher = NAN,
                                      .learning_rate = 0.1f,
                                      .ms_per_image = 1,
                                      .seconds = (float)(20 * t)};

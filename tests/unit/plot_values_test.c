@@ -143,6 +143,8 @@ static bool make_series(struct series *series, size_t count, float factor)
                                      .loss_mean = 7,
                                      .loss_discriminator = NAN,
                                      .loss_l1 = NAN,
+                                     .loss_labels = NAN,
+                                     .loss_teacher = NAN,
                                      .learning_rate = 0.1f,
                                      .ms_per_image = 1,
                                      .seconds = (float)i};

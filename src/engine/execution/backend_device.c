@@ -128,6 +128,8 @@ static size_t label_part_bytes(const struct plan *plan)
 
 static size_t batch_bytes(const struct plan *plan)
 {
+    if (plan->device_batches)
+        return 0;
     return memory_round_up(image_bytes(plan)) + memory_round_up(target_bytes(plan)) +
            label_part_bytes(plan);
 }
@@ -207,6 +209,8 @@ static bool make_batch(struct execution *execution, struct error *error)
 {
     const struct plan *plan = execution->plan;
     struct backend_device *self = execution->on_device;
+    if (plan->device_batches)
+        return true;
     self->bound.images = execution_take(execution, image_bytes(plan), "the batch", error);
     self->bound.targets = execution_take(execution, target_bytes(plan), "the batch", error);
     self->bound.labels = execution_take(execution, label_bytes(plan), "the batch", error);
@@ -318,7 +322,7 @@ void backend_device_bind(struct execution *execution, const struct execution_bat
     const struct execution_batch *bound = &execution->on_device->bound;
     struct execution_batch on_device = {.images = bound->images, .count = batch->count};
     struct device_batch sent = {.pinned = batch->in_device_batch};
-    assert(plan->sample_batches || !batch->image_samples);
+    assert(!plan->device_batches && (plan->sample_batches || !batch->image_samples));
     memcpy(sent.scale.mean, batch->mean, sizeof sent.scale.mean);
     memcpy(sent.scale.deviation, batch->deviation, sizeof sent.scale.deviation);
     sent.parts[0] = part_of(bound->images, batch->images, batch->image_samples, image_shape(plan),

@@ -73,6 +73,7 @@ static struct plan *build_teacher(const struct device_driver *driver,
                                            .machine = training->machine,
                                            .choices = &fixed_rules,
                                            .device = training->device,
+                                           .device_batches = true,
                                            .only_forecast = training->only_forecast};
     return plan_build(training->distillation->teacher, driver, &settings, error);
 }

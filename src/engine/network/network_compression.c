@@ -46,6 +46,25 @@ bool compression_append(struct json *root, const char *step, struct error *error
            error_set_memory(error, "the network file", 0);
 }
 
+bool network_append_compression(struct network *network, const char *step, struct error *error)
+{
+    struct json_document document = {0};
+    char *text = NULL;
+    if (json_parse(&document, network->source, strlen(network->source), network->name, error) &&
+        compression_append(document.root, step, error)) {
+        json_remove(document.root, "crc32"); /* the checksum was that of the text before */
+        text = json_print(document.root, true, error);
+    }
+    if (text) {
+        snprintf(network->compression, sizeof network->compression, "%s",
+                 json_string(json_member(document.root, "compression")));
+        free(network->source);
+        network->source = text;
+    }
+    json_document_free(&document);
+    return text;
+}
+
 struct network *network_from_json(const struct json *root, struct error *error)
 {
     const char *name = json_string(json_member(root, "name"));

@@ -15,6 +15,10 @@ bool compression_is_valid(const char *chain);
  * false with an error if the step is not valid, the chain becomes too long or memory runs out. */
 bool compression_append(struct json *root, const char *step, struct error *error);
 
+/* Does the same for a network that is built already, and for the text of its file, with which it
+ * is saved. */
+bool network_append_compression(struct network *network, const char *step, struct error *error);
+
 /* Builds the network of a network file's tree, which network_free frees. It has the name that the
  * tree gives. Returns NULL with an error. */
 struct network *network_from_json(const struct json *root, struct error *error);

@@ -114,7 +114,7 @@ struct plan {
     const struct device_driver *driver;
     enum plan_mode mode;
     /* as in struct plan_settings */
-    bool frozen, seeds_output_gradient, soft_targets, sample_batches;
+    bool frozen, seeds_output_gradient, soft_targets, sample_batches, device_batches;
     bool only_forecast;   /* as its settings say */
     bool spare_workspace; /* kernels use no library with a large workspace */
     size_t batch;         /* images per iteration; with several ranks, of each */
@@ -175,6 +175,8 @@ struct plan_settings {
     bool with_loss;      /* inference: evaluate the main loss too; labels or targets are bound */
     bool sample_batches; /* batches are of 8-bit samples, which the device normalises
                             (execution_batch); only for a device with separate memory */
+    bool device_batches; /* batches are bound in device memory only (execution_bind_device), so
+                            that the execution has no memory for them */
     /* Of a device that computes on the host, float32 or bf16. A GPU's precision is that of the open
      * device (device_set_precision); layouts depend on it. */
     enum device_precision precision;

@@ -241,6 +241,7 @@ static struct plan *plan_new(const struct graph *graph, const struct device_driv
                       .frozen = settings->frozen,
                       .seeds_output_gradient = settings->seeds_output_gradient,
                       .sample_batches = settings->sample_batches,
+                      .device_batches = settings->device_batches,
                       .soft_targets = settings->soft_targets,
                       .batch = batch / ranks,
                       .ranks = ranks,

@@ -30,7 +30,8 @@ static const struct member point_members[] = {
     {"iteration", ALWAYS_COUNT},     {"epoch", ALWAYS_NUMBER},
     {"loss", NUMBER_OR_NULL},        {"loss_caffe", NUMBER_OR_NULL},
     {"loss_mean", NUMBER_OR_NULL},   {"loss_discriminator", SOMETIMES},
-    {"loss_l1", SOMETIMES},          {"lr", ALWAYS_NUMBER},
+    {"loss_l1", SOMETIMES},          {"loss_labels", SOMETIMES},
+    {"loss_teacher", SOMETIMES},     {"lr", ALWAYS_NUMBER},
     {"ms_per_image", ALWAYS_NUMBER}, {"seconds", ALWAYS_NUMBER},
     {"memory_bytes", ALWAYS_COUNT},  {NULL, SOMETIMES}};
 

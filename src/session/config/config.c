@@ -379,6 +379,17 @@ static bool check_targets(const struct run_config *config, struct error *error)
     return true;
 }
 
+static bool check_teacher(const struct run_config *config, struct error *error)
+{
+    struct run_config defaults;
+    config_defaults(&defaults);
+    const bool warm = config->temperature != defaults.temperature;
+    if (config->teacher[0] || (!warm && config->distill_weight == defaults.distill_weight))
+        return true;
+    return error_set(error, ERROR_USAGE, warm ? "--temperature" : "--distill-weight",
+                     "give --teacher a saved model", "there is no teacher to compare with");
+}
+
 static bool check_training(const struct run_config *config, struct error *error)
 {
     if ((config->clip_norm > 0 || config->clip_value > 0) && is_gpu(config))
@@ -395,12 +406,8 @@ static bool check_training(const struct run_config *config, struct error *error)
     if (config->reset[0] && !config->weights[0])
         return error_set(error, ERROR_USAGE, "--reset", "give --weights a file",
                          "without weights to begin with, every layer begins anew");
-    if (!config->teacher[0] &&
-        (config_is_given(config, "temperature") || config_is_given(config, "distill-weight")))
-        return error_set(error, ERROR_USAGE,
-                         config_is_given(config, "temperature") ? "--temperature"
-                                                                : "--distill-weight",
-                         "give --teacher a saved model", "there is no teacher to compare with");
+    if (!check_teacher(config, error))
+        return false;
     if (config->stop_patience > 0 && !config->validate[0])
         return error_set(error, ERROR_USAGE, "--stop-patience", "give --validate a data set",
                          "it counts validations, and this run has none");

@@ -65,14 +65,20 @@ struct column {
         key, offsetof(struct series_validation, member), is_count                                  \
     }
 
+#define POINT_COLUMNS                                                                              \
+    POINT("iteration", iteration, true), POINT("epoch", epoch, false), POINT("loss", loss, false), \
+        POINT("loss_caffe", loss_caffe, false), POINT("loss_mean", loss_mean, false),              \
+        POINT("lr", learning_rate, false), POINT("ms_per_image", ms_per_image, false),             \
+        POINT("memory_bytes", memory_bytes, true)
 static const struct column point_columns[] = {
-    POINT("iteration", iteration, true), POINT("epoch", epoch, false), POINT("loss", loss, false),
-    POINT("loss_caffe", loss_caffe, false), POINT("loss_mean", loss_mean, false),
-    POINT("lr", learning_rate, false), POINT("ms_per_image", ms_per_image, false),
-    POINT("memory_bytes", memory_bytes, true),
+    POINT_COLUMNS,
     /* only with a discriminator */
     POINT("loss_discriminator", loss_discriminator, false), POINT("loss_l1", loss_l1, false)};
+static const struct column taught_columns[] = {POINT_COLUMNS,
+                                               POINT("loss_labels", loss_labels, false),
+                                               POINT("loss_teacher", loss_teacher, false)};
 enum { DISCRIMINATOR_COLUMNS = 2, IMAGE_COLUMNS = 1 };
+_Static_assert(sizeof taught_columns == sizeof point_columns, "put_curves counts them alike");
 
 static const struct column validation_columns[] = {
     VALIDATION("iteration", iteration, true), VALIDATION("epoch", epoch, false),
@@ -134,12 +140,13 @@ static void put_curves(FILE *stream, const struct run *run)
     const struct run_facts *facts = run_facts(run);
     size_t columns = sizeof point_columns / sizeof *point_columns;
     size_t validation = sizeof validation_columns / sizeof *validation_columns;
-    if (!facts->discriminator_parameters)
+    const bool taught = run_config(run)->teacher[0];
+    if (!facts->discriminator_parameters && !taught)
         columns -= DISCRIMINATOR_COLUMNS;
     if (facts->classes)
         validation -= IMAGE_COLUMNS;
-    put_columns(stream, "series", point_columns, columns, series->points, sizeof *series->points,
-                series_count(series));
+    put_columns(stream, "series", taught ? taught_columns : point_columns, columns, series->points,
+                sizeof *series->points, series_count(series));
     put_columns(stream, "validation", validation_columns, validation, series->validations,
                 sizeof *series->validations, series_validation_count(series));
 }

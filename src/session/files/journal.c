@@ -331,6 +331,8 @@ static void put_point(struct text *text, const struct series_point *point)
     put_number(text, "loss_mean", (double)point->loss_mean, FLOAT_DIGITS);
     put_if_number(text, "loss_discriminator", (double)point->loss_discriminator);
     put_if_number(text, "loss_l1", (double)point->loss_l1);
+    put_if_number(text, "loss_labels", (double)point->loss_labels);
+    put_if_number(text, "loss_teacher", (double)point->loss_teacher);
     put_number(text, "lr", (double)point->learning_rate, FLOAT_DIGITS);
     put_number(text, "ms_per_image", (double)point->ms_per_image, FLOAT_DIGITS);
     put_number(text, "seconds", (double)point->seconds, FLOAT_DIGITS);

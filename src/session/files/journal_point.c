@@ -104,7 +104,7 @@ static bool read_count(struct rest *rest, uint64_t *count)
 bool journal_parse_point(const char *line, size_t length, struct series_point *point)
 {
     struct rest rest = {line, line + length};
-    point->loss_discriminator = point->loss_l1 = NAN;
+    point->loss_discriminator = point->loss_l1 = point->loss_labels = point->loss_teacher = NAN;
     return FLT_EVAL_METHOD == 0 && SKIP(&rest, "{\"iteration\":") &&
            read_count(&rest, &point->iteration) && point->iteration > 0 &&
            SKIP(&rest, ",\"epoch\":") && read_float(&rest, &point->epoch) &&
@@ -114,6 +114,8 @@ bool journal_parse_point(const char *line, size_t length, struct series_point *p
            (!SKIP(&rest, ",\"loss_discriminator\":") ||
             read_float(&rest, &point->loss_discriminator)) &&
            (!SKIP(&rest, ",\"loss_l1\":") || read_float(&rest, &point->loss_l1)) &&
+           (!SKIP(&rest, ",\"loss_labels\":") || read_float(&rest, &point->loss_labels)) &&
+           (!SKIP(&rest, ",\"loss_teacher\":") || read_float(&rest, &point->loss_teacher)) &&
            SKIP(&rest, ",\"lr\":") && read_float(&rest, &point->learning_rate) &&
            SKIP(&rest, ",\"ms_per_image\":") && read_float(&rest, &point->ms_per_image) &&
            SKIP(&rest, ",\"seconds\":") && read_float(&rest, &point->seconds) &&

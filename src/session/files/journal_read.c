@@ -92,6 +92,8 @@ bool journal_read_point(const struct json *line, struct series_point *point)
                                    .loss_mean = read_float(line, "loss_mean"),
                                    .loss_discriminator = read_float(line, "loss_discriminator"),
                                    .loss_l1 = read_float(line, "loss_l1"),
+                                   .loss_labels = read_float(line, "loss_labels"),
+                                   .loss_teacher = read_float(line, "loss_teacher"),
                                    .learning_rate = read_float(line, "lr"),
                                    .ms_per_image = read_float(line, "ms_per_image"),
                                    .seconds = read_float(line, "seconds")};

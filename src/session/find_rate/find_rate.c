@@ -66,7 +66,7 @@ static bool step(struct finder *finder, size_t i, struct error *error)
         return false;
     const double rate = rate_at(search, i);
     const struct execution_batch bound = prepare_batch(prepared, &batch);
-    execution_bind(prepared->execution, &bound);
+    prepare_bind(prepared, &bound, i);
     const double loss = (double)execution_iterate(prepared->execution, i, (float)rate);
     if (!device_check(prepared->device, error))
         return false;

@@ -130,6 +130,8 @@ bool import_add_point(struct import_reader *reader, uint64_t iteration, float lo
                               .loss_mean = NAN,
                               .loss_discriminator = NAN,
                               .loss_l1 = NAN,
+                              .loss_labels = NAN,
+                              .loss_teacher = NAN,
                               .learning_rate = (float)log->learning_rate,
                               .ms_per_image = (float)time_of(reader, before, iteration),
                               .seconds = (float)(reader->now - reader->started)};

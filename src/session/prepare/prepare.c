@@ -4,6 +4,7 @@
 #include "session/prepare/prepare.h"
 
 #include "base/memory.h"
+#include "engine/network/network_compression.h"
 #include "engine/training/soft_targets.h"
 #include "session/config/config_data.h"
 #include "session/config/config_paths.h"
@@ -105,10 +106,13 @@ static bool open_teacher(struct preparation *prepared, const struct run_config *
     if (!config->teacher[0])
         return true;
     struct teacher *teacher = memory_new(1, sizeof *teacher, "the teacher", error);
+    char step[96];
     prepared->teacher = teacher;
     return teacher && teacher_describe(teacher, config, error) &&
            teacher_suits(teacher, prepared->network, error) &&
            teacher_knows_classes(teacher, prepared->data, error) &&
+           network_append_compression(prepared->network, teacher_step(teacher, step, sizeof step),
+                                      error) &&
            teacher_load(teacher, config, error);
 }
 
@@ -462,6 +466,15 @@ struct execution_batch prepare_batch(const struct preparation *prepared,
     bound.soft_targets = prepared->soft_targets;
     bound.class_weights = prepared->class_weights;
     return bound;
+}
+
+void prepare_bind(const struct preparation *prepared, const struct execution_batch *batch,
+                  uint64_t iteration)
+{
+    if (prepared->teaching)
+        distillation_bind(prepared->execution, prepared->teaching, batch, iteration);
+    else
+        execution_bind(prepared->execution, batch);
 }
 
 const struct plan *prepare_inference_plan(const struct preparation *prepared)

@@ -61,6 +61,11 @@ const struct weights *prepare_model_weights(const struct preparation *prepared);
 struct execution_batch prepare_batch(const struct preparation *prepared,
                                      const struct data_batch *batch);
 
+/* Binds a batch for a step of the network, with the predictions of its teacher if it has one. Not
+ * for a network with a discriminator. */
+void prepare_bind(const struct preparation *prepared, const struct execution_batch *batch,
+                  uint64_t iteration);
+
 /* Returns the plan of validations or, without a validation, that of samples; NULL: there is none.
  */
 const struct plan *prepare_inference_plan(const struct preparation *prepared);

@@ -126,6 +126,9 @@ static void record(struct trainer *trainer, const struct gan_losses *losses, dou
 {
     const float loss = losses->generator;
     const struct preparation *prepared = &trainer->prepared;
+    const struct distillation_losses parts = prepared->teaching
+                                                 ? distillation_losses(prepared->execution)
+                                                 : (struct distillation_losses){NAN, NAN};
     struct finding finding;
     uint64_t now = clock_nanoseconds();
     const double ms = take_time(trainer, now);
@@ -147,6 +150,8 @@ static void record(struct trainer *trainer, const struct gan_losses *losses, dou
                                  .loss_mean = (float)trainer->meter.exact,
                                  .loss_discriminator = losses->discriminator,
                                  .loss_l1 = losses->main,
+                                 .loss_labels = parts.labels,
+                                 .loss_teacher = parts.teacher,
                                  .learning_rate = (float)rate,
                                  .ms_per_image = (float)ms,
                                  .seconds = (float)trainer_seconds(trainer, now),
@@ -242,10 +247,7 @@ static bool diverge(struct trainer *trainer, const struct gan_losses *losses, do
 static bool step_alone(const struct preparation *prepared, const struct execution_batch *batch,
                        uint64_t iteration, float rate, struct gan_losses *losses)
 {
-    if (prepared->teaching)
-        distillation_bind(prepared->execution, prepared->teaching, batch, iteration);
-    else
-        execution_bind(prepared->execution, batch);
+    prepare_bind(prepared, batch, iteration);
     *losses =
         (struct gan_losses){.generator = execution_iterate(prepared->execution, iteration, rate),
                             .discriminator = NAN,

@@ -3,12 +3,13 @@
 
 #include "session/model/model_file.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
 
-enum { BLOCK = 1 << 16 };
+enum { BLOCK = 1 << 16, TEACHER_NAME = 48 /* characters in a chain */ };
 
 bool teacher_describe(struct teacher *teacher, const struct run_config *config, struct error *error)
 {
@@ -61,13 +62,15 @@ bool teacher_suits(const struct teacher *teacher, const struct network *student,
                    struct error *error)
 {
     const char *loss = network_class_loss(student);
+    if (!loss)
+        return error_set(error, ERROR_USAGE, "--teacher", "train without it",
+                         "%s has no loss over classes (softmax_cross_entropy)", student->name);
     if (!network_has_cross_entropy(student))
-        return error_set(error, ERROR_USAGE, "--teacher",
-                         "train without it, or a network whose loss is softmax_cross_entropy",
-                         loss ? "%s has the loss %s, which has no probabilities to compare with "
-                                "the teacher's"
-                              : "%s has no loss over classes (softmax_cross_entropy)",
-                         student->name, loss);
+        return error_set(
+            error, ERROR_USAGE, "--teacher",
+            "train without it, or a network whose loss is softmax_cross_entropy",
+            "%s has the loss %s, which has no probabilities to compare with the teacher's",
+            student->name, loss);
     return distillation_check(&student->graph, &teacher->model.network->graph, error);
 }
 
@@ -102,11 +105,29 @@ bool teacher_normalises_alike(const struct teacher *teacher,
     return true;
 }
 
-char *teacher_name(const struct teacher *teacher, char *name, size_t size)
+/* Writes the full name of the teacher's network without techniques after training. */
+static char *name_of(const struct teacher *teacher, char *name, size_t size)
 {
     network_full_name(teacher->model.network, name, size);
     name[strcspn(name, "+")] = '\0';
     return name;
+}
+
+char *teacher_step(const struct teacher *teacher, char *step, size_t size)
+{
+    char name[256];
+    size_t length = 0, limit = TEACHER_NAME;
+    name_of(teacher, name, sizeof name);
+    for (size_t i = 0; name[i] && length < limit; i++)
+        if (isalnum((unsigned char)name[i]) || strchr("-_.", name[i]))
+            name[length++] = name[i];
+        else if (length > 0 && name[length - 1] != '-') /* as in "resnet20-shuffle (4 groups)" */
+            name[length++] = '-';
+    while (length > 0 && name[length - 1] == '-')
+        length--;
+    name[length] = '\0';
+    snprintf(step, size, "distill%s%s", length ? ":" : "", name);
+    return step;
 }
 
 bool teacher_to_json(const struct teacher *teacher, struct json *tree)
@@ -114,6 +135,6 @@ bool teacher_to_json(const struct teacher *teacher, struct json *tree)
     char name[256], sum[16];
     struct json *object = json_add_object(tree, "teacher");
     snprintf(sum, sizeof sum, "%08" PRIx32, teacher->crc32);
-    return json_add_string(object, "name", teacher_name(teacher, name, sizeof name)) &&
+    return json_add_string(object, "name", name_of(teacher, name, sizeof name)) &&
            json_add_count(object, "bytes", teacher->bytes) && json_add_string(object, "crc32", sum);
 }

@@ -47,9 +47,9 @@ bool teacher_knows_classes(const struct teacher *teacher, const struct dataset *
 bool teacher_normalises_alike(const struct teacher *teacher,
                               const struct normalisation *normalisation, struct error *error);
 
-/* Writes what the teacher is called: the full name of its network without techniques after
- * training. Returns `name`. */
-char *teacher_name(const struct teacher *teacher, char *name, size_t size);
+/* Writes the technique "distill:NAME" with the name of the teacher's network, as a chain of
+ * techniques has it (network_compression.h). Returns `step`. */
+char *teacher_step(const struct teacher *teacher, char *step, size_t size);
 
 /* Adds the teacher to the tree of data.json: {"name", "bytes", "crc32"}. Returns false if out of
  * memory. */

@@ -23,6 +23,7 @@ struct series_point {
     float loss, loss_caffe;
     float loss_mean;
     float loss_discriminator, loss_l1; /* NaN: there is no discriminator */
+    float loss_labels, loss_teacher;   /* the parts of the loss by distillation; NaN: no teacher */
     float learning_rate;
     float ms_per_image;
     float seconds;         /* since the run began, without pauses */

@@ -11,7 +11,7 @@
 
 const char *const smoothing_names[] = {"auto", "0", "0.6", "0.9", "0.97", "0.99", "0.999", NULL};
 
-static const struct smoothed nothing = {.values = {NAN, NAN, NAN}};
+static const struct smoothed nothing = {.values = {NAN, NAN, NAN, NAN, NAN}};
 
 double smoothing_strength(size_t choice)
 {
@@ -59,7 +59,8 @@ void smoothing_step(const struct smoothing *smoothing, struct smoothed *state,
                     const struct series *series, size_t index)
 {
     const struct series_point *point = &series->points[index];
-    const float values[TRACES_SMOOTHED] = {point->loss, point->loss_discriminator, point->loss_l1};
+    const float values[TRACES_SMOOTHED] = {point->loss, point->loss_discriminator, point->loss_l1,
+                                           point->loss_labels, point->loss_teacher};
     const double strength = smoothing_strength(smoothing->choice);
     if (smoothing->choice > 0) {
         for (enum trace trace = 0; trace < TRACES_SMOOTHED; trace++)

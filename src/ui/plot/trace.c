@@ -7,7 +7,7 @@
 #include <math.h>
 
 /* The kinds of runs that have a trace. */
-enum run_kind { ANY, CLASSIFIERS, ADVERSARIAL };
+enum run_kind { ANY, CLASSIFIERS, ADVERSARIAL, TAUGHT };
 
 static const struct {
     const char *name, *legend;
@@ -27,6 +27,12 @@ static const struct {
                              offsetof(struct series_point, loss_discriminator)},
     [TRACE_L1] = {N_("L1"), N_("L1"), NULL, NULL, 'L', '\0', UNIT_LOSS, TRACE_IS_LINE,
                   ROLE_SERIES + 2, ADVERSARIAL, offsetof(struct series_point, loss_l1)},
+    [TRACE_LABELS] = {N_("loss of the labels"), N_("labels"), NULL, NULL, 'H', '\0', UNIT_LOSS,
+                      TRACE_IS_LINE, ROLE_SERIES + 1, TAUGHT,
+                      offsetof(struct series_point, loss_labels)},
+    [TRACE_TEACHER] = {N_("loss against the teacher"), N_("teacher"), NULL, NULL, 'T', '\0',
+                       UNIT_LOSS, TRACE_IS_LINE, ROLE_SERIES + 2, TAUGHT,
+                       offsetof(struct series_point, loss_teacher)},
     [TRACE_MEAN] = {N_("exact running mean"), N_("exact mean"), NULL, NULL, 'E', '\0', UNIT_LOSS,
                     TRACE_IS_LINE, ROLE_SERIES + 3, CLASSIFIERS,
                     offsetof(struct series_point, loss_mean)},
@@ -131,7 +137,8 @@ bool trace_has_values(const struct series *series, enum trace trace)
 {
     if (trace < TRACES_PER_ITERATION)
         return series_count(series) > 0 &&
-               (traces[trace].runs != ADVERSARIAL || isfinite(value_at(&series->points[0], trace)));
+               ((traces[trace].runs != ADVERSARIAL && traces[trace].runs != TAUGHT) ||
+                isfinite(value_at(&series->points[0], trace)));
     for (size_t i = 0; i < series_validation_count(series); i++)
         if (isfinite(value_at(&series->validations[i], trace)))
             return true;
@@ -141,6 +148,7 @@ bool trace_has_values(const struct series *series, enum trace trace)
 bool trace_is_possible(const struct series *series, enum trace trace)
 {
     enum run_kind runs = traces[trace].runs;
-    return runs == ANY || trace_has_values(series, trace) ||
-           (runs == ADVERSARIAL) == trace_is_adversarial(series);
+    if (runs == ANY || runs == TAUGHT)
+        return runs == ANY || trace_has_values(series, trace);
+    return trace_has_values(series, trace) || (runs == ADVERSARIAL) == trace_is_adversarial(series);
 }

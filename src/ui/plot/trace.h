@@ -18,6 +18,8 @@ enum trace {
     TRACE_SMOOTHED, /* the smoothed loss; in adversarial training the generator's */
     TRACE_DISCRIMINATOR,
     TRACE_L1,
+    TRACE_LABELS, /* the two parts of the loss by distillation */
+    TRACE_TEACHER,
     TRACE_MEAN,  /* the running mean of Caffe, computed without its rounding drift */
     TRACE_CAFFE, /* the running mean as Caffe prints it */
     TRACE_RAW,

@@ -32,6 +32,8 @@ static const struct {
     {N_("Caffe's running mean and the exact one"), CLASSIFIERS, TRACE_CAFFE,
      TRACE_BIT(TRACE_CAFFE) | TRACE_BIT(TRACE_MEAN)},
     {N_("milliseconds per image"), BOTH, TRACE_MS, TRACE_BIT(TRACE_MS)},
+    {N_("the loss and its two parts"), CLASSIFIERS, TRACE_LABELS,
+     TRACE_BIT(TRACE_SMOOTHED) | TRACE_BIT(TRACE_LABELS) | TRACE_BIT(TRACE_TEACHER)},
 };
 enum { CURVE_SETS = sizeof curve_sets / sizeof *curve_sets };
 
@@ -80,10 +82,10 @@ const char *trace_choice_next(struct trace_choice *choice, const struct series *
 size_t trace_list_items(const struct series *series, enum trace items[TRACES])
 {
     static const enum trace order[TRACES] = {
-        TRACE_SMOOTHED,   TRACE_RAW,    TRACE_DISCRIMINATOR, TRACE_DISCRIMINATOR_RAW,
-        TRACE_L1,         TRACE_L1_RAW, TRACE_CAFFE,         TRACE_MEAN,
-        TRACE_VALIDATION, TRACE_TOP1,   TRACE_TOP5,          TRACE_PIXELS,
-        TRACE_RATE,       TRACE_MS};
+        TRACE_SMOOTHED, TRACE_RAW,    TRACE_DISCRIMINATOR, TRACE_DISCRIMINATOR_RAW,
+        TRACE_L1,       TRACE_L1_RAW, TRACE_LABELS,        TRACE_TEACHER,
+        TRACE_CAFFE,    TRACE_MEAN,   TRACE_VALIDATION,    TRACE_TOP1,
+        TRACE_TOP5,     TRACE_PIXELS, TRACE_RATE,          TRACE_MS};
     size_t count = 0;
     for (size_t i = 0; i < TRACES; i++)
         if (trace_is_possible(series, order[i]))

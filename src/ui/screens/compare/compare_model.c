@@ -173,9 +173,11 @@ bool compare_model_has_values(const struct compare_model *model, enum trace trac
 
 void compare_model_next_trace(struct compare_model *model)
 {
-    static const enum trace order[] = {
-        TRACE_SMOOTHED, TRACE_DISCRIMINATOR, TRACE_L1,   TRACE_VALIDATION, TRACE_TOP1, TRACE_TOP5,
-        TRACE_PIXELS,   TRACE_CAFFE,         TRACE_MEAN, TRACE_MS,         TRACE_RATE};
+    static const enum trace order[] = {TRACE_SMOOTHED, TRACE_DISCRIMINATOR, TRACE_L1,
+                                       TRACE_LABELS,   TRACE_TEACHER,       TRACE_VALIDATION,
+                                       TRACE_TOP1,     TRACE_TOP5,          TRACE_PIXELS,
+                                       TRACE_CAFFE,    TRACE_MEAN,          TRACE_MS,
+                                       TRACE_RATE};
     const size_t count = sizeof order / sizeof *order;
     size_t at = 0;
     while (at < count && order[at] != model->trace)
