@@ -164,7 +164,6 @@ static bool fill_result(struct pruning *pruning, struct error *error)
         fill_sizes(&after, pruning->request->output, &result->after, error) &&
         fill_layers(pruning, &after, error) &&
         inference_times(&pruning->origin, &after, ms, &p, error) &&
-        evaluate(pruning, &pruning->origin, &result->before, error) &&
         evaluate(pruning, &after, &result->after, error);
     result->before.ms = ms[0];
     result->after.ms = ms[1];
@@ -304,13 +303,15 @@ static bool run_all(struct pruning *pruning, struct error *error)
     const struct prune_request *request = pruning->request;
     struct prune_result *result = pruning->result;
     char *last = NULL;
-    bool done = prune_steps(pruning, error) &&
+    result->evaluated = request->config.validate[0];
+    /* first, so that a set that does not fit is found at once */
+    bool done = evaluate(pruning, &pruning->origin, &result->before, error) &&
+                prune_steps(pruning, error) &&
                 (last = begin_with(pruning, request->steps, error)) &&
                 output_file_copy(request->output, last, error);
     free(last);
     if (!done)
         return false;
-    result->evaluated = request->config.validate[0];
     result->stage_count = pruning->state.count;
     memcpy(result->stages, pruning->state.stages, sizeof result->stages);
     done = fill_result(pruning, error);
