@@ -57,14 +57,15 @@ bool prune_check(const struct prune_request *request, struct error *error)
     if (!(request->target > 0) || !isfinite(request->target) || (is_share && request->target >= 1))
         return error_set(error, ERROR_USAGE, goal_option(request->goal),
                          is_share ? N_("give what remains, as 0.5") : N_("give milliseconds"),
-                         is_share ? "it is a share above 0 and below 1" : "it is a time above 0");
+                         is_share ? N_("it is a share above 0 and below 1")
+                                  : N_("it is a time above 0"));
     if (output_file_is_stream(request->output))
         return error_set(error, ERROR_USAGE, "-o", "name a file",
                          "the steps of a pruning are stored beside the output");
     if (!data && (prune_tunes(request) || request->criterion == CRITERION_TAYLOR))
         return error_set(error, ERROR_USAGE, "--data", "give --data SPEC",
-                         prune_tunes(request) ? "fine-tuning needs a data set"
-                                              : "the criterion taylor needs a data set");
+                         prune_tunes(request) ? N_("fine-tuning needs a data set")
+                                              : N_("the criterion taylor needs a data set"));
     return output_file_check(request->output, OUTPUT_BINARY, error);
 }
 
