@@ -193,25 +193,11 @@ static int prune_wanted(struct wanted *wanted, const char *model)
 
 /* --- options --- */
 
-enum { OPTIONS = 12 }; /* with the row that ends the table */
+enum { TARGETS = 4, OPTIONS = 12 }; /* with the row that ends the table */
 
-static void list_options(struct wanted *wanted, struct option_row *rows)
+static void list_targets(struct wanted *wanted, struct option_row *rows)
 {
-    const struct option_row table[OPTIONS] = {
-        {.name = "output",
-         .letter = 'o',
-         .argument = "FILE",
-         .help = N_("The pruned model (safetensors)."),
-         .kind = OPTION_TEXT,
-         .value = &wanted->output},
-        {.name = "criterion",
-         .argument = "NAME",
-         .help =
-             N_("How important a channel is: its weights' L1 norm, the scale of its batch norm, "
-                "or the change of the loss without it, by first order (taylor; needs --data)."),
-         .kind = OPTION_NAME,
-         .value = &wanted->criterion,
-         .choices = channel_criterion_names},
+    const struct option_row table[TARGETS] = {
         {.name = "flops",
          .argument = "SHARE",
          .help = N_("Remove channels until at most this share of the FLOPs remains."),
@@ -231,7 +217,27 @@ static void list_options(struct wanted *wanted, struct option_row *rows)
          .argument = "SHARE",
          .help = N_("Set this share of the weights, the smallest, to zero instead."),
          .kind = OPTION_TEXT,
-         .value = &wanted->unstructured},
+         .value = &wanted->unstructured}};
+    memcpy(rows, table, sizeof table);
+}
+
+static void list_options(struct wanted *wanted, struct option_row *rows)
+{
+    const struct option_row table[OPTIONS - TARGETS] = {
+        {.name = "output",
+         .letter = 'o',
+         .argument = "FILE",
+         .help = N_("The pruned model (safetensors)."),
+         .kind = OPTION_TEXT,
+         .value = &wanted->output},
+        {.name = "criterion",
+         .argument = "NAME",
+         .help =
+             N_("How important a channel is: its weights' L1 norm, the scale of its batch norm, "
+                "or the change of the loss without it, by first order (taylor; needs --data)."),
+         .kind = OPTION_NAME,
+         .value = &wanted->criterion,
+         .choices = channel_criterion_names},
         {.name = "steps",
          .argument = "N",
          .help = N_("Approach the target in N steps, each with the fine-tuning of --epochs."),
@@ -260,7 +266,8 @@ static void list_options(struct wanted *wanted, struct option_row *rows)
          .kind = OPTION_SWITCH,
          .value = &wanted->quiet},
         {0}};
-    memcpy(rows, table, sizeof table);
+    list_targets(wanted, rows);
+    memcpy(rows + TARGETS, table, sizeof table);
 }
 
 static int prune_command_run(const struct command *command, int argc, char **argv)

@@ -1,3 +1,5 @@
+/* A result is a table of layers and one of figures, before and after; as JSON it has the same. The
+ * share is that of the figure before which remains. */
 #include "cli/prune_output.h"
 
 #include "cli/output.h"

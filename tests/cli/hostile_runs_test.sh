@@ -89,6 +89,11 @@ every_command() {
             try weights "$runs/$1/best.safetensors" --network "$runs/$1/network.json"
             try weights "$evil" --rename "$evil=x"
             ;;
+        prune)
+            try prune "$runs/$1/best.safetensors" -o pruned.safetensors --parameters 0.5 --threads 1
+            try prune "$runs/$1/best.safetensors" -o pruned.safetensors --unstructured 0.5 --threads 1 --json
+            try prune "$evil" -o "$evil" --flops 0.5 --keep "$evil"
+            ;;
         find-rate)
             try find-rate "$runs/$1/network.json" --data "folder:$evil"
             try find-rate mlp --data "digits,only=$evil"

@@ -57,14 +57,15 @@ bool prune_check(const struct prune_request *request, struct error *error)
     if (!(request->target > 0) || !isfinite(request->target) || (is_share && request->target >= 1))
         return error_set(error, ERROR_USAGE, goal_option(request->goal),
                          is_share ? N_("give what remains, as 0.5") : N_("give milliseconds"),
-                         is_share ? "it is a share above 0 and below 1" : "it is a time above 0");
+                         is_share ? N_("it is a share above 0 and below 1")
+                                  : N_("it is a time above 0"));
     if (output_file_is_stream(request->output))
         return error_set(error, ERROR_USAGE, "-o", "name a file",
                          "the steps of a pruning are stored beside the output");
     if (!data && (prune_tunes(request) || request->criterion == CRITERION_TAYLOR))
         return error_set(error, ERROR_USAGE, "--data", "give --data SPEC",
-                         prune_tunes(request) ? "fine-tuning needs a data set"
-                                              : "the criterion taylor needs a data set");
+                         prune_tunes(request) ? N_("fine-tuning needs a data set")
+                                              : N_("the criterion taylor needs a data set"));
     return output_file_check(request->output, OUTPUT_BINARY, error);
 }
 
@@ -164,7 +165,6 @@ static bool fill_result(struct pruning *pruning, struct error *error)
         fill_sizes(&after, pruning->request->output, &result->after, error) &&
         fill_layers(pruning, &after, error) &&
         inference_times(&pruning->origin, &after, ms, &p, error) &&
-        evaluate(pruning, &pruning->origin, &result->before, error) &&
         evaluate(pruning, &after, &result->after, error);
     result->before.ms = ms[0];
     result->after.ms = ms[1];
@@ -304,13 +304,15 @@ static bool run_all(struct pruning *pruning, struct error *error)
     const struct prune_request *request = pruning->request;
     struct prune_result *result = pruning->result;
     char *last = NULL;
-    bool done = prune_steps(pruning, error) &&
+    result->evaluated = request->config.validate[0];
+    /* first, so that a set that does not fit is found at once */
+    bool done = evaluate(pruning, &pruning->origin, &result->before, error) &&
+                prune_steps(pruning, error) &&
                 (last = begin_with(pruning, request->steps, error)) &&
                 output_file_copy(request->output, last, error);
     free(last);
     if (!done)
         return false;
-    result->evaluated = request->config.validate[0];
     result->stage_count = pruning->state.count;
     memcpy(result->stages, pruning->state.stages, sizeof result->stages);
     done = fill_result(pruning, error);

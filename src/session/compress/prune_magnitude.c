@@ -1,3 +1,5 @@
+/* The output is written first and then measured as a user would find it: both files are compressed
+ * as a stream, and both models infer in turn with the weights that they have. */
 #include "session/compress/prune_magnitude.h"
 
 #include "base/files/file.h"

@@ -1,3 +1,6 @@
+/* A request is recognised by its text: everything that the result depends on, with the checksum of
+ * the model. The state is written after every step, and when a run has begun, by a file that
+ * replaces the old one. */
 #include "session/compress/prune_state.h"
 
 #include "base/files/file.h"

@@ -1,3 +1,5 @@
+/* A step's run begins with the file of the step as network and as weights. The folder of the run is
+ * noted before it is followed, so that a repeated command finds it: complete, or to be resumed. */
 #include "session/compress/prune_tune.h"
 
 #include "base/files/file.h"
