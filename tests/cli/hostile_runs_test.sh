@@ -89,6 +89,13 @@ every_command() {
             try weights "$runs/$1/best.safetensors" --network "$runs/$1/network.json"
             try weights "$evil" --rename "$evil=x"
             ;;
+        factorize)
+            rm -f smaller.safetensors
+            try factorize "$runs/$1/best.safetensors" -o smaller.safetensors --energy 0.5
+            try factorize "$runs/$1/best.safetensors" -o smaller.safetensors --energy 0.5 --json
+            try factorize "$runs/$1/best.safetensors" -o "$evil/$evil" --layers "$evil"
+            try factorize "$evil" -o "$evil.safetensors" --keep "$evil"
+            ;;
         find-rate)
             try find-rate "$runs/$1/network.json" --data "folder:$evil"
             try find-rate mlp --data "digits,only=$evil"
