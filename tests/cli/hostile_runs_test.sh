@@ -113,6 +113,13 @@ every_command() {
                 [ -f "table.$format" ] && clean "table.$format"
             done
             ;;
+        models)
+            try models "$1" --measure --images 2 --threads 1
+            try models --threads 1 --json
+            try models --format markdown
+            try models --csv
+            try models "$evil" --only
+            ;;
         tables)
             for format in text md csv latex; do
                 try tables trindade --format $format
