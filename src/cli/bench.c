@@ -111,9 +111,10 @@ static bool add_chosen(struct json *root, const struct bench *bench)
 static int print_json(const struct bench *bench, const struct part_profile *main,
                       const struct part_profile *discriminator)
 {
+    char name[NETWORK_SHORT_NAME];
     struct json *root = json_new_object();
     bool complete =
-        json_add_string(root, "network", bench->network->name) &&
+        json_add_string(root, "network", network_short_name(bench->network, name, sizeof name)) &&
         json_add_string(root, "technique", technique_name(bench->network->technique)) &&
         json_add_count(root, "batch", bench->batch) &&
         json_add_string(root, "device", bench->device->name) &&
@@ -162,6 +163,7 @@ static void print_latency(const struct bench *bench)
 static void print_summary(const struct bench *bench)
 {
     char peak[32], planned[32], words[320];
+    char name[NETWORK_SHORT_NAME];
     const struct statistics *ms = &bench->ms_per_image;
     const char *mode = bench->mode == PLAN_INFERENCE ? _("inference")
                        : bench->discriminator.graph  ? _("training against its discriminator")
@@ -170,8 +172,9 @@ static void print_summary(const struct bench *bench)
         ngettext("%s, technique %s: %s, batch %zu on %s with %zu thread, %zu iterations\n",
                  "%s, technique %s: %s, batch %zu on %s with %zu threads, %zu iterations\n",
                  bench->device->threads),
-        bench->network->name, technique_name(bench->network->technique), mode, bench->batch,
-        bench->device->name, bench->device->threads, bench->iterations);
+        network_short_name(bench->network, name, sizeof name),
+        technique_name(bench->network->technique), mode, bench->batch, bench->device->name,
+        bench->device->threads, bench->iterations);
     output_print(_("  ms/image   median %.4g, min %.4g, mean %.4g, sd %s, 95 %% +- %s\n"),
                  ms->median, ms->min, ms->mean, STATISTICS_SPREAD(ms->sd),
                  STATISTICS_SPREAD(ms->ci95));

@@ -33,9 +33,10 @@ static int print_json(const struct model *model, const struct evaluation *evalua
                       const struct eval_errors *errors)
 {
     struct statistics times = times_of(evaluation);
+    char name[NETWORK_SHORT_NAME];
     struct json *root = json_new_object();
     bool complete =
-        json_add_string(root, "network", model->network->name) &&
+        json_add_string(root, "network", network_short_name(model->network, name, sizeof name)) &&
         json_add_string(root, "technique", technique_name(model->network->technique)) &&
         json_add_string(root, "device", model->device->name) &&
         json_add_string(root, "precision", device_precision_names[model->device->precision]) &&

@@ -229,22 +229,23 @@ static bool add_machine(struct json *root, const struct machine_origin *origin)
 static int print_json(const struct info *info)
 {
     const struct network *network = info->network;
+    char name[NETWORK_SHORT_NAME];
     struct json *root = json_new_object();
-    bool complete = json_add_string(root, "network", network->name) &&
-                    json_add_string(root, "title", network->title) &&
-                    json_add_string(root, "technique", technique_name(network->technique)) &&
-                    json_add_count(root, "groups", network->groups) &&
-                    json_add_number(root, "width_rate", network->width_rate) &&
-                    json_add_number(root, "block_rate", network->block_rate) &&
-                    add_choices(root, network) &&
-                    json_add_count(root, "classes", network->classes) &&
-                    output_add_shape(root, "input", network->input) &&
-                    json_add_count(root, "batch", info->batch) &&
-                    json_add_string(root, "device", info->device->name) &&
-                    json_add_string(root, "mode", mode_names[info->infer]) &&
-                    add_machine(root, &info->origin) && add_total(root, &info->main, info->batch) &&
-                    (!info->discriminator.graph || add_discriminator(root, info)) &&
-                    add_layers(root, &info->main, info->batch) && add_memory(root, info->memory);
+    bool complete =
+        json_add_string(root, "network", network_short_name(network, name, sizeof name)) &&
+        json_add_string(root, "title", network->title) &&
+        json_add_string(root, "technique", technique_name(network->technique)) &&
+        json_add_count(root, "groups", network->groups) &&
+        json_add_number(root, "width_rate", network->width_rate) &&
+        json_add_number(root, "block_rate", network->block_rate) && add_choices(root, network) &&
+        json_add_count(root, "classes", network->classes) &&
+        output_add_shape(root, "input", network->input) &&
+        json_add_count(root, "batch", info->batch) &&
+        json_add_string(root, "device", info->device->name) &&
+        json_add_string(root, "mode", mode_names[info->infer]) &&
+        add_machine(root, &info->origin) && add_total(root, &info->main, info->batch) &&
+        (!info->discriminator.graph || add_discriminator(root, info)) &&
+        add_layers(root, &info->main, info->batch) && add_memory(root, info->memory);
     return output_json(root, complete);
 }
 
@@ -368,6 +369,8 @@ static int print_tables(const struct info *info)
     char widths[8 * NETWORK_MAX_WIDTHS];
     output_print(_("%s, technique %s\n"), language_text(network->title),
                  technique_name(network->technique));
+    if (network->compression[0])
+        output_print(_("applied after training: %s\n"), network->compression);
     if (network->widths.count)
         output_print(_("widths %s\n"),
                      network_widths_print(&network->widths, ',', widths, sizeof widths));

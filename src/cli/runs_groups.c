@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct runs_group {
-    char id[64], network[64], data[512];
+    char id[64], network[256], data[512];
     size_t seeds, done;          /* runs that it was to have; runs that are done */
     struct run_figures *figures; /* of its runs */
     char (*runs)[RUN_ID_SIZE];

@@ -79,7 +79,7 @@ bool runs_waiting_add_objects(struct json *list, const struct queued_run *queued
 {
     bool added = true;
     for (size_t i = 0; added && i < count; i++) {
-        char network[64];
+        char network[256];
         struct run_record record;
         if (is_listed(&queued[i], filter, network, sizeof network, &record))
             added = add_object(list, &queued[i], network, i + 1);
@@ -105,7 +105,7 @@ size_t runs_waiting_add_rows(struct table *table, const struct queued_run *list,
 {
     size_t added = 0;
     for (size_t i = 0; i < count; i++) {
-        char network[64], status[64];
+        char network[256], status[64];
         struct run_record record;
         if (!is_listed(&list[i], filter, network, sizeof network, &record))
             continue;

@@ -1,6 +1,7 @@
 /* Writes networks as files of plain operators: the network built from such a file is the same
  * graph, for all blocks, techniques and rates. */
 #include "engine/network/network.h"
+#include "engine/network/network_compression.h"
 #include "engine/network/network_write.h"
 #include "engine/ops/op.h"
 #include "tap.h"
@@ -177,10 +178,43 @@ static void test_every_operator(void)
            missing);
 }
 
+/* A chain of techniques stays with the network, and is no part of its name in the file. */
+static void test_compression(void)
+{
+    struct error error = {0};
+    char name[NETWORK_SHORT_NAME + 64] = "";
+    struct network *network =
+        network_build(&(struct network_request){.network = "resnet20-shift"}, &error);
+    struct json *root = network ? network_to_json(network) : NULL;
+    const bool appended = root && compression_append(root, "prune:0.5", &error) &&
+                          compression_append(root, "quantize", &error);
+    tap_ok(appended && !compression_append(root, "prune:", NULL) &&
+               !compression_append(root, "a b", NULL) && !compression_append(root, "a+", NULL),
+           "steps are appended to a chain, and a wrong one is refused");
+    struct network *made = appended ? network_from_json(root, &error) : NULL;
+    struct json *again = made ? network_to_json(made) : NULL;
+    struct network *copy = again ? network_from_json(again, &error) : NULL;
+    tap_ok(copy && strcmp(copy->compression, "prune:0.5+quantize") == 0 &&
+               strcmp(network_full_name(copy, name, sizeof name),
+                      "resnet20-shift+prune:0.5+quantize") == 0,
+           "  the network made from it, written and read again, has the chain: %s", name);
+    while (root && compression_append(root, "factorize:0.95", NULL))
+        ;
+    tap_ok(root && !compression_append(root, "factorize:0.95", &error) &&
+               error.kind == ERROR_UNSUPPORTED,
+           "  a chain that is too long is refused");
+    network_free(copy);
+    json_free(again);
+    network_free(made);
+    json_free(root);
+    network_free(network);
+}
+
 int main(void)
 {
     test_built_in();
     test_choices();
     test_every_operator();
+    test_compression();
     return tap_done();
 }

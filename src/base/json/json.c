@@ -322,6 +322,11 @@ bool json_add_tree(struct json *parent, const char *key, struct json *tree)
     return add(parent, key, inner_mutable(tree));
 }
 
+void json_remove(struct json *object, const char *key)
+{
+    cJSON_DeleteItemFromObjectCaseSensitive(inner_mutable(object), key);
+}
+
 struct json *json_copy(const struct json *value)
 {
     return (struct json *)cJSON_Duplicate(inner(value), true);

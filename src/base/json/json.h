@@ -85,6 +85,9 @@ bool json_add_null(struct json *parent, const char *key);
 /* Adds a tree that was built separately. Takes ownership of it, even on failure. */
 bool json_add_tree(struct json *parent, const char *key, struct json *tree);
 
+/* Removes a member of an object, if it has it. */
+void json_remove(struct json *object, const char *key);
+
 /* Returns a deep copy, or NULL if out of memory. */
 struct json *json_copy(const struct json *value);
 

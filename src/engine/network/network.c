@@ -10,6 +10,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "engine/network/network_builder.h"
+#include "engine/network/network_model.h"
 #include "engine/network/network_name.h"
 #include "engine/ops/op.h"
 
@@ -217,6 +218,8 @@ static bool open_document(struct json_document *document, const struct network_r
 
 struct network *network_build(const struct network_request *request, struct error *error)
 {
+    if (!request->text && network_is_model(request->network))
+        return network_build_saved(request, error);
     struct json_document document = {0};
     struct network_request complete = *request;
     const struct network_builtin *builtin = NULL;

@@ -5,7 +5,8 @@
  * blocks/block.h, optionally repeated. A name and the file of that name give the same network. A
  * network that generates images may have a discriminator: a second graph that learns to distinguish
  * these images from real ones during training (gan.h). A variation changes the architecture before
- * training (blocks/block.h).
+ * training (blocks/block.h). A saved model (FILE.safetensors, session/model/model_file.h) contains
+ * the text of its network file and can be named in the place of one.
  */
 #ifndef TINCA_ENGINE_NETWORK_NETWORK_H
 #define TINCA_ENGINE_NETWORK_NETWORK_H
@@ -40,7 +41,7 @@ extern const char *const network_activations[];
  * activation ("mlp-w800x400-tanh"). A suffix means the same as the member below; if the two differ,
  * that is an error. */
 struct network_request {
-    const char *network;          /* name with suffixes, or path of a file */
+    const char *network;          /* name with suffixes, or path of a file or of a saved model */
     const char *text;             /* the file's text (of a saved model), or NULL: read the file */
     enum technique technique;     /* none: the one of the name */
     size_t classes;               /* 0: those of the file */
@@ -52,12 +53,20 @@ struct network_request {
     size_t input_height, input_width; /* pixels; 0: those of the file */
 };
 
+/* The longest name, chain of techniques in a network file, and both together, each with its final
+ * zero. */
+enum {
+    NETWORK_NAME = 64,
+    NETWORK_COMPRESSION = 160,
+    NETWORK_SHORT_NAME = NETWORK_NAME + NETWORK_COMPRESSION
+};
+
 enum { NETWORK_GROUPS = 2, NETWORK_MAX_GROUPS = 4096 };
 #define NETWORK_MIN_RATE 0.01
 #define NETWORK_MAX_RATE 100.0
 
 struct network {
-    char name[64]; /* as printed: "resnet20" */
+    char name[NETWORK_NAME]; /* as printed: "resnet20" */
     char title[128];
     char normalisation[16]; /* normalisation of the input; see data/dataset/dataset.h */
     enum technique technique;
@@ -67,7 +76,10 @@ struct network {
     struct network_widths widths;          /* count 0: the file has no "widths" */
     char activation[16];                   /* empty: the file has no "activation" */
     bool widths_chosen, activation_chosen; /* they differ from those of the file */
-    size_t classes;                        /* 0: the output is an image */
+    /* The techniques that were applied to the trained network, in order, each KIND or
+     * KIND:ARGUMENT, joined by "+": "prune:0.5+quantize:percentile". Empty: none. */
+    char compression[NETWORK_COMPRESSION];
+    size_t classes; /* 0: the output is an image */
     struct shape input;
     struct graph graph;
     /* Reads [C + D, H, W]: the network's input and an output of it, concatenated. Its output is
@@ -80,6 +92,16 @@ struct network {
 /* Builds the requested network; network_free frees it. Returns NULL with an error that names file,
  * line and key, or lists the built-in networks. */
 struct network *network_build(const struct network_request *request, struct error *error);
+
+/* Returns whether a network is named by a path: of a network file (FILE.json), of a saved model
+ * (FILE.safetensors), or any text with a slash. */
+bool network_is_path(const char *name);
+
+/* Returns whether a path is that of a saved model by its ending. */
+bool network_is_model(const char *name);
+
+/* Returns the length of a path without the ending of a network file or saved model. */
+size_t network_path_stem(const char *path);
 
 /* Returns the technique that a request asks for, by itself or by the suffix of its name. */
 enum technique network_request_technique(const struct network_request *request);
@@ -115,7 +137,11 @@ struct network_builtin {
 extern const struct network_builtin network_builtins[];
 extern const size_t network_builtin_count;
 
-/* Prints the network's name with its suffixes, "resnet20-dsc-0.36", into `text` and returns it. */
+/* Prints the network's name with its suffixes, "resnet20-dsc-0.36", into `text` and returns it. A
+ * compressed network's name ends with "+" and the chain: "resnet20-dsc+prune:0.5". */
 char *network_full_name(const struct network *network, char *text, size_t size);
+
+/* Prints the name without suffixes, but with the chain, into `text` and returns it. */
+char *network_short_name(const struct network *network, char *text, size_t size);
 
 #endif

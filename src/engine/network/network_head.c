@@ -5,6 +5,7 @@
 
 #include "base/character.h"
 #include "base/language.h"
+#include "engine/network/network_compression.h"
 #include "engine/network/network_name.h"
 
 #include <stdio.h>
@@ -41,12 +42,10 @@ static void copy_member(const struct json *root, const char *key, const char *fa
 
 static bool check_keys(const struct builder *builder, const struct json *root)
 {
-    static const char *const known[] = {"name",           "title",
-                                        "input",          "classes",
-                                        "normalise",      "loss",
-                                        "layers",         "discriminator",
-                                        "shuffle_groups", "widths",
-                                        "activation",     "crc32"}; /* in a run's network.json */
+    static const char *const known[] = {"name",           "title",  "input",      "classes",
+                                        "normalise",      "loss",   "layers",     "discriminator",
+                                        "shuffle_groups", "widths", "activation", "compression",
+                                        "crc32"}; /* in a run's network.json */
     for (const struct json *value = json_first(root); value; value = json_next(value)) {
         bool found = false;
         char why[256];
@@ -137,6 +136,20 @@ static bool read_activation(struct builder *builder, const struct json *root, co
     return true;
 }
 
+/* Reads the chain of techniques that were applied after training. */
+static bool read_compression(struct builder *builder, const struct json *root)
+{
+    struct network *network = builder->network;
+    const struct json *given = json_member(root, "compression");
+    const char *chain = json_string(given);
+    if (given && (!chain || !compression_is_valid(chain)))
+        return builder_fail(builder, given,
+                            "\"compression\": techniques such as \"prune:0.5+quantize\" were "
+                            "expected, of letters, digits and - _ . : joined by +");
+    snprintf(network->compression, sizeof network->compression, "%s", chain ? chain : "");
+    return true;
+}
+
 bool builder_read_head(struct builder *builder, const struct network_request *request)
 {
     const size_t classes = request->classes;
@@ -158,6 +171,8 @@ bool builder_read_head(struct builder *builder, const struct network_request *re
     copy_member(root, "title", network->name, network->title, sizeof network->title);
     if (!read_widths(builder, root, &request->widths) ||
         !read_activation(builder, root, request->activation))
+        return false;
+    if (!read_compression(builder, root))
         return false;
     copy_member(root, "normalise", "measured", network->normalisation,
                 sizeof network->normalisation);

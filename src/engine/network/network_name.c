@@ -64,10 +64,30 @@ char *network_widths_print(const struct network_widths *widths, char separator, 
 
 /* --- which network --- */
 
-static bool is_path(const char *name)
+static bool has_ending(const char *name, const char *ending)
 {
-    size_t length = strlen(name);
-    return strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".json") == 0);
+    const size_t length = strlen(name), part = strlen(ending);
+    return length > part && strcmp(name + length - part, ending) == 0;
+}
+
+static const char model_ending[] = ".safetensors", file_ending[] = ".json";
+
+bool network_is_model(const char *name)
+{
+    return has_ending(name, model_ending);
+}
+
+bool network_is_path(const char *name)
+{
+    return strchr(name, '/') || has_ending(name, file_ending) || network_is_model(name);
+}
+
+size_t network_path_stem(const char *path)
+{
+    const size_t length = strlen(path);
+    return network_is_model(path)          ? length - (sizeof model_ending - 1)
+           : has_ending(path, file_ending) ? length - (sizeof file_ending - 1)
+                                           : length;
 }
 
 static const struct network_builtin *find_builtin(const char *name, size_t length)
@@ -85,7 +105,9 @@ static bool refuse_name(const char *name, struct error *error)
     for (size_t i = 0, used = 0; i < network_builtin_count && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "",
                                  network_builtins[i].name);
-    snprintf(advice, sizeof advice, _("choose one of %s, or name a network file (FILE.json)"),
+    snprintf(advice, sizeof advice,
+             _("choose one of %s, or name a network file (FILE.json) or a saved model "
+               "(FILE.safetensors)"),
              list);
     return error_set(error, ERROR_USAGE, name, advice, "there is no network of this name");
 }
@@ -255,7 +277,7 @@ bool network_name_complete(struct network_request *request, const struct network
     const char *name = request->network;
     struct suffixes suffixes = {.name = name, .error = error};
     *builtin = NULL;
-    if (!request->text && !is_path(name)) {
+    if (!request->text && !network_is_path(name)) {
         size_t length = strcspn(name, "-");
         *builtin = find_builtin(name, length);
         if (!*builtin)
@@ -282,7 +304,15 @@ char *network_full_name(const struct network *network, char *text, size_t size)
         snprintf(block, sizeof block, "-%g_block", network->block_rate);
     if (network->groups > 0 && network->groups != network->usual_groups)
         snprintf(groups, sizeof groups, " (%zu groups)", network->groups);
-    snprintf(text, size, "%s%s%s%s%s%s%s%s", network->name, widths, chosen ? "-" : "",
-             chosen ? network->activation : "", technique, width, block, groups);
+    snprintf(text, size, "%s%s%s%s%s%s%s%s%s%s", network->name, widths, chosen ? "-" : "",
+             chosen ? network->activation : "", technique, width, block, groups,
+             network->compression[0] ? "+" : "", network->compression);
+    return text;
+}
+
+char *network_short_name(const struct network *network, char *text, size_t size)
+{
+    snprintf(text, size, "%s%s%s", network->name, network->compression[0] ? "+" : "",
+             network->compression);
     return text;
 }

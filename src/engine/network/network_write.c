@@ -7,6 +7,7 @@
 #include "engine/ops/op.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* --- layers --- */
 
@@ -39,10 +40,14 @@ static bool add_layers(struct json *parent, const struct graph *graph)
 
 /* --- the file --- */
 
+/* The name has the suffixes of the variation, which is applied, but not the chain, which has a key
+ * of its own. */
 static bool add_head(struct json *root, const struct network *network)
 {
-    char name[sizeof network->name + 64];
+    char name[sizeof network->name + 64 + sizeof network->compression];
     network_full_name(network, name, sizeof name);
+    if (network->compression[0])
+        name[strlen(name) - strlen(network->compression) - 1] = '\0';
     struct json *input = NULL;
     return json_add_string(root, "name", name) && json_add_string(root, "title", network->title) &&
            (input = json_add_array(root, "input")) &&
@@ -50,6 +55,8 @@ static bool add_head(struct json *root, const struct network *network)
            json_add_count(input, NULL, network->input.height) &&
            json_add_count(input, NULL, network->input.width) &&
            (!network->classes || json_add_count(root, "classes", network->classes)) &&
+           (!network->compression[0] ||
+            json_add_string(root, "compression", network->compression)) &&
            json_add_string(root, "normalise", network->normalisation) &&
            json_add_string(root, "loss", network->graph.nodes[network->graph.losses[0]].op->name);
 }

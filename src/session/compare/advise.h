@@ -72,7 +72,7 @@ struct advise_missing {
 struct advice {
     enum advise_verdict verdict;
     const char *technique; /* "none" unless the verdict is ADVISE_USE or ADVISE_TRY */
-    char network[64], device[DEVICE_NAME_SIZE], data[640];
+    char network[256], device[DEVICE_NAME_SIZE], data[640];
     bool powerful, assumed; /* whether the device is powerful, and whether that is assumed */
     size_t rows[ADVISE_ROWS], row_count; /* rows of the comparison that the advice is based on */
     char steps[ADVISE_STEPS][512];       /* the reasons, one sentence each, in order */

@@ -123,7 +123,7 @@ void advise_note_untrained(struct advise_inquiry *inquiry, const char *technique
         bool path = strchr(config->network, '/') != NULL;
         train_command_append(&command, config, path ? config->network : advice->network, technique);
     } else {
-        char network[160];
+        char network[288];
         snprintf(network, sizeof network, "%s%s%s", advice->network, plain ? "" : "-",
                  plain ? "" : technique);
         text_append(&command, "tinca train ");

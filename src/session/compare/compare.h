@@ -33,7 +33,7 @@ struct compare_row {
     const struct run *run;     /* NULL: a published row */
     char name[520];            /* ID or folder, as commands accept it; "published" */
     char given[RUN_NAME_SIZE]; /* the name that the user gave; "": none */
-    char network[64];          /* with technique and rate */
+    char network[256];         /* with technique and rate */
     char base[64];             /* `network` without its technique */
     char technique[16];
     char data[640];       /* what the accuracy was measured on */

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 struct run_config {
-    char network[512];             /* name with suffixes, or path of a file */
+    char network[512];             /* name with suffixes, or path of a file or saved model */
     size_t technique;              /* enum technique */
     size_t groups;                 /* groups of the technique shuffle; 0: as in the studies */
     double width_rate, block_rate; /* 0: none */

@@ -2,6 +2,8 @@
  */
 #include "session/config/config.h"
 
+#include "engine/network/network.h"
+
 #include <string.h>
 
 static bool shuffles(const struct run_config *config)
@@ -12,8 +14,7 @@ static bool shuffles(const struct run_config *config)
 /* Returns whether the network may have residual blocks; a network file may. */
 static bool has_blocks(const struct run_config *config)
 {
-    return strncmp(config->network, "resnet", 6) == 0 || strchr(config->network, '/') ||
-           strstr(config->network, ".json");
+    return strncmp(config->network, "resnet", 6) == 0 || network_is_path(config->network);
 }
 
 static bool counts_epochs(const struct run_config *config)

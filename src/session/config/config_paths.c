@@ -4,6 +4,7 @@
 #include "base/files/file.h"
 #include "base/files/user_path.h"
 #include "data/images/spec_value.h"
+#include "engine/network/network.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +18,8 @@ static const char *find_path(const char *key, const char *value, size_t *length)
 {
     *length = 0;
     if (strcmp(key, "network") == 0 || strcmp(key, "names") == 0) {
-        const size_t all = strlen(value);
-        if (strchr(value, '/') || (all > 5 && strcmp(value + all - 5, ".json") == 0))
-            *length = all;
+        if (network_is_path(value))
+            *length = strlen(value);
         return value;
     }
     if (strcmp(key, "weights") == 0) {
@@ -141,9 +141,6 @@ bool config_make_absolute(struct run_config *config, struct error *error)
 char *config_network_name(const char *network, char *name, size_t size)
 {
     const char *base = file_base_name(network);
-    size_t length = strlen(base);
-    if (length > 5 && strcmp(base + length - 5, ".json") == 0)
-        length -= 5;
-    snprintf(name, size, "%.*s", (int)length, base);
+    snprintf(name, size, "%.*s", (int)network_path_stem(base), base);
     return name;
 }

@@ -19,7 +19,7 @@ bool config_absolute_value(const char *key, const char *value, char *text, size_
  * relative to it. Returns `text`. */
 char *config_short_value(const char *key, const char *value, char *text, size_t size);
 
-/* Writes what a network is called: the name of a file without its folder and ".json"; other names
+/* Writes what a network is called: the name of a file without its folder and ending; other names
  * stay as they are. Runs of "nets/mynet.json" are called "mynet" everywhere. Returns `name`. */
 char *config_network_name(const char *network, char *name, size_t size);
 

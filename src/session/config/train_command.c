@@ -4,15 +4,10 @@
 #include "session/config/train_command.h"
 
 #include "base/escape/shell.h"
+#include "engine/network/network.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static bool is_path(const char *network)
-{
-    size_t length = strlen(network);
-    return strchr(network, '/') || (length > 5 && strcmp(network + length - 5, ".json") == 0);
-}
 
 /* Returns the configuration without options. */
 static struct run_config without_options(const struct run_config *config)
@@ -60,7 +55,8 @@ void train_command_append(struct text *text, const struct run_config *config, co
     char name[sizeof config->network + 64];
     const char *own = config_find("technique")->choices[config->technique];
     const char *wanted = technique ? technique : config->technique ? own : "none";
-    bool path = is_path(network ? network : config->network), plain = strcmp(wanted, "none") == 0;
+    bool path = network_is_path(network ? network : config->network),
+         plain = strcmp(wanted, "none") == 0;
     bool suffix = network && !path && !plain;
     snprintf(name, sizeof name, "%s%s%s", network ? network : config->network, suffix ? "-" : "",
              suffix ? wanted : "");

@@ -16,7 +16,7 @@ struct forecast {
     uint64_t flops; /* FLOPs of one image's forward pass */
     size_t classes;
     char network[64];   /* name without suffixes: "resnet20" */
-    char suffixes[192]; /* the rest of the full name: "-dsc-0.35", or "" */
+    char suffixes[384]; /* the rest of the full name: "-dsc-0.35", or "" */
     struct shape input;
     struct memory_forecast memory;  /* the plan's memory */
     uint64_t loader_bytes;          /* the data loader's prefetch queue */

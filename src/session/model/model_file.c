@@ -6,6 +6,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "engine/network/network_model.h"
 #include "engine/weights/safetensors.h"
 
 #include <math.h>
@@ -21,7 +22,9 @@ static char *print_class_names(const struct model_facts *facts, struct error *er
     struct json *list = json_new_array();
     bool listed = list;
     for (size_t i = 0; listed && i < facts->network->classes; i++)
-        listed = json_add_string(list, NULL, dataset_class_name(facts->dataset, i));
+        listed = json_add_string(list, NULL,
+                                 facts->origin ? facts->origin->class_names[i]
+                                               : dataset_class_name(facts->dataset, i));
     char *text = listed ? json_print(list, false, error) : NULL;
     json_free(list);
     if (!listed)
@@ -34,10 +37,17 @@ static void print_triple(const float *values, char *text, size_t size)
     snprintf(text, size, "%.9g %.9g %.9g", (double)values[0], (double)values[1], (double)values[2]);
 }
 
+/* Prints the height and width of the training images before the crop. */
+static void print_stored_size(const struct model_facts *facts, char *text, size_t size)
+{
+    const struct dataset_facts *data = facts->origin ? NULL : dataset_facts(facts->dataset);
+    snprintf(text, size, "%zu %zu", data ? data->stored_height : facts->origin->stored_height,
+             data ? data->stored_width : facts->origin->stored_width);
+}
+
 bool model_file_save(const struct model_facts *facts, const struct weights *weights,
                      enum weights_format format, const char *path, struct error *error)
 {
-    const struct dataset_facts *data = dataset_facts(facts->dataset);
     const struct network *network = facts->network;
     char classes[24], groups[24], width_rate[32], block_rate[32], mean[64], deviation[64],
         stored[48], widths[8 * NETWORK_MAX_WIDTHS];
@@ -49,7 +59,7 @@ bool model_file_save(const struct model_facts *facts, const struct weights *weig
     snprintf(width_rate, sizeof width_rate, "%.17g", network->width_rate);
     snprintf(block_rate, sizeof block_rate, "%.17g", network->block_rate);
     network_widths_print(&network->widths, ',', widths, sizeof widths);
-    snprintf(stored, sizeof stored, "%zu %zu", data->stored_height, data->stored_width);
+    print_stored_size(facts, stored, sizeof stored);
     print_triple(facts->normalisation.mean, mean, sizeof mean);
     print_triple(facts->normalisation.deviation, deviation, sizeof deviation);
     const char *metadata[] = {"tinca.network",
@@ -86,55 +96,16 @@ bool model_file_save(const struct model_facts *facts, const struct weights *weig
     return saved;
 }
 
+bool model_save_derived(const struct model *origin, const struct network *network,
+                        const struct weights *weights, enum weights_format format, const char *path,
+                        struct error *error)
+{
+    const struct model_facts facts = {
+        .network = network, .origin = origin, .normalisation = origin->normalisation};
+    return model_file_save(&facts, weights, format, path, error);
+}
+
 /* --- reading --- */
-
-static bool refuse(const struct safetensors *file, const char *key, const char *why,
-                   struct error *error)
-{
-    return error_set(error, ERROR_INPUT, file->path,
-                     "use a file that tinca train --save has written", "its metadata %s %s", key,
-                     language_text(why));
-}
-
-static bool read_variation(const struct safetensors *file, struct network_request *request,
-                           struct error *error)
-{
-    const char *technique = safetensors_metadata(file, "tinca.technique");
-    const char *groups = safetensors_metadata(file, "tinca.groups");
-    const char *width_rate = safetensors_metadata(file, "tinca.width_rate");
-    const char *block_rate = safetensors_metadata(file, "tinca.block_rate");
-    if (!technique || !technique_parse(technique, &request->technique))
-        return refuse(file, "tinca.technique", "names no technique", error);
-    if (!groups || !text_to_size(groups, &request->groups))
-        return refuse(file, "tinca.groups", "is not a number", error);
-    if (!width_rate || !text_to_double(width_rate, &request->width_rate))
-        return refuse(file, "tinca.width_rate", "is not a number", error);
-    if (!block_rate || !text_to_double(block_rate, &request->block_rate))
-        return refuse(file, "tinca.block_rate", "is not a number", error);
-    const char *widths = safetensors_metadata(file, "tinca.widths");
-    if (widths && *widths && !network_widths_parse(widths, ',', &request->widths))
-        return refuse(file, "tinca.widths", "is not a list of widths", error);
-    request->activation = safetensors_metadata(file, "tinca.activation");
-    return true;
-}
-
-static bool read_network(struct model *model, const struct safetensors *file, struct error *error)
-{
-    const char *classes = safetensors_metadata(file, "tinca.classes");
-    struct network_request request = {.network = safetensors_metadata(file, "tinca.network"),
-                                      .text = safetensors_metadata(file, "tinca.network_text")};
-    if (!request.network || !request.text)
-        return refuse(file, "tinca.network", "is missing: it does not say which network it is",
-                      error);
-    if (!classes || !text_to_size(classes, &request.classes))
-        return refuse(file, "tinca.classes", "is not a number", error);
-    if (!read_variation(file, &request, error))
-        return false;
-    model->network = network_build(&request, error);
-    if (model->network) /* a network from a file is called like the file, not like its text says */
-        snprintf(model->network->name, sizeof model->network->name, "%s", request.network);
-    return model->network;
-}
 
 static bool parse_triple(const char *text, float *values)
 {
@@ -149,17 +120,18 @@ static bool read_input(struct model *model, const struct safetensors *file, stru
     const char *stored = safetensors_metadata(file, "tinca.stored");
     snprintf(normalisation->name, sizeof normalisation->name, "%s", name ? name : "");
     if (!parse_triple(safetensors_metadata(file, "tinca.mean"), normalisation->mean))
-        return refuse(file, "tinca.mean", "is not three numbers", error);
+        return network_refuse_metadata(file, "tinca.mean", N_("is not three numbers"), error);
     if (!parse_triple(safetensors_metadata(file, "tinca.deviation"), normalisation->deviation))
-        return refuse(file, "tinca.deviation", "is not three numbers", error);
+        return network_refuse_metadata(file, "tinca.deviation", N_("is not three numbers"), error);
     for (size_t c = 0; c < 3; c++)
         if (normalisation->deviation[c] == 0)
-            return refuse(file, "tinca.deviation", "holds a zero", error);
+            return network_refuse_metadata(file, "tinca.deviation", N_("holds a zero"), error);
     if (!stored || sscanf(stored, "%zu %zu", &model->stored_height, &model->stored_width) != 2 ||
         model->stored_height < model->network->input.height ||
         model->stored_width < model->network->input.width ||
         model->stored_height > IMAGE_MAX_SIDE || model->stored_width > IMAGE_MAX_SIDE)
-        return refuse(file, "tinca.stored", "is not a height and a width", error);
+        return network_refuse_metadata(file, "tinca.stored", N_("is not a height and a width"),
+                                       error);
     return true;
 }
 
@@ -170,7 +142,7 @@ static bool read_class_names(struct model *model, const struct safetensors *file
     struct json_document document = {0};
     size_t count = model->network->classes, i = 0;
     if (!text || !json_parse(&document, text, strlen(text), file->path, NULL))
-        return refuse(file, "tinca.class_names", "is not a list", error);
+        return network_refuse_metadata(file, "tinca.class_names", N_("is not a list"), error);
     model->class_names = memory_new(count, sizeof *model->class_names, "class names", error);
     const struct json *name = model->class_names ? json_first(document.root) : NULL;
     for (; i < count && json_string(name); i++, name = json_next(name))
@@ -178,7 +150,8 @@ static bool read_class_names(struct model *model, const struct safetensors *file
     json_document_free(&document);
     if (!model->class_names)
         return false;
-    return i == count || refuse(file, "tinca.class_names", "does not name every class", error);
+    return i == count || network_refuse_metadata(file, "tinca.class_names",
+                                                 N_("does not name every class"), error);
 }
 
 bool model_file_describe(struct model *model, const char *path, struct error *error)
@@ -186,8 +159,9 @@ bool model_file_describe(struct model *model, const char *path, struct error *er
     struct safetensors file;
     if (!safetensors_open(&file, path, error))
         return false;
-    bool described = read_network(model, &file, error) && read_input(model, &file, error) &&
-                     read_class_names(model, &file, error);
+    model->network = network_of_model(&file, error);
+    bool described =
+        model->network && read_input(model, &file, error) && read_class_names(model, &file, error);
     safetensors_close(&file);
     return described;
 }

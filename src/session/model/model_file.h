@@ -20,13 +20,21 @@
 
 struct model_facts {
     const struct network *network;
-    const struct dataset *dataset; /* class names */
+    const struct dataset *dataset; /* class names and the size of images */
+    const struct model *origin;    /* or the model whose class names and size of images these are */
     struct normalisation normalisation;
 };
 
 /* Saves a model, with weights in this format. Returns false with an error. */
 bool model_file_save(const struct model_facts *facts, const struct weights *weights,
                      enum weights_format format, const char *path, struct error *error);
+
+/* Saves a model that was made from another one, `origin`, with its normalisation, class names and
+ * size of images. The network must have as many classes. Returns false with an error; an existing
+ * file is then as it was. */
+bool model_save_derived(const struct model *origin, const struct network *network,
+                        const struct weights *weights, enum weights_format format, const char *path,
+                        struct error *error);
 
 /* Fills network, normalisation, class names and stored size of `model` from a file's metadata. */
 bool model_file_describe(struct model *model, const char *path, struct error *error);

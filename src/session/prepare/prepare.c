@@ -25,7 +25,8 @@ static struct network *build_network(const struct run_config *config, size_t cla
 {
     struct network_request request = settings_network(config, classes);
     struct network *network = network_build(&request, error);
-    if (network && strchr(config->network, '/')) /* its file may have another name inside */
+    /* a network file may have another name inside; a saved model keeps its own */
+    if (network && strchr(config->network, '/') && !network_is_model(config->network))
         config_network_name(config->network, network->name, sizeof network->name);
     return network;
 }

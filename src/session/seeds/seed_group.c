@@ -29,7 +29,7 @@ void seed_group_free(struct seed_group *group)
 
 char *seed_group_new_id(const struct run_config *config, char *id)
 {
-    char network[64], name[RUN_ID_NAME];
+    char network[256], name[RUN_ID_NAME];
     config_network_name(config->network, network, sizeof network);
     run_id_name(network, "", name);
     return run_id_new(name, id);

@@ -196,7 +196,8 @@ static void describe(struct maker *maker)
             hash = study_hash_image(hash, &maker->pictures->images[i]);
     study_set_fingerprint(study, hash);
     if (!study->network[0])
-        snprintf(study->network, sizeof study->network, "%s", run_facts(maker->run)->network);
+        snprintf(study->network, sizeof study->network, "%.*s", STUDY_NAME_SIZE - 1,
+                 run_facts(maker->run)->network);
     snprintf(study->real, sizeof study->real, "targets of %.490s", spec_of(maker));
     snprintf(study->generated, sizeof study->generated,
              "run %s, weights.safetensors, on inputs of %.480s", run_facts(maker->run)->id,

@@ -523,9 +523,9 @@ bool sweep_grid_cell(const struct sweep_grid *grid, size_t index, struct run_con
  * length. */
 static size_t write_network(const char *network, char *text, size_t size)
 {
-    const char *name = file_base_name(network), *ending = strstr(name, ".json");
-    int length = ending && !ending[5] ? (int)(ending - name) : 64;
-    return (size_t)snprintf(text, size, "%.*s", length, name);
+    const char *name = file_base_name(network);
+    const size_t stem = network_path_stem(name);
+    return (size_t)snprintf(text, size, "%.*s", stem < 64 ? (int)stem : 64, name);
 }
 
 /* Returns whether an axis beside networks, techniques, devices and batches has several values. */

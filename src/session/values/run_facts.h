@@ -29,7 +29,9 @@ struct run_facts {
     struct run_fork fork;
     bool mean_only; /* imported: the loss is Caffe's mean; the losses of iterations are unknown */
     char directory[512];
-    char network[64]; /* with suffixes, as in the studies: "resnet20-dsc-0.36" */
+    /* with suffixes, as in the studies, "resnet20-dsc-0.36", and the chain of techniques that were
+     * applied after training (network.h) */
+    char network[256];
     char technique[16];
     size_t parameters;
     size_t discriminator_parameters; /* 0: there is none */

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/files/file.h"
+#include "engine/network/network.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -68,10 +69,7 @@ static void cut(char *text, size_t room)
 static void copy_stem(const char *network, char *out, size_t size)
 {
     const char *base = file_base_name(network);
-    size_t length = strlen(base);
-    if (length > 5 && strcmp(base + length - 5, ".json") == 0)
-        length -= 5;
-    snprintf(out, size, "%.*s", (int)length, base);
+    snprintf(out, size, "%.*s", (int)network_path_stem(base), base);
     clean(out);
 }
 

@@ -74,19 +74,26 @@ static bool is_path(const char *text)
     return strchr(text, '/') || text[0] == '~' || text[0] == '.';
 }
 
+/* Adds network files and saved models. */
+static void add_network_files(struct completion *completion, const char *text)
+{
+    completion_add_paths(completion, text, 0, ".json");
+    completion_add_paths(completion, text, 0, ".safetensors");
+}
+
 static void network_source(struct completion *completion, const char *text,
                            const struct completion_subject *subject)
 {
     add_typed(completion, text, subject);
     if (is_path(text) && !completion->all) {
-        completion_add_paths(completion, text, 0, ".json");
+        add_network_files(completion, text);
         return;
     }
     for (size_t i = 0; i < network_builtin_count; i++)
         completion_add(completion, network_builtins[i].name, _("built in"), false);
     if (text[0] && !completion->all)
         add_suffixes(completion, text);
-    completion_add_paths(completion, text, 0, ".json");
+    add_network_files(completion, text);
 }
 
 /* --- data sets --- */

@@ -25,7 +25,7 @@ struct run_entry {
     bool marked;    /* for a comparison, an export or deletion */
     char name[RUN_NAME_SIZE]; /* given by the user; "": none, or not read yet */
     char tags[RUN_TAGS_SIZE], note[RUN_NOTE_SIZE]; /* likewise */
-    char network[64];                              /* what it is called; see run_entry_network */
+    char network[256];                             /* what it is called; see run_entry_network */
     size_t parameters;                             /* of a saved run; 0: unknown */
     bool pause_asked; /* the user paused it; the snapshot shows that later */
     struct error error;

@@ -49,7 +49,7 @@ struct advisor_model {
     /* the measurement in the background */
     struct background_job *background_job; /* NULL: none */
     struct measure_job job;
-    char measuring[128]; /* the measured run, as shown to the user */
+    char measuring[256]; /* the measured run, as shown to the user */
     uint64_t done, of;   /* its progress */
 };
 

@@ -6,6 +6,7 @@
 
 #include "base/language.h"
 #include "base/memory.h"
+#include "engine/network/network.h"
 #include "ui/screens/advisor/advisor_view.h"
 
 #include <math.h>
@@ -141,7 +142,7 @@ static void train(struct app *app, const struct advise_missing *missing,
     else
         config_defaults(&config);
     /* a network given as a file stays that file; a name is replaced by the one without suffix */
-    const bool path = strchr(config.network, '/') || strstr(config.network, ".json");
+    const bool path = network_is_path(config.network);
     if ((!path && !config_set(&config, "network", answer->network, &error)) ||
         !config_set(&config, "technique", missing->technique, &error)) {
         app_say_error(app, &error);

@@ -116,7 +116,7 @@ static void draw_plot(struct app *app, struct rect area)
 static void name_row(const struct compare_model *model, size_t row, size_t columns, char *text,
                      size_t size)
 {
-    char mark[24], label[256];
+    char mark[24], label[288];
     const size_t run = compare_model_run_of_row(model, row),
                  used = strlen(compare_model_mark(row, mark, sizeof mark)) + 1;
     if (run == COMPARE_NO_RUN)
@@ -132,7 +132,7 @@ static int draw_selected(struct app *app, struct rect area, int line)
 {
     const struct compare_model *model = compare_model(app);
     const struct compare_scatter *scatter = &model->scatter;
-    char label[300], values[SCATTER_AXES][64], text[600];
+    char label[320], values[SCATTER_AXES][64], text[640];
     if (area.rows < NOTE_ROWS)
         compare_model_mark(model->selected, label, sizeof label);
     else

@@ -455,7 +455,7 @@ static void draw_setting(struct app *app, struct rect line, const struct config_
 static void draw_setting_heads(struct app *app, struct rect line)
 {
     const struct compare_model *model = compare_model(app);
-    char text[160], mark[24];
+    char text[288], mark[24];
     const size_t end = LABEL + setting_columns(line.columns) * VALUE;
     for (size_t row = model->left, column = LABEL; row < model->table.count && column < end;
          row++) {

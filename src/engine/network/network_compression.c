@@ -1,0 +1,59 @@
+#include "engine/network/network_compression.h"
+
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_step(const char *step, size_t length)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+    const size_t kind = strspn(step, letters);
+    if (kind == 0 || kind >= length)
+        return kind == length && length > 0;
+    const size_t argument = strspn(step + kind + 1, letters);
+    return step[kind] == ':' && argument > 0 && kind + 1 + argument == length;
+}
+
+bool compression_is_valid(const char *chain)
+{
+    if (strlen(chain) >= NETWORK_COMPRESSION)
+        return false;
+    for (;;) {
+        const size_t length = strcspn(chain, "+");
+        if (!is_step(chain, length))
+            return false;
+        if (!chain[length])
+            return true;
+        chain += length + 1;
+    }
+}
+
+bool compression_append(struct json *root, const char *step, struct error *error)
+{
+    const char *before = json_string(json_member(root, "compression"));
+    char chain[2 * NETWORK_COMPRESSION];
+    snprintf(chain, sizeof chain, "%s%s%s", before ? before : "", before ? "+" : "", step);
+    if (!compression_is_valid(chain))
+        return error_set(error, ERROR_UNSUPPORTED, step,
+                         "begin with a network to which fewer techniques were applied",
+                         "the chain of techniques would have more than %d characters",
+                         NETWORK_COMPRESSION - 1);
+    json_remove(root, "compression");
+    return json_add_string(root, "compression", chain) ||
+           error_set_memory(error, "the network file", 0);
+}
+
+struct network *network_from_json(const struct json *root, struct error *error)
+{
+    const char *name = json_string(json_member(root, "name"));
+    char *text = json_print(root, false, error);
+    if (!text)
+        return NULL;
+    const struct network_request request = {.network = name ? name : "network", .text = text};
+    struct network *network = network_build(&request, error);
+    free(text);
+    return network;
+}

@@ -1,0 +1,22 @@
+/* network_compression.h: the chain of techniques that were applied to a trained network, which its
+ * file names under "compression" (struct network), and networks that such a technique makes.
+ */
+#ifndef TINCA_ENGINE_NETWORK_NETWORK_COMPRESSION_H
+#define TINCA_ENGINE_NETWORK_NETWORK_COMPRESSION_H
+
+#include "base/json/json.h"
+#include "engine/network/network.h"
+
+/* Returns whether a chain has 1 or more steps, each KIND or KIND:ARGUMENT of letters, digits, "-",
+ * "_" and ".", joined by "+", and is short enough for struct network. */
+bool compression_is_valid(const char *chain);
+
+/* Appends a step, "prune:0.5", to the chain of a network file's tree (network_write.h). Returns
+ * false with an error if the step is not valid, the chain becomes too long or memory runs out. */
+bool compression_append(struct json *root, const char *step, struct error *error);
+
+/* Builds the network of a network file's tree, which network_free frees. It has the name that the
+ * tree gives. Returns NULL with an error. */
+struct network *network_from_json(const struct json *root, struct error *error);
+
+#endif
