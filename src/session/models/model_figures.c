@@ -119,7 +119,7 @@ bool model_measured_from_json(struct model_measured *measured, const struct json
     return true;
 }
 
-static bool add_facts(struct json *object, const struct model_description *facts)
+bool model_description_to_json(struct json *object, const struct model_description *facts)
 {
     return json_add_string(object, "name", facts->name) &&
            json_add_string(object, "technique", facts->technique) &&
@@ -136,9 +136,10 @@ static bool read_text(const struct json *object, const char *key, char *text, si
     return value && (size_t)snprintf(text, size, "%s", value) < size;
 }
 
-static bool read_facts(struct model_description *facts, const struct json *object)
+bool model_description_from_json(struct model_description *facts, const struct json *object)
 {
     size_t flops = 0, bytes = 0;
+    *facts = (struct model_description){0};
     const bool read =
         read_text(object, "name", facts->name, sizeof facts->name) &&
         read_text(object, "technique", facts->technique, sizeof facts->technique) &&
@@ -171,7 +172,7 @@ static bool read_tree(struct model_figures *figures, const struct json *root)
     const char *format = json_string(json_member(root, "format"));
     if (!format || strcmp(format, "tinca-model-figures") != 0 ||
         !json_count(json_member(root, "version"), &version) || version != VERSION ||
-        !read_facts(&figures->facts, json_member(root, "facts")))
+        !model_description_from_json(&figures->facts, json_member(root, "facts")))
         return false;
     const struct json *item = json_first(json_member(root, "measured"));
     for (; item; item = json_next(item)) {
@@ -207,7 +208,7 @@ static bool write_file(const struct model_figures *figures, struct error *error)
     struct json *root = json_new_object();
     bool added = json_add_string(root, "format", "tinca-model-figures") &&
                  json_add_count(root, "version", VERSION) &&
-                 add_facts(json_add_object(root, "facts"), &figures->facts);
+                 model_description_to_json(json_add_object(root, "facts"), &figures->facts);
     struct json *list = added ? json_add_array(root, "measured") : NULL;
     for (size_t i = 0; list && added && i < figures->count; i++)
         added = model_measured_to_json(json_add_object(list, NULL), &figures->measured[i]);

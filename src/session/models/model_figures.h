@@ -86,4 +86,9 @@ bool model_measured_to_json(struct json *object, const struct model_measured *me
 /* Reads what that has written. Returns false if a member is missing or wrong. */
 bool model_measured_from_json(struct model_measured *measured, const struct json *object);
 
+/* Adds the facts of a model to a JSON object. Returns false if out of memory. */
+bool model_description_to_json(struct json *object, const struct model_description *facts);
+/* Reads what that has written. Returns false if a member is missing or wrong. */
+bool model_description_from_json(struct model_description *facts, const struct json *object);
+
 #endif

@@ -14,6 +14,7 @@
 #include "session/values/run_figures.h"
 
 #include <dirent.h>
+#include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,15 +39,20 @@ char *model_origin_name(const char *name, const char *technique, char origin[MOD
     return origin;
 }
 
-/* Writes the name without the chain and without the technique before training. */
+/* Writes the name without the chain and without the technique before training. A network that a
+ * technique after training has made knows of the one before only by its name. */
 static void set_names(struct model_row *row)
 {
+    static const char *const techniques[] = {"dsc", "shuffle", "shift"};
     char plain[MODEL_NAME];
     const struct model_description *facts = &row->figures.facts;
     model_origin_name(facts->name, facts->technique, row->origin);
     snprintf(plain, sizeof plain, "%s", facts->name);
     plain[strcspn(plain, "+")] = '\0';
-    if (!*model_origin_name(plain, facts->technique, row->base))
+    row->base[0] = '\0';
+    for (size_t i = 0; !row->base[0] && i < sizeof techniques / sizeof *techniques; i++)
+        model_origin_name(plain, techniques[i], row->base);
+    if (!row->base[0])
         snprintf(row->base, sizeof row->base, "%s", plain);
 }
 
@@ -291,8 +297,27 @@ static bool add_operand(struct gathering *gathering, const char *operand, struct
     return added;
 }
 
-/* Adds the model of each run on disk, and the files that tinca advise --apply has made. Runs
- * without a model are no rows, and no error. */
+/* Adds the models that techniques after training have made in sweeps: sweeps/NAME/CELL/after/RUN/.
+ */
+static void add_sweeps(struct gathering *gathering)
+{
+    glob_t found;
+    char *home = run_directory_beside("sweeps", NULL);
+    char *pattern = home ? file_join(home, "*/*/after/*/*.safetensors") : NULL;
+    if (pattern && glob(pattern, GLOB_NOESCAPE, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            struct error why;
+            if (!add_file(gathering, found.gl_pathv[i], &why))
+                skip(gathering->table, &why);
+        }
+        globfree(&found);
+    }
+    free(pattern);
+    free(home);
+}
+
+/* Adds the model of each run on disk, the models of sweeps, and the files that tinca advise --apply
+ * has made. Runs without a model are no rows, and no error. */
 static bool add_all(struct gathering *gathering, struct error *error)
 {
     char **ids, *home = run_directory_home(error);
@@ -316,6 +341,7 @@ static bool add_all(struct gathering *gathering, struct error *error)
     char *made = run_directory_beside("models", error);
     const bool added = made && (!file_is_directory(made) || add_folder(gathering, made, error));
     free(made);
+    add_sweeps(gathering);
     return added;
 }
 
