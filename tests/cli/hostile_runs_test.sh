@@ -130,6 +130,8 @@ every_command() {
             try advise "$1" --need both
             try advise "$1" --limit-ms 1 --limit-mb 1
             try advise "$1" --need both --json
+            try advise "$1" --other --need both --threads 1
+            try advise "$1" --other --limit-mb 1 --threads 1 --json
             try advise
             ;;
         study) try study "$1" ;;

@@ -202,6 +202,8 @@ static bool add_run(struct gathering *gathering, const char *directory, struct e
         added = row;
         if (row) {
             row->of_run = true;
+            config_training_spec(&outline->config, spec);
+            snprintf(row->training, sizeof row->training, "%s", spec);
             set_data(row, gathering->request->data ? gathering->request->data
                                                    : config_measured_spec(&outline->config, spec));
             take_measurement(gathering->table, row, directory);
@@ -214,6 +216,32 @@ static bool add_run(struct gathering *gathering, const char *directory, struct e
     return added;
 }
 
+static bool holds_run(const char *path)
+{
+    char *config = file_join(path, "config.json");
+    const bool holds = config && file_exists(config);
+    free(config);
+    return holds;
+}
+
+/* Sets what a model file of a run's folder is trained and measured on. */
+static void set_data_of_folder(struct model_row *row, bool sets_data)
+{
+    char spec[CONFIG_SPEC], folder[sizeof row->path];
+    struct run_outline *outline = memory_new(1, sizeof *outline, "a run", NULL);
+    snprintf(folder, sizeof folder, "%s", row->path);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        *slash = '\0';
+    if (outline && slash && holds_run(folder) && run_peek(folder, outline, NULL)) {
+        snprintf(row->training, sizeof row->training, "%s",
+                 config_training_spec(&outline->config, spec));
+        if (sets_data)
+            set_data(row, config_measured_spec(&outline->config, spec));
+    }
+    free(outline);
+}
+
 static bool add_file(struct gathering *gathering, const char *path, struct error *error)
 {
     if (is_known(gathering->table, path))
@@ -224,6 +252,7 @@ static bool add_file(struct gathering *gathering, const char *path, struct error
     const struct model_measured *latest = model_figures_latest(&row->figures);
     if (gathering->request->data || latest)
         set_data(row, gathering->request->data ? gathering->request->data : latest->data);
+    set_data_of_folder(row, !row->data[0]);
     take_figures(gathering->table, row);
     return true;
 }
@@ -273,14 +302,6 @@ static bool add_folder(struct gathering *gathering, const char *path, struct err
     }
     free(names);
     return listed;
-}
-
-static bool holds_run(const char *path)
-{
-    char *config = file_join(path, "config.json");
-    const bool holds = config && file_exists(config);
-    free(config);
-    return holds;
 }
 
 /* Adds what an operand names: a file, a folder of models, or a run. */

@@ -45,6 +45,7 @@ struct model_row {
     char base[MODEL_NAME];   /* the name without techniques */
     char origin[MODEL_NAME]; /* the name without its last technique; "": it has none */
     char data[MODEL_SPEC], data_key[MODEL_DATA_KEY]; /* what it is measured on; "": not known */
+    char training[MODEL_SPEC]; /* the training data of its run; "": not known */
     struct model_figures figures;
     enum model_source source;
     struct model_measured now; /* what is shown: measured, or from the run */
