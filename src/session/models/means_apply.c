@@ -113,7 +113,8 @@ static bool apply_step(struct work *work, const char *output, struct error *erro
                                             .epochs = work->apply->epochs,
                                             .seed = work->apply->seed};
     snprintf(log, sizeof log, "%s.txt", output);
-    const struct technique_run run = {.log = log, .stop = has_to_stop, .context = work};
+    const struct technique_run run = {
+        .log = log, .stop = has_to_stop, .context = work, .own_group = work->apply->own_group};
     if (!data ||
         (!file_exists(output) && !technique_apply(work->advice->step, &target, &run, error)))
         return false;

@@ -18,6 +18,7 @@ struct means_apply {
     size_t epochs;      /* of fine-tuning; 0: none */
     size_t seed;
     double seconds; /* the budget; 0: one technique */
+    bool own_group; /* the terminal's signals do not reach the commands */
     bool (*stop)(void *context);
     void (*report)(void *context, const char *line); /* a line of progress, translated */
     void *context;

@@ -319,8 +319,10 @@ bool technique_apply(const char *step, const struct technique_target *target,
     pid_t process;
     int status = EXIT_FAILURE << 8;
     technique_command_make(&command, step, target);
-    const struct spawn child = {
-        .words = command.words, .output = run->log, .messages = -1, .group = SPAWN_GROUP_SHARED};
+    const struct spawn child = {.words = command.words,
+                                .output = run->log,
+                                .messages = -1,
+                                .group = run->own_group ? SPAWN_GROUP_OWN : SPAWN_GROUP_SHARED};
     const uint64_t begun = clock_nanoseconds();
     const int failed = spawn_start(&child, &process);
     if (failed)

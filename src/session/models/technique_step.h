@@ -62,6 +62,7 @@ struct technique_run {
     bool (*stop)(void *context); /* whether to stop; NULL: never */
     void *context;
     double seconds; /* after which it is stopped; 0: no limit */
+    bool own_group; /* the terminal's signals do not reach the command */
 };
 
 /* Applies a step and waits for its end. A command that is to stop gets SIGTERM, so that it can
