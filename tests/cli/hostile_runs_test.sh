@@ -124,6 +124,13 @@ every_command() {
                 [ -f "table.$format" ] && clean "table.$format"
             done
             ;;
+        models)
+            try models "$1" --measure --images 2 --threads 1
+            try models --threads 1 --json
+            try models --format markdown
+            try models --csv
+            try models "$evil" --only
+            ;;
         tables)
             for format in text md csv latex; do
                 try tables trindade --format $format
@@ -134,6 +141,8 @@ every_command() {
             try advise "$1" --need both
             try advise "$1" --limit-ms 1 --limit-mb 1
             try advise "$1" --need both --json
+            try advise "$1" --other --need both --threads 1
+            try advise "$1" --other --limit-mb 1 --threads 1 --json
             try advise
             ;;
         study) try study "$1" ;;
