@@ -93,6 +93,7 @@ every_command() {
             try prune "$runs/$1/best.safetensors" -o pruned.safetensors --parameters 0.5 --threads 1
             try prune "$runs/$1/best.safetensors" -o pruned.safetensors --unstructured 0.5 --threads 1 --json
             try prune "$evil" -o "$evil" --flops 0.5 --keep "$evil"
+            ;;
         factorize)
             rm -f smaller.safetensors
             try factorize "$runs/$1/best.safetensors" -o smaller.safetensors --energy 0.5
