@@ -28,16 +28,20 @@ out=$(cd "$out" && pwd)
 export XDG_STATE_HOME="$out/state"
 usual="--batch 128 --lr 0.1 --schedule cosine --augment crop=4,flip --weight-decay 0.0001 --device $device"
 
-# has_run NAME: whether a run of this name is done
-has_run() { "$TINCA" runs 2>/dev/null | grep -E "(^| )$1(-seed[0-9]+)? +done" >/dev/null; }
-
-# train NET NAME EPOCHS OPTION...
+# train NET NAME EPOCHS OPTION...: trains, or resumes what was interrupted
 train() {
     net=$1 name=$2 length=$3
     shift 3
-    has_run "$name" && return
-    # shellcheck disable=SC2086 # a list of options
-    "$TINCA" train "$net" --data "$train" --validate "$test" --epochs "$length" --name "$name" $usual "$@" || exit
+    known=$("$TINCA" runs | grep -E "^$name@seeds |^[^ ]+ +$name ")
+    if [ -z "$known" ]; then
+        # shellcheck disable=SC2086 # a list of options
+        "$TINCA" train "$net" --data "$train" --validate "$test" --epochs "$length" --name "$name" $usual "$@" || exit
+    elif ! echo "$known" | grep -Eq " ([0-9]+) of \1 done | $name +done "; then
+        case $known in
+        "$name@seeds"*) "$TINCA" resume "$name@seeds" || exit ;;
+        *) "$TINCA" resume "$name" || exit ;;
+        esac
+    fi
 }
 
 [ -e "$out/teacher.safetensors" ] || train "$teacher" teacher "$teacher_epochs" --save "$out/teacher.safetensors"

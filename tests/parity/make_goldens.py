@@ -86,7 +86,8 @@ def distillation(a, student, teacher):
     """Each image's loss, as in most implementations of Hinton et al. 2015."""
     t = a["temperature"]
     return t * t * F.kl_div(F.log_softmax(student.flatten(1) / t, 1),
-                            F.softmax(teacher.flatten(1) / t, 1), reduction="none").sum(1)[:, None]
+                            F.log_softmax(teacher.flatten(1) / t, 1), reduction="none",
+                            log_target=True).sum(1)[:, None]
 
 
 def forward(case, settings, x, p, labels):

@@ -43,38 +43,39 @@ static bool infer_distillation(struct graph *graph, struct node *node, const str
 }
 
 /* The logarithm of a softmax of logits / T: log of the probability of class c is
- * (logits[c] - largest) / T - log_sum. */
+ * (logits[c] - largest) / T - log_sum. Everything is double: of two distributions that are alike
+ * the divergence is the small sum of large terms. */
 struct log_softmax {
     const float *logits;
-    float largest, log_sum, temperature;
+    double largest, log_sum, temperature;
 };
 
-static struct log_softmax log_softmax_of(const float *logits, size_t classes, float temperature)
+static struct log_softmax log_softmax_of(const float *logits, size_t classes, double temperature)
 {
-    struct log_softmax soft = {logits, logits[0], 0, temperature};
-    float sum = 0;
+    struct log_softmax soft = {logits, (double)logits[0], 0, temperature};
+    double sum = 0;
     for (size_t c = 1; c < classes; c++)
-        soft.largest = fmaxf(soft.largest, logits[c]);
+        soft.largest = fmax(soft.largest, (double)logits[c]);
     for (size_t c = 0; c < classes; c++)
-        sum += expf((logits[c] - soft.largest) / temperature);
-    soft.log_sum = logf(sum);
+        sum += exp(((double)logits[c] - soft.largest) / temperature);
+    soft.log_sum = log(sum);
     return soft;
 }
 
-static float log_probability(const struct log_softmax *soft, size_t c)
+static double log_probability(const struct log_softmax *soft, size_t c)
 {
-    return (soft->logits[c] - soft->largest) / soft->temperature - soft->log_sum;
+    return ((double)soft->logits[c] - soft->largest) / soft->temperature - soft->log_sum;
 }
 
 /* Returns KL(p || q). Rounding may make the sum of equal distributions negative, which 0 replaces;
  * NaN remains. */
-static float divergence(const struct log_softmax *teacher, const struct log_softmax *student,
-                        size_t classes)
+static double divergence(const struct log_softmax *teacher, const struct log_softmax *student,
+                         size_t classes)
 {
-    float sum = 0;
+    double sum = 0;
     for (size_t c = 0; c < classes; c++) {
-        const float log_p = log_probability(teacher, c);
-        sum += expf(log_p) * (log_p - log_probability(student, c));
+        const double log_p = log_probability(teacher, c);
+        sum += exp(log_p) * (log_p - log_probability(student, c));
     }
     return sum < 0 ? 0 : sum;
 }
@@ -82,36 +83,37 @@ static float divergence(const struct log_softmax *teacher, const struct log_soft
 static void forward_distillation(const struct kernel_call *call)
 {
     const size_t classes = call->site->inputs[0].channels;
-    const float temperature = call->site->node->attributes.loss.temperature;
+    const double temperature = (double)call->site->node->attributes.loss.temperature;
     for (size_t n = 0; n < call->site->batch; n++) {
         const struct log_softmax student = log_softmax_of(call->inputs[0] + n * classes, classes,
                                                           temperature),
                                  teacher = log_softmax_of(call->inputs[1] + n * classes, classes,
                                                           temperature);
-        call->output[n] = temperature * temperature * divergence(&teacher, &student, classes);
+        call->output[n] =
+            (float)(temperature * temperature * divergence(&teacher, &student, classes));
     }
 }
 
 static void backward_distillation(const struct kernel_call *call)
 {
     const size_t classes = call->site->inputs[0].channels;
-    const float temperature = call->site->node->attributes.loss.temperature;
-    const float scale = loss_scale(call) * temperature;
+    const double temperature = (double)call->site->node->attributes.loss.temperature;
+    const double scale = (double)loss_scale(call) * temperature;
     for (size_t n = 0; n < call->site->batch; n++) {
         const struct log_softmax student = log_softmax_of(call->inputs[0] + n * classes, classes,
                                                           temperature),
                                  teacher = log_softmax_of(call->inputs[1] + n * classes, classes,
                                                           temperature);
-        const float kl = divergence(&teacher, &student, classes);
+        const double kl = divergence(&teacher, &student, classes);
         for (size_t c = 0; c < classes; c++) {
-            const float log_p = log_probability(&teacher, c), log_q = log_probability(&student, c);
-            const float p = expf(log_p);
+            const double log_p = log_probability(&teacher, c), log_q = log_probability(&student, c);
+            const double p = exp(log_p);
             if (call->input_gradients[0])
                 gradient_store(&call->input_gradients[0][n * classes + c], call->accumulate[0],
-                               scale * (expf(log_q) - p));
+                               (float)(scale * (exp(log_q) - p)));
             if (call->input_gradients[1])
                 gradient_store(&call->input_gradients[1][n * classes + c], call->accumulate[1],
-                               scale * p * (log_p - log_q - kl));
+                               (float)(scale * p * (log_p - log_q - kl)));
         }
     }
 }

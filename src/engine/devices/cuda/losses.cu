@@ -267,14 +267,38 @@ log_softmax_of(const float *x, float temperature, uint32_t classes, uint32_t lan
     return soft;
 }
 
-/* Returns KL(teacher || student), which rounding does not make negative. All lanes get it. */
+/* Returns p d - p + q with d = log p - log q: the sum over all classes is that of p d, but no
+ * summand is negative. For small d it is p (exp(-d) - 1 + d), from the series. */
+static __device__ __forceinline__ float divergence_summand(float p, float q, float d)
+{
+    float series = 2.4801587302e-5f; /* 1 / 8! */
+    series = series * -d + 1.9841269841e-4f;
+    series = series * -d + 1.3888888889e-3f;
+    series = series * -d + 8.3333333333e-3f;
+    series = series * -d + 4.1666666667e-2f;
+    series = series * -d + 1.6666666667e-1f;
+    series = series * -d + 5.0000000000e-1f;
+    return d < 0.5f && d > -0.5f ? p * (series * d * d) : p * d - p + q;
+}
+
+/* Returns log p - log q of class c. */
+static __device__ __forceinline__ float log_ratio(const struct log_softmax &teacher,
+                                                  const struct log_softmax &student, uint32_t c)
+{
+    return ((teacher.x[c] - teacher.largest) - (student.x[c] - student.largest)) /
+               teacher.temperature -
+           (teacher.log_sum - student.log_sum);
+}
+
+/* Returns KL(teacher || student). All lanes get it. */
 static __device__ __forceinline__ float divergence(const struct log_softmax &teacher,
                                                    const struct log_softmax &student,
                                                    uint32_t classes, uint32_t lane)
 {
     float sum = 0;
     for (uint32_t c = lane; c < classes; c += WARP)
-        sum += expf(teacher.at(c)) * (teacher.at(c) - student.at(c));
+        sum += divergence_summand(expf(teacher.at(c)), expf(student.at(c)),
+                                  log_ratio(teacher, student, c));
     sum = warp_sum(sum);
     return sum < 0 ? 0 : sum;
 }
@@ -312,12 +336,12 @@ static __global__ void distillation_back(const float *x, const float *t,
         const struct log_softmax teacher = log_softmax_of(t + at, temperature, classes, lane);
         const float kl = divergence(teacher, student, classes, lane);
         for (uint32_t c = lane; c < classes; c += WARP) {
-            const float log_p = teacher.at(c), log_q = student.at(c), p = expf(log_p);
+            const float p = expf(teacher.at(c)), q = expf(student.at(c));
             if (to.student)
-                gradient_store(&to.student[at + c], to.accumulate[0], scale * (expf(log_q) - p));
+                gradient_store(&to.student[at + c], to.accumulate[0], scale * (q - p));
             if (to.teacher)
                 gradient_store(&to.teacher[at + c], to.accumulate[1],
-                               scale * p * (log_p - log_q - kl));
+                               scale * p * (log_ratio(teacher, student, c) - kl));
         }
     }
 }
