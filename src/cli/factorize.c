@@ -25,14 +25,18 @@ static const char *const linear_names[] = {"svd", "none", NULL};
 static const char *const method_names[] = {"svd", "spatial", "tucker"};
 
 /* What became of a layer, for people and for JSON. */
-static const char *const state_texts[FACTOR_STATES] = {
-    [FACTOR_REPLACED] = "",         [FACTOR_NOT_SMALLER] = N_("not smaller"),
-    [FACTOR_SLOWER] = N_("slower"), [FACTOR_NOT_CHOSEN] = N_("not chosen"),
-    [FACTOR_KEPT] = N_("kept"),     [FACTOR_TRANSPOSED] = N_("transposed")};
+static const char *const state_texts[FACTOR_STATES] = {[FACTOR_REPLACED] = "",
+                                                       [FACTOR_NOT_SMALLER] = N_("not smaller"),
+                                                       [FACTOR_NOT_WORTH] = N_("saves too little"),
+                                                       [FACTOR_SLOWER] = N_("slower"),
+                                                       [FACTOR_NOT_CHOSEN] = N_("not chosen"),
+                                                       [FACTOR_KEPT] = N_("kept"),
+                                                       [FACTOR_TRANSPOSED] = N_("transposed")};
 static const char *const state_names[FACTOR_STATES] = {
-    [FACTOR_REPLACED] = "factorized", [FACTOR_NOT_SMALLER] = "not-smaller",
-    [FACTOR_SLOWER] = "slower",       [FACTOR_NOT_CHOSEN] = "not-chosen",
-    [FACTOR_KEPT] = "kept",           [FACTOR_TRANSPOSED] = "transposed"};
+    [FACTOR_REPLACED] = "factorized",        [FACTOR_NOT_SMALLER] = "not-smaller",
+    [FACTOR_NOT_WORTH] = "saves-too-little", [FACTOR_SLOWER] = "slower",
+    [FACTOR_NOT_CHOSEN] = "not-chosen",      [FACTOR_KEPT] = "kept",
+    [FACTOR_TRANSPOSED] = "transposed"};
 
 /* --- progress --- */
 
@@ -128,7 +132,8 @@ static int print_json(const struct factorize *factorize, const struct factorized
         json_add_string(root, "network", network_short_name(made->network, name, sizeof name)) &&
         json_add_string(root, "target", factorize_target_names[factorize->request.target]) &&
         json_add_number(root, "value", factorize->request.value) &&
-        json_add_number(root, "energy", 1 - f->loss) &&
+        (factorize->request.target == FACTORIZE_ENERGY ||
+         json_add_number(root, "price", f->price)) &&
         add_change(root, "parameters", made->parameters_before, made->parameters_after) &&
         add_change(root, "flops", made->flops_before, made->flops_after) &&
         add_change(root, "bytes", made->bytes_before, made->bytes_after) && add_times(root, made);
@@ -291,8 +296,7 @@ static int factorize_run(const struct command *command, int argc, char **argv)
         {"energy", 0, "SHARE",
          N_("Each layer keeps this share of its squared singular values; without a target 0.9."),
          OPTION_TEXT, &targets[FACTORIZE_ENERGY], 0, 0, NULL},
-        {"parameters", 0, "SHARE",
-         N_("At most this share of the network's parameters is left; one energy for all layers."),
+        {"parameters", 0, "SHARE", N_("At most this share of the network's parameters is left."),
          OPTION_TEXT, &targets[FACTORIZE_PARAMETERS], 0, 0, NULL},
         {"latency", 0, "MS",
          N_("An image takes at most so many milliseconds on --device, measured here."), OPTION_TEXT,
