@@ -141,7 +141,10 @@ static int print_json(const struct factorize *factorize, const struct factorized
     for (size_t i = 0; added && i < f->count; i++)
         added = add_layer(layers, &f->network->graph, &f->layers[i]);
     append_tuning(&tuning, factorize->request.output);
-    added = added && !tuning.failed && json_add_string(root, "fine_tune", tuning.data);
+    added = added && !tuning.failed &&
+            (network_has_discriminator(made->network)
+                 ? json_add_null(root, "fine_tune")
+                 : json_add_string(root, "fine_tune", tuning.data));
     text_free(&tuning);
     return output_json(root, added);
 }
@@ -197,10 +200,24 @@ static double largest_difference(const struct factorization *f)
     return largest;
 }
 
+/* Says where the model is and how to train it further. Training against a discriminator cannot
+ * begin with weights. */
+static void print_saved(const char *path, const struct network *network)
+{
+    struct text tuning = {0};
+    if (network_has_discriminator(network)) {
+        output_print(_("Saved as %s.\n"), path);
+        return;
+    }
+    append_tuning(&tuning, path);
+    output_print(_("Saved as %s. To train it further:\n"), path);
+    output_print("  %s\n", tuning.failed ? "" : tuning.data);
+    text_free(&tuning);
+}
+
 static int print_text(const struct factorize *factorize, const struct factorized_model *made)
 {
     char name[NETWORK_SHORT_NAME];
-    struct text tuning = {0};
     const struct factorization *f = &made->factorization;
     output_print(ngettext("%s: %zu layer factorized\n", "%s: %zu layers factorized\n",
                           factorization_replaced(f)),
@@ -219,10 +236,7 @@ static int print_text(const struct factorize *factorize, const struct factorized
                          0, 0, OUTPUT_WIDTH);
     output_print(_("Largest difference from that tail, by rounding to float32: %.1e\n\n"),
                  largest_difference(f));
-    output_print(_("Saved as %s. To train it further:\n"), factorize->request.output);
-    append_tuning(&tuning, factorize->request.output);
-    output_print("  %s\n", tuning.failed ? "" : tuning.data);
-    text_free(&tuning);
+    print_saved(factorize->request.output, made->network);
     return status;
 }
 

@@ -118,6 +118,13 @@ held="--data digits,split=test,limit=100 --threads 2"
     succeeds "  is factorized" factorize shuffle.safetensors -o less.safetensors --energy 0.3 -q
     succeeds "  and evaluated" eval less.safetensors --data shapes,limit=20
 
+    adversarial_network gan.json
+    "$TINCA" train ./gan.json --data maps,limit=4 --batch 2 --iterations 0 --save gan.safetensors -q >log 2>&1
+    succeeds "a network with a discriminator" factorize gan.safetensors -o less.safetensors --energy 0.4
+    grep -q 'transposed' out && ! grep -q 'tinca train' out && ok "  whose training cannot begin with weights" ||
+        not_ok "  whose training cannot begin with weights" "$(cat out)"
+    succeeds "  is evaluated" eval less.safetensors --data maps,limit=4
+
     # --- refusals ---
     refuses 2 'no name' "no output" factorize lenet.safetensors
     refuses 2 'give it a file' "standard output" factorize lenet.safetensors -o -
