@@ -31,12 +31,13 @@ static const char *const state_texts[FACTOR_STATES] = {[FACTOR_REPLACED] = "",
                                                        [FACTOR_SLOWER] = N_("slower"),
                                                        [FACTOR_NOT_CHOSEN] = N_("not chosen"),
                                                        [FACTOR_KEPT] = N_("kept"),
-                                                       [FACTOR_TRANSPOSED] = N_("transposed")};
+                                                       [FACTOR_TRANSPOSED] = N_("transposed"),
+                                                       [FACTOR_TRAINING] = N_("training only")};
 static const char *const state_names[FACTOR_STATES] = {
     [FACTOR_REPLACED] = "factorized",        [FACTOR_NOT_SMALLER] = "not-smaller",
     [FACTOR_NOT_WORTH] = "saves-too-little", [FACTOR_SLOWER] = "slower",
     [FACTOR_NOT_CHOSEN] = "not-chosen",      [FACTOR_KEPT] = "kept",
-    [FACTOR_TRANSPOSED] = "transposed"};
+    [FACTOR_TRANSPOSED] = "transposed",      [FACTOR_TRAINING] = "training-only"};
 
 /* --- progress --- */
 

@@ -296,7 +296,8 @@ static void test_full_rank(const char *text, enum factor_convolutions convolutio
                 factorization_begin(&f, lab.network, &lab.weights, &settings, NULL, NULL, &error) &&
                 factorization_choose_energy(&f, 1, &error);
     for (size_t i = 0; good && i < f.count; i++)
-        f.layers[i].state = FACTOR_REPLACED; /* although it is larger */
+        if (f.layers[i].candidate)
+            f.layers[i].state = FACTOR_REPLACED; /* although it is larger */
     good = good && lab_factorize(&made, &f, &error) && infer(&made, "reference", after, &error);
     for (size_t i = 0; good && i < IMAGES * CLASSES; i++)
         expected[i] = (double)before[i];
@@ -449,6 +450,37 @@ static void test_shares(enum factor_convolutions convolutions)
     lab_free(&lab);
 }
 
+/* A network most of whose parameters are in a head that only training computes. */
+static const char headed[] =
+    "{\"name\": \"headed\", \"input\": [2, 8, 8], \"classes\": 5, \"layers\": ["
+    "{\"op\": \"linear\", \"name\": \"a\", \"output\": 40}, {\"op\": \"relu\", \"name\": \"r\"},"
+    "{\"op\": \"linear\", \"name\": \"head1\", \"output\": 180},"
+    "{\"op\": \"linear\", \"name\": \"head2\", \"output\": 5},"
+    "{\"op\": \"softmax_cross_entropy\", \"name\": \"aux\", \"weight\": 0.3},"
+    "{\"op\": \"linear\", \"name\": \"b\", \"from\": \"r\", \"output\": 5}]}";
+
+static void test_head(void)
+{
+    struct lab lab, made = {0};
+    struct error error = {0};
+    struct factorization f = {0};
+    const struct factorize_settings settings = {.linear = true};
+    const size_t a = 40 * 128 + 40, head1 = 180 * 40 + 180, head2 = 5 * 180 + 5, b = 5 * 40 + 5;
+    const bool good =
+        lab_build(&lab, headed, &error) &&
+        factorization_begin(&f, lab.network, &lab.weights, &settings, NULL, NULL, &error) &&
+        factorization_choose_parameters(&f, 0.5, &error) && lab_factorize(&made, &f, &error);
+    tap_ok(good && f.layers[0].state == FACTOR_REPLACED && f.layers[1].state == FACTOR_TRAINING &&
+               f.layers[2].state == FACTOR_TRAINING,
+           "a head that only training computes stays as it is %s", error.why);
+    const size_t left = good ? graph_parameter_count(&made.network->graph) - head1 - head2 : 0;
+    tap_ok(2 * left <= a + b && 2 * left > a + b - 400,
+           "  and does not count: %zu of %zu parameters are left", left, a + b);
+    factorization_free(&f);
+    lab_free(&made);
+    lab_free(&lab);
+}
+
 /* --- which layers --- */
 
 static bool stop_at_once(void *context, const char *layer, size_t done, size_t count,
@@ -508,6 +540,7 @@ int main(void)
     test_twice();
     test_shares(CONVOLUTIONS_SPATIAL);
     test_shares(CONVOLUTIONS_TUCKER);
+    test_head();
     test_choice();
     return tap_done();
 }

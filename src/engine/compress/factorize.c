@@ -29,9 +29,11 @@ static const char *weight_name(const struct graph *graph, const struct node *nod
 }
 
 static enum factor_state choose_state(const struct graph *graph, const struct node *node,
-                                      const struct factorize_settings *settings)
+                                      bool needed, const struct factorize_settings *settings)
 {
     const char *name = weight_name(graph, node);
+    if (!needed)
+        return FACTOR_TRAINING;
     if (settings->keep && name_pattern_matches(settings->keep, name))
         return FACTOR_KEPT;
     if (settings->layers && !name_pattern_matches(settings->layers, name))
@@ -51,27 +53,51 @@ static enum factor_method choose_method(const struct factor_kernel *kernel,
     return settings->convolutions == CONVOLUTIONS_TUCKER ? FACTOR_TUCKER : FACTOR_SPATIAL;
 }
 
+/* Returns the number of parameters of the network as it was, without those that only training uses.
+ */
+static size_t used_parameters(const struct factorization *factorization)
+{
+    return graph_parameter_count(&factorization->network->graph) -
+           factorization->training_parameters;
+}
+
+static void add_layer(struct factorization *factorization, size_t n, bool needed,
+                      const struct factorize_settings *settings)
+{
+    const struct graph *graph = &factorization->network->graph;
+    struct factorized_layer *layer = &factorization->layers[factorization->count++];
+    layer->node = n;
+    layer->state = choose_state(graph, &graph->nodes[n], needed, settings);
+    layer->candidate = layer->state == FACTOR_NOT_SMALLER;
+    layer->before = (struct layer_cost){.parameters = graph_node_parameter_count(graph, n),
+                                        .flops = graph_node_flops(graph, n)};
+    layer->after = layer->before;
+    if (layer->state == FACTOR_TRAINING)
+        factorization->training_parameters += layer->before.parameters;
+}
+
+/* Lists the layers, and sets *candidates to the number of those that can be factorized. */
 static bool list_layers(struct factorization *factorization,
                         const struct factorize_settings *settings, size_t *candidates,
                         struct error *error)
 {
     const struct graph *graph = &factorization->network->graph;
-    const double total = (double)graph_parameter_count(graph);
+    bool *needed = memory_new(graph->node_count, sizeof *needed, "the layers", error);
     factorization->layers =
         memory_new(graph->node_count, sizeof *factorization->layers, "the layers", error);
-    if (!factorization->layers)
+    if (needed && factorization->layers) {
+        graph_mark_ancestors(graph, graph->output, needed);
+        for (size_t n = 0; n < graph->node_count; n++)
+            if (has_kernel(&graph->nodes[n]))
+                add_layer(factorization, n, needed[n], settings);
+    }
+    const bool listed = needed && factorization->layers;
+    free(needed);
+    if (!listed)
         return false;
-    for (size_t n = 0; n < graph->node_count; n++) {
-        if (!has_kernel(&graph->nodes[n]))
-            continue;
-        struct factorized_layer *layer = &factorization->layers[factorization->count++];
-        layer->node = n;
-        layer->state = choose_state(graph, &graph->nodes[n], settings);
-        layer->candidate = layer->state == FACTOR_NOT_SMALLER;
-        layer->before = (struct layer_cost){.parameters = graph_node_parameter_count(graph, n),
-                                            .flops = graph_node_flops(graph, n)};
-        layer->after = layer->before;
-        layer->size = (double)layer->before.parameters / total;
+    for (size_t i = 0; i < factorization->count; i++) {
+        struct factorized_layer *layer = &factorization->layers[i];
+        layer->size = (double)layer->before.parameters / (double)used_parameters(factorization);
         *candidates += layer->candidate;
     }
     return *candidates > 0 ||
@@ -204,6 +230,13 @@ void factorization_pin(struct factorization *factorization, bool pin)
         factorization->layers[i].pinned = pin && factorization->layers[i].state == FACTOR_REPLACED;
 }
 
+/* Returns the number of parameters with the ranks chosen last, without those that only training
+ * uses. */
+static size_t left_parameters(const struct factorization *factorization)
+{
+    return factorization_parameters(factorization) - factorization->training_parameters;
+}
+
 /* Chooses the ranks at the lowest price with which at most `most` parameters are left, which
  * 2^*exponent is enough for; sets *exponent. */
 static bool bisect_price(struct factorization *factorization, double most, double *exponent,
@@ -214,7 +247,7 @@ static bool bisect_price(struct factorization *factorization, double most, doubl
         const double middle = (low + *exponent) / 2;
         if (!factorization_choose_at(factorization, exp2(middle), error))
             return false;
-        if ((double)factorization_parameters(factorization) <= most)
+        if ((double)left_parameters(factorization) <= most)
             *exponent = middle;
         else
             low = middle;
@@ -225,12 +258,12 @@ static bool bisect_price(struct factorization *factorization, double most, doubl
 bool factorization_choose_parameters(struct factorization *factorization, double share,
                                      struct error *error)
 {
-    const double total = (double)graph_parameter_count(&factorization->network->graph);
+    const double total = (double)used_parameters(factorization);
     double exponent = PRICE_RANGE;
     factorization_pin(factorization, false);
     if (!factorization_choose_at(factorization, exp2(exponent), error))
         return false;
-    const double least = (double)factorization_parameters(factorization) / total;
+    const double least = (double)left_parameters(factorization) / total;
     if (least > share)
         return error_set(error, ERROR_USAGE, "--parameters",
                          "ask for more, or let more layers be factorized",

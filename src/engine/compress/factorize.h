@@ -38,6 +38,7 @@ enum factor_state {
     FACTOR_NOT_CHOSEN,  /* settings.layers does not name it, or settings excludes its kind */
     FACTOR_KEPT,        /* settings.keep names it */
     FACTOR_TRANSPOSED,  /* no method is for transposed convolutions */
+    FACTOR_TRAINING,    /* only training computes it: a head whose loss helps the others to learn */
     FACTOR_STATES
 };
 
@@ -61,7 +62,8 @@ struct factorization {
     const struct weights *weights;
     struct factorized_layer *layers;
     size_t count;
-    double price; /* what factorization_choose_at got last */
+    size_t training_parameters; /* of the layers that only training computes */
+    double price;               /* what factorization_choose_at got last */
 };
 
 /* Is called before layer number `done` of `count` is decomposed. Returning false, with an error,
@@ -95,8 +97,8 @@ bool factorization_choose_at(struct factorization *factorization, double price,
 void factorization_pin(struct factorization *factorization, bool pin);
 
 /* Chooses the ranks at the lowest price at which the network has at most this share of its
- * parameters, by bisection. Returns false with an error that names the least share if that is not
- * small enough. */
+ * parameters, without those that only training uses, by bisection. Returns false with an error that
+ * names the least share if that is not small enough. */
 bool factorization_choose_parameters(struct factorization *factorization, double share,
                                      struct error *error);
 
