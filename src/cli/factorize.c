@@ -25,14 +25,19 @@ static const char *const linear_names[] = {"svd", "none", NULL};
 static const char *const method_names[] = {"svd", "spatial", "tucker"};
 
 /* What became of a layer, for people and for JSON. */
-static const char *const state_texts[FACTOR_STATES] = {
-    [FACTOR_REPLACED] = "",         [FACTOR_NOT_SMALLER] = N_("not smaller"),
-    [FACTOR_SLOWER] = N_("slower"), [FACTOR_NOT_CHOSEN] = N_("not chosen"),
-    [FACTOR_KEPT] = N_("kept"),     [FACTOR_TRANSPOSED] = N_("transposed")};
+static const char *const state_texts[FACTOR_STATES] = {[FACTOR_REPLACED] = "",
+                                                       [FACTOR_NOT_SMALLER] = N_("not smaller"),
+                                                       [FACTOR_NOT_WORTH] = N_("saves too little"),
+                                                       [FACTOR_SLOWER] = N_("slower"),
+                                                       [FACTOR_NOT_CHOSEN] = N_("not chosen"),
+                                                       [FACTOR_KEPT] = N_("kept"),
+                                                       [FACTOR_TRANSPOSED] = N_("transposed"),
+                                                       [FACTOR_TRAINING] = N_("training only")};
 static const char *const state_names[FACTOR_STATES] = {
-    [FACTOR_REPLACED] = "factorized", [FACTOR_NOT_SMALLER] = "not-smaller",
-    [FACTOR_SLOWER] = "slower",       [FACTOR_NOT_CHOSEN] = "not-chosen",
-    [FACTOR_KEPT] = "kept",           [FACTOR_TRANSPOSED] = "transposed"};
+    [FACTOR_REPLACED] = "factorized",        [FACTOR_NOT_SMALLER] = "not-smaller",
+    [FACTOR_NOT_WORTH] = "saves-too-little", [FACTOR_SLOWER] = "slower",
+    [FACTOR_NOT_CHOSEN] = "not-chosen",      [FACTOR_KEPT] = "kept",
+    [FACTOR_TRANSPOSED] = "transposed",      [FACTOR_TRAINING] = "training-only"};
 
 /* --- progress --- */
 
@@ -128,7 +133,8 @@ static int print_json(const struct factorize *factorize, const struct factorized
         json_add_string(root, "network", network_short_name(made->network, name, sizeof name)) &&
         json_add_string(root, "target", factorize_target_names[factorize->request.target]) &&
         json_add_number(root, "value", factorize->request.value) &&
-        json_add_number(root, "energy", 1 - f->loss) &&
+        (factorize->request.target == FACTORIZE_ENERGY ||
+         json_add_number(root, "price", f->price)) &&
         add_change(root, "parameters", made->parameters_before, made->parameters_after) &&
         add_change(root, "flops", made->flops_before, made->flops_after) &&
         add_change(root, "bytes", made->bytes_before, made->bytes_after) && add_times(root, made);
@@ -136,7 +142,10 @@ static int print_json(const struct factorize *factorize, const struct factorized
     for (size_t i = 0; added && i < f->count; i++)
         added = add_layer(layers, &f->network->graph, &f->layers[i]);
     append_tuning(&tuning, factorize->request.output);
-    added = added && !tuning.failed && json_add_string(root, "fine_tune", tuning.data);
+    added = added && !tuning.failed &&
+            (network_has_discriminator(made->network)
+                 ? json_add_null(root, "fine_tune")
+                 : json_add_string(root, "fine_tune", tuning.data));
     text_free(&tuning);
     return output_json(root, added);
 }
@@ -192,10 +201,24 @@ static double largest_difference(const struct factorization *f)
     return largest;
 }
 
+/* Says where the model is and how to train it further. Training against a discriminator cannot
+ * begin with weights. */
+static void print_saved(const char *path, const struct network *network)
+{
+    struct text tuning = {0};
+    if (network_has_discriminator(network)) {
+        output_print(_("Saved as %s.\n"), path);
+        return;
+    }
+    append_tuning(&tuning, path);
+    output_print(_("Saved as %s. To train it further:\n"), path);
+    output_print("  %s\n", tuning.failed ? "" : tuning.data);
+    text_free(&tuning);
+}
+
 static int print_text(const struct factorize *factorize, const struct factorized_model *made)
 {
     char name[NETWORK_SHORT_NAME];
-    struct text tuning = {0};
     const struct factorization *f = &made->factorization;
     output_print(ngettext("%s: %zu layer factorized\n", "%s: %zu layers factorized\n",
                           factorization_replaced(f)),
@@ -214,10 +237,7 @@ static int print_text(const struct factorize *factorize, const struct factorized
                          0, 0, OUTPUT_WIDTH);
     output_print(_("Largest difference from that tail, by rounding to float32: %.1e\n\n"),
                  largest_difference(f));
-    output_print(_("Saved as %s. To train it further:\n"), factorize->request.output);
-    append_tuning(&tuning, factorize->request.output);
-    output_print("  %s\n", tuning.failed ? "" : tuning.data);
-    text_free(&tuning);
+    print_saved(factorize->request.output, made->network);
     return status;
 }
 
@@ -291,8 +311,7 @@ static int factorize_run(const struct command *command, int argc, char **argv)
         {"energy", 0, "SHARE",
          N_("Each layer keeps this share of its squared singular values; without a target 0.9."),
          OPTION_TEXT, &targets[FACTORIZE_ENERGY], 0, 0, NULL},
-        {"parameters", 0, "SHARE",
-         N_("At most this share of the network's parameters is left; one energy for all layers."),
+        {"parameters", 0, "SHARE", N_("At most this share of the network's parameters is left."),
          OPTION_TEXT, &targets[FACTORIZE_PARAMETERS], 0, 0, NULL},
         {"latency", 0, "MS",
          N_("An image takes at most so many milliseconds on --device, measured here."), OPTION_TEXT,

@@ -118,6 +118,13 @@ held="--data digits,split=test,limit=100 --threads 2"
     succeeds "  is factorized" factorize shuffle.safetensors -o less.safetensors --energy 0.3 -q
     succeeds "  and evaluated" eval less.safetensors --data shapes,limit=20
 
+    adversarial_network gan.json
+    "$TINCA" train ./gan.json --data maps,limit=4 --batch 2 --iterations 0 --save gan.safetensors -q >log 2>&1
+    succeeds "a network with a discriminator" factorize gan.safetensors -o less.safetensors --energy 0.4
+    grep -q 'transposed' out && ! grep -q 'tinca train' out && ok "  whose training cannot begin with weights" ||
+        not_ok "  whose training cannot begin with weights" "$(cat out)"
+    succeeds "  is evaluated" eval less.safetensors --data maps,limit=4
+
     # --- refusals ---
     refuses 2 'no name' "no output" factorize lenet.safetensors
     refuses 2 'give it a file' "standard output" factorize lenet.safetensors -o -
@@ -134,6 +141,10 @@ held="--data digits,split=test,limit=100 --threads 2"
     refuses 1 'torn.safetensors' "a torn model" factorize torn.safetensors -o no.safetensors
     "$TINCA" weights lenet.safetensors --save odd.safetensors --rename 'ip2.weight=other' >log 2>&1
     refuses 1 'ip2.weight' "a model without a layer's weights" factorize odd.safetensors -o no.safetensors
+    printf '{"name": "small", "input": [1, 28, 28], "classes": 10, "compression": "quantize:minmax",
+        "layers": [{"op": "linear", "output": 10}]}' >small.json
+    "$TINCA" train ./small.json --data digits,limit=10 --batch 10 --iterations 0 --save small.safetensors -q >log 2>&1
+    refuses 1 'before it is quantized' "a quantized model" factorize small.safetensors -o no.safetensors
     refuses 1 'no/where' "an output that cannot be written" factorize lenet.safetensors -o no/where.safetensors
     cp half.safetensors kept.safetensors
     refuses 1 'torn.safetensors' "a torn model, for a file that is there" factorize torn.safetensors -o kept.safetensors

@@ -294,9 +294,10 @@ static void test_full_rank(const char *text, enum factor_convolutions convolutio
     const struct factorize_settings settings = {.convolutions = convolutions, .linear = true};
     bool good = lab_build(&lab, text, &error) && infer(&lab, "reference", before, &error) &&
                 factorization_begin(&f, lab.network, &lab.weights, &settings, NULL, NULL, &error) &&
-                factorization_choose(&f, 0, &error);
+                factorization_choose_energy(&f, 1, &error);
     for (size_t i = 0; good && i < f.count; i++)
-        f.layers[i].state = FACTOR_REPLACED; /* although it is larger */
+        if (f.layers[i].candidate)
+            f.layers[i].state = FACTOR_REPLACED; /* although it is larger */
     good = good && lab_factorize(&made, &f, &error) && infer(&made, "reference", after, &error);
     for (size_t i = 0; good && i < IMAGES * CLASSES; i++)
         expected[i] = (double)before[i];
@@ -340,7 +341,7 @@ static void test_golden(const struct golden_network *golden)
     const bool good =
         lab_build(&lab, small, &error) &&
         factorization_begin(&f, lab.network, &lab.weights, &settings, NULL, NULL, &error) &&
-        factorization_choose(&f, 1 - golden->energy, &error) && lab_factorize(&made, &f, &error);
+        factorization_choose_energy(&f, golden->energy, &error) && lab_factorize(&made, &f, &error);
     const char *method = golden->convolutions == CONVOLUTIONS_TUCKER ? "tucker" : "spatial";
     tap_ok(good && same_layers(&f, golden), "%s, energy %g: ranks and errors as by SciPy %s",
            method, golden->energy, error.why);
@@ -368,9 +369,9 @@ static void test_twice(void)
     const bool good =
         lab_build(&lab, small, &error) &&
         factorization_begin(&f, lab.network, &lab.weights, &settings, NULL, NULL, &error) &&
-        factorization_choose(&f, 0.3, &error) && lab_factorize(&once, &f, &error) &&
+        factorization_choose_energy(&f, 0.7, &error) && lab_factorize(&once, &f, &error) &&
         factorization_begin(&g, once.network, &once.weights, &settings, NULL, NULL, &error) &&
-        factorization_choose(&g, 0.5, &error) && lab_factorize(&twice, &g, &error) &&
+        factorization_choose_energy(&g, 0.5, &error) && lab_factorize(&twice, &g, &error) &&
         infer(&twice, "cpu", logits, &error);
     size_t node;
     tap_ok(good && factorization_replaced(&g) > 0 &&
@@ -385,25 +386,56 @@ static void test_twice(void)
 
 /* --- a share of the parameters --- */
 
+/* Returns what the layers lose together, as shares of their squared singular values; with tucker
+ * the bound by which ranks are chosen. */
+static double sum_of_losses(const struct factorization *f)
+{
+    double sum = 0;
+    for (size_t i = 0; i < f->count; i++)
+        for (size_t mode = 0;
+             f->layers[i].state == FACTOR_REPLACED && mode < f->layers[i].factor.modes; mode++) {
+            const struct factor_spectrum *spectrum = &f->layers[i].factor.spectra[mode];
+            sum += spectrum->tails[f->layers[i].ranks[mode]] / spectrum->tails[0];
+        }
+    return sum;
+}
+
+/* Returns the most energy that all layers can keep with at most so many parameters, and what is
+ * lost then; NAN if there is none. */
+static double loss_by_energy(struct factorization *f, size_t parameters)
+{
+    struct error error;
+    for (int step = 1000; step >= 0; step--)
+        if (factorization_choose_energy(f, step / 1000.0, &error) &&
+            factorization_parameters(f) <= parameters)
+            return sum_of_losses(f);
+    return (double)NAN;
+}
+
 static void test_share(struct factorization *f, double share)
 {
     struct error error = {0};
     const double total = (double)graph_parameter_count(&f->network->graph);
     const bool chosen = factorization_choose_parameters(f, share, &error);
-    const double left = (double)factorization_parameters(f) / total, loss = f->loss;
-    const bool least = chosen && factorization_choose(f, loss * (1 - 1e-9), &error) &&
+    const double left = (double)factorization_parameters(f) / total, price = f->price;
+    const double loss = sum_of_losses(f);
+    const bool least = chosen && factorization_choose_at(f, price * (1 - 1e-9), &error) &&
                        (double)factorization_parameters(f) / total > share;
     tap_ok(chosen && left <= share && least,
-           "%g of the parameters: %.4f are left, and any lower loss keeps too many %s", share, left,
-           error.why);
+           "%g of the parameters: %.4f are left, and any lower price keeps too many %s", share,
+           left, error.why);
+    tap_ok(left > 0.9 * share, "  the share is used up");
+    const double by_energy = loss_by_energy(f, (size_t)(left * total));
+    tap_ok(loss <= by_energy, "  the layers lose less than with one energy: %.4f, %.4f", loss,
+           by_energy);
 }
 
-static void test_shares(void)
+static void test_shares(enum factor_convolutions convolutions)
 {
     struct lab lab;
     struct error error = {0};
     struct factorization f = {0};
-    const struct factorize_settings settings = {.linear = true};
+    const struct factorize_settings settings = {.convolutions = convolutions, .linear = true};
     if (!tap_ok(
             lab_build(&lab, small, &error) &&
                 factorization_begin(&f, lab.network, &lab.weights, &settings, NULL, NULL, &error),
@@ -415,6 +447,37 @@ static void test_shares(void)
     tap_ok(!factorization_choose_parameters(&f, 0.01, &error) && error.kind == ERROR_USAGE,
            "too small a share is refused: %s", error.why);
     factorization_free(&f);
+    lab_free(&lab);
+}
+
+/* A network most of whose parameters are in a head that only training computes. */
+static const char headed[] =
+    "{\"name\": \"headed\", \"input\": [2, 8, 8], \"classes\": 5, \"layers\": ["
+    "{\"op\": \"linear\", \"name\": \"a\", \"output\": 40}, {\"op\": \"relu\", \"name\": \"r\"},"
+    "{\"op\": \"linear\", \"name\": \"head1\", \"output\": 180},"
+    "{\"op\": \"linear\", \"name\": \"head2\", \"output\": 5},"
+    "{\"op\": \"softmax_cross_entropy\", \"name\": \"aux\", \"weight\": 0.3},"
+    "{\"op\": \"linear\", \"name\": \"b\", \"from\": \"r\", \"output\": 5}]}";
+
+static void test_head(void)
+{
+    struct lab lab, made = {0};
+    struct error error = {0};
+    struct factorization f = {0};
+    const struct factorize_settings settings = {.linear = true};
+    const size_t a = 40 * 128 + 40, head1 = 180 * 40 + 180, head2 = 5 * 180 + 5, b = 5 * 40 + 5;
+    const bool good =
+        lab_build(&lab, headed, &error) &&
+        factorization_begin(&f, lab.network, &lab.weights, &settings, NULL, NULL, &error) &&
+        factorization_choose_parameters(&f, 0.5, &error) && lab_factorize(&made, &f, &error);
+    tap_ok(good && f.layers[0].state == FACTOR_REPLACED && f.layers[1].state == FACTOR_TRAINING &&
+               f.layers[2].state == FACTOR_TRAINING,
+           "a head that only training computes stays as it is %s", error.why);
+    const size_t left = good ? graph_parameter_count(&made.network->graph) - head1 - head2 : 0;
+    tap_ok(2 * left <= a + b && 2 * left > a + b - 400,
+           "  and does not count: %zu of %zu parameters are left", left, a + b);
+    factorization_free(&f);
+    lab_free(&made);
     lab_free(&lab);
 }
 
@@ -440,7 +503,7 @@ static void test_choice(void)
         return;
     const bool begun =
         factorization_begin(&f, lab.network, &lab.weights, &some, NULL, NULL, &error) &&
-        factorization_choose(&f, 0.9, &error);
+        factorization_choose_energy(&f, 0.1, &error);
     tap_ok(begun && f.layers[0].state == FACTOR_REPLACED &&
                f.layers[1].state == FACTOR_NOT_CHOSEN && f.layers[2].state == FACTOR_NOT_CHOSEN &&
                f.layers[3].state == FACTOR_REPLACED && f.layers[4].state == FACTOR_KEPT,
@@ -475,7 +538,9 @@ int main(void)
     for (size_t i = 0; i < sizeof golden_networks / sizeof *golden_networks; i++)
         test_golden(&golden_networks[i]);
     test_twice();
-    test_shares();
+    test_shares(CONVOLUTIONS_SPATIAL);
+    test_shares(CONVOLUTIONS_TUCKER);
+    test_head();
     test_choice();
     return tap_done();
 }

@@ -78,6 +78,19 @@ void factor_free(struct factor *factor)
     *factor = (struct factor){0};
 }
 
+size_t factor_part_values(const struct factor *factor, const size_t *ranks, size_t i)
+{
+    const struct factor_kernel *k = &factor->kernel;
+    if (factor->method != FACTOR_TUCKER)
+        return i == 0   ? k->groups * ranks[0] * k->inputs * k->height
+               : i == 1 ? k->groups * ranks[0] * k->outputs * k->width
+                        : 0;
+    const size_t out = ranks[0], in = ranks[1];
+    return i == 0   ? (in < k->inputs ? k->groups * in * k->inputs : 0)
+           : i == 1 ? k->groups * out * in * k->height * k->width
+                    : (out < k->outputs ? k->groups * out * k->outputs : 0);
+}
+
 void factor_choose_ranks(const struct factor *factor, double loss, size_t *ranks)
 {
     for (size_t mode = 0; mode < factor->modes; mode++) {
@@ -93,8 +106,8 @@ void factor_choose_ranks(const struct factor *factor, double loss, size_t *ranks
         }
         ranks[mode] = low;
     }
-    /* W projected onto R vectors along one mode has no more than R times the kernel's elements
-     * along the other */
+    /* A kernel projected onto R vectors along one mode has a rank of at most R times its elements
+     * along the other. */
     const size_t k = factor->kernel.height * factor->kernel.width;
     if (factor->modes == 2 && ranks[0] > ranks[1] * k)
         ranks[0] = ranks[1] * k;
@@ -102,17 +115,41 @@ void factor_choose_ranks(const struct factor *factor, double loss, size_t *ranks
         ranks[1] = ranks[0] * k;
 }
 
-size_t factor_part_values(const struct factor *factor, const size_t *ranks, size_t i)
+/* Returns the loss and price of these ranks; `squares` is the sum of all squared singular values.
+ */
+static double objective(const struct factor *factor, const size_t *ranks, double squares,
+                        double price)
 {
-    const struct factor_kernel *k = &factor->kernel;
-    if (factor->method != FACTOR_TUCKER)
-        return i == 0   ? k->groups * ranks[0] * k->inputs * k->height
-               : i == 1 ? k->groups * ranks[0] * k->outputs * k->width
-                        : 0;
-    const size_t out = ranks[0], in = ranks[1];
-    return i == 0   ? (in < k->inputs ? k->groups * in * k->inputs : 0)
-           : i == 1 ? k->groups * out * in * k->height * k->width
-                    : (out < k->outputs ? k->groups * out * k->outputs : 0);
+    double loss = 0;
+    size_t values = 0;
+    for (size_t mode = 0; mode < factor->modes; mode++)
+        loss += factor->spectra[mode].tails[ranks[mode]];
+    for (size_t i = 0; i < FACTOR_PARTS; i++)
+        values += factor_part_values(factor, ranks, i);
+    return loss / squares + price * (double)values;
+}
+
+/* Tries all ranks, or all pairs of ranks that a kernel can have. */
+double factor_choose_ranks_at(const struct factor *factor, double price, size_t *ranks)
+{
+    const struct factor_spectrum *spectra = factor->spectra;
+    const double squares = spectra[0].tails[0] > 0 ? spectra[0].tails[0] : 1;
+    const size_t k = factor->kernel.height * factor->kernel.width;
+    const size_t seconds = factor->modes == 2 ? spectra[1].full : 1;
+    double least = INFINITY;
+    for (size_t first = 1; first <= spectra[0].full; first++)
+        for (size_t second = 1; second <= seconds; second++) {
+            const size_t tried[FACTOR_MODES] = {first, second};
+            if (factor->modes == 2 && (first > second * k || second > first * k))
+                continue;
+            const double sum = objective(factor, tried, squares, price);
+            if (sum >= least)
+                continue;
+            least = sum;
+            for (size_t mode = 0; mode < factor->modes; mode++)
+                ranks[mode] = tried[mode];
+        }
+    return least;
 }
 
 bool factor_make(const struct factor *factor, const size_t *ranks, float *const parts[FACTOR_PARTS],

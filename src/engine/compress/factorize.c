@@ -1,7 +1,7 @@
-/* The search for a share of the parameters bisects the loss that each layer may have. It does so on
- * a logarithmic scale: between a loss of 2^-40, which is below float32's rounding, and all. The
- * number of parameters never grows with the loss, since a rank never does, and a layer that is not
- * smaller with some rank may be with a lower one but not the other way round. */
+/* The search for a share of the parameters bisects the price of a parameter, on a logarithmic
+ * scale. The number of parameters never grows with the price: each layer by itself minimises its
+ * loss plus the price of its size (so together they lose least for the size that they get), and a
+ * layer that is not smaller with some rank may be with a lower one but not the other way round. */
 #include "engine/compress/factorize.h"
 
 #include "base/memory.h"
@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOWEST_LOSS = -40, BISECTIONS = 60 };
+/* Prices are 2^-PRICE_RANGE to 2^PRICE_RANGE. */
+enum { PRICE_RANGE = 40, BISECTIONS = 60 };
 
 /* --- which layers --- */
 
@@ -28,9 +29,11 @@ static const char *weight_name(const struct graph *graph, const struct node *nod
 }
 
 static enum factor_state choose_state(const struct graph *graph, const struct node *node,
-                                      const struct factorize_settings *settings)
+                                      bool needed, const struct factorize_settings *settings)
 {
     const char *name = weight_name(graph, node);
+    if (!needed)
+        return FACTOR_TRAINING;
     if (settings->keep && name_pattern_matches(settings->keep, name))
         return FACTOR_KEPT;
     if (settings->layers && !name_pattern_matches(settings->layers, name))
@@ -50,25 +53,51 @@ static enum factor_method choose_method(const struct factor_kernel *kernel,
     return settings->convolutions == CONVOLUTIONS_TUCKER ? FACTOR_TUCKER : FACTOR_SPATIAL;
 }
 
+/* Returns the number of parameters of the network as it was, without those that only training uses.
+ */
+static size_t used_parameters(const struct factorization *factorization)
+{
+    return graph_parameter_count(&factorization->network->graph) -
+           factorization->training_parameters;
+}
+
+static void add_layer(struct factorization *factorization, size_t n, bool needed,
+                      const struct factorize_settings *settings)
+{
+    const struct graph *graph = &factorization->network->graph;
+    struct factorized_layer *layer = &factorization->layers[factorization->count++];
+    layer->node = n;
+    layer->state = choose_state(graph, &graph->nodes[n], needed, settings);
+    layer->candidate = layer->state == FACTOR_NOT_SMALLER;
+    layer->before = (struct layer_cost){.parameters = graph_node_parameter_count(graph, n),
+                                        .flops = graph_node_flops(graph, n)};
+    layer->after = layer->before;
+    if (layer->state == FACTOR_TRAINING)
+        factorization->training_parameters += layer->before.parameters;
+}
+
+/* Lists the layers, and sets *candidates to the number of those that can be factorized. */
 static bool list_layers(struct factorization *factorization,
                         const struct factorize_settings *settings, size_t *candidates,
                         struct error *error)
 {
     const struct graph *graph = &factorization->network->graph;
+    bool *needed = memory_new(graph->node_count, sizeof *needed, "the layers", error);
     factorization->layers =
         memory_new(graph->node_count, sizeof *factorization->layers, "the layers", error);
-    if (!factorization->layers)
+    if (needed && factorization->layers) {
+        graph_mark_ancestors(graph, graph->output, needed);
+        for (size_t n = 0; n < graph->node_count; n++)
+            if (has_kernel(&graph->nodes[n]))
+                add_layer(factorization, n, needed[n], settings);
+    }
+    const bool listed = needed && factorization->layers;
+    free(needed);
+    if (!listed)
         return false;
-    for (size_t n = 0; n < graph->node_count; n++) {
-        if (!has_kernel(&graph->nodes[n]))
-            continue;
-        struct factorized_layer *layer = &factorization->layers[factorization->count++];
-        layer->node = n;
-        layer->state = choose_state(graph, &graph->nodes[n], settings);
-        layer->candidate = layer->state == FACTOR_NOT_SMALLER;
-        layer->before = (struct layer_cost){.parameters = graph_node_parameter_count(graph, n),
-                                            .flops = graph_node_flops(graph, n)};
-        layer->after = layer->before;
+    for (size_t i = 0; i < factorization->count; i++) {
+        struct factorized_layer *layer = &factorization->layers[i];
+        layer->size = (double)layer->before.parameters / (double)used_parameters(factorization);
         *candidates += layer->candidate;
     }
     return *candidates > 0 ||
@@ -126,8 +155,8 @@ void factorization_free(struct factorization *factorization)
 
 /* --- ranks --- */
 
-/* Sets the layer's state and cost by its ranks. */
-static bool weigh_layer(const struct graph *graph, struct factorized_layer *layer,
+/* Sets the layer's state and cost by its ranks. With `worth` false they lose too much. */
+static bool weigh_layer(const struct graph *graph, struct factorized_layer *layer, bool worth,
                         struct error *error)
 {
     struct factor_layer made[FACTOR_PARTS];
@@ -136,7 +165,8 @@ static bool weigh_layer(const struct graph *graph, struct factorized_layer *laye
     const size_t count = factor_layers_make(node, &layer->factor, layer->ranks, made);
     if (!factor_layers_cost(graph, node, made, count, &cost, error))
         return false;
-    layer->state = cost.parameters >= layer->before.parameters || cost.flops > layer->before.flops
+    layer->state = !worth ? FACTOR_NOT_WORTH
+                   : cost.parameters >= layer->before.parameters || cost.flops > layer->before.flops
                        ? FACTOR_NOT_SMALLER
                    : layer->excluded ? FACTOR_SLOWER
                                      : FACTOR_REPLACED;
@@ -144,15 +174,34 @@ static bool weigh_layer(const struct graph *graph, struct factorized_layer *laye
     return true;
 }
 
-bool factorization_choose(struct factorization *factorization, double loss, struct error *error)
+bool factorization_choose_energy(struct factorization *factorization, double energy,
+                                 struct error *error)
 {
-    factorization->loss = loss;
     for (size_t i = 0; i < factorization->count; i++) {
         struct factorized_layer *layer = &factorization->layers[i];
         if (!layer->candidate)
             continue;
-        factor_choose_ranks(&layer->factor, loss, layer->ranks);
-        if (!weigh_layer(&factorization->network->graph, layer, error))
+        factor_choose_ranks(&layer->factor, 1 - energy, layer->ranks);
+        if (!weigh_layer(&factorization->network->graph, layer, true, error))
+            return false;
+    }
+    return true;
+}
+
+bool factorization_choose_at(struct factorization *factorization, double price, struct error *error)
+{
+    factorization->price = price;
+    for (size_t i = 0; i < factorization->count; i++) {
+        struct factorized_layer *layer = &factorization->layers[i];
+        if (!layer->candidate)
+            continue;
+        /* the whole layer loses nothing, and all of its weights have the price */
+        const struct factor_kernel *k = &layer->factor.kernel;
+        const double weights = (double)(k->groups * k->outputs * k->inputs * k->height * k->width);
+        const double whole = price * layer->size;
+        const double parts = factor_choose_ranks_at(&layer->factor, whole / weights, layer->ranks);
+        const bool worth = layer->pinned || parts < whole;
+        if (!weigh_layer(&factorization->network->graph, layer, worth, error))
             return false;
     }
     return true;
@@ -175,30 +224,56 @@ size_t factorization_replaced(const struct factorization *factorization)
     return count;
 }
 
+void factorization_pin(struct factorization *factorization, bool pin)
+{
+    for (size_t i = 0; i < factorization->count; i++)
+        factorization->layers[i].pinned = pin && factorization->layers[i].state == FACTOR_REPLACED;
+}
+
+/* Returns the number of parameters with the ranks chosen last, without those that only training
+ * uses. */
+static size_t left_parameters(const struct factorization *factorization)
+{
+    return factorization_parameters(factorization) - factorization->training_parameters;
+}
+
+/* Chooses the ranks at the lowest price with which at most `most` parameters are left, which
+ * 2^*exponent is enough for; sets *exponent. */
+static bool bisect_price(struct factorization *factorization, double most, double *exponent,
+                         struct error *error)
+{
+    double low = -PRICE_RANGE;
+    for (size_t i = 0; i < BISECTIONS; i++) {
+        const double middle = (low + *exponent) / 2;
+        if (!factorization_choose_at(factorization, exp2(middle), error))
+            return false;
+        if ((double)left_parameters(factorization) <= most)
+            *exponent = middle;
+        else
+            low = middle;
+    }
+    return factorization_choose_at(factorization, exp2(*exponent), error);
+}
+
 bool factorization_choose_parameters(struct factorization *factorization, double share,
                                      struct error *error)
 {
-    const double total = (double)graph_parameter_count(&factorization->network->graph);
-    double low = LOWEST_LOSS, high = 0; /* exponents of 2; `high` is enough */
-    if (!factorization_choose(factorization, 1, error))
+    const double total = (double)used_parameters(factorization);
+    double exponent = PRICE_RANGE;
+    factorization_pin(factorization, false);
+    if (!factorization_choose_at(factorization, exp2(exponent), error))
         return false;
-    const double least = (double)factorization_parameters(factorization) / total;
+    const double least = (double)left_parameters(factorization) / total;
     if (least > share)
         return error_set(error, ERROR_USAGE, "--parameters",
                          "ask for more, or let more layers be factorized",
                          "with rank 1 in every layer %.4g of the parameters are left, more than "
                          "%.4g",
                          least, share);
-    for (size_t i = 0; i < BISECTIONS; i++) {
-        const double middle = (low + high) / 2;
-        if (!factorization_choose(factorization, exp2(middle), error))
-            return false;
-        if ((double)factorization_parameters(factorization) <= share * total)
-            high = middle;
-        else
-            low = middle;
-    }
-    return factorization_choose(factorization, exp2(high), error);
+    if (!bisect_price(factorization, share * total, &exponent, error))
+        return false;
+    factorization_pin(factorization, true);
+    return bisect_price(factorization, share * total, &exponent, error);
 }
 
 /* --- the new network --- */

@@ -1,9 +1,11 @@
 /* factorize.h: replaces the layers of a trained network by products of smaller ones (factor.h).
  *
  * It begins with the decomposition of every layer, which takes nearly all of the time; then any
- * ranks cost little. One number chooses the ranks of all layers: the share of its squared singular
- * values that each layer may lose. A layer whose parts would not be smaller, in parameters and in
- * FLOPs, stays as it is.
+ * ranks cost little. One number chooses the ranks of all layers. It is either the energy, the share
+ * of its squared singular values that each layer keeps; or the price that size has. Then each layer
+ * gets the ranks with the least sum of what it loses, as a share of its squared singular values,
+ * and the price of its size: a singular value that keeps much and costs little stays. A layer whose
+ * parts would not be smaller, in parameters and in FLOPs, stays as it is.
  */
 #ifndef TINCA_ENGINE_COMPRESS_FACTORIZE_H
 #define TINCA_ENGINE_COMPRESS_FACTORIZE_H
@@ -31,10 +33,12 @@ struct factorize_settings {
 enum factor_state {
     FACTOR_REPLACED,
     FACTOR_NOT_SMALLER, /* its parts would have as many parameters or more FLOPs */
+    FACTOR_NOT_WORTH,   /* its parts would save too little for what they lose */
     FACTOR_SLOWER,      /* its parts were measured to take longer */
     FACTOR_NOT_CHOSEN,  /* settings.layers does not name it, or settings excludes its kind */
     FACTOR_KEPT,        /* settings.keep names it */
     FACTOR_TRANSPOSED,  /* no method is for transposed convolutions */
+    FACTOR_TRAINING,    /* only training computes it: a head whose loss helps the others to learn */
     FACTOR_STATES
 };
 
@@ -42,9 +46,12 @@ enum factor_state {
 struct factorized_layer {
     size_t node;
     enum factor_state state;
-    bool candidate;       /* it was decomposed: the state is one of the first three */
+    bool candidate;       /* it was decomposed: the state is one of the first four */
     bool excluded;        /* stays as it is although it would be smaller: FACTOR_SLOWER */
+    bool pinned;          /* is replaced, if it becomes smaller, whatever that loses */
     struct factor factor; /* of a candidate */
+    double size;          /* its share of the network's size, to which the price applies: that of
+                             the parameters, unless the caller sets another one */
     size_t ranks[FACTOR_MODES];
     struct factor_fit fit; /* of FACTOR_REPLACED, once factorization_weights has made the parts */
     struct layer_cost before, after;
@@ -55,7 +62,8 @@ struct factorization {
     const struct weights *weights;
     struct factorized_layer *layers;
     size_t count;
-    double loss; /* the share that factorization_choose got last */
+    size_t training_parameters; /* of the layers that only training computes */
+    double price;               /* what factorization_choose_at got last */
 };
 
 /* Is called before layer number `done` of `count` is decomposed. Returning false, with an error,
@@ -73,12 +81,24 @@ bool factorization_begin(struct factorization *factorization, const struct netwo
 /* Frees the decompositions and leaves `factorization` zeroed. */
 void factorization_free(struct factorization *factorization);
 
-/* Chooses the ranks of all layers: the smallest that lose at most this share of a layer's squared
- * singular values. Returns false with an error if out of memory. */
-bool factorization_choose(struct factorization *factorization, double loss, struct error *error);
+/* Chooses the smallest ranks with which each layer keeps this share of its squared singular values.
+ * Returns false with an error if out of memory. */
+bool factorization_choose_energy(struct factorization *factorization, double energy,
+                                 struct error *error);
 
-/* Chooses the smallest loss with which the network has at most this share of its parameters, by
- * bisection. Returns false with an error that names the least share if that is not small enough. */
+/* Chooses the ranks at this price, from 0: what the whole network's size costs, as layers lose
+ * shares of their squared singular values. The size never grows with the price. Returns false with
+ * an error if out of memory. */
+bool factorization_choose_at(struct factorization *factorization, double price,
+                             struct error *error);
+
+/* Pins the layers that are replaced now, or no layer. Ranks at a lower price can then use up what
+ * is left to a target: a layer would otherwise go from its parts to the whole at once. */
+void factorization_pin(struct factorization *factorization, bool pin);
+
+/* Chooses the ranks at the lowest price at which the network has at most this share of its
+ * parameters, without those that only training uses, by bisection. Returns false with an error that
+ * names the least share if that is not small enough. */
 bool factorization_choose_parameters(struct factorization *factorization, double share,
                                      struct error *error);
 

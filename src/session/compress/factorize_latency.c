@@ -1,8 +1,8 @@
-/* The loss that each layer may have is bisected on a logarithmic scale, as for a share of the
- * parameters. At each step the network with these ranks is timed layer by layer (bench.h): smaller
- * parts are not always faster, since two kernels are started instead of one and each may use the
- * processor less well. Layers whose parts take longer than the layer did stay as they are, and
- * the network is timed once more without them.
+/* The price of size (factorize.h) is bisected on a logarithmic scale, where the size of a layer is
+ * its share of the measured time. At each step the network with these ranks is timed layer by layer
+ * (bench.h): smaller parts are not always faster, since two kernels are started instead of one and
+ * each may use the processor less well. Layers whose parts take longer than the layer did stay as
+ * they are, and the network is timed once more without them.
  *
  * The weights are drawn: a time does not depend on their values. */
 #include "session/compress/factorize_latency.h"
@@ -14,7 +14,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { ITERATIONS = 50, BISECTIONS = 9, LOWEST_LOSS = -20, MEASUREMENTS = 2 * BISECTIONS + 3 };
+/* Prices are 2^-PRICE_RANGE to 2^PRICE_RANGE. */
+enum { ITERATIONS = 50, BISECTIONS = 7, PRICE_RANGE = 14, MEASUREMENTS = 4 * BISECTIONS + 3 };
 
 struct search {
     const struct factorize_request *request;
@@ -79,9 +80,11 @@ static bool measure_origin(struct search *search)
     json_free(tree);
     if (!measured)
         return false;
-    for (size_t i = 0; i < f->count; i++)
+    for (size_t i = 0; i < f->count; i++) {
         search->layer_seconds[i] =
             layer_seconds(&bench, f->network->graph.nodes[f->layers[i].node].name);
+        f->layers[i].size = search->layer_seconds[i] / (bench.profiled_seconds * ITERATIONS);
+    }
     search->made->ms_before = bench.ms_per_image.median;
     bench_free(&bench);
     return true;
@@ -113,19 +116,19 @@ static bool measure_ranks(struct search *search, bool exclude, double *ms, size_
 
 /* --- the search --- */
 
-/* Chooses the ranks for a loss of 2^exponent without slow layers, and measures them. If no layer is
+/* Chooses the ranks at a price of 2^exponent without slow layers, and measures them. If no layer is
  * left, the time is that of the network as it was: to measure it again would show nothing but
  * noise. */
-static bool try_loss(struct search *search, double exponent, double *ms)
+static bool try_price(struct search *search, double exponent, double *ms)
 {
     struct factorization *f = &search->made->factorization;
     size_t excluded;
     for (size_t i = 0; i < f->count; i++)
         f->layers[i].excluded = false;
-    if (!factorization_choose(f, exp2(exponent), search->error) ||
+    if (!factorization_choose_at(f, exp2(exponent), search->error) ||
         !measure_ranks(search, true, ms, &excluded))
         return false;
-    if (excluded > 0 && !factorization_choose(f, exp2(exponent), search->error))
+    if (excluded > 0 && !factorization_choose_at(f, exp2(exponent), search->error))
         return false;
     if (factorization_replaced(f) > 0)
         return excluded == 0 || measure_ranks(search, false, ms, &excluded);
@@ -133,7 +136,7 @@ static bool try_loss(struct search *search, double exponent, double *ms)
     return true;
 }
 
-/* The best choice so far: its loss and the layers that it excludes. */
+/* The best choice so far: its price and the layers that it excludes. */
 struct choice {
     double exponent, ms;
     bool *excluded;
@@ -148,30 +151,47 @@ static void keep_choice(const struct factorization *f, struct choice *choice, do
         choice->excluded[i] = f->layers[i].excluded;
 }
 
+/* Looks for lower prices than that of the choice. */
 static bool bisect(struct search *search, struct choice *choice)
 {
-    const struct factorization *f = &search->made->factorization;
-    const double limit = search->request->value;
-    double low = LOWEST_LOSS, ms;
-    if (!try_loss(search, 0, &ms))
-        return false;
-    if (ms > limit)
-        return error_set(search->error, ERROR_USAGE, "--latency",
-                         "ask for more time, or let more layers be factorized",
-                         "with rank 1 in every layer that this makes faster an image takes %.4g "
-                         "ms, more than %.4g",
-                         ms, limit);
-    keep_choice(f, choice, 0, ms);
+    double low = -PRICE_RANGE, ms;
     for (size_t i = 0; i < BISECTIONS; i++) {
         const double middle = (low + choice->exponent) / 2;
-        if (!try_loss(search, middle, &ms))
+        if (!try_price(search, middle, &ms))
             return false;
-        if (ms <= limit)
-            keep_choice(f, choice, middle, ms);
+        if (ms <= search->request->value)
+            keep_choice(&search->made->factorization, choice, middle, ms);
         else
             low = middle;
     }
     return true;
+}
+
+/* Begins with the highest price. */
+static bool begin(struct search *search, struct choice *choice)
+{
+    double ms;
+    factorization_pin(&search->made->factorization, false);
+    if (!try_price(search, PRICE_RANGE, &ms))
+        return false;
+    if (ms > search->request->value)
+        return error_set(search->error, ERROR_USAGE, "--latency",
+                         "ask for more time, or let more layers be factorized",
+                         "with rank 1 in every layer that this makes faster an image takes %.4g "
+                         "ms, more than %.4g",
+                         ms, search->request->value);
+    keep_choice(&search->made->factorization, choice, PRICE_RANGE, ms);
+    return true;
+}
+
+/* Chooses the ranks of a choice, measured before. */
+static bool take_choice(struct search *search, const struct choice *choice)
+{
+    struct factorization *f = &search->made->factorization;
+    for (size_t i = 0; i < f->count; i++)
+        f->layers[i].excluded = choice->excluded[i];
+    search->made->ms_after = choice->ms;
+    return factorization_choose_at(f, exp2(choice->exponent), search->error);
 }
 
 static bool search_ranks(struct search *search, struct choice *choice)
@@ -183,12 +203,10 @@ static bool search_ranks(struct search *search, struct choice *choice)
         return error_set(search->error, ERROR_USAGE, "--latency", "ask for less time",
                          "an image takes %.4g ms already, not more than %.4g",
                          search->made->ms_before, search->request->value);
-    if (!bisect(search, choice))
+    if (!begin(search, choice) || !bisect(search, choice) || !take_choice(search, choice))
         return false;
-    for (size_t i = 0; i < f->count; i++)
-        f->layers[i].excluded = choice->excluded[i];
-    search->made->ms_after = choice->ms;
-    return factorization_choose(f, exp2(choice->exponent), search->error);
+    factorization_pin(f, true); /* their ranks may grow until the time is used up */
+    return bisect(search, choice) && take_choice(search, choice);
 }
 
 bool factorize_choose_latency(const struct factorize_request *request,

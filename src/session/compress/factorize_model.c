@@ -98,7 +98,7 @@ static bool choose_ranks(const struct factorize_request *request, struct factori
 {
     struct factorization *f = &made->factorization;
     const bool chosen = request->target == FACTORIZE_ENERGY
-                            ? factorization_choose(f, 1 - request->value, error)
+                            ? factorization_choose_energy(f, request->value, error)
                         : request->target == FACTORIZE_PARAMETERS
                             ? factorization_choose_parameters(f, request->value, error)
                             : factorize_choose_latency(request, made, error);
