@@ -64,10 +64,11 @@ within "  half of it" after.flops 1 "$("$JSON_LOOK" out before.flops | awk '{ pr
 succeeds "layers that are kept" prune m.safetensors -o k.safetensors --flops 0.6 --keep conv1 --keep 'ip*' --json
 is "  keep their channels" layers.0.after 20
 is "  each of them" layers.2.after 500
+is "  and the table says why" layers.2.held_because "--keep names their layer"
 succeeds "a pruned model is pruned again" prune half.safetensors -o quarter.safetensors --flops 0.5 --json
 is "  its name has both" network "lenet+prune:0.5+prune:0.5"
 within "  a quarter remains" after.flops 1000000 1146500
-before=$("$JSON_LOOK" half.json before.ms_per_image.median)
+before=$("$JSON_LOOK" half.json before.ms_per_image.min)
 succeeds "a time" prune m.safetensors -o l.safetensors --latency "$(awk "BEGIN { printf \"%.6f\", $before * 0.8 }")" --json --threads 1
 within "  makes a smaller network" after.flops 1 4585999
 [ ! -e "$runs" ] && ok "without fine-tuning there is no run" || not_ok "without fine-tuning there is no run" "$(ls "$runs")"
@@ -144,6 +145,8 @@ refuses 2 "no number" "a share that is none" prune m.safetensors -o x.safetensor
 refuses 2 "a time above 0" "no time" prune m.safetensors -o x.safetensors --latency 0
 refuses 2 "give -o FILE" "no output" prune m.safetensors --flops 0.5
 refuses 2 "stored beside the output" "standard output" prune m.safetensors -o - --flops 0.5
+refuses 2 "the model itself" "the model as output" prune m.safetensors -o ./m.safetensors --flops 0.5
+refuses 2 "the model itself" "  of zeros, too" prune m.safetensors -o m.safetensors --unstructured 0.5
 refuses 2 "needs a data set" "taylor without data" prune m.safetensors -o x.safetensors --flops 0.5 --criterion taylor
 refuses 2 "fine-tuning needs" "fine-tuning without data" prune m.safetensors -o x.safetensors --flops 0.5 --epochs 2
 refuses 1 "no channel|none of its channels has a scale" "no batch norm" prune m.safetensors -o x.safetensors --flops 0.5 --criterion bn
