@@ -108,6 +108,12 @@ if [ -d cut.safetensors.prune ]; then
     has_line 'the same command continues' err && ok "  and says how to continue" || not_ok "  and says how to continue" "$(cat err)"
     [ "$(cat cut.safetensors)" = old ] && ok "  the old file is as it was" || not_ok "  the old file is as it was"
     refuses 2 "another pruning to this output was interrupted" "another request" prune m.safetensors -o cut.safetensors --flops 0.4
+    cp -R cut.safetensors.prune kept
+    printf ' ' >>cut.safetensors.prune/state.json
+    # shellcheck disable=SC2086
+    refuses 1 "delete its folder to begin again" "a damaged state" prune $slow -o cut.safetensors
+    rm -r cut.safetensors.prune
+    mv kept cut.safetensors.prune
     # shellcheck disable=SC2086
     succeeds "the same command continues" prune $slow -o cut.safetensors --threads 2 -q
     [ "$(count_runs)" = 2 ] && ok "  in the run that was begun" || not_ok "  in the run that was begun" "$(ls "$runs")"

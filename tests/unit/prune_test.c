@@ -511,8 +511,19 @@ static void check_magnitude(double share)
     network_free(network);
 }
 
+static void test_every_operator(void)
+{
+    const char *missing = NULL;
+    for (size_t i = 0; op_table[i] && !missing; i++)
+        if (!channel_groups_know(op_table[i]))
+            missing = op_table[i]->name;
+    tap_ok(!missing, "every operator has a rule in channel_groups.c (%s)",
+           missing ? missing : "none is missing");
+}
+
 int main(void)
 {
+    test_every_operator();
     test_groups();
     test_least();
     test_criteria_on("reference");
