@@ -59,6 +59,9 @@ succeeds "by the Taylor criterion" prune m.safetensors -o t.safetensors --flops 
 succeeds "  with more threads" prune m.safetensors -o t2.safetensors --flops 0.5 --criterion taylor $data --batches 3 -q --threads 3
 same "  the same bits" t.safetensors t2.safetensors
 cmp -s t.safetensors half.safetensors && not_ok "  other channels than by L1" || ok "  other channels than by L1"
+# shellcheck disable=SC2086
+succeeds "a part of the data is held out" prune m.safetensors -o t2.safetensors --flops 0.5 --criterion taylor $data --validate auto,share=0.2 --json
+is "  and measures the accuracy" after.images 40
 succeeds "a residual network by batch norm" prune r.safetensors -o r2.safetensors --criterion bn --flops 0.5 --json
 within "  half of it" after.flops 1 "$("$JSON_LOOK" out before.flops | awk '{ print $1 / 2 }')"
 succeeds "layers that are kept" prune m.safetensors -o k.safetensors --flops 0.6 --keep conv1 --keep 'ip*' --json
@@ -154,6 +157,8 @@ refuses 2 "stored beside the output" "standard output" prune m.safetensors -o - 
 refuses 2 "the model itself" "the model as output" prune m.safetensors -o ./m.safetensors --flops 0.5
 refuses 2 "the model itself" "  of zeros, too" prune m.safetensors -o m.safetensors --unstructured 0.5
 refuses 2 "needs a data set" "taylor without data" prune m.safetensors -o x.safetensors --flops 0.5 --criterion taylor
+refuses 2 "needs that data" "a part of no data" prune m.safetensors -o x.safetensors --flops 0.5 --validate auto
+refuses 2 "needs that data" "  nor for zeros" prune m.safetensors -o x.safetensors --unstructured 0.5 --validate auto
 refuses 2 "fine-tuning needs" "fine-tuning without data" prune m.safetensors -o x.safetensors --flops 0.5 --epochs 2
 refuses 1 "no channel|none of its channels has a scale" "no batch norm" prune m.safetensors -o x.safetensors --flops 0.5 --criterion bn
 refuses 2 "name of no layer" "a layer that is none" prune m.safetensors -o x.safetensors --flops 0.5 --keep nothing

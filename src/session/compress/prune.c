@@ -12,6 +12,7 @@
 #include "session/compress/prune_state.h"
 #include "session/compress/prune_step.h"
 #include "session/compress/prune_tune.h"
+#include "session/config/config_data.h"
 #include "session/model/model_file.h"
 
 #include <math.h>
@@ -71,6 +72,9 @@ bool prune_check(const struct prune_request *request, struct error *error)
     if (output_file_is_stream(request->output))
         return error_set(error, ERROR_USAGE, "-o", "name a file",
                          "the steps of a pruning are stored beside the output");
+    if (!data && config_holds_out(&request->config))
+        return error_set(error, ERROR_USAGE, "--validate", "give --data SPEC",
+                         "a part of the training data needs that data");
     if (!data && (prune_tunes(request) || request->criterion == CRITERION_TAYLOR))
         return error_set(error, ERROR_USAGE, "--data", "give --data SPEC",
                          prune_tunes(request) ? N_("fine-tuning needs a data set")
@@ -102,9 +106,11 @@ static bool evaluate(const struct pruning *pruning, struct model *model,
 {
     const struct evaluation_request request = {.progress = evaluation_go_on,
                                                .context = (void *)pruning->hooks};
+    char spec[CONFIG_SPEC];
     if (!pruning->result->evaluated)
         return true;
-    struct dataset *dataset = model_open_set(model, pruning->request->config.validate, error);
+    struct dataset *dataset =
+        model_open_set(model, config_validation_spec(&pruning->request->config, spec), error);
     const bool evaluated =
         dataset && model_evaluate_set(model, dataset, &request, &figures->accuracy, error);
     dataset_free(dataset);
