@@ -5,6 +5,7 @@
 #include "engine/execution/execution.h"
 #include "engine/execution/gan.h"
 #include "engine/network/network.h"
+#include "engine/ops/op.h"
 #include "random_fill.h"
 #include "tap.h"
 
@@ -259,6 +260,51 @@ static void test_refusal(void)
     network_free(network);
 }
 
+/* --- a GPU --- */
+
+/* Returns whether every recomputed step normalises, and whether there is one. */
+static bool recomputes_only_norms(const struct plan *plan)
+{
+    size_t norms = 0, others = 0;
+    for (size_t s = 0; s < plan->step_count; s++) {
+        const struct plan_step *step = &plan->steps[s];
+        if (step->recompute_at == PLAN_NONE)
+            continue;
+        const bool is_norm = step->site.node->op == &op_batch_norm;
+        norms += is_norm;
+        others += !is_norm;
+    }
+    return norms > 0 && others == 0;
+}
+
+/* A GPU recomputes normalised values unless a limit is given. The plans are those of the cpu, as if
+ * its memory were separate, so that they are the same on every machine. */
+static void test_default_of_gpus(const char *name, size_t batch, double most)
+{
+    struct error error = {0};
+    struct device_driver driver = *device_drivers[1];
+    driver.computes_on_host = false;
+    struct network *network = build(name, 0);
+    struct plan_settings settings = training(batch, 1, 0);
+    settings.only_forecast = true;
+    struct plan *plan = network ? plan_build(&network->graph, &driver, &settings, &error) : NULL;
+    if (!plan) {
+        tap_ok(false, "%s on a GPU: %s", name, error.why);
+        return;
+    }
+    const double share = (double)plan->forecast.total / (double)plan->forecast.unlimited;
+    tap_ok(share <= most && count_clashes(plan) == 0 && order_is_right(plan) &&
+               (most == 1 ? plan->forecast.flops_again == 0 : recomputes_only_norms(plan)),
+           "%s on a GPU: batch norms are recomputed, in %.2f of the memory", name, share);
+    settings.memory_limit = plan->forecast.unlimited;
+    plan_free(plan);
+    plan = plan_build(&network->graph, &driver, &settings, &error);
+    tap_ok(plan && plan->order_count == 2 * plan->step_count,
+           "  with a limit that suffices nothing is recomputed");
+    plan_free(plan);
+    network_free(network);
+}
+
 /* --- two networks --- */
 
 static const char small_network[] =
@@ -364,6 +410,11 @@ int main(void)
     test_network("squeezenet", 4, "cpu", 2);
     test_network("googlenet", 8, "cpu", 2);
     test_refusal();
+    test_default_of_gpus("resnet20", 32, 0.65);
+    test_default_of_gpus("resnet56", 16, 0.65);
+    test_default_of_gpus("resnet20-shuffle", 16, 0.8);
+    test_default_of_gpus("resnet20-dsc", 16, 0.8);
+    test_default_of_gpus("alexnet", 4, 1);
     test_pair();
     return tap_done();
 }

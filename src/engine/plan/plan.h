@@ -29,7 +29,7 @@ struct memory_forecast {
     uint64_t workspace;
     uint64_t prepared;    /* inference: what kernels compute from the weights once (kernel.h) */
     uint64_t total;       /* sum of the above */
-    uint64_t unlimited;   /* the total without a memory limit, thus without recomputation */
+    uint64_t unlimited;   /* the total without recomputation */
     uint64_t tables;      /* memory of the plan and its execution themselves; not in the total */
     uint64_t flops;       /* all passes of an iteration, recomputation included */
     uint64_t flops_again; /* the recomputed forward passes among them */

@@ -11,9 +11,12 @@
  * cost of recomputation per byte: convolutions before normalisations, activations and
  * concatenations.
  *
- * The length with the least recomputation wins. Trials use the lower bound of the arena's size. The
- * packed arena is a little larger, so the target of the search is lowered by the difference until
- * the arena fits the limit. */
+ * The length with the least recomputation wins. Without a limit, only the outputs of normalisations
+ * are recomputed, and the length with the least memory wins: the cuts keep some of the sums that
+ * residual blocks end with, which would otherwise all be needed at once.
+ *
+ * Trials for a limit use the lower bound of the arena's size. The packed arena is a little larger,
+ * so the target of the search is lowered by the difference until the arena fits the limit. */
 #include "engine/plan/recompute.h"
 
 #include "base/memory.h"
@@ -24,6 +27,7 @@
 enum {
     LENGTHS = 20,        /* segment lengths to try, each about 1 / sqrt(2) of the one before */
     TARGETS = 8,         /* how often the target is lowered, each time by more */
+    LEAST_SAVING = 10,   /* the part of the arena that recomputing normalised values must save */
     FLOPS_PER_VALUE = 16 /* cost of reading and writing one value, as FLOPs */
 };
 
@@ -340,11 +344,64 @@ static void choose_least(struct chooser *chooser, bool *keep)
     }
 }
 
+/* Sets trial[] to the cuts and to all candidates that are not outputs of normalisations. Returns
+ * whether a candidate is left to recompute. */
+static bool fill_all_but_norms(const struct chooser *chooser)
+{
+    bool left = false;
+    fill(chooser, 0, chooser->trial);
+    for (size_t i = 0; i < chooser->count; i++) {
+        const size_t node = chooser->candidates[i].node;
+        const struct plan_step *step = &chooser->plan->steps[chooser->search->order->writer[node]];
+        if (!(plan_step_traits(step) & KERNEL_REUSES_SAVED))
+            chooser->trial[node] = true;
+        left |= !chooser->trial[node];
+    }
+    return left;
+}
+
+/* Sets keep[] to the trial whose packed arena is smallest, or to everything. */
+static void choose_norms(struct chooser *chooser, bool *keep)
+{
+    const struct recompute_search *search = chooser->search;
+    memset(keep, true, chooser->nodes * sizeof *keep);
+    uint64_t least = 0;
+    for (size_t i = 0; i < LENGTHS; i++) {
+        make_cuts(chooser, length_of(chooser, i));
+        if (!fill_all_but_norms(chooser))
+            continue;
+        if (least == 0) {
+            const uint64_t all = search->measure(search->context, keep, true);
+            least = all - all / LEAST_SAVING;
+        }
+        const uint64_t bytes = search->measure(search->context, chooser->trial, true);
+        if (bytes >= least)
+            continue;
+        least = bytes;
+        memcpy(keep, chooser->trial, chooser->nodes * sizeof *keep);
+    }
+}
+
+static struct chooser chooser_of(const struct recompute_search *search)
+{
+    return (struct chooser){.search = search,
+                            .plan = search->order->plan,
+                            .nodes = search->order->plan->graph->node_count};
+}
+
+bool recompute_choose_norms(const struct recompute_search *search, bool *keep, struct error *error)
+{
+    struct chooser chooser = chooser_of(search);
+    const bool created = create(&chooser, error);
+    if (created)
+        choose_norms(&chooser, keep);
+    destroy(&chooser);
+    return created;
+}
+
 bool recompute_choose(const struct recompute_search *search, bool *keep, struct error *error)
 {
-    struct chooser chooser = {.search = search,
-                              .plan = search->order->plan,
-                              .nodes = search->order->plan->graph->node_count};
+    struct chooser chooser = chooser_of(search);
     const bool created = create(&chooser, error);
     if (created && (search->limit == 0 || !choose_within(&chooser, keep)))
         choose_least(&chooser, keep);

@@ -19,4 +19,9 @@ struct recompute_search {
  * only. Returns false with an error if out of memory. */
 bool recompute_choose(const struct recompute_search *search, bool *keep, struct error *error);
 
+/* Sets keep[] (by node) so that only normalised values are recomputed: their statistics are saved,
+ * so that one pass over the input writes them again. Ignores search->limit. Keeps all values if
+ * that saves less than a tenth of the arena. Returns false with an error if out of memory. */
+bool recompute_choose_norms(const struct recompute_search *search, bool *keep, struct error *error);
+
 #endif

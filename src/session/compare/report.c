@@ -275,7 +275,7 @@ static void put_memory(struct text *text, const struct run *run)
         put_bytes(text, _("forecast: workspace"), forecast->workspace);
         put_bytes(text, _("forecast: in all"), forecast->total);
         if (forecast->unlimited > forecast->total)
-            put_bytes(text, _("forecast: without the memory limit"), forecast->unlimited);
+            put_bytes(text, _("forecast: without recomputation"), forecast->unlimited);
     } else
         put_row(text, _("forecast: in all"), _("not known"));
     if (measured > 0)

@@ -134,8 +134,8 @@ static const char *bound_words(enum memory_bound bound)
     return words[bound][0] ? gettext(words[bound]) : "";
 }
 
-/* Returns whether the memory limit changes the plan, so that it costs time. */
-static bool limit_works(const struct forecast *forecast)
+/* Returns whether values are recomputed, for the memory limit or because a GPU gains by it. */
+static bool recomputes(const struct forecast *forecast)
 {
     return forecast->memory.unlimited > forecast->memory.total;
 }
@@ -147,9 +147,11 @@ static void draw_limit(struct app *app, struct rect area, int row)
     text_bytes(memory->unlimited - memory->total, saved, sizeof saved);
     snprintf(text, sizeof text, _("%s for %.1f %% more FLOPs"), saved,
              plan_recompute_overhead(memory));
-    if (!fits_beside(area, _("limit saves"), text))
+    const char *label =
+        app->shared.form.config.memory_limit[0] ? _("limit saves") : _("recomputed");
+    if (!fits_beside(area, label, text))
         snprintf(text, sizeof text, "%s (+%.1f %%)", saved, plan_recompute_overhead(memory));
-    draw_fact(app, area, row, _("limit saves"), text);
+    draw_fact(app, area, row, label, text);
 }
 
 static void draw_memory(struct app *app, struct rect area)
@@ -160,7 +162,7 @@ static void draw_memory(struct app *app, struct rect area)
     if (forecast->memory_free == 0) {
         draw_fact(app, area, 0, _("memory"), needed);
         draw_text(&app->canvas, area, 1, VALUE_COLUMN, ROLE_FAINT, _("what is free: not known"));
-        if (limit_works(forecast))
+        if (recomputes(forecast))
             draw_limit(app, area, 2);
         return;
     }
@@ -177,9 +179,9 @@ static void draw_memory(struct app *app, struct rect area)
                    forecast->fits && !forecast->swaps ? ROLE_GAUGE : ROLE_BAD);
     draw_right(&app->canvas, area, 1, forecast->fits && !forecast->swaps ? ROLE_TEXT : ROLE_BAD,
                text);
-    if (limit_works(forecast))
+    if (recomputes(forecast))
         draw_limit(app, area, 2);
-    draw_text(&app->canvas, area, 2 + limit_works(forecast), 1, ROLE_FAINT,
+    draw_text(&app->canvas, area, 2 + recomputes(forecast), 1, ROLE_FAINT,
               bound_words(forecast->memory_bound));
 }
 
@@ -375,7 +377,7 @@ static void plan_parts(const struct app *app, bool pictures, int rows,
                        setup_data_error(setup_model(app), &app->shared.form);
     const int others = setup_model(app)->others[0] ? 2 : 0; /* lines about other processes */
     const bool roomy = rows >= 24;
-    const int gap = roomy, limit = known && limit_works(&app->shared.form.forecast);
+    const int gap = roomy, limit = known && recomputes(&app->shared.form.forecast);
     const struct layout_part wanted[PARTS] = {
         [VERDICT] = {.rank = 0,
                      .least = wrong ? 2 : 1 + others,
