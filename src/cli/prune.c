@@ -11,6 +11,7 @@
 #include "cli/stop_signal.h"
 
 #include "base/text.h"
+#include "session/config/config_data.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,6 +144,9 @@ static bool check_unstructured(const struct wanted *wanted, const struct prune_r
         return error_set(error, ERROR_USAGE, "--unstructured",
                          "train before, and set weights to zero last",
                          "fine-tuning would give its zeros a value again");
+    if (config_holds_out(&request->config) && !config_is_given(&request->config, "data"))
+        return error_set(error, ERROR_USAGE, "--validate", "give --data SPEC",
+                         "a part of the training data needs that data");
     if (wanted->criterion || wanted->keep.count || wanted->steps != 1)
         return error_set(error, ERROR_USAGE, "--unstructured",
                          "leave out --criterion, --keep and --steps",
@@ -155,11 +159,13 @@ static int prune_weights(const struct wanted *wanted, const struct prune_request
 {
     struct error error;
     struct magnitude_result result;
+    char spec[CONFIG_SPEC];
     struct magnitude_request magnitude = {.model = request->model,
                                           .output = request->output,
                                           .device = request->config.device,
                                           .threads = request->config.threads,
-                                          .validate = request->config.validate};
+                                          .validate =
+                                              config_validation_spec(&request->config, spec)};
     if (!check_unstructured(wanted, request, &error) ||
         !read_number("--unstructured", wanted->unstructured, &magnitude.share, &error) ||
         !magnitude_run(&magnitude, hooks, &result, &error))

@@ -22,13 +22,17 @@ static void add_count_row(struct table *table, const char *name, uint64_t before
     table_cell(table, "%.4f", (double)after / (double)before);
 }
 
-static void add_ms_row(struct table *table, const struct statistics *before,
-                       const struct statistics *after)
+static void add_ms_rows(struct table *table, const struct statistics *before,
+                        const struct statistics *after)
 {
-    table_cell(table, "%s", _("ms/image (median)"));
+    table_cell(table, "%s", _("ms/image, median"));
     table_cell(table, "%.4g", before->median);
     table_cell(table, "%.4g", after->median);
     table_cell(table, "%.4f", after->median / before->median);
+    table_cell(table, "%s", _("ms/image, least"));
+    table_cell(table, "%.4g", before->min);
+    table_cell(table, "%.4g", after->min);
+    table_cell(table, "%.4f", after->min / before->min);
 }
 
 /* Adds the accuracy: of classes with its interval, or of pixels. */
@@ -147,7 +151,7 @@ static int print_channels(const struct prune_request *request, const struct prun
     add_count_row(&table, _("FLOPs"), before->flops, after->flops);
     add_count_row(&table, _("parameters"), before->parameters, after->parameters);
     add_count_row(&table, _("bytes"), before->bytes, after->bytes);
-    add_ms_row(&table, &before->ms, &after->ms);
+    add_ms_rows(&table, &before->ms, &after->ms);
     if (result->evaluated)
         add_accuracy_rows(&table, &before->accuracy, &after->accuracy);
     output_print("\n");
@@ -197,7 +201,7 @@ static int print_magnitude(const struct magnitude_request *request,
     const struct statistics *ms = result->ms;
     add_count_row(&table, _("bytes"), result->bytes[0], result->bytes[1]);
     add_count_row(&table, _("bytes, compressed"), result->compressed[0], result->compressed[1]);
-    add_ms_row(&table, &ms[0], &ms[1]);
+    add_ms_rows(&table, &ms[0], &ms[1]);
     if (result->evaluated)
         add_accuracy_rows(&table, &result->accuracy[0], &result->accuracy[1]);
     output_print(_("%llu of %llu weights are zero.\n"), (unsigned long long)result->zeros,

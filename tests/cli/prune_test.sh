@@ -59,15 +59,19 @@ succeeds "by the Taylor criterion" prune m.safetensors -o t.safetensors --flops 
 succeeds "  with more threads" prune m.safetensors -o t2.safetensors --flops 0.5 --criterion taylor $data --batches 3 -q --threads 3
 same "  the same bits" t.safetensors t2.safetensors
 cmp -s t.safetensors half.safetensors && not_ok "  other channels than by L1" || ok "  other channels than by L1"
+# shellcheck disable=SC2086
+succeeds "a part of the data is held out" prune m.safetensors -o t2.safetensors --flops 0.5 --criterion taylor $data --validate auto,share=0.2 --json
+is "  and measures the accuracy" after.images 40
 succeeds "a residual network by batch norm" prune r.safetensors -o r2.safetensors --criterion bn --flops 0.5 --json
 within "  half of it" after.flops 1 "$("$JSON_LOOK" out before.flops | awk '{ print $1 / 2 }')"
 succeeds "layers that are kept" prune m.safetensors -o k.safetensors --flops 0.6 --keep conv1 --keep 'ip*' --json
 is "  keep their channels" layers.0.after 20
 is "  each of them" layers.2.after 500
+is "  and the table says why" layers.2.held_because "--keep names their layer"
 succeeds "a pruned model is pruned again" prune half.safetensors -o quarter.safetensors --flops 0.5 --json
 is "  its name has both" network "lenet+prune:0.5+prune:0.5"
 within "  a quarter remains" after.flops 1000000 1146500
-before=$("$JSON_LOOK" half.json before.ms_per_image.median)
+before=$("$JSON_LOOK" half.json before.ms_per_image.min)
 succeeds "a time" prune m.safetensors -o l.safetensors --latency "$(awk "BEGIN { printf \"%.6f\", $before * 0.8 }")" --json --threads 1
 within "  makes a smaller network" after.flops 1 4585999
 [ ! -e "$runs" ] && ok "without fine-tuning there is no run" || not_ok "without fine-tuning there is no run" "$(ls "$runs")"
@@ -107,6 +111,12 @@ if [ -d cut.safetensors.prune ]; then
     has_line 'the same command continues' err && ok "  and says how to continue" || not_ok "  and says how to continue" "$(cat err)"
     [ "$(cat cut.safetensors)" = old ] && ok "  the old file is as it was" || not_ok "  the old file is as it was"
     refuses 2 "another pruning to this output was interrupted" "another request" prune m.safetensors -o cut.safetensors --flops 0.4
+    cp -R cut.safetensors.prune kept
+    printf ' ' >>cut.safetensors.prune/state.json
+    # shellcheck disable=SC2086
+    refuses 1 "delete its folder to begin again" "a damaged state" prune $slow -o cut.safetensors
+    rm -r cut.safetensors.prune
+    mv kept cut.safetensors.prune
     # shellcheck disable=SC2086
     succeeds "the same command continues" prune $slow -o cut.safetensors --threads 2 -q
     [ "$(count_runs)" = 2 ] && ok "  in the run that was begun" || not_ok "  in the run that was begun" "$(ls "$runs")"
@@ -144,7 +154,11 @@ refuses 2 "no number" "a share that is none" prune m.safetensors -o x.safetensor
 refuses 2 "a time above 0" "no time" prune m.safetensors -o x.safetensors --latency 0
 refuses 2 "give -o FILE" "no output" prune m.safetensors --flops 0.5
 refuses 2 "stored beside the output" "standard output" prune m.safetensors -o - --flops 0.5
+refuses 2 "the model itself" "the model as output" prune m.safetensors -o ./m.safetensors --flops 0.5
+refuses 2 "the model itself" "  of zeros, too" prune m.safetensors -o m.safetensors --unstructured 0.5
 refuses 2 "needs a data set" "taylor without data" prune m.safetensors -o x.safetensors --flops 0.5 --criterion taylor
+refuses 2 "needs that data" "a part of no data" prune m.safetensors -o x.safetensors --flops 0.5 --validate auto
+refuses 2 "needs that data" "  nor for zeros" prune m.safetensors -o x.safetensors --unstructured 0.5 --validate auto
 refuses 2 "fine-tuning needs" "fine-tuning without data" prune m.safetensors -o x.safetensors --flops 0.5 --epochs 2
 refuses 1 "no channel|none of its channels has a scale" "no batch norm" prune m.safetensors -o x.safetensors --flops 0.5 --criterion bn
 refuses 2 "name of no layer" "a layer that is none" prune m.safetensors -o x.safetensors --flops 0.5 --keep nothing

@@ -213,19 +213,29 @@ static const struct coupling {
     {&op_channel_shift, join_shift, 0}, {&op_channel_scale, join_each, 0},
 };
 
+static const struct coupling *find_coupling(const struct op *op)
+{
+    for (size_t i = 0; i < sizeof couplings / sizeof *couplings; i++)
+        if (couplings[i].op == op)
+            return &couplings[i];
+    return NULL;
+}
+
+bool channel_groups_know(const struct op *op)
+{
+    return op->traits & OP_LOSS || find_coupling(op);
+}
+
 static void couple(struct finder *finder, size_t number)
 {
     const struct node *node = &finder->graph->nodes[number];
-    if (node->op->traits & OP_LOSS) {
+    const struct coupling *coupling = find_coupling(node->op);
+    if (node->op->traits & OP_LOSS)
         hold_inputs_of_loss(finder, number);
-        return;
-    }
-    for (size_t i = 0; i < sizeof couplings / sizeof *couplings; i++)
-        if (couplings[i].op == node->op && node->parameter_count <= couplings[i].parameters) {
-            couplings[i].rule(finder, number);
-            return;
-        }
-    hold_unknown(finder, number);
+    else if (coupling && node->parameter_count <= coupling->parameters)
+        coupling->rule(finder, number);
+    else
+        hold_unknown(finder, number);
 }
 
 /* --- the result --- */

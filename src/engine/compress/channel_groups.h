@@ -60,6 +60,9 @@ bool channel_groups_find(struct channel_groups *groups, const struct graph *grap
                          struct error *error);
 void channel_groups_free(struct channel_groups *groups); /* leaves it {0} */
 
+/* Returns whether an operator has a rule. One without holds the channels around it. */
+bool channel_groups_know(const struct op *op);
+
 /* Returns a sentence's end such as "a loss reads its channels", in English (N_). */
 const char *channel_hold_text(enum channel_hold hold);
 

@@ -12,6 +12,7 @@
 #include "session/compress/prune_state.h"
 #include "session/compress/prune_step.h"
 #include "session/compress/prune_tune.h"
+#include "session/config/config_data.h"
 #include "session/model/model_file.h"
 
 #include <math.h>
@@ -50,6 +51,15 @@ static const char *goal_option(enum prune_goal goal)
     return goal == GOAL_FLOPS ? "--flops" : goal == GOAL_PARAMETERS ? "--parameters" : "--latency";
 }
 
+bool prune_check_output(const char *model, const char *output, struct error *error)
+{
+    struct stat a, b;
+    if (stat(model, &a) == 0 && stat(output, &b) == 0 && a.st_dev == b.st_dev &&
+        a.st_ino == b.st_ino)
+        return error_set(error, ERROR_USAGE, "-o", "name another file", "it is the model itself");
+    return output_file_check(output, OUTPUT_BINARY, error);
+}
+
 bool prune_check(const struct prune_request *request, struct error *error)
 {
     const bool data = config_is_given(&request->config, "data") || request->config.preset[0];
@@ -62,11 +72,14 @@ bool prune_check(const struct prune_request *request, struct error *error)
     if (output_file_is_stream(request->output))
         return error_set(error, ERROR_USAGE, "-o", "name a file",
                          "the steps of a pruning are stored beside the output");
+    if (!data && config_holds_out(&request->config))
+        return error_set(error, ERROR_USAGE, "--validate", "give --data SPEC",
+                         "a part of the training data needs that data");
     if (!data && (prune_tunes(request) || request->criterion == CRITERION_TAYLOR))
         return error_set(error, ERROR_USAGE, "--data", "give --data SPEC",
                          prune_tunes(request) ? N_("fine-tuning needs a data set")
                                               : N_("the criterion taylor needs a data set"));
-    return output_file_check(request->output, OUTPUT_BINARY, error);
+    return prune_check_output(request->model, request->output, error);
 }
 
 /* --- figures --- */
@@ -93,9 +106,11 @@ static bool evaluate(const struct pruning *pruning, struct model *model,
 {
     const struct evaluation_request request = {.progress = evaluation_go_on,
                                                .context = (void *)pruning->hooks};
+    char spec[CONFIG_SPEC];
     if (!pruning->result->evaluated)
         return true;
-    struct dataset *dataset = model_open_set(model, pruning->request->config.validate, error);
+    struct dataset *dataset =
+        model_open_set(model, config_validation_spec(&pruning->request->config, spec), error);
     const bool evaluated =
         dataset && model_evaluate_set(model, dataset, &request, &figures->accuracy, error);
     dataset_free(dataset);
@@ -114,37 +129,46 @@ static bool fill_sizes(const struct model *model, const char *path, struct prune
     return true;
 }
 
+static void fill_layer(const struct channel_groups *groups, size_t number, size_t after,
+                       struct prune_layer *layer)
+{
+    const struct graph *graph = groups->graph;
+    const struct channel_group *group = &groups->groups[groups->group_of[groups->first[number]]];
+    snprintf(layer->name, sizeof layer->name, "%s", graph->nodes[number].name);
+    layer->before = graph->nodes[number].output.channels;
+    layer->after = after;
+    layer->hold = group->hold;
+    if (group->hold != CHANNEL_FREE)
+        snprintf(layer->holder, sizeof layer->holder, "%s", graph->nodes[group->holder].name);
+}
+
 /* Fills the table of layers: channels before and after, and why they all stay. */
 static bool fill_layers(struct pruning *pruning, const struct model *after, struct error *error)
 {
     struct prune_result *result = pruning->result;
     const struct graph *graph = &pruning->origin.network->graph;
-    struct channel_groups groups;
+    struct channel_groups groups = {0};
+    bool *keep = memory_new(graph->node_count, sizeof *keep, "layers", error);
     result->layers = memory_new(graph->node_count, sizeof *result->layers, "layers", error);
-    if (!result->layers || !channel_groups_find(&groups, graph, NULL, error))
-        return false;
-    for (size_t i = 0; i < graph->node_count; i++) {
+    const bool found = keep && result->layers &&
+                       prune_mark_kept(graph, pruning->request->keep, keep, error) &&
+                       channel_groups_find(&groups, graph, keep, error);
+    for (size_t i = 0; found && i < graph->node_count; i++) {
         const struct node *node = &graph->nodes[i];
         size_t number;
-        if ((node->op != &op_conv && node->op != &op_conv_transpose && node->op != &op_linear) ||
-            !graph_find(&after->network->graph, node->name, &number))
-            continue;
-        struct prune_layer *layer = &result->layers[result->layer_count++];
-        const struct channel_group *group = &groups.groups[groups.group_of[groups.first[i]]];
-        snprintf(layer->name, sizeof layer->name, "%s", node->name);
-        layer->before = node->output.channels;
-        layer->after = after->network->graph.nodes[number].output.channels;
-        layer->hold = group->hold;
-        if (group->hold != CHANNEL_FREE)
-            snprintf(layer->holder, sizeof layer->holder, "%s", graph->nodes[group->holder].name);
+        if ((node->op == &op_conv || node->op == &op_conv_transpose || node->op == &op_linear) &&
+            graph_find(&after->network->graph, node->name, &number))
+            fill_layer(&groups, i, after->network->graph.nodes[number].output.channels,
+                       &result->layers[result->layer_count++]);
     }
-    for (size_t i = 0; i < groups.count; i++)
+    for (size_t i = 0; found && i < groups.count; i++)
         if (groups.groups[i].hold == CHANNEL_FREE)
             result->free_groups++;
         else
             result->held_groups++;
     channel_groups_free(&groups);
-    return true;
+    free(keep);
+    return found;
 }
 
 /* Fills the result from the models before and after. */

@@ -132,7 +132,7 @@ bool magnitude_run(const struct magnitude_request *request, const struct prune_h
     if (output_file_is_stream(request->output))
         return error_set(error, ERROR_USAGE, "-o", "name a file",
                          "its compressed size is measured");
-    if (!output_file_check(request->output, OUTPUT_BINARY, error) ||
+    if (!prune_check_output(request->model, request->output, error) ||
         !model_load(&origin, request->model, request->device, request->threads, error))
         return false;
     bool done = model_load(&pruned, request->model, request->device, request->threads, error);

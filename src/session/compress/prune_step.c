@@ -18,9 +18,8 @@ enum { PROBES = 8 };
 
 /* --- the subject --- */
 
-/* Marks the layers that keep their channels. */
-static bool mark_kept(const struct graph *graph, const char *patterns, bool *keep,
-                      struct error *error)
+bool prune_mark_kept(const struct graph *graph, const char *patterns, bool *keep,
+                     struct error *error)
 {
     if (!patterns || !patterns[0])
         return true;
@@ -81,7 +80,7 @@ bool prune_subject_open(struct prune_subject *subject, const char *path, struct 
     *subject = (struct prune_subject){.path = path, .model = model};
     bool *keep = memory_new(graph->node_count, sizeof *keep, "layers", error);
     double *sums = NULL;
-    bool opened = keep && mark_kept(graph, request->keep, keep, error) &&
+    bool opened = keep && prune_mark_kept(graph, request->keep, keep, error) &&
                   channel_groups_find(&subject->groups, graph, keep, error);
     if (opened && request->criterion == CRITERION_TAYLOR)
         opened = (sums = prune_taylor_sums(subject, request, hooks, error));

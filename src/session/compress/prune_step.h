@@ -13,6 +13,11 @@ struct prune_subject {
     double *importance; /* by group; NaN: it stays */
 };
 
+/* Sets keep[] to true for the layers that these patterns name; "": none. Returns false with an
+ * error if a pattern names none. */
+bool prune_mark_kept(const struct graph *graph, const char *patterns, bool *keep,
+                     struct error *error);
+
 /* Finds the groups, and how important they are. prune_subject_free releases the subject. Returns
  * false with an error, also if no channel can be removed. */
 bool prune_subject_open(struct prune_subject *subject, const char *path, struct model *model,

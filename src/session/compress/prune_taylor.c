@@ -1,6 +1,7 @@
 #include "session/compress/prune_taylor.h"
 
 #include "base/memory.h"
+#include "session/config/config_data.h"
 #include "session/prepare/prepare.h"
 
 #include <stdio.h>
@@ -10,7 +11,10 @@
 static bool make_config(struct run_config *config, const char *path,
                         const struct prune_request *request, struct error *error)
 {
+    char spec[CONFIG_SPEC];
     *config = request->config;
+    if (config_holds_out(config)) /* what is held out is not read */
+        snprintf(config->data, sizeof config->data, "%s", config_training_spec(config, spec));
     config->validate[0] = '\0';
     config->stop_patience = 0;
     config->ema = 0;
