@@ -239,7 +239,7 @@ static void test_chains(void)
            "chains of techniques");
     tap_ok(!reads("") && !reads("melt") && !reads("prune") && !reads("prune:0") &&
                !reads("prune:1.5") && !reads("half+") && !reads("half:int3") &&
-               !reads("quantize:best") && !reads("distill"),
+               !reads("factorize:m0.5") && !reads("quantize:best") && !reads("distill"),
            "and what is none");
     tap_ok(makes("prune:0.5",
                  "tinca prune IN --flops 0.5 --data D --validate V --epochs 3 --threads 2 "
@@ -252,12 +252,25 @@ static void test_chains(void)
            "the commands that prune");
     tap_ok(makes("half:bf16", "tinca weights IN --save-precision bf16 --save OUT") &&
                makes("quantize:mse",
-                     "tinca quantize IN --calibrate D --method mse --threads 2 --seed 7 "
-                     "-o OUT -q") &&
+                     "tinca quantize IN --calibrate D --data V --method mse --threads 2 "
+                     "--seed 7 -o OUT -q") &&
+               makes("factorize", "tinca factorize IN --threads 2 -o OUT -q") &&
+               makes("factorize:0.8", "tinca factorize IN --energy 0.8 --threads 2 -o OUT -q") &&
                makes("distill:T",
                      "tinca train IN --weights IN --teacher T --data D --validate V --epochs 3 "
                      "--threads 2 --seed 7 --save OUT -q"),
            "and those of the others");
+    struct run_config config;
+    struct technique_command command;
+    config_defaults(&config);
+    config_set(&config, "batch", "32", NULL);
+    config_set(&config, "lr", "0.05", NULL);
+    const struct technique_target target = {
+        .input = "IN", .output = "OUT", .data = "D", .epochs = 1, .config = &config};
+    technique_command_tune(&command, &target);
+    tap_ok(command.count > 11 && strcmp(command.words[10], "32") == 0 &&
+               strcmp(command.words[11], "--lr=0.05") == 0,
+           "fine-tuning takes the batch and the rate of the configuration");
 }
 
 /* --- the median --- */
