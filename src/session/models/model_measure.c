@@ -32,7 +32,7 @@ void model_median(double *times, size_t count, double *median, double *low, doub
     if (count < 6) /* the extremes of five times enclose the median with 94 % only */
         return;
     const double half = 1.959964 * sqrt((double)count) / 2, middle = (double)count / 2;
-    const double first = fmax(floor(middle - half), 1), last = ceil(middle + half + 1);
+    const double first = fmax(ceil(middle - half), 1), last = ceil(middle + half);
     *low = times[(size_t)first - 1];
     *high = times[(size_t)fmin(last, (double)count) - 1];
 }

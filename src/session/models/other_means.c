@@ -296,7 +296,7 @@ static bool take_half(struct inquiry *inquiry, size_t row)
 static bool take_prune(struct inquiry *inquiry, size_t row, double over, const char *by)
 {
     char step[48];
-    double share = fmin(0.9, floor(0.95 / over / share_step) * share_step);
+    double share = fmax(least_share, fmin(0.9, floor(0.95 / over / share_step) * share_step));
     if (is_ended(name_of(inquiry, row)) || has_kind(name_of(inquiry, row), "prune"))
         return false;
     for (; share >= least_share - share_step / 2; share -= share_step) {

@@ -9,11 +9,13 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 static const double poll_seconds = 0.05, patience_seconds = 30;
 enum { LOG_LIMIT = 1 << 20 };
@@ -35,49 +37,72 @@ static void add_option(struct technique_command *command, const char *option, co
     add(command, value);
 }
 
-enum { NUMBER_THREADS, NUMBER_EPOCHS, NUMBER_SEED };
-
-static void add_number(struct technique_command *command, const char *option, size_t which,
-                       size_t value)
+/* Returns a text of the command for a word that is made; the last one if there are too many. */
+static char *new_text(struct technique_command *command)
 {
-    snprintf(command->numbers[which], sizeof command->numbers[which], "%zu", value);
-    add_option(command, option, command->numbers[which]);
+    const size_t last = TECHNIQUE_TEXTS - 1;
+    return command->texts[command->text_count < last ? command->text_count++ : last];
 }
 
-/* Adds what every command takes: the output, threads and seed. */
-static void add_common(struct technique_command *command, const struct technique_target *target)
+static void add_number(struct technique_command *command, const char *option, size_t value)
 {
-    add_number(command, "--threads", NUMBER_THREADS, target->threads);
-    add_number(command, "--seed", NUMBER_SEED, target->seed);
-    add_option(command, "-o", target->output);
-    add(command, "-q");
+    char *text = new_text(command);
+    snprintf(text, TECHNIQUE_CHAIN, "%zu", value);
+    add_option(command, option, text);
 }
 
-/* Adds the data and the epochs of fine-tuning. */
+/* Adds the settings of the configuration that fine-tuning takes over. */
+static void add_settings(struct technique_command *command, const struct run_config *config)
+{
+    static const char *const keys[] = {"preset",       "solver",  "lr",        "momentum",
+                                       "weight-decay", "augment", "normalise", "label-smoothing"};
+    char value[TECHNIQUE_CHAIN - 40];
+    if (!config)
+        return;
+    add_number(command, "--batch", config->batch);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const bool preset = strcmp(keys[i], "preset") == 0 && config->preset[0];
+        if (!preset && !config_is_given(config, keys[i]))
+            continue;
+        char *text = new_text(command);
+        config_get(config, keys[i], value, sizeof value);
+        snprintf(text, TECHNIQUE_CHAIN, "--%s=%s", keys[i], value);
+        add(command, text);
+    }
+}
+
+/* Adds the data, the epochs of fine-tuning and its settings. */
 static void add_training(struct technique_command *command, const struct technique_target *target,
                          size_t epochs)
 {
     add_option(command, "--data", target->data);
     add_option(command, "--validate", target->validate);
+    add_number(command, "--epochs", epochs);
+    add_settings(command, target->config);
+}
+
+/* Adds what all commands take but that which stores half precision. */
+static void add_common(struct technique_command *command, const struct technique_target *target)
+{
     add_option(command, "--device", target->device);
-    if (epochs > 0)
-        add_number(command, "--epochs", NUMBER_EPOCHS, epochs);
+    add_number(command, "--threads", target->threads);
 }
 
 /* Adds the target of a step that makes a network smaller: a share, pSHARE, mSHARE or MSms. */
 static void add_goal(struct technique_command *command, const char *argument, const char *plain)
 {
     const size_t length = strlen(argument);
-    snprintf(command->argument, sizeof command->argument, "%s", argument);
+    char *text = new_text(command);
+    snprintf(text, TECHNIQUE_CHAIN, "%s", argument);
     if (length > 2 && strcmp(argument + length - 2, "ms") == 0) {
-        command->argument[length - 2] = '\0';
-        add_option(command, "--latency", command->argument);
+        text[length - 2] = '\0';
+        add_option(command, "--latency", text);
     } else if (argument[0] == 'p') {
-        add_option(command, "--parameters", command->argument + 1);
+        add_option(command, "--parameters", text + 1);
     } else if (argument[0] == 'm') {
-        add_option(command, "--unstructured", command->argument + 1);
+        add_option(command, "--unstructured", text + 1);
     } else {
-        add_option(command, plain, command->argument);
+        add_option(command, plain, text);
     }
 }
 
@@ -87,8 +112,12 @@ static void make_quantize(struct technique_command *command, const char *argumen
     add(command, "quantize");
     add(command, target->input);
     add_option(command, "--calibrate", target->data);
+    add_option(command, "--data", target->validate);
     add_option(command, "--method", argument);
     add_common(command, target);
+    add_number(command, "--seed", target->seed);
+    add_option(command, "-o", target->output);
+    add(command, "-q");
 }
 
 static void make_prune(struct technique_command *command, const char *argument,
@@ -100,6 +129,9 @@ static void make_prune(struct technique_command *command, const char *argument,
     if (target->epochs > 0)
         add_training(command, target, target->epochs);
     add_common(command, target);
+    add_number(command, "--seed", target->seed);
+    add_option(command, "-o", target->output);
+    add(command, "-q");
 }
 
 static void make_factorize(struct technique_command *command, const char *argument,
@@ -108,23 +140,30 @@ static void make_factorize(struct technique_command *command, const char *argume
     add(command, "factorize");
     add(command, target->input);
     add_goal(command, argument, "--energy");
-    if (target->epochs > 0)
-        add_training(command, target, target->epochs);
     add_common(command, target);
+    add_option(command, "-o", target->output);
+    add(command, "-q");
+}
+
+/* Trains the model on; `teacher` may be NULL. */
+static void make_training(struct technique_command *command, const char *teacher,
+                          const struct technique_target *target, size_t epochs)
+{
+    add(command, "train");
+    add(command, target->input);
+    add_option(command, "--weights", target->input);
+    add_option(command, "--teacher", teacher);
+    add_training(command, target, epochs);
+    add_common(command, target);
+    add_number(command, "--seed", target->seed);
+    add_option(command, "--save", target->output);
+    add(command, "-q");
 }
 
 static void make_distill(struct technique_command *command, const char *argument,
                          const struct technique_target *target)
 {
-    add(command, "train");
-    add(command, target->input);
-    add_option(command, "--weights", target->input);
-    add_option(command, "--teacher", argument);
-    add_training(command, target, target->epochs > 0 ? target->epochs : 1);
-    add_number(command, "--threads", NUMBER_THREADS, target->threads);
-    add_number(command, "--seed", NUMBER_SEED, target->seed);
-    add_option(command, "--save", target->output);
-    add(command, "-q");
+    make_training(command, argument, target, target->epochs > 0 ? target->epochs : 1);
 }
 
 static void make_half(struct technique_command *command, const char *argument,
@@ -175,14 +214,14 @@ static bool is_one_of(const char *word, const char *const *words)
     return false;
 }
 
-/* Returns whether an argument is a share, pSHARE, mSHARE or MSms. */
-static bool is_goal(const char *argument)
+/* Returns whether an argument is a share, pSHARE, MSms or, if `zeros` is set, mSHARE. */
+static bool is_goal(const char *argument, bool zeros)
 {
     char number[40];
     double value;
     const size_t length = strlen(argument);
     const bool time = length > 2 && strcmp(argument + length - 2, "ms") == 0;
-    const size_t skipped = !time && (argument[0] == 'p' || argument[0] == 'm');
+    const size_t skipped = !time && (argument[0] == 'p' || (argument[0] == 'm' && zeros));
     snprintf(number, sizeof number, "%.*s", (int)(length - skipped - (time ? 2 : 0)),
              argument + skipped);
     return text_to_double(number, &value) && value > 0 && (time || value <= 1);
@@ -194,7 +233,7 @@ static bool is_argument(const struct kind *kind, const char *argument)
     static const char *const formats[] = {"float16", "bf16", NULL};
     switch (kind->goal) {
     case GOAL_SHARE:
-        return is_goal(argument);
+        return is_goal(argument, kind->need == ARGUMENT_NEEDED);
     case GOAL_METHOD:
         return is_one_of(argument, methods);
     case GOAL_FORMAT:
@@ -248,10 +287,18 @@ void technique_command_make(struct technique_command *command, const char *step,
 {
     const char *argument;
     const struct kind *kind = kind_of(step, &argument);
-    command->count = 0;
+    command->count = command->text_count = 0;
     add(command, "tinca");
     if (kind)
         kind->make(command, argument, target);
+}
+
+void technique_command_tune(struct technique_command *command,
+                            const struct technique_target *target)
+{
+    command->count = command->text_count = 0;
+    add(command, "tinca");
+    make_training(command, NULL, target, target->epochs);
 }
 
 /* --- running --- */
@@ -312,14 +359,14 @@ static void end_process(pid_t process, int *status)
         continue;
 }
 
-bool technique_apply(const char *step, const struct technique_target *target,
-                     const struct technique_run *run, struct error *error)
+/* Runs one command, whose output is a file of the target, within the seconds that are left. */
+static bool run_command(const char *step, const struct technique_command *command,
+                        const struct technique_target *target, const struct technique_run *run,
+                        struct error *error)
 {
-    struct technique_command command;
     pid_t process;
     int status = EXIT_FAILURE << 8;
-    technique_command_make(&command, step, target);
-    const struct spawn child = {.words = command.words,
+    const struct spawn child = {.words = command->words,
                                 .output = run->log,
                                 .messages = -1,
                                 .group = run->own_group ? SPAWN_GROUP_OWN : SPAWN_GROUP_SHARED};
@@ -333,4 +380,36 @@ bool technique_apply(const char *step, const struct technique_target *target,
     end_process(process, &status);
     return error_set(error, ERROR_INTERRUPTED, step, "repeat the command to go on",
                      "it was stopped before its end");
+}
+
+/* Applies a step whose command does not train, and trains its result on. What it has made before
+ * the training stays beside the output until then. */
+static bool apply_and_tune(const char *step, const struct technique_target *target,
+                           const struct technique_run *run, struct error *error)
+{
+    struct technique_command command;
+    char between[PATH_MAX];
+    struct technique_target first = *target, second = *target;
+    if ((size_t)snprintf(between, sizeof between, "%s.untrained.safetensors", target->output) >=
+        sizeof between)
+        return error_set(error, ERROR_USAGE, step, "move it", "its path is too long");
+    first.output = second.input = between;
+    technique_command_make(&command, step, &first);
+    if (!file_exists(between) && !run_command(step, &command, &first, run, error))
+        return false;
+    technique_command_tune(&command, &second);
+    if (!run_command(step, &command, &second, run, error))
+        return false;
+    unlink(between);
+    return true;
+}
+
+bool technique_apply(const char *step, const struct technique_target *target,
+                     const struct technique_run *run, struct error *error)
+{
+    struct technique_command command;
+    if (target->epochs > 0 && strncmp(step, "factorize", 9) == 0)
+        return apply_and_tune(step, target, run, error);
+    technique_command_make(&command, step, target);
+    return run_command(step, &command, target, run, error);
 }

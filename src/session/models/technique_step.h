@@ -6,7 +6,8 @@
  *   prune:SHARE             this share of the FLOPs remains (tinca prune)
  *   prune:pSHARE            ... of the parameters; prune:mSHARE: weights set to zero, unstructured
  *   prune:MSms              one image takes at most so long
- *   factorize[:ENERGY]      layers as products (tinca factorize); pSHARE and MSms as above
+ *   factorize[:ENERGY]      layers as products (tinca factorize); pSHARE and MSms as above. With
+ *                           epochs, tinca train trains them on
  *   distill:TEACHER.safetensors   trained on with a teacher (tinca train --teacher)
  *   half[:FORMAT]           weights in 16 bits; FORMAT: float16, bf16 (tinca weights)
  *
@@ -15,11 +16,12 @@
 #define TINCA_SESSION_MODELS_TECHNIQUE_STEP_H
 
 #include "base/error.h"
+#include "session/config/config.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { TECHNIQUE_CHAIN = 400, TECHNIQUE_STEPS = 8, TECHNIQUE_WORDS = 40 };
+enum { TECHNIQUE_CHAIN = 400, TECHNIQUE_STEPS = 8, TECHNIQUE_WORDS = 40, TECHNIQUE_TEXTS = 20 };
 
 struct technique_chain {
     char text[TECHNIQUE_CHAIN]; /* the steps, each ended by a NUL */
@@ -42,18 +44,23 @@ struct technique_target {
     size_t threads;             /* 0: all cores */
     size_t epochs;              /* of fine-tuning; 0: none, of distill 1 */
     size_t seed;
+    const struct run_config *config; /* whose batch, solver, rate ... fine-tuning takes; NULL: the
+                                        defaults */
 };
 
 /* A command line: words[0] is "tinca". */
 struct technique_command {
     const char *words[TECHNIQUE_WORDS + 1]; /* ends with NULL */
     size_t count;
-    char numbers[4][40]; /* the texts of numbers among the words */
-    char argument[TECHNIQUE_CHAIN];
+    char texts[TECHNIQUE_TEXTS][TECHNIQUE_CHAIN]; /* words that are made, not borrowed */
+    size_t text_count;
 };
 
 /* Makes the command that applies a step, which borrows the texts of the target. */
 void technique_command_make(struct technique_command *command, const char *step,
+                            const struct technique_target *target);
+/* Makes the command that trains the model `input` of a target on, for its epochs. */
+void technique_command_tune(struct technique_command *command,
                             const struct technique_target *target);
 
 /* How a command is run. */

@@ -207,7 +207,8 @@ static bool apply_step(const struct work *work, const char *step, const char *in
                                             .device = config->device,
                                             .threads = config->threads,
                                             .epochs = work->sweep->grid.after_epochs,
-                                            .seed = config->seed};
+                                            .seed = config->seed,
+                                            .config = config};
     const struct technique_run run = {.log = log, .stop = work->stop, .context = work->context};
     return file_exists(output) || technique_apply(step, &target, &run, error);
 }
