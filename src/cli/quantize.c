@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/stop_signal.h"
 
 #include "base/text.h"
@@ -29,6 +30,14 @@ static bool report_step(void *context, const char *text, struct error *error)
     snprintf(watch->shown, sizeof watch->shown, "%s", text);
     return !stop_signal_came() ||
            error_set(error, ERROR_INTERRUPTED, "quantize", NULL, "it was interrupted");
+}
+
+static void follow(void *context, struct run *run)
+{
+    const struct watch *watch = context;
+    if (!watch->quiet)
+        output_note(_("fine-tuning: %s\n"), run_facts(run)->id);
+    progress_follow(run, watch->quiet, NULL);
 }
 
 /* --- the result --- */
@@ -73,6 +82,8 @@ static int print_text(const struct quantize_request *request, const struct quant
                  result->network, result->after.images, result->after.top1, result->after.top1_low,
                  result->after.top1_high, result->before.top1, result->before.top1_low,
                  result->before.top1_high);
+    if (result->tuned)
+        output_print(_("  fine-tuned: top-1 was %.2f %% before\n"), result->untuned.top1);
     output_print(_("%s: %llu bytes, before %llu (%.2f)\n"), request->output,
                  (unsigned long long)result->bytes_after, (unsigned long long)result->bytes_before,
                  (double)result->bytes_after / (double)result->bytes_before);
@@ -129,8 +140,7 @@ static bool read_request(struct wanted *wanted, const char *model, struct quanti
                                                        strcmp(wanted->scales, "per-tensor") == 0,
                                          .max_loss = QUANTIZE_MAX_LOSS,
                                          .seed = wanted->config.seed,
-                                         .device = wanted->config.device,
-                                         .threads = wanted->config.threads};
+                                         .config = wanted->config};
     for (size_t i = 0; wanted->method && calibration_method_names[i]; i++)
         if (strcmp(calibration_method_names[i], wanted->method) == 0)
             request->method = (enum calibration_method)i;
@@ -153,7 +163,7 @@ static int quantize(struct wanted *wanted, const char *model)
     struct quantize_result result = {0};
     struct error error;
     struct watch watch = {.quiet = wanted->quiet};
-    const struct quantize_hooks hooks = {&watch, report_step};
+    const struct quantize_hooks hooks = {&watch, report_step, follow};
     int status;
     if (!read_request(wanted, model, &request, &error))
         return output_error(&error);
@@ -230,7 +240,9 @@ static void list_options(struct wanted *wanted, struct option_row *rows)
 
 static int quantize_command_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"data", "device", "threads", "seed", NULL};
+    static const char *const fields[] = {
+        "data",     "epochs",  "batch",      "lr",     "solver",  "momentum", "weight-decay",
+        "schedule", "augment", "checkpoint", "device", "threads", "seed",     NULL};
     struct wanted wanted = {.images = QUANTIZE_IMAGES};
     struct option_row rows[OPTIONS];
     struct operands operands;
@@ -259,7 +271,8 @@ const struct command command_quantize = {
         "layers to 256 levels, whose ranges a sample of images gives. The report shows for each "
         "layer how much noise this adds and what it costs alone. The accuracy is measured on "
         "--data, without it on the test split of the sample's set. The first and the last layer "
-        "stay float32 if one of them alone costs more than a quarter of --max-loss. The file has "
-        "about a quarter of the size."),
+        "stay float32 if one of them alone costs more than a quarter of --max-loss. If all of it "
+        "costs more than --max-loss and --epochs is given, the network is trained with simulated "
+        "quantization, in a run of its own. The file has about a quarter of the size."),
     .run = quantize_command_run,
 };

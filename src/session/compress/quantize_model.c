@@ -91,7 +91,8 @@ static bool begin(struct quantize_state *state, struct error *error)
 {
     const struct quantize_request *request = state->request;
     if (!quantize_step(state, _("reading the model"), error) ||
-        !model_load(&state->model, request->model, request->device, request->threads, error) ||
+        !model_load(&state->model, request->model, request->config.device, request->config.threads,
+                    error) ||
         !check_model(state, error) ||
         !name_pattern_check(request->keep, &state->model.network->graph, "--keep", error))
         return false;
@@ -175,14 +176,16 @@ static bool evaluate(struct quantize_state *state, const struct made_network *ma
     return evaluated;
 }
 
-static bool evaluate_both(struct quantize_state *state, struct error *error)
+/* Evaluates the quantized network and, unless `again`, the original. */
+static bool evaluate_both(struct quantize_state *state, bool again, struct error *error)
 {
     const struct quantize_request *request = state->request;
     const char *spec = request->data[0] ? request->data : request->calibrate;
     struct dataset *dataset = model_open_set(&state->model, spec, error);
     const bool evaluated =
-        dataset && quantize_step(state, _("measuring the accuracy of the original"), error) &&
-        evaluate(state, NULL, dataset, &state->result->before, error) &&
+        dataset &&
+        (again || (quantize_step(state, _("measuring the accuracy of the original"), error) &&
+                   evaluate(state, NULL, dataset, &state->result->before, error))) &&
         quantize_step(state, _("measuring the accuracy of the quantized network"), error) &&
         evaluate(state, &state->simulated, dataset, &state->result->after, error);
     dataset_free(dataset);
@@ -227,7 +230,23 @@ static bool make_result(struct quantize_state *state, struct error *error)
     state->result->images = state->sample.count;
     network_full_name(state->quantized.network, state->result->network,
                       sizeof state->result->network);
-    return quantize_measure_noise(state, error) && evaluate_both(state, error);
+    return quantize_measure_noise(state, error) && evaluate_both(state, false, error);
+}
+
+/* Fine-tunes the saved network if it has lost too much, and saves it again if that has helped. */
+static bool tune(struct quantize_state *state, struct error *error)
+{
+    struct quantize_result *result = state->result;
+    if (!quantize_must_tune(state))
+        return true;
+    result->untuned = result->after;
+    if (!quantize_tune(state, error) || !evaluate_both(state, true, error))
+        return false;
+    result->tuned = result->after.top1 > result->untuned.top1;
+    if (result->tuned)
+        return quantize_measure_noise(state, error) && save(state, error);
+    result->after = result->untuned;
+    return true;
 }
 
 static void free_state(struct quantize_state *state)
@@ -250,7 +269,7 @@ bool quantize_model(const struct quantize_request *request, const struct quantiz
     *result = (struct quantize_result){0};
     const bool done = begin(&state, error) && plan_layers(&state, true, error) &&
                       quantize_measure_layers(&state, error) && keep_sensitive(&state, error) &&
-                      make_result(&state, error) && save(&state, error);
+                      make_result(&state, error) && save(&state, error) && tune(&state, error);
     free_state(&state);
     return done;
 }

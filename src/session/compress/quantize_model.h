@@ -12,7 +12,9 @@
 
 #include "base/json/json.h"
 #include "engine/compress/calibration.h"
+#include "session/config/config.h"
 #include "session/model/evaluate.h"
+#include "session/record/run.h"
 
 enum { QUANTIZE_IMAGES = 500 }; /* of the sample, unless the caller says otherwise */
 
@@ -30,8 +32,9 @@ struct quantize_request {
     bool per_tensor; /* one scale for the weights of a layer, not one for each output */
     double max_loss; /* points */
     uint64_t seed;
-    const char *device;
-    size_t threads;
+    /* Device, threads and, with epochs, the settings of fine-tuning with simulated quantization,
+     * which begins if more than max_loss is lost. */
+    struct run_config config;
 };
 
 /* How the caller watches. */
@@ -40,6 +43,8 @@ struct quantize_hooks {
     /* Is told what begins, a translated sentence, at least every few seconds. Returns false with an
      * error to end the work. */
     bool (*step)(void *context, const char *text, struct error *error);
+    /* Follows a run until it is over. */
+    void (*follow)(void *context, struct run *run);
 };
 
 /* Why a layer stays float32. */
@@ -62,6 +67,8 @@ struct quantize_result {
     struct quantize_layer *layers;
     size_t layer_count;
     struct evaluation before, after; /* on the evaluation's set */
+    bool tuned;                      /* `after` is that of the fine-tuned network, */
+    struct evaluation untuned;       /* and this that of the network before */
     uint64_t bytes_before, bytes_after;
 };
 

@@ -43,7 +43,8 @@ struct json *quantize_result_json(const struct quantize_request *request,
         json_add_count(root, "images", result->images) &&
         json_add_count(root, "layer_images", result->layer_images) &&
         add_accuracy(root, "before", &result->before) &&
-        add_accuracy(root, "after", &result->after);
+        add_accuracy(root, "after", &result->after) &&
+        (!result->tuned || add_accuracy(root, "before_tuning", &result->untuned));
     struct json *layers = json_add_array(root, "layers");
     for (size_t i = 0; complete && i < result->layer_count; i++)
         complete = add_layer(layers, &result->layers[i]);

@@ -45,4 +45,11 @@ bool quantize_measure_layers(struct quantize_state *state, struct error *error);
 /* Fills the noise of weights and outputs of the quantized network. */
 bool quantize_measure_noise(struct quantize_state *state, struct error *error);
 
+/* quantize_tune.c: returns whether the network has lost so much that it is to be trained. */
+bool quantize_must_tune(const struct quantize_state *state);
+
+/* Trains the saved network in a run of its own, and reads its weights into those of the state.
+ * Returns false with an error. */
+bool quantize_tune(struct quantize_state *state, struct error *error);
+
 #endif
