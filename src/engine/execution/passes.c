@@ -7,6 +7,7 @@
 #include "engine/execution/chains.h"
 #include "engine/execution/host_fallback.h"
 #include "engine/execution/image_blocks.h"
+#include "engine/execution/int8_weights.h"
 #include "engine/execution/rounding.h"
 #include "engine/ops/op.h"
 #include "engine/plan/fallback.h"
@@ -28,7 +29,7 @@ static void set_parameters(struct execution *execution, float *weights, struct k
     const struct node *node = call->site->node;
     for (size_t p = 0; p < node->parameter_count; p++) {
         const struct parameter *parameter = &graph->parameters[node->parameters[p]];
-        call->parameters[p] = weights + parameter->offset;
+        call->parameters[p] = int8_weights_at(execution, parameter, weights);
         call->parameter_gradients[p] = parameter->learnable && execution->gradients
                                            ? execution->gradients + parameter->offset
                                            : NULL;
@@ -182,7 +183,7 @@ static bool set_up(struct execution *execution, uint64_t seed, struct error *err
 {
     const struct plan *plan = execution->plan;
     float *weights = weights_on_device(execution->weights, execution->device, error);
-    if (!weights)
+    if (!weights || !int8_weights_create(execution, error))
         return false;
     for (size_t s = 0; s < plan->step_count; s++)
         execution->sites[s] = plan->steps[s].site;
@@ -215,6 +216,7 @@ struct execution *execution_make(const struct execution_backend *backend, const 
 void execution_release(struct execution *execution)
 {
     execution->backend->free(execution);
+    int8_weights_free(execution);
     free(execution->sites);
     free(execution->chains);
     free(execution->runs);
@@ -248,6 +250,7 @@ bool execution_can_run(const struct execution *execution, const struct node *nod
 static void prepare(struct execution *execution)
 {
     const struct plan *plan = execution->plan;
+    int8_weights_round(execution);
     if (!execution->prepared || execution->prepared_version == execution->weights->version)
         return;
     for (size_t s = 0; s < plan->step_count; s++)

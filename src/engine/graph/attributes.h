@@ -2,6 +2,8 @@
 #ifndef TINCA_ENGINE_GRAPH_ATTRIBUTES_H
 #define TINCA_ENGINE_GRAPH_ATTRIBUTES_H
 
+#include "engine/graph/quantization.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -116,6 +118,7 @@ union attributes {
     struct dropout_attributes dropout;
     struct shuffle_attributes shuffle;
     struct loss_attributes loss;
+    struct quantization fake_quantize; /* the grid */
 };
 
 #endif

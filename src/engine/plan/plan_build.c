@@ -312,10 +312,29 @@ static bool check_soft_targets(const struct graph *graph, struct error *error)
     return true;
 }
 
+/* Checks that training with simulated quantization is possible: the weights are rounded in the
+ * host's memory, and bf16 cannot hold the values of the grids. */
+static bool check_simulated(const struct graph *graph, const struct device_driver *driver,
+                            const struct plan_settings *settings, struct error *error)
+{
+    if (settings->mode != PLAN_TRAINING || !graph_is_quantized(graph))
+        return true;
+    if (!driver->computes_on_host)
+        return error_set(error, ERROR_UNSUPPORTED, driver->name,
+                         "choose the device cpu or reference, or train the network before it is "
+                         "quantized",
+                         "it cannot train a quantized network");
+    return settings->precision == PRECISION_FLOAT32 ||
+           error_set(error, ERROR_UNSUPPORTED, driver->name, "choose --precision float32",
+                     "a quantized network is trained in float32: the other precisions cannot hold "
+                     "its levels");
+}
+
 struct plan *plan_build(const struct graph *graph, const struct device_driver *driver,
                         const struct plan_settings *settings, struct error *error)
 {
-    if (settings->soft_targets && !check_soft_targets(graph, error))
+    if ((settings->soft_targets && !check_soft_targets(graph, error)) ||
+        !check_simulated(graph, driver, settings, error))
         return NULL;
     struct plan *plan = build(graph, driver, settings, true, false, error);
     if (plan && !within_limit(plan, settings) && !driver->computes_on_host)
