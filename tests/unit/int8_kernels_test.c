@@ -256,10 +256,14 @@ static bool same_output(const struct kernel_site *site, const void *a, const voi
     return true;
 }
 
-static const struct kernel *find_kernel(const struct kernel *const *kernels, const struct op *op)
+/* Returns the first kernel of a list that supports the site; NULL if it has none. */
+static const struct kernel *find_kernel(const struct kernel *const *kernels,
+                                        const struct kernel_site *site)
 {
+    const char *reason;
     for (; *kernels; kernels++)
-        if ((*kernels)->op == op && ((*kernels)->traits & KERNEL_INT8))
+        if ((*kernels)->op == site->node->op && ((*kernels)->traits & KERNEL_INT8) &&
+            (!(*kernels)->supports || (*kernels)->supports(site, &reason)))
             return *kernels;
     return NULL;
 }
@@ -268,7 +272,7 @@ static const struct kernel *find_kernel(const struct kernel *const *kernels, con
 static bool compare(const struct bench *bench, const struct kernel *const *kernels,
                     const char *what)
 {
-    const struct kernel *kernel = find_kernel(kernels, bench->site.node->op);
+    const struct kernel *kernel = find_kernel(kernels, &bench->site);
     if (!kernel)
         return true;
     guarded_describe(what);

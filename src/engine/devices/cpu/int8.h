@@ -366,6 +366,13 @@ static inline struct int8_array int8_output_array(const struct kernel_call *call
     return int8_array_make(call->output, call->site->node->output, call->site->output_layout);
 }
 
+/* Returns whether a convolution has one input and one output channel in each group. */
+static inline bool int8_is_depthwise(const struct kernel_site *site)
+{
+    const struct conv_attributes *conv = &site->node->attributes.conv;
+    return conv->groups == site->inputs[0].channels && conv->groups == conv->outputs;
+}
+
 /* Returns the blocks of `channels`. */
 static inline size_t int8_blocks(size_t channels)
 {

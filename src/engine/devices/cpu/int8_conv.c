@@ -392,12 +392,19 @@ static void forward_conv(const struct kernel_call *call)
     run_tasks(call, job.row_parts * job.column_parts, conv_task, &job);
 }
 
+static bool supports_conv(const struct kernel_site *site, const char **reason)
+{
+    *reason = N_("a depthwise convolution has a kernel of its own");
+    return !int8_is_depthwise(site);
+}
+
 extern const struct kernel KERNEL(conv_int8);
 const struct kernel KERNEL(conv_int8) = {
     .name = "conv int8",
     .instruction_set = INT8_ISA_NAME,
     .op = &op_conv,
     .traits = KERNEL_INT8 | KERNEL_BLOCKED | KERNEL_FUSES_EPILOGUE,
+    .supports = supports_conv,
     .workspace_bytes = conv_workspace,
     .prepared_bytes = conv_prepared,
     .prepare = prepare_conv,
