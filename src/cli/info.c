@@ -113,6 +113,8 @@ static bool make_network(struct info *info, const struct run_config *config, siz
     struct network_request request = settings_network(config, classes ? classes : known);
     info->network = network_build(&request, error);
     return info->network && (!taught || teacher_suits(&info->teacher, info->network, error));
+}
+
 /* Chooses the precisions of both plans. A quantized network infers in int8, where the device can,
  * and trains in float32. */
 static void choose_precisions(struct info *info, const struct run_config *config,

@@ -182,8 +182,6 @@ struct plan_settings {
                             (execution_batch); only for a device with separate memory */
     bool device_batches; /* batches are bound in device memory only (execution_bind_device), so
                             that the execution has no memory for them */
-    /* Of a device that computes on the host, float32 or bf16. A GPU's precision is that of the open
-     * device (device_set_precision); layouts depend on it. */
     /* Of a device that computes on the host: float32, bf16 or, for a quantized network in
      * inference, int8. A GPU's precision is that of the open device (device_set_precision); layouts
      * depend on it. */

@@ -253,26 +253,13 @@ static struct plan *plan_new(const struct graph *graph, const struct device_driv
     struct plan *plan = possible ? memory_new(1, sizeof *plan, "the plan", error) : NULL;
     if (!plan)
         return NULL;
-    *plan =
-        (struct plan){.graph = graph,
-                      .driver = driver,
-                      .mode = settings->mode,
-                      .frozen = settings->frozen,
-                      .seeds_output_gradient = settings->seeds_output_gradient,
-                      .sample_batches = settings->sample_batches,
-                      .device_batches = settings->device_batches,
-                      .soft_targets = settings->soft_targets,
-                      .batch = batch / ranks,
-                      .ranks = ranks,
-                      .image_blocks = image_blocks_of(settings),
-                      .threads = settings->threads ? settings->threads : 1,
-                      .bf16 = settings->precision == PRECISION_BF16 && driver->computes_on_host};
     *plan = (struct plan){.graph = graph,
                           .driver = driver,
                           .mode = settings->mode,
                           .frozen = settings->frozen,
                           .seeds_output_gradient = settings->seeds_output_gradient,
                           .sample_batches = settings->sample_batches,
+                          .device_batches = settings->device_batches,
                           .soft_targets = settings->soft_targets,
                           .batch = batch / ranks,
                           .ranks = ranks,

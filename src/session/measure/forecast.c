@@ -165,10 +165,9 @@ bool forecast_make(const struct run_config *config, size_t classes, struct forec
     struct network *network = network_build(&request, error);
     struct teacher teacher = {0};
     const bool taught = config->teacher[0];
-    bool made = network && check_kind(config, network, error) &&
+    bool made = network && network_simulate(network, error) && check_kind(config, network, error) &&
                 (!taught || (teacher_describe(&teacher, config, error) &&
                              teacher_suits(&teacher, network, error)));
-    bool made = network && network_simulate(network, error) && check_kind(config, network, error);
     struct device *device = made ? open_for_libraries(config) : NULL;
     made = made &&
            forecast_network(config, network, taught ? &teacher : NULL, device, forecast, error);
