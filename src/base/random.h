@@ -29,6 +29,7 @@ enum random_purpose {
     RANDOM_SAMPLE = 9,   /* the images of a data set's option sample= */
     RANDOM_BALANCE = 12, /* stream: epoch; balanced sampling of the images */
     RANDOM_SHARE = 20,   /* the images of a data set's option share= */
+    RANDOM_CALIBRATE = 24, /* the images that tinca quantize reads; index: position */
 };
 
 /* The four words that one counter gives. */

@@ -6,6 +6,7 @@
 #include "session/compare/advise.h"
 #include "session/import/import.h"
 
+#include "cli/advise_other.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -114,6 +115,9 @@ static int print_text(const struct comparison *comparison, const struct advice *
         output_print(_("\nRuns read, of %s:\n"), advice->data);
     for (size_t i = 0; i < advice->row_count; i++)
         print_row(comparison, advice->rows[i], advice->device);
+    if (advice->verdict == ADVISE_ELSEWHERE)
+        output_print("\n%s\n", _("Other means, after training: tinca advise --other, with the same "
+                                 "options"));
     if (advice->missing_count > 0)
         output_print("\n%s\n", _("Not known yet:"));
     for (size_t i = 0; i < advice->missing_count; i++)
@@ -250,59 +254,109 @@ static int answer(const struct opened_runs *runs, const struct advise_request *r
     return status;
 }
 
-static int advise_command_run(const struct command *command, int argc, char **argv)
+enum { QUESTION_ROWS = 6, OTHER_ROWS = 5 };
+
+/* Fills in the options that state the question. */
+static void make_question_rows(struct advise_request *request, struct numbers *numbers,
+                               const char **need, struct option_row rows[QUESTION_ROWS])
 {
-    struct error error;
-    struct operands operands;
-    struct numbers numbers = {0};
-    struct advise_request request = {.device = "cpu"};
-    struct opened_runs runs = {0};
-    const char *need = NULL;
-    bool as_json = false;
-    int status;
-    const struct option_row rows[] = {
+    const struct option_row own[QUESTION_ROWS] = {
         {.name = "need",
          .argument = "NAME",
          .help = N_("What to improve; without it the limits decide."),
          .kind = OPTION_NAME,
-         .value = &need,
+         .value = need,
          .choices = advise_need_names},
         {.name = "device",
          .argument = "NAME",
          .help = N_("Where the network will run: weak, powerful, or the name of a device; without "
                     "it cpu."),
          .kind = OPTION_TEXT,
-         .value = &request.device},
+         .value = &request->device},
         {.name = "limit-ms",
          .argument = "MS",
          .help = N_("Milliseconds that one image may take."),
          .kind = OPTION_TEXT,
-         .value = &numbers.limit_ms},
+         .value = &numbers->limit_ms},
         {.name = "limit-mb",
          .argument = "MB",
          .help = N_("Megabytes (10^6 bytes) that the saved model may take."),
          .kind = OPTION_TEXT,
-         .value = &numbers.limit_mb},
+         .value = &numbers->limit_mb},
         {.name = "accept-loss",
          .argument = "POINTS",
          .help = N_("Points of accuracy that may be lost. [5]"),
          .kind = OPTION_TEXT,
-         .value = &numbers.accept_loss},
+         .value = &numbers->accept_loss},
         {.name = "network",
          .argument = "NET",
          .help = N_(
              "The network, without a technique; without this option every network that has runs."),
          .kind = OPTION_TEXT,
-         .value = &request.network},
-        OUTPUT_JSON_OPTION(&as_json),
-        {0}};
-    const struct option_set set = {.rows = rows, .operands_max = (size_t)-1};
+         .value = &request->network}};
+    memcpy(rows, own, sizeof own);
+}
+
+/* Fills in the options of the second page. */
+static void make_other_rows(struct advise_other *other, struct option_row rows[OTHER_ROWS])
+{
+    const struct option_row own[OTHER_ROWS] = {
+        {.name = "other",
+         .help = N_("Advise techniques after training instead: int8, pruning, factorization, "
+                    "distillation, half precision."),
+         .kind = OPTION_SWITCH,
+         .value = &other->wanted},
+        {.name = "apply",
+         .help = N_("Apply them: one, or within --budget as many as are needed."),
+         .kind = OPTION_SWITCH,
+         .value = &other->apply},
+        {.name = "budget",
+         .argument = "MINUTES",
+         .help = N_("With --apply: go on until the limits are met, at most so long."),
+         .kind = OPTION_TEXT,
+         .value = &other->budget},
+        {.name = "output",
+         .letter = 'o',
+         .argument = "FILE",
+         .help = N_("With --apply: copy the best model so far to FILE."),
+         .kind = OPTION_TEXT,
+         .value = &other->output},
+        {.name = "quiet",
+         .letter = 'q',
+         .help = N_("Show no progress."),
+         .kind = OPTION_SWITCH,
+         .value = &other->quiet}};
+    memcpy(rows, own, sizeof own);
+}
+
+static int advise_command_run(const struct command *command, int argc, char **argv)
+{
+    static const char *const fields[] = {"data", "epochs", "threads", "seed", NULL};
+    struct error error;
+    struct operands operands;
+    struct numbers numbers = {0};
+    struct advise_request request = {.device = "cpu"};
+    struct advise_other other = {0};
+    struct opened_runs runs = {0};
+    const char *need = NULL;
+    bool as_json = false;
+    int status;
+    struct option_row rows[QUESTION_ROWS + OTHER_ROWS + 2] = {0};
+    make_question_rows(&request, &numbers, &need, rows);
+    make_other_rows(&other, rows + QUESTION_ROWS);
+    rows[QUESTION_ROWS + OTHER_ROWS] = (struct option_row)OUTPUT_JSON_OPTION(&as_json);
+    const struct option_set set = {
+        .rows = rows, .config = &other.config, .fields = fields, .operands_max = (size_t)-1};
+    config_defaults(&other.config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
     if (as_json)
         language_begin(language_names[0]); /* JSON is the same in every language */
-    if (!read_request(&request, &numbers, need, &error) ||
-        !(operands.count ? open_named(&runs, &operands, &error) : open_all(&runs, &error)))
+    if (!read_request(&request, &numbers, need, &error) || !advise_other_check(&other, &error))
+        return output_error(&error);
+    if (other.wanted || other.apply)
+        return advise_other_run(&other, &request, &operands, as_json);
+    if (!(operands.count ? open_named(&runs, &operands, &error) : open_all(&runs, &error)))
         status = output_error(&error);
     else
         status = answer(&runs, &request, as_json);
@@ -319,6 +373,10 @@ const struct command command_advise = {
         "to be faster on a weak device, use shift; to be smaller, shift, then dsc, then shuffle, "
         "and only shift if latency matters as well; on a powerful device no technique makes a "
         "network faster. The answer lists the runs it was read from (all runs, unless some are "
-        "named), and what is not known, with the command that would measure it."),
+        "named), and what is not known, with the command that would measure it.\n--other is the "
+        "second page of the flowchart: it reads the measured rows of tinca models (RUN may be a "
+        "model file, too), says which technique after training to try next and why, and names the "
+        "row. --apply applies it, within --budget one after the other; every result stays as a "
+        "model, and the best so far is named, also after an interrupt."),
     .run = advise_command_run,
 };

@@ -305,6 +305,7 @@ static struct bench_settings make_settings(const struct run_config *config, size
                                       .strict_device = config->strict_device,
                                       .memory_limit = config_memory_limit(config),
                                       .precision = (enum device_precision)config->precision,
+                                      .precision_chosen = config_is_given(config, "precision"),
                                       .image_blocks = config->blocks,
                                       .profile = profile};
     if (config_is_given(config, "batch"))

@@ -139,7 +139,7 @@ static int evaluate(const char *path, const struct run_config *config, struct ev
         return output_error(&error);
     model.tolerance = (double)config->tolerance;
     model.device->strict = config->strict_device;
-    if (!device_set_precision(model.device, (enum device_precision)config->precision, &error) ||
+    if (!model_set_precision(&model, config, &error) ||
         !evaluate_model(&model, config, errors, &evaluation, &error))
         status = output_error(&error);
     else if (as_json)

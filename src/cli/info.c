@@ -47,6 +47,7 @@ struct info {
     const struct memory_forecast *memory; /* to train all parts, or for inference */
     size_t batch;
     bool infer;
+    enum device_precision inference_precision;
 };
 
 /* Builds the training plans, from which the memory is known. */
@@ -85,7 +86,7 @@ static bool make_inference(struct part *part, const struct info *info,
                                      .batch = training->batch,
                                      .threads = training->threads,
                                      .strict_device = training->strict_device,
-                                     .precision = training->precision,
+                                     .precision = info->inference_precision,
                                      .device = training->device,
                                      .machine = training->machine};
     if (part->graph)
@@ -114,6 +115,22 @@ static bool make_network(struct info *info, const struct run_config *config, siz
     return info->network && (!taught || teacher_suits(&info->teacher, info->network, error));
 }
 
+/* Chooses the precisions of both plans. A quantized network infers in int8, where the device can,
+ * and trains in float32. */
+static void choose_precisions(struct info *info, const struct run_config *config,
+                              struct plan_settings *training)
+{
+    const bool chosen = config_is_given(config, "precision");
+    const bool int8 = chosen
+                          ? config->precision == PRECISION_INT8
+                          : graph_is_quantized(&info->network->graph) &&
+                                device_check_precision(info->device->driver, PRECISION_INT8, NULL);
+    info->inference_precision = int8 ? PRECISION_INT8 : training->precision;
+    info->infer |= int8 && chosen;
+    if (int8)
+        training->precision = PRECISION_FLOAT32;
+}
+
 static bool make_info(struct info *info, const struct run_config *config, size_t classes,
                       struct error *error)
 {
@@ -128,6 +145,7 @@ static bool make_info(struct info *info, const struct run_config *config, size_t
     settings.machine = &info->device->machine;
     settings.distillation = config->teacher[0] ? &info->teacher.settings : NULL;
     info->batch = settings.batch;
+    choose_precisions(info, config, &settings);
     if (!make_training(info, &settings, error) ||
         !make_inference(&info->main, info, &settings, error) ||
         !make_inference(&info->discriminator, info, &settings, error))

@@ -355,7 +355,7 @@ static int predict_run(const struct command *command, int argc, char **argv)
     if (!model_load(&predict.model, operands.values[0], config.device, config.threads, &error))
         return output_error(&error);
     predict.model.device->strict = config.strict_device;
-    if (device_set_precision(predict.model.device, (enum device_precision)config.precision, &error))
+    if (model_set_precision(&predict.model, &config, &error))
         status = predict_all(&predict, &operands);
     else
         status = output_error(&error);

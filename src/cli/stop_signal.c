@@ -38,6 +38,19 @@ void stop_signal_catch(void)
         sigaction(SIGHUP, &action, NULL);
 }
 
+static void exit_now(int number)
+{
+    (void)number;
+    _exit(EXIT_INTERRUPTED);
+}
+
+void stop_signal_exit(void)
+{
+    struct sigaction action = {.sa_handler = exit_now};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+}
+
 bool stop_signal_came(void)
 {
     return came;

@@ -9,6 +9,10 @@
 /* Installs the signal handlers. */
 void stop_signal_catch(void);
 
+/* Lets SIGINT end the program at once with the exit status for "interrupted": for commands that
+ * work for minutes without a point at which they could stop, and that have nothing to save. */
+void stop_signal_exit(void);
+
 /* Returns whether a signal has asked to stop. */
 bool stop_signal_came(void);
 

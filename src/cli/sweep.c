@@ -15,6 +15,7 @@
 #include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/language.h"
+#include "session/sweep/sweep_after.h"
 #include "session/sweep/sweep_disk.h"
 
 #include <stdio.h>
@@ -77,6 +78,8 @@ static bool reset_failed_cells(struct sweep *sweep, const struct sweep_request *
     for (size_t i = 0; i < sweep->count; i++) {
         const struct sweep_cell *cell = &sweep->cells[i];
         bool fits = cell->state != SWEEP_CANNOT_FIT;
+        if (request->retry && cell->after_failed > 0 && !sweep_after_reset(sweep, i, error))
+            return false;
         if (!request->retry && !was_refused(cell))
             continue;
         sweep_refresh(sweep, i);
@@ -111,6 +114,15 @@ static void warn_of_disk(const struct sweep *sweep, const struct sweep_estimate 
                     sweep_disk_text(&disk, text, sizeof text));
 }
 
+/* Returns whether a technique after training failed, or was not applied. */
+static bool any_after_is_open(const struct sweep *sweep)
+{
+    for (size_t i = 0; i < sweep->count; i++)
+        if (sweep->cells[i].after_failed > 0 || sweep->cells[i].after_due > 0)
+            return true;
+    return false;
+}
+
 /* Computes the cells that remain, and reports. */
 static int compute_cells(struct sweep *sweep, struct sweep_estimate *estimate,
                          const struct sweep_request *request)
@@ -131,7 +143,9 @@ static int compute_cells(struct sweep *sweep, struct sweep_estimate *estimate,
         return status;
     if (request->quiet)
         sweep_output_failures(sweep);
-    return worked != EXIT_DONE ? worked : counts[SWEEP_FAILED] ? EXIT_FAILED : EXIT_DONE;
+    return worked != EXIT_DONE                                ? worked
+           : counts[SWEEP_FAILED] || any_after_is_open(sweep) ? EXIT_FAILED
+                                                              : EXIT_DONE;
 }
 
 /* Computes the cell that --cell names in this process, unless it is already computed. */
@@ -150,10 +164,13 @@ static int run_one(struct sweep *sweep, const struct sweep_request *request)
     if (request->retry && sweep->cells[index].state == SWEEP_FAILED &&
         !sweep_reset_cell(sweep, index, &error))
         return output_error(&error);
+    if (request->retry && sweep->cells[index].after_failed > 0 &&
+        !sweep_after_reset(sweep, index, &error))
+        return output_error(&error);
     sweep->cells[index].config.threads =
         sweep_request_threads(request, sweep->cells[index].config.threads);
     sweep_forecast(sweep, index, 1);
-    if (sweep_is_due(sweep, index))
+    if (sweep_has_work(sweep, index))
         return sweep_jobs_run_cell(sweep, index, request->quiet, request->wait);
     if (!request->quiet)
         output_note("%s: %s\n", sweep->cells[index].id,
@@ -240,7 +257,7 @@ static const char **offered_fields(void)
     return keys;
 }
 
-enum { GRID_ROWS = 9, WORK_ROWS = 9, OUTPUT_ROWS = 5 };
+enum { GRID_ROWS = 9, AFTER_ROWS = 2, WORK_ROWS = 9, OUTPUT_ROWS = 5 };
 
 /* Fills in the options that describe the grid. */
 static void make_grid_rows(struct sweep_request *request, struct option_row rows[GRID_ROWS])
@@ -294,6 +311,26 @@ static void make_grid_rows(struct sweep_request *request, struct option_row rows
          .help = N_("A note on the run of each cell, one line."),
          .kind = OPTION_TEXT,
          .value = &request->note}};
+    memcpy(rows, own, sizeof own);
+}
+
+/* Fills in the options that describe the techniques after training. */
+static void make_after_rows(struct sweep_request *request, struct option_row rows[AFTER_ROWS])
+{
+    const struct option_row own[AFTER_ROWS] = {
+        {.name = "after",
+         .argument = "LIST",
+         .help = N_("Techniques after each training, with commas between them; + joins a chain: "
+                    "prune:0.5+quantize:percentile."),
+         .kind = OPTION_LIST,
+         .value = &request->after},
+        {.name = "after-epochs",
+         .argument = "N",
+         .help = N_("Fine-tune for N epochs in the techniques after training that can."),
+         .kind = OPTION_COUNT,
+         .value = &request->after_epochs,
+         .low = 1,
+         .high = 100000}};
     memcpy(rows, own, sizeof own);
 }
 
@@ -385,10 +422,11 @@ static int sweep_run(const struct command *command, int argc, char **argv)
     struct sweep_request request = {.jobs = 1};
     struct operands operands;
     int status;
-    struct option_row rows[GRID_ROWS + WORK_ROWS + OUTPUT_ROWS + 1] = {0};
+    struct option_row rows[GRID_ROWS + AFTER_ROWS + WORK_ROWS + OUTPUT_ROWS + 1] = {0};
     make_grid_rows(&request, rows);
-    make_work_rows(&request, rows + GRID_ROWS);
-    make_output_rows(&request, rows + GRID_ROWS + WORK_ROWS);
+    make_after_rows(&request, rows + GRID_ROWS);
+    make_work_rows(&request, rows + GRID_ROWS + AFTER_ROWS);
+    make_output_rows(&request, rows + GRID_ROWS + AFTER_ROWS + WORK_ROWS);
     const struct option_set set = {
         .rows = rows, .config = &request.config, .fields = offered_fields(), .operands_max = 1};
     config_defaults(&request.config);

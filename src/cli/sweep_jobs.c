@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "session/run/run_start.h"
+#include "session/sweep/sweep_after.h"
 #include "session/sweep/sweep_process.h"
 #include "session/sweep/sweep_table.h"
 
@@ -119,6 +120,22 @@ static struct queued_run queue_cell(const struct sweep *sweep, size_t index)
     return queued;
 }
 
+static bool has_to_stop(void *context)
+{
+    (void)context;
+    return stop_signal_came();
+}
+
+/* Applies the techniques after training to the model of a cell that is locked. A technique that
+ * fails is a result of the cell, which the table shows. Returns the exit status. */
+static int compute_after(struct sweep *sweep, size_t index)
+{
+    struct error error;
+    if (sweep_after_compute(sweep, index, has_to_stop, NULL, &error))
+        return EXIT_DONE;
+    return error.kind == ERROR_INTERRUPTED ? EXIT_INTERRUPTED : output_error(&error);
+}
+
 int sweep_jobs_run_cell(struct sweep *sweep, size_t index, bool quiet, bool wait)
 {
     struct error error;
@@ -138,6 +155,8 @@ int sweep_jobs_run_cell(struct sweep *sweep, size_t index, bool quiet, bool wait
     run_queue_leave(&place);
     if (status == EXIT_DONE && cell->state != SWEEP_CANNOT_FIT)
         sweep_refresh_claimed(sweep, index);
+    if (status == EXIT_DONE && cell->state == SWEEP_DONE && cell->after_due > 0)
+        status = compute_after(sweep, index);
     close(lock);
     if (status != EXIT_DONE)
         return status;
@@ -196,10 +215,10 @@ static bool next_cell(struct work *work, size_t *cell)
 {
     for (*cell = 0; *cell < work->sweep->count; ++*cell) {
         bool elsewhere = work->sweep->cells[*cell].state == SWEEP_RUNNING;
-        if (work->tried[*cell] || !(elsewhere || sweep_is_due(work->sweep, *cell)))
+        if (work->tried[*cell] || !(elsewhere || sweep_has_work(work->sweep, *cell)))
             continue;
         sweep_refresh(work->sweep, *cell);
-        if (sweep_is_due(work->sweep, *cell))
+        if (sweep_has_work(work->sweep, *cell))
             return true;
     }
     return false;

@@ -21,7 +21,7 @@
 bool sweep_output_is_open(const struct sweep *sweep, size_t index)
 {
     const struct sweep_cell *cell = &sweep->cells[index];
-    return sweep_is_due(sweep, index) || cell->state == SWEEP_CANNOT_FIT ||
+    return sweep_has_work(sweep, index) || cell->state == SWEEP_CANNOT_FIT ||
            (cell->state == SWEEP_SKIPPED && cell->reason.kind == ERROR_UNSUPPORTED &&
             strcmp(cell->reason.what, cell->config.device) == 0);
 }

@@ -53,6 +53,18 @@ static bool set_labels(const struct sweep_request *request, struct sweep_grid *g
     return true;
 }
 
+/* Adds the techniques after training to those that the grid has. */
+static bool set_after(const struct sweep_request *request, struct sweep_grid *grid,
+                      struct error *error)
+{
+    for (size_t i = 0; i < request->after.count; i++)
+        if (!sweep_grid_add_after(grid, request->after.values[i], error))
+            return false;
+    if (request->after_epochs > 0)
+        grid->after_epochs = request->after_epochs;
+    return true;
+}
+
 /* Reads the file, if there is one, and then the options, which replace what the file says. */
 static bool make_grid(const struct sweep_request *request, struct sweep_grid *grid,
                       struct error *error)
@@ -61,7 +73,8 @@ static bool make_grid(const struct sweep_request *request, struct sweep_grid *gr
         return false;
     if (request->name)
         snprintf(grid->name, sizeof grid->name, "%s", request->name);
-    bool made = set_labels(request, grid, error) && set_base(grid, &request->config, error) &&
+    bool made = set_labels(request, grid, error) && set_after(request, grid, error) &&
+                set_base(grid, &request->config, error) &&
                 vary(grid, "networks", request->networks, error) &&
                 vary(grid, "techniques", request->techniques, error) &&
                 vary(grid, "batches", request->batches, error) &&
@@ -102,7 +115,7 @@ bool sweep_request_open(const struct sweep_request *request, struct sweep *sweep
                 error, ERROR_USAGE, request->name,
                 _("leave --tag and --note out; t and N in the list of runs change them"),
                 _("an earlier sweep keeps the tags and the note that it was given"));
-        if (!sweep_open(sweep, request->name, error))
+        if (!sweep_open(sweep, request->name, error) || !set_after(request, &sweep->grid, error))
             return false;
         for (size_t i = 0; i < sweep->count; i++)
             if (config_is_given(&request->config, "threads") &&

@@ -21,6 +21,8 @@ struct sweep_request {
     const char *note;                                      /* --note */
     const char *cell;                                      /* compute only this cell */
     struct option_list vary;                               /* --vary KEY=LIST */
+    struct option_list after;                              /* --after LIST */
+    size_t after_epochs;                                   /* --after-epochs; 0: not given */
     const char *csv, *target;                              /* --csv DIR, --output FILE */
     size_t jobs;                                           /* runs at the same time, from 1 */
     size_t cores;  /* to be divided among the jobs; 0: all cores of the machine */

@@ -10,6 +10,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/config/settings.h"
+#include "session/models/half_model.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -35,7 +36,7 @@ struct value_statistics {
 static bool measure(struct safetensors *file, const struct safetensors_entry *entry, float *block,
                     struct value_statistics *statistics, struct error *error)
 {
-    const uint64_t count = safetensors_is_float(entry) ? safetensors_count(entry) : 0;
+    const uint64_t count = safetensors_has_numbers(file, entry) ? safetensors_count(entry) : 0;
     double sum = 0, squares = 0, least = INFINITY, largest = -INFINITY;
     *statistics = (struct value_statistics){NAN, NAN, NAN, NAN};
     for (uint64_t done = 0; done < count;) {
@@ -339,6 +340,7 @@ static int work(struct weights_request *request)
     struct error error;
     struct safetensors file;
     const bool renames = request->renames.count > 0;
+    const enum weights_format format = (enum weights_format)request->config.save_precision;
     if (request->network && (request->save || renames)) {
         error_set(&error, ERROR_USAGE, "--network", "rename first, and compare the new file",
                   "a comparison does not go with --rename and --save");
@@ -351,6 +353,14 @@ static int work(struct weights_request *request)
     }
     if (request->network)
         return compare(request);
+    if (config_is_given(&request->config, "save-precision") && (renames || !request->save)) {
+        error_set(&error, ERROR_USAGE, "--save-precision", "give --save FILE, and rename before",
+                  "it writes the weights of a model in another precision");
+        return output_error(&error);
+    }
+    if (config_is_given(&request->config, "save-precision"))
+        return half_model_save(request->path, format, request->save, &error) ? EXIT_DONE
+                                                                             : output_error(&error);
     if (!check_renames(&request->renames, &error) ||
         !safetensors_open(&file, request->path, &error))
         return output_error(&error);
@@ -366,9 +376,9 @@ static int work(struct weights_request *request)
 
 static int weights_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"technique",  "groups", "width-rate",
-                                         "block-rate", "widths", "activation",
-                                         "names",      "reset",  NULL};
+    static const char *const fields[] = {"technique",      "groups",     "width-rate", "block-rate",
+                                         "widths",         "activation", "names",      "reset",
+                                         "save-precision", NULL};
     int status;
     struct operands operands;
     struct weights_request request = {0};

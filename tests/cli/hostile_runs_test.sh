@@ -89,6 +89,18 @@ every_command() {
             try weights "$runs/$1/best.safetensors" --network "$runs/$1/network.json"
             try weights "$evil" --rename "$evil=x"
             ;;
+        prune)
+            try prune "$runs/$1/best.safetensors" -o pruned.safetensors --parameters 0.5 --threads 1
+            try prune "$runs/$1/best.safetensors" -o pruned.safetensors --unstructured 0.5 --threads 1 --json
+            try prune "$evil" -o "$evil" --flops 0.5 --keep "$evil"
+            ;;
+        factorize)
+            rm -f smaller.safetensors
+            try factorize "$runs/$1/best.safetensors" -o smaller.safetensors --energy 0.5
+            try factorize "$runs/$1/best.safetensors" -o smaller.safetensors --energy 0.5 --json
+            try factorize "$runs/$1/best.safetensors" -o "$evil/$evil" --layers "$evil"
+            try factorize "$evil" -o "$evil.safetensors" --keep "$evil"
+            ;;
         find-rate)
             try find-rate "$runs/$1/network.json" --data "folder:$evil"
             try find-rate mlp --data "digits,only=$evil"
@@ -113,6 +125,13 @@ every_command() {
                 [ -f "table.$format" ] && clean "table.$format"
             done
             ;;
+        models)
+            try models "$1" --measure --images 2 --threads 1
+            try models --threads 1 --json
+            try models --format markdown
+            try models --csv
+            try models "$evil" --only
+            ;;
         tables)
             for format in text md csv latex; do
                 try tables trindade --format $format
@@ -123,6 +142,8 @@ every_command() {
             try advise "$1" --need both
             try advise "$1" --limit-ms 1 --limit-mb 1
             try advise "$1" --need both --json
+            try advise "$1" --other --need both --threads 1
+            try advise "$1" --other --limit-mb 1 --threads 1 --json
             try advise
             ;;
         study) try study "$1" ;;

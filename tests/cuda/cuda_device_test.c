@@ -3,7 +3,8 @@
  * Skipped, with the reason, without a GPU. Compiled with -DEMULATED it uses the emulated module and
  * some of the cases, so that the test itself is tested on every machine. `--list` prints the names
  * of the tests; arguments are the names, or patterns, of those to run. The layers of the studied
- * networks are only run if they are named.
+ * networks are only run if they are named. CASES=2/16 in the environment runs every 16th case from
+ * the third on: memcheck and racecheck are slow, and many of these processes can run at once.
  *
  * The kernels' arrays are in pinned host memory, which a GPU reaches at the same addresses. It is
  * slow to allocate, so one block is divided.
@@ -23,6 +24,8 @@ enum { STEP = 9, WIDE_STEP = 3, MANY = 136, IMAGES = 2 };
 enum { STEP = 1, WIDE_STEP = 1, MANY = 1416, IMAGES = 128 };
 #endif
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The relative tolerance for float32 sums in a different order; the longest sums of all layers have
@@ -154,6 +157,17 @@ static bool has_kernel(const struct op *op)
 enum { TURNS = 5 };
 static const double MOST_SECONDS = 150;
 
+/* The cases that this process runs: those whose number is `first` modulo `step`. */
+static size_t share_first = 0, share_step = STEP;
+
+/* Reads CASES=FIRST/STEP. Returns false if it is something else. */
+static bool read_share(void)
+{
+    const char *text = getenv("CASES");
+    return !text ||
+           (sscanf(text, "%zu/%zu", &share_first, &share_step) == 2 && share_first < share_step);
+}
+
 static void check_cases(const char *what, unsigned of)
 {
     size_t good = 0, count = 0, runs = 0, left = 0;
@@ -163,7 +177,7 @@ static void check_cases(const char *what, unsigned of)
         size_t seen = 0;
         for (size_t i = 0; i < op_case_count; i++) {
             if ((op_cases[i].flags & CASE_WITHOUT_GOLDEN) != of || !has_kernel(op_cases[i].op) ||
-                seen++ % STEP != 0 || seen / STEP % TURNS != turn)
+                seen++ % share_step != share_first || seen / share_step % TURNS != turn)
                 continue;
             if (clock_seconds(began, clock_nanoseconds()) > MOST_SECONDS) {
                 left++;
@@ -350,6 +364,10 @@ int main(int argc, char **argv)
     struct error error = {0};
     if (tests_listed(tests, TESTS, argc, argv, &status))
         return status;
+    if (!read_share()) {
+        fprintf(stderr, "%s: CASES is FIRST/STEP, such as 2/16\n", argv[0]);
+        return 2;
+    }
 #ifdef EMULATED
     cuda_use_module(tinca_cuda_module());
 #endif

@@ -85,7 +85,7 @@ screen_wait 'Commands'
 screen_keys d e v i c e s
 screen_shows '> m d +Devices' "a screen is found by its name, with the keys that lead there"
 screen_keys Enter
-screen_shows 'tinca .* Devices' "and is shown"
+screen_shows '^ tinca [^ ]+ Devices' "and is shown"
 screen_keys :
 screen_wait '  e +export'
 wait_until settled
@@ -109,16 +109,16 @@ go_to() { # opens the menu
 go_to
 screen_keys w
 screen_shows '> m w +Sweep' "a letter is drawn at once, as the beginning of a word"
-screen_shows 'tinca .* Sweep' "and goes to its screen if no other follows"
+screen_shows '^ tinca [^ ]+ Sweep' "and goes to its screen if no other follows"
 go_to
 screen_keys d Enter
-screen_shows 'tinca .* Devices' "with Enter at once"
+screen_shows '^ tinca [^ ]+ Devices' "with Enter at once"
 go_to
 screen_keys s w e e p
 screen_shows '/ sweep' "further letters make it a word"
 screen_shows '> m w +Sweep' "which finds a screen"
 screen_keys Enter
-screen_shows 'tinca .* Sweep' "and Enter goes there"
+screen_shows '^ tinca [^ ]+ Sweep' "and Enter goes there"
 go_to
 screen_keys m e m o r y
 screen_shows '/ memory' "a word may begin with m"

@@ -131,6 +131,12 @@ place() {
     a) reach "advisor" 'O.\]52' ;;
     p) reach "study" 'O.\]52' ;;
     b) reach "tables" 'Runs read' ;;
+    g)
+        reach "models" 'models on cpu'
+        screen_keys v
+        reach "models: the Pareto front" '\[Pareto front\]'
+        screen_keys v
+        ;;
     w)
         reach "sweep" '\[Set up\]'
         screen_keys v v

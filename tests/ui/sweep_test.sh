@@ -60,6 +60,11 @@ screen_shows 'Other lists +.as in' "or not"
 screen_keys End Enter
 screen_keys tiny Enter
 screen_shows 'Name +tiny' "the name is typed"
+screen_keys Up Enter
+screen_keys half,nosuch Enter
+screen_shows 'no such technique after training' "a technique after training is checked"
+screen_keys C-u
+screen_keys Enter
 screen_keys Up Up Enter
 screen_keys C-u
 screen_keys x Enter

@@ -6,6 +6,7 @@
 #include "engine/ops/op.h"
 #include "tap.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,13 +22,14 @@ static bool same_conv(const struct conv_attributes *a, const struct conv_attribu
     return memcmp(&a->window, &b->window, sizeof a->window) == 0 && a->outputs == b->outputs &&
            a->groups == b->groups && a->bias == b->bias &&
            a->dilation_height == b->dilation_height && a->dilation_width == b->dilation_width &&
+           a->int8_weights == b->int8_weights &&
            same_initialiser(&a->weight_init, &b->weight_init) &&
            (!a->bias || same_initialiser(&a->bias_init, &b->bias_init));
 }
 
 static bool same_linear(const struct linear_attributes *a, const struct linear_attributes *b)
 {
-    return a->outputs == b->outputs && a->bias == b->bias &&
+    return a->outputs == b->outputs && a->bias == b->bias && a->int8_weights == b->int8_weights &&
            same_initialiser(&a->weight_init, &b->weight_init) &&
            (!a->bias || same_initialiser(&a->bias_init, &b->bias_init));
 }
@@ -46,7 +48,8 @@ static bool same_node(const struct node *a, const struct node *b)
 {
     return strcmp(a->name, b->name) == 0 && a->op == b->op && a->input_count == b->input_count &&
            memcmp(a->inputs, b->inputs, a->input_count * sizeof *a->inputs) == 0 &&
-           memcmp(&a->output, &b->output, sizeof a->output) == 0 && same_attributes(a, b);
+           memcmp(&a->output, &b->output, sizeof a->output) == 0 &&
+           quantization_equal(a->quantization, b->quantization) && same_attributes(a, b);
 }
 
 static bool same_parameter(const struct parameter *a, const struct parameter *b)
@@ -165,6 +168,64 @@ static const char every_operator[] =
     "{\"op\": \"linear\", \"output\": \"classes\", \"init\": {\"gaussian\": 0.5}, \"bias\": true,\n"
     " \"bias_init\": -1}, {\"op\": \"softmax\"}]}";
 
+/* Scales that have no short decimal form must come back with the same bits. */
+static const char quantized[] =
+    "{\"name\": \"q\", \"input\": [3, 8, 8], \"classes\": 4, \"input_quantized\": [0.0123456789, "
+    "114],\n"
+    " \"layers\": [\n"
+    "{\"op\": \"conv\", \"name\": \"a\", \"output\": 6, \"kernel\": 3, \"weights\": \"int8\",\n"
+    " \"quantized\": [0.333333333, 0]}, {\"op\": \"relu\", \"quantized\": [0.333333333, 0]},\n"
+    "{\"op\": \"flatten\", \"quantized\": [0.333333333, 0]},\n"
+    "{\"op\": \"linear\", \"name\": \"fc\", \"output\": \"classes\", \"weights\": \"int8\"}]}";
+
+static void test_quantized(void)
+{
+    const struct network_request request = {.network = "q.json", .text = quantized};
+    struct network *network = network_build(&request, NULL);
+    check(&request, "a quantized network");
+    if (!network)
+        return;
+    const struct node *nodes = network->graph.nodes;
+    tap_ok(quantization_equal(nodes[0].quantization, (struct quantization){0.0123456789f, 114}) &&
+               quantization_equal(nodes[1].quantization, (struct quantization){0.333333333f, 0}) &&
+               quantization_equal(nodes[2].quantization, nodes[1].quantization) &&
+               !quantization_is_set(nodes[4].quantization),
+           "  its nodes have the quantization of the file");
+    const struct parameter *scale =
+        graph_weight_scale(&network->graph, &network->graph.parameters[nodes[4].parameters[0]]);
+    tap_ok(scale && strcmp(scale->name, "fc.weight_scale") == 0 && scale->count == 4 &&
+               !scale->learnable,
+           "  a quantized layer has one scale for each output, which does not count as a weight");
+    network_free(network);
+}
+
+static void refuses(const char *what, const char *from, const char *to, enum technique technique)
+{
+    struct error error = {0};
+    char text[sizeof quantized + 64];
+    const char *at = strstr(quantized, from);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - quantized), quantized, to,
+             at + strlen(from));
+    struct network *network = network_build(
+        &(struct network_request){.network = "q.json", .text = text, .technique = technique},
+        &error);
+    tap_ok(!network && error.why[0], "refuses %s: %s", what, error.why);
+    network_free(network);
+}
+
+static void test_wrong_quantization(void)
+{
+    refuses("a scale of 0", "[0.333333333, 0]", "[0, 0]", TECHNIQUE_NONE);
+    refuses("a scale that float32 cannot hold", "[0.333333333, 0]", "[1e-46, 0]", TECHNIQUE_NONE);
+    refuses("a zero point of 256", "[0.0123456789, 114]", "[0.1, 256]", TECHNIQUE_NONE);
+    refuses("a zero point that is no integer", "[0.0123456789, 114]", "[0.1, 1.5]", TECHNIQUE_NONE);
+    refuses("a quantization of one number", "[0.333333333, 0]", "[0.3]", TECHNIQUE_NONE);
+    refuses("weights of another type", "\"weights\": \"int8\"", "\"weights\": \"int4\"",
+            TECHNIQUE_NONE);
+    refuses("a technique for a quantized network", "\"kernel\": 3",
+            "\"kernel\": 3}, {\"op\": \"conv\", \"output\": 6, \"kernel\": 3", TECHNIQUE_DSC);
+}
+
 static void test_every_operator(void)
 {
     check(&(struct network_request){.network = "all.json", .text = every_operator},
@@ -216,6 +277,8 @@ int main(void)
     test_built_in();
     test_choices();
     test_every_operator();
+    test_quantized();
+    test_wrong_quantization();
     test_compression();
     return tap_done();
 }

@@ -127,6 +127,102 @@ static void test_format(enum weights_format format, enum safetensors_type type)
     free(path);
 }
 
+static const char quantized[] =
+    "{\"name\": \"q\", \"input\": [1, 4, 4], \"classes\": 200, \"layers\": [{\"op\": \"conv\",\n"
+    " \"name\": \"a\", \"output\": 64, \"kernel\": 3, \"pad\": 1, \"weights\": \"int8\"},\n"
+    " {\"op\": \"linear\", \"name\": \"fc\", \"output\": \"classes\", \"weights\": \"int8\"}]}";
+
+/* Gives each output of a quantized layer another scale, and rounds its weights to multiples of it.
+ */
+static void round_weights(struct weights *weights)
+{
+    const struct graph *graph = weights->graph;
+    for (size_t p = 0; p < graph->parameter_count; p++) {
+        const struct parameter *parameter = &graph->parameters[p];
+        const struct parameter *scale = graph_weight_scale(graph, parameter);
+        float *values = weights->values + parameter->offset;
+        for (size_t i = 0; scale && i < parameter->count; i++) {
+            const size_t output = i / (parameter->count / parameter->dims[0]);
+            float *step = &weights->values[scale->offset + output];
+            *step = 0.003f / (float)(output + 1);
+            values[i] = *step * (float)quantization_round_weight(*step, values[i]);
+        }
+    }
+}
+
+static bool same_values(const struct weights *a, const struct weights *b)
+{
+    return memcmp(a->values, b->values, a->graph->total_floats * sizeof *a->values) == 0;
+}
+
+static void test_int8(void)
+{
+    struct error error = {0};
+    struct network *network =
+        network_build(&(struct network_request){.network = "q.json", .text = quantized}, &error);
+    struct weights a, b;
+    char *path = file_join(folder, "int8.safetensors");
+    if (!network || !weights_create(&a, &network->graph, NULL) ||
+        !weights_create(&b, &network->graph, NULL))
+        return;
+    weights_initialise(&a, 5, NULL);
+    round_weights(&a);
+    tap_ok(weights_save(&a, WEIGHTS_FLOAT32, path, NULL, &error) &&
+               weights_load(&b, path, &error) && same_values(&a, &b),
+           "int8: weights and scales come back with the same bits %s", error.why);
+    const size_t whole = network->graph.total_floats * sizeof *a.values, bytes = size_of(path);
+    tap_ok(bytes > whole / 4 && bytes < whole / 4 + 4096, "int8: a quarter: %zu of %zu bytes",
+           bytes, whole);
+    tap_ok(type_of(path, "fc.weight") == SAFETENSORS_I8 &&
+               type_of(path, "fc.bias") == SAFETENSORS_F32 &&
+               type_of(path, "fc.weight_scale") == SAFETENSORS_F32,
+           "int8: weights of this type, biases and scales of float32");
+    weights_save(&a, WEIGHTS_BF16, path, NULL, NULL);
+    tap_ok(weights_load(&b, path, &error) && same_values(&a, &b),
+           "int8: also when bf16 is asked for");
+    a.values[network->graph.parameters[0].offset] = NAN;
+    weights_save(&a, WEIGHTS_FLOAT32, path, NULL, NULL);
+    tap_ok(type_of(path, "a.weight") == SAFETENSORS_F32 && weights_load(&b, path, &error) &&
+               isnan(b.values[network->graph.parameters[0].offset]),
+           "int8: weights with a NaN stay float32");
+    a.values[graph_weight_scale(&network->graph, &network->graph.parameters[0])->offset] = 0;
+    weights_save(&a, WEIGHTS_FLOAT32, path, NULL, NULL);
+    tap_ok(!weights_load(&b, path, &error), "int8: refuses a scale of 0: %s", error.why);
+    weights_free(&a);
+    weights_free(&b);
+    network_free(network);
+    free(path);
+}
+
+/* Integers without their scales are no weights. */
+static void test_int8_alone(void)
+{
+    const int8_t integers[6] = {-127, -1, 0, 1, 2, 127};
+    const float scales[2] = {0.5f, 0.25f};
+    const struct safetensors_array arrays[] = {
+        {.name = "w", .type = SAFETENSORS_I8, .dims = {2, 3}, .rank = 2, .data = integers},
+        {.name = "w_scale", .type = SAFETENSORS_F32, .dims = {2}, .rank = 1, .data = scales}};
+    struct safetensors file;
+    float out[4] = {0};
+    char *path = file_join(folder, "integers.safetensors");
+    safetensors_write(path, arrays, 2, NULL, NULL);
+    if (safetensors_open(&file, path, NULL)) {
+        const struct safetensors_entry *entry = safetensors_find(&file, "w");
+        tap_ok(safetensors_has_numbers(&file, entry) &&
+                   safetensors_read_floats(&file, entry, 1, 4, out, NULL) && out[0] == -0.5f &&
+                   out[1] == 0 && out[2] == 0.25f && out[3] == 0.5f,
+               "int8: the middle of an array, over two scales");
+        safetensors_close(&file);
+    }
+    safetensors_write(path, arrays, 1, NULL, NULL);
+    if (safetensors_open(&file, path, NULL)) {
+        tap_ok(!safetensors_has_numbers(&file, safetensors_find(&file, "w")),
+               "int8: integers without scales are no numbers");
+        safetensors_close(&file);
+    }
+    free(path);
+}
+
 static void refuses(const char *what, const void *bytes, size_t size)
 {
     struct error error = {0};
@@ -225,6 +321,8 @@ int main(void)
     test_round_trip();
     test_format(WEIGHTS_BF16, SAFETENSORS_BF16);
     test_format(WEIGHTS_FLOAT16, SAFETENSORS_F16);
+    test_int8();
+    test_int8_alone();
     test_damage();
     test_every_bit();
     char command[64];

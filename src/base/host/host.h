@@ -37,6 +37,16 @@ bool host_has_bf16(void);
  * version 5.16 on. */
 bool host_has_amx(void);
 
+/* The products of integers of 8 bits that kernels may use. */
+enum host_vnni {
+    VNNI_NONE,
+    VNNI_AVX,   /* AVX-VNNI, on processors without AVX-512 */
+    VNNI_AVX512 /* AVX512-VNNI */
+};
+
+/* Returns those that the processor has beside the instruction set of host_instruction_set. */
+enum host_vnni host_vnni(void);
+
 /* Returns the name of an instruction set, as in TINCA_CPU. */
 const char *instruction_set_name(enum instruction_set set);
 

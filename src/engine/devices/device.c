@@ -262,7 +262,8 @@ void device_use_autotune(struct device *device, const struct device_autotune *au
 
 /* --- precision --- */
 
-const char *const device_precision_names[PRECISIONS + 1] = {"float32", "tf32", "bf16", "fp16"};
+const char *const device_precision_names[PRECISIONS + 1] = {"float32", "tf32", "bf16", "fp16",
+                                                            "int8"};
 
 /* Sets the error for a precision that a device which computes on the host does not have, and
  * returns false. */
@@ -270,6 +271,9 @@ static bool refuse_precision(const struct device_driver *driver, enum device_pre
                              const char *reason, struct error *error)
 {
     const char *name = device_precision_names[precision];
+    if (precision == PRECISION_INT8)
+        return error_set(error, ERROR_UNSUPPORTED, name, "choose the device cpu or reference",
+                         "the device %s has no kernels for it", driver->name);
     if (precision != PRECISION_BF16)
         return error_set(error, ERROR_UNSUPPORTED, name,
                          "choose the precision float32 or bf16, or the device cuda",
@@ -285,6 +289,8 @@ bool device_check_precision(const struct device_driver *driver, enum device_prec
                             struct error *error)
 {
     const char *reason = "";
+    if (precision == PRECISION_INT8)
+        return driver->quantize || refuse_precision(driver, precision, reason, error);
     if (precision == PRECISION_FLOAT32 || driver->set_precision)
         return true;
     if (precision == PRECISION_BF16 && driver->plans_bf16 && driver->plans_bf16(&reason))
@@ -295,6 +301,8 @@ bool device_check_precision(const struct device_driver *driver, enum device_prec
 bool device_set_precision(struct device *device, enum device_precision precision,
                           struct error *error)
 {
+    if (precision == PRECISION_INT8 && !device_check_precision(device->driver, precision, error))
+        return false;
     device->precision = precision;
     for (size_t i = 0; i < device->other_count; i++)
         if (!device_set_precision(device->others[i], precision, error))

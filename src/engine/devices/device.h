@@ -43,6 +43,7 @@ enum device_precision {
     PRECISION_TF32,
     PRECISION_BF16,
     PRECISION_FP16,
+    PRECISION_INT8, /* integers of 8 bits, in inference of a quantized network (requantize.h) */
     PRECISIONS
 };
 /* The names of the precisions, by enum device_precision, then NULL. */
@@ -88,6 +89,15 @@ struct device_driver {
      */
     void (*copy_to_plain)(struct device *device, struct tensor_layout layout, struct shape shape,
                           size_t batch, const void *from, float *to);
+    size_t int8_block; /* channels of a block in arrays of integers of 8 bits; 0: they are plain */
+    /* Convert arrays of `batch` images between float32, which is plain, and integers of 8 bits.
+     * NULL: the device does not compute in int8. */
+    void (*quantize)(struct device *device, struct quantization quantization,
+                     struct tensor_layout layout, struct shape shape, size_t batch,
+                     const float *from, uint8_t *to);
+    void (*dequantize)(struct device *device, struct quantization quantization,
+                       struct tensor_layout layout, struct shape shape, size_t batch,
+                       const uint8_t *from, float *to);
     /* --- NULL for a driver with one device --- */
     /* Returns how many devices there are; cuda:2 is the third, cuda the first. */
     size_t (*count)(void);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_KERNELS = 16 }; /* kernels of a device for one operator */
+enum { MAX_KERNELS = 24 }; /* kernels of a device for one operator */
 
 /* Appends "; KERNEL refused: REASON" to `refusals`, a buffer of `size` bytes, and cuts it there. */
 static void add_refusal(char *refusals, size_t size, const char *kernel, const char *reason)
@@ -66,6 +66,8 @@ static bool has_channels_last(const struct kernel_site *site)
  * kernel for plain layouts a plain copy of its inputs, training does not. */
 static bool is_candidate(const struct kernel *kernel, const struct kernel_site *site)
 {
+    if (site->int8 || (kernel->traits & KERNEL_INT8))
+        return site->int8 && (kernel->traits & KERNEL_INT8);
     if (!has_format(kernel, site) ||
         (has_channels_last(site) &&
          !(kernel->traits & (KERNEL_CHANNELS_LAST | KERNEL_CONVERTS_LAYOUT))))

@@ -5,6 +5,7 @@
 #include "base/threads/pool.h"
 #include "engine/devices/drivers.h"
 #include "engine/devices/host/host_memory.h"
+#include "engine/ops/int8.h"
 #include "engine/ops/op.h"
 
 static bool reference_available(char *reason, size_t size)
@@ -28,10 +29,13 @@ static void reference_close(struct device *device)
 
 static size_t reference_kernels(const struct op *op, const struct kernel **list, size_t capacity)
 {
-    if (!op->reference || capacity == 0)
-        return 0;
-    list[0] = op->reference;
-    return 1;
+    const struct kernel *int8 = int8_reference_kernel(op);
+    size_t count = 0;
+    if (int8 && count < capacity)
+        list[count++] = int8;
+    if (op->reference && count < capacity)
+        list[count++] = op->reference;
+    return count;
 }
 
 /* Every kernel is one of float32: the execution rounds (plan/rounding.h). */
@@ -46,6 +50,22 @@ static void reference_round(struct device *device, const float *from, float *to,
     (void)device;
     for (size_t i = 0; i < count; i++)
         to[i] = bf16_round(from[i]);
+}
+
+static void reference_quantize(struct device *device, struct quantization quantization,
+                               struct tensor_layout layout, struct shape shape, size_t batch,
+                               const float *from, uint8_t *to)
+{
+    (void)device;
+    int8_quantize(quantization, layout, shape, batch, from, to);
+}
+
+static void reference_dequantize(struct device *device, struct quantization quantization,
+                                 struct tensor_layout layout, struct shape shape, size_t batch,
+                                 const uint8_t *from, float *to)
+{
+    (void)device;
+    int8_dequantize(quantization, layout, shape, batch, from, to);
 }
 
 static void reference_update(struct device *device, const struct solver_update *update)
@@ -64,6 +84,8 @@ const struct device_driver device_reference = {
     .update = reference_update,
     .plans_bf16 = reference_plans_bf16,
     .round = reference_round,
+    .quantize = reference_quantize,
+    .dequantize = reference_dequantize,
     .allocate = device_allocate_host,
     .release = device_release_host,
     .computes_on_host = true,

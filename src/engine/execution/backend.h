@@ -26,6 +26,8 @@ struct execution {
     char *arena;
     char *prepared;            /* what kernels have prepared; NULL: nothing */
     uint64_t prepared_version; /* of the weights that it was prepared from */
+    float *rounded;            /* the weights as integers have them (int8_weights.h); or NULL */
+    uint64_t rounded_version;  /* of the weights that they were rounded from; 0: none */
     float *gradients;          /* gradients of the parameters, laid out as the learnable weights */
     float *state[2];
     struct kernel_site *sites;      /* by step: the plan's, with the size of the bound batch */

@@ -1,4 +1,5 @@
 /* The backend of devices that compute in the host's memory: nothing is copied and nothing waits. */
+#include "engine/execution/int8_weights.h"
 #include "engine/execution/passes.h"
 
 #include "base/clock.h"
@@ -40,6 +41,7 @@ static void release(struct execution *execution)
 
 static void update(struct execution *execution, float learning_rate)
 {
+    int8_weights_mask(execution);
     if (execution->groups)
         parameter_groups_clear(execution->groups, execution->gradients);
     gradients_clip(&execution->clipping, execution->gradients,

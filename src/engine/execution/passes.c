@@ -7,6 +7,7 @@
 #include "engine/execution/chains.h"
 #include "engine/execution/host_fallback.h"
 #include "engine/execution/image_blocks.h"
+#include "engine/execution/int8_weights.h"
 #include "engine/execution/rounding.h"
 #include "engine/ops/op.h"
 #include "engine/plan/fallback.h"
@@ -28,7 +29,7 @@ static void set_parameters(struct execution *execution, float *weights, struct k
     const struct node *node = call->site->node;
     for (size_t p = 0; p < node->parameter_count; p++) {
         const struct parameter *parameter = &graph->parameters[node->parameters[p]];
-        call->parameters[p] = weights + parameter->offset;
+        call->parameters[p] = int8_weights_at(execution, parameter, weights);
         call->parameter_gradients[p] = parameter->learnable && execution->gradients
                                            ? execution->gradients + parameter->offset
                                            : NULL;
@@ -110,9 +111,8 @@ static void set_values(struct execution *execution)
         call->soft_targets = execution->batch.soft_targets;
         call->class_weights = execution->batch.class_weights;
         for (size_t k = 0; k < step->input_count; k++)
-            call->inputs[k] = step->plain_copies[k] == PLAN_NONE
-                                  ? values[step->inputs[k]]
-                                  : at(execution, step->plain_copies[k]);
+            call->inputs[k] = step->copies[k] == PLAN_NONE ? values[step->inputs[k]]
+                                                           : at(execution, step->copies[k]);
     }
 }
 
@@ -182,7 +182,7 @@ static bool set_up(struct execution *execution, uint64_t seed, struct error *err
 {
     const struct plan *plan = execution->plan;
     float *weights = weights_on_device(execution->weights, execution->device, error);
-    if (!weights)
+    if (!weights || !int8_weights_create(execution, error))
         return false;
     for (size_t s = 0; s < plan->step_count; s++)
         execution->sites[s] = plan->steps[s].site;
@@ -215,6 +215,7 @@ struct execution *execution_make(const struct execution_backend *backend, const 
 void execution_release(struct execution *execution)
 {
     execution->backend->free(execution);
+    int8_weights_free(execution);
     free(execution->sites);
     free(execution->chains);
     free(execution->runs);
@@ -248,6 +249,7 @@ bool execution_can_run(const struct execution *execution, const struct node *nod
 static void prepare(struct execution *execution)
 {
     const struct plan *plan = execution->plan;
+    int8_weights_round(execution);
     if (!execution->prepared || execution->prepared_version == execution->weights->version)
         return;
     for (size_t s = 0; s < plan->step_count; s++)
@@ -256,15 +258,30 @@ static void prepare(struct execution *execution)
     execution->prepared_version = execution->weights->version;
 }
 
-static void copy_to_plain(struct execution *execution, const struct plan_step *step)
+/* Makes the copy of an input in the layout that the kernel of a step reads. */
+static void copy_input(struct execution *execution, const struct plan_step *step, size_t k)
 {
     const struct plan *plan = execution->plan;
+    struct device *device = execution->device;
+    const struct quantization quantization = plan->quantizations[step->inputs[k]];
+    const struct tensor_layout from = plan->layouts[step->inputs[k]], to = step->site.layouts[k];
+    const struct shape shape = step->site.inputs[k];
+    const size_t batch = execution->batch.count;
+    const void *values = execution->values[step->inputs[k]];
+    void *copy = at(execution, step->copies[k]);
+    if (to.u8)
+        device->driver->quantize(device, quantization, to, shape, batch, values, copy);
+    else if (from.u8)
+        device->driver->dequantize(device, quantization, from, shape, batch, values, copy);
+    else
+        device->driver->copy_to_plain(device, from, shape, batch, values, copy);
+}
+
+static void copy_inputs(struct execution *execution, const struct plan_step *step)
+{
     for (size_t k = 0; k < step->input_count; k++)
-        if (step->plain_copies[k] != PLAN_NONE)
-            execution->device->driver->copy_to_plain(
-                execution->device, plan->layouts[step->inputs[k]], step->site.inputs[k],
-                execution->batch.count, execution->values[step->inputs[k]],
-                at(execution, step->plain_copies[k]));
+        if (step->copies[k] != PLAN_NONE)
+            copy_input(execution, step, k);
 }
 
 static void run_pass(const struct execution *execution, const struct plan_step *step,
@@ -291,7 +308,7 @@ static void run_kernel(struct execution *execution, size_t index)
 {
     const struct plan_order_entry *entry = &execution->plan->order[index];
     const struct plan_step *step = &execution->plan->steps[entry->step];
-    copy_to_plain(execution, step);
+    copy_inputs(execution, step);
     if (execution->fallback && fallback_leaves_device(execution->device->driver, step))
         host_fallback_run(execution->fallback, entry, &execution->calls[index]);
     else if (execution->plan->bf16)
@@ -424,6 +441,8 @@ static bool value_finite(const struct execution *execution, const struct plan_st
 {
     const struct shape shape = step->site.node->output;
     const struct tensor_layout layout = execution->plan->layouts[step->node];
+    if (layout.u8)
+        return true;
     const struct tensor_layout own = {.block = layout.block, .pad = layout.pad};
     const size_t image_bytes = tensor_image(layout, shape) * tensor_value_bytes(layout);
     const char *values = (const char *)execution->values[step->node];

@@ -2,6 +2,8 @@
 #ifndef TINCA_ENGINE_GRAPH_ATTRIBUTES_H
 #define TINCA_ENGINE_GRAPH_ATTRIBUTES_H
 
+#include "engine/graph/quantization.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -34,12 +36,14 @@ struct conv_attributes {
     /* Positions of the input from one element of the kernel to the next; 0 counts as 1. Shape
      * inference sets it to 1 along an axis on which the kernel has one element. */
     size_t dilation_height, dilation_width;
+    bool int8_weights; /* the weights are quantized (quantization.h) */
 };
 
 struct linear_attributes {
     size_t outputs;
     bool bias;
     struct initialiser weight_init, bias_init;
+    bool int8_weights; /* the weights are quantized (quantization.h) */
 };
 
 struct pool_attributes {
@@ -114,6 +118,7 @@ union attributes {
     struct dropout_attributes dropout;
     struct shuffle_attributes shuffle;
     struct loss_attributes loss;
+    struct quantization fake_quantize; /* the grid */
 };
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "engine/graph/attributes.h"
 #include "engine/graph/name_index.h"
+#include "engine/graph/quantization.h"
 #include "engine/graph/tensor.h"
 
 #include <stddef.h>
@@ -29,6 +30,7 @@ struct node {
     size_t parameters[NODE_MAX_PARAMETERS]; /* numbers in graph->parameters */
     size_t parameter_count;
     union attributes attributes;
+    struct quantization quantization; /* of the output; scale 0: none */
 };
 
 /* An array of values: a weight, a bias, or a running statistic, which is not learnable and does not

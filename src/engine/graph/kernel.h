@@ -33,6 +33,10 @@ struct kernel_site {
     bool training;
     bool bf16; /* channel-blocked arrays hold bf16, and products have operands of bf16 (rounding.h)
                 */
+    /* The kernel computes with integers of 8 bits (KERNEL_INT8); the quantizations are then those
+     * of the values that it reads and writes. That of a fused add is its node's. */
+    bool int8;
+    struct quantization quantizations[NODE_MAX_INPUTS], output_quantization;
     size_t threads; /* may change the size of the workspace, must not change results */
     /* The state of the device that will execute the plan (device->state), whose libraries a kernel
      * may ask what they support. NULL: no device is open. */
@@ -138,6 +142,10 @@ enum kernel_traits {
      * relu's mask to the output's gradient, in place, for which it reads the output: workspace and
      * input gradients may be the memory of the output. */
     KERNEL_FUSES_ACTIVATION = 1 << 12,
+    /* Reads arrays of integers of 8 bits, with the trait KERNEL_BLOCKED channel-blocked ones, and
+     * writes such an array, or a plain one of float32. For inference only. All kernels of an
+     * operator give the same bits (requantize.h). */
+    KERNEL_INT8 = 1 << 15,
     /* Also works on channels-last arrays, if inputs and output all are. */
     KERNEL_CHANNELS_LAST = 1 << 13,
     /* Also works on channels-last arrays, whether or not inputs and output have one layout. */

@@ -6,6 +6,7 @@
 #include "base/language.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -223,6 +224,29 @@ struct initialiser layer_initialiser(struct layer_reader *reader, const char *ke
                "must be \"xavier\", \"he\", {\"gaussian\": deviation}, {\"constant\": value} or a "
                "number");
     return fallback;
+}
+
+bool quantization_from_json(const struct json *value, struct quantization *quantization)
+{
+    const struct json *first = json_first(value);
+    size_t zero_point;
+    double scale;
+    if (!json_is_array(value) || json_length(value) != 2 || !json_number(first, &scale) ||
+        !json_count(json_next(first), &zero_point) || zero_point > QUANTIZED_MAX ||
+        !((float)scale >= FLT_MIN && (float)scale <= FLT_MAX))
+        return false;
+    *quantization = (struct quantization){(float)scale, (int)zero_point};
+    return true;
+}
+
+struct quantization layer_quantization(struct layer_reader *reader, const char *key)
+{
+    const struct json *value = look_up(reader, key);
+    struct quantization quantization = {0};
+    if (value && !quantization_from_json(value, &quantization))
+        layer_fail(reader, key,
+                   "must be [scale, zero point]: a number above 0 and an integer of 0 to 255");
+    return quantization;
 }
 
 bool layer_reader_finish(struct layer_reader *reader)

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/json/json.h"
 #include "engine/graph/attributes.h"
+#include "engine/graph/quantization.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,6 +68,13 @@ void layer_dilation(struct layer_reader *reader, size_t *height, size_t *width);
  * number; without the key, `fallback`. */
 struct initialiser layer_initialiser(struct layer_reader *reader, const char *key,
                                      struct initialiser fallback);
+
+/* Reads [scale, zero point] into *quantization. Returns false, and changes nothing, if the value is
+ * something else. */
+bool quantization_from_json(const struct json *value, struct quantization *quantization);
+
+/* Returns the key's quantization, [scale, zero point]; without the key, none. */
+struct quantization layer_quantization(struct layer_reader *reader, const char *key);
 
 /* Records the error `why` about `key` (NULL: about the layer), with file and line, unless there is
  * an earlier error. `why` is an English format that is translated. */

@@ -1,6 +1,7 @@
 /* tensor.h: the shape of an activation, and its layout in memory. Activations are float32 arrays
  * [N, C, H, W], with the width varying fastest, unless their layout is channel-blocked. A
- * channel-blocked array may hold bf16. */
+ * channel-blocked array may hold bf16. In precision int8, plain and channel-blocked arrays may hold
+ * integers of 8 bits without sign. */
 #ifndef TINCA_ENGINE_GRAPH_TENSOR_H
 #define TINCA_ENGINE_GRAPH_TENSOR_H
 
@@ -56,6 +57,7 @@ struct tensor_layout {
     size_t block; /* 0: plain */
     size_t pad;
     bool bf16; /* the values are bf16; only channel-blocked. Else they are float32 */
+    bool u8;   /* the values are integers of a quantization (quantization.h) */
     /* The channels of the array that the tensor is a part of: the inputs of a concat can be written
      * where their concatenation lies. 0: it is no part. */
     size_t channels;
@@ -65,14 +67,14 @@ struct tensor_layout {
 /* Returns whether two layouts are the same. */
 static inline bool layout_equal(struct tensor_layout a, struct tensor_layout b)
 {
-    return a.block == b.block && a.pad == b.pad && a.bf16 == b.bf16 && a.channels == b.channels &&
-           a.channels_last == b.channels_last;
+    return a.block == b.block && a.pad == b.pad && a.bf16 == b.bf16 && a.u8 == b.u8 &&
+           a.channels == b.channels && a.channels_last == b.channels_last;
 }
 
 /* Returns the bytes of a value. */
 static inline size_t tensor_value_bytes(struct tensor_layout layout)
 {
-    return layout.bf16 ? sizeof(uint16_t) : sizeof(float);
+    return layout.u8 ? sizeof(uint8_t) : layout.bf16 ? sizeof(uint16_t) : sizeof(float);
 }
 
 /* Returns the values from one row to the next. */

@@ -116,6 +116,27 @@ static bool check_variation_used(const struct builder *builder)
     return true;
 }
 
+/* Refuses a variation of a quantized network: its ranges are those of the layers as they are. */
+static bool check_quantized(const struct builder *builder)
+{
+    const struct variation *variation = &builder->variation;
+    const bool varied = variation->technique != TECHNIQUE_NONE || variation->width_rate > 0 ||
+                        variation->block_rate > 0;
+    return !varied || !graph_is_quantized(builder->graph) ||
+           error_set(builder->error, ERROR_UNSUPPORTED, builder->network->name,
+                     "change the network that was quantized, train it, and quantize that",
+                     "the layers of a quantized network cannot be changed");
+}
+
+static bool read_input_quantization(struct builder *builder)
+{
+    const struct json *value = json_member(builder->document->root, "input_quantized");
+    return !value || quantization_from_json(value, &builder->graph->nodes[0].quantization) ||
+           builder_fail(builder, value,
+                        "\"input_quantized\": [scale, zero point] was expected: a number above 0 "
+                        "and an integer of 0 to 255");
+}
+
 /* Refuses a choice that no layer reads: it would give one network two names. */
 static bool check_choices_used(const struct builder *builder)
 {
@@ -137,9 +158,9 @@ static bool build_graph(struct builder *builder)
     const struct json *layers = json_member(builder->document->root, "layers");
     survey_layers(builder, layers);
     return graph_create(&network->graph, network->input, builder->error) &&
-           builder_add_layers(builder, layers) && add_main_loss(builder) &&
-           graph_finish(&network->graph, builder->error) && check_variation_used(builder) &&
-           check_choices_used(builder);
+           read_input_quantization(builder) && builder_add_layers(builder, layers) &&
+           add_main_loss(builder) && graph_finish(&network->graph, builder->error) &&
+           check_variation_used(builder) && check_choices_used(builder) && check_quantized(builder);
 }
 
 /* Builds the discriminator. No variation changes it, because only training needs it. */

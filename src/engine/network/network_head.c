@@ -42,10 +42,10 @@ static void copy_member(const struct json *root, const char *key, const char *fa
 
 static bool check_keys(const struct builder *builder, const struct json *root)
 {
-    static const char *const known[] = {"name",           "title",  "input",      "classes",
-                                        "normalise",      "loss",   "layers",     "discriminator",
-                                        "shuffle_groups", "widths", "activation", "compression",
-                                        "crc32"}; /* in a run's network.json */
+    static const char *const known[] = {
+        "name",       "title",       "input",           "classes",        "normalise",
+        "loss",       "layers",      "discriminator",   "shuffle_groups", "widths",
+        "activation", "compression", "input_quantized", "crc32"}; /* in a run's network.json */
     for (const struct json *value = json_first(root); value; value = json_next(value)) {
         bool found = false;
         char why[256];

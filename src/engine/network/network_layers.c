@@ -217,11 +217,19 @@ static bool build_layer(struct builder *builder, const struct json *layer, size_
     }
     if (!read_inputs(builder, &reader, inputs, &count))
         return false;
-    if (op && op != &op_conv)
-        return build_op(builder, &reader, op, name, inputs, count);
-    if (count > 1)
+    const struct quantization quantization = op && !(op->traits & OP_LOSS)
+                                                 ? layer_quantization(&reader, "quantized")
+                                                 : (struct quantization){0};
+    if (op && op != &op_conv) {
+        if (!build_op(builder, &reader, op, name, inputs, count))
+            return false;
+    } else if (count > 1) {
         return builder_fail(builder, layer, "\"from\": this layer reads one layer");
-    return build_block(builder, &reader, block, name, inputs[0]);
+    } else if (!build_block(builder, &reader, block, name, inputs[0])) {
+        return false;
+    }
+    builder->graph->nodes[builder->graph->node_count - 1].quantization = quantization;
+    return true;
 }
 
 /* --- repetitions and lists --- */

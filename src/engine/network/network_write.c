@@ -22,6 +22,15 @@ static bool add_inputs(struct json *layer, const struct graph *graph, const stru
     return from;
 }
 
+static bool add_quantization(struct json *parent, const char *key, struct quantization quantization)
+{
+    if (!quantization_is_set(quantization))
+        return true;
+    struct json *pair = json_add_array(parent, key);
+    return json_add_float(pair, NULL, quantization.scale) &&
+           json_add_count(pair, NULL, (size_t)quantization.zero_point);
+}
+
 static bool add_layers(struct json *parent, const struct graph *graph)
 {
     struct json *layers = json_add_array(parent, "layers");
@@ -32,7 +41,8 @@ static bool add_layers(struct json *parent, const struct graph *graph)
         struct json *layer = json_add_object(layers, NULL);
         if (!json_add_string(layer, "op", node->op->name) ||
             !json_add_string(layer, "name", node->name) || !add_inputs(layer, graph, node) ||
-            (node->op->write && !node->op->write(&node->attributes, layer)))
+            (node->op->write && !node->op->write(&node->attributes, layer)) ||
+            !add_quantization(layer, "quantized", node->quantization))
             return false;
     }
     return layers;
@@ -58,6 +68,7 @@ static bool add_head(struct json *root, const struct network *network)
            (!network->compression[0] ||
             json_add_string(root, "compression", network->compression)) &&
            json_add_string(root, "normalise", network->normalisation) &&
+           add_quantization(root, "input_quantized", network->graph.nodes[0].quantization) &&
            json_add_string(root, "loss", network->graph.nodes[network->graph.losses[0]].op->name);
 }
 

@@ -24,6 +24,7 @@ static void read_conv(struct layer_reader *reader, union attributes *attributes)
         layer_initialiser(reader, "init", (struct initialiser){INITIALISE_HE, 0.0f});
     conv->bias_init =
         layer_initialiser(reader, "bias_init", (struct initialiser){INITIALISE_CONSTANT, 0.0f});
+    conv->int8_weights = rule_read_int8_weights(reader);
 }
 
 static bool write_conv(const union attributes *attributes, struct json *layer)
@@ -33,7 +34,8 @@ static bool write_conv(const union attributes *attributes, struct json *layer)
            layer_write_window(layer, &conv->window) &&
            layer_write_dilation(layer, conv->dilation_height, conv->dilation_width) &&
            json_add_count(layer, "groups", conv->groups) &&
-           layer_write_weights(layer, conv->bias, &conv->weight_init, &conv->bias_init);
+           layer_write_weights(layer, conv->bias, &conv->weight_init, &conv->bias_init) &&
+           layer_write_int8_weights(layer, conv->int8_weights);
 }
 
 /* Along an axis on which the kernel has one element, any dilation computes the same as 1. */
@@ -72,7 +74,8 @@ static bool infer_conv(struct graph *graph, struct node *node, const struct shap
     conv->dilation_width = dilation_of(window->kernel_width, conv->dilation_width);
     return slide_dilated(node, inputs[0], error) &&
            rule_weight_and_bias(graph, node, dims, 4, conv->weight_init,
-                                conv->bias ? &conv->bias_init : NULL, error);
+                                conv->bias ? &conv->bias_init : NULL, error) &&
+           rule_weight_scale(graph, node, conv->int8_weights, conv->outputs, error);
 }
 
 static uint64_t flops_conv(const struct node *node, const struct shape *inputs)

@@ -41,3 +41,8 @@ bool layer_write_weights(struct json *layer, bool bias, const struct initialiser
     return json_add_bool(layer, "bias", bias) && write_initialiser(layer, "init", weight_init) &&
            (!bias || write_initialiser(layer, "bias_init", bias_init));
 }
+
+bool layer_write_int8_weights(struct json *layer, bool int8_weights)
+{
+    return !int8_weights || json_add_string(layer, "weights", "int8");
+}

@@ -22,4 +22,7 @@ bool layer_write_dilation(struct json *layer, size_t height, size_t width);
 bool layer_write_weights(struct json *layer, bool bias, const struct initialiser *weight_init,
                          const struct initialiser *bias_init);
 
+/* Writes "weights": "int8" if the weights are quantized. */
+bool layer_write_int8_weights(struct json *layer, bool int8_weights);
+
 #endif

@@ -15,13 +15,15 @@ static void read_linear(struct layer_reader *reader, union attributes *attribute
         layer_initialiser(reader, "init", (struct initialiser){INITIALISE_HE, 0.0f});
     linear->bias_init =
         layer_initialiser(reader, "bias_init", (struct initialiser){INITIALISE_CONSTANT, 0.0f});
+    linear->int8_weights = rule_read_int8_weights(reader);
 }
 
 static bool write_linear(const union attributes *attributes, struct json *layer)
 {
     const struct linear_attributes *linear = &attributes->linear;
     return json_add_count(layer, "output", linear->outputs) &&
-           layer_write_weights(layer, linear->bias, &linear->weight_init, &linear->bias_init);
+           layer_write_weights(layer, linear->bias, &linear->weight_init, &linear->bias_init) &&
+           layer_write_int8_weights(layer, linear->int8_weights);
 }
 
 static bool infer_linear(struct graph *graph, struct node *node, const struct shape *inputs,
@@ -31,7 +33,8 @@ static bool infer_linear(struct graph *graph, struct node *node, const struct sh
     size_t dims[2] = {linear->outputs, shape_count(inputs[0])};
     return rule_set_output(node, (struct shape){linear->outputs, 1, 1}, error) &&
            rule_weight_and_bias(graph, node, dims, 2, linear->weight_init,
-                                linear->bias ? &linear->bias_init : NULL, error);
+                                linear->bias ? &linear->bias_init : NULL, error) &&
+           rule_weight_scale(graph, node, linear->int8_weights, linear->outputs, error);
 }
 
 static uint64_t flops_linear(const struct node *node, const struct shape *inputs)

@@ -5,6 +5,8 @@
 #include "engine/ops/layer_writer.h"
 #include "engine/ops/op.h"
 
+#include <string.h>
+
 bool rule_same_shape(struct graph *graph, struct node *node, const struct shape *inputs,
                      struct error *error)
 {
@@ -101,6 +103,23 @@ bool rule_weight_and_bias(struct graph *graph, struct node *node, const size_t *
                                error) &&
            (!bias_init ||
             graph_add_parameter(graph, node, "bias", dims, 1, fan_in, *bias_init, true, error));
+}
+
+bool rule_weight_scale(struct graph *graph, struct node *node, bool int8_weights, size_t outputs,
+                       struct error *error)
+{
+    /* weights that are not read from a file are given the range -1..1 */
+    const struct initialiser init = {INITIALISE_CONSTANT, 1.0f / QUANTIZED_WEIGHT_MAX};
+    return !int8_weights ||
+           graph_add_parameter(graph, node, "weight_scale", &outputs, 1, 1, init, false, error);
+}
+
+bool rule_read_int8_weights(struct layer_reader *reader)
+{
+    const char *type = layer_text(reader, "weights", NULL);
+    if (type && strcmp(type, "int8") != 0)
+        layer_fail(reader, "weights", "must be \"int8\"; without this key they are float32");
+    return type;
 }
 
 void rule_read_pool(struct layer_reader *reader, union attributes *attributes)

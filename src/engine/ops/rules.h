@@ -39,6 +39,14 @@ bool rule_weight_and_bias(struct graph *graph, struct node *node, const size_t *
                           struct initialiser weight_init, const struct initialiser *bias_init,
                           struct error *error);
 
+/* Declares NODE.weight_scale, with one value for each of `outputs`, if the weights are quantized.
+ */
+bool rule_weight_scale(struct graph *graph, struct node *node, bool int8_weights, size_t outputs,
+                       struct error *error);
+
+/* Returns whether the key "weights" is "int8"; any other text is an error. */
+bool rule_read_int8_weights(struct layer_reader *reader);
+
 /* Implement `read` and `write` for pooling layers. */
 void rule_read_pool(struct layer_reader *reader, union attributes *attributes);
 bool rule_write_pool(const union attributes *attributes, struct json *layer);

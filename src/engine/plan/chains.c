@@ -32,7 +32,7 @@ static bool can_be_in_chain(const struct plan_step *step)
         step->by_blocks || rounds(&step->rounding))
         return false;
     for (size_t k = 0; k < step->input_count; k++)
-        if (step->plain_copies[k] != PLAN_NONE)
+        if (step->copies[k] != PLAN_NONE)
             return false;
     return true;
 }

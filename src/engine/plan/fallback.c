@@ -18,6 +18,11 @@ bool fallback_choose_kernel(const struct device_driver *driver, struct plan_step
     step->kernel = device_choose_kernel(driver, site, step->choice, sizeof step->choice, &refusal);
     if (step->kernel)
         return true;
+    if (site->int8) {
+        if (error)
+            *error = refusal;
+        return false;
+    }
     step->kernel = device_reference_kernel(driver, site, step->choice, sizeof step->choice);
     step->falls_back = step->kernel;
     if (!step->kernel && error)

@@ -101,7 +101,7 @@ static bool fuse_add(const struct fusion *fusion, struct plan_step *step, struct
                      size_t value)
 {
     const struct node *add = sum ? sum->site.node : NULL;
-    if (!add || add->op != &op_add || add->input_count != 2 ||
+    if (!add || add->op != &op_add || add->input_count != 2 || sum->site.int8 != step->site.int8 ||
         (kernel_has_trait(step, KERNEL_BLOCKED) && !fusion->plan->layouts[sum->node].block))
         return false;
     const size_t other = add->inputs[0] == value ? 1 : 0;
@@ -110,6 +110,7 @@ static bool fuse_add(const struct fusion *fusion, struct plan_step *step, struct
     step->inputs[1] = add->inputs[other];
     step->input_count = 2;
     step->site.inputs[1] = sum->site.inputs[other];
+    step->site.quantizations[1] = sum->site.quantizations[other];
     step->site.input_gradient[1] = sum->site.input_gradient[other];
     step->site.fused_add = add;
     step->backward |= sum->backward;
@@ -119,7 +120,8 @@ static bool fuse_add(const struct fusion *fusion, struct plan_step *step, struct
 
 static bool fuse_activation(struct plan_step *step, struct plan_step *activation)
 {
-    if (!activation || activation->site.node->op != &op_relu)
+    if (!activation || activation->site.node->op != &op_relu ||
+        activation->site.int8 != step->site.int8)
         return false;
     step->site.fused_activation = activation->site.node;
     become_fused(activation, step, activation->inputs[0]);

@@ -13,6 +13,10 @@
  * the reader that needs most. The inputs of a concat become parts of its value if each begins at a
  * whole block: the kernels that compute them write there, and the concat has nothing left to do.
  *
+ * In int8, values are integers where the step's kernel computes with integers and the caller does
+ * not read the value; all others are plain float32. A kernel that reads the other kind gets a copy,
+ * so that a picture becomes integers where the first convolution reads it.
+ *
  * On a GPU, below float32, values are channels-last wherever possible (plan->channels_last).
  * Nothing is converted there either: convolutions and pooling read one layout and write another
  * (KERNEL_CONVERTS_LAYOUT), and all other kernels that know the layout have it in all of their
@@ -24,6 +28,7 @@
 
 #include "base/language.h"
 #include "base/memory.h"
+#include "engine/ops/int8.h"
 #include "engine/ops/op.h"
 
 #include <stdio.h>
@@ -91,14 +96,48 @@ void layouts_mark_plain(const struct plan *plan, bool *plain)
     }
 }
 
+/* Returns the layout of an array of integers. */
+static struct tensor_layout integers_layout(const struct plan *plan)
+{
+    return (struct tensor_layout){.block = plan->block, .u8 = true};
+}
+
+/* Offers a step of a plan in int8 either integers only, where they are what it reads and writes, or
+ * plain float32. */
+static void offer_int8(const struct plan *plan, struct plan_step *step, bool plain)
+{
+    struct kernel_site *site = &step->site;
+    const struct node *node = site->node;
+    for (size_t k = 0; k < step->input_count; k++)
+        site->quantizations[k] = plan->quantizations[step->inputs[k]];
+    site->output_quantization =
+        node->op->traits & OP_VIEW ? site->quantizations[0] : node->quantization;
+    const bool integers = !plain && quantization_is_set(site->output_quantization);
+    site->int8 = int8_computes(site, integers, &step->float_reason);
+    for (size_t k = 0; k < step->input_count; k++)
+        site->layouts[k] = site->int8 ? integers_layout(plan) : (struct tensor_layout){0};
+    if (site->int8 && integers)
+        site->output_layout = integers_layout(plan);
+}
+
 void layouts_offer(const struct plan *plan, struct plan_step *step, bool plain)
 {
     struct kernel_site *site = &step->site;
     for (size_t k = 0; k < step->input_count; k++)
         site->layouts[k] = plan->layouts[step->inputs[k]];
-    if (!plain)
+    if (plan->int8)
+        offer_int8(plan, step, plain);
+    else if (!plain)
         site->output_layout =
             (struct tensor_layout){.block = plan->block, .bf16 = plan->bf16 && plan->block};
+}
+
+/* A view has the quantization of what it views. */
+static void settle_quantization(struct plan *plan, const struct plan_step *step)
+{
+    const struct quantization viewed = plan->quantizations[step->inputs[0]];
+    plan->quantizations[step->node] =
+        !step->kernel && quantization_is_set(viewed) ? viewed : step->site.output_quantization;
 }
 
 void layouts_settle(struct plan *plan, struct plan_step *step)
@@ -106,13 +145,17 @@ void layouts_settle(struct plan *plan, struct plan_step *step)
     struct tensor_layout *layout = &plan->layouts[step->node];
     const struct node *node = step->site.node;
     *layout = (struct tensor_layout){0};
-    if (!step->kernel || passes_layout_on(node))
+    if (plan->int8 && step->kernel)
+        *layout = step->site.output_layout;
+    else if (!step->kernel || passes_layout_on(node))
         *layout = plan->layouts[node->inputs[0]];
     else if ((step->kernel->traits & KERNEL_BLOCKED) && shape_area(node->output) > 1)
         *layout = step->site.output_layout;
     else if (plan->mode == PLAN_TRAINING && (step->kernel->traits & KERNEL_ANY_LAYOUT))
         *layout = plan->layouts[node->inputs[0]];
     step->site.output_layout = *layout;
+    if (plan->int8)
+        settle_quantization(plan, step);
 }
 
 bool layouts_agree(const struct plan *plan, const struct plan_step *step)
@@ -290,8 +333,29 @@ static void share_layouts(struct plan *plan)
     }
 }
 
+/* Gives the kernel of a step in int8 a copy of every input that is not of the kind that it reads.
+ */
+static void set_int8_copies(struct plan *plan, struct plan_step *step)
+{
+    step->site.output_layout = plan->layouts[step->node];
+    for (size_t k = 0; k < step->input_count; k++) {
+        const struct tensor_layout layout = plan->layouts[step->inputs[k]];
+        const bool copied = step->kernel && layout.u8 != step->site.int8;
+        if (!step->kernel || !copied)
+            step->site.layouts[k] = layout;
+        else
+            step->site.layouts[k] =
+                step->site.int8 ? integers_layout(plan) : (struct tensor_layout){0};
+        step->copies[k] = copied ? 0 : PLAN_NONE; /* placement gives it an offset */
+    }
+}
+
 static void set_site_layouts(struct plan *plan, struct plan_step *step)
 {
+    if (plan->int8) {
+        set_int8_copies(plan, step);
+        return;
+    }
     const bool blocked =
         plan->mode == PLAN_TRAINING || (step->kernel && (step->kernel->traits & KERNEL_BLOCKED));
     step->site.output_layout = plan->layouts[step->node];
@@ -299,13 +363,13 @@ static void set_site_layouts(struct plan *plan, struct plan_step *step)
         const struct tensor_layout layout = plan->layouts[step->inputs[k]];
         const bool copied = step->kernel && !blocked && layout.block;
         step->site.layouts[k] = copied ? (struct tensor_layout){0} : layout;
-        step->plain_copies[k] = copied ? 0 : PLAN_NONE; /* placement gives it an offset */
+        step->copies[k] = copied ? 0 : PLAN_NONE; /* placement gives it an offset */
     }
 }
 
 void layouts_complete(struct plan *plan)
 {
-    if (!plan->block)
+    if (!plan->block && !plan->int8)
         return;
     if (plan->mode == PLAN_INFERENCE) {
         join_concatenations(plan);
@@ -325,11 +389,18 @@ size_t layouts_value_bytes(const struct plan *plan, size_t node)
            plan->batch;
 }
 
+size_t layouts_copy_bytes(const struct plan *plan, const struct plan_step *step, size_t input)
+{
+    const struct tensor_layout layout = step->site.layouts[input];
+    return tensor_image(layout, step->site.inputs[input]) * tensor_value_bytes(layout) *
+           plan->batch;
+}
+
 size_t layouts_copy_count(const struct plan *plan)
 {
     size_t copies = 0;
     for (size_t s = 0; s < plan->step_count; s++)
         for (size_t k = 0; k < plan->steps[s].input_count; k++)
-            copies += plan->steps[s].plain_copies[k] != PLAN_NONE;
+            copies += plan->steps[s].copies[k] != PLAN_NONE;
     return copies;
 }

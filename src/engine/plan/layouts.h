@@ -36,7 +36,10 @@ void layouts_complete(struct plan *plan);
 /* Returns the bytes of a node's value in the arena. */
 size_t layouts_value_bytes(const struct plan *plan, size_t node);
 
-/* Returns how many values kernels read as plain copies. */
+/* Returns the bytes of the copy of an input that the kernel of a step reads. */
+size_t layouts_copy_bytes(const struct plan *plan, const struct plan_step *step, size_t input);
+
+/* Returns how many values kernels read as copies. */
 size_t layouts_copy_count(const struct plan *plan);
 
 #endif

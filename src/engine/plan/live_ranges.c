@@ -151,10 +151,9 @@ static void make_copies(struct live_ranges *ranges, size_t s)
 {
     const struct plan_step *step = &ranges->plan->steps[s];
     for (size_t k = 0; k < step->input_count; k++)
-        if (step->plain_copies[k] != PLAN_NONE)
-            ranges->copy_block[s][k] = new_block(
-                ranges, shape_count(step->site.inputs[k]) * sizeof(float) * ranges->plan->batch, s,
-                s);
+        if (step->copies[k] != PLAN_NONE)
+            ranges->copy_block[s][k] =
+                new_block(ranges, layouts_copy_bytes(ranges->plan, step, k), s, s);
 }
 
 /* Makes a block for every value of the forward pass. It lives from its step to its last reader

@@ -69,7 +69,7 @@ static size_t offset_of(const struct live_ranges *ranges, size_t block)
 static void set_layout_offsets(const struct live_ranges *ranges)
 {
     struct plan *plan = ranges->plan;
-    for (size_t s = 0; s < plan->step_count && plan->block; s++) {
+    for (size_t s = 0; s < plan->step_count && (plan->block || plan->int8); s++) {
         struct plan_step *step = &plan->steps[s];
         const size_t plane = tensor_plane(plan->layouts[step->node], step->site.node->output);
         if (!step->kernel && !step->joins)
@@ -78,8 +78,8 @@ static void set_layout_offsets(const struct live_ranges *ranges)
             plan->values[step->node] += step->part_channel / plan->block * plane *
                                         tensor_value_bytes(plan->layouts[step->node]);
         for (size_t k = 0; k < step->input_count; k++)
-            if (step->plain_copies[k] != PLAN_NONE)
-                step->plain_copies[k] = ranges->blocks[ranges->copy_block[s][k]].offset;
+            if (step->copies[k] != PLAN_NONE)
+                step->copies[k] = ranges->blocks[ranges->copy_block[s][k]].offset;
     }
 }
 

@@ -13,6 +13,7 @@ void plan_free(struct plan *plan)
     free(plan->order);
     free(plan->layouts);
     free(plan->rounded);
+    free(plan->quantizations);
     free(plan->values);
     free(plan->backward_values);
     free(plan->gradients);

@@ -88,14 +88,17 @@ struct plan_step {
     bool predicted;  /* of several kernels that predict their times: results depend on the choice */
     bool falls_back; /* the device has no kernel: `kernel` is the reference's (fallback.h) */
     bool backward;   /* the step takes part in the backward pass */
+    const char
+        *float_reason; /* int8: why the kernel is one of float32, marked N_; NULL: it is not */
     struct step_rounding rounding; /* bf16: what is rounded around a kernel of float32 */
     /* The kernel is called for each block of images (image_blocks.h), and site.batch is that of the
      * largest block. */
     bool by_blocks;
     size_t partial_sums; /* their parameter gradients: bytes from the start of the workspace */
-    /* The kernel reads a plain copy of this input, which is channel-blocked; the offset of the
-     * copy. PLAN_NONE: it reads the input itself. */
-    size_t plain_copies[NODE_MAX_INPUTS];
+    /* The kernel reads a copy of this input in the layout of its site: a plain copy of a
+     * channel-blocked array, or one of integers or of float32; the offset of the copy. PLAN_NONE:
+     * it reads the input itself. */
+    size_t copies[NODE_MAX_INPUTS];
     size_t prepared;                  /* bytes from the start of the prepared memory */
     bool accumulate[NODE_MAX_INPUTS]; /* backward adds to the gradient of this input */
     size_t saved;                     /* offset of what the forward pass saves */
@@ -129,7 +132,9 @@ struct plan {
     size_t block;       /* channels of a block in channel-blocked layouts; 0: none */
     bool channels_last; /* values are channels-last where kernels allow it (layouts.c) */
     bool bf16;          /* values and products are rounded to bf16 (rounding.h) */
-    bool *rounded;      /* by node, in bf16: its output and the gradient of it are rounded */
+    bool int8;          /* quantized values are integers, where kernels compute with them */
+    struct quantization *quantizations; /* by node, in int8: that of its value; scale 0: none */
+    bool *rounded; /* by node, in bf16: its output and the gradient of it are rounded */
     struct tensor_layout *layouts; /* by node: the layout of its output */
     size_t *values;                /* by node: offset of its output; PLAN_NONE for inputs */
     size_t *backward_values;       /* the same after the forward pass: differs if recomputed */
@@ -177,8 +182,9 @@ struct plan_settings {
                             (execution_batch); only for a device with separate memory */
     bool device_batches; /* batches are bound in device memory only (execution_bind_device), so
                             that the execution has no memory for them */
-    /* Of a device that computes on the host, float32 or bf16. A GPU's precision is that of the open
-     * device (device_set_precision); layouts depend on it. */
+    /* Of a device that computes on the host: float32, bf16 or, for a quantized network in
+     * inference, int8. A GPU's precision is that of the open device (device_set_precision); layouts
+     * depend on it. */
     enum device_precision precision;
     /* The figures of the machine, which the plan copies: device->machine. NULL: fixed rules. */
     const struct machine_model *machine;

@@ -212,6 +212,24 @@ static bool check_image_blocks(const struct device_driver *driver,
                      "it cannot add over images in %zu blocks", settings->image_blocks);
 }
 
+/* Integers stand for values only where the network says by which scales. */
+static bool check_int8(const struct graph *graph, const struct plan_settings *settings,
+                       struct error *error)
+{
+    if (settings->precision != PRECISION_INT8)
+        return true;
+    if (settings->mode == PLAN_TRAINING)
+        return error_set(error, ERROR_UNSUPPORTED, "int8",
+                         "train in float32, and then quantize the model with tinca quantize",
+                         "only trained networks compute in it");
+    if (graph_is_quantized(graph))
+        return true;
+    return error_set(error, ERROR_UNSUPPORTED, "int8",
+                     "quantize the trained model with tinca quantize, and compute with the result",
+                     "the network is not quantized: nothing says which values its integers stand "
+                     "for");
+}
+
 /* --- building --- */
 
 static size_t *new_offsets(size_t count, struct error *error)
@@ -230,38 +248,45 @@ static struct plan *plan_new(const struct graph *graph, const struct device_driv
     const size_t ranks = settings->ranks ? settings->ranks : 1;
     const bool even = batch % ranks == 0 || set_uneven_error(batch, ranks, error);
     const bool possible = even && device_check_precision(driver, settings->precision, error) &&
-                          check_image_blocks(driver, settings, error);
+                          check_image_blocks(driver, settings, error) &&
+                          check_int8(graph, settings, error);
     struct plan *plan = possible ? memory_new(1, sizeof *plan, "the plan", error) : NULL;
     if (!plan)
         return NULL;
-    *plan =
-        (struct plan){.graph = graph,
-                      .driver = driver,
-                      .mode = settings->mode,
-                      .frozen = settings->frozen,
-                      .seeds_output_gradient = settings->seeds_output_gradient,
-                      .sample_batches = settings->sample_batches,
-                      .device_batches = settings->device_batches,
-                      .soft_targets = settings->soft_targets,
-                      .batch = batch / ranks,
-                      .ranks = ranks,
-                      .image_blocks = image_blocks_of(settings),
-                      .threads = settings->threads ? settings->threads : 1,
-                      .bf16 = settings->precision == PRECISION_BF16 && driver->computes_on_host};
+    *plan = (struct plan){.graph = graph,
+                          .driver = driver,
+                          .mode = settings->mode,
+                          .frozen = settings->frozen,
+                          .seeds_output_gradient = settings->seeds_output_gradient,
+                          .sample_batches = settings->sample_batches,
+                          .device_batches = settings->device_batches,
+                          .soft_targets = settings->soft_targets,
+                          .batch = batch / ranks,
+                          .ranks = ranks,
+                          .image_blocks = image_blocks_of(settings),
+                          .threads = settings->threads ? settings->threads : 1,
+                          .bf16 = settings->precision == PRECISION_BF16 && driver->computes_on_host,
+                          .int8 = settings->precision == PRECISION_INT8};
     if (settings->machine)
         plan->machine = *settings->machine;
-    if (driver->channel_block)
+    if (plan->int8)
+        plan->block = driver->int8_block;
+    else if (driver->channel_block)
         plan->block = driver->channel_block();
     if (driver->prefers_channels_last && settings->device)
         plan->channels_last = driver->prefers_channels_last(settings->device->precision);
     plan->steps = memory_new(graph->node_count, sizeof *plan->steps, "the plan", error);
     plan->layouts = memory_new(graph->node_count, sizeof *plan->layouts, "the plan", error);
     plan->rounded = memory_new(graph->node_count, sizeof *plan->rounded, "the plan", error);
+    plan->quantizations =
+        memory_new(graph->node_count, sizeof *plan->quantizations, "the plan", error);
     plan->values = new_offsets(graph->node_count, error);
     plan->backward_values = new_offsets(graph->node_count, error);
     plan->gradients = new_offsets(graph->node_count, error);
-    if (plan->steps && plan->layouts && plan->rounded && plan->values && plan->backward_values &&
-        plan->gradients)
+    for (size_t n = 0; plan->quantizations && n < graph->node_count; n++)
+        plan->quantizations[n] = graph->nodes[n].quantization;
+    if (plan->steps && plan->layouts && plan->rounded && plan->quantizations && plan->values &&
+        plan->backward_values && plan->gradients)
         return plan;
     plan_free(plan);
     return NULL;
@@ -312,10 +337,29 @@ static bool check_soft_targets(const struct graph *graph, struct error *error)
     return true;
 }
 
+/* Checks that training with simulated quantization is possible: the weights are rounded in the
+ * host's memory, and bf16 cannot hold the values of the grids. */
+static bool check_simulated(const struct graph *graph, const struct device_driver *driver,
+                            const struct plan_settings *settings, struct error *error)
+{
+    if (settings->mode != PLAN_TRAINING || !graph_is_quantized(graph))
+        return true;
+    if (!driver->computes_on_host)
+        return error_set(error, ERROR_UNSUPPORTED, driver->name,
+                         "choose the device cpu or reference, or train the network before it is "
+                         "quantized",
+                         "it cannot train a quantized network");
+    return settings->precision == PRECISION_FLOAT32 ||
+           error_set(error, ERROR_UNSUPPORTED, driver->name, "choose --precision float32",
+                     "a quantized network is trained in float32: the other precisions cannot hold "
+                     "its levels");
+}
+
 struct plan *plan_build(const struct graph *graph, const struct device_driver *driver,
                         const struct plan_settings *settings, struct error *error)
 {
-    if (settings->soft_targets && !check_soft_targets(graph, error))
+    if ((settings->soft_targets && !check_soft_targets(graph, error)) ||
+        !check_simulated(graph, driver, settings, error))
         return NULL;
     struct plan *plan = build(graph, driver, settings, true, false, error);
     if (plan && !within_limit(plan, settings) && !driver->computes_on_host)

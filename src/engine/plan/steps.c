@@ -72,7 +72,8 @@ static bool check_size(const struct plan *plan, const struct node *node, struct 
 /* A channel-blocked value has no view of another shape. */
 static bool is_view(const struct plan *plan, const struct node *node)
 {
-    return ((node->op->traits & OP_VIEW) && !plan->layouts[node->inputs[0]].block) ||
+    const struct tensor_layout input = plan->layouts[node->inputs[0]];
+    return ((node->op->traits & OP_VIEW) && !input.block && !input.u8) ||
            (plan->mode == PLAN_INFERENCE && op_is_identity_in_inference(node));
 }
 
@@ -120,7 +121,7 @@ static void start_step(const struct step_builder *builder, size_t number, struct
     memcpy(step->inputs, node->inputs, sizeof step->inputs);
     graph_input_shapes(plan->graph, node, step->site.inputs);
     for (size_t k = 0; k < NODE_MAX_INPUTS; k++)
-        step->plain_copies[k] = PLAN_NONE;
+        step->copies[k] = PLAN_NONE;
     for (size_t k = 0; k < node->input_count; k++)
         step->site.input_gradient[k] = builder->needs_gradient[node->inputs[k]];
     divide_batch(plan, step);
@@ -136,6 +137,14 @@ static const char *find_recorded(const struct plan_choices *choices, const char 
     return choices ? "" : NULL;
 }
 
+/* Adds why no kernel of int8 was asked to the explanation of the choice (choice.h). */
+static void add_refusal(struct plan_step *step)
+{
+    const size_t used = strlen(step->choice);
+    snprintf(step->choice + used, sizeof step->choice - used, "; int8 refused: %s",
+             step->float_reason);
+}
+
 static bool choose_kernel(const struct step_builder *builder, struct plan_step *step,
                           struct error *error)
 {
@@ -149,6 +158,8 @@ static bool choose_kernel(const struct step_builder *builder, struct plan_step *
     const bool chosen = fallback_choose_kernel(plan->driver, step, error);
     step->site.recorded_kernel = NULL;
     step->predicted = chosen && device_predicts_kernel(plan->driver, &step->site);
+    if (chosen && step->float_reason)
+        add_refusal(step);
     return chosen;
 }
 

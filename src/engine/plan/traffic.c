@@ -13,6 +13,8 @@ static size_t value_bytes(const struct plan *plan, size_t node)
  * that its kernels have rounded once. */
 static double parameter_bytes(const struct plan *plan, const struct plan_step *step, size_t node)
 {
+    if (step && step->site.int8 && step->kernel->prepared_bytes)
+        return (double)step->kernel->prepared_bytes(&step->site);
     const bool rounded =
         step && step->kernel->prepared_bytes && (step->kernel->traits & KERNEL_BF16);
     return (double)graph_node_parameter_count(plan->graph, node) *

@@ -27,7 +27,8 @@ static const struct {
     size_t size;
 } types[] = {[SAFETENSORS_F32] = {"F32", 4},   [SAFETENSORS_I32] = {"I32", 4},
              [SAFETENSORS_U8] = {"U8", 1},     [SAFETENSORS_I64] = {"I64", 8},
-             [SAFETENSORS_BF16] = {"BF16", 2}, [SAFETENSORS_F16] = {"F16", 2}};
+             [SAFETENSORS_BF16] = {"BF16", 2}, [SAFETENSORS_F16] = {"F16", 2},
+             [SAFETENSORS_I8] = {"I8", 1}};
 
 /* --- reading --- */
 
@@ -76,7 +77,7 @@ static bool parse_entry(const struct safetensors *file, const struct json *value
         return wrong(file, error, name, "the name is too long");
     snprintf(entry->name, sizeof entry->name, "%s", name);
     if (!parse_type(json_string(json_member(value, "dtype")), &entry->type))
-        return wrong(file, error, name, "\"dtype\" is none of F32, I32, U8, I64, BF16, F16");
+        return wrong(file, error, name, "\"dtype\" is none of F32, I32, U8, I64, BF16, F16, I8");
     if (!parse_shape(json_member(value, "shape"), entry, &count))
         return wrong(file, error, name, "\"shape\" is not a list of at most four sizes");
     if (json_length(offsets) != 2 || !json_count(first, &begin) ||
@@ -190,10 +191,24 @@ bool safetensors_read(struct safetensors *file, const struct safetensors_entry *
     return wrong(file, error, entry->name, "its data cannot be read");
 }
 
-bool safetensors_is_float(const struct safetensors_entry *entry)
+/* Returns the scales of an entry of quantized weights, or NULL if it is none. */
+static const struct safetensors_entry *find_scales(const struct safetensors *file,
+                                                   const struct safetensors_entry *entry)
+{
+    char name[sizeof entry->name + 8];
+    snprintf(name, sizeof name, "%s_scale", entry->name);
+    const struct safetensors_entry *scales =
+        entry->type == SAFETENSORS_I8 && entry->rank > 0 ? safetensors_find(file, name) : NULL;
+    return scales && scales->type == SAFETENSORS_F32 && scales->rank == 1 &&
+                   scales->dims[0] == entry->dims[0]
+               ? scales
+               : NULL;
+}
+
+bool safetensors_has_numbers(const struct safetensors *file, const struct safetensors_entry *entry)
 {
     return entry->type == SAFETENSORS_F32 || entry->type == SAFETENSORS_BF16 ||
-           entry->type == SAFETENSORS_F16;
+           entry->type == SAFETENSORS_F16 || find_scales(file, entry);
 }
 
 const char *safetensors_type_name(enum safetensors_type type)
@@ -216,6 +231,21 @@ static void widen(float *values, size_t count, enum safetensors_type type)
     }
 }
 
+/* Replaces `count` integers, at the beginning of the array, by themselves times their scales.
+ * `first` is the number of the first one. */
+static bool widen_integers(struct safetensors *file, const struct safetensors_entry *entry,
+                           uint64_t first, size_t count, float *values, struct error *error)
+{
+    const struct safetensors_entry *found = find_scales(file, entry);
+    const uint64_t row = found && found->dims[0] ? safetensors_count(entry) / found->dims[0] : 0;
+    float *scales = found ? memory_new(found->dims[0], sizeof *scales, file->path, error) : NULL;
+    const bool read = scales && safetensors_read(file, found, scales, error);
+    for (size_t i = count; read && i-- > 0;) /* the last one first: none is overwritten unread */
+        values[i] = scales[(first + i) / row] * (float)((const signed char *)values)[i];
+    free(scales);
+    return read || (!found && wrong(file, error, entry->name, "its scales are missing"));
+}
+
 bool safetensors_read_floats(struct safetensors *file, const struct safetensors_entry *entry,
                              uint64_t first, size_t count, float *out, struct error *error)
 {
@@ -224,6 +254,8 @@ bool safetensors_read_floats(struct safetensors *file, const struct safetensors_
     if (fseeko(file->file, (off_t)from, SEEK_SET) != 0 ||
         fread(out, size, count, file->file) != count)
         return wrong(file, error, entry->name, "its data cannot be read");
+    if (entry->type == SAFETENSORS_I8)
+        return widen_integers(file, entry, first, count, out, error);
     if (entry->type != SAFETENSORS_F32)
         widen(out, count, entry->type);
     return true;

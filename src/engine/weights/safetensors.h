@@ -16,7 +16,8 @@ enum safetensors_type {
     SAFETENSORS_U8,
     SAFETENSORS_I64,
     SAFETENSORS_BF16,
-    SAFETENSORS_F16
+    SAFETENSORS_F16,
+    SAFETENSORS_I8
 };
 
 /* An array in a file. */
@@ -56,8 +57,10 @@ const char *safetensors_metadata(const struct safetensors *file, const char *key
 bool safetensors_read(struct safetensors *file, const struct safetensors_entry *entry, void *out,
                       struct error *error);
 
-/* Returns whether an entry has floating-point values. */
-bool safetensors_is_float(const struct safetensors_entry *entry);
+/* Returns whether an entry has real numbers: floating-point values or, of type I8, the integers of
+ * quantized weights. The file has the scales of these as NAME_scale, float32, one for each value of
+ * the first dimension. */
+bool safetensors_has_numbers(const struct safetensors *file, const struct safetensors_entry *entry);
 
 /* Returns the name of a type in a file: "F32". */
 const char *safetensors_type_name(enum safetensors_type type);
@@ -65,8 +68,8 @@ const char *safetensors_type_name(enum safetensors_type type);
 /* Returns the number of values of an entry. */
 uint64_t safetensors_count(const struct safetensors_entry *entry);
 
-/* Reads `count` values of a floating-point entry from value `first` on, as float32. Returns false
- * with an error if that fails. */
+/* Reads `count` numbers of an entry that has them, from number `first` on, as float32: integers of
+ * quantized weights times their scales. Returns false with an error if that fails. */
 bool safetensors_read_floats(struct safetensors *file, const struct safetensors_entry *entry,
                              uint64_t first, size_t count, float *out, struct error *error);
 

@@ -141,13 +141,48 @@ static bool fits_float16(const float *values, size_t count)
     return true;
 }
 
-/* Points an array at the rounded values of a parameter, which it writes to `to`. Returns the end of
+static bool all_finite(const float *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(values[i]))
+            return false;
+    return true;
+}
+
+/* Points an array at the integers of quantized weights, which it writes to `to`. Returns the end of
  * what it has written. */
-static uint16_t *round_values(struct safetensors_array *array, const struct parameter *parameter,
-                              enum weights_format format, uint16_t *to)
+static void *round_to_int8(struct safetensors_array *array, const struct parameter *parameter,
+                           const float *scales, void *to)
 {
     const float *values = array->data;
-    if (!parameter->learnable ||
+    const size_t row = parameter->count / parameter->dims[0];
+    int8_t *integers = to;
+    array->type = SAFETENSORS_I8;
+    array->data = to;
+    for (size_t i = 0; i < parameter->count; i++)
+        integers[i] = quantization_round_weight(scales[i / row], values[i]);
+    return (uint16_t *)to + (parameter->count + 1) / 2;
+}
+
+/* Returns whether the layer of a parameter has quantized weights. */
+static bool is_quantized(const struct graph *graph, const struct parameter *parameter)
+{
+    const struct node *node = &graph->nodes[parameter->node];
+    return graph_weight_scale(graph, &graph->parameters[node->parameters[0]]);
+}
+
+/* Points an array at the rounded values of a parameter, which it writes to `to`. Returns the end of
+ * what it has written. */
+static uint16_t *round_values(struct safetensors_array *array, const struct weights *weights,
+                              const struct parameter *parameter, enum weights_format format,
+                              uint16_t *to)
+{
+    const float *values = array->data;
+    const struct parameter *scale = graph_weight_scale(weights->graph, parameter);
+    if (scale && all_finite(values, parameter->count))
+        return round_to_int8(array, parameter, weights->values + scale->offset, to);
+    if (!parameter->learnable || format == WEIGHTS_FLOAT32 ||
+        is_quantized(weights->graph, parameter) ||
         (format == WEIGHTS_FLOAT16 && !fits_float16(values, parameter->count)))
         return to;
     array->type = format == WEIGHTS_BF16 ? SAFETENSORS_BF16 : SAFETENSORS_F16;
@@ -161,7 +196,7 @@ bool weights_save(const struct weights *weights, enum weights_format format, con
                   const char *const *metadata, struct error *error)
 {
     const struct graph *graph = weights->graph;
-    const bool rounds = format != WEIGHTS_FLOAT32;
+    const bool rounds = format != WEIGHTS_FLOAT32 || graph_is_quantized(graph);
     if (!weights_fetch(weights, error))
         return false;
     struct safetensors_array *arrays =
@@ -179,13 +214,27 @@ bool weights_save(const struct weights *weights, enum weights_format format, con
                                                .data = weights->values + parameter->offset};
         memcpy(arrays[p].dims, parameter->dims, sizeof arrays[p].dims);
         if (rounds)
-            to = round_values(&arrays[p], parameter, format, to);
+            to = round_values(&arrays[p], weights, parameter, format, to);
     }
     const bool saved =
         ready && safetensors_write(path, arrays, graph->parameter_count, metadata, error);
     free(arrays);
     free(rounded);
     return saved;
+}
+
+/* Refuses scales of quantized weights that are not above 0 or not finite. */
+static bool check_scales(const struct safetensors *file, const struct parameter *parameter,
+                         const float *values, struct error *error)
+{
+    if (!parameter_is_weight_scale(parameter))
+        return true;
+    for (size_t i = 0; i < parameter->count; i++)
+        if (!(values[i] > 0) || isinf(values[i]))
+            return error_set(
+                error, ERROR_INPUT, file->path, "the file is damaged; use an intact copy",
+                "\"%s\": a scale of %g; scales are above 0", parameter->name, (double)values[i]);
+    return true;
 }
 
 static bool load_parameter(struct safetensors *file, const struct parameter *parameter,
@@ -196,12 +245,13 @@ static bool load_parameter(struct safetensors *file, const struct parameter *par
     if (!entry)
         return error_set(error, ERROR_INPUT, file->path, advice, "it has no \"%s\"",
                          parameter->name);
-    if (!safetensors_is_float(entry) || entry->rank != parameter->rank ||
+    if (!safetensors_has_numbers(file, entry) || entry->rank != parameter->rank ||
         memcmp(entry->dims, parameter->dims, parameter->rank * sizeof *entry->dims) != 0)
         return error_set(error, ERROR_INPUT, file->path, advice,
                          "\"%s\" has a different shape or type than in the network (%zu values)",
                          parameter->name, parameter->count);
-    return safetensors_read_floats(file, entry, 0, parameter->count, values, error);
+    return safetensors_read_floats(file, entry, 0, parameter->count, values, error) &&
+           check_scales(file, parameter, values, error);
 }
 
 bool weights_load(struct weights *weights, const char *path, struct error *error)

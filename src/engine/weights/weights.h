@@ -60,8 +60,9 @@ extern const char *const weights_format_names[WEIGHTS_FORMATS + 1];
 
 /* Fetches all parameters and running statistics and writes them to a file with a checksum. Weights
  * are rounded to `format`; running statistics, and an array of weights that float16 cannot hold,
- * stay float32. `metadata` alternates keys and values and ends with NULL. Returns false with an
- * error if out of memory or writing fails. */
+ * stay float32. In a quantized layer the weights are rounded to int8, whatever the format, unless
+ * one is NaN or infinite, and everything else stays float32. `metadata` alternates keys and values
+ * and ends with NULL. Returns false with an error if out of memory or writing fails. */
 bool weights_save(const struct weights *weights, enum weights_format format, const char *path,
                   const char *const *metadata, struct error *error);
 

@@ -18,9 +18,10 @@ struct misfits {
     const struct safetensors_entry *found; /* instead of first_different */
 };
 
-static bool has_shape(const struct safetensors_entry *entry, const struct parameter *parameter)
+static bool has_shape(const struct safetensors *file, const struct safetensors_entry *entry,
+                      const struct parameter *parameter)
 {
-    return safetensors_is_float(entry) && entry->rank == parameter->rank &&
+    return safetensors_has_numbers(file, entry) && entry->rank == parameter->rank &&
            memcmp(entry->dims, parameter->dims, parameter->rank * sizeof *entry->dims) == 0;
 }
 
@@ -69,7 +70,7 @@ enum weights_fit weights_pairing_fit(const struct weights_pairing *pairing,
         return weights_names_is_identity(&pairing->mapping, parameter->name) ? WEIGHTS_FIT_IDENTITY
                                                                              : WEIGHTS_FIT_MISSING;
     *entry = (size_t)(found - pairing->file.entries);
-    return has_shape(found, parameter) ? WEIGHTS_FIT_LOADED : WEIGHTS_FIT_SHAPE;
+    return has_shape(&pairing->file, found, parameter) ? WEIGHTS_FIT_LOADED : WEIGHTS_FIT_SHAPE;
 }
 
 /* Looks up every parameter that is not reset. */
@@ -177,7 +178,8 @@ static const struct parameter *find_reduced(const struct weights_pairing *pairin
                                  sizeof target))
         return NULL;
     const struct parameter *parameter = find_parameter(pairing->graph, target);
-    return parameter && has_shape(&pairing->file.entries[i], parameter) ? parameter : NULL;
+    return parameter && has_shape(&pairing->file, &pairing->file.entries[i], parameter) ? parameter
+                                                                                        : NULL;
 }
 
 bool weights_pairing_uses(const struct weights_pairing *pairing, size_t i)

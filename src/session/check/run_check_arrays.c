@@ -34,7 +34,7 @@ bool check_values(struct check *check, const char *file, struct safetensors *ope
         return true;
     for (size_t i = 0; i < opened->count; i++) {
         const struct safetensors_entry *entry = &opened->entries[i];
-        if (!safetensors_is_float(entry))
+        if (!safetensors_has_numbers(opened, entry))
             continue;
         const uint64_t at = find_not_finite(opened, entry);
         if (at == safetensors_count(entry))
@@ -47,11 +47,11 @@ bool check_values(struct check *check, const char *file, struct safetensors *ope
 }
 
 /* Only models may have rounded weights. */
-static bool has_shape(const struct safetensors_entry *entry, const struct parameter *parameter,
-                      enum check_remedy remedy)
+static bool has_shape(const struct safetensors *file, const struct safetensors_entry *entry,
+                      const struct parameter *parameter, enum check_remedy remedy)
 {
-    const bool typed =
-        remedy == REMEDY_CHECKPOINT ? entry->type == SAFETENSORS_F32 : safetensors_is_float(entry);
+    const bool typed = remedy == REMEDY_CHECKPOINT ? entry->type == SAFETENSORS_F32
+                                                   : safetensors_has_numbers(file, entry);
     return typed && entry->rank == parameter->rank &&
            memcmp(entry->dims, parameter->dims, entry->rank * sizeof *entry->dims) == 0;
 }
@@ -67,7 +67,7 @@ bool check_parameters(struct check *check, const char *file, const struct safete
             continue;
         snprintf(name, sizeof name, "%s%s", prefix, parameter->name);
         const struct safetensors_entry *entry = safetensors_find(opened, name);
-        if (!entry || !has_shape(entry, parameter, remedy)) {
+        if (!entry || !has_shape(opened, entry, parameter, remedy)) {
             check_damage(check, file, remedy,
                          entry ? _("\"%s\" has another shape or type than in the network")
                                : _("\"%s\" is missing"),

@@ -429,6 +429,10 @@ bool config_check(const struct run_config *config, struct error *error)
         (!config->has_iterations && config->epochs == 0))
         return error_set(error, ERROR_USAGE, "the configuration", NULL,
                          "batch, epochs and average-loss begin at 1");
+    if (config->precision == PRECISION_INT8)
+        return error_set(error, ERROR_USAGE, "--precision",
+                         "train in float32, and then quantize the model with tinca quantize",
+                         "only trained networks compute in int8");
     if (config->precision != PRECISION_FLOAT32 && config->precision != PRECISION_BF16 &&
         !is_gpu(config))
         return error_set(error, ERROR_USAGE, "--precision",

@@ -122,7 +122,8 @@ const struct config_field config_fields[] = {
      .label = N_("Precision"),
      .argument = "NAME",
      .help = N_("Number format of products: float32; bf16 on the cpu, reference and GPUs; tf32, "
-                "fp16 on GPUs."),
+                "fp16 on GPUs; int8 of a quantized network, in inference on the cpu and "
+                "reference."),
      .kind = CONFIG_CHOICE,
      MEMBER(precision),
      .choices = device_precision_names,

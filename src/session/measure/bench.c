@@ -119,7 +119,7 @@ static struct plan_settings choose_settings(const struct bench *bench,
         .image_blocks = settings->image_blocks,
         .solver = is_gan(bench) ? adam : sgd,
         .strict_device = settings->strict_device,
-        .precision = settings->precision,
+        .precision = bench->precision,
         .device = bench->device,
         .machine = &bench->device->machine,
         .choices = bench->device->choices,
@@ -179,15 +179,27 @@ static bool make_execution(struct workload *workload, const struct bench *bench,
     return workload->execution;
 }
 
+/* Without a choice, a quantized network infers in int8 where the device can. */
+static enum device_precision precision_of(const struct bench *bench,
+                                          const struct bench_settings *settings)
+{
+    const bool int8 = !settings->precision_chosen && settings->mode == PLAN_INFERENCE &&
+                      graph_is_quantized(&bench->network->graph) &&
+                      device_check_precision(bench->device->driver, PRECISION_INT8, NULL);
+    return int8 ? PRECISION_INT8 : settings->precision;
+}
+
 static bool prepare_bench(struct bench *bench, struct workload *workload,
                           const struct bench_settings *settings, struct error *error)
 {
     bench->mode = settings->mode;
-    bench->precision = settings->precision;
     bench->network = network_build(&settings->network, error);
     bench->device =
         bench->network ? tuned_device_open(settings->device, settings->threads, NULL, error) : NULL;
-    if (!bench->device || !device_set_precision(bench->device, settings->precision, error))
+    if (!bench->device)
+        return false;
+    bench->precision = precision_of(bench, settings);
+    if (!device_set_precision(bench->device, bench->precision, error))
         return false;
     bench->batch = settings->batch ? settings->batch : usual_batch(bench);
     const struct plan_settings plans = choose_settings(bench, settings);

@@ -33,7 +33,8 @@ struct bench_settings {
     bool strict_device;    /* see plan.h */
     uint64_t memory_limit; /* limit for training, see plan.h; 0: none */
     enum device_precision precision;
-    size_t image_blocks; /* see plan.h */
+    bool precision_chosen; /* else a quantized network infers in int8 where the device can */
+    size_t image_blocks;   /* see plan.h */
     bool profile; /* afterwards repeat the iterations with a profile attached, which costs a little
                      time, and measure the limits of the device */
 };

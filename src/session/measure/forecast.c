@@ -8,6 +8,7 @@
 #include "data/dataset/dataset.h"
 #include "data/images/spec_value.h"
 #include "data/loader/augmentation.h"
+#include "engine/compress/simulate.h"
 #include "session/config/config_data.h"
 #include "session/config/settings.h"
 #include "session/machine/autotune_file.h"
@@ -164,7 +165,7 @@ bool forecast_make(const struct run_config *config, size_t classes, struct forec
     struct network *network = network_build(&request, error);
     struct teacher teacher = {0};
     const bool taught = config->teacher[0];
-    bool made = network && check_kind(config, network, error) &&
+    bool made = network && network_simulate(network, error) && check_kind(config, network, error) &&
                 (!taught || (teacher_describe(&teacher, config, error) &&
                              teacher_suits(&teacher, network, error)));
     struct device *device = made ? open_for_libraries(config) : NULL;

@@ -91,12 +91,15 @@ bool measurement_note_model(struct measurement *measurement, const char *path, s
     return true;
 }
 
-/* Sets the precision of the device: the one that is asked for or, if none is, the run's where the
- * device computes in it. */
-static bool set_precision(struct device *device, const struct run_config *config,
+/* Sets the precision of the model's device: the one that is asked for or, if none is, the run's
+ * where the device computes in it. A quantized model is then measured as model_load sets it. */
+static bool set_precision(struct model *model, const struct run_config *config,
                           const struct measure_request *request, struct error *error)
 {
+    struct device *device = model->device;
     size_t precision = config->precision;
+    if (!request->precision && device->precision == PRECISION_INT8)
+        return true;
     for (size_t i = 0; request->precision && i < PRECISIONS; i++)
         if (strcmp(device_precision_names[i], request->precision) == 0)
             precision = i;
@@ -121,7 +124,7 @@ static bool measure_model(const char *path, const struct run_config *config,
     if (!measurement_note_model(measurement, path, error) ||
         !model_load(&model, path, device, request->threads, error))
         return false;
-    bool measured = set_precision(model.device, config, request, error);
+    bool measured = set_precision(&model, config, request, error);
     struct energy_meter *meter = energy_meter_begin(model.device, NULL);
     const struct evaluation_request evaluate = {.images = request->images,
                                                 .progress = request->progress,

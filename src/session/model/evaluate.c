@@ -27,9 +27,21 @@ bool model_load(struct model *model, const char *path, const char *device, size_
                   weights_create(&model->weights, &model->network->graph, error) &&
                   weights_load(&model->weights, path, error) &&
                   (model->device = tuned_device_open(device, threads, NULL, error));
-    if (!loaded)
+    if (!loaded) {
         model_free(model);
-    return loaded;
+        return false;
+    }
+    /* a quantized model is made for it; devices that have no int8 compute in float32 */
+    if (graph_is_quantized(&model->network->graph) &&
+        device_check_precision(model->device->driver, PRECISION_INT8, NULL))
+        return device_set_precision(model->device, PRECISION_INT8, error);
+    return true;
+}
+
+bool model_set_precision(struct model *model, const struct run_config *config, struct error *error)
+{
+    return !config_is_given(config, "precision") ||
+           device_set_precision(model->device, (enum device_precision)config->precision, error);
 }
 
 void model_free(struct model *model)

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct run_config;
+
 /* A network with weights and the description of its input, from a model file. */
 struct model {
     struct network *network;
@@ -25,10 +27,15 @@ struct model {
     char *chosen;     /* after an evaluation: the record of its kernels (kernel_choices.h) */
 };
 
-/* Loads a model file and opens the device. Returns false with an error. */
+/* Loads a model file and opens the device. A quantized model is computed in int8, where the device
+ * can. Returns false with an error. */
 bool model_load(struct model *model, const char *path, const char *device, size_t threads,
                 struct error *error);
 void model_free(struct model *model);
+
+/* Sets the precision of the device, if the configuration was given one. Returns false with an error
+ * if the device does not compute in it. */
+bool model_set_precision(struct model *model, const struct run_config *config, struct error *error);
 
 struct evaluation {
     size_t images;

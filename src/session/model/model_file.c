@@ -90,6 +90,8 @@ bool model_file_save(const struct model_facts *facts, const struct weights *weig
                               stored,
                               "tinca.class_names",
                               names,
+                              facts->quantization ? "tinca.quantization" : NULL,
+                              facts->quantization,
                               NULL};
     bool saved = weights_save(weights, format, path, metadata, error);
     free(names);

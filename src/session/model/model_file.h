@@ -9,6 +9,7 @@
  *   tinca.normalisation   its name                   tinca.mean, tinca.deviation   three numbers
  *   tinca.stored          height and width of images before the crop
  *   tinca.class_names     a JSON list of texts
+ *   tinca.quantization    of a quantized model: the report of tinca quantize, a JSON object
  */
 #ifndef TINCA_SESSION_MODEL_MODEL_FILE_H
 #define TINCA_SESSION_MODEL_MODEL_FILE_H
@@ -23,6 +24,7 @@ struct model_facts {
     const struct dataset *dataset; /* class names and the size of images */
     const struct model *origin;    /* or the model whose class names and size of images these are */
     struct normalisation normalisation;
+    const char *quantization; /* how it was quantized, a text for tinca.quantization; or NULL */
 };
 
 /* Saves a model, with weights in this format. Returns false with an error. */

@@ -4,6 +4,7 @@
 #include "session/prepare/prepare.h"
 
 #include "base/memory.h"
+#include "engine/compress/simulate.h"
 #include "engine/network/network_compression.h"
 #include "engine/training/soft_targets.h"
 #include "session/config/config_data.h"
@@ -29,6 +30,10 @@ static struct network *build_network(const struct run_config *config, size_t cla
     /* a network file may have another name inside; a saved model keeps its own */
     if (network && strchr(config->network, '/') && !network_is_model(config->network))
         config_network_name(config->network, network->name, sizeof network->name);
+    if (network && !network_simulate(network, error)) {
+        network_free(network);
+        return NULL;
+    }
     return network;
 }
 

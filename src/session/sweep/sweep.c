@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "session/measure/forecast.h"
 #include "session/record/run_open.h"
+#include "session/sweep/sweep_after.h"
 #include "session/sweep/sweep_files.h"
 #include "session/values/run_figures.h"
 
@@ -211,13 +212,14 @@ void sweep_refresh_claimed(struct sweep *sweep, size_t index)
         cell->state = SWEEP_FAILED;
     else if (cell->run[0])
         take_run(cell);
+    sweep_after_refresh(sweep, index);
 }
 
 void sweep_refresh(struct sweep *sweep, size_t index)
 {
     struct sweep_cell *cell = &sweep->cells[index];
     sweep_refresh_claimed(sweep, index);
-    if (sweep->directory && !sweep_is_computed(cell) &&
+    if (sweep->directory && (!sweep_is_computed(cell) || cell->after_due > 0) &&
         sweep_files_is_claimed(sweep->directory, cell->id))
         cell->state = SWEEP_RUNNING;
 }
@@ -231,6 +233,12 @@ bool sweep_is_due(const struct sweep *sweep, size_t index)
 {
     enum sweep_state state = sweep->cells[index].state;
     return state == SWEEP_WAITING || state == SWEEP_INTERRUPTED;
+}
+
+bool sweep_has_work(const struct sweep *sweep, size_t index)
+{
+    const struct sweep_cell *cell = &sweep->cells[index];
+    return sweep_is_due(sweep, index) || (cell->state == SWEEP_DONE && cell->after_due > 0);
 }
 
 void sweep_count(const struct sweep *sweep, size_t counts[SWEEP_STATES])

@@ -5,6 +5,7 @@
  *   grid.json         the grid (sweep_grid.h), replaced when it is changed
  *   ID/cell.json      which run computed the cell, or why its process failed
  *   ID/lock           locked while a process computes the cell
+ *   ID/after/         what techniques after training have made of it (sweep_after.h)
  * The runs are in the folder of all runs. A cell's state follows from these files and from those of
  * its run, so no second copy of the state can become outdated: a cell is done when its run is.
  * Several processes may work on one sweep; the process that holds a cell's lock computes it.
@@ -59,6 +60,7 @@ struct sweep_cell {
     uint64_t memory_needed, memory_free, flops; /* from the forecast; flops of one image */
     uint64_t weight_bytes, solver_bytes;        /* from the forecast, in float32 */
     uint64_t iteration, iterations;             /* progress of a running cell, when last read */
+    size_t after_due, after_failed; /* results after training that wait, and that failed */
 };
 
 struct sweep {
@@ -106,6 +108,8 @@ void sweep_forecast(struct sweep *sweep, size_t index, size_t share);
 
 /* Returns whether the cell is waiting or interrupted, so that a run should be started. */
 bool sweep_is_due(const struct sweep *sweep, size_t index);
+/* Returns whether there is work for the cell's process: a run, or techniques after it. */
+bool sweep_has_work(const struct sweep *sweep, size_t index);
 /* Returns whether the cell's run is done or diverged, so that its figures are final. */
 bool sweep_is_computed(const struct sweep_cell *cell);
 /* Counts the cells in each state. */

@@ -21,6 +21,7 @@
 #include <stddef.h>
 
 enum { SWEEP_AXES = 16, SWEEP_MAX_CELLS = 10000, SWEEP_ID = 96, SWEEP_NAME = 64 };
+enum { SWEEP_AFTERS = 16, SWEEP_CHAIN = 240 };
 
 struct sweep_axis {
     const struct config_field *field;
@@ -34,6 +35,11 @@ struct sweep_grid {
     struct run_config base;
     struct sweep_axis axes[SWEEP_AXES];
     size_t axis_count;
+    /* the chains of techniques after training (sweep_after.h), which are no part of the cells' IDs:
+     * adding one trains nothing again */
+    char after[SWEEP_AFTERS][SWEEP_CHAIN];
+    size_t after_count;
+    size_t after_epochs; /* of fine-tuning in steps that train; 0: none */
 };
 
 void sweep_grid_begin(struct sweep_grid *grid); /* the defaults, no axes */
@@ -62,6 +68,12 @@ bool sweep_grid_vary(struct sweep_grid *grid, const char *key, const char *value
 bool sweep_grid_vary_setting(struct sweep_grid *grid, const char *setting, struct error *error);
 /* Removes an axis. */
 void sweep_grid_clear(struct sweep_grid *grid, const char *key);
+
+/* Adds chains of techniques, with commas between them; one that is there already is left out.
+ * Returns false with an error if a step is not known. */
+bool sweep_grid_add_after(struct sweep_grid *grid, const char *list, struct error *error);
+/* Writes the chains with commas between them. Returns `text`. */
+char *sweep_grid_after_text(const struct sweep_grid *grid, char *text, size_t size);
 
 /* Returns the axis of a setting, or NULL. */
 const struct sweep_axis *sweep_grid_axis(const struct sweep_grid *grid, const char *key);

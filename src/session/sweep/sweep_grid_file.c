@@ -75,6 +75,25 @@ static bool read_grid_member(struct sweep_grid *grid, const struct json_document
     return true;
 }
 
+/* Reads the chains of techniques, a text or an array of texts, or the epochs of their fine-tuning.
+ */
+static bool read_after(struct sweep_grid *grid, const struct json_document *document,
+                       const struct json *member, struct error *error)
+{
+    struct error inner;
+    const struct json *value = json_is_array(member) ? json_first(member) : member;
+    if (strcmp(json_key(member), "after_epochs") == 0)
+        return json_count(member, &grid->after_epochs) ||
+               fail_at(document, member, json_key(member), _("a number was expected"), error);
+    for (; value; value = json_is_array(member) ? json_next(value) : NULL) {
+        if (!json_string(value))
+            return fail_at(document, value, "after", _("a text was expected"), error);
+        if (!sweep_grid_add_after(grid, json_string(value), &inner))
+            return fail_at(document, value, "after", inner.why, error);
+    }
+    return true;
+}
+
 static bool is_grid_member(const char *key)
 {
     static const char *const keys[] = {"name", "format", "grid", "tags", "note"};
@@ -92,6 +111,8 @@ static bool read_member(struct sweep_grid *grid, const struct json_document *doc
         return read_grid_member(grid, document, member, error);
     if (strcmp(key, "version") == 0)
         return true;
+    if (strcmp(key, "after") == 0 || strcmp(key, "after_epochs") == 0)
+        return read_after(grid, document, member, error);
     if (!json_is_array(member)) /* "networks": "lenet" is a list with one element */
         return read_value(grid, document, member, key, !config_find(key), error);
     if (json_length(member) == 0)
@@ -184,13 +205,24 @@ static bool add_base(struct json *root, const struct sweep_grid *grid)
     return added;
 }
 
+static bool add_after(struct json *root, const struct sweep_grid *grid)
+{
+    struct json *list = grid->after_count > 0 ? json_add_array(root, "after") : NULL;
+    bool added = list || grid->after_count == 0;
+    for (size_t i = 0; added && i < grid->after_count; i++)
+        added = json_add_string(list, NULL, grid->after[i]);
+    return added &&
+           (!grid->after_epochs || json_add_count(root, "after_epochs", grid->after_epochs));
+}
+
 struct json *sweep_grid_to_json(const struct sweep_grid *grid)
 {
     struct json *root = json_new_object();
     bool added = json_add_string(root, "format", "tinca-sweep") &&
                  json_add_count(root, "version", 1) && json_add_string(root, "name", grid->name) &&
                  (!grid->tags[0] || json_add_string(root, "tags", grid->tags)) &&
-                 (!grid->note[0] || json_add_string(root, "note", grid->note));
+                 (!grid->note[0] || json_add_string(root, "note", grid->note)) &&
+                 add_after(root, grid);
     for (size_t i = 0; added && i < grid->axis_count; i++)
         added = add_axis(root, &grid->axes[i]);
     if (added && add_base(root, grid))

@@ -1,5 +1,6 @@
 /* Writes the results of a sweep as one JSON document: for every cell the varying settings, the
  * state and the figures. */
+#include "session/sweep/sweep_after.h"
 #include "session/sweep/sweep_disk.h"
 #include "session/sweep/sweep_table.h"
 
@@ -63,7 +64,8 @@ static bool add_cell(struct json *cells, const struct sweep *sweep, size_t index
                          : json_add_null(object, "run")) &&
            add_known(object, "memory_forecast_bytes", cell->memory_needed, cell->forecast_known) &&
            json_add_number(object, "estimated_seconds", seconds < 0 ? (double)NAN : seconds) &&
-           add_figures(object, cell);
+           add_figures(object, cell) &&
+           (sweep->grid.after_count == 0 || sweep_after_to_json(sweep, index, object));
 }
 
 /* --- speed-ups --- */

@@ -136,7 +136,7 @@ static void take_end(const struct sweep_process *process, struct sweep *sweep, i
     struct sweep_cell *cell = &sweep->cells[process->cell];
     sweep_refresh(sweep, process->cell);
     if (process->stopped || sweep_is_computed(cell))
-        return;
+        return; /* what was not done after the training waits for the next call */
     if (WIFSIGNALED(status)) {
         explain_signal(process, cell->id, WTERMSIG(status), highest, &failure);
         fail_cell(sweep, process->cell, &failure);

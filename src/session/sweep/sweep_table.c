@@ -1,6 +1,7 @@
 /* Writes the tables of a sweep. Each table is first collected as cells of text; then one function
  * lays it out in columns and another as Markdown. */
 #include "session/sweep/sweep_table.h"
+#include "session/sweep/sweep_after.h"
 
 #include "base/escape/markdown.h"
 #include "base/escape/visible.h"
@@ -322,6 +323,7 @@ void sweep_write_tables(const struct sweep *sweep, bool markdown, struct text *t
             if (slow != fast)
                 write_pair(sweep, slow, fast, markdown, text);
     sweep_write_seeds(sweep, markdown, text);
+    sweep_after_write(sweep, markdown, text);
     write_reasons(sweep, _("What diverged"), has_diverged, markdown, text);
     write_reasons(sweep, _("What was not computed, and why"), was_not_computed, markdown, text);
 }

@@ -143,10 +143,10 @@ static bool follow_cell(struct sweep_job *job)
 static size_t next_cell(struct sweep_job *job)
 {
     for (size_t i = 0; i < job->sweep.count; i++) {
-        if (job->tried[i] || !sweep_is_due(&job->sweep, i))
+        if (job->tried[i] || !sweep_has_work(&job->sweep, i))
             continue;
         sweep_refresh(&job->sweep, i); /* another process may have run it meanwhile */
-        if (sweep_is_due(&job->sweep, i))
+        if (sweep_has_work(&job->sweep, i))
             return i;
     }
     return job->sweep.count;
@@ -245,7 +245,7 @@ size_t sweep_job_due(const struct sweep_job *job)
 {
     size_t due = 0;
     for (size_t i = 0; i < job->sweep.count; i++)
-        due += sweep_is_due(&job->sweep, i) && !job->tried[i];
+        due += sweep_has_work(&job->sweep, i) && !job->tried[i];
     return due;
 }
 

@@ -85,6 +85,22 @@ const struct cpu_amx_table *cpu_amx_table_here(void)
     return host_has_amx() ? cpu_amx_table() : NULL;
 }
 
+const struct cpu_int8_table *cpu_int8_table_here(void)
+{
+#if defined(HAVE_VNNI_KERNELS)
+    extern const struct cpu_int8_table cpu_int8_table_avx512_vnni, cpu_int8_table_avx_vnni;
+    switch (host_vnni()) {
+    case VNNI_AVX512:
+        return &cpu_int8_table_avx512_vnni;
+    case VNNI_AVX:
+        return &cpu_int8_table_avx_vnni;
+    case VNNI_NONE:
+        break;
+    }
+#endif
+    return NULL;
+}
+
 static bool cpu_plans_bf16(const char **reason)
 {
     return cpu_bf16_table_here(reason);
@@ -111,7 +127,9 @@ static size_t cpu_kernels(const struct op *op, const struct kernel **list, size_
     const char *reason;
     const struct cpu_bf16_table *bf16 = cpu_bf16_table_here(&reason);
     const struct cpu_amx_table *amx = cpu_amx_table_here();
+    const struct cpu_int8_table *int8 = cpu_int8_table_here();
     size_t count = amx ? add_kernels(amx->kernels, op, list, 0, capacity) : 0;
+    count = int8 ? add_kernels(int8->kernels, op, list, count, capacity) : count;
     count = bf16 ? add_kernels(bf16->kernels, op, list, count, capacity) : count;
     return add_kernels(table_here()->kernels, op, list, count, capacity);
 }
@@ -130,6 +148,22 @@ static void cpu_copy_to_plain(struct device *device, struct tensor_layout layout
         cpu_bf16_table_here(&reason)->copy_to_plain(device->pool, layout, shape, batch, from, to);
     else
         table->copy_to_plain(device->pool, layout, shape, batch, from, to);
+}
+
+static void cpu_quantize(struct device *device, struct quantization quantization,
+                         struct tensor_layout layout, struct shape shape, size_t batch,
+                         const float *from, uint8_t *to)
+{
+    const struct cpu_table *table = device->state;
+    table->quantize(device->pool, quantization, layout, shape, batch, from, to);
+}
+
+static void cpu_dequantize(struct device *device, struct quantization quantization,
+                           struct tensor_layout layout, struct shape shape, size_t batch,
+                           const uint8_t *from, float *to)
+{
+    const struct cpu_table *table = device->state;
+    table->dequantize(device->pool, quantization, layout, shape, batch, from, to);
 }
 
 static void cpu_update(struct device *device, const struct solver_update *update)
@@ -153,6 +187,9 @@ const struct device_driver device_cpu = {
     .idle_code_bytes = cpu_idle_code_bytes,
     .plans_bf16 = cpu_plans_bf16,
     .round = cpu_round,
+    .int8_block = 16,
+    .quantize = cpu_quantize,
+    .dequantize = cpu_dequantize,
     .allocate = device_allocate_host,
     .release = device_release_host,
     .computes_on_host = true,

@@ -10,6 +10,13 @@ struct cpu_table {
     size_t channel_block;                /* channels of a block in channel-blocked layouts */
     void (*copy_to_plain)(struct pool *pool, struct tensor_layout layout, struct shape shape,
                           size_t batch, const void *from, float *to);
+    /* The driver's functions of the same names. */
+    void (*quantize)(struct pool *pool, struct quantization quantization,
+                     struct tensor_layout layout, struct shape shape, size_t batch,
+                     const float *from, uint8_t *to);
+    void (*dequantize)(struct pool *pool, struct quantization quantization,
+                       struct tensor_layout layout, struct shape shape, size_t batch,
+                       const uint8_t *from, float *to);
     void (*update)(const struct solver_update *update, struct pool *pool);
     /* Loops that measure one limit of the machine each: limit_loops.c. */
     double (*multiply_add)(struct pool *pool); /* returns the number of its FLOPs */
@@ -31,6 +38,16 @@ struct cpu_amx_table {
     const struct kernel *const *kernels;       /* in the order of kernels.inc; NULL-terminated */
     double (*multiply_add)(struct pool *pool); /* as in cpu_table */
 };
+
+/* The kernels of int8 that VNNI or AMX makes faster. */
+struct cpu_int8_table {
+    const char *name;                    /* "avx512-vnni" */
+    const struct kernel *const *kernels; /* in the order of kernels.inc; NULL-terminated */
+};
+
+/* Returns the fastest of those that this processor and this build have, or NULL; none that
+ * TINCA_CPU excludes. */
+const struct cpu_int8_table *cpu_int8_table_here(void);
 
 /* Returns the kernels for AMX, or NULL if this build has none. */
 const struct cpu_amx_table *cpu_amx_table(void);

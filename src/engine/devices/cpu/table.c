@@ -2,6 +2,7 @@
  * an operator: the solver's step and the loops that measure the machine. */
 #include "engine/devices/cpu/blocked.h"
 #include "engine/devices/cpu/cpu.h"
+#include "engine/devices/cpu/int8_copies.h"
 
 #define CPU_KERNEL(name) extern const struct kernel KERNEL(name);
 #include "engine/devices/cpu/kernels.inc"
@@ -22,6 +23,8 @@ const struct cpu_table KERNEL(table) = {
     .kernels = kernels,
     .channel_block = LANES,
     .copy_to_plain = KERNEL(copy_to_plain),
+    .quantize = KERNEL(quantize),
+    .dequantize = KERNEL(dequantize),
     .update = KERNEL(update),
     .multiply_add = KERNEL(multiply_add),
     .triad = KERNEL(triad),

@@ -41,6 +41,7 @@ void advisor_model_free(struct advisor_model *model)
         background_job_finish(model->background_job, NULL);
     }
     advisor_model_free_runs(model);
+    advisor_other_free(&model->other);
     free(model->loaded);
     *model = (struct advisor_model){0};
 }
@@ -125,6 +126,34 @@ static bool add_answer(struct advisor_model *model, const struct advise_request 
     return true;
 }
 
+struct means_request advisor_model_means(const struct advisor_model *model)
+{
+    const char *need = model->values[ADVISOR_NEED], *network = model->values[ADVISOR_NETWORK];
+    return (struct means_request){.network = network[0] ? network : NULL,
+                                  .faster = strcmp(need, "smaller") != 0,
+                                  .smaller = strcmp(need, "faster") != 0,
+                                  .limit_ms = number_of(model, ADVISOR_LIMIT_MS),
+                                  .limit_mb = number_of(model, ADVISOR_LIMIT_MB),
+                                  .accept_loss = number_of(model, ADVISOR_LOSS)};
+}
+
+const char *advisor_model_device(const struct advisor_model *model)
+{
+    const char *device = model->values[ADVISOR_DEVICE];
+    return strcmp(device, "weak") == 0 ? "cpu" : strcmp(device, "powerful") == 0 ? "cuda" : device;
+}
+
+/* Answers the second page from its table, which is read again for another device. */
+static void answer_other(struct advisor_model *model)
+{
+    struct advisor_other *other = &model->other;
+    const struct means_request request = advisor_model_means(model);
+    if (!other->made || strcmp(other->table.device, advisor_model_device(model)) != 0)
+        advisor_other_read(other, advisor_model_device(model));
+    else
+        advisor_other_advise(other, &request);
+}
+
 void advisor_model_answer(struct advisor_model *model)
 {
     const char *networks[ADVISOR_CHOICES];
@@ -137,6 +166,8 @@ void advisor_model_answer(struct advisor_model *model)
     for (size_t i = 0; advise_need_names[i]; i++)
         if (strcmp(model->values[ADVISOR_NEED], advise_need_names[i]) == 0)
             request.need = (enum advise_need)i;
+    if (model->other.shown)
+        answer_other(model);
     free(model->answers);
     model->answers = NULL;
     model->answer_count = 0;
@@ -154,7 +185,7 @@ void advisor_model_answer(struct advisor_model *model)
 size_t advisor_model_missing_count(const struct advisor_model *model)
 {
     size_t count = 0;
-    for (size_t i = 0; i < model->answer_count; i++)
+    for (size_t i = 0; i < model->answer_count && !model->other.shown; i++)
         count += model->answers[i].missing_count;
     return count;
 }

@@ -6,6 +6,7 @@
 #include "session/compare/advise.h"
 #include "session/history/run_reader.h"
 #include "session/measure/measurement.h"
+#include "ui/screens/advisor/advisor_other.h"
 #include "ui/widgets/line_edit.h"
 
 #include <stdbool.h>
@@ -50,7 +51,9 @@ struct advisor_model {
     struct background_job *background_job; /* NULL: none */
     struct measure_job job;
     char measuring[256]; /* the measured run, as shown to the user */
-    uint64_t done, of;   /* its progress */
+
+    struct advisor_other other; /* the second page */
+    uint64_t done, of;          /* its progress */
 };
 
 /* Sets the fields' initial values on the first call. */
@@ -71,7 +74,12 @@ void advisor_model_cycle(struct advisor_model *model, int direction);
  */
 bool advisor_model_set(struct advisor_model *model, const char *text);
 
-/* Computes the answers from the runs read so far. */
+/* Returns the question as the second page asks it. Its network is NULL for all networks. */
+struct means_request advisor_model_means(const struct advisor_model *model);
+/* Returns the device of the second page, on which times are measured. */
+const char *advisor_model_device(const struct advisor_model *model);
+
+/* Computes the answers from the runs read so far, and those of the second page if it is shown. */
 void advisor_model_answer(struct advisor_model *model);
 
 /* Returns the number of missing runs and measurements in all answers. */

@@ -6,6 +6,7 @@
 
 #include "base/language.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "engine/network/network.h"
 #include "ui/screens/advisor/advisor_view.h"
 
@@ -22,8 +23,12 @@ static const struct key_binding bindings[] = {
     {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), NULL, N_("the next choice")},
     {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, N_("scroll the answer back")},
     {UI_PAGE_DOWN, ' ', ACTION_PAGE_DOWN, "PgDn", N_("scroll"), N_("scroll the answer")},
+    {'v', 0, ACTION_VIEW, "v", N_("other means"),
+     N_("the second page: techniques after training, and back")},
+    {'A', 0, ACTION_RUN, "A", N_("apply"),
+     N_("second page: apply what is advised, within a time budget")},
     {'u', 0, ACTION_UPDATE, "u", N_("update"), N_("read the runs again")},
-    {'s', 0, ACTION_STOP, "s", NULL, N_("cancel the measurement")},
+    {'s', 0, ACTION_STOP, "s", NULL, N_("cancel the measurement, or stop applying")},
     {UI_DELETE, UI_BACKSPACE, ACTION_REMOVE, "Del", NULL, N_("remove a limit")},
     {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
     {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
@@ -213,6 +218,79 @@ static void take_measurement(struct app *app)
         read_runs_again(app);
 }
 
+/* --- the second page --- */
+
+static void turn_page(struct app *app)
+{
+    struct advisor_model *model = advisor_model(app);
+    model->other.shown = !model->other.shown;
+    model->scroll = 0;
+    if (model->focus >= ADVISOR_FIELDS)
+        model->focus = 0;
+    if (model->other.shown)
+        advisor_other_read(&model->other, advisor_model_device(model));
+}
+
+static void take_other(struct app *app)
+{
+    struct advisor_model *model = advisor_model(app);
+    const bool applied = advisor_other_is_applying(&model->other);
+    const struct means_request request = advisor_model_means(model);
+    if (!advisor_other_take(&model->other))
+        return;
+    const struct error error = model->other.error;
+    advisor_other_advise(&model->other, &request);
+    if (applied && error.kind == ERROR_INTERRUPTED)
+        app_say(app, ROLE_STRONG, "%s",
+                _("It has ended before the limits were met; what was made is kept."));
+    else if (error.kind != ERROR_NONE)
+        app_say_error(app, &error);
+    else if (applied)
+        app_say(app, ROLE_GOOD, "%s", _("The techniques are applied; what was made is kept."));
+}
+
+static void answer_budget(struct app *app, size_t choice)
+{
+    struct advisor_model *model = advisor_model(app);
+    const struct means_request request = advisor_model_means(model);
+    double minutes;
+    (void)choice;
+    if (!text_to_double(app->dialog.edit.text, &minutes) || minutes <= 0 || minutes > 1e6) {
+        snprintf(app->dialog.note, sizeof app->dialog.note, "%s", _("Give a number of minutes."));
+        app->dialog.open = true;
+        return;
+    }
+    advisor_other_apply(&model->other, &request, advisor_model_device(model), minutes);
+}
+
+static void ask_budget(struct app *app)
+{
+    const struct advisor_model *model = advisor_model(app);
+    struct dialog *dialog = dialog_begin(app, _("Apply the techniques?"), answer_budget);
+    snprintf(
+        dialog->text, sizeof dialog->text,
+        _("Techniques after training are applied to %s and measured, one after the other, until "
+          "the limits are met. Every result is kept. How many minutes may it take?"),
+        model->values[ADVISOR_NETWORK]);
+    dialog_begin_line(dialog, "30", false, NULL, NULL);
+}
+
+static const char *refuses_apply(const struct advisor_model *model)
+{
+    if (!model->other.shown)
+        return _("This key concerns the second page: v goes there.");
+    if (model->other.job)
+        return advisor_other_is_applying(&model->other)
+                   ? _("Techniques are being applied; s stops it.")
+                   : _("The models are being read.");
+    if (!model->values[ADVISOR_NETWORK][0])
+        return _("Choose one network first.");
+    return model->other.count > 0 && (model->other.advice[0].verdict == MEANS_TRY ||
+                                      model->other.advice[0].verdict == MEANS_MEASURE)
+               ? NULL
+               : _("There is nothing to apply.");
+}
+
 /* --- keys --- */
 
 static bool is_number(size_t field)
@@ -307,11 +385,24 @@ static void act(struct app *app, enum action action)
         model->scroll += action == ACTION_PAGE_UP ? -5 : 5;
         model->follow = false;
         break;
+    case ACTION_VIEW:
+        turn_page(app);
+        break;
+    case ACTION_RUN:
+        ask_budget(app);
+        break;
     case ACTION_UPDATE:
         read_runs_again(app);
+        if (model->other.shown)
+            advisor_other_read(&model->other, advisor_model_device(model));
         app_say(app, ROLE_STRONG, "%s", _("The runs are read again."));
         break;
     case ACTION_STOP:
+        if (advisor_other_is_applying(&model->other)) {
+            background_job_cancel(model->other.job);
+            app_say(app, ROLE_STRONG, "%s", _("The technique is being stopped."));
+            break;
+        }
         background_job_cancel(model->background_job);
         app_say(app, ROLE_STRONG, "%s", _("The measurement is being cancelled."));
         break;
@@ -367,7 +458,11 @@ static const char *refuses(const struct app *app, enum action action)
     case ACTION_REMOVE:
         return refuses_remove(model);
     case ACTION_STOP:
-        return model->background_job ? NULL : _("Nothing is being measured.");
+        return model->background_job || advisor_other_is_applying(&model->other)
+                   ? NULL
+                   : _("Nothing is being measured.");
+    case ACTION_RUN:
+        return refuses_apply(model);
     case ACTION_PAGE_UP:
     case ACTION_PAGE_DOWN:
         return model->furthest > 0 ? NULL : _("The whole answer is visible already.");
@@ -380,6 +475,8 @@ static const char *hint(const struct app *app, enum action action)
 {
     const struct advice *answer;
     const struct advise_missing *missing = advisor_model_missing(advisor_model(app), &answer);
+    if (action == ACTION_VIEW)
+        return advisor_model(app)->other.shown ? _("first page") : NULL;
     if (action != ACTION_OPEN)
         return NULL;
     return !missing ? _("change") : missing->training ? _("to form") : _("measure");
@@ -403,6 +500,7 @@ static bool typing(const struct app *app)
 static bool work(struct app *app)
 {
     take_measurement(app);
+    take_other(app);
     return read_runs(app);
 }
 
@@ -411,7 +509,7 @@ static double busy(const struct app *app)
     const struct advisor_model *model = advisor_model(app);
     if (model->gathering && app_is_in_front(app, SCREEN_ADVISOR))
         return POLL_READ_SECONDS;
-    return model->background_job ? POLL_SECONDS : INFINITY;
+    return model->background_job || model->other.job ? POLL_SECONDS : INFINITY;
 }
 
 /* The answers borrow the runs of this session, so all are freed when one of these is removed. */

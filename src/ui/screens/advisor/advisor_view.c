@@ -219,6 +219,43 @@ static void put_answer(struct writer *writer, size_t number, size_t *missing)
     writer->line++;
 }
 
+/* --- the second page --- */
+
+static void put_means(struct writer *writer, const struct means_advice *advice)
+{
+    const struct model_table *table = &writer->model->other.table;
+    char text[MEANS_STEP + MODEL_NAME + 80];
+    put(writer, 0, ROLE_STRONG, means_verdict_text(table, advice, text, sizeof text));
+    put(writer, 0, ROLE_HEADING, _("Why"));
+    for (size_t i = 0; i < advice->reason_count; i++)
+        put(writer, 2, ROLE_TEXT, advice->reasons[i]);
+    if (advice->best != MODEL_NO_ROW) {
+        snprintf(text, sizeof text, _("The best so far: %s (%s)"),
+                 table->rows[advice->best].figures.facts.name, table->rows[advice->best].shown);
+        put(writer, 0, ROLE_TEXT, text);
+    }
+    writer->line++;
+}
+
+static void put_other(struct writer *writer)
+{
+    const struct advisor_other *other = &writer->model->other;
+    char text[1200];
+    put(writer, 0, ROLE_HEADING, _("Other means: techniques after training"));
+    if (advisor_other_is_applying(other)) {
+        snprintf(text, sizeof text, _("Applying techniques, step %llu. s stops it."),
+                 (unsigned long long)other->steps);
+        put(writer, 0, ROLE_KEY, text);
+    } else if (other->job)
+        put(writer, 0, ROLE_FAINT, _("Reading the models ..."));
+    else if (other->error.kind != ERROR_NONE)
+        put(writer, 0, ROLE_BAD, error_format(&other->error, text, sizeof text));
+    else if (other->count == 0)
+        put(writer, 0, ROLE_FAINT, _("There are no models yet: train one, then come back."));
+    for (size_t i = 0; i < other->count; i++)
+        put_means(writer, &other->advice[i]);
+}
+
 static void put_state(struct writer *writer)
 {
     struct advisor_model *model = writer->model;
@@ -248,6 +285,10 @@ static int write_all(struct advisor_model *model, struct canvas *canvas, struct 
 {
     size_t missing = 0;
     *writer = (struct writer){model, canvas, area, 0, -1, -1};
+    if (model->other.shown) {
+        put_other(writer);
+        return writer->line;
+    }
     put_state(writer);
     for (size_t i = 0; !model->gathering && i < model->answer_count; i++)
         put_answer(writer, i, &missing);

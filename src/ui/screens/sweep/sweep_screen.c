@@ -293,7 +293,7 @@ static const char *no_sweep(void)
 static bool is_any_due(const struct sweep *sweep)
 {
     for (size_t i = 0; i < sweep->count; i++)
-        if (sweep_is_due(sweep, i))
+        if (sweep_has_work(sweep, i))
             return true;
     return false;
 }

@@ -23,6 +23,7 @@ static const struct {
                       [SWEEP_ROW_DATA] = {N_("Training data"), "data", false},
                       [SWEEP_ROW_ITERATIONS] = {N_("Iterations"), "iterations", false},
                       [SWEEP_ROW_EPOCHS] = {N_("Epochs"), "epochs", false},
+                      [SWEEP_ROW_AFTER] = {N_("After training"), NULL, false},
                       [SWEEP_ROW_NAME] = {N_("Name"), NULL, false}};
 
 const char *sweep_set_label(enum sweep_row row)
@@ -104,6 +105,8 @@ char *sweep_set_text(const struct sweep_set *set, enum sweep_row row, char *text
         snprintf(text, size, "%s", set->name);
     else if (row == SWEEP_ROW_VARY)
         snprintf(text, size, "%s", set->vary);
+    else if (row == SWEEP_ROW_AFTER)
+        snprintf(text, size, "%s", set->after);
     else if (row == SWEEP_ROW_EPOCHS && set->base.has_iterations)
         text[0] = '\0'; /* the length is given in iterations */
     else
@@ -273,9 +276,10 @@ bool sweep_set_edit(struct sweep_set *set)
     if (row == SWEEP_ROW_GRID)
         return false;
     set->subject = (struct completion_subject){list ? config_find(rows[row].key) : NULL, ""};
-    size_t limit = row == SWEEP_ROW_NAME   ? sizeof set->name
-                   : row == SWEEP_ROW_VARY ? sizeof set->vary
-                                           : sizeof set->edit.text;
+    size_t limit = row == SWEEP_ROW_NAME    ? sizeof set->name
+                   : row == SWEEP_ROW_VARY  ? sizeof set->vary
+                   : row == SWEEP_ROW_AFTER ? sizeof set->after
+                                            : sizeof set->edit.text;
     line_edit_begin(&set->edit, list ? "" : sweep_set_text(set, row, text, sizeof text), limit,
                     true);
     set->editing = true;
@@ -327,6 +331,18 @@ static bool take_vary(struct sweep_set *set, const char *text)
     return taken;
 }
 
+/* Takes the chains of techniques after training, if all of them are known. */
+static bool take_after(struct sweep_set *set, const char *text)
+{
+    struct sweep_grid grid;
+    sweep_grid_begin(&grid);
+    const bool taken = !text[0] || sweep_grid_add_after(&grid, text, &set->edit_error);
+    sweep_grid_free(&grid);
+    if (taken)
+        snprintf(set->after, sizeof set->after, "%.511s", text);
+    return taken;
+}
+
 static bool set_row_text(struct sweep_set *set, const char *text)
 {
     const char *key = rows[set->focus].key;
@@ -336,6 +352,8 @@ static bool set_row_text(struct sweep_set *set, const char *text)
         snprintf(set->name, sizeof set->name, "%.63s", text);
     else if (set->focus == SWEEP_ROW_VARY)
         return take_vary(set, text);
+    else if (set->focus == SWEEP_ROW_AFTER)
+        return take_after(set, text);
     else if (set->focus == SWEEP_ROW_ITERATIONS || set->focus == SWEEP_ROW_EPOCHS)
         return set_length(set, key, text, &set->edit_error);
     else
@@ -384,7 +402,8 @@ bool sweep_set_grid(const struct sweep_set *set, struct sweep_grid *grid, struct
             made = error_set(error, ERROR_USAGE, gettext(rows[row].label),
                              _("space chooses the selected value"), _("nothing is chosen"));
     }
-    made = made && vary(grid, set->vary, error);
+    made = made && vary(grid, set->vary, error) &&
+           (!set->after[0] || sweep_grid_add_after(grid, set->after, error));
     if (!made)
         sweep_grid_free(grid);
     return made;

@@ -21,6 +21,7 @@ enum sweep_row {
     SWEEP_ROW_DATA,
     SWEEP_ROW_ITERATIONS,
     SWEEP_ROW_EPOCHS,
+    SWEEP_ROW_AFTER, /* chains of techniques after training: "half,prune:0.5+quantize" */
     SWEEP_ROW_NAME,
     SWEEP_ROWS
 };
@@ -40,6 +41,7 @@ struct sweep_set {
     size_t grid;                         /* index in sweep_presets; beyond them: custom */
     struct sweep_list lists[SWEEP_ROWS]; /* by row; empty for rows that are not lists */
     char vary[256];                      /* "": no other setting varies */
+    char after[512];                     /* "": nothing after training */
     char name[SWEEP_NAME];               /* "": made from networks and data */
     size_t focus, top;                   /* rows: the focused one, the first one shown */
     bool editing;                        /* the focused row is being typed */

@@ -9,6 +9,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
+#include "session/sweep/sweep_after.h"
 #include "session/sweep/sweep_disk.h"
 #include "ui/shared/setting_words.h"
 #include "ui/terminal/columns.h"
@@ -113,6 +114,8 @@ static const char *empty_text(enum sweep_row row)
         return _("(after networks and data)");
     if (row == SWEEP_ROW_VARY)
         return _("(as in lr=0.1,0.01)");
+    if (row == SWEEP_ROW_AFTER)
+        return _("(as in prune:0.5+quantize:percentile)");
     if (row == SWEEP_ROW_ITERATIONS || row == SWEEP_ROW_EPOCHS)
         return _("(the other one counts)");
     return _("(none)");
@@ -443,6 +446,10 @@ static void describe_cell(const struct sweep_model *model, const struct sweep_jo
             text_append(text, _(" The running mean is negative from iteration %llu on."),
                         (unsigned long long)cell->result.first_negative);
     }
+    const size_t after = sweep_after_count(&job->sweep);
+    if (cell->state == SWEEP_DONE && after > 0)
+        text_append(text, _(" After training: %zu of %zu measured, %zu failed; e writes them."),
+                    after - cell->after_due - cell->after_failed, after, cell->after_failed);
     size_t seeds;
     const size_t known = sweep_group_count(&job->sweep, model->selected, model->measure, &seeds);
     if (known > 0)

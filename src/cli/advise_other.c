@@ -1,0 +1,171 @@
+/* tinca advise --other: reads the table of models (session/models), prints what to try next and
+ * why, and with --apply lets means_apply do it. */
+#include "cli/advise_other.h"
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/stop_signal.h"
+
+#include "base/escape/shell.h"
+#include "base/files/output_file.h"
+#include "base/language.h"
+#include "base/text.h"
+#include "session/models/means_apply.h"
+#include "session/models/technique_step.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+bool advise_other_check(const struct advise_other *other, struct error *error)
+{
+    double minutes;
+    if (!other->apply && (other->budget || other->output))
+        return error_set(error, ERROR_USAGE, other->budget ? "--budget" : "--output",
+                         "give --apply, too", "nothing is applied without it");
+    if (other->budget && (!text_to_double(other->budget, &minutes) || minutes <= 0))
+        return error_set(error, ERROR_USAGE, "--budget", "give minutes, such as 30",
+                         "%s is not understood, or out of range", other->budget);
+    return !other->output || output_file_check(other->output, OUTPUT_BINARY, error);
+}
+
+static struct means_request request_of(const struct advise_request *request)
+{
+    return (struct means_request){.network = request->network,
+                                  .faster = request->need != ADVISE_SMALLER,
+                                  .smaller = request->need != ADVISE_FASTER,
+                                  .limit_ms = request->limit_ms,
+                                  .limit_mb = request->limit_mb,
+                                  .accept_loss = request->accept_loss};
+}
+
+/* --- printing --- */
+
+/* Prints the command that applies the technique by hand. */
+static void print_command(const struct model_table *table, const struct means_advice *advice)
+{
+    struct technique_command command;
+    struct text text = {0};
+    const struct model_row *row = &table->rows[advice->row];
+    const struct technique_target target = {.input = row->path,
+                                            .output = "FILE.safetensors",
+                                            .data = row->training[0] ? row->training : "SPEC",
+                                            .validate = row->data,
+                                            .device = table->device,
+                                            .threads = table->threads};
+    technique_command_make(&command, advice->step, &target);
+    for (size_t i = 0; i < command.count; i++) {
+        text_append(&text, i > 0 ? " " : "");
+        shell_word_append(&text, command.words[i]);
+    }
+    if (text.data && !text.failed)
+        output_print("\n  %s\n", text.data);
+    text_free(&text);
+}
+
+static void print_advice(const struct model_table *table, const struct means_advice *advice)
+{
+    char text[MEANS_STEP + 400];
+    output_print_wrapped(means_verdict_text(table, advice, text, sizeof text), 0, 0, OUTPUT_WIDTH);
+    output_print("\n%s\n", _("Why:"));
+    for (size_t i = 0; i < advice->reason_count; i++) {
+        output_print("  ");
+        output_print_wrapped(advice->reasons[i], 2, 2, OUTPUT_WIDTH);
+    }
+    if (advice->verdict == MEANS_TRY)
+        print_command(table, advice);
+    if (advice->verdict == MEANS_TRY)
+        output_print("  %s\n", _("or: tinca advise --apply --budget MINUTES, with these options"));
+    if (advice->best != MODEL_NO_ROW)
+        output_print(_("\nThe best so far: %s (%s)\n"),
+                     table->rows[advice->best].figures.facts.name, table->rows[advice->best].path);
+}
+
+static int print(const struct model_table *table, const struct means_advice *advice, bool as_json)
+{
+    struct json *root = as_json ? json_new_object() : NULL;
+    if (as_json)
+        return output_json(root, root && means_to_json(table, advice, root));
+    print_advice(table, advice);
+    return EXIT_DONE;
+}
+
+/* --- applying --- */
+
+static bool has_to_stop(void *context)
+{
+    (void)context;
+    return stop_signal_came();
+}
+
+static void report(void *context, const char *line)
+{
+    const struct advise_other *other = context;
+    if (!other->quiet)
+        output_note("%s\n", line);
+}
+
+/* Applies what is advised. The advice is printed also after an interrupt: what was made stays. */
+static int apply(const struct advise_other *other, const struct model_table_request *models,
+                 const struct means_request *request, bool as_json)
+{
+    struct error error;
+    struct model_table table;
+    struct means_advice advice;
+    double minutes = 0;
+    if (other->budget)
+        text_to_double(other->budget, &minutes);
+    struct means_apply work = {
+        .models = models,
+        .request = *request,
+        .data = config_is_given(&other->config, "data") ? other->config.data : NULL,
+        .output = other->output,
+        .epochs = config_is_given(&other->config, "epochs") ? other->config.epochs : 0,
+        .seed = other->config.seed,
+        .seconds = minutes * 60,
+        .stop = has_to_stop,
+        .report = report,
+        .context = (void *)other};
+    stop_signal_catch();
+    const bool applied = means_apply(&work, &table, &advice, &error);
+    const bool ended = !applied && error.kind == ERROR_INTERRUPTED;
+    int status = EXIT_DONE;
+    if ((applied || ended) && advice.row != MODEL_NO_ROW)
+        status = print(&table, &advice, as_json);
+    if (ended && !stop_signal_came() && !other->quiet)
+        output_note("%s\n", _("The time budget has ended; repeat the command to go on."));
+    else if (!applied && !ended)
+        status = output_error(&error);
+    model_table_free(&table);
+    return stop_signal_came() ? EXIT_INTERRUPTED : status;
+}
+
+static int advise_once(const struct model_table_request *models,
+                       const struct means_request *request, bool as_json)
+{
+    struct error error;
+    struct model_table table;
+    struct means_advice advice;
+    const bool advised =
+        model_table_read(&table, models, &error) && means_advise(&table, request, &advice, &error);
+    const int status = advised ? print(&table, &advice, as_json) : output_error(&error);
+    model_table_free(&table);
+    return status;
+}
+
+int advise_other_run(const struct advise_other *other, const struct advise_request *request,
+                     const struct operands *operands, bool as_json)
+{
+    const struct means_request means = request_of(request);
+    const char *device = strcmp(request->device, "weak") == 0       ? "cpu"
+                         : strcmp(request->device, "powerful") == 0 ? "cuda"
+                                                                    : request->device;
+    const struct model_table_request models = {.operands = (const char *const *)operands->values,
+                                               .operand_count = operands->count,
+                                               .only_operands =
+                                                   operands->count > 0 && !other->apply,
+                                               .device = device,
+                                               .threads = other->config.threads};
+    return other->apply ? apply(other, &models, &means, as_json)
+                        : advise_once(&models, &means, as_json);
+}

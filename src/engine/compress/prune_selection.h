@@ -1,0 +1,43 @@
+/* prune_selection.h: which groups of channels to remove so that a network meets a target.
+ *
+ * Groups are removed in the order of their importance, the least important first, until the target
+ * is met. Then groups come back, the most important first, as long as it stays met: the result is
+ * as close to the target as whole groups allow. Each layer keeps a tenth of its channels, at least
+ * one, so that no layer is lost.
+ */
+#ifndef TINCA_ENGINE_COMPRESS_PRUNE_SELECTION_H
+#define TINCA_ENGINE_COMPRESS_PRUNE_SELECTION_H
+
+#include "engine/compress/channel_groups.h"
+
+#include <stdint.h>
+
+#define PRUNE_LEAST_SHARE 0.1 /* of a layer's channels remains */
+
+enum prune_measure { PRUNE_FLOPS, PRUNE_PARAMETERS };
+
+/* The selection. */
+struct prune_selection {
+    bool *removed;              /* by group */
+    size_t *kept;               /* by node: channels that remain */
+    uint64_t flops, parameters; /* of what remains */
+};
+
+/* Selects groups by their importance [groups->count], NaN for those that stay, until what the
+ * network takes is at most `limit`. prune_selection_free releases the selection. Returns false with
+ * an error if the limit cannot be met, which names the least that can be, or if out of memory. */
+bool prune_select(struct prune_selection *selection, const struct channel_groups *groups,
+                  const double *importance, enum prune_measure measure, uint64_t limit,
+                  struct error *error);
+
+/* Selects the groups with removed[], without a target. */
+bool prune_selection_of(struct prune_selection *selection, const struct channel_groups *groups,
+                        const bool *removed, struct error *error);
+void prune_selection_free(struct prune_selection *selection); /* leaves it {0} */
+
+/* Returns a node as it will be, with kept[] channels in every node, and writes the shapes of its
+ * inputs into inputs[]. */
+struct node prune_node(const struct graph *graph, const size_t *kept, size_t number,
+                       struct shape *inputs);
+
+#endif

@@ -1,0 +1,115 @@
+/* int8.h: what all kernels of precision int8 share: which nodes they compute, where the values of
+ * an array of integers lie, and the integers that stand for the weights, biases and scales of a
+ * layer.
+ *
+ * An array of integers (tensor_layout.u8) is plain, [N, C, H, W], on the device reference, and
+ * channel-blocked on the device cpu; a vector is then one position of its channels. The lanes
+ * behind the last channel have no meaning.
+ */
+#ifndef TINCA_ENGINE_OPS_INT8_H
+#define TINCA_ENGINE_OPS_INT8_H
+
+#include "engine/graph/kernel.h"
+#include "engine/graph/requantize.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A sum of this many products and the bias fit into 32 bits. */
+enum { INT8_MAX_PRODUCTS = 65536 };
+
+/* Returns whether kernels of int8 compute the site, whose quantizations are set, and whether its
+ * output may be integers (`integers`; otherwise the caller reads it as float32). If not, sets a
+ * reason, marked N_. */
+bool int8_computes(const struct kernel_site *site, bool integers, const char **reason);
+
+/* Returns whether the operator only moves or selects values, so that the quantization of its output
+ * is that of its input. */
+bool int8_keeps_values(const struct op *op);
+
+/* Returns the plain-C kernel of int8 of an operator, or NULL if it has none. */
+const struct kernel *int8_reference_kernel(const struct op *op);
+
+/* Converts arrays of `batch` images between float32, which is plain, and integers. */
+void int8_quantize(struct quantization quantization, struct tensor_layout layout,
+                   struct shape shape, size_t batch, const float *from, uint8_t *to);
+void int8_dequantize(struct quantization quantization, struct tensor_layout layout,
+                     struct shape shape, size_t batch, const uint8_t *from, float *to);
+
+/* --- layers with weights --- */
+
+/* A convolution or linear layer. */
+struct int8_layer {
+    size_t outputs;                              /* channels */
+    size_t products;                             /* of one sum: the weights of one output channel */
+    const float *weights, *weight_scales, *bias; /* bias NULL: none */
+    struct quantization input;
+    bool integers;              /* the output is integers of: */
+    struct quantization output; /* before anything that is fused */
+};
+
+/* What a kernel needs to know of one output channel. */
+struct int8_output {
+    int32_t bias; /* in units of the sum */
+    /* The sum of the channel's integer weights times the input's zero point: kernels that multiply
+     * q instead of q - zero_point subtract it. */
+    int32_t zero_sum;
+    struct requantizer requantizer; /* of the sum */
+    float scale;                    /* of the sum, for an output of float32 */
+};
+
+/* Returns the layer of a call. */
+struct int8_layer int8_layer_of(const struct kernel_call *call);
+
+/* Writes the integer weights of one output channel, in the order of the parameter. */
+void int8_layer_weights(const struct int8_layer *layer, size_t output, int8_t *weights);
+
+/* Returns the integers of one output channel with these weights. */
+struct int8_output int8_layer_output(const struct int8_layer *layer, size_t output,
+                                     const int8_t *weights);
+
+/* --- pooling and padding --- */
+
+/* Returns how many elements of the window at (y, x) an average pooling divides by
+ * (average_pool.c). */
+static inline size_t int8_window_count(const struct window *w, struct shape in, size_t y, size_t x)
+{
+    const size_t top = y * w->stride_height, left = x * w->stride_width;
+    const size_t bottom = top + w->kernel_height, right = left + w->kernel_width;
+    const size_t height = in.height + 2 * w->pad_height, width = in.width + 2 * w->pad_width;
+    return ((bottom < height ? bottom : height) - top) * ((right < width ? right : width) - left);
+}
+
+/* Returns the integers of a mean of `count` values, for their sum over q - zero_point; its scale is
+ * for an output of float32. */
+static inline struct int8_output int8_mean(const struct kernel_site *site, size_t count)
+{
+    const double unit = (double)site->quantizations[0].scale / (double)count;
+    struct int8_output mean = {.scale = (float)unit};
+    if (site->output_layout.u8)
+        mean.requantizer = requantizer_make(unit / site->output_quantization.scale);
+    return mean;
+}
+
+/* --- arrays --- */
+
+/* Returns the index of a value. */
+static inline size_t int8_at(struct tensor_layout layout, struct shape shape, size_t image,
+                             size_t channel, size_t y, size_t x)
+{
+    const size_t block = layout.block ? layout.block : 1;
+    return image * tensor_image(layout, shape) + channel / block * tensor_plane(layout, shape) +
+           y * tensor_row(layout, shape) + x * block + channel % block;
+}
+
+/* Returns the same for value `index` of one image in the order of a plain array. */
+static inline size_t int8_at_index(struct tensor_layout layout, struct shape shape, size_t image,
+                                   size_t index)
+{
+    const size_t area = shape_area(shape), position = index % area;
+    return int8_at(layout, shape, image, index / area, position / shape.width,
+                   position % shape.width);
+}
+
+#endif

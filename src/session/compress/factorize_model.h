@@ -1,0 +1,60 @@
+/* factorize_model.h: makes a saved model smaller by factorizing its layers, and saves the result as
+ * another model.
+ */
+#ifndef TINCA_SESSION_COMPRESS_FACTORIZE_MODEL_H
+#define TINCA_SESSION_COMPRESS_FACTORIZE_MODEL_H
+
+#include "engine/compress/factorize.h"
+#include "session/model/evaluate.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the ranks are chosen by. */
+enum factorize_target {
+    FACTORIZE_ENERGY,     /* the share of each layer's squared singular values that is kept */
+    FACTORIZE_PARAMETERS, /* the share of the network's parameters that may be left */
+    FACTORIZE_LATENCY,    /* the milliseconds of one image, measured here */
+    FACTORIZE_TARGETS
+};
+/* "energy", "parameters", "latency", then NULL. */
+extern const char *const factorize_target_names[FACTORIZE_TARGETS + 1];
+
+struct factorize_request {
+    const char *model, *output; /* paths */
+    struct factorize_settings settings;
+    enum factorize_target target;
+    double value;
+    bool format_given; /* of the new file's weights; else that of the model's file */
+    enum weights_format format;
+    const char *device; /* for the latency */
+    size_t threads;     /* 0: all cores */
+    /* Called before each layer that is decomposed, and before each measurement, for which the layer
+     * is NULL and the number of measurements the most that are possible. May be NULL. */
+    factorize_progress *progress;
+    void *context;
+};
+
+/* What was done. */
+struct factorized_model {
+    struct model origin;
+    struct factorization factorization;
+    struct network *network;
+    struct weights weights;
+    enum weights_format format;
+    double ms_before, ms_after;         /* of one image; NaN unless the target is the latency */
+    uint64_t flops_before, flops_after; /* of one image */
+    uint64_t bytes_before, bytes_after; /* of the files */
+    size_t parameters_before, parameters_after;
+};
+
+/* Factorizes the model and saves the result; factorized_model_free releases it. Returns false with
+ * an error: a value out of range, a model that cannot be read or has been quantized, nothing that
+ * becomes smaller, a target that is out of reach, or an output that cannot be written. The output
+ * is then as it was. */
+bool factorize_model(const struct factorize_request *request, struct factorized_model *made,
+                     struct error *error);
+void factorized_model_free(struct factorized_model *made);
+
+#endif

@@ -1,0 +1,17 @@
+/* inference_time.h: how long models take for one image on this machine, with their own weights. */
+#ifndef TINCA_SESSION_COMPRESS_INFERENCE_TIME_H
+#define TINCA_SESSION_COMPRESS_INFERENCE_TIME_H
+
+#include "session/model/evaluate.h"
+#include "session/values/statistics.h"
+
+/* Measures the milliseconds of one image, after a warm-up, on a random image. Returns false with an
+ * error. */
+bool inference_time(struct model *model, struct statistics *ms, struct error *error);
+
+/* Measures two models of one input in turn, so that neither has the quieter machine. Sets *p to
+ * that of Welch's t-test: how likely so large a difference would be if both took as long. */
+bool inference_times(struct model *first, struct model *second, struct statistics ms[2], double *p,
+                     struct error *error);
+
+#endif

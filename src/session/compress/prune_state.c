@@ -1,0 +1,206 @@
+/* A request is recognised by its text: everything that the result depends on, with the checksum of
+ * the model. The state is written after every step, and when a run has begun, by a file that
+ * replaces the old one. */
+#include "session/compress/prune_state.h"
+
+#include "base/files/file.h"
+#include "base/json/json_checksum.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "engine/weights/safetensors.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STATE_LIMIT = 4 << 20, STATE_VERSION = 1 };
+
+/* --- the request as text --- */
+
+/* Adds what tells the model's file from another one of its name. */
+static bool add_model(struct json *root, const char *path, struct error *error)
+{
+    struct safetensors file;
+    if (!safetensors_open(&file, path, error))
+        return false;
+    const char *checksum = safetensors_metadata(&file, "tinca.crc32");
+    const bool added = json_add_string(root, "model", path) &&
+                       json_add_string(root, "checksum", checksum ? checksum : "") &&
+                       json_add_count(root, "arrays", file.count);
+    safetensors_close(&file);
+    return added || error_set_memory(error, path, 0);
+}
+
+/* Adds the settings that were given, but those that change nothing in the result. */
+static bool add_settings(struct json *root, const struct run_config *config)
+{
+    static const char *const without[] = {"threads", "checkpoint", "checkpoint-share", "max-time",
+                                          NULL};
+    struct run_config settings = *config;
+    for (size_t i = 0; without[i]; i++)
+        settings.given &= ~((uint64_t)1 << (config_find(without[i]) - config_fields));
+    return config_given_to_json(&settings, json_add_object(root, "settings"));
+}
+
+static char *print_request(const struct prune_request *request, struct error *error)
+{
+    struct json *root = json_new_object();
+    char step[64];
+    if (!root) {
+        error_set_memory(error, "the request", 0);
+        return NULL;
+    }
+    char *text = NULL;
+    if (!add_model(root, request->model, error)) {
+        json_free(root);
+        return NULL;
+    }
+    if (json_add_string(root, "criterion", channel_criterion_names[request->criterion]) &&
+        json_add_string(root, "step", prune_step_name(request, step, sizeof step)) &&
+        json_add_count(root, "steps", request->steps) &&
+        json_add_count(root, "batches", request->batches) &&
+        json_add_string(root, "keep", request->keep ? request->keep : "") &&
+        add_settings(root, &request->config))
+        text = json_print(root, false, error);
+    else
+        error_set_memory(error, "the request", 0);
+    json_free(root);
+    return text;
+}
+
+/* --- reading --- */
+
+static bool read_stage(const struct json *object, struct prune_stage *stage)
+{
+    size_t flops, parameters;
+    const char *run = json_string(json_member(object, "run"));
+    if (!json_count(json_member(object, "flops"), &flops) ||
+        !json_count(json_member(object, "parameters"), &parameters) ||
+        !json_number(json_member(object, "ms"), &stage->ms) ||
+        !json_bool(json_member(object, "tuned"), &stage->tuned) || !run ||
+        strlen(run) >= sizeof stage->run)
+        return false;
+    stage->flops = flops;
+    stage->parameters = parameters;
+    snprintf(stage->run, sizeof stage->run, "%s", run);
+    return true;
+}
+
+static bool read_document(struct prune_state *state, const struct json_document *document,
+                          struct error *error)
+{
+    const struct json *root = document->root;
+    const char *request = json_string(json_member(root, "request"));
+    const char *format = json_string(json_member(root, "format"));
+    bool read = format && strcmp(format, "tinca-prune") == 0 && request &&
+                json_number(json_member(root, "ms_before"), &state->ms_before);
+    if (read && strcmp(request, state->request) != 0)
+        return error_set(error, ERROR_USAGE, state->folder,
+                         "repeat its command, or delete this folder",
+                         "another pruning to this output was interrupted");
+    const struct json *stage = json_first(json_member(root, "stages"));
+    for (; read && stage; stage = json_next(stage))
+        read = state->count < PRUNE_MAX_STEPS && read_stage(stage, &state->stages[state->count++]);
+    return read || error_set(error, ERROR_INPUT, state->path, "delete its folder to begin again",
+                             "it does not hold the state of a pruning");
+}
+
+static bool read_state(struct prune_state *state, struct error *error)
+{
+    struct json_document document = {0};
+    if (!file_exists(state->path))
+        return true;
+    const bool read = json_read_file(&document, state->path, STATE_LIMIT, error) &&
+                      json_verify_checksum(&document, "delete its folder to begin again", error) &&
+                      read_document(state, &document, error);
+    json_document_free(&document);
+    return read;
+}
+
+bool prune_state_open(struct prune_state *state, const struct prune_request *request,
+                      const char *network, struct error *error)
+{
+    struct text folder = {0};
+    *state = (struct prune_state){0};
+    snprintf(state->network, sizeof state->network, "%s", network);
+    text_append(&folder, "%s.prune", request->output);
+    state->folder = folder.failed ? NULL : folder.data;
+    state->path = state->folder ? file_join(state->folder, "state.json") : NULL;
+    if (!state->path)
+        error_set_memory(error, "a path", 0);
+    if (state->path && (state->request = print_request(request, error)) &&
+        file_make_directories(state->folder, error) && read_state(state, error))
+        return true;
+    prune_state_free(state);
+    return false;
+}
+
+void prune_state_free(struct prune_state *state)
+{
+    free(state->folder);
+    free(state->path);
+    free(state->request);
+    *state = (struct prune_state){0};
+}
+
+/* --- writing --- */
+
+static bool add_stages(struct json *root, const struct prune_state *state)
+{
+    struct json *list = json_add_array(root, "stages");
+    bool added = list;
+    for (size_t i = 0; added && i < state->count; i++) {
+        const struct prune_stage *stage = &state->stages[i];
+        struct json *object = json_add_object(list, NULL);
+        added = json_add_count(object, "flops", stage->flops) &&
+                json_add_count(object, "parameters", stage->parameters) &&
+                json_add_number(object, "ms", stage->ms) &&
+                json_add_string(object, "run", stage->run) &&
+                json_add_bool(object, "tuned", stage->tuned);
+    }
+    return added;
+}
+
+bool prune_state_write(const struct prune_state *state, struct error *error)
+{
+    struct json *root = json_new_object();
+    char *text = NULL;
+    if (json_add_string(root, "format", "tinca-prune") &&
+        json_add_count(root, "version", STATE_VERSION) &&
+        json_add_string(root, "request", state->request) &&
+        json_add_number(root, "ms_before", state->ms_before) && add_stages(root, state))
+        text = json_print_with_checksum(root, error);
+    else
+        error_set_memory(error, state->path, 0);
+    json_free(root);
+    const bool written = text && file_write(state->path, text, strlen(text), false, error);
+    free(text);
+    return written;
+}
+
+/* --- files --- */
+
+char *prune_state_model(const struct prune_state *state, size_t step, bool tuned,
+                        struct error *error)
+{
+    char name[NETWORK_NAME + 64];
+    snprintf(name, sizeof name, "%s-%s%zu.safetensors", state->network, tuned ? "tuned" : "step",
+             step + 1);
+    char *path = file_join(state->folder, name);
+    if (!path)
+        error_set_memory(error, "a path", 0);
+    return path;
+}
+
+void prune_state_remove(const struct prune_state *state)
+{
+    for (size_t i = 0; i < 2 * state->count; i++) {
+        char *path = prune_state_model(state, i / 2, i % 2, NULL);
+        if (path)
+            unlink(path);
+        free(path);
+    }
+    unlink(state->path);
+    rmdir(state->folder);
+}

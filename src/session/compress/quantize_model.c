@@ -1,0 +1,281 @@
+/* The steps: fold, read the sample, calibrate with every layer quantized, measure each layer alone,
+ * decide about the first and the last one, make the network, measure it, save it. */
+#include "session/compress/quantize_model.h"
+
+#include "base/files/file.h"
+#include "base/language.h"
+#include "base/memory.h"
+#include "engine/compress/fold_batch_norm.h"
+#include "engine/compress/simulate.h"
+#include "engine/graph/name_pattern.h"
+#include "engine/graph/operator.h"
+#include "session/compress/quantize_state.h"
+#include "session/model/model_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The first and the last layer stay float32 if one of them alone costs more than this share of what
+ * all may cost. */
+static const double single_share = 0.25;
+
+bool quantize_step(const struct quantize_state *state, const char *text, struct error *error)
+{
+    return state->hooks->step(state->hooks->context, text, error);
+}
+
+void made_network_free(struct made_network *made)
+{
+    weights_free(&made->weights);
+    network_free(made->network);
+    *made = (struct made_network){0};
+}
+
+bool quantize_make(const struct quantize_state *state, const struct quantize_plan *plan,
+                   bool simulate, const char *step, struct made_network *made, struct error *error)
+{
+    made->network =
+        quantize_network(plan, state->folded.network, &state->folded.weights, state->grids,
+                         !state->request->per_tensor, step, &made->weights, error);
+    return made->network && (!simulate || network_simulate(made->network, error));
+}
+
+/* --- the beginning --- */
+
+static bool check_model(const struct quantize_state *state, struct error *error)
+{
+    const struct network *network = state->model.network;
+    if (graph_is_quantized(&network->graph))
+        return error_set(error, ERROR_INPUT, state->request->model,
+                         "name the model that it was made from", "it is quantized already");
+    return network->classes ||
+           error_set(error, ERROR_UNSUPPORTED, state->request->model,
+                     "choose a model that predicts classes",
+                     "it makes pictures, and what quantization costs is measured in classes");
+}
+
+static bool list_layers(struct quantize_state *state, struct error *error)
+{
+    const struct graph *graph = &state->folded.network->graph;
+    struct quantize_result *result = state->result;
+    const char *keep = state->request->keep;
+    char weight[NODE_NAME_SIZE + 16];
+    result->layers = memory_new(graph->node_count, sizeof *result->layers, "the layers", error);
+    state->layers = memory_new(graph->node_count, sizeof *state->layers, "the layers", error);
+    size_t quantized = 0;
+    for (size_t i = 0; result->layers && state->layers && i < graph->node_count; i++) {
+        const struct node *node = &graph->nodes[i];
+        if (!quantize_has_weights(node))
+            continue;
+        snprintf(weight, sizeof weight, "%s.weight", node->name);
+        struct quantize_layer *layer = &result->layers[result->layer_count++];
+        snprintf(layer->name, sizeof layer->name, "%s", node->name);
+        layer->op = node->op->name;
+        layer->kept = name_pattern_matches(keep, weight) ? KEPT_ASKED : KEPT_NOT;
+        state->layers[i] = layer->kept == KEPT_NOT;
+        quantized += state->layers[i];
+    }
+    if (!result->layers || !state->layers)
+        return false;
+    return quantized > 0 ||
+           error_set(error, ERROR_USAGE, state->request->model,
+                     result->layer_count
+                         ? N_("keep fewer layers")
+                         : N_("choose a network with convolutions or linear layers"),
+                     "no layer is left that can be quantized");
+}
+
+static bool begin(struct quantize_state *state, struct error *error)
+{
+    const struct quantize_request *request = state->request;
+    if (!quantize_step(state, _("reading the model"), error) ||
+        !model_load(&state->model, request->model, request->config.device, request->config.threads,
+                    error) ||
+        !check_model(state, error) ||
+        !name_pattern_check(request->keep, &state->model.network->graph, "--keep", error))
+        return false;
+    state->folded.network =
+        fold_batch_norm(state->model.network, &state->model.weights, &state->folded.weights, error);
+    if (!state->folded.network || !list_layers(state, error))
+        return false;
+    const size_t nodes = state->folded.network->graph.node_count;
+    state->ranges = memory_new(nodes, sizeof *state->ranges, "the ranges", error);
+    state->grids = memory_new(nodes, sizeof *state->grids, "the ranges", error);
+    return state->ranges && state->grids && quantize_step(state, _("reading the sample"), error) &&
+           sample_images_read(&state->sample, &state->model, request->calibrate, request->images,
+                              request->seed, error);
+}
+
+/* Plans with the layers of the state, and sets the grids from the ranges. */
+static bool plan_layers(struct quantize_state *state, bool calibrate, struct error *error)
+{
+    quantize_plan_free(&state->plan);
+    if (!quantize_plan_make(&state->plan, &state->folded.network->graph, state->layers, false,
+                            error) ||
+        (calibrate && !quantize_calibrate(state, error)))
+        return false;
+    quantize_set_grids(&state->plan, state->ranges, state->grids);
+    return true;
+}
+
+/* --- the first and the last layer --- */
+
+static bool is_sensitive(const struct quantize_state *state, const struct quantize_layer *layer)
+{
+    return layer->kept == KEPT_NOT && layer->loss_rise > 0 &&
+           layer->top1_loss > single_share * state->request->max_loss;
+}
+
+static void keep_layer(struct quantize_state *state, struct quantize_layer *layer)
+{
+    size_t node;
+    layer->kept = KEPT_SENSITIVE;
+    if (graph_find(&state->folded.network->graph, layer->name, &node))
+        state->layers[node] = false;
+}
+
+/* Keeps the first and the last layer if they are sensitive, but not the only one. */
+static bool keep_sensitive(struct quantize_state *state, struct error *error)
+{
+    struct quantize_result *result = state->result;
+    struct quantize_layer *first = &result->layers[0];
+    struct quantize_layer *last = &result->layers[result->layer_count - 1];
+    const bool keeps_first = is_sensitive(state, first), keeps_last = is_sensitive(state, last);
+    if (result->layer_count < 3 || (!keeps_first && !keeps_last))
+        return true;
+    if (keeps_first)
+        keep_layer(state, first);
+    if (keeps_last)
+        keep_layer(state, last);
+    bool any = false;
+    for (size_t i = 0; i < result->layer_count; i++)
+        any |= result->layers[i].kept == KEPT_NOT;
+    return any ? plan_layers(state, false, error)
+               : error_set(error, ERROR_UNSUPPORTED, state->request->model, "keep fewer layers",
+                           "no layer is left that can be quantized");
+}
+
+/* --- the result --- */
+
+/* Evaluates a network that the model's images suit. */
+static bool evaluate(struct quantize_state *state, const struct made_network *made,
+                     const struct dataset *dataset, struct evaluation *evaluation,
+                     struct error *error)
+{
+    struct model model = state->model;
+    const struct evaluation_request request = {0};
+    if (made) {
+        model.network = made->network;
+        model.weights = made->weights;
+    }
+    model.chosen = NULL;
+    const bool evaluated = model_evaluate_set(&model, dataset, &request, evaluation, error);
+    free(model.chosen);
+    return evaluated;
+}
+
+/* Evaluates the quantized network and, unless `again`, the original. */
+static bool evaluate_both(struct quantize_state *state, bool again, struct error *error)
+{
+    const struct quantize_request *request = state->request;
+    const char *spec = request->data[0] ? request->data : request->calibrate;
+    struct dataset *dataset = model_open_set(&state->model, spec, error);
+    const bool evaluated =
+        dataset &&
+        (again || (quantize_step(state, _("measuring the accuracy of the original"), error) &&
+                   evaluate(state, NULL, dataset, &state->result->before, error))) &&
+        quantize_step(state, _("measuring the accuracy of the quantized network"), error) &&
+        evaluate(state, &state->simulated, dataset, &state->result->after, error);
+    dataset_free(dataset);
+    return evaluated;
+}
+
+static uint64_t size_of(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
+}
+
+static bool save(struct quantize_state *state, struct error *error)
+{
+    const struct quantize_request *request = state->request;
+    struct quantize_result *result = state->result;
+    struct json *report = quantize_result_json(request, result);
+    char *text = report ? json_print(report, false, error) : NULL;
+    json_free(report);
+    if (!report)
+        error_set_memory(error, "the report", 0);
+    const struct model_facts facts = {.network = state->quantized.network,
+                                      .origin = &state->model,
+                                      .normalisation = state->model.normalisation,
+                                      .quantization = text};
+    const bool saved = text && model_file_save(&facts, &state->quantized.weights, WEIGHTS_FLOAT32,
+                                               request->output, error);
+    free(text);
+    result->bytes_before = size_of(request->model);
+    result->bytes_after = size_of(request->output);
+    return saved;
+}
+
+/* Makes the quantized network and measures it. */
+static bool make_result(struct quantize_state *state, struct error *error)
+{
+    char step[64];
+    snprintf(step, sizeof step, "quantize:%s", calibration_method_names[state->request->method]);
+    if (!quantize_make(state, &state->plan, false, step, &state->quantized, error) ||
+        !quantize_make(state, &state->plan, true, step, &state->simulated, error))
+        return false;
+    state->result->images = state->sample.count;
+    network_full_name(state->quantized.network, state->result->network,
+                      sizeof state->result->network);
+    return quantize_measure_noise(state, error) && evaluate_both(state, false, error);
+}
+
+/* Fine-tunes the saved network if it has lost too much, and saves it again if that has helped. */
+static bool tune(struct quantize_state *state, struct error *error)
+{
+    struct quantize_result *result = state->result;
+    if (!quantize_must_tune(state))
+        return true;
+    result->untuned = result->after;
+    if (!quantize_tune(state, error) || !evaluate_both(state, true, error))
+        return false;
+    result->tuned = result->after.top1 > result->untuned.top1;
+    if (result->tuned)
+        return quantize_measure_noise(state, error) && save(state, error);
+    result->after = result->untuned;
+    return true;
+}
+
+static void free_state(struct quantize_state *state)
+{
+    made_network_free(&state->quantized);
+    made_network_free(&state->simulated);
+    made_network_free(&state->folded);
+    quantize_plan_free(&state->plan);
+    sample_images_free(&state->sample);
+    free(state->layers);
+    free(state->ranges);
+    free(state->grids);
+    model_free(&state->model);
+}
+
+bool quantize_model(const struct quantize_request *request, const struct quantize_hooks *hooks,
+                    struct quantize_result *result, struct error *error)
+{
+    struct quantize_state state = {.request = request, .hooks = hooks, .result = result};
+    *result = (struct quantize_result){0};
+    const bool done = begin(&state, error) && plan_layers(&state, true, error) &&
+                      quantize_measure_layers(&state, error) && keep_sensitive(&state, error) &&
+                      make_result(&state, error) && save(&state, error) && tune(&state, error);
+    free_state(&state);
+    return done;
+}
+
+void quantize_result_free(struct quantize_result *result)
+{
+    free(result->layers);
+    *result = (struct quantize_result){0};
+}

@@ -1,0 +1,227 @@
+/* The loop: read the table, measure what is not measured, ask for advice, apply the technique as a
+ * child process, measure its result. A technique that fails is not tried again in this call. */
+#include "session/models/means_apply.h"
+
+#include "base/clock.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
+#include "base/language.h"
+#include "session/files/run_directory.h"
+#include "session/models/technique_step.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+struct work {
+    struct means_apply *apply;
+    struct model_table *table;
+    struct means_advice *advice;
+    uint64_t begun;
+    char written[1024]; /* the path of the best result that was copied */
+};
+
+__attribute__((format(printf, 2, 3))) static void report(const struct work *work,
+                                                         const char *format, ...)
+{
+    char line[600];
+    va_list arguments;
+    if (!work->apply->report)
+        return;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, gettext(format), arguments);
+    va_end(arguments);
+    work->apply->report(work->apply->context, line);
+}
+
+static double seconds_left(const struct work *work)
+{
+    return work->apply->seconds > 0
+               ? work->apply->seconds - clock_seconds(work->begun, clock_nanoseconds())
+               : (double)INFINITY;
+}
+
+static bool has_to_stop(void *context)
+{
+    const struct work *work = context;
+    return (work->apply->stop && work->apply->stop(work->apply->context)) ||
+           seconds_left(work) <= 0;
+}
+
+static bool refuse_to_go_on(const struct work *work, struct error *error)
+{
+    return error_set(error, ERROR_INTERRUPTED, work->advice->network,
+                     "repeat the command to go on from what there is",
+                     seconds_left(work) <= 0 ? "the time budget has ended" : "it was stopped");
+}
+
+static bool poll(void *context, uint64_t done, uint64_t of, struct error *error)
+{
+    (void)done;
+    (void)of;
+    return !has_to_stop(context) || refuse_to_go_on(context, error);
+}
+
+/* --- one technique --- */
+
+/* Returns the path for a result, owned by the caller, or NULL with an error. */
+static char *path_for(const char *name, struct error *error)
+{
+    char file[160];
+    size_t used = 0;
+    char *folder = run_directory_beside("models", error);
+    const uLong sum = crc32_z(0, (const unsigned char *)name, strlen(name));
+    for (; name[used] && used < 100; used++)
+        file[used] = strchr("/:\\ \t\n", name[used]) ? '-' : name[used];
+    snprintf(file + used, sizeof file - used, "-%08lx.safetensors", sum);
+    char *path = folder && file_make_directories(folder, error) ? file_join(folder, file) : NULL;
+    free(folder);
+    return path;
+}
+
+/* Returns the SPEC to train with, or NULL with an error. */
+static const char *training_data(const struct work *work, struct error *error)
+{
+    const struct model_table *table = work->table;
+    if (work->apply->data)
+        return work->apply->data;
+    if (table->rows[work->advice->row].training[0])
+        return table->rows[work->advice->row].training;
+    if (table->rows[work->advice->reference].training[0])
+        return table->rows[work->advice->reference].training;
+    error_set(error, ERROR_USAGE, "--data", "give --data SPEC",
+              "it is not known which data the network was trained on");
+    return NULL;
+}
+
+/* Applies the technique and measures the result. */
+static bool apply_step(struct work *work, const char *output, struct error *error)
+{
+    char log[1100];
+    const struct model_row *row = &work->table->rows[work->advice->row];
+    const char *data = training_data(work, error);
+    const struct technique_target target = {.input = row->path,
+                                            .output = output,
+                                            .data = data,
+                                            .validate = row->data,
+                                            .device = work->table->device,
+                                            .threads = work->table->threads,
+                                            .epochs = work->apply->epochs,
+                                            .seed = work->apply->seed};
+    snprintf(log, sizeof log, "%s.txt", output);
+    const struct technique_run run = {
+        .log = log, .stop = has_to_stop, .context = work, .own_group = work->apply->own_group};
+    if (!data ||
+        (!file_exists(output) && !technique_apply(work->advice->step, &target, &run, error)))
+        return false;
+    struct model_figures figures;
+    const struct model_measure_request request = {.data = row->data,
+                                                  .device = work->table->device,
+                                                  .threads = work->table->threads,
+                                                  .progress = poll,
+                                                  .context = work};
+    if (!model_figures_read(&figures, NULL, output, error))
+        return false;
+    const bool measured = model_measure_file(output, &request, &figures, error);
+    model_figures_free(&figures);
+    return measured;
+}
+
+static void exclude(struct means_request *request, const char *name)
+{
+    if (request->excluded_count < MEANS_EXCLUDED)
+        snprintf(request->excluded[request->excluded_count++], MODEL_NAME, "%s", name);
+}
+
+/* Tries the advised technique. Returns false with an error only if it was stopped or nothing can be
+ * tried. */
+static bool try_step(struct work *work, struct error *error)
+{
+    struct error failure;
+    char *output = path_for(work->advice->name, error);
+    if (!output)
+        return false;
+    report(work, N_("%s: applying %s"), work->table->rows[work->advice->row].figures.facts.name,
+           work->advice->step);
+    const bool applied = apply_step(work, output, &failure);
+    free(output);
+    /* a name that the command gives otherwise than expected is not tried again either */
+    exclude(&work->apply->request, work->advice->name);
+    if (applied)
+        return true;
+    if (failure.kind == ERROR_USAGE || has_to_stop(work)) {
+        *error = failure;
+        return failure.kind == ERROR_USAGE ? false : refuse_to_go_on(work, error);
+    }
+    report(work, N_("%s failed: %s"), work->advice->step, failure.why);
+    return true;
+}
+
+/* --- the loop --- */
+
+/* Measures the rows of the network that are not measured. */
+static bool measure_rows(struct work *work, struct error *error)
+{
+    for (size_t i = 0; i < work->table->count; i++) {
+        const struct model_row *row = &work->table->rows[i];
+        if (strcmp(row->base, work->advice->network) != 0 || !row->data[0] ||
+            model_table_is_measured(work->table, i))
+            continue;
+        report(work, N_("%s: measuring"), row->figures.facts.name);
+        if (!model_table_measure(work->table, i, 0, poll, work, error))
+            return false;
+    }
+    model_table_complete(work->table);
+    return true;
+}
+
+/* Copies the best result so far, if it is another one than before. */
+static bool keep_best(struct work *work, struct error *error)
+{
+    const struct model_row *best = &work->table->rows[work->advice->best];
+    if (!work->apply->output || strcmp(best->path, work->written) == 0)
+        return true;
+    if (!output_file_copy(work->apply->output, best->path, error))
+        return false;
+    snprintf(work->written, sizeof work->written, "%s", best->path);
+    report(work, N_("The best so far, %s, is in %s."), best->figures.facts.name,
+           work->apply->output);
+    return true;
+}
+
+/* Reads the table and asks for advice; measures what the advice lacks. */
+static bool advise(struct work *work, struct error *error)
+{
+    const struct means_apply *apply = work->apply;
+    model_table_free(work->table);
+    if (!model_table_read(work->table, apply->models, error) ||
+        !means_advise(work->table, &apply->request, work->advice, error))
+        return false;
+    if (work->advice->verdict == MEANS_MEASURE &&
+        (!measure_rows(work, error) ||
+         !means_advise(work->table, &apply->request, work->advice, error)))
+        return false;
+    return keep_best(work, error);
+}
+
+bool means_apply(struct means_apply *apply, struct model_table *table, struct means_advice *advice,
+                 struct error *error)
+{
+    struct work work = {
+        .apply = apply, .table = table, .advice = advice, .begun = clock_nanoseconds()};
+    *table = (struct model_table){0};
+    *advice = (struct means_advice){.row = MODEL_NO_ROW};
+    for (size_t done = 0; advise(&work, error); done++) {
+        if (advice->verdict != MEANS_TRY || (apply->seconds == 0 && done > 0))
+            return true;
+        if (has_to_stop(&work))
+            return refuse_to_go_on(&work, error);
+        if (!try_step(&work, error))
+            return false;
+    }
+    return false;
+}

@@ -1,0 +1,33 @@
+/* means_apply.h: applies what the second page of the flowchart advises, one technique after the
+ * other, within a time budget.
+ *
+ * Each result is a model file in $XDG_STATE_HOME/tinca/models/, which stays there, and a row of the
+ * table of models. The best result so far is known at every moment; if a file is named for it, that
+ * is replaced, as a whole, whenever a better one exists. An interrupt or the end of the budget ends
+ * the technique that is on; what was made before stays. */
+#ifndef TINCA_SESSION_MODELS_MEANS_APPLY_H
+#define TINCA_SESSION_MODELS_MEANS_APPLY_H
+
+#include "session/models/other_means.h"
+
+struct means_apply {
+    const struct model_table_request *models; /* the table that is read before each decision */
+    struct means_request request;
+    const char *data;   /* SPEC to train with; NULL: that of the network's run */
+    const char *output; /* the file of the best result; NULL: none */
+    size_t epochs;      /* of fine-tuning; 0: none */
+    size_t seed;
+    double seconds; /* the budget; 0: one technique */
+    bool own_group; /* the terminal's signals do not reach the commands */
+    bool (*stop)(void *context);
+    void (*report)(void *context, const char *line); /* a line of progress, translated */
+    void *context;
+};
+
+/* Applies techniques until a model meets the limits, nothing is left to try, the budget ends or
+ * `stop` says so (then the error is of kind ERROR_INTERRUPTED, and the result is filled in all the
+ * same). Fills the last table, which the caller frees also after an error, and the last advice. */
+bool means_apply(struct means_apply *apply, struct model_table *table, struct means_advice *advice,
+                 struct error *error);
+
+#endif

@@ -1,0 +1,571 @@
+/* Gathers the rows of the table and computes what follows from several of them: fronts, origins and
+ * gains. */
+#include "session/models/model_table.h"
+#include "session/compare/pareto.h"
+
+#include "base/files/file.h"
+#include "base/host/host.h"
+#include "base/memory.h"
+#include "session/config/config_data.h"
+#include "session/config/config_paths.h"
+#include "session/files/run_directory.h"
+#include "session/measure/measurement.h"
+#include "session/record/run_open.h"
+#include "session/values/run_figures.h"
+
+#include <dirent.h>
+#include <glob.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- names --- */
+
+char *model_origin_name(const char *name, const char *technique, char origin[MODEL_NAME])
+{
+    char suffix[32];
+    const char *plus = strrchr(name, '+');
+    if (plus) {
+        snprintf(origin, MODEL_NAME, "%.*s", (int)(plus - name), name);
+        return origin;
+    }
+    snprintf(suffix, sizeof suffix, "-%s", technique);
+    const char *found = strstr(name, suffix);
+    if (!technique[0] || strcmp(technique, "none") == 0 || !found)
+        origin[0] = '\0';
+    else
+        snprintf(origin, MODEL_NAME, "%.*s%s", (int)(found - name), name, found + strlen(suffix));
+    return origin;
+}
+
+/* Writes the name without the chain and without the technique before training. A network that a
+ * technique after training has made knows of the one before only by its name. */
+static void set_names(struct model_row *row)
+{
+    static const char *const techniques[] = {"dsc", "shuffle", "shift"};
+    char plain[MODEL_NAME];
+    const struct model_description *facts = &row->figures.facts;
+    model_origin_name(facts->name, facts->technique, row->origin);
+    snprintf(plain, sizeof plain, "%s", facts->name);
+    plain[strcspn(plain, "+")] = '\0';
+    row->base[0] = '\0';
+    for (size_t i = 0; !row->base[0] && i < sizeof techniques / sizeof *techniques; i++)
+        model_origin_name(plain, techniques[i], row->base);
+    if (!row->base[0])
+        snprintf(row->base, sizeof row->base, "%s", plain);
+}
+
+/* --- figures of a row --- */
+
+static void forget(struct model_row *row)
+{
+    row->source = MODEL_ACCURACY_UNKNOWN;
+    row->timed = false;
+    row->now = (struct model_measured){.top1 = (double)NAN,
+                                       .top1_low = (double)NAN,
+                                       .top1_high = (double)NAN,
+                                       .loss = (double)NAN,
+                                       .ms = (double)NAN,
+                                       .ms_low = (double)NAN,
+                                       .ms_high = (double)NAN,
+                                       .ms_mean = (double)NAN,
+                                       .ms_ci95 = (double)NAN,
+                                       .joules = (double)NAN};
+}
+
+/* Sets what was measured of the file, if anything was. */
+static void take_figures(const struct model_table *table, struct model_row *row)
+{
+    const struct model_measured *found =
+        row->data[0]
+            ? model_figures_find(&row->figures, row->data_key, table->device, table->threads)
+            : NULL;
+    if (!found)
+        return;
+    row->now = *found;
+    row->source = isfinite(found->top1) ? MODEL_ACCURACY_MEASURED : MODEL_ACCURACY_UNKNOWN;
+    row->timed = isfinite(found->ms);
+}
+
+static void set_data(struct model_row *row, const char *spec)
+{
+    if (!config_absolute_value("data", spec, row->data, sizeof row->data, NULL))
+        snprintf(row->data, sizeof row->data, "%s", spec);
+    if (row->data[0])
+        model_data_key(row->data, row->data_key);
+}
+
+/* Sets the accuracy from the validations of the run, if they were on the row's data. */
+static void take_validation(struct model_row *row, const struct run_outline *outline)
+{
+    char spec[CONFIG_SPEC], key[MODEL_DATA_KEY];
+    const struct run_figures figures = run_figures_of(&outline->snapshot, NULL);
+    const char *file = file_base_name(row->path);
+    const size_t images = outline->facts.validation_images;
+    const double top1 = strcmp(file, "best.safetensors") == 0 ? figures.best_top1 : figures.top1;
+    config_validation_spec(&outline->config, spec);
+    if (!spec[0] || !isfinite(top1) || images == 0 ||
+        strcmp(model_data_key(spec, key), row->data_key) != 0)
+        return;
+    row->source = MODEL_ACCURACY_VALIDATION;
+    row->now.top1 = top1;
+    row->now.images = images;
+    statistics_wilson((size_t)lround(top1 / 100 * (double)images), images, &row->now.top1_low,
+                      &row->now.top1_high);
+}
+
+/* Sets the time from tinca measure, if it measured the present model on the row's data, here. */
+static void take_measurement(const struct model_table *table, struct model_row *row,
+                             const char *directory)
+{
+    struct measurements list;
+    char key[MODEL_DATA_KEY];
+    if (!measurements_read(&list, directory, NULL))
+        return;
+    const struct measurement *found = measurements_find(&list, table->device);
+    struct host host;
+    host_describe(&host);
+    if (found && strcmp(model_data_key(found->data, key), row->data_key) == 0 &&
+        strcmp(found->host, host.name) == 0 && strcmp(found->cpu, host.cpu) == 0 &&
+        found->threads == (table->threads ? table->threads : host.cores)) {
+        row->timed = true;
+        row->now.ms = found->ms_per_image.median;
+        row->now.ms_mean = found->ms_per_image.mean;
+        row->now.ms_ci95 = found->ms_per_image.ci95;
+        row->now.joules = found->joules_per_image;
+        row->now.threads = found->threads;
+        row->now.timed = found->images;
+        snprintf(row->now.energy_unknown, sizeof row->now.energy_unknown, "%s",
+                 found->energy_unknown);
+        snprintf(row->now.device, sizeof row->now.device, "%s", found->device);
+        snprintf(row->now.precision, sizeof row->now.precision, "%s", found->precision);
+    }
+    measurements_free(&list);
+}
+
+/* --- gathering --- */
+
+struct gathering {
+    struct model_table *table;
+    const struct model_table_request *request;
+    struct checksum_cache *cache;
+};
+
+static bool is_known(const struct model_table *table, const char *path)
+{
+    char *mine = realpath(path, NULL);
+    bool known = false;
+    for (size_t i = 0; mine && !known && i < table->count; i++)
+        known = strcmp(table->rows[i].path, mine) == 0;
+    free(mine);
+    return known;
+}
+
+/* Adds the row of a file, whose data and figures the caller sets. Returns NULL with an error. */
+static struct model_row *add_row(struct gathering *gathering, const char *path, const char *shown,
+                                 struct error *error)
+{
+    struct model_table *table = gathering->table;
+    if (!memory_grow(&table->rows, &table->capacity, table->count + 1, sizeof *table->rows,
+                     "the table of models", error))
+        return NULL;
+    struct model_row *row = &table->rows[table->count];
+    *row = (struct model_row){.origin_row = MODEL_NO_ROW};
+    char *absolute = realpath(path, NULL);
+    const bool fits = snprintf(row->path, sizeof row->path, "%s", absolute ? absolute : path) <
+                      (int)sizeof row->path;
+    free(absolute);
+    snprintf(row->shown, sizeof row->shown, "%s", shown);
+    if (!fits) {
+        error_set(error, ERROR_USAGE, path, "move it", "its path is too long");
+        return NULL;
+    }
+    if (!model_figures_read(&row->figures, gathering->cache, row->path, error))
+        return NULL;
+    forget(row);
+    set_names(row);
+    table->count++;
+    return row;
+}
+
+static bool add_run(struct gathering *gathering, const char *directory, struct error *error)
+{
+    struct run_outline *outline = memory_new(1, sizeof *outline, "a run", error);
+    char spec[CONFIG_SPEC];
+    char *path = NULL;
+    bool added = outline && run_peek(directory, outline, error) &&
+                 run_trained_by_tinca(outline->facts.imported, outline->facts.id, error) &&
+                 (path = measurement_model_path(directory, NULL, error));
+    if (added && !is_known(gathering->table, path)) {
+        struct model_row *row = add_row(gathering, path, outline->facts.id, error);
+        added = row;
+        if (row) {
+            row->of_run = true;
+            config_training_spec(&outline->config, spec);
+            snprintf(row->training, sizeof row->training, "%s", spec);
+            set_data(row, gathering->request->data ? gathering->request->data
+                                                   : config_measured_spec(&outline->config, spec));
+            take_measurement(gathering->table, row, directory);
+            take_validation(row, outline);
+            take_figures(gathering->table, row);
+        }
+    }
+    free(path);
+    free(outline);
+    return added;
+}
+
+static bool holds_run(const char *path)
+{
+    char *config = file_join(path, "config.json");
+    const bool holds = config && file_exists(config);
+    free(config);
+    return holds;
+}
+
+/* Sets what a model file of a run's folder is trained and measured on. */
+static void set_data_of_folder(struct model_row *row, bool sets_data)
+{
+    char spec[CONFIG_SPEC], folder[sizeof row->path];
+    struct run_outline *outline = memory_new(1, sizeof *outline, "a run", NULL);
+    snprintf(folder, sizeof folder, "%s", row->path);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        *slash = '\0';
+    if (outline && slash && holds_run(folder) && run_peek(folder, outline, NULL)) {
+        snprintf(row->training, sizeof row->training, "%s",
+                 config_training_spec(&outline->config, spec));
+        if (sets_data)
+            set_data(row, config_measured_spec(&outline->config, spec));
+    }
+    free(outline);
+}
+
+static bool add_file(struct gathering *gathering, const char *path, struct error *error)
+{
+    if (is_known(gathering->table, path))
+        return true;
+    struct model_row *row = add_row(gathering, path, path, error);
+    if (!row)
+        return false;
+    const struct model_measured *latest = model_figures_latest(&row->figures);
+    if (gathering->request->data || latest)
+        set_data(row, gathering->request->data ? gathering->request->data : latest->data);
+    set_data_of_folder(row, !row->data[0]);
+    take_figures(gathering->table, row);
+    return true;
+}
+
+static void skip(struct model_table *table, const struct error *error)
+{
+    if (table->skipped++ == 0)
+        table->first_skipped = *error;
+}
+
+static bool is_model_name(const char *name)
+{
+    static const char ending[] = ".safetensors";
+    const size_t length = strlen(name), least = sizeof ending - 1;
+    return name[0] != '.' && length > least && strcmp(name + length - least, ending) == 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Adds the model files of a folder, in the order of their names; others are skipped. */
+static bool add_folder(struct gathering *gathering, const char *path, struct error *error)
+{
+    char **names = NULL;
+    size_t count = 0, capacity = 0;
+    DIR *directory = opendir(path);
+    bool listed =
+        directory || error_set_errno(error, path, "give a folder of models", "it cannot be opened");
+    for (struct dirent *entry; directory && listed && (entry = readdir(directory));) {
+        if (!is_model_name(entry->d_name))
+            continue;
+        listed = memory_grow(&names, &capacity, count + 1, sizeof *names, "a folder", error) &&
+                 (names[count] = file_join(path, entry->d_name));
+        count += listed;
+    }
+    if (directory)
+        closedir(directory);
+    if (count > 0)
+        qsort(names, count, sizeof *names, by_name);
+    for (size_t i = 0; i < count; i++) {
+        struct error why;
+        if (listed && !add_file(gathering, names[i], &why))
+            skip(gathering->table, &why);
+        free(names[i]);
+    }
+    free(names);
+    return listed;
+}
+
+/* Adds what an operand names: a file, a folder of models, or a run. */
+static bool add_operand(struct gathering *gathering, const char *operand, struct error *error)
+{
+    if (file_is_directory(operand) && !holds_run(operand))
+        return add_folder(gathering, operand, error);
+    if (!file_is_directory(operand) &&
+        (file_exists(operand) || strchr(operand, '/') || is_model_name(operand)))
+        return add_file(gathering, operand, error);
+    char *directory = run_directory_find(operand, error);
+    const bool added = directory && add_run(gathering, directory, error);
+    free(directory);
+    return added;
+}
+
+/* Adds the models that techniques after training have made in sweeps: sweeps/NAME/CELL/after/RUN/.
+ */
+static void add_sweeps(struct gathering *gathering)
+{
+    glob_t found;
+    char *home = run_directory_beside("sweeps", NULL);
+    char *pattern = home ? file_join(home, "*/*/after/*/*.safetensors") : NULL;
+    if (pattern && glob(pattern, GLOB_NOESCAPE, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            struct error why;
+            if (!add_file(gathering, found.gl_pathv[i], &why))
+                skip(gathering->table, &why);
+        }
+        globfree(&found);
+    }
+    free(pattern);
+    free(home);
+}
+
+/* Adds the model of each run on disk, the models of sweeps, and the files that tinca advise --apply
+ * has made. Runs without a model are no rows, and no error. */
+static bool add_all(struct gathering *gathering, struct error *error)
+{
+    char **ids, *home = run_directory_home(error);
+    size_t count = 0;
+    if (!home || !run_directory_list(&ids, &count, error)) {
+        free(home);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct error why;
+        char *directory = file_join(home, ids[i]);
+        char *model = directory ? measurement_model_path(directory, NULL, NULL) : NULL;
+        if (model && !add_run(gathering, directory, &why))
+            skip(gathering->table, &why);
+        free(model);
+        free(directory);
+        free(ids[i]);
+    }
+    free(ids);
+    free(home);
+    char *made = run_directory_beside("models", error);
+    const bool added = made && (!file_is_directory(made) || add_folder(gathering, made, error));
+    free(made);
+    add_sweeps(gathering);
+    return added;
+}
+
+bool model_table_read(struct model_table *table, const struct model_table_request *request,
+                      struct error *error)
+{
+    *table = (struct model_table){.threads = request->threads};
+    snprintf(table->device, sizeof table->device, "%s", request->device ? request->device : "cpu");
+    struct gathering gathering = {table, request, model_figures_cache()};
+    bool read = true;
+    for (size_t i = 0; read && i < request->operand_count; i++)
+        read = add_operand(&gathering, request->operands[i], error);
+    if (read && !request->only_operands)
+        read = add_all(&gathering, error);
+    checksum_cache_close(gathering.cache);
+    if (read)
+        model_table_complete(table);
+    return read;
+}
+
+void model_table_free(struct model_table *table)
+{
+    for (size_t i = 0; i < table->count; i++)
+        model_figures_free(&table->rows[i].figures);
+    free(table->rows);
+    *table = (struct model_table){0};
+}
+
+/* --- measuring --- */
+
+bool model_table_is_measured(const struct model_table *table, size_t row)
+{
+    const struct model_row *model = &table->rows[row];
+    return model->data[0] &&
+           model_figures_find(&model->figures, model->data_key, table->device, table->threads);
+}
+
+bool model_table_measure(struct model_table *table, size_t row, size_t timed,
+                         evaluation_progress *progress, void *context, struct error *error)
+{
+    struct model_row *model = &table->rows[row];
+    const struct model_measure_request request = {.data = model->data,
+                                                  .device = table->device,
+                                                  .threads = table->threads,
+                                                  .timed = timed,
+                                                  .progress = progress,
+                                                  .context = context};
+    if (!model->data[0])
+        return error_set(error, ERROR_USAGE, model->shown, "give --data SPEC",
+                         "it is not known which data set it is to be measured on");
+    if (!model_measure_file(model->path, &request, &model->figures, error))
+        return false;
+    model_data_key(model->data, model->data_key);
+    take_figures(table, model);
+    return true;
+}
+
+/* --- what follows from several rows --- */
+
+static bool have_same_data(const struct model_row *a, const struct model_row *b)
+{
+    return a->data_key[0] && strcmp(a->data_key, b->data_key) == 0;
+}
+
+static size_t find_origin(const struct model_table *table, size_t row)
+{
+    size_t found = MODEL_NO_ROW;
+    const struct model_row *model = &table->rows[row];
+    for (size_t i = 0; model->origin[0] && i < table->count; i++) {
+        const struct model_row *other = &table->rows[i];
+        if (i == row || strcmp(other->figures.facts.name, model->origin) != 0 ||
+            !have_same_data(model, other))
+            continue;
+        if (found == MODEL_NO_ROW || !(other->now.top1 <= table->rows[found].now.top1))
+            found = i;
+    }
+    return found;
+}
+
+static double ratio(double origin, double model)
+{
+    return origin > 0 && model > 0 ? origin / model : (double)NAN;
+}
+
+static void set_gain(const struct model_table *table, struct model_row *row)
+{
+    const double nan = (double)NAN;
+    row->gain = (struct model_gain){nan, nan, nan, nan, nan};
+    if (row->origin_row == MODEL_NO_ROW)
+        return;
+    const struct model_row *origin = &table->rows[row->origin_row];
+    const struct model_description *from = &origin->figures.facts, *to = &row->figures.facts;
+    row->gain.points = row->now.top1 - origin->now.top1;
+    row->gain.ms = row->timed && origin->timed ? ratio(origin->now.ms, row->now.ms) : nan;
+    row->gain.bytes = ratio((double)from->bytes, (double)to->bytes);
+    row->gain.flops = ratio((double)from->flops, (double)to->flops);
+    row->gain.parameters = ratio((double)from->parameters, (double)to->parameters);
+}
+
+static double cost_of(const struct model_row *row, unsigned front)
+{
+    const struct model_description *facts = &row->figures.facts;
+    return front == MODEL_FRONT_MS      ? row->now.ms
+           : front == MODEL_FRONT_BYTES ? (double)facts->bytes
+                                        : (double)facts->flops;
+}
+
+/* Marks the front of one figure among the rows that have the data set of row `first`. */
+static void mark_front(struct model_table *table, size_t first, unsigned front,
+                       struct pareto_point *points)
+{
+    size_t count = 0;
+    for (size_t i = first; i < table->count; i++) {
+        const struct model_row *row = &table->rows[i];
+        const double cost = cost_of(row, front);
+        if (have_same_data(row, &table->rows[first]) && isfinite(row->now.top1) && isfinite(cost) &&
+            cost > 0)
+            points[count++] = (struct pareto_point){cost, row->now.top1, i};
+    }
+    count = pareto_front(points, count, false, true);
+    for (size_t i = 0; i < count; i++)
+        table->rows[points[i].row].front |= front;
+}
+
+static bool is_first_of_data(const struct model_table *table, size_t row)
+{
+    for (size_t i = 0; i < row; i++)
+        if (have_same_data(&table->rows[i], &table->rows[row]))
+            return false;
+    return table->rows[row].data_key[0];
+}
+
+void model_table_complete(struct model_table *table)
+{
+    struct pareto_point *points = memory_new(table->count, sizeof *points, "a front", NULL);
+    for (size_t i = 0; i < table->count; i++) {
+        struct model_row *row = &table->rows[i];
+        const size_t parameters = row->figures.facts.parameters;
+        row->front = 0;
+        row->efficiency = parameters > 0 ? row->now.top1 / (double)parameters : (double)NAN;
+        row->origin_row = find_origin(table, i);
+        set_gain(table, row);
+    }
+    for (size_t i = 0; points && i < table->count; i++)
+        for (unsigned front = MODEL_FRONT_MS; front <= MODEL_FRONT_FLOPS; front *= 2)
+            if (is_first_of_data(table, i))
+                mark_front(table, i, front, points);
+    free(points);
+}
+
+/* --- sorting --- */
+
+enum {
+    SORT_NAME,
+    SORT_ACCURACY,
+    SORT_PARAMETERS,
+    SORT_SIZE,
+    SORT_FLOPS,
+    SORT_MS,
+    SORT_ENERGY,
+    SORT_EFFICIENCY
+};
+const char *const model_sort_names[] = {"name", "accuracy", "parameters", "size", "flops",
+                                        "ms",   "energy",   "e_p",        NULL};
+
+/* Returns a number that is low for good rows; NaN: not known. */
+static double sort_value(const struct model_row *row, size_t key)
+{
+    const struct model_description *facts = &row->figures.facts;
+    switch (key) {
+    case SORT_ACCURACY:
+        return -row->now.top1;
+    case SORT_PARAMETERS:
+        return (double)facts->parameters;
+    case SORT_SIZE:
+        return (double)facts->bytes;
+    case SORT_FLOPS:
+        return (double)facts->flops;
+    case SORT_MS:
+        return row->now.ms;
+    case SORT_ENERGY:
+        return row->now.joules;
+    default:
+        return -row->efficiency;
+    }
+}
+
+static bool comes_before(const struct model_row *a, const struct model_row *b, size_t key)
+{
+    if (key == SORT_NAME)
+        return strcmp(a->figures.facts.name, b->figures.facts.name) < 0;
+    const double x = sort_value(a, key), y = sort_value(b, key);
+    return isnan(y) ? !isnan(x) : x < y;
+}
+
+void model_table_sort(struct model_table *table, size_t key)
+{
+    for (size_t i = 1; i < table->count; i++) { /* insertion: equal rows keep their order */
+        const struct model_row row = table->rows[i];
+        size_t place = i;
+        for (; place > 0 && comes_before(&row, &table->rows[place - 1], key); place--)
+            table->rows[place] = table->rows[place - 1];
+        table->rows[place] = row;
+    }
+    model_table_complete(table);
+}

@@ -1,0 +1,534 @@
+/* Walks through the second page of the flowchart (other_means.h). Every decision adds a sentence
+ * with its figures and the row that they are of, so that the user can check it against the table.
+ */
+#include "session/models/other_means.h"
+
+#include "base/language.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What int8 is assumed to gain in time until it is measured, and the shares of pruning. */
+static const double assumed_int8 = 1.5, least_share = 0.1, share_step = 0.05;
+
+struct inquiry {
+    const struct model_table *table;
+    const struct means_request *request;
+    struct means_advice *advice;
+};
+
+const char *means_verdict_name(enum means_verdict verdict)
+{
+    static const char *const names[] = {[MEANS_USE] = "use",
+                                        [MEANS_MEASURE] = "measure",
+                                        [MEANS_TRY] = "try",
+                                        [MEANS_NOTHING] = "nothing"};
+    return names[verdict];
+}
+
+__attribute__((format(printf, 2, 3))) static void note(struct inquiry *inquiry, const char *format,
+                                                       ...)
+{
+    struct means_advice *advice = inquiry->advice;
+    va_list arguments;
+    if (advice->reason_count == MEANS_REASONS)
+        return;
+    va_start(arguments, format);
+    vsnprintf(advice->reasons[advice->reason_count++], MEANS_REASON, gettext(format), arguments);
+    va_end(arguments);
+}
+
+static const struct model_row *row_of(const struct inquiry *inquiry, size_t row)
+{
+    return &inquiry->table->rows[row];
+}
+
+static const char *name_of(const struct inquiry *inquiry, size_t row)
+{
+    return row_of(inquiry, row)->figures.facts.name;
+}
+
+static double megabytes(const struct model_row *row)
+{
+    return (double)row->figures.facts.bytes / 1e6;
+}
+
+/* --- the rows of the network --- */
+
+static bool is_of_network(const struct inquiry *inquiry, size_t row)
+{
+    const struct model_row *model = row_of(inquiry, row);
+    return strcmp(model->base, inquiry->advice->network) == 0 && model->figures.facts.classes > 0;
+}
+
+/* Returns whether the row is of the network and has the reference's data set. */
+static bool concerns(const struct inquiry *inquiry, size_t row)
+{
+    const struct model_row *reference = row_of(inquiry, inquiry->advice->reference);
+    return is_of_network(inquiry, row) && row_of(inquiry, row)->data_key[0] &&
+           strcmp(row_of(inquiry, row)->data_key, reference->data_key) == 0;
+}
+
+static bool choose_network(struct inquiry *inquiry, struct error *error)
+{
+    struct means_advice *advice = inquiry->advice;
+    if (inquiry->request->network)
+        snprintf(advice->network, sizeof advice->network, "%s", inquiry->request->network);
+    for (size_t i = 0; !inquiry->request->network && i < inquiry->table->count; i++) {
+        const struct model_row *row = row_of(inquiry, i);
+        if (row->figures.facts.classes == 0)
+            continue;
+        if (advice->network[0] && strcmp(row->base, advice->network) != 0)
+            return error_set(error, ERROR_USAGE, "--network", "give --network NET",
+                             "there are models of several networks: %s, %s and perhaps others",
+                             advice->network, row->base);
+        snprintf(advice->network, sizeof advice->network, "%s", row->base);
+    }
+    return advice->network[0] ||
+           error_set(error, ERROR_USAGE, "--network", "train one first, or name model files",
+                     "there are no models");
+}
+
+/* Chooses the row that others are compared with: the network without any technique or, without such
+ * a row, the most accurate one without techniques after training. */
+static bool choose_reference(struct inquiry *inquiry, struct error *error)
+{
+    struct means_advice *advice = inquiry->advice;
+    advice->reference = MODEL_NO_ROW;
+    for (size_t i = 0; i < inquiry->table->count; i++) {
+        const struct model_row *row = row_of(inquiry, i);
+        const struct model_row *found =
+            advice->reference == MODEL_NO_ROW ? NULL : row_of(inquiry, advice->reference);
+        const bool plain = strcmp(name_of(inquiry, i), advice->network) == 0;
+        if (!is_of_network(inquiry, i) || strchr(name_of(inquiry, i), '+') || !row->data[0])
+            continue;
+        const bool found_plain = found && strcmp(found->figures.facts.name, advice->network) == 0;
+        if (!found || (plain && !found_plain) ||
+            (plain == found_plain && row->now.top1 > found->now.top1))
+            advice->reference = i;
+    }
+    return advice->reference != MODEL_NO_ROW ||
+           error_set(error, ERROR_USAGE, advice->network, "train it first, or name its model file",
+                     "there is no model of this network without techniques after training");
+}
+
+/* --- requirements --- */
+
+/* Returns how many times too slow or too large a row is; at most 1: it meets the limits. NaN: its
+ * time is not measured. */
+static double excess(const struct inquiry *inquiry, size_t reference, size_t row)
+{
+    const struct means_request *request = inquiry->request;
+    const struct model_row *model = row_of(inquiry, row), *from = row_of(inquiry, reference);
+    double worst = 0;
+    if (request->faster) {
+        const double high = isfinite(model->now.ms_high) ? model->now.ms_high : model->now.ms;
+        const double least = isfinite(from->now.ms_low) ? from->now.ms_low : from->now.ms;
+        worst = high / (isfinite(request->limit_ms) ? request->limit_ms : least);
+        if (!isfinite(request->limit_ms) && row == reference)
+            worst = nextafter(1, 2); /* it is not faster than itself */
+    }
+    if (request->smaller) {
+        const double limit = isfinite(request->limit_mb) ? request->limit_mb : megabytes(from);
+        double large = megabytes(model) / limit;
+        if (!isfinite(request->limit_mb) && large >= 1)
+            large = fmax(large, nextafter(1, 2));
+        worst = isnan(worst) ? worst : fmax(worst, large);
+    }
+    return worst;
+}
+
+static double lost(const struct inquiry *inquiry, size_t reference, size_t row)
+{
+    return row_of(inquiry, reference)->now.top1 - row_of(inquiry, row)->now.top1;
+}
+
+static bool is_measured(const struct inquiry *inquiry, size_t row)
+{
+    const struct model_row *model = row_of(inquiry, row);
+    return isfinite(model->now.top1) && (model->timed || !inquiry->request->faster);
+}
+
+bool means_is_better(const struct model_table *table, const struct means_request *request,
+                     size_t reference, size_t a, size_t b)
+{
+    const struct inquiry inquiry = {table, request, NULL};
+    const double loss[] = {lost(&inquiry, reference, a), lost(&inquiry, reference, b)};
+    const bool accurate[] = {loss[0] <= request->accept_loss, loss[1] <= request->accept_loss};
+    const double over[] = {fmax(1, excess(&inquiry, reference, a)),
+                           fmax(1, excess(&inquiry, reference, b))};
+    if (!is_measured(&inquiry, a) || !is_measured(&inquiry, b))
+        return is_measured(&inquiry, a) && !is_measured(&inquiry, b);
+    if (accurate[0] != accurate[1])
+        return accurate[0];
+    if (over[0] != over[1])
+        return over[0] < over[1];
+    return loss[0] < loss[1];
+}
+
+/* --- evidence --- */
+
+static bool has_kind(const char *name, const char *kind)
+{
+    char step[32];
+    snprintf(step, sizeof step, "+%s", kind);
+    const char *found = strstr(name, step);
+    return found && strchr(":+", found[strlen(step)]);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Returns the median of what the technique gained in time where it was the last step, and sets
+ * advice->evidence to the last row of it; NaN if no row shows it. */
+static double measured_gain(struct inquiry *inquiry, const char *kind)
+{
+    enum { MOST = 64 };
+    double gains[MOST];
+    size_t count = 0;
+    inquiry->advice->evidence = MODEL_NO_ROW;
+    for (size_t i = 0; i < inquiry->table->count && count < MOST; i++) {
+        const char *last = strrchr(name_of(inquiry, i), '+');
+        if (!last || !has_kind(last, kind) || !isfinite(row_of(inquiry, i)->gain.ms))
+            continue;
+        gains[count++] = row_of(inquiry, i)->gain.ms;
+        inquiry->advice->evidence = i;
+    }
+    if (count == 0)
+        return (double)NAN;
+    qsort(gains, count, sizeof *gains, by_value);
+    return (gains[(count - 1) / 2] + gains[count / 2]) / 2;
+}
+
+static double expected_of_int8(struct inquiry *inquiry)
+{
+    const double gain = measured_gain(inquiry, "quantize");
+    char words[200];
+    if (isnan(gain)) {
+        note(inquiry,
+             N_("What int8 gains on %s is not measured in any row; it is assumed to be %.2g times "
+                "the speed."),
+             inquiry->table->device, assumed_int8);
+        return assumed_int8;
+    }
+    const size_t row = inquiry->advice->evidence;
+    note(inquiry, N_("int8 was measured on %s: row %zu, %s, against its origin: %s."),
+         inquiry->table->device, row + 1, name_of(inquiry, row),
+         model_gain_text(row_of(inquiry, row), words, sizeof words));
+    return gain;
+}
+
+/* --- techniques --- */
+
+static bool is_ended(const char *name)
+{
+    return has_kind(name, "quantize") || has_kind(name, "half");
+}
+
+static bool is_excluded(const struct inquiry *inquiry, const char *name)
+{
+    for (size_t i = 0; i < inquiry->request->excluded_count; i++)
+        if (strcmp(inquiry->request->excluded[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Returns whether a result of this technique on the row is in the table, or could not be made. */
+static bool was_tried(const struct inquiry *inquiry, size_t row, const char *step)
+{
+    char name[MODEL_NAME * 2];
+    const bool by_kind = strncmp(step, "prune", 5) != 0;
+    const size_t kind = by_kind ? strcspn(step, ":") : strlen(step);
+    const int length =
+        snprintf(name, sizeof name, "%s+%.*s", name_of(inquiry, row), (int)kind, step);
+    for (size_t i = 0; i < inquiry->table->count; i++) {
+        const char *other = name_of(inquiry, i);
+        if (concerns(inquiry, i) && strncmp(other, name, (size_t)length) == 0 &&
+            (other[length] == '\0' || (by_kind && other[length] == ':')))
+            return true;
+    }
+    snprintf(name, sizeof name, "%s+%s", name_of(inquiry, row), step);
+    return is_excluded(inquiry, name);
+}
+
+/* Takes the technique for the row. Returns whether it can be tried. */
+static bool take(struct inquiry *inquiry, size_t row, const char *step)
+{
+    struct means_advice *advice = inquiry->advice;
+    if (was_tried(inquiry, row, step))
+        return false;
+    char name[MODEL_NAME + MEANS_STEP];
+    snprintf(name, sizeof name, "%s+%s", name_of(inquiry, row), step);
+    advice->verdict = MEANS_TRY;
+    advice->row = row;
+    snprintf(advice->step, sizeof advice->step, "%s", step);
+    snprintf(advice->name, sizeof advice->name, "%.*s", MODEL_NAME - 1, name);
+    return true;
+}
+
+static bool take_quantize(struct inquiry *inquiry, size_t row)
+{
+    if (is_ended(name_of(inquiry, row)) || !take(inquiry, row, "quantize:percentile"))
+        return false;
+    note(inquiry, N_("int8 has a quarter of the bytes and needs no training: apply it to %s."),
+         name_of(inquiry, row));
+    return true;
+}
+
+static bool take_half(struct inquiry *inquiry, size_t row)
+{
+    if (is_ended(name_of(inquiry, row)) || !take(inquiry, row, "half:float16"))
+        return false;
+    note(inquiry,
+         N_("Half precision has half of the bytes and loses almost nothing: apply it to %s."),
+         name_of(inquiry, row));
+    return true;
+}
+
+/* Prunes to the share that is missing, in steps of 5 %; a share that was tried without success is
+ * followed by smaller ones. `by`: "" for FLOPs, "p" for parameters. */
+static bool take_prune(struct inquiry *inquiry, size_t row, double over, const char *by)
+{
+    char step[48];
+    double share = fmax(least_share, fmin(0.9, floor(0.95 / over / share_step) * share_step));
+    if (is_ended(name_of(inquiry, row)) || has_kind(name_of(inquiry, row), "prune"))
+        return false;
+    for (; share >= least_share - share_step / 2; share -= share_step) {
+        snprintf(step, sizeof step, "prune:%s%.2g", by, share);
+        if (!take(inquiry, row, step))
+            continue;
+        note(inquiry,
+             by[0] ? N_("%s is %.2f times too large or slow: prune it to %.2g of its parameters.")
+                   : N_("%s is %.2f times too large or slow: prune it to %.2g of its FLOPs."),
+             name_of(inquiry, row), over, share);
+        return true;
+    }
+    return false;
+}
+
+static double linear_share(const struct model_row *row)
+{
+    const struct model_description *facts = &row->figures.facts;
+    return facts->parameters > 0 ? (double)facts->linear_parameters / (double)facts->parameters : 0;
+}
+
+static bool take_factorize(struct inquiry *inquiry, size_t row)
+{
+    const double share = linear_share(row_of(inquiry, row));
+    if (is_ended(name_of(inquiry, row)) || share < 0.5 || !take(inquiry, row, "factorize:0.9"))
+        return false;
+    note(inquiry, N_("Linear layers have %.0f %% of the parameters of %s: factorize them."),
+         share * 100, name_of(inquiry, row));
+    return true;
+}
+
+static bool try_faster(struct inquiry *inquiry, size_t row, double over, double int8)
+{
+    if (over <= int8 && take_quantize(inquiry, row))
+        return true;
+    return take_prune(inquiry, row, over, "") || take_quantize(inquiry, row) ||
+           take_factorize(inquiry, row);
+}
+
+static bool try_smaller(struct inquiry *inquiry, size_t row, double over)
+{
+    if (over <= 2 && take_half(inquiry, row))
+        return true;
+    if (over <= 4 && take_quantize(inquiry, row))
+        return true;
+    return take_factorize(inquiry, row) || take_prune(inquiry, row, over, "p") ||
+           take_quantize(inquiry, row) || take_half(inquiry, row);
+}
+
+/* --- the flowchart --- */
+
+static void describe_reference(struct inquiry *inquiry)
+{
+    const struct model_row *row = row_of(inquiry, inquiry->advice->reference);
+    const size_t number = inquiry->advice->reference + 1;
+    const char *name = row->figures.facts.name;
+    if (row->timed)
+        note(inquiry,
+             N_("Row %zu, %s: top-1 %.2f %% (%.2f to %.2f), %.4g ms on %s, %.4g MB, on %s."),
+             number, name, row->now.top1, row->now.top1_low, row->now.top1_high, row->now.ms,
+             inquiry->table->device, megabytes(row), row->data);
+    else
+        note(inquiry, N_("Row %zu, %s: top-1 %.2f %% (%.2f to %.2f), %.4g MB, on %s."), number,
+             name, row->now.top1, row->now.top1_low, row->now.top1_high, megabytes(row), row->data);
+}
+
+static void describe(struct inquiry *inquiry, size_t row, double over)
+{
+    const struct model_row *model = row_of(inquiry, row);
+    const double points = lost(inquiry, inquiry->advice->reference, row);
+    char ms[48];
+    if (model->timed)
+        snprintf(ms, sizeof ms, "%.4g ms", model->now.ms);
+    else
+        snprintf(ms, sizeof ms, "%s", _("time not measured"));
+    note(inquiry,
+         over > 1 ? N_("Row %zu, %s: %s, %.4g MB, %.2f points lost: %.2f times beyond the limit.")
+                  : N_("Row %zu, %s: %s, %.4g MB, %.2f points lost: within the limit (%.2f)."),
+         row + 1, model->figures.facts.name, ms, megabytes(model), points, over);
+}
+
+/* Finds a row that is not measured, so that it cannot be judged. */
+static bool find_unmeasured(struct inquiry *inquiry)
+{
+    for (size_t i = 0; i < inquiry->table->count; i++)
+        if (concerns(inquiry, i) && !is_measured(inquiry, i)) {
+            inquiry->advice->verdict = MEANS_MEASURE;
+            inquiry->advice->row = i;
+            note(inquiry, N_("Row %zu, %s, is not measured on %s: tinca models --measure does it."),
+                 i + 1, name_of(inquiry, i), inquiry->table->device);
+            return true;
+        }
+    return false;
+}
+
+static void find_best(struct inquiry *inquiry)
+{
+    struct means_advice *advice = inquiry->advice;
+    advice->best = advice->reference;
+    for (size_t i = 0; i < inquiry->table->count; i++)
+        if (concerns(inquiry, i) &&
+            means_is_better(inquiry->table, inquiry->request, advice->reference, i, advice->best))
+            advice->best = i;
+}
+
+/* Distills a model that meets the limits but has lost too much. */
+static bool try_distill(struct inquiry *inquiry)
+{
+    char step[MEANS_STEP];
+    const size_t reference = inquiry->advice->reference;
+    snprintf(step, sizeof step, "distill:%s", row_of(inquiry, reference)->path);
+    for (size_t i = 0; i < inquiry->table->count; i++) {
+        if (!concerns(inquiry, i) || i == reference || is_ended(name_of(inquiry, i)) ||
+            has_kind(name_of(inquiry, i), "distill") || excess(inquiry, reference, i) > 1 ||
+            !take(inquiry, i, step))
+            continue;
+        describe(inquiry, i, excess(inquiry, reference, i));
+        note(inquiry,
+             N_("It meets the limits but loses more than the %.4g points that are accepted: train "
+                "it "
+                "on with %s as its teacher."),
+             inquiry->request->accept_loss, name_of(inquiry, reference));
+        return true;
+    }
+    return false;
+}
+
+/* Tries the accurate rows, the nearest to the limits first. */
+static bool try_rows(struct inquiry *inquiry)
+{
+    const size_t reference = inquiry->advice->reference;
+    const struct means_request *request = inquiry->request;
+    const double int8 = request->faster ? expected_of_int8(inquiry) : 1;
+    double done = 0; /* rows with a smaller excess were tried */
+    for (;;) {
+        size_t row = MODEL_NO_ROW;
+        double nearest = (double)INFINITY;
+        for (size_t i = 0; i < inquiry->table->count; i++) {
+            const double over = excess(inquiry, reference, i);
+            if (concerns(inquiry, i) && lost(inquiry, reference, i) <= request->accept_loss &&
+                over > done && over < nearest) {
+                row = i;
+                nearest = over;
+            }
+        }
+        if (row == MODEL_NO_ROW)
+            return false;
+        const size_t reasons = inquiry->advice->reason_count;
+        describe(inquiry, row, nearest);
+        const bool slow = request->faster && row_of(inquiry, row)->now.ms >
+                                                 (isfinite(request->limit_ms)
+                                                      ? request->limit_ms
+                                                      : row_of(inquiry, reference)->now.ms * 0.99);
+        if (slow ? try_faster(inquiry, row, nearest, int8) : try_smaller(inquiry, row, nearest))
+            return true;
+        inquiry->advice->reason_count = reasons;
+        done = nearest;
+    }
+}
+
+bool means_advise(const struct model_table *table, const struct means_request *request,
+                  struct means_advice *advice, struct error *error)
+{
+    *advice = (struct means_advice){.row = MODEL_NO_ROW,
+                                    .best = MODEL_NO_ROW,
+                                    .reference = MODEL_NO_ROW,
+                                    .evidence = MODEL_NO_ROW};
+    struct inquiry inquiry = {table, request, advice};
+    if (!choose_network(&inquiry, error) || !choose_reference(&inquiry, error))
+        return false;
+    advice->best = advice->reference;
+    if (find_unmeasured(&inquiry))
+        return true;
+    describe_reference(&inquiry);
+    find_best(&inquiry);
+    const double over = excess(&inquiry, advice->reference, advice->best);
+    if (over <= 1 && lost(&inquiry, advice->reference, advice->best) <= request->accept_loss) {
+        advice->verdict = MEANS_USE;
+        advice->row = advice->best;
+        describe(&inquiry, advice->best, over);
+    } else if (!try_distill(&inquiry) && !try_rows(&inquiry)) {
+        advice->verdict = MEANS_NOTHING;
+        advice->row = advice->best;
+        describe(&inquiry, advice->best, over);
+        note(&inquiry,
+             N_("Every technique that could help was tried, or failed: take a smaller network, or "
+                "accept a greater loss."));
+    }
+    return true;
+}
+
+/* --- output --- */
+
+char *means_verdict_text(const struct model_table *table, const struct means_advice *advice,
+                         char *text, size_t size)
+{
+    static const char *const words[] = {[MEANS_USE] = N_("Use %s: it meets the limits."),
+                                        [MEANS_MEASURE] = N_("Measure %s first."),
+                                        [MEANS_TRY] = N_("Try %s on %s next."),
+                                        [MEANS_NOTHING] = N_("Nothing is left to try; the best is "
+                                                             "%s.")};
+    const char *name = table->rows[advice->row].figures.facts.name;
+    if (advice->verdict == MEANS_TRY)
+        snprintf(text, size, gettext(words[MEANS_TRY]), advice->step, name);
+    else
+        snprintf(text, size, gettext(words[advice->verdict]), name);
+    return text;
+}
+
+static bool add_row(const struct model_table *table, const char *key, size_t row,
+                    struct json *object)
+{
+    return row == MODEL_NO_ROW ? json_add_null(object, key)
+                               : model_row_to_json(table, row, json_add_object(object, key));
+}
+
+bool means_to_json(const struct model_table *table, const struct means_advice *advice,
+                   struct json *object)
+{
+    const bool tries = advice->verdict == MEANS_TRY;
+    bool added =
+        json_add_string(object, "network", advice->network) &&
+        json_add_string(object, "verdict", means_verdict_name(advice->verdict)) &&
+        (tries ? json_add_string(object, "step", advice->step) : json_add_null(object, "step")) &&
+        (tries ? json_add_string(object, "name", advice->name) : json_add_null(object, "name")) &&
+        add_row(table, "reference", advice->reference, object) &&
+        add_row(table, "row", advice->row, object) &&
+        add_row(table, "best", advice->best, object) &&
+        add_row(table, "evidence", advice->evidence, object);
+    struct json *reasons = added ? json_add_array(object, "reasons") : NULL;
+    added = reasons;
+    for (size_t i = 0; added && i < advice->reason_count; i++)
+        added = json_add_string(reasons, NULL, advice->reasons[i]);
+    return added;
+}

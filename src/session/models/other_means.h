@@ -1,0 +1,70 @@
+/* other_means.h: the second page of the advisor's flowchart: techniques after training.
+ *
+ * It reads the measured rows of the table of models, those of one network and one data set:
+ *   1. a model meets the limits and loses no more accuracy than accepted: use it;
+ *   2. a figure that decides is not measured: measure it;
+ *   3. a model meets the limits but has lost too much: distill it, with the network as teacher;
+ *   4. else take the accurate model that is nearest to the limits, and the next technique:
+ *      to be faster: int8 if it is expected to be enough, else prune to the share that is missing,
+ *        then int8; factorize where linear layers have most of the parameters;
+ *      to be smaller: half precision up to 2 times, int8 up to 4 times, beyond that factorize
+ *        (linear layers) or prune, then int8;
+ *   5. nothing is left to try.
+ * What int8 is expected to gain is the median of what it gained on the device in the table; without
+ * such a row it is assumed, and said so. A technique whose result is in the table is not tried
+ * again; int8 and half precision end a chain. The accuracies are compared as they were measured:
+ * the reasons name their intervals. */
+#ifndef TINCA_SESSION_MODELS_OTHER_MEANS_H
+#define TINCA_SESSION_MODELS_OTHER_MEANS_H
+
+#include "session/models/model_table.h"
+
+enum { MEANS_REASONS = 12, MEANS_REASON = 480, MEANS_STEP = 1100, MEANS_EXCLUDED = 32 };
+
+struct means_request {
+    const char *network; /* without techniques; NULL: the only one in the table */
+    bool faster, smaller;
+    double limit_ms;    /* for one image; NaN: any speed-up is enough */
+    double limit_mb;    /* size of the file, 10^6 bytes; NaN: any reduction is enough */
+    double accept_loss; /* points of top-1 */
+    /* names of results that could not be made */
+    char excluded[MEANS_EXCLUDED][MODEL_NAME];
+    size_t excluded_count;
+};
+
+enum means_verdict { MEANS_USE, MEANS_MEASURE, MEANS_TRY, MEANS_NOTHING };
+/* Returns the verdict's name in JSON: "use", ... */
+const char *means_verdict_name(enum means_verdict verdict);
+
+struct means_advice {
+    enum means_verdict verdict;
+    char network[MODEL_NAME];
+    size_t reference; /* the row without techniques after training: its accuracy is compared */
+    size_t row;       /* the row to use, to measure, or to apply the technique to */
+    size_t best;      /* the best row so far: accurate, and nearest to the limits */
+    size_t evidence;  /* the row from which the gain is expected; MODEL_NO_ROW: it is assumed */
+    char step[MEANS_STEP]; /* of MEANS_TRY: the technique, as technique_step.h */
+    char name[MODEL_NAME]; /* of MEANS_TRY: the name of the result */
+    char reasons[MEANS_REASONS][MEANS_REASON];
+    size_t reason_count;
+};
+
+/* Fills `advice`. Fails if the network is not named and the table has several, or if it has none.
+ */
+bool means_advise(const struct model_table *table, const struct means_request *request,
+                  struct means_advice *advice, struct error *error);
+
+/* Adds the advice to `object`. Returns false if out of memory. */
+bool means_to_json(const struct model_table *table, const struct means_advice *advice,
+                   struct json *object);
+
+/* Returns whether row `a` comes nearer to the request than row `b`: it is accurate enough, then
+ * nearer to the limits, then more accurate. */
+bool means_is_better(const struct model_table *table, const struct means_request *request,
+                     size_t reference, size_t a, size_t b);
+
+/* Writes the verdict in one sentence, translated. Returns `text`. */
+char *means_verdict_text(const struct model_table *table, const struct means_advice *advice,
+                         char *text, size_t size);
+
+#endif

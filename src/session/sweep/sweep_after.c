@@ -1,0 +1,323 @@
+/* A chain is applied step by step. The model after each beginning of a chain is a file of its own,
+ * so that chains share it, and so that an interrupted chain goes on with its next step: a command
+ * writes its model as a whole or not at all. */
+#include "session/sweep/sweep_after.h"
+
+#include "base/files/file.h"
+#include "session/config/config_data.h"
+#include "session/measure/measurement.h"
+#include "session/models/model_measure.h"
+#include "session/models/technique_step.h"
+#include "session/sweep/sweep_files.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { RESULT_LIMIT = 1 << 18, NAME = 160 };
+
+size_t sweep_after_count(const struct sweep *sweep)
+{
+    return sweep->grid.after_count > 0 ? sweep->grid.after_count + 1 : 0;
+}
+
+const char *sweep_after_chain(const struct sweep *sweep, size_t number)
+{
+    return number > 0 ? sweep->grid.after[number - 1] : "";
+}
+
+/* --- files --- */
+
+/* Writes the name of a chain's files without their ending: the chain itself as far as it can be
+ * part of a file's name, a checksum, and the epochs if one of its steps trains. */
+static void name_chain(const struct sweep *sweep, const char *chain, bool trains, char name[NAME])
+{
+    size_t used = 0;
+    const uLong sum = crc32_z(0, (const unsigned char *)chain, strlen(chain));
+    for (; chain[used] && used < 80; used++)
+        name[used] = strchr("/:\\ \t\n", chain[used]) || (unsigned char)chain[used] < ' '
+                         ? '-'
+                         : chain[used];
+    if (trains)
+        snprintf(name + used, NAME - used, "-%08lx-e%zu", sum, sweep->grid.after_epochs);
+    else
+        snprintf(name + used, NAME - used, "-%08lx", sum);
+}
+
+static char *join(char *folder, const char *name)
+{
+    char *path = folder ? file_join(folder, name) : NULL;
+    free(folder);
+    return path;
+}
+
+/* Returns the folder of a cell's results, owned by the caller; NULL if out of memory. */
+static char *folder_of(const struct sweep *sweep, size_t index)
+{
+    const struct sweep_cell *cell = &sweep->cells[index];
+    return join(join(file_join(sweep->directory, cell->id), "after"), cell->run);
+}
+
+static bool any_trains(const char *chain)
+{
+    struct technique_chain steps;
+    bool trains = false;
+    if (!chain[0] || !technique_chain_read(&steps, chain, NULL))
+        return false;
+    for (size_t i = 0; i < steps.count; i++)
+        trains |= technique_step_trains(steps.steps[i]);
+    return trains;
+}
+
+static char *path_of(const struct sweep *sweep, size_t index, const char *chain, const char *ending)
+{
+    char name[NAME], file[NAME + 16];
+    name_chain(sweep, chain, any_trains(chain), name);
+    snprintf(file, sizeof file, "%s%s", chain[0] ? name : "trained", ending);
+    return join(folder_of(sweep, index), file);
+}
+
+/* --- results --- */
+
+static void read_text(const struct json *object, const char *key, char *text, size_t size)
+{
+    const char *value = json_string(json_member(object, key));
+    snprintf(text, size, "%s", value ? value : "");
+}
+
+static bool take_result(const struct json *root, const char *chain,
+                        struct sweep_after_result *result)
+{
+    const char *of = json_string(json_member(root, "chain"));
+    const struct json *failure = json_member(root, "error");
+    if (!of || strcmp(of, chain) != 0)
+        return false;
+    if (failure) {
+        result->state = SWEEP_AFTER_FAILED;
+        result->reason.kind = ERROR_INPUT;
+        read_text(failure, "what", result->reason.what, sizeof result->reason.what);
+        read_text(failure, "why", result->reason.why, sizeof result->reason.why);
+        read_text(failure, "advice", result->reason.advice, sizeof result->reason.advice);
+        return true;
+    }
+    if (!model_description_from_json(&result->facts, json_member(root, "model")) ||
+        !model_measured_from_json(&result->measured, json_member(root, "measured")))
+        return false;
+    result->state = SWEEP_AFTER_DONE;
+    return true;
+}
+
+void sweep_after_read(const struct sweep *sweep, size_t index, size_t number,
+                      struct sweep_after_result *result)
+{
+    struct json_document document;
+    const char *chain = sweep_after_chain(sweep, number);
+    *result = (struct sweep_after_result){0};
+    if (!sweep->directory || !sweep->cells[index].run[0])
+        return;
+    char *path = path_of(sweep, index, chain, ".json");
+    if (path && file_exists(path) && json_read_file(&document, path, RESULT_LIMIT, NULL)) {
+        if (!take_result(document.root, chain, result))
+            *result = (struct sweep_after_result){0}; /* damaged: it is computed again */
+        json_document_free(&document);
+    }
+    free(path);
+}
+
+void sweep_after_refresh(struct sweep *sweep, size_t index)
+{
+    struct sweep_cell *cell = &sweep->cells[index];
+    struct sweep_after_result result;
+    cell->after_due = cell->after_failed = 0;
+    for (size_t i = 0; cell->state == SWEEP_DONE && i < sweep_after_count(sweep); i++) {
+        sweep_after_read(sweep, index, i, &result);
+        cell->after_due += result.state == SWEEP_AFTER_WAITING;
+        cell->after_failed += result.state == SWEEP_AFTER_FAILED;
+    }
+}
+
+static bool add_failure(struct json *root, const struct error *failure)
+{
+    struct json *object = json_add_object(root, "error");
+    return json_add_string(object, "what", failure->what) &&
+           json_add_string(object, "why", failure->why) &&
+           json_add_string(object, "advice", failure->advice);
+}
+
+static bool write_result(const struct sweep *sweep, size_t index, const char *chain,
+                         const struct sweep_after_result *result, struct error *error)
+{
+    struct json *root = json_new_object();
+    bool added = json_add_string(root, "format", "tinca-sweep-after") &&
+                 json_add_count(root, "version", 1) && json_add_string(root, "chain", chain);
+    if (result->state == SWEEP_AFTER_FAILED)
+        added = added && add_failure(root, &result->reason);
+    else
+        added = added &&
+                model_description_to_json(json_add_object(root, "model"), &result->facts) &&
+                model_measured_to_json(json_add_object(root, "measured"), &result->measured);
+    char *text = added ? json_print(root, true, error) : NULL;
+    char *path = path_of(sweep, index, chain, ".json");
+    const bool written = text && path ? file_write(path, text, strlen(text), true, error)
+                                      : error_set_memory(error, "a result of a sweep", 0);
+    free(path);
+    free(text);
+    json_free(root);
+    return written;
+}
+
+/* --- computing --- */
+
+struct work {
+    struct sweep *sweep;
+    size_t index;
+    bool (*stop)(void *context);
+    void *context;
+};
+
+static bool has_to_stop(const struct work *work)
+{
+    return work->stop && work->stop(work->context);
+}
+
+static bool report(void *context, uint64_t done, uint64_t of, struct error *error)
+{
+    const struct work *work = context;
+    (void)done;
+    (void)of;
+    return !has_to_stop(work) ||
+           error_set(error, ERROR_INTERRUPTED, work->sweep->cells[work->index].id,
+                     "repeat the command to go on", "it was stopped before its end");
+}
+
+/* Applies one step to the model `input`, unless its result exists. */
+static bool apply_step(const struct work *work, const char *step, const char *input,
+                       const char *output, const char *log, struct error *error)
+{
+    char data[CONFIG_SPEC], validate[CONFIG_SPEC];
+    const struct run_config *config = &work->sweep->cells[work->index].config;
+    const struct technique_target target = {.input = input,
+                                            .output = output,
+                                            .data = config_training_spec(config, data),
+                                            .validate = config_validation_spec(config, validate),
+                                            .device = config->device,
+                                            .threads = config->threads,
+                                            .epochs = work->sweep->grid.after_epochs,
+                                            .seed = config->seed,
+                                            .config = config};
+    const struct technique_run run = {.log = log, .stop = work->stop, .context = work->context};
+    return file_exists(output) || technique_apply(step, &target, &run, error);
+}
+
+/* Applies a chain to the run's model, step by step. Returns the path of its model, which the caller
+ * frees, or NULL with an error. */
+static char *apply_chain(const struct work *work, const char *chain, struct error *error)
+{
+    struct technique_chain steps;
+    char prefix[SWEEP_CHAIN] = "";
+    char *directory = sweep_run_directory(&work->sweep->cells[work->index], error);
+    char *path = directory ? measurement_model_path(directory, NULL, error) : NULL;
+    free(directory);
+    if (!path || !chain[0])
+        return path;
+    bool applied = technique_chain_read(&steps, chain, error);
+    for (size_t i = 0; applied && i < steps.count; i++) {
+        const size_t used = strlen(prefix);
+        snprintf(prefix + used, sizeof prefix - used, "%s%s", used > 0 ? "+" : "", steps.steps[i]);
+        char *output = path_of(work->sweep, work->index, prefix, ".safetensors");
+        char *log = path_of(work->sweep, work->index, prefix, ".txt");
+        applied = output && log ? apply_step(work, steps.steps[i], path, output, log, error)
+                                : error_set_memory(error, "a path", 0);
+        free(log);
+        free(path);
+        path = output;
+    }
+    if (applied)
+        return path;
+    free(path);
+    return NULL;
+}
+
+/* Measures the model of a chain. */
+static bool measure(const struct work *work, const char *path, struct sweep_after_result *result,
+                    struct error *error)
+{
+    char spec[CONFIG_SPEC], key[MODEL_DATA_KEY];
+    struct model_figures figures;
+    const struct run_config *config = &work->sweep->cells[work->index].config;
+    const struct model_measure_request request = {.data = config_measured_spec(config, spec),
+                                                  .device = config->device,
+                                                  .threads = config->threads,
+                                                  .progress = report,
+                                                  .context = (void *)work};
+    if (!model_figures_read(&figures, NULL, path, error))
+        return false;
+    const struct model_measured *known = model_figures_find(
+        &figures, model_data_key(request.data, key), config->device, config->threads);
+    bool measured = known || model_measure_file(path, &request, &figures, error);
+    if (measured) {
+        result->state = SWEEP_AFTER_DONE;
+        result->facts = figures.facts;
+        result->measured = known ? *known : *model_figures_latest(&figures);
+    }
+    model_figures_free(&figures);
+    return measured;
+}
+
+/* Computes one result and records it. Returns false with an error if it was stopped or cannot be
+ * recorded. */
+static bool compute(const struct work *work, size_t number, struct error *error)
+{
+    struct sweep_after_result result = {0};
+    const char *chain = sweep_after_chain(work->sweep, number);
+    char *path = apply_chain(work, chain, error);
+    if (!path || !measure(work, path, &result, error)) {
+        result.state = SWEEP_AFTER_FAILED;
+        result.reason = *error;
+    }
+    free(path);
+    if (result.state == SWEEP_AFTER_FAILED &&
+        (result.reason.kind == ERROR_INTERRUPTED || has_to_stop(work)))
+        return error_set(error, ERROR_INTERRUPTED, work->sweep->cells[work->index].id,
+                         "repeat the command to go on", "it was stopped before its end");
+    return write_result(work->sweep, work->index, chain, &result, error);
+}
+
+bool sweep_after_compute(struct sweep *sweep, size_t index, bool (*stop)(void *context),
+                         void *context, struct error *error)
+{
+    const struct work work = {sweep, index, stop, context};
+    struct sweep_after_result result;
+    char *folder = folder_of(sweep, index);
+    bool computed =
+        folder ? file_make_directories(folder, error) : error_set_memory(error, "a path", 0);
+    free(folder);
+    for (size_t i = 0; computed && i < sweep_after_count(sweep); i++) {
+        sweep_after_read(sweep, index, i, &result);
+        if (result.state == SWEEP_AFTER_WAITING)
+            computed = compute(&work, i, error);
+    }
+    sweep_after_refresh(sweep, index);
+    return computed;
+}
+
+bool sweep_after_reset(struct sweep *sweep, size_t index, struct error *error)
+{
+    struct sweep_after_result result;
+    bool reset = true;
+    for (size_t i = 0; reset && i < sweep_after_count(sweep); i++) {
+        sweep_after_read(sweep, index, i, &result);
+        char *path = result.state == SWEEP_AFTER_FAILED
+                         ? path_of(sweep, index, sweep_after_chain(sweep, i), ".json")
+                         : NULL;
+        if (path && unlink(path) != 0 && errno != ENOENT)
+            reset = error_set_errno(error, path, "remove it", "it cannot be removed");
+        free(path);
+    }
+    sweep_after_refresh(sweep, index);
+    return reset;
+}

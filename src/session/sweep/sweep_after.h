@@ -1,0 +1,60 @@
+/* sweep_after.h: techniques that a sweep applies to the model of each cell after its training.
+ *
+ * The grid lists chains of techniques (technique_step.h). When a cell's run is done, each chain is
+ * applied to its model by this program's commands, and the result is measured. The model as it was
+ * trained is measured, too, as the chain "". Chains with a common beginning share its models.
+ *
+ *   ID/after/RUN/CHAIN.safetensors   the model after a chain, or after the beginning of one
+ *   ID/after/RUN/CHAIN.txt           the output of the command of its last step
+ *   ID/after/RUN/CHAIN.json          the result: what was measured, or why there is none
+ *
+ * A result is never computed again unless its run is another one or it failed and is to be tried
+ * again (sweep_after_reset). An interrupted chain goes on with its next step.
+ *
+ * Times are measured on this machine: with several jobs at a time they are too long. */
+#ifndef TINCA_SESSION_SWEEP_SWEEP_AFTER_H
+#define TINCA_SESSION_SWEEP_SWEEP_AFTER_H
+
+#include "base/text.h"
+#include "session/models/model_figures.h"
+#include "session/sweep/sweep.h"
+
+enum sweep_after_state { SWEEP_AFTER_WAITING, SWEEP_AFTER_DONE, SWEEP_AFTER_FAILED };
+
+struct sweep_after_result {
+    enum sweep_after_state state;
+    struct error reason;            /* why it failed */
+    struct model_description facts; /* if it is done */
+    struct model_measured measured;
+};
+
+/* Returns the number of results of a cell: of its model and of each chain; 0: the grid has none. */
+size_t sweep_after_count(const struct sweep *sweep);
+/* Returns the chain of a result; "" for the model as it was trained. */
+const char *sweep_after_chain(const struct sweep *sweep, size_t number);
+
+/* Reads a result of a cell; one that does not exist waits. */
+void sweep_after_read(const struct sweep *sweep, size_t index, size_t number,
+                      struct sweep_after_result *result);
+
+/* Sets cell->after_due and cell->after_failed, which count results, from the files. Only the
+ * results of a cell whose run is done are due. */
+void sweep_after_refresh(struct sweep *sweep, size_t index);
+
+/* Computes the results of a cell that wait. The caller has locked the cell. A chain that fails is
+ * recorded, and the others are computed all the same. `stop` is asked whether to stop. Returns
+ * false with an error if it was stopped or a result cannot be recorded. */
+bool sweep_after_compute(struct sweep *sweep, size_t index, bool (*stop)(void *context),
+                         void *context, struct error *error);
+
+/* Makes the failed results of a cell wait again. */
+bool sweep_after_reset(struct sweep *sweep, size_t index, struct error *error);
+
+/* --- sweep_after_table.c --- */
+
+/* Appends the table with a row for each result of each computed cell, if the grid has chains. */
+void sweep_after_write(const struct sweep *sweep, bool markdown, struct text *text);
+/* Adds the results of a cell to its object. Returns false if out of memory. */
+bool sweep_after_to_json(const struct sweep *sweep, size_t index, struct json *object);
+
+#endif

@@ -1,0 +1,67 @@
+#include "session/sweep/sweep_grid.h"
+
+#include "base/files/file.h"
+#include "session/models/technique_step.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Appends a step to a chain; the path of a teacher becomes absolute, because cells are computed in
+ * other folders. Returns false if it does not fit. */
+static bool append_step(char chain[SWEEP_CHAIN], const char *step)
+{
+    const char *colon = strchr(step, ':');
+    char *absolute = colon && strncmp(step, "distill:", 8) == 0 ? realpath(colon + 1, NULL) : NULL;
+    const size_t used = strlen(chain);
+    const int kind = absolute ? (int)(colon + 1 - step) : (int)strlen(step);
+    const int length = snprintf(chain + used, SWEEP_CHAIN - used, "%s%.*s%s", used > 0 ? "+" : "",
+                                kind, step, absolute ? absolute : "");
+    free(absolute);
+    return (size_t)length < SWEEP_CHAIN - used;
+}
+
+static bool add_chain(struct sweep_grid *grid, const char *text, struct error *error)
+{
+    struct technique_chain steps;
+    char chain[SWEEP_CHAIN] = "";
+    if (!technique_chain_read(&steps, text, error))
+        return false;
+    for (size_t i = 0; i < steps.count; i++)
+        if (!append_step(chain, steps.steps[i]))
+            return error_set(error, ERROR_USAGE, text, "take fewer steps", "the chain is too long");
+    for (size_t i = 0; i < grid->after_count; i++)
+        if (strcmp(grid->after[i], chain) == 0)
+            return true;
+    if (grid->after_count == SWEEP_AFTERS)
+        return error_set(error, ERROR_USAGE, text, "make another sweep for the rest",
+                         "a sweep has at most %d chains of techniques", SWEEP_AFTERS);
+    snprintf(grid->after[grid->after_count++], SWEEP_CHAIN, "%s", chain);
+    return true;
+}
+
+bool sweep_grid_add_after(struct sweep_grid *grid, const char *list, struct error *error)
+{
+    char chain[SWEEP_CHAIN];
+    for (const char *at = list;; at++) {
+        const size_t length = strcspn(at, ",");
+        if ((size_t)snprintf(chain, sizeof chain, "%.*s", (int)length, at) >= sizeof chain)
+            return error_set(error, ERROR_USAGE, "after", "take fewer steps",
+                             "the chain is too long");
+        if (!add_chain(grid, chain, error))
+            return false;
+        at += length;
+        if (!*at)
+            return true;
+    }
+}
+
+char *sweep_grid_after_text(const struct sweep_grid *grid, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < grid->after_count && used < size; i++)
+        used +=
+            (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? "," : "", grid->after[i]);
+    return text;
+}

@@ -1,0 +1,263 @@
+/* Drawing of the screen Models: tabs, a line of state, the table or the plot, and below it the
+ * figures of the selected model with their intervals. */
+#include "ui/screens/models/models_view.h"
+
+#include "ui/app/app.h"
+
+#include "base/language.h"
+#include "base/text.h"
+#include "ui/terminal/columns.h"
+#include "ui/widgets/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    COLUMN_MARK,
+    COLUMN_NAME,
+    COLUMN_TOP1,
+    COLUMN_MS,
+    COLUMN_SIZE,
+    COLUMN_FLOPS,
+    COLUMN_PARAMETERS,
+    COLUMN_ENERGY,
+    COLUMN_EFFICIENCY,
+    COLUMN_FRONT,
+    COLUMNS
+};
+
+static const struct table_column columns[COLUMNS] = {
+    [COLUMN_MARK] = {"", 1, 0, false, false},
+    [COLUMN_NAME] = {N_("Name"), 22, 0, false, true},
+    [COLUMN_TOP1] = {N_("Top-1"), 7, 0, true, false},
+    [COLUMN_MS] = {N_("ms"), 8, 1, true, false},
+    [COLUMN_SIZE] = {N_("Bytes"), 9, 2, true, false},
+    [COLUMN_FLOPS] = {N_("FLOPs"), 7, 3, true, false},
+    [COLUMN_PARAMETERS] = {N_("Param."), 7, 5, true, false},
+    [COLUMN_ENERGY] = {N_("J/image"), 8, 7, true, false},
+    [COLUMN_EFFICIENCY] = {"E_P", 8, 6, true, false},
+    [COLUMN_FRONT] = {N_("Front"), 5, 4, false, false}};
+
+/* --- cells --- */
+
+static void number(double value, double factor, char *text, size_t size)
+{
+    if (isfinite(value))
+        snprintf(text, size, "%.4g", value * factor);
+    else
+        snprintf(text, size, "-");
+}
+
+/* Writes a letter for each front that the row is on: t (time), b (bytes), f (FLOPs). */
+static void fronts(unsigned front, char *text, size_t size)
+{
+    snprintf(text, size, "%s%s%s%s", front & MODEL_FRONT_MS ? "t" : "",
+             front & MODEL_FRONT_BYTES ? "b" : "", front & MODEL_FRONT_FLOPS ? "f" : "",
+             front ? "" : "-");
+}
+
+static void cell_text(const struct model_row *row, int column, char *text, size_t size)
+{
+    const struct model_description *facts = &row->figures.facts;
+    switch (column) {
+    case COLUMN_NAME:
+        snprintf(text, size, "%s", facts->name);
+        break;
+    case COLUMN_TOP1:
+        if (isfinite(row->now.top1))
+            snprintf(text, size, "%.2f", row->now.top1);
+        else
+            snprintf(text, size, "-");
+        break;
+    case COLUMN_MS:
+        number(row->timed ? row->now.ms : (double)NAN, 1, text, size);
+        break;
+    case COLUMN_SIZE:
+        text_bytes(facts->bytes, text, size);
+        break;
+    case COLUMN_FLOPS:
+        text_si((double)facts->flops, text, size);
+        break;
+    case COLUMN_PARAMETERS:
+        text_si((double)facts->parameters, text, size);
+        break;
+    case COLUMN_ENERGY:
+        number(row->now.joules, 1, text, size);
+        break;
+    case COLUMN_EFFICIENCY:
+        number(row->efficiency, 1e3, text, size);
+        break;
+    default:
+        fronts(row->front, text, size);
+    }
+}
+
+/* --- the table --- */
+
+static void draw_row(struct app *app, struct rect line, size_t index, const int *starts,
+                     const int *widths)
+{
+    const struct models_model *model = models_model(app);
+    const bool selected = index == model->selected;
+    const enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
+    char text[MODEL_NAME] = "";
+    if (selected) {
+        draw_fill(&app->canvas, line, ROLE_FOCUS);
+        draw_cursor(&app->canvas, line, 0, 0);
+    }
+    for (int c = 0; c < COLUMNS; c++) {
+        struct rect cell = {line.row, line.column + starts[c], 1, widths[c]};
+        if (widths[c] == 0)
+            continue;
+        if (c == COLUMN_MARK)
+            snprintf(text, sizeof text, "%c", models_model_mark(index));
+        else
+            cell_text(&model->table.rows[index], c, text, sizeof text);
+        if (columns[c].right)
+            draw_right(&app->canvas, cell, 0, role, text);
+        else
+            draw_fitted_name(&app->canvas, cell, 0, 0, role, text);
+    }
+    targets_add_row(&app->canvas.targets, line, index, model->selected);
+}
+
+static void draw_table(struct app *app, struct rect area)
+{
+    struct models_model *model = models_model(app);
+    int starts[COLUMNS], widths[COLUMNS];
+    if (area.rows < 2)
+        return;
+    table_fit(columns, COLUMNS, area.columns, starts, widths);
+    for (int c = 0; c < COLUMNS; c++) {
+        struct rect cell = {area.row, area.column + starts[c], 1, widths[c]};
+        const char *title = columns[c].title[0] ? gettext(columns[c].title) : "";
+        if (widths[c] > 0 && columns[c].right)
+            draw_right(&app->canvas, cell, 0, ROLE_HEADING, title);
+        else if (widths[c] > 0)
+            draw_text(&app->canvas, cell, 0, 0, ROLE_HEADING, title);
+    }
+    const size_t rows = (size_t)area.rows - 1;
+    model->page = area.rows - 1;
+    model->top = table_scroll(model->top, model->selected, rows, model->table.count);
+    for (size_t i = 0; i < rows && model->top + i < model->table.count; i++)
+        draw_row(app, (struct rect){area.row + 1 + (int)i, area.column, 1, area.columns},
+                 model->top + i, starts, widths);
+}
+
+/* --- the selected model --- */
+
+static void append_accuracy(const struct model_row *row, struct text *text)
+{
+    if (row->figures.facts.classes == 0)
+        return;
+    if (!isfinite(row->now.top1))
+        text_append(text, _(" Accuracy not measured."));
+    else if (row->source == MODEL_ACCURACY_VALIDATION)
+        text_append(text, _(" Top-1 %.2f %% (95 %%: %.2f to %.2f), from its validation."),
+                    row->now.top1, row->now.top1_low, row->now.top1_high);
+    else
+        text_append(text, _(" Top-1 %.2f %% (95 %%: %.2f to %.2f)."), row->now.top1,
+                    row->now.top1_low, row->now.top1_high);
+}
+
+static void append_time(const struct models_model *model, const struct model_row *row,
+                        struct text *text)
+{
+    if (!row->timed)
+        text_append(text, _(" Time on %s not measured."), model->table.device);
+    else if (isfinite(row->now.ms_low))
+        text_append(text, _(" %.4g ms on %s (median, 95 %%: %.4g to %.4g)."), row->now.ms,
+                    model->table.device, row->now.ms_low, row->now.ms_high);
+    else
+        text_append(text, _(" %.4g ms on %s (median)."), row->now.ms, model->table.device);
+    if (row->timed && !isfinite(row->now.joules) && row->now.energy_unknown[0])
+        text_append(text, _(" Energy not known: %s."), row->now.energy_unknown);
+}
+
+static void describe(const struct models_model *model, struct text *text)
+{
+    const struct model_row *row = &model->table.rows[model->selected];
+    char gain[200];
+    text_append(text, "%s.", row->figures.facts.name);
+    append_accuracy(row, text);
+    append_time(model, row, text);
+    if (row->origin_row != MODEL_NO_ROW)
+        text_append(text, _(" Against %s: %s."), row->origin,
+                    model_gain_text(row, gain, sizeof gain));
+    else if (row->origin[0])
+        text_append(text, _(" Its origin, %s, is not in the table."), row->origin);
+    text_append(text, " %s", row->shown);
+    if (row->data[0])
+        text_append(text, ", %s", row->data);
+}
+
+/* --- the screen --- */
+
+static void draw_state(struct app *app, struct rect line)
+{
+    const struct models_model *model = models_model(app);
+    char text[1200];
+    if (model->job && model->of > 0)
+        draw_format(&app->canvas, line, 0, 0, ROLE_KEY, _("Measuring: %llu of %llu; s stops it."),
+                    (unsigned long long)model->done, (unsigned long long)model->of);
+    else if (model->job)
+        draw_text(&app->canvas, line, 0, 0, ROLE_FAINT, _("Reading the models ..."));
+    else if (model->error.kind == ERROR_INTERRUPTED)
+        draw_sentence(&app->canvas, line, 0, 0, ROLE_WARNING,
+                      _("The measurement was stopped; what was measured is stored."));
+    else if (model->error.kind != ERROR_NONE)
+        draw_sentence(&app->canvas, line, 0, 0, ROLE_BAD,
+                      error_format(&model->error, text, sizeof text));
+    else {
+        snprintf(text, sizeof text,
+                 _("%zu models on %s, %zu of them not measured; %zu files cannot be read"),
+                 model->table.count, model->table.device, models_model_unmeasured(model),
+                 model->table.skipped);
+        draw_sentence(&app->canvas, line, 0, 0, ROLE_FAINT, text);
+    }
+}
+
+/* Draws the lines about the selected model at the bottom, and takes their rows from the area. */
+static void draw_description(struct app *app, struct rect *area)
+{
+    const struct models_model *model = models_model(app);
+    struct text text = {0};
+    describe(model, &text);
+    const int room = area->columns > 1 ? area->columns : 1;
+    const int lines = text.data ? (int)columns_lines(text.data, (size_t)room) : 0;
+    const int most = area->rows >= 14 ? 4 : area->rows >= 8 ? 2 : 0;
+    const int rows = lines < most ? lines : most;
+    area->rows -= rows;
+    const struct rect bottom = {area->row + area->rows, area->column, rows, area->columns};
+    if (rows > 0)
+        draw_wrapped(&app->canvas, bottom, 0, ROLE_TEXT, text.data);
+    text_free(&text);
+}
+
+void models_draw(struct app *app, struct rect body)
+{
+    static const char *const views[MODELS_VIEWS] = {N_("Table"), N_("Pareto front")};
+    struct models_model *model = models_model(app);
+    struct rect tabs = {body.row, body.column + 1, 1, body.columns - 2}, state = tabs, area = tabs;
+    if (body.rows < 3 || body.columns < 10)
+        return;
+    state.row++;
+    area.row += 2;
+    area.rows = body.rows - 2;
+    draw_tabs(&app->canvas, tabs, views, MODELS_VIEWS, model->view);
+    draw_cursor(&app->canvas, tabs, 0, 0);
+    draw_state(app, state);
+    if (!model->made)
+        return;
+    if (model->table.count == 0) {
+        draw_wrapped(&app->canvas, area, 1, ROLE_FAINT,
+                     _("There are no models yet: train one (m s, then r), then come back."));
+        return;
+    }
+    draw_description(app, &area);
+    if (model->view == MODELS_TABLE)
+        draw_table(app, area);
+    else
+        models_draw_scatter(app, area);
+}

@@ -1,0 +1,101 @@
+#!/bin/sh
+# tinca models: the table of all models, and what is stored of them.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+
+train() { # train NET LEARNING_RATE FILE: makes a short run and saves its model
+    succeeds "a short run of $1" train "$1" --data digits,limit=200 --batch 20 --threads 1 --lr "$2" \
+        --validate digits,split=test,limit=40 --epochs 1 -q --save "$3"
+}
+
+succeeds "without any model" models
+shows 'no models yet' "  says so"
+train lenet 0.01 "$T/lenet.safetensors"
+train lenet-shift 0.01 "$T/shift.safetensors"
+figures="$T/state/tinca/model-figures"
+
+succeeds "before measuring" models --threads 1 --sort name --json
+is "  each run is a row" "models.#" 2
+is "  by its network's name" models.0.name lenet
+is "  its parameters" models.0.parameters 431080
+is "  the size of its file" models.0.bytes "$(($(wc -c <"$T/lenet.safetensors")))"
+is "  its FLOPs" models.0.flops 4586000
+is "  the accuracy of its validation" models.0.accuracy_from validation
+is "  on that many images" models.0.images 40
+is "  its data set" models.0.data digits,split=test,limit=40
+is "  no time was measured" models.0.ms null
+is "  and no energy" models.0.joules_per_image null
+is "  a network with a technique comes from the plain one" models.1.origin lenet
+is "  which is in the table" models.1.origin_row 1
+has "  and has a gain in points" models.1.gain.points
+is "  but none in time, which is not measured" models.1.gain.ms null
+succeeds "as text" models --threads 1
+shows 'lenet-shift +[0-9.]+ \([0-9.]+ - [0-9.]+\) v .* not measured ' "  what is not measured is shown so"
+shows '^2 models are not measured' "  with the command that measures it"
+
+succeeds "measuring" models --threads 1 --sort name --measure --images 20 --json
+is "  the accuracy is measured" models.0.accuracy_from measured
+is "  on all images" models.0.images 40
+is "  the time on some" models.0.timed_images 20
+has "  an interval of the accuracy" models.0.top1_interval.1
+has "  an interval of the median" models.0.ms_interval.1
+has "  the ratio of the times" models.1.gain.ms
+has "  the most accurate one is on a front" models.0.front
+top1=$("$JSON_LOOK" "$T/out" models.0.top1)
+ms=$("$JSON_LOOK" "$T/out" models.0.ms)
+succeeds "the accuracy is that of eval" eval "$T/lenet.safetensors" --threads 1 \
+    --data digits,split=test,limit=40 --json
+is "  the same" top1 "$top1"
+
+succeeds "once more" models --threads 1 --sort name --measure --json
+is "  what is stored is not measured again" models.0.ms "$ms"
+succeeds "a copy of a model" models "$T/lenet.safetensors" --only --threads 1 --json
+is "  is one row" "models.#" 1
+is "  has the figures of its contents" models.0.ms "$ms"
+succeeds "on another data set" models "$T/lenet.safetensors" --only --threads 1 --json \
+    --data digits,split=test,limit=30
+is "  it is not measured" models.0.accuracy_from null
+succeeds "with other threads" models "$T/lenet.safetensors" --only --threads 2 --json
+is "  its time is not known" models.0.ms null
+succeeds "all anew" models "$T/lenet.safetensors" --only --threads 1 --again --images 20 --json
+is "  with times" models.0.timed_images 20
+is "  one entry for each data set, device and machine" "measured.#" 1 "$(ls "$figures"/*.json | head -n 1)"
+
+mkdir "$T/folder"
+cp "$T/shift.safetensors" "$T/folder/b.safetensors"
+cp "$T/lenet.safetensors" "$T/folder/a.safetensors"
+echo nonsense >"$T/folder/c.safetensors"
+succeeds "a folder" models "$T/folder" --only --threads 1 --json
+is "  its models are rows" "models.#" 2
+is "  in the order of their names" models.0.name lenet
+is "  what is no model is counted" skipped 1
+if grep -q '1 model could not be read: .*c.safetensors' "$T/err"; then
+    ok "  and named"
+else
+    not_ok "  and named" "$(told)"
+fi
+refuses 1 'c.safetensors' "a file that is no model" models "$T/folder/c.safetensors" --only
+refuses 1 'absent.safetensors' "a file that is missing" models "$T/absent.safetensors"
+refuses 2 'no such run' "a run that is missing" models nosuchrun
+refuses 2 'csv' "two documents" models --json --csv
+refuses 2 'sort' "a key that is none" models --sort colour
+refuses 2 'output' "text in a file" models -o "$T/table"
+run models "$T/lenet.safetensors" --only --threads 1 --data idx:"$T/absent" --measure
+if [ "$status" = 1 ] && grep -q absent "$T/err" && grep -q lenet "$T/out"; then
+    ok "a data set that is missing: the table is shown all the same"
+else
+    not_ok "a data set that is missing: the table is shown all the same" "exit $status: $(told)"
+fi
+
+echo "{" >"$(ls "$figures"/*.json | head -n 1)"
+succeeds "a damaged file of figures" models "$T/folder" --only --threads 1 --json
+is "  counts as empty" "models.#" 2
+succeeds "as CSV" models --threads 1 --csv
+if [ "$(sed -n 1p "$T/out" | tr ',' '\n' | wc -l)" = 20 ] && [ "$(wc -l <"$T/out")" = 3 ]; then
+    ok "  a heading, and a line for each model"
+else
+    not_ok "  a heading, and a line for each model" "$(cat "$T/out")"
+fi
+succeeds "as Markdown, to a file" models --threads 1 --format markdown -o "$T/table.md"
+if [ "$(grep -c '^|' "$T/table.md")" = 4 ]; then ok "  a table"; else not_ok "  a table" "$(cat "$T/table.md")"; fi
+done_testing

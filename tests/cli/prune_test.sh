@@ -1,0 +1,177 @@
+#!/bin/sh
+# tinca prune: the targets, the criteria, the models that it writes, fine-tuning in runs, an interrupted command
+# that continues with the same bits, unstructured pruning, and what is refused.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
+case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
+cd "$T" || exit 99
+data="--data digits,limit=200 --batch 20"
+runs=$XDG_STATE_HOME/tinca/runs
+
+# within NAME PATH LOW HIGH [FILE]: a number of the document is in this range
+within() {
+    found=$("$JSON_LOOK" "${5:-$T/out}" "$2" 2>&1)
+    if awk "BEGIN { exit !($found >= $3 && $found <= $4) }" 2>/dev/null; then
+        ok "$1 ($found)"
+    else
+        not_ok "$1" "$2 is $found, not within $3 and $4"
+    fi
+}
+same() { # same NAME FILE FILE
+    if cmp -s "$2" "$3"; then ok "$1"; else not_ok "$1" "$2 and $3 differ"; fi
+}
+absent() { # absent NAME PATH
+    if [ ! -e "$2" ]; then ok "$1"; else not_ok "$1" "$(ls -R "$2")"; fi
+}
+count_runs() { ls "$runs" | grep -c .; }
+
+# shellcheck disable=SC2086 # a list of options
+run train lenet $data --epochs 3 --threads 1 --save m.safetensors -q
+[ "$status" = 0 ] || not_ok "a model to begin with" "$(told)"
+run train resnet20 --data digits,limit=20 --batch 10 --iterations 2 --threads 1 --save r.safetensors -q
+[ "$status" = 0 ] || run train resnet20 --data tench,limit=20 --batch 10 --iterations 2 --threads 1 --save r.safetensors -q
+rm -rf "$runs"
+
+# --- targets and criteria ---
+# LeNet has 4586000 FLOPs and 431080 parameters
+succeeds "half the FLOPs" prune m.safetensors -o half.safetensors --flops 0.5 --json --validate digits,limit=100
+cp out half.json
+is "  of LeNet" before.flops 4586000 half.json
+within "  remain at most, and nearly" after.flops 2200000 2293000 half.json
+is "  and its name says so" network "lenet+prune:0.5" half.json
+is "  the classes stay" layers.3.after 10 half.json
+is "  because a loss reads them" layers.3.held_because "a loss reads them" half.json
+has "  the accuracy before is measured" before.top1 half.json
+has "  and after" after.top1_high half.json
+absent "  the steps are deleted" half.safetensors.prune
+succeeds "the model is evaluated" eval half.safetensors --data digits,limit=100 --json
+is "  with the same loss" loss "$("$JSON_LOOK" half.json after.loss)"
+succeeds "  and described" info half.safetensors --json
+is "  it has the FLOPs" flops "$("$JSON_LOOK" half.json after.flops)"
+succeeds "once more with two threads" prune m.safetensors -o again.safetensors --flops 0.5 -q --threads 2
+same "  the same bits" half.safetensors again.safetensors
+succeeds "a tenth of the parameters" prune m.safetensors -o p.safetensors --parameters 0.1 --json
+within "  remains" after.parameters 42000 43108
+# shellcheck disable=SC2086
+succeeds "by the Taylor criterion" prune m.safetensors -o t.safetensors --flops 0.5 --criterion taylor $data --batches 3 -q
+# shellcheck disable=SC2086
+succeeds "  with more threads" prune m.safetensors -o t2.safetensors --flops 0.5 --criterion taylor $data --batches 3 -q --threads 3
+same "  the same bits" t.safetensors t2.safetensors
+cmp -s t.safetensors half.safetensors && not_ok "  other channels than by L1" || ok "  other channels than by L1"
+# shellcheck disable=SC2086
+succeeds "a part of the data is held out" prune m.safetensors -o t2.safetensors --flops 0.5 --criterion taylor $data --validate auto,share=0.2 --json
+is "  and measures the accuracy" after.images 40
+succeeds "a residual network by batch norm" prune r.safetensors -o r2.safetensors --criterion bn --flops 0.5 --json
+within "  half of it" after.flops 1 "$("$JSON_LOOK" out before.flops | awk '{ print $1 / 2 }')"
+succeeds "layers that are kept" prune m.safetensors -o k.safetensors --flops 0.6 --keep conv1 --keep 'ip*' --json
+is "  keep their channels" layers.0.after 20
+is "  each of them" layers.2.after 500
+is "  and the table says why" layers.2.held_because "--keep names their layer"
+succeeds "a pruned model is pruned again" prune half.safetensors -o quarter.safetensors --flops 0.5 --json
+is "  its name has both" network "lenet+prune:0.5+prune:0.5"
+within "  a quarter remains" after.flops 1000000 1146500
+before=$("$JSON_LOOK" half.json before.ms_per_image.min)
+succeeds "a time" prune m.safetensors -o l.safetensors --latency "$(awk "BEGIN { printf \"%.6f\", $before * 0.8 }")" --json --threads 1
+within "  makes a smaller network" after.flops 1 4585999
+[ ! -e "$runs" ] && ok "without fine-tuning there is no run" || not_ok "without fine-tuning there is no run" "$(ls "$runs")"
+
+# --- fine-tuning ---
+job="m.safetensors --flops 0.5 --steps 2 $data --iterations 30 --lr 0.01 --seed 5"
+# shellcheck disable=SC2086
+succeeds "two steps with fine-tuning" prune $job -o f.safetensors --threads 1 --json
+cp out f.json
+[ "$(count_runs)" = 2 ] && ok "  in two runs" || not_ok "  in two runs" "$(ls "$runs")"
+within "  the first is half way" steps.0.flops 3300000 3439500 f.json
+within "  the second at the target" steps.1.flops 2200000 2293000 f.json
+last=$("$JSON_LOOK" f.json steps.1.run)
+same "  whose weights are the result" "$runs/$last/weights.safetensors" f.safetensors
+succeeds "  the run has the network's name" runs "$last" --json
+is "  with its chain" runs.0.network "lenet+prune:0.5"
+
+# --- interrupted ---
+rm -rf "$runs"
+has_checkpoint() { ls "$runs"/*/checkpoint.safetensors >files 2>/dev/null; }
+slow="m.safetensors --flops 0.5 --steps 2 --data digits --batch 10 --iterations 150 --lr 0.01 --checkpoint 0.01"
+# shellcheck disable=SC2086
+run prune $slow -o whole.safetensors -q --threads 1
+[ "$status" = 0 ] || not_ok "an undisturbed pruning" "$(told)"
+rm -rf "$runs"
+rm -f files
+echo old >cut.safetensors
+# shellcheck disable=SC2086
+"$TINCA" prune $slow -o cut.safetensors --threads 1 >out 2>err </dev/null &
+child=$!
+wait_until has_checkpoint
+kill -INT $child
+status=0
+wait $child || status=$?
+if [ -d cut.safetensors.prune ]; then
+    [ "$status" = 130 ] && ok "a signal ends it with 130" || not_ok "a signal ends it with 130" "exit $status: $(cat err)"
+    has_line 'the same command continues' err && ok "  and says how to continue" || not_ok "  and says how to continue" "$(cat err)"
+    [ "$(cat cut.safetensors)" = old ] && ok "  the old file is as it was" || not_ok "  the old file is as it was"
+    refuses 2 "another pruning to this output was interrupted" "another request" prune m.safetensors -o cut.safetensors --flops 0.4
+    cp -R cut.safetensors.prune kept
+    printf ' ' >>cut.safetensors.prune/state.json
+    # shellcheck disable=SC2086
+    refuses 1 "delete its folder to begin again" "a damaged state" prune $slow -o cut.safetensors
+    rm -r cut.safetensors.prune
+    mv kept cut.safetensors.prune
+    # shellcheck disable=SC2086
+    succeeds "the same command continues" prune $slow -o cut.safetensors --threads 2 -q
+    [ "$(count_runs)" = 2 ] && ok "  in the run that was begun" || not_ok "  in the run that was begun" "$(ls "$runs")"
+    same "  with the same bits" cut.safetensors whole.safetensors
+    absent "  and ends" cut.safetensors.prune
+else
+    skip "a signal ends it with 130" "it was done before"
+fi
+
+# --- unstructured ---
+succeeds "weights of zero" prune m.safetensors -o u.safetensors --unstructured 0.9 --json --validate digits,limit=100
+cp out u.json
+is "  nine of ten" zeros 387450 u.json
+is "  of the weights" weights 430500 u.json
+within "  a compressed file is smaller" after.compressed_bytes 1 "$("$JSON_LOOK" u.json before.compressed_bytes | awk '{ print $1 / 3 }')" u.json
+within "  the file is not" after.bytes "$("$JSON_LOOK" u.json before.bytes)" 100000000 u.json
+has "  both are timed" after.ms_per_image.median u.json
+within "  and compared" p 0 1 u.json
+gzip -c u.safetensors >u.gz
+within "  gzip agrees" after.compressed_bytes "$(($(wc -c <u.gz) * 98 / 100))" "$(($(wc -c <u.gz) * 102 / 100))" u.json
+is "  its name says so" network "lenet+prune:m0.9" u.json
+succeeds "as text" prune m.safetensors -o u.safetensors --unstructured 0.5
+shows '215250 of 430500 weights are zero' "  with its zeros"
+shows 'only a compressed file is smaller' "  and what they are worth"
+refuses 2 "a value again" "fine-tuning" prune m.safetensors -o u.safetensors --unstructured 0.5 --data digits --epochs 1
+refuses 2 "leave out --criterion" "a criterion" prune m.safetensors -o u.safetensors --unstructured 0.5 --criterion l1
+refuses 2 "above 0 and below 1" "all weights" prune m.safetensors -o u.safetensors --unstructured 1
+
+# --- refused ---
+refuses 2 "give one of --flops" "no target" prune m.safetensors -o x.safetensors
+refuses 2 "more than one target" "two targets" prune m.safetensors -o x.safetensors --flops 0.5 --latency 1
+refuses 2 "above 0 and below 1" "a share of 1" prune m.safetensors -o x.safetensors --flops 1
+refuses 2 "above 0 and below 1" "a negative share" prune m.safetensors -o x.safetensors --parameters=-1
+refuses 2 "no number" "a share that is none" prune m.safetensors -o x.safetensors --flops half
+refuses 2 "a time above 0" "no time" prune m.safetensors -o x.safetensors --latency 0
+refuses 2 "give -o FILE" "no output" prune m.safetensors --flops 0.5
+refuses 2 "stored beside the output" "standard output" prune m.safetensors -o - --flops 0.5
+refuses 2 "the model itself" "the model as output" prune m.safetensors -o ./m.safetensors --flops 0.5
+refuses 2 "the model itself" "  of zeros, too" prune m.safetensors -o m.safetensors --unstructured 0.5
+refuses 2 "needs a data set" "taylor without data" prune m.safetensors -o x.safetensors --flops 0.5 --criterion taylor
+refuses 2 "needs that data" "a part of no data" prune m.safetensors -o x.safetensors --flops 0.5 --validate auto
+refuses 2 "needs that data" "  nor for zeros" prune m.safetensors -o x.safetensors --unstructured 0.5 --validate auto
+refuses 2 "fine-tuning needs" "fine-tuning without data" prune m.safetensors -o x.safetensors --flops 0.5 --epochs 2
+refuses 1 "no channel|none of its channels has a scale" "no batch norm" prune m.safetensors -o x.safetensors --flops 0.5 --criterion bn
+refuses 2 "name of no layer" "a layer that is none" prune m.safetensors -o x.safetensors --flops 0.5 --keep nothing
+refuses 1 "none of its channels can be removed: --keep" "all layers kept" prune m.safetensors -o x.safetensors --flops 0.5 --keep '*'
+refuses 1 "keeps a tenth" "a target below the least" prune m.safetensors -o x.safetensors --flops 0.001
+refuses 1 "the fastest took" "a time that is too short" prune m.safetensors -o x.safetensors --latency 0.0000001 -q
+refuses 1 "takes .* already" "a time that is met" prune m.safetensors -o x.safetensors --latency 100000
+refuses 1 "" "no model" prune none.safetensors -o x.safetensors --flops 0.5
+head -c 1000 m.safetensors >torn.safetensors
+refuses 1 "" "a torn model" prune torn.safetensors -o x.safetensors --flops 0.5
+refuses 1 "" "no folder for the output" prune m.safetensors -o no/x.safetensors --flops 0.5
+refuses 1 "" "another data set" prune m.safetensors -o x.safetensors --flops 0.5 --validate maps,limit=2 -q
+refuses 2 "" "steps without a number" prune m.safetensors -o x.safetensors --flops 0.5 --steps 0
+absent "and nothing is left" x.safetensors
+absent "  no folder either" x.safetensors.prune
+done_testing

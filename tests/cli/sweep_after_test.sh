@@ -1,0 +1,99 @@
+#!/bin/sh
+# tinca sweep --after: techniques after the training of each cell; and models in half precision.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+
+sweep() { # sweep NAME ARGUMENT...: a sweep of two small networks
+    name=$1
+    shift
+    succeeds "$name" sweep --networks mlp,lenet --batches 20 --devices cpu --threads 1 --iterations 10 \
+        --data digits,limit=100 --validate digits,split=test,limit=40 --name small -q "$@"
+}
+lenet_folder() { echo "$T/state/tinca/sweeps/small"/lenet*/after/*; }
+
+sweep "a sweep without techniques after training"
+runs=$(ls "$T/state/tinca/runs")
+succeeds "  has no rows of them" sweep --name small --report
+if ! grep -q 'After training' "$T/out"; then ok '  nor their table'; else not_ok '  nor their table'; fi
+sweep "techniques after it" --after half,half:bf16+half:float16
+if [ "$(ls "$T/state/tinca/runs")" = "$runs" ]; then ok "  train nothing again"; else not_ok "  train nothing again"; fi
+succeeds "the results" sweep --name small --report --json
+is "  the trained model, and each chain" "cells.1.after.#" 3
+is "  the trained one comes first" cells.1.after.0.chain ""
+is "  its parameters" cells.1.after.0.model.parameters 431080
+is "  its accuracy is that of its validation" cells.1.after.0.measured.top1 \
+    "$("$JSON_LOOK" "$T/out" cells.1.result.top1)"
+is "  its images" cells.1.after.0.measured.images 40
+is "  a chain is done" cells.1.after.1.state done
+is "  its name says so" cells.1.after.1.model.name lenet+half:float16
+is "  its file is smaller" cells.1.after.1.model.bytes \
+    "$(($(wc -c <"$(ls "$(lenet_folder)"/half-*.safetensors | grep -v bf16)")))"
+is "  a chain of two steps" cells.1.after.2.model.name lenet+half:bf16+half:float16
+has "  has a time" cells.1.after.2.measured.ms_high
+is "  the grid has the chains" after.1 half:bf16+half:float16 "$T/state/tinca/sweeps/small/grid.json"
+trained=$(($("$JSON_LOOK" "$T/out" cells.1.after.0.model.bytes)))
+half=$(($("$JSON_LOOK" "$T/out" cells.1.after.1.model.bytes)))
+if [ $((half * 2)) -lt $((trained + 8000)) ]; then
+    ok "  half precision takes half the bytes"
+else
+    not_ok "  half precision takes half the bytes" "$half of $trained"
+fi
+
+before=$(find "$T/state/tinca/sweeps/small" -path '*after*' -type f -exec ls -l --full-time {} + | sort)
+sweep "once more" --after half,half:bf16+half:float16
+if [ "$(find "$T/state/tinca/sweeps/small" -path '*after*' -type f -exec ls -l --full-time {} + | sort)" = "$before" ]; then
+    ok "  nothing is computed again"
+else
+    not_ok "  nothing is computed again"
+fi
+rm "$(lenet_folder)"/half-bf16+half-float16-*.json
+first=$(ls -l --full-time "$(lenet_folder)"/half-bf16-*.safetensors)
+succeeds "what is missing is due" sweep --name small --due
+shows '^2$' "  of this cell alone"
+succeeds "an earlier sweep by its name" sweep --name small -q
+succeeds "its results" sweep --name small --report --json
+is "  the chain is done again" cells.1.after.2.state done
+if [ "$(ls -l --full-time "$(lenet_folder)"/half-bf16-*.safetensors)" = "$first" ]; then
+    ok "  from its first step's model, which was there"
+else
+    not_ok "  from its first step's model, which was there"
+fi
+
+echo "not a model" >"$T/teacher.safetensors"
+run sweep --name small --after "distill:$T/teacher.safetensors" --after-epochs 1 -q
+if [ "$status" = 1 ]; then ok "a technique that fails: the exit status"; else not_ok "a technique that fails: the exit status" "$status"; fi
+succeeds "the results" sweep --name small --report --json
+is "  it is marked" cells.1.after.3.state failed
+has "  with the reason" cells.1.after.3.reason
+is "  the others are done" cells.1.after.1.state done
+succeeds "as tables" sweep --name small --report
+shows '^lenet +half:bf16\+half:float16 +431 k ' "  a row for each chain"
+shows 'failed: distill:' "  a failed one says why"
+succeeds "as Markdown" sweep --name small --report --format markdown
+shows '^\| lenet \| half ' "  a table of its own"
+run sweep --name small -q
+if [ "$status" = 1 ]; then ok "a failed one is not tried again"; else not_ok "a failed one is not tried again" "$status"; fi
+
+succeeds "the models are rows of the table of models" models --threads 1 --json
+is "  with their origin" "models.#" 8
+refuses 2 'no such technique' "an unknown technique" sweep --name small --after melt
+refuses 2 'value' "a share that is none" sweep --name small --after prune:2
+refuses 2 'needs a value' "a value that is missing" sweep --name small --after prune
+refuses 2 'not understood' "an unknown format" sweep --name small --after half:int3
+cat >"$T/grid.json" <<'GRID'
+{"networks": ["mlp"], "batches": [20], "data": "digits,limit=100", "iterations": 5, "after": "half"}
+GRID
+succeeds "a grid file with techniques" sweep "$T/grid.json" --dry-run
+echo '{"networks": ["mlp"], "data": "digits", "after": ["melt"]}' >"$T/bad.json"
+refuses 1 'after' "a grid file with an unknown one" sweep "$T/bad.json" --dry-run
+
+model=$(ls "$T/state/tinca/runs"/*lenet*/best.safetensors)
+succeeds "weights in half precision" weights "$model" --save "$T/half.safetensors" --save-precision bf16
+succeeds "  are a model" info "$T/half.safetensors" --json
+is "  with a name" network lenet+half:bf16
+refuses 2 'save-precision' "without a file" weights "$model" --save-precision bf16
+refuses 2 '16 bits' "in float32" weights "$model" --save "$T/x.safetensors" --save-precision float32
+refuses 1 'teacher' "of what is no model" weights "$T/teacher.safetensors" --save "$T/x.safetensors" \
+    --save-precision bf16
+if [ ! -e "$T/x.safetensors" ]; then ok "  writes nothing"; else not_ok "  writes nothing"; fi
+done_testing

@@ -1,0 +1,304 @@
+/* The table of models with rows that the test makes: origins, gains and Pareto fronts, the advice
+ * on techniques after training, the chains of techniques and their commands, and the interval of a
+ * median. */
+#include "session/models/other_means.h"
+#include "session/models/technique_step.h"
+
+#include "../tap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 12 };
+static struct model_row rows[MOST];
+static struct model_table table;
+static struct means_advice advice;
+
+static void clear(void)
+{
+    memset(rows, 0, sizeof rows);
+    table = (struct model_table){.rows = rows, .capacity = MOST, .device = "cpu"};
+}
+
+/* Adds a model of the network resnet20 with an accuracy in percent, milliseconds (NaN: not
+ * measured) and megabytes. */
+static struct model_row *add(const char *name, double top1, double ms, double mb)
+{
+    struct model_row *row = &rows[table.count++];
+    snprintf(row->figures.facts.name, sizeof row->figures.facts.name, "%s", name);
+    snprintf(row->base, sizeof row->base, "resnet20");
+    snprintf(row->path, sizeof row->path, "/models/%s.safetensors", name);
+    snprintf(row->data, sizeof row->data, "digits");
+    snprintf(row->data_key, sizeof row->data_key, "00000001");
+    model_origin_name(name, "none", row->origin);
+    row->figures.facts.classes = 10;
+    row->figures.facts.parameters = 1000;
+    row->figures.facts.flops = (uint64_t)(mb * 1e6);
+    row->figures.facts.bytes = (uint64_t)(mb * 1e6);
+    row->source = MODEL_ACCURACY_MEASURED;
+    row->timed = isfinite(ms);
+    row->now.top1 = top1;
+    row->now.ms = ms;
+    row->now.ms_low = ms * 0.99;
+    row->now.ms_high = ms * 1.01;
+    return row;
+}
+
+/* --- the table --- */
+
+static bool is_origin(const char *name, const char *technique, const char *expected)
+{
+    char origin[MODEL_NAME];
+    return strcmp(model_origin_name(name, technique, origin), expected) == 0;
+}
+
+static void test_origins(void)
+{
+    tap_ok(is_origin("resnet20+prune:0.5+quantize:mse", "none", "resnet20+prune:0.5") &&
+               is_origin("resnet20-shift+prune:2.5ms", "shift", "resnet20-shift"),
+           "the origin of a chain lacks its last step");
+    tap_ok(is_origin("resnet20-shift", "shift", "resnet20") &&
+               is_origin("resnet20-dsc-0.5", "dsc", "resnet20-0.5"),
+           "that of a technique is the plain network");
+    tap_ok(is_origin("resnet20", "none", "") && is_origin("my-shift", "none", ""),
+           "a plain network has none");
+}
+
+static void test_gains(void)
+{
+    clear();
+    add("resnet20+quantize:mse", 88, 1, 1);
+    add("resnet20", 90, 2, 4);
+    add("resnet20", 91, 3, 4);
+    snprintf(add("resnet20", 99, 3, 4)->data_key, MODEL_DATA_KEY, "00000002");
+    model_table_complete(&table);
+    tap_ok(rows[0].origin_row == 2,
+           "of several origins the most accurate one on the same data counts");
+    tap_ok(rows[0].gain.points == -3 && rows[0].gain.ms == 3 && rows[0].gain.bytes == 4,
+           "the gain: points lost, times faster, times smaller");
+    tap_ok(rows[1].origin_row == MODEL_NO_ROW && isnan(rows[1].gain.ms), "without an origin, none");
+    add("resnet20+half", 91, (double)NAN, 2);
+    model_table_complete(&table);
+    tap_ok(rows[4].origin_row == 2 && isnan(rows[4].gain.ms) && rows[4].gain.bytes == 2,
+           "what is not measured gains nothing that is known");
+}
+
+static void test_fronts(void)
+{
+    clear();
+    add("resnet20", 90, 4, 4);
+    add("resnet20+prune:0.5", 89, 2, 2);
+    add("resnet20+prune:0.4", 88, 3,
+        1); /* slower and less accurate than the one before, but smaller */
+    add("resnet20+prune:0.6", 85, 5, 3);      /* worse in everything */
+    add("resnet20+half", 95, (double)NAN, 5); /* its time is not measured */
+    model_table_complete(&table);
+    const unsigned all = MODEL_FRONT_MS | MODEL_FRONT_BYTES | MODEL_FRONT_FLOPS;
+    tap_ok(rows[0].front == all && rows[1].front == all,
+           "models that nothing dominates are on all fronts");
+    tap_ok(rows[2].front == (MODEL_FRONT_BYTES | MODEL_FRONT_FLOPS),
+           "one may be on some fronts alone");
+    tap_ok(rows[3].front == 0, "a dominated one is on none");
+    tap_ok(!(rows[4].front & MODEL_FRONT_MS) && (rows[4].front & MODEL_FRONT_BYTES),
+           "a figure that is not measured keeps a model from its front only");
+    model_table_sort(&table, 5);
+    tap_ok(strcmp(rows[0].figures.facts.name, "resnet20+prune:0.5") == 0 &&
+               strcmp(rows[4].figures.facts.name, "resnet20+half") == 0,
+           "sorted by ms, rows without it come last");
+}
+
+/* --- the advice --- */
+
+static bool advises(struct means_request request, enum means_verdict verdict, const char *step)
+{
+    struct error error;
+    model_table_complete(&table);
+    request.accept_loss = request.accept_loss > 0 ? request.accept_loss : 2;
+    const bool advised = means_advise(&table, &request, &advice, &error);
+    tap_note("%s %s: %s", advised ? means_verdict_name(advice.verdict) : error.why, advice.step,
+             advice.reason_count > 0 ? advice.reasons[advice.reason_count - 1] : "");
+    return advised && advice.verdict == verdict && (!step || strcmp(advice.step, step) == 0);
+}
+
+static struct means_request faster(double ms)
+{
+    return (struct means_request){.faster = true, .limit_ms = ms, .limit_mb = (double)NAN};
+}
+
+static struct means_request smaller(double mb)
+{
+    return (struct means_request){.smaller = true, .limit_ms = (double)NAN, .limit_mb = mb};
+}
+
+static void test_speed(void)
+{
+    clear();
+    add("resnet20", 90, (double)NAN, 4);
+    tap_ok(advises(faster(2), MEANS_MEASURE, NULL) && advice.row == 0,
+           "what is not measured comes first");
+    clear();
+    add("resnet20", 90, 2, 4);
+    tap_ok(advises(faster(3), MEANS_USE, NULL), "a network within the limit is to be used");
+    tap_ok(advises(faster(1.9), MEANS_TRY, "quantize:percentile") &&
+               advice.evidence == MODEL_NO_ROW,
+           "int8, if it is assumed to be enough");
+    tap_ok(advises(faster(0.5), MEANS_TRY, "prune:0.2"),
+           "else pruning to the share that is missing");
+    tap_ok(advises(faster((double)NAN), MEANS_TRY, "quantize:percentile"),
+           "without a limit any gain is enough");
+    add("resnet20+quantize:percentile", 89, 0.45, 1);
+    tap_ok(advises(faster(0.5), MEANS_USE, NULL) && advice.row == 1,
+           "a row that meets the limit is to be used");
+    tap_ok(advises(faster(0.1), MEANS_TRY, "prune:0.1"),
+           "a limit that is far away: the least share");
+    clear();
+    add("resnet20", 90, 2, 4);
+    add("resnet20+prune:0.5", 89, 1.1, 2);
+    add("resnet20+prune:0.3", 89, 0.9, 1.5);
+    add("resnet20+prune:0.3+quantize:mse", 88.5, 0.3, 0.4);
+    model_table_complete(&table);
+    tap_ok(advises(faster(0.5), MEANS_USE, NULL) && advice.row == 3, "also one after a chain");
+    tap_ok(advises(faster(0.28), MEANS_TRY, "quantize:percentile") && advice.row == 1 &&
+               advice.evidence == 3,
+           "int8 on the next accurate row, by what it gained in the table");
+}
+
+static void test_size(void)
+{
+    clear();
+    add("resnet20", 90, 2, 4);
+    tap_ok(advises(smaller(2.5), MEANS_TRY, "half:float16"), "up to two times: half precision");
+    tap_ok(advises(smaller(1.1), MEANS_TRY, "quantize:percentile"), "up to four times: int8");
+    tap_ok(advises(smaller(0.4), MEANS_TRY, "prune:p0.1"), "beyond: pruning of parameters");
+    rows[0].figures.facts.linear_parameters = 900;
+    tap_ok(advises(smaller(0.4), MEANS_TRY, "factorize:0.9"),
+           "or factorization, where linear layers have most");
+    struct means_request request = smaller(0.4);
+    snprintf(request.excluded[request.excluded_count++], MODEL_NAME, "resnet20+factorize:0.9");
+    tap_ok(advises(request, MEANS_TRY, NULL) && strncmp(advice.step, "prune:p", 7) == 0,
+           "what failed is not tried again");
+    add("resnet20+quantize:mse", 89, 1, 1);
+    add("resnet20+half:bf16", 90, 2, 2);
+    for (size_t i = 0; i < 12; i++) {
+        char name[MODEL_NAME];
+        snprintf(name, sizeof name, "resnet20+prune:p%.2g", 0.05 * (double)(i + 1));
+        snprintf(request.excluded[request.excluded_count++], MODEL_NAME, "%s", name);
+    }
+    tap_ok(advises(request, MEANS_NOTHING, NULL) && advice.best == 1,
+           "when all is tried, nothing is left, and the nearest is the best");
+}
+
+static void test_distillation(void)
+{
+    clear();
+    add("resnet20", 90, 2, 4);
+    add("resnet20+prune:0.4", 80, 0.9, 1.6);
+    tap_ok(advises(faster(1), MEANS_TRY, "distill:/models/resnet20.safetensors") && advice.row == 1,
+           "fast enough, but too inaccurate: distillation with the network as teacher");
+    tap_ok(advice.best == 0, "the best so far is the accurate one");
+    struct means_request generous = faster(1);
+    generous.accept_loss = 20;
+    tap_ok(advises(generous, MEANS_USE, NULL), "unless the loss is accepted");
+    add("resnet20+prune:0.4+distill:resnet20", 89, 0.9, 1.6);
+    tap_ok(advises(faster(1), MEANS_USE, NULL) && advice.row == 2, "and then its result is used");
+}
+
+/* --- chains --- */
+
+static bool reads(const char *text)
+{
+    struct technique_chain chain;
+    struct error error;
+    return technique_chain_read(&chain, text, &error);
+}
+
+static bool makes(const char *step, const char *expected)
+{
+    struct technique_command command;
+    char line[1000] = "";
+    const struct technique_target target = {.input = "IN",
+                                            .output = "OUT",
+                                            .data = "D",
+                                            .validate = "V",
+                                            .threads = 2,
+                                            .epochs = 3,
+                                            .seed = 7};
+    technique_command_make(&command, step, &target);
+    for (size_t i = 0; i < command.count; i++)
+        snprintf(line + strlen(line), sizeof line - strlen(line), "%s%s", i > 0 ? " " : "",
+                 command.words[i]);
+    tap_note("%s", line);
+    return strcmp(line, expected) == 0 && !command.words[command.count];
+}
+
+static void test_chains(void)
+{
+    tap_ok(reads("half") && reads("prune:0.5+quantize:percentile") && reads("factorize") &&
+               reads("prune:p0.5+prune:2.5ms+prune:m0.9") && reads("distill:a/b.safetensors"),
+           "chains of techniques");
+    tap_ok(!reads("") && !reads("melt") && !reads("prune") && !reads("prune:0") &&
+               !reads("prune:1.5") && !reads("half+") && !reads("half:int3") &&
+               !reads("factorize:m0.5") && !reads("quantize:best") && !reads("distill"),
+           "and what is none");
+    tap_ok(makes("prune:0.5",
+                 "tinca prune IN --flops 0.5 --data D --validate V --epochs 3 --threads 2 "
+                 "--seed 7 -o OUT -q") &&
+               makes("prune:p0.25",
+                     "tinca prune IN --parameters 0.25 --data D --validate V --epochs 3 "
+                     "--threads 2 --seed 7 -o OUT -q") &&
+               makes("prune:2.5ms", "tinca prune IN --latency 2.5 --data D --validate V --epochs 3 "
+                                    "--threads 2 --seed 7 -o OUT -q"),
+           "the commands that prune");
+    tap_ok(makes("half:bf16", "tinca weights IN --save-precision bf16 --save OUT") &&
+               makes("quantize:mse",
+                     "tinca quantize IN --calibrate D --data V --method mse --threads 2 "
+                     "--seed 7 -o OUT -q") &&
+               makes("factorize", "tinca factorize IN --threads 2 -o OUT -q") &&
+               makes("factorize:0.8", "tinca factorize IN --energy 0.8 --threads 2 -o OUT -q") &&
+               makes("distill:T",
+                     "tinca train IN --weights IN --teacher T --data D --validate V --epochs 3 "
+                     "--threads 2 --seed 7 --save OUT -q"),
+           "and those of the others");
+    struct run_config config;
+    struct technique_command command;
+    config_defaults(&config);
+    config_set(&config, "batch", "32", NULL);
+    config_set(&config, "lr", "0.05", NULL);
+    const struct technique_target target = {
+        .input = "IN", .output = "OUT", .data = "D", .epochs = 1, .config = &config};
+    technique_command_tune(&command, &target);
+    tap_ok(command.count > 11 && strcmp(command.words[10], "32") == 0 &&
+               strcmp(command.words[11], "--lr=0.05") == 0,
+           "fine-tuning takes the batch and the rate of the configuration");
+}
+
+/* --- the median --- */
+
+static void test_median(void)
+{
+    double times[101], median, low, high;
+    for (size_t i = 0; i < 101; i++)
+        times[i] = (double)((i * 37) % 101 + 1); /* 1 to 101 in another order */
+    model_median(times, 101, &median, &low, &high);
+    tap_ok(median == 51, "the median of 101 times");
+    /* Conover 1999: the order statistics 41 and 61 of 101 */
+    tap_ok(low == 41 && high == 61, "and its interval: %g to %g", low, high);
+    model_median(times, 5, &median, &low, &high);
+    tap_ok(isfinite(median) && isnan(low) && isnan(high), "five times have no interval of 95 %%");
+    model_median(times, 0, &median, &low, &high);
+    tap_ok(isnan(median), "no times, no median");
+}
+
+int main(void)
+{
+    test_origins();
+    test_gains();
+    test_fronts();
+    test_speed();
+    test_size();
+    test_distillation();
+    test_chains();
+    test_median();
+    return tap_done();
+}
