@@ -25,18 +25,8 @@
 
 char *prune_step_name(const struct prune_request *request, char *text, size_t size)
 {
-    static const char *const formats[] = {"prune:%.6g", "prune:p%.6g", "prune:%.6gms"};
-    switch (request->goal) {
-    case GOAL_FLOPS:
-        snprintf(text, size, formats[0], request->target);
-        break;
-    case GOAL_PARAMETERS:
-        snprintf(text, size, formats[1], request->target);
-        break;
-    case GOAL_LATENCY:
-        snprintf(text, size, formats[2], request->target);
-        break;
-    }
+    snprintf(text, size, "prune:%s%.6g%s", request->goal == GOAL_PARAMETERS ? "p" : "",
+             request->target, request->goal == GOAL_LATENCY ? "ms" : "");
     return text;
 }
 
