@@ -89,6 +89,10 @@ every_command() {
             try weights "$runs/$1/best.safetensors" --network "$runs/$1/network.json"
             try weights "$evil" --rename "$evil=x"
             ;;
+        quantize)
+            try quantize "$runs/$1/best.safetensors" --calibrate digits,limit=8 --images 4 -o "$T/quantized.safetensors"
+            try quantize "$runs/$1/best.safetensors" --calibrate "folder:$evil" -o "$T/quantized.safetensors"
+            ;;
         find-rate)
             try find-rate "$runs/$1/network.json" --data "folder:$evil"
             try find-rate mlp --data "digits,only=$evil"
