@@ -205,8 +205,8 @@ static void list_options(struct wanted *wanted, struct option_row *rows)
         {.name = "method",
          .argument = "NAME",
          .help =
-             N_("Choose a range by all values, by 99.99 % of them (percentile, the default), by "
-                "the least divergence, or by the least squared error."),
+             N_("Choose a range by all values, by all but one in 10,000 (percentile, the default), "
+                "by the least divergence, or by the least squared error."),
          .kind = OPTION_NAME,
          .value = &wanted->method,
          .choices = calibration_method_names},

@@ -1,3 +1,6 @@
+/* The observed values are flattened, and the vectors concatenated in as many levels as the number
+ * of a node's inputs needs. The copied graph has the parameters of the original, in the same
+ * places. */
 #include "session/compress/observer.h"
 
 #include "base/memory.h"

@@ -1,3 +1,5 @@
+/* The images are drawn without replacement: the beginning of a random permutation, which a smaller
+ * sample of the same seed has, too. */
 #include "session/compress/sample_images.h"
 
 #include "base/language.h"

@@ -1,0 +1,122 @@
+#!/bin/sh
+# tinca quantize: the report, the methods, the layers that stay float32, the model that it writes, training it with
+# simulated quantization, and what is refused.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
+case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
+cd "$T" || exit 99
+runs=$XDG_STATE_HOME/tinca/runs
+
+# within NAME PATH LOW HIGH [FILE]: a number of the document is in this range
+within() {
+    found=$("$JSON_LOOK" "${5:-$T/out}" "$2" 2>&1)
+    if awk "BEGIN { exit !($found >= $3 && $found <= $4) }" 2>/dev/null; then
+        ok "$1 ($found)"
+    else
+        not_ok "$1" "$2 is $found, not within $3 and $4"
+    fi
+}
+
+run train lenet --data digits,limit=400 --batch 20 --epochs 4 --threads 1 --save m.safetensors -q
+[ "$status" = 0 ] || not_ok "a model to begin with" "$(told)"
+run train resnet20 --data shapes,limit=60 --batch 20 --iterations 20 --threads 1 --save r.safetensors -q
+[ "$status" = 0 ] || not_ok "a model with batch norms" "$(told)"
+rm -rf "$runs"
+
+# --- the report ---
+succeeds "a model is quantized" quantize m.safetensors --calibrate digits,limit=200 --images 40 --threads 1 \
+    --data digits,limit=100 -o q.safetensors --json
+cp out q.json
+is "  its name says so" network "lenet+quantize:percentile" q.json
+is "  and how" scales per-channel q.json
+is "  the report has every layer" layers.3.layer ip2 q.json
+is "  whose weights are integers" layers.3.weights int8 q.json
+within "  with little noise of the weights" layers.1.weight_sqnr_db 35 60 q.json
+within "  and of the outputs" layers.1.output_sqnr_db 20 60 q.json
+within "  a layer alone costs little" layers.0.top1_loss -10 10 q.json
+is "  images of the sample" images 40 q.json
+within "  the file has about a quarter of the size" bytes_after 400000 480000 q.json
+before=$("$JSON_LOOK" q.json before.top1)
+within "  the accuracy is nearly that of before" after.top1 "$(awk "BEGIN { print $before - 5 }")" 100 q.json
+
+succeeds "the same without --json" quantize m.safetensors --calibrate digits,limit=200 --images 40 --threads 1 \
+    --data digits,limit=100 -o again.safetensors
+shows "conv1 +int8" "  shows a table"
+if cmp -s q.safetensors again.safetensors; then ok "  and writes the same bytes"; else
+    not_ok "  and writes the same bytes" "they differ"
+fi
+succeeds "with two threads" quantize m.safetensors --calibrate digits,limit=200 --images 40 --threads 2 \
+    --data digits,limit=100 -o again.safetensors -q
+if cmp -s q.safetensors again.safetensors; then ok "  the bytes are the same"; else
+    not_ok "  the bytes are the same" "they differ"
+fi
+
+# --- the model ---
+succeeds "the model is evaluated" eval q.safetensors --data digits,limit=100 --threads 1 --json
+within "  with nearly the same accuracy" top1 "$(awk "BEGIN { print $before - 5 }")" 100
+succeeds "its arrays are shown" weights q.safetensors
+shows "conv2.weight +50x20x5x5 +I8" "  as integers"
+succeeds "and its network" info q.safetensors
+shows "quantize:percentile" "  with its chain"
+
+# --- methods and layers ---
+for method in minmax entropy mse; do
+    succeeds "the method $method" quantize m.safetensors --calibrate digits,limit=200 --images 20 --threads 1 \
+        --data digits,limit=50 --method $method --weights per-tensor -o x.safetensors --json
+    is "  is in the name" network "lenet+quantize:$method"
+    is "  with one scale for a layer" scales per-tensor
+done
+succeeds "layers are kept" quantize m.safetensors --calibrate digits,limit=200 --images 20 --threads 1 \
+    --data digits,limit=50 --keep conv1 --keep 'ip*' -o k.safetensors --json
+is "  in float32" layers.0.weights float32
+is "  because it was asked" layers.2.kept asked
+is "  the others are not" layers.1.weights int8
+succeeds "a network with batch norms" quantize r.safetensors --calibrate shapes,limit=60 --images 20 --threads 1 \
+    --data shapes,limit=40 -o rq.safetensors --json
+within "  the noise of its logits" layers.21.output_sqnr_db 5 60
+succeeds "  is evaluated" eval rq.safetensors --data shapes,limit=40 --threads 1
+
+# --- fine-tuning ---
+tuned=
+for seed in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    run quantize m.safetensors --calibrate digits,limit=200 --images 2 --threads 1 --method entropy \
+        --weights per-tensor --seed $seed --data digits,split=test,limit=300 --max-loss 0 --epochs 1 --batch 20 \
+        -o t.safetensors --json
+    grep -q "fine-tuning" err && tuned=$seed && break
+done
+if [ -n "$tuned" ]; then
+    ok "a network that has lost accuracy is trained (seed $tuned)"
+    id=$(sed -n 's/^fine-tuning: //p' err)
+    run runs --json
+    is "  in a run of its own" runs.0.status done
+    is "  of this name" runs.0.id "$id"
+    succeeds "  whose model is quantized" weights t.safetensors
+    shows "ip1.weight +500x800 +I8" "    its weights are integers"
+else
+    ok "a network that has lost accuracy is trained # SKIP no sample has cost accuracy"
+fi
+succeeds "a quantized model can be trained" train q.safetensors --weights q.safetensors --data digits,limit=100 \
+    --batch 20 --iterations 4 --threads 1 --save qt.safetensors -q
+succeeds "  and remains quantized" weights qt.safetensors
+shows "ip1.weight +500x800 +I8" "    with integers"
+refuses 1 "" "  not in bf16" train q.safetensors --weights q.safetensors --data digits,limit=100 --batch 20 \
+    --iterations 1 --precision bf16
+
+# --- what is refused ---
+refuses 2 "" "without an output" quantize m.safetensors --calibrate digits -q
+refuses 2 "" "without images" quantize m.safetensors -o x.safetensors -q
+refuses 2 "" "a method that does not exist" quantize m.safetensors --calibrate digits --method median -o x.safetensors -q
+refuses 2 "" "a limit that is no number" quantize m.safetensors --calibrate digits --max-loss much -o x.safetensors -q
+refuses 2 "" "a layer that does not exist" quantize m.safetensors --calibrate digits --keep nothing -o x.safetensors -q
+refuses 2 "" "every layer kept" quantize m.safetensors --calibrate digits --keep '*' -o x.safetensors -q
+refuses 1 "" "a quantized model" quantize q.safetensors --calibrate digits -o x.safetensors -q
+refuses 1 "" "a set of pairs" quantize m.safetensors --calibrate maps -o x.safetensors -q
+refuses 1 "" "a file that does not exist" quantize none.safetensors --calibrate digits -o x.safetensors -q
+head -c 100000 m.safetensors >half.safetensors
+refuses 1 "" "half a file" quantize half.safetensors --calibrate digits -o x.safetensors -q
+cp q.safetensors kept.safetensors
+refuses 1 "" "a folder that does not exist" quantize m.safetensors --calibrate digits,limit=20 --images 5 -o no/x.safetensors -q
+refuses 1 "" "an output that is refused" quantize half.safetensors --calibrate digits -o kept.safetensors -q
+if cmp -s q.safetensors kept.safetensors; then ok "  stays as it was"; else not_ok "  stays as it was" "differs"; fi
+done_testing
