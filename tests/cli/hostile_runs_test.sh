@@ -100,6 +100,7 @@ every_command() {
             try factorize "$runs/$1/best.safetensors" -o smaller.safetensors --energy 0.5 --json
             try factorize "$runs/$1/best.safetensors" -o "$evil/$evil" --layers "$evil"
             try factorize "$evil" -o "$evil.safetensors" --keep "$evil"
+            ;;
         quantize)
             try quantize "$runs/$1/best.safetensors" --calibrate digits,limit=8 --images 4 -o "$T/quantized.safetensors"
             try quantize "$runs/$1/best.safetensors" --calibrate "folder:$evil" -o "$T/quantized.safetensors"
