@@ -23,6 +23,7 @@ enum {
     CHUNK = 24, /* tiles */
     MOST_CHANNELS = 1024,
     LEAST_CHANNELS = 16, /* fewer would not pay for the transformations */
+    LEAST_TILES = 9,     /* of an image: fewer would not pay for the larger weights */
 };
 
 typedef int16_t words __attribute__((vector_size(2 * INT8_BLOCK)));
@@ -350,6 +351,10 @@ static bool supports_winograd(const struct kernel_site *site, const char **reaso
         *reason = N_("only a 3x3 window with stride 1");
         return false;
     }
+    *reason = N_("an output of few positions");
+    if (divide_up(site->node->output.height, 2) * divide_up(site->node->output.width, 2) <
+        LEAST_TILES)
+        return false;
     *reason = N_("groups, or too few or too many channels");
     return conv->groups == 1 && site->inputs[0].channels >= LEAST_CHANNELS &&
            site->inputs[0].channels <= MOST_CHANNELS;
