@@ -3,12 +3,12 @@
  * beside PyTorch's; and what a quantized network and its training share. */
 #include "base/memory.h"
 #include "base/random.h"
-#include "engine/compress/fold_batch_norm.h"
-#include "engine/compress/graph_copy.h"
-#include "engine/compress/quantize.h"
-#include "engine/compress/simulate.h"
 #include "engine/execution/execution.h"
 #include "engine/ops/op.h"
+#include "engine/quantize/fold_batch_norm.h"
+#include "engine/quantize/graph_copy.h"
+#include "engine/quantize/quantize.h"
+#include "engine/quantize/simulate.h"
 #include "quantize_golden.h"
 #include "tap.h"
 

@@ -4,8 +4,8 @@
 #include "session/compress/observer.h"
 
 #include "base/memory.h"
-#include "engine/compress/graph_copy.h"
 #include "engine/ops/op.h"
+#include "engine/quantize/graph_copy.h"
 
 #include <stdio.h>
 #include <stdlib.h>

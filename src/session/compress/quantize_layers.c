@@ -5,8 +5,8 @@
 
 #include "base/language.h"
 #include "base/memory.h"
-#include "engine/compress/graph_copy.h"
-#include "engine/compress/simulate.h"
+#include "engine/quantize/graph_copy.h"
+#include "engine/quantize/simulate.h"
 #include "session/compress/observer.h"
 
 #include <math.h>

@@ -5,10 +5,10 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "engine/compress/fold_batch_norm.h"
-#include "engine/compress/simulate.h"
 #include "engine/graph/name_pattern.h"
 #include "engine/graph/operator.h"
+#include "engine/quantize/fold_batch_norm.h"
+#include "engine/quantize/simulate.h"
 #include "session/compress/quantize_state.h"
 #include "session/model/model_file.h"
 

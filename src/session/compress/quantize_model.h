@@ -4,14 +4,14 @@
  * Batch norms are folded, a sample of images gives the ranges of the outputs, and every convolution
  * and linear layer is quantized, except those that the caller keeps and, where the sample shows
  * that it costs accuracy, the first and the last one. The quantized network is computed in float32
- * with simulated rounding (engine/compress/simulate.h); devices that compute in integers compute
+ * with simulated rounding (engine/quantize/simulate.h); devices that compute in integers compute
  * the same network.
  */
 #ifndef TINCA_SESSION_COMPRESS_QUANTIZE_MODEL_H
 #define TINCA_SESSION_COMPRESS_QUANTIZE_MODEL_H
 
 #include "base/json/json.h"
-#include "engine/compress/calibration.h"
+#include "engine/quantize/calibration.h"
 #include "session/config/config.h"
 #include "session/model/evaluate.h"
 #include "session/record/run.h"

@@ -2,7 +2,7 @@
 #ifndef TINCA_SESSION_COMPRESS_QUANTIZE_STATE_H
 #define TINCA_SESSION_COMPRESS_QUANTIZE_STATE_H
 
-#include "engine/compress/quantize.h"
+#include "engine/quantize/quantize.h"
 #include "session/compress/quantize_model.h"
 #include "session/compress/sample_images.h"
 

@@ -1,5 +1,5 @@
 /* Fine-tuning is an ordinary run: its network and its first weights are the quantized model, so the
- * run trains with simulated quantization (engine/compress/simulate.h). It is kept if it is better.
+ * run trains with simulated quantization (engine/quantize/simulate.h). It is kept if it is better.
  */
 #include "session/compress/quantize_state.h"
 

@@ -8,7 +8,7 @@
 #include "data/dataset/dataset.h"
 #include "data/images/spec_value.h"
 #include "data/loader/augmentation.h"
-#include "engine/compress/simulate.h"
+#include "engine/quantize/simulate.h"
 #include "session/config/config_data.h"
 #include "session/config/settings.h"
 #include "session/machine/autotune_file.h"

@@ -4,8 +4,8 @@
 #include "session/prepare/prepare.h"
 
 #include "base/memory.h"
-#include "engine/compress/simulate.h"
 #include "engine/network/network_compression.h"
+#include "engine/quantize/simulate.h"
 #include "engine/training/soft_targets.h"
 #include "session/config/config_data.h"
 #include "session/config/config_paths.h"

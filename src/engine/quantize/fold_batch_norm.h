@@ -6,8 +6,8 @@
  * convolution of each channel by itself, with the weight a and the bias b, of the same name. Batch
  * norms that use the statistics of each image stay as they are.
  */
-#ifndef TINCA_ENGINE_COMPRESS_FOLD_BATCH_NORM_H
-#define TINCA_ENGINE_COMPRESS_FOLD_BATCH_NORM_H
+#ifndef TINCA_ENGINE_QUANTIZE_FOLD_BATCH_NORM_H
+#define TINCA_ENGINE_QUANTIZE_FOLD_BATCH_NORM_H
 
 #include "engine/network/network.h"
 #include "engine/weights/weights.h"

@@ -2,12 +2,12 @@
  * and layers that only move values. A layer that only moves values and that nothing in integers
  * reads is taken back, from the last node on, so that the layer before it computes its output in
  * float32. */
-#include "engine/compress/quantize.h"
+#include "engine/quantize/quantize.h"
 
 #include "base/memory.h"
-#include "engine/compress/graph_copy.h"
-#include "engine/compress/simulate.h"
 #include "engine/ops/op.h"
+#include "engine/quantize/graph_copy.h"
+#include "engine/quantize/simulate.h"
 
 #include <stdlib.h>
 

@@ -5,8 +5,8 @@
  * loss: auxiliary heads, which only training uses, are left out. The names of nodes and parameters
  * stay, so that the values of the parameters can be taken over by name.
  */
-#ifndef TINCA_ENGINE_COMPRESS_GRAPH_COPY_H
-#define TINCA_ENGINE_COMPRESS_GRAPH_COPY_H
+#ifndef TINCA_ENGINE_QUANTIZE_GRAPH_COPY_H
+#define TINCA_ENGINE_QUANTIZE_GRAPH_COPY_H
 
 #include "engine/network/network.h"
 #include "engine/weights/weights.h"

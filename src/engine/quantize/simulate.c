@@ -1,7 +1,7 @@
-#include "engine/compress/simulate.h"
+#include "engine/quantize/simulate.h"
 
-#include "engine/compress/graph_copy.h"
 #include "engine/ops/op.h"
+#include "engine/quantize/graph_copy.h"
 
 bool op_moves_values(const struct op *op)
 {

@@ -1,5 +1,5 @@
 /* A copy keeps the order of the nodes, and of the losses that are copied. */
-#include "engine/compress/graph_copy.h"
+#include "engine/quantize/graph_copy.h"
 
 #include "base/memory.h"
 #include "engine/network/network_compression.h"

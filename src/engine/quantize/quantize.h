@@ -7,11 +7,11 @@
  * none, and neither has what only layers in float32 read. A layer that only moves values has the
  * grid of its inputs: such nodes form a group with one grid.
  */
-#ifndef TINCA_ENGINE_COMPRESS_QUANTIZE_H
-#define TINCA_ENGINE_COMPRESS_QUANTIZE_H
+#ifndef TINCA_ENGINE_QUANTIZE_QUANTIZE_H
+#define TINCA_ENGINE_QUANTIZE_QUANTIZE_H
 
-#include "engine/compress/calibration.h"
 #include "engine/network/network.h"
+#include "engine/quantize/calibration.h"
 #include "engine/weights/weights.h"
 
 #define QUANTIZE_NONE SIZE_MAX

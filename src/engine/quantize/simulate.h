@@ -7,8 +7,8 @@
  * with simulated quantization: the gradient passes straight through (ops/fake_quantize.c), and the
  * execution rounds the weights.
  */
-#ifndef TINCA_ENGINE_COMPRESS_SIMULATE_H
-#define TINCA_ENGINE_COMPRESS_SIMULATE_H
+#ifndef TINCA_ENGINE_QUANTIZE_SIMULATE_H
+#define TINCA_ENGINE_QUANTIZE_SIMULATE_H
 
 #include "engine/network/network.h"
 

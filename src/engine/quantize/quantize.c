@@ -1,8 +1,8 @@
 /* quantize_ranges.c decides what is quantized and with which grids; this file makes the network. */
-#include "engine/compress/quantize.h"
+#include "engine/quantize/quantize.h"
 
-#include "engine/compress/graph_copy.h"
 #include "engine/ops/op.h"
+#include "engine/quantize/graph_copy.h"
 
 #include <float.h>
 #include <math.h>

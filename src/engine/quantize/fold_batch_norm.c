@@ -1,9 +1,9 @@
 /* First the graph is copied: a folded norm adds no node, but is mapped to the node of its layer,
  * which gets a bias. Then the values are computed in double, once. */
-#include "engine/compress/fold_batch_norm.h"
+#include "engine/quantize/fold_batch_norm.h"
 
-#include "engine/compress/graph_copy.h"
 #include "engine/ops/op.h"
+#include "engine/quantize/graph_copy.h"
 
 #include <math.h>
 #include <stdio.h>

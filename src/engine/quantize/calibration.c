@@ -1,6 +1,6 @@
 /* The histograms of signed values, too, are of magnitudes, since one limit clips both sides: 128
  * levels then stand for the magnitudes of one sign; of values that are never negative, all 256. */
-#include "engine/compress/calibration.h"
+#include "engine/quantize/calibration.h"
 
 #include <float.h>
 #include <math.h>

@@ -11,8 +11,8 @@
  *
  * The range is what the observed values have within the limit, and always has 0.
  */
-#ifndef TINCA_ENGINE_COMPRESS_CALIBRATION_H
-#define TINCA_ENGINE_COMPRESS_CALIBRATION_H
+#ifndef TINCA_ENGINE_QUANTIZE_CALIBRATION_H
+#define TINCA_ENGINE_QUANTIZE_CALIBRATION_H
 
 #include "engine/graph/quantization.h"
 
