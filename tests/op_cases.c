@@ -28,6 +28,7 @@
 #define LEAKY(slope_)         .op = &op_leaky_relu, .attributes.leaky_relu = {slope_}
 #define PRELU                 .op = &op_prelu, .attributes.prelu = {0.25f}
 #define ELU(alpha_)           .op = &op_elu, .attributes.elu = {alpha_}
+#define FAKE_QUANTIZE         .op = &op_fake_quantize, .attributes.fake_quantize = {0.0123f, 117}
 #define NORM(epsilon, moment) .op = &op_batch_norm, .attributes.batch_norm = {epsilon, moment}
 #define INSTANCE(epsilon)     .op = &op_batch_norm, .attributes.batch_norm = {epsilon, 0.1f, true}
 #define LRN(size, a, b, k)    .op = &op_lrn, .attributes.lrn = {size, a, b, k}
@@ -771,6 +772,17 @@ const struct op_case op_cases[] = {
     /* clang-format on */
 
     /* --- around the size of a task of elementwise work: 16384 values --- */
+    {.name = "fake_quantize", FAKE_QUANTIZE, ONE(17, 5, 7), .batch = 3, .flags = CASE_LARGER},
+    {.name = "fake_quantize of a vector",
+     FAKE_QUANTIZE,
+     ONE(33, 1, 1),
+     .batch = 5,
+     .flags = CASE_LARGER},
+    {.name = "fake_quantize in inference",
+     FAKE_QUANTIZE,
+     ONE(18, 3, 5),
+     .batch = 2,
+     .flags = CASE_LARGER | CASE_INFERENCE},
     {.name = "relu of a block but one",
      .op = &op_relu,
      ONE(1, 1, 16383),
