@@ -71,8 +71,10 @@ is "  and the table says why" layers.2.held_because "--keep names their layer"
 succeeds "a pruned model is pruned again" prune half.safetensors -o quarter.safetensors --flops 0.5 --json
 is "  its name has both" network "lenet+prune:0.5+prune:0.5"
 within "  a quarter remains" after.flops 1000000 1146500
-before=$("$JSON_LOOK" half.json before.ms_per_image.min)
-succeeds "a time" prune m.safetensors -o l.safetensors --latency "$(awk "BEGIN { printf \"%.6f\", $before * 0.8 }")" --json --threads 1
+# the least time, with as many threads, is below every median that the load of the machine gives
+run prune m.safetensors -o l.safetensors --flops 0.9 --json --threads 1
+before=$("$JSON_LOOK" out before.ms_per_image.min)
+succeeds "a time" prune m.safetensors -o l.safetensors --latency "$(awk "BEGIN { printf \"%.6f\", $before * 0.7 }")" --json --threads 1
 within "  makes a smaller network" after.flops 1 4585999
 [ ! -e "$runs" ] && ok "without fine-tuning there is no run" || not_ok "without fine-tuning there is no run" "$(ls "$runs")"
 
