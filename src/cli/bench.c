@@ -175,6 +175,8 @@ static void print_summary(const struct bench *bench)
         network_short_name(bench->network, name, sizeof name),
         technique_name(bench->network->technique), mode, bench->batch, bench->device->name,
         bench->device->threads, bench->iterations);
+    if (bench->assumed_ranges)
+        output_print(_("  int8       ranges are assumed: the network is not quantized\n"));
     output_print(_("  ms/image   median %.4g, min %.4g, mean %.4g, sd %s, 95 %% +- %s\n"),
                  ms->median, ms->min, ms->mean, STATISTICS_SPREAD(ms->sd),
                  STATISTICS_SPREAD(ms->ci95));

@@ -19,6 +19,7 @@
 #include "engine/ops/op.h"
 #include "engine/weights/weights.h"
 #include "session/machine/tuned_device.h"
+#include "session/measure/bench_int8.h"
 #include "session/measure/memory_check.h"
 
 #include <stdio.h>
@@ -189,6 +190,21 @@ static enum device_precision precision_of(const struct bench *bench,
     return int8 ? PRECISION_INT8 : settings->precision;
 }
 
+/* Quantizes a network that is to infer in int8 and is not quantized. */
+static bool quantize_if_asked(struct bench *bench, const struct bench_settings *settings,
+                              struct error *error)
+{
+    if (settings->precision != PRECISION_INT8 || settings->mode != PLAN_INFERENCE ||
+        graph_is_quantized(&bench->network->graph) || !bench->network->classes)
+        return true;
+    struct network *quantized = bench_quantize(bench->network, settings->seed, error);
+    if (!quantized)
+        return false;
+    network_free(bench->network);
+    bench->network = quantized;
+    return bench->assumed_ranges = true;
+}
+
 static bool prepare_bench(struct bench *bench, struct workload *workload,
                           const struct bench_settings *settings, struct error *error)
 {
@@ -196,7 +212,7 @@ static bool prepare_bench(struct bench *bench, struct workload *workload,
     bench->network = network_build(&settings->network, error);
     bench->device =
         bench->network ? tuned_device_open(settings->device, settings->threads, NULL, error) : NULL;
-    if (!bench->device)
+    if (!bench->device || !quantize_if_asked(bench, settings, error))
         return false;
     bench->precision = precision_of(bench, settings);
     if (!device_set_precision(bench->device, bench->precision, error))

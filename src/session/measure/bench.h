@@ -56,6 +56,7 @@ struct bench {
     struct bench_part main, discriminator;
     enum plan_mode mode;
     enum device_precision precision;
+    bool assumed_ranges; /* the network was quantized for this bench (bench_int8.h) */
     size_t batch, iterations;
     struct statistics ms_per_image; /* on the device; without the copies of an inference's batch */
     /* Of inference: the time of a batch as its user sees it, from its images in the host's memory
