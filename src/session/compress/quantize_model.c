@@ -122,9 +122,11 @@ static bool plan_layers(struct quantize_state *state, bool calibrate, struct err
 
 /* --- the first and the last layer --- */
 
+/* A loss of one or two images of the sample is chance. */
 static bool is_sensitive(const struct quantize_state *state, const struct quantize_layer *layer)
 {
-    return layer->kept == KEPT_NOT && layer->loss_rise > 0 &&
+    const double images = layer->top1_loss * (double)state->result->layer_images / 100;
+    return layer->kept == KEPT_NOT && layer->loss_rise > 0 && images > 2.5 &&
            layer->top1_loss > single_share * state->request->max_loss;
 }
 
