@@ -62,6 +62,29 @@ screen_keys d
 screen_shows 'models on [a-z]+' "d takes the next device"
 screen_end
 
+# a quantized model, which a sweep has made
+"$TINCA" sweep --networks lenet --batches 20 --data digits,limit=60 --validate digits,split=test,limit=20 \
+    --epochs 1 --after quantize:minmax --name int8 -q >/dev/null || exit 99
+screen_start 80x24 C.UTF-8 "$TINCA" ui
+screen_wait 'Network'
+go
+screen_shows 'quantize:minmax' "a quantized model is in the table"
+screen_keys v v
+screen_shows '\[Layers in int8\]' "the third view is about its layers"
+tries=0
+while screen_text | grep -q 'This model is not quantized' && [ $tries -lt 8 ]; do
+    screen_keys v # the table, where the next model is selected
+    screen_wait '\[Table\]'
+    screen_keys Down v v
+    screen_wait '\[Layers in int8\]'
+    tries=$((tries + 1))
+done
+screen_shows 'conv1 +int8 +[0-9.]+ +[-+][0-9.]+' "  their noise and what each loses alone"
+screen_shows 'alone in int8, [0-9]+ images' "  and how many images say so"
+screen_keys Up
+screen_shows 'The first layer is shown' "  a key that does nothing says why"
+screen_end
+
 # other terminals: narrow, ASCII, without colours
 for size in 40x12 132x43; do
     screen_start $size C NO_COLOR=1 "$TINCA" ui

@@ -385,10 +385,21 @@ bool model_table_read(struct model_table *table, const struct model_table_reques
 
 void model_table_free(struct model_table *table)
 {
-    for (size_t i = 0; i < table->count; i++)
+    for (size_t i = 0; i < table->count; i++) {
         model_figures_free(&table->rows[i].figures);
+        free(table->rows[i].layers.list);
+    }
     free(table->rows);
     *table = (struct model_table){0};
+}
+
+void model_table_read_layers(struct model_table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        struct model_row *row = &table->rows[i];
+        if (row->layers.count == 0 && strstr(row->figures.facts.name, "+quantize"))
+            model_layers_read(row->path, &row->layers, NULL);
+    }
 }
 
 /* --- measuring --- */

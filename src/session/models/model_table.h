@@ -19,6 +19,7 @@
 
 #include "base/json/json.h"
 #include "session/models/model_figures.h"
+#include "session/models/model_layers.h"
 #include "session/models/model_measure.h"
 
 #include <stdbool.h>
@@ -54,6 +55,7 @@ struct model_row {
     unsigned front;
     size_t origin_row; /* MODEL_NO_ROW: it is not in the table */
     struct model_gain gain;
+    struct model_layers layers; /* of a quantized model, once model_table_read_layers has run */
 };
 
 struct model_table {
@@ -80,6 +82,9 @@ struct model_table_request {
 bool model_table_read(struct model_table *table, const struct model_table_request *request,
                       struct error *error);
 void model_table_free(struct model_table *table);
+
+/* Reads the reports of quantized models. One that is damaged is left out. */
+void model_table_read_layers(struct model_table *table);
 
 /* Returns whether the row lacks nothing that model_table_measure would measure. */
 bool model_table_is_measured(const struct model_table *table, size_t row);

@@ -60,6 +60,7 @@ static bool work(void *subject, struct background_job *job, struct error *error)
     const struct model_table_request request = {.device = made->device};
     if (!model_table_read(&made->table, &request, error))
         return false;
+    model_table_read_layers(&made->table);
     if (made->measures)
         measure(made, job);
     return true;
@@ -224,6 +225,11 @@ bool models_model_axes(const struct models_model *model, struct axis *cost, stru
     *cost = axis_of(low[0], high[0], model->log);
     *top1 = axis_of(low[1], high[1], false);
     return true;
+}
+
+const struct model_layers *models_model_layers(const struct models_model *model)
+{
+    return &model->table.rows[model->selected].layers;
 }
 
 char models_model_mark(size_t row)

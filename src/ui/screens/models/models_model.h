@@ -22,7 +22,7 @@ struct models_job {
     struct error failure; /* why the first one could not, or that it was stopped */
 };
 
-enum models_view { MODELS_TABLE, MODELS_SCATTER, MODELS_VIEWS };
+enum models_view { MODELS_TABLE, MODELS_SCATTER, MODELS_LAYERS, MODELS_VIEWS };
 enum models_cost { MODELS_MS, MODELS_BYTES, MODELS_FLOPS, MODELS_COSTS };
 
 struct models_model {
@@ -37,6 +37,7 @@ struct models_model {
     size_t sort; /* index in model_sort_names; beyond them: in the order of reading */
     enum models_view view;
     size_t selected, top; /* rows: the selected one, the first one shown */
+    size_t layer;         /* the first layer shown */
     int page;             /* rows of the last frame */
     enum models_cost cost;
     bool log; /* the scale of the cost */
@@ -69,6 +70,9 @@ bool models_model_is_point(const struct models_model *model, size_t row);
 bool models_model_is_on_front(const struct models_model *model, size_t row);
 /* Fills the axes of the plot. Returns false if it has no point. */
 bool models_model_axes(const struct models_model *model, struct axis *cost, struct axis *top1);
+
+/* Returns the layers of the selected model; none if it is not quantized. */
+const struct model_layers *models_model_layers(const struct models_model *model);
 
 /* Returns the mark of a row: a letter, '#' beyond them. */
 char models_model_mark(size_t row);

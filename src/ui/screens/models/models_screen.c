@@ -12,7 +12,8 @@
 #include <string.h>
 
 static const struct key_binding bindings[] = {
-    {'v', UI_TAB, ACTION_VIEW, "v Tab", N_("view"), N_("the table, or the Pareto front")},
+    {'v', UI_TAB, ACTION_VIEW, "v Tab", N_("view"),
+     N_("the table, the Pareto front, or the layers of a quantized model")},
     {'M', 0, ACTION_RUN, "M", N_("measure"),
      N_("measure the models that are not measured yet; it is done once")},
     {'o', 0, ACTION_SORT, "o", N_("order"), N_("sort by the next figure, the best first")},
@@ -85,14 +86,23 @@ static void show_now(struct app *app)
     app_say(app, ROLE_WARNING, "%s", _("The run of this model is not in the list."));
 }
 
-static void move(struct models_model *model, long steps)
+static void move_rows(struct models_model *model, long steps)
 {
     const long to = (long)model->selected + steps, last = (long)model->table.count - 1;
     model->selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
 }
 
+static void move_layers(struct models_model *model, long steps)
+{
+    const size_t count = models_model_layers(model)->count;
+    const long to = (long)model->layer + steps, last = (long)count - model->page;
+    model->layer = (size_t)(to > last ? last < 0 ? 0 : last : to < 0 ? 0 : to);
+}
+
 static void act_move(struct models_model *model, enum action action)
 {
+    const bool layers = model->view == MODELS_LAYERS;
+    void (*const move)(struct models_model *, long) = layers ? move_layers : move_rows;
     const long page = model->page > 1 ? model->page - 1 : 1;
     switch (action) {
     case ACTION_UP:
@@ -118,6 +128,7 @@ static void act(struct app *app, enum action action)
     switch (action) {
     case ACTION_VIEW:
         model->view = (model->view + 1) % MODELS_VIEWS;
+        model->layer = 0;
         break;
     case ACTION_RUN:
         models_model_start(model, true);
@@ -155,6 +166,13 @@ static void act(struct app *app, enum action action)
 static const char *refuses_to_move(const struct models_model *model, enum action action)
 {
     const bool back = action == ACTION_UP || action == ACTION_PAGE_UP || action == ACTION_FIRST;
+    if (model->view == MODELS_LAYERS) {
+        const size_t count = models_model_layers(model)->count;
+        const bool more = model->layer + (size_t)model->page < count;
+        return back   ? model->layer > 0 ? NULL : _("The first layer is shown.")
+                 : more ? NULL
+                      : _("The last layer is shown.");
+    }
     if (back)
         return model->selected > 0 ? NULL : _("This is the first model.");
     return model->selected + 1 < model->table.count ? NULL : _("This is the last model.");

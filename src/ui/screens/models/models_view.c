@@ -237,7 +237,8 @@ static void draw_description(struct app *app, struct rect *area)
 
 void models_draw(struct app *app, struct rect body)
 {
-    static const char *const views[MODELS_VIEWS] = {N_("Table"), N_("Pareto front")};
+    static const char *const views[MODELS_VIEWS] = {N_("Table"), N_("Pareto front"),
+                                                    N_("Layers in int8")};
     struct models_model *model = models_model(app);
     struct rect tabs = {body.row, body.column + 1, 1, body.columns - 2}, state = tabs, area = tabs;
     if (body.rows < 3 || body.columns < 10)
@@ -258,6 +259,8 @@ void models_draw(struct app *app, struct rect body)
     draw_description(app, &area);
     if (model->view == MODELS_TABLE)
         draw_table(app, area);
-    else
+    else if (model->view == MODELS_SCATTER)
         models_draw_scatter(app, area);
+    else
+        models_draw_layers(app, area);
 }
