@@ -314,8 +314,8 @@ static float *find_values(const struct weights *weights, const struct node *node
 {
     char layer[FACTOR_LAYER_NAME_SIZE], name[FACTOR_LAYER_NAME_SIZE + 16];
     snprintf(name, sizeof name, "%s.%s", factor_layers_name(node, i, layer), suffix);
-    const size_t p = rewrite_find_parameter(weights->graph, name);
-    return p == SIZE_MAX ? NULL : weights->values + weights->graph->parameters[p].offset;
+    const struct parameter *parameter = graph_find_parameter(weights->graph, name);
+    return parameter ? weights->values + parameter->offset : NULL;
 }
 
 /* Writes the parts of a replaced layer, and its bias to the last of them. */
@@ -349,7 +349,7 @@ static bool write_layer(const struct factorization *factorization, struct factor
 bool factorization_weights(struct factorization *factorization, struct weights *weights,
                            struct error *error)
 {
-    if (!rewrite_copy_weights(weights, factorization->weights, error))
+    if (!weights_copy_common(weights, factorization->weights, error))
         return false;
     for (size_t i = 0; i < factorization->count; i++)
         if (factorization->layers[i].state == FACTOR_REPLACED &&

@@ -133,34 +133,3 @@ struct json *rewrite_network(const struct network *network, rewrite_layer *rewri
     json_free(old);
     return made;
 }
-
-/* --- weights --- */
-
-size_t rewrite_find_parameter(const struct graph *graph, const char *name)
-{
-    for (size_t p = 0; p < graph->parameter_count; p++)
-        if (strcmp(graph->parameters[p].name, name) == 0)
-            return p;
-    return SIZE_MAX;
-}
-
-static bool same_shape(const struct parameter *a, const struct parameter *b)
-{
-    return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
-}
-
-bool rewrite_copy_weights(struct weights *to, const struct weights *from, struct error *error)
-{
-    if (!weights_fetch(from, error))
-        return false;
-    for (size_t p = 0; p < to->graph->parameter_count; p++) {
-        const struct parameter *wanted = &to->graph->parameters[p];
-        const size_t found = rewrite_find_parameter(from->graph, wanted->name);
-        if (found == SIZE_MAX || !same_shape(wanted, &from->graph->parameters[found]))
-            continue;
-        memcpy(to->values + wanted->offset, from->values + from->graph->parameters[found].offset,
-               wanted->count * sizeof *to->values);
-    }
-    weights_mark_changed(to);
-    return true;
-}

@@ -35,12 +35,4 @@ typedef enum rewrite rewrite_layer(void *context, size_t node, struct rewritten_
 struct json *rewrite_network(const struct network *network, rewrite_layer *rewrite, void *context,
                              struct error *error);
 
-/* Copies the value of each parameter that both networks have, with the same name and shape. Those
- * of `to` that `from` lacks stay as they are. Marks `to` as changed. Returns false with an error if
- * the values cannot be fetched from a device. */
-bool rewrite_copy_weights(struct weights *to, const struct weights *from, struct error *error);
-
-/* Returns a parameter's number by its name, or SIZE_MAX if the graph has none of this name. */
-size_t rewrite_find_parameter(const struct graph *graph, const char *name);
-
 #endif

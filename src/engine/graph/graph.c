@@ -262,3 +262,11 @@ uint64_t graph_flops(const struct graph *graph)
     free(needed);
     return total;
 }
+
+const struct parameter *graph_find_parameter(const struct graph *graph, const char *name)
+{
+    for (size_t p = 0; p < graph->parameter_count; p++)
+        if (strcmp(graph->parameters[p].name, name) == 0)
+            return &graph->parameters[p];
+    return NULL;
+}

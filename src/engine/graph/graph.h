@@ -105,6 +105,9 @@ uint64_t graph_node_flops(const struct graph *graph, size_t node);
 /* Returns whether there is a node with this name, and its number in *number. */
 bool graph_find(const struct graph *graph, const char *name, size_t *number);
 
+/* Returns the parameter with this name, or NULL. */
+const struct parameter *graph_find_parameter(const struct graph *graph, const char *name);
+
 /* Sets needed[] (by node) to true for `node` and the nodes that it depends on, to false for others.
  */
 void graph_mark_ancestors(const struct graph *graph, size_t node, bool *needed);

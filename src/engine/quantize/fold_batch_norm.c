@@ -129,10 +129,11 @@ struct network *fold_batch_norm(const struct network *network, const struct weig
     *folded = (struct weights){0};
     if (copied && graph_copy_finish(&copy, error))
         made = graph_copy_network(&copy, network, NULL, error);
-    if (made && weights_create(folded, &made->graph, error)) {
-        weights_take_over(folded, weights);
+    if (made && weights_create(folded, &made->graph, error) &&
+        weights_copy_common(folded, weights, error)) {
         fold_all(&copy, weights, folded);
     } else {
+        weights_free(folded);
         network_free(made);
         made = NULL;
     }

@@ -101,25 +101,3 @@ struct network *graph_copy_network(const struct graph_copy *copy, const struct n
     json_free(tree);
     return network;
 }
-
-const struct parameter *graph_find_parameter(const struct graph *graph, const char *name)
-{
-    for (size_t p = 0; p < graph->parameter_count; p++)
-        if (strcmp(graph->parameters[p].name, name) == 0)
-            return &graph->parameters[p];
-    return NULL;
-}
-
-void weights_take_over(struct weights *weights, const struct weights *from)
-{
-    for (size_t p = 0; p < weights->graph->parameter_count; p++) {
-        const struct parameter *to = &weights->graph->parameters[p];
-        const struct parameter *source = graph_find_parameter(from->graph, to->name);
-        if (!source)
-            continue;
-        assert(source->count == to->count);
-        memcpy(weights->values + to->offset, from->values + source->offset,
-               to->count * sizeof *weights->values);
-    }
-    weights_mark_changed(weights);
-}

@@ -49,10 +49,4 @@ size_t graph_count_readers(const struct graph *graph, const bool *wanted, size_t
 struct network *graph_copy_network(const struct graph_copy *copy, const struct network *of,
                                    const char *step, struct error *error);
 
-/* Sets the values of the parameters that both have, by name; their shapes must be equal. */
-void weights_take_over(struct weights *weights, const struct weights *from);
-
-/* Returns the parameter with this name, or NULL. */
-const struct parameter *graph_find_parameter(const struct graph *graph, const char *name);
-
 #endif

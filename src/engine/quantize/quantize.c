@@ -102,10 +102,11 @@ struct network *quantize_network(const struct quantize_plan *plan, const struct 
     *quantized = (struct weights){0};
     if (copied && graph_copy_finish(&copy, error))
         made = graph_copy_network(&copy, network, step, error);
-    if (made && weights_create(quantized, &made->graph, error)) {
-        weights_take_over(quantized, weights);
+    if (made && weights_create(quantized, &made->graph, error) &&
+        weights_copy_common(quantized, weights, error)) {
         round_weights(quantized, per_channel);
     } else {
+        weights_free(quantized);
         network_free(made);
         made = NULL;
     }

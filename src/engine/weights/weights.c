@@ -62,6 +62,26 @@ void weights_mark_changed(struct weights *weights)
         device_buffer_touch_host(weights->buffer);
 }
 
+static bool same_shape(const struct parameter *a, const struct parameter *b)
+{
+    return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
+}
+
+bool weights_copy_common(struct weights *to, const struct weights *from, struct error *error)
+{
+    if (!weights_fetch(from, error))
+        return false;
+    for (size_t p = 0; p < to->graph->parameter_count; p++) {
+        const struct parameter *wanted = &to->graph->parameters[p];
+        const struct parameter *found = graph_find_parameter(from->graph, wanted->name);
+        if (found && same_shape(wanted, found))
+            memcpy(to->values + wanted->offset, from->values + found->offset,
+                   wanted->count * sizeof *to->values);
+    }
+    weights_mark_changed(to);
+    return true;
+}
+
 /* --- initial values --- */
 
 enum { INITIALISE_BLOCK = 1 << 16 }; /* values per task */

@@ -54,6 +54,11 @@ static inline void weights_mark_updated(struct weights *weights)
 /* Draws the initial values from `seed`. The bits do not depend on `pool`, which may be NULL. */
 void weights_initialise(struct weights *weights, uint64_t seed, struct pool *pool);
 
+/* Copies the values of the parameters that both graphs have, with one name and shape; others of
+ * `to` stay as they are. Returns false with an error if the values cannot be fetched from a device.
+ */
+bool weights_copy_common(struct weights *to, const struct weights *from, struct error *error);
+
 /* The formats of weights in a file, and their names by value, then NULL. */
 enum weights_format { WEIGHTS_FLOAT32, WEIGHTS_BF16, WEIGHTS_FLOAT16, WEIGHTS_FORMATS };
 extern const char *const weights_format_names[WEIGHTS_FORMATS + 1];

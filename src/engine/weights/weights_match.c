@@ -161,15 +161,6 @@ void weights_pairing_close(struct weights_pairing *pairing)
     *pairing = (struct weights_pairing){0};
 }
 
-/* Returns the parameter with this name, or NULL. */
-static const struct parameter *find_parameter(const struct graph *graph, const char *name)
-{
-    for (size_t p = 0; p < graph->parameter_count; p++)
-        if (strcmp(graph->parameters[p].name, name) == 0)
-            return &graph->parameters[p];
-    return NULL;
-}
-
 /* Returns the parameter that an entry is subtracted from, or NULL. */
 static const struct parameter *find_reduced(const struct weights_pairing *pairing, size_t i)
 {
@@ -177,7 +168,7 @@ static const struct parameter *find_reduced(const struct weights_pairing *pairin
     if (!weights_names_subtracts(&pairing->mapping, pairing->original[i].name, target,
                                  sizeof target))
         return NULL;
-    const struct parameter *parameter = find_parameter(pairing->graph, target);
+    const struct parameter *parameter = graph_find_parameter(pairing->graph, target);
     return parameter && has_shape(&pairing->file, &pairing->file.entries[i], parameter) ? parameter
                                                                                         : NULL;
 }
@@ -185,7 +176,7 @@ static const struct parameter *find_reduced(const struct weights_pairing *pairin
 bool weights_pairing_uses(const struct weights_pairing *pairing, size_t i)
 {
     const struct parameter *parameter =
-        find_parameter(pairing->graph, pairing->file.entries[i].name);
+        graph_find_parameter(pairing->graph, pairing->file.entries[i].name);
     if (!parameter)
         parameter = find_reduced(pairing, i);
     return parameter && !name_pattern_matches(pairing->reset, parameter->name);
