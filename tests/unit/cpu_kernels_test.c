@@ -88,7 +88,7 @@ static size_t check_case(const struct op_case *op_case, const struct cpu_table *
 static bool has_kernel(const struct cpu_table *table, const struct op *op)
 {
     for (const struct kernel *const *k = table->kernels; *k; k++)
-        if ((*k)->op == op)
+        if ((*k)->op == op && !((*k)->traits & KERNEL_INT8))
             return true;
     return false;
 }
@@ -207,10 +207,11 @@ static void check_solvers(enum instruction_set set)
 /* Returns the instruction set of the first kernel for relu that works on float32. */
 static const char *chosen_set(const struct device *device)
 {
-    const struct kernel *list[8];
-    const size_t count = device->driver->kernels(&op_relu, list, 8);
+    enum { MOST = 24 };
+    const struct kernel *list[MOST];
+    const size_t count = device->driver->kernels(&op_relu, list, MOST);
     for (size_t i = 0; i < count; i++)
-        if (!(list[i]->traits & KERNEL_BF16))
+        if (!(list[i]->traits & (KERNEL_BF16 | KERNEL_INT8)))
             return list[i]->instruction_set;
     return "none";
 }

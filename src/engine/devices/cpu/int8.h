@@ -18,6 +18,7 @@
 #ifndef TINCA_ENGINE_DEVICES_CPU_INT8_H
 #define TINCA_ENGINE_DEVICES_CPU_INT8_H
 
+#include "base/language.h"
 #include "engine/devices/cpu/simd.h"
 #include "engine/ops/int8.h"
 
@@ -377,6 +378,13 @@ static inline bool int8_is_depthwise(const struct kernel_site *site)
 static inline size_t int8_blocks(size_t channels)
 {
     return divide_up(channels, INT8_BLOCK);
+}
+
+/* Implements kernel.supports: whether the plan computes the site in integers. */
+static inline bool supports_int8(const struct kernel_site *site, const char **reason)
+{
+    *reason = N_("the layer is not computed in int8");
+    return site->int8;
 }
 
 #endif

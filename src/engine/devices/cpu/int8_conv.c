@@ -394,6 +394,8 @@ static void forward_conv(const struct kernel_call *call)
 
 static bool supports_conv(const struct kernel_site *site, const char **reason)
 {
+    if (!supports_int8(site, reason))
+        return false;
     *reason = N_("a depthwise convolution has a kernel of its own");
     return !int8_is_depthwise(site);
 }

@@ -268,6 +268,8 @@ static void forward_depthwise(const struct kernel_call *call)
 
 static bool supports_depthwise(const struct kernel_site *site, const char **reason)
 {
+    if (!supports_int8(site, reason))
+        return false;
     *reason = N_("no depthwise convolution");
     return int8_is_depthwise(site);
 }

@@ -222,6 +222,7 @@ const struct kernel KERNEL(linear_int8) = {
     .instruction_set = INT8_ISA_NAME,
     .op = &op_linear,
     .traits = KERNEL_INT8 | KERNEL_BLOCKED | KERNEL_FUSES_EPILOGUE,
+    .supports = supports_int8,
     .workspace_bytes = linear_workspace,
     .prepared_bytes = linear_prepared,
     .prepare = prepare_linear,

@@ -341,6 +341,7 @@ static void forward_average_pool(const struct kernel_call *call)
         .instruction_set = ISA_NAME,                                                               \
         .op = &op_##NAME,                                                                          \
         .traits = KERNEL_INT8 | KERNEL_BLOCKED | (TRAITS),                                         \
+        .supports = supports_int8,                                                                 \
         .forward = forward_##NAME,                                                                 \
     };
 

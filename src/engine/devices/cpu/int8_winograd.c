@@ -346,6 +346,8 @@ static bool supports_winograd(const struct kernel_site *site, const char **reaso
 {
     const struct conv_attributes *conv = &site->node->attributes.conv;
     const struct window *window = &conv->window;
+    if (!supports_int8(site, reason))
+        return false;
     if (window->kernel_height != 3 || window->kernel_width != 3 || window->stride_height != 1 ||
         window->stride_width != 1 || conv_is_dilated(conv)) {
         *reason = N_("only a 3x3 window with stride 1");
