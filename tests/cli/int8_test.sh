@@ -62,9 +62,11 @@ shows "sigmoid" "  and those that stay in float32"
 succeeds "info as JSON" info "$T/small.json" --precision int8 --json
 shows "int8 refused: the operator has no kernel of int8" "  says why"
 
-refuses 1 "not quantized.*tinca quantize" "a network that is not quantized" \
-    bench lenet --mode infer --precision int8
-refuses 1 "only trained networks.*tinca quantize" "training a quantized network in int8" \
+succeeds "bench of a network that is not quantized" bench lenet --mode infer --precision int8 --iterations 1
+shows "ranges are assumed" "  says that its ranges are assumed"
+refuses 1 "not quantized.*tinca quantize" "the layers of a network that is not quantized" \
+    info lenet --precision int8
+refuses 1 "trained in float32" "training a quantized network in int8" \
     bench "$T/whole.json" --mode train --precision int8
 refuses 2 "only trained networks.*tinca quantize" "a run in int8" \
     train "$T/whole.json" --data digits,limit=20 --precision int8
