@@ -56,9 +56,13 @@ $1: $bytes: $(LC_ALL=C grep -a '[^ -~]' "$T/bytes" | cat -v | head -c 500)"
     looked=$sent
 }
 
+gone() { ! kill -0 "$program" 2>/dev/null; }
+
 # record_end NAME: a test of all output, from the first byte on
 record_end() {
+    program=$(screen_pid)
     screen_end
+    [ -z "$program" ] || wait_until gone # it writes its files when its terminal is closed
     looked=0
     harmless "the whole output"
     [ -s "$T/bytes" ] || faults="$faults
