@@ -2,6 +2,7 @@
  * members serves both directions, so that they agree. */
 #include "session/measure/measurement.h"
 
+#include "base/json/json_field.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/files/run_json.h"
@@ -17,64 +18,41 @@ enum { FILE_LIMIT = 1 << 20 };
 
 /* --- the table --- */
 
-enum member_kind { MEMBER_TEXT, MEMBER_COUNT, MEMBER_NUMBER };
-
 struct member {
-    const char *key;
-    enum member_kind kind;
-    size_t offset, size;
+    struct json_field field;
     bool timing;   /* inside "ms_per_image" */
     bool optional; /* missing in files of older versions */
 };
 
-/* The place of a member in struct measurement. */
-#define MEMBER(name)                                                                               \
-    .offset = offsetof(struct measurement, name), .size = sizeof(((struct measurement *)0)->name)
+#define MEMBER(name) JSON_FIELD_AT(struct measurement, name)
 
 static const struct member members[] = {
-    {.key = "device", .kind = MEMBER_TEXT, MEMBER(device)},
-    {.key = "host", .kind = MEMBER_TEXT, MEMBER(host)},
-    {.key = "cpu", .kind = MEMBER_TEXT, MEMBER(cpu)},
-    {.key = "precision", .kind = MEMBER_TEXT, MEMBER(precision), .optional = true},
-    {.key = "threads", .kind = MEMBER_COUNT, MEMBER(threads)},
-    {.key = "created", .kind = MEMBER_TEXT, MEMBER(created)},
-    {.key = "data", .kind = MEMBER_TEXT, MEMBER(data)},
-    {.key = "weights", .kind = MEMBER_TEXT, MEMBER(weights)},
-    {.key = "images", .kind = MEMBER_COUNT, MEMBER(images)},
-    {.key = "top1", .kind = MEMBER_NUMBER, MEMBER(top1)},
-    {.key = "top5", .kind = MEMBER_NUMBER, MEMBER(top5)},
-    {.key = "loss", .kind = MEMBER_NUMBER, MEMBER(loss)},
-    {.key = "model_bytes", .kind = MEMBER_COUNT, MEMBER(model_bytes)},
-    {.key = "model_changed", .kind = MEMBER_COUNT, MEMBER(model_changed), .optional = true},
-    {.key = "memory_bytes", .kind = MEMBER_COUNT, MEMBER(memory_bytes)},
-    {.key = "joules_per_image", .kind = MEMBER_NUMBER, MEMBER(joules_per_image), .optional = true},
-    {.key = "watts", .kind = MEMBER_NUMBER, MEMBER(watts), .optional = true},
-    {.key = "energy_unknown", .kind = MEMBER_TEXT, MEMBER(energy_unknown), .optional = true},
-    {.key = "chosen", .kind = MEMBER_TEXT, MEMBER(chosen), .optional = true},
-    {.key = "median", .kind = MEMBER_NUMBER, MEMBER(ms_per_image.median), .timing = true},
-    {.key = "min", .kind = MEMBER_NUMBER, MEMBER(ms_per_image.min), .timing = true},
-    {.key = "mean", .kind = MEMBER_NUMBER, MEMBER(ms_per_image.mean), .timing = true},
-    {.key = "sd", .kind = MEMBER_NUMBER, MEMBER(ms_per_image.sd), .timing = true},
-    {.key = "ci95", .kind = MEMBER_NUMBER, MEMBER(ms_per_image.ci95), .timing = true},
+    {.field = {"device", JSON_FIELD_TEXT, MEMBER(device)}},
+    {.field = {"host", JSON_FIELD_TEXT, MEMBER(host)}},
+    {.field = {"cpu", JSON_FIELD_TEXT, MEMBER(cpu)}},
+    {.field = {"precision", JSON_FIELD_TEXT, MEMBER(precision)}, .optional = true},
+    {.field = {"threads", JSON_FIELD_COUNT, MEMBER(threads)}},
+    {.field = {"created", JSON_FIELD_TEXT, MEMBER(created)}},
+    {.field = {"data", JSON_FIELD_TEXT, MEMBER(data)}},
+    {.field = {"weights", JSON_FIELD_TEXT, MEMBER(weights)}},
+    {.field = {"images", JSON_FIELD_COUNT, MEMBER(images)}},
+    {.field = {"top1", JSON_FIELD_NUMBER, MEMBER(top1)}},
+    {.field = {"top5", JSON_FIELD_NUMBER, MEMBER(top5)}},
+    {.field = {"loss", JSON_FIELD_NUMBER, MEMBER(loss)}},
+    {.field = {"model_bytes", JSON_FIELD_COUNT, MEMBER(model_bytes)}},
+    {.field = {"model_changed", JSON_FIELD_COUNT, MEMBER(model_changed)}, .optional = true},
+    {.field = {"memory_bytes", JSON_FIELD_COUNT, MEMBER(memory_bytes)}},
+    {.field = {"joules_per_image", JSON_FIELD_NUMBER, MEMBER(joules_per_image)}, .optional = true},
+    {.field = {"watts", JSON_FIELD_NUMBER, MEMBER(watts)}, .optional = true},
+    {.field = {"energy_unknown", JSON_FIELD_TEXT, MEMBER(energy_unknown)}, .optional = true},
+    {.field = {"chosen", JSON_FIELD_TEXT, MEMBER(chosen)}, .optional = true},
+    {.field = {"median", JSON_FIELD_NUMBER, MEMBER(ms_per_image.median)}, .timing = true},
+    {.field = {"min", JSON_FIELD_NUMBER, MEMBER(ms_per_image.min)}, .timing = true},
+    {.field = {"mean", JSON_FIELD_NUMBER, MEMBER(ms_per_image.mean)}, .timing = true},
+    {.field = {"sd", JSON_FIELD_NUMBER, MEMBER(ms_per_image.sd)}, .timing = true},
+    {.field = {"ci95", JSON_FIELD_NUMBER, MEMBER(ms_per_image.ci95)}, .timing = true},
 };
 enum { MEMBERS = sizeof members / sizeof *members };
-_Static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are kept in 64 bits");
-
-static bool add_member(struct json *object, const struct member *member, const void *value)
-{
-    uint64_t count;
-    double number;
-    switch (member->kind) {
-    case MEMBER_TEXT:
-        return json_add_string(object, member->key, value);
-    case MEMBER_COUNT:
-        memcpy(&count, value, sizeof count);
-        return json_add_count(object, member->key, count);
-    default:
-        memcpy(&number, value, sizeof number);
-        return json_add_number(object, member->key, number);
-    }
-}
 
 static bool add_entry(struct json *list, const struct measurement *entry)
 {
@@ -82,31 +60,8 @@ static bool add_entry(struct json *list, const struct measurement *entry)
     struct json *timing = json_add_object(object, "ms_per_image");
     bool added = timing;
     for (size_t i = 0; added && i < MEMBERS; i++)
-        added = add_member(members[i].timing ? timing : object, &members[i],
-                           (const char *)entry + members[i].offset);
+        added = json_field_add(members[i].timing ? timing : object, &members[i].field, entry);
     return added;
-}
-
-/* Reads a member. NaN, which JSON cannot represent, was written as null. */
-static bool read_member(const struct json *value, const struct member *member, void *place)
-{
-    double number = NAN;
-    size_t count;
-    switch (member->kind) {
-    case MEMBER_TEXT:
-        return json_string(value) &&
-               (size_t)snprintf(place, member->size, "%s", json_string(value)) < member->size;
-    case MEMBER_COUNT:
-        if (!json_count(value, &count))
-            return false;
-        memcpy(place, &count, sizeof count);
-        return true;
-    default:
-        if (!json_number(value, &number) && !json_is_null(value))
-            return false;
-        memcpy(place, &number, sizeof number);
-        return true;
-    }
 }
 
 static bool read_entry(const struct json_document *document, const struct json *object,
@@ -115,13 +70,14 @@ static bool read_entry(const struct json_document *document, const struct json *
     const struct json *timing = json_member(object, "ms_per_image");
     *entry = (struct measurement){.joules_per_image = (double)NAN, .watts = (double)NAN};
     for (size_t i = 0; i < MEMBERS; i++) {
-        const struct json *value = json_member(members[i].timing ? timing : object, members[i].key);
+        const struct json *value =
+            json_member(members[i].timing ? timing : object, members[i].field.key);
         if (!value && members[i].optional)
             continue;
-        if (!value || !read_member(value, &members[i], (char *)entry + members[i].offset))
+        if (!value || !json_field_read(value, &members[i].field, entry))
             return error_set(error, ERROR_INPUT, document->name, measure_again,
                              "line %zu: \"%s\" is missing or wrong", json_line(document, object),
-                             members[i].key);
+                             members[i].field.key);
     }
     if (!isfinite(entry->ms_per_image.mean))
         return error_set(error, ERROR_INPUT, document->name, measure_again,

@@ -4,6 +4,7 @@
 
 #include "base/files/file.h"
 #include "base/host/host.h"
+#include "base/json/json_field.h"
 #include "base/memory.h"
 #include "data/dataset/dataset.h"
 #include "data/generated/generate.h"
@@ -25,87 +26,38 @@ enum { FILE_LIMIT = 1 << 20, VERSION = 1, BLOCK = 1 << 20 };
 
 /* --- members --- */
 
-enum member_kind { MEMBER_TEXT, MEMBER_COUNT, MEMBER_NUMBER };
+#define MEMBER(name) JSON_FIELD_AT(struct model_measured, name)
 
-struct member {
-    const char *key;
-    enum member_kind kind;
-    size_t offset, size;
-};
-
-#define MEMBER(name)                                                                               \
-    .offset = offsetof(struct model_measured, name),                                               \
-    .size = sizeof(((struct model_measured *)0)->name)
-
-static const struct member members[] = {
-    {.key = "data", .kind = MEMBER_TEXT, MEMBER(data)},
-    {.key = "data_key", .kind = MEMBER_TEXT, MEMBER(data_key)},
-    {.key = "device", .kind = MEMBER_TEXT, MEMBER(device)},
-    {.key = "precision", .kind = MEMBER_TEXT, MEMBER(precision)},
-    {.key = "host", .kind = MEMBER_TEXT, MEMBER(host)},
-    {.key = "cpu", .kind = MEMBER_TEXT, MEMBER(cpu)},
-    {.key = "created", .kind = MEMBER_TEXT, MEMBER(created)},
-    {.key = "threads", .kind = MEMBER_COUNT, MEMBER(threads)},
-    {.key = "images", .kind = MEMBER_COUNT, MEMBER(images)},
-    {.key = "top1", .kind = MEMBER_NUMBER, MEMBER(top1)},
-    {.key = "top1_low", .kind = MEMBER_NUMBER, MEMBER(top1_low)},
-    {.key = "top1_high", .kind = MEMBER_NUMBER, MEMBER(top1_high)},
-    {.key = "loss", .kind = MEMBER_NUMBER, MEMBER(loss)},
-    {.key = "timed_images", .kind = MEMBER_COUNT, MEMBER(timed)},
-    {.key = "ms", .kind = MEMBER_NUMBER, MEMBER(ms)},
-    {.key = "ms_low", .kind = MEMBER_NUMBER, MEMBER(ms_low)},
-    {.key = "ms_high", .kind = MEMBER_NUMBER, MEMBER(ms_high)},
-    {.key = "ms_mean", .kind = MEMBER_NUMBER, MEMBER(ms_mean)},
-    {.key = "ms_ci95", .kind = MEMBER_NUMBER, MEMBER(ms_ci95)},
-    {.key = "joules_per_image", .kind = MEMBER_NUMBER, MEMBER(joules)},
-    {.key = "energy_unknown", .kind = MEMBER_TEXT, MEMBER(energy_unknown)},
+static const struct json_field members[] = {
+    {.key = "data", .kind = JSON_FIELD_TEXT, MEMBER(data)},
+    {.key = "data_key", .kind = JSON_FIELD_TEXT, MEMBER(data_key)},
+    {.key = "device", .kind = JSON_FIELD_TEXT, MEMBER(device)},
+    {.key = "precision", .kind = JSON_FIELD_TEXT, MEMBER(precision)},
+    {.key = "host", .kind = JSON_FIELD_TEXT, MEMBER(host)},
+    {.key = "cpu", .kind = JSON_FIELD_TEXT, MEMBER(cpu)},
+    {.key = "created", .kind = JSON_FIELD_TEXT, MEMBER(created)},
+    {.key = "threads", .kind = JSON_FIELD_COUNT, MEMBER(threads)},
+    {.key = "images", .kind = JSON_FIELD_COUNT, MEMBER(images)},
+    {.key = "top1", .kind = JSON_FIELD_NUMBER, MEMBER(top1)},
+    {.key = "top1_low", .kind = JSON_FIELD_NUMBER, MEMBER(top1_low)},
+    {.key = "top1_high", .kind = JSON_FIELD_NUMBER, MEMBER(top1_high)},
+    {.key = "loss", .kind = JSON_FIELD_NUMBER, MEMBER(loss)},
+    {.key = "timed_images", .kind = JSON_FIELD_COUNT, MEMBER(timed)},
+    {.key = "ms", .kind = JSON_FIELD_NUMBER, MEMBER(ms)},
+    {.key = "ms_low", .kind = JSON_FIELD_NUMBER, MEMBER(ms_low)},
+    {.key = "ms_high", .kind = JSON_FIELD_NUMBER, MEMBER(ms_high)},
+    {.key = "ms_mean", .kind = JSON_FIELD_NUMBER, MEMBER(ms_mean)},
+    {.key = "ms_ci95", .kind = JSON_FIELD_NUMBER, MEMBER(ms_ci95)},
+    {.key = "joules_per_image", .kind = JSON_FIELD_NUMBER, MEMBER(joules)},
+    {.key = "energy_unknown", .kind = JSON_FIELD_TEXT, MEMBER(energy_unknown)},
 };
 enum { MEMBERS = sizeof members / sizeof *members };
-_Static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are kept in 64 bits");
-
-static bool add_member(struct json *object, const struct member *member, const char *place)
-{
-    uint64_t count;
-    double number;
-    switch (member->kind) {
-    case MEMBER_TEXT:
-        return json_add_string(object, member->key, place);
-    case MEMBER_COUNT:
-        memcpy(&count, place, sizeof count);
-        return json_add_count(object, member->key, count);
-    default:
-        memcpy(&number, place, sizeof number);
-        return json_add_number(object, member->key, number);
-    }
-}
-
-/* NaN, which JSON cannot represent, was written as null. */
-static bool read_member(const struct json *value, const struct member *member, char *place)
-{
-    double number = NAN;
-    size_t count;
-    switch (member->kind) {
-    case MEMBER_TEXT:
-        return json_string(value) &&
-               (size_t)snprintf(place, member->size, "%s", json_string(value)) < member->size;
-    case MEMBER_COUNT:
-        if (!json_count(value, &count))
-            return false;
-        memcpy(place, &count, sizeof count);
-        return true;
-    default:
-        if (!json_number(value, &number) && !json_is_null(value))
-            return false;
-        memcpy(place, &number, sizeof number);
-        return true;
-    }
-}
 
 bool model_measured_to_json(struct json *object, const struct model_measured *measured)
 {
     bool added = object;
     for (size_t i = 0; added && i < MEMBERS; i++)
-        added = add_member(object, &members[i], (const char *)measured + members[i].offset);
+        added = json_field_add(object, &members[i], measured);
     return added;
 }
 
@@ -113,8 +65,7 @@ bool model_measured_from_json(struct model_measured *measured, const struct json
 {
     *measured = (struct model_measured){0};
     for (size_t i = 0; i < MEMBERS; i++)
-        if (!read_member(json_member(object, members[i].key), &members[i],
-                         (char *)measured + members[i].offset))
+        if (!json_field_read(json_member(object, members[i].key), &members[i], measured))
             return false;
     return true;
 }
