@@ -120,6 +120,7 @@ static int print_json(const struct bench *bench, const struct part_profile *main
         json_add_string(root, "device", bench->device->name) &&
         json_add_count(root, "threads", bench->device->threads) &&
         json_add_string(root, "precision", device_precision_names[bench->precision]) &&
+        json_add_bool(root, "assumed_ranges", bench->assumed_ranges) &&
         json_add_count(root, "blocks", bench->main.plan->image_blocks) &&
         json_add_string(root, "mode", mode_names[bench->mode == PLAN_INFERENCE]) &&
         json_add_count(root, "iterations", bench->iterations) &&

@@ -64,6 +64,8 @@ shows "int8 refused: the operator has no kernel of int8" "  says why"
 
 succeeds "bench of a network that is not quantized" bench lenet --mode infer --precision int8 --iterations 1
 shows "ranges are assumed" "  says that its ranges are assumed"
+succeeds "  as JSON" bench lenet --mode infer --precision int8 --iterations 1 --json
+is "  too" assumed_ranges true
 refuses 1 "not quantized.*tinca quantize" "the layers of a network that is not quantized" \
     info lenet --precision int8
 refuses 1 "trained in float32" "training a quantized network in int8" \
