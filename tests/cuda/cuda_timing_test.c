@@ -174,7 +174,7 @@ static void test_limits(enum device_precision precision)
 
 static void test_all_limits(void)
 {
-    for (int p = 0; p < PRECISIONS; p++)
+    for (int p = 0; p < PRECISION_INT8; p++)
         test_limits((enum device_precision)p);
 }
 

@@ -199,11 +199,12 @@ screen_shows 'Stop the sweep' "s asks how to stop"
 screen_keys n
 screen_shows 'Not running: 0 of 2 done' "the cell is stopped at once"
 screen_shows 'partial +waiting' "and can be continued"
+owner() { cut -d ' ' -f 1 state/tinca/sweeps/lasting/mlp-b004-*/lock; }
+stopped=$(owner) # the file keeps the number of the process that has ended
 screen_keys r
 screen_shows '> [0-9]+ % +waiting' "r continues"
-has_owner() { [ -s state/tinca/sweeps/lasting/mlp-b004-*/lock ]; }
-wait_until has_owner
-pid=$(cut -d ' ' -f 1 state/tinca/sweeps/lasting/mlp-b004-*/lock) # the cell's process
+has_new_owner() { pid=$(owner) && [ -n "$pid" ] && [ "$pid" != "$stopped" ]; }
+wait_until has_new_owner
 kill -9 "$pid"
 screen_shows 'failed +> [0-9]+ %' "a cell whose process is killed has failed, and the next one begins"
 screen_shows 'signal 9 .* ended its process' "the reason is shown"
