@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/processes.h"
 #include "cli/seeds.h"
 #include "cli/stop_signal.h"
 #include "cli/train.h"
@@ -73,6 +74,7 @@ static int resume_run(const struct command *command, int argc, char **argv)
     struct error error;
     struct operands operands;
     int status;
+    size_t ranks = 0;
     const struct option_row rows[] = {
         {.name = "save",
          .argument = "FILE",
@@ -88,6 +90,7 @@ static int resume_run(const struct command *command, int argc, char **argv)
          .help = N_("Start when no other run of yours is on, first come first served."),
          .kind = OPTION_SWITCH,
          .value = &train.wait},
+        processes_row(&ranks),
         {.name = "quiet",
          .letter = 'q',
          .help = N_("Print only errors."),
@@ -104,10 +107,15 @@ static int resume_run(const struct command *command, int argc, char **argv)
         return output_error(&error);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
+    if (!processes_join(ranks, &train.config, &train.options.cluster, &status))
+        return status;
     if (!train_check_targets(&train, &error))
-        return output_error(&error);
-    return seed_group_is_operand(operands.values[0]) ? seeds_resume(operands.values[0], &train)
-                                                     : go_on(operands.values[0], &train);
+        status = output_error(&error);
+    else
+        status = seed_group_is_operand(operands.values[0])
+                     ? seeds_resume(operands.values[0], &train)
+                     : go_on(operands.values[0], &train);
+    return processes_leave(train.options.cluster, status);
 }
 
 const struct command command_resume = {

@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/processes.h"
 #include "cli/progress.h"
 #include "cli/seeds.h"
 #include "cli/stop_signal.h"
@@ -335,10 +336,11 @@ static bool take_ancestor(struct train *train, struct error *error)
     return true;
 }
 
-enum { OPTIONS = 11 }; /* with the row that ends the table */
+enum { OPTIONS = 12 }; /* with the row that ends the table */
 
 /* Writes the table of options, which point to the request. */
-static void list_options(struct train *train, struct option_list *tags, struct option_row *rows)
+static void list_options(struct train *train, struct option_list *tags, size_t *ranks,
+                         struct option_row *rows)
 {
     const struct option_row table[OPTIONS] = {
         {.name = "name",
@@ -377,6 +379,7 @@ static void list_options(struct train *train, struct option_list *tags, struct o
                     "@final or @best names its checkpoint."),
          .kind = OPTION_TEXT,
          .value = &train->fork},
+        processes_row(ranks),
         {.name = "wait",
          .help = N_("Start when no other run of yours is on, first come first served."),
          .kind = OPTION_SWITCH,
@@ -402,19 +405,24 @@ static int train_run(const struct command *command, int argc, char **argv)
     struct operands operands;
     struct option_list tags = {.count = 0};
     int status;
+    size_t ranks = 0;
     struct option_row rows[OPTIONS];
-    list_options(&train, &tags, rows);
+    list_options(&train, &tags, &ranks, rows);
     const struct option_set set = {
         .rows = rows, .config = &train.config, .operands_max = 1, .network_operand = true};
     config_defaults(&train.config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    if (train.fork ? !take_ancestor(&train, &error)
-                   : !check_is_complete(&train.config, &operands, &error))
-        return output_error(&error);
+    if (!processes_join(ranks, &train.config, &train.options.cluster, &status))
+        return status;
     join_tags(&tags, train.tags, sizeof train.tags);
     train.options.tags = train.tags;
-    return train_go(&train);
+    if (train.fork ? !take_ancestor(&train, &error)
+                   : !check_is_complete(&train.config, &operands, &error))
+        status = output_error(&error);
+    else
+        status = train_go(&train);
+    return processes_leave(train.options.cluster, status);
 }
 
 const struct command command_train = {

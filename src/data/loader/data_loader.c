@@ -25,6 +25,13 @@ enum { COPYING_WORKER = 84 << 10, DECODING_WORKER = 128 << 10 };
 
 /* --- opening and closing --- */
 
+/* Returns how many images of a batch are wanted. */
+static size_t wanted_images(const struct data_loader_settings *settings)
+{
+    return settings->training && settings->parts ? settings->batch / settings->parts
+                                                 : settings->batch;
+}
+
 static bool check_settings(const struct dataset_facts *facts,
                            const struct data_loader_settings *settings, struct error *error)
 {
@@ -71,11 +78,11 @@ uint64_t data_loader_bytes(const struct data_loader_settings *settings, size_t i
                            size_t values, bool paired, bool stored)
 {
     const size_t workers = choose_workers(settings, stored);
-    const size_t slots = choose_slots(workers, settings->batch);
+    const size_t slots = choose_slots(workers, wanted_images(settings));
     const size_t each = settings->samples ? sizeof(uint8_t) : sizeof(float);
     const uint64_t pixels = (uint64_t)values * each * (paired ? 2 : 1);
     const struct slot *slot = NULL;
-    uint64_t held = (uint64_t)slots * settings->batch;
+    uint64_t held = (uint64_t)slots * wanted_images(settings);
     if (!settings->training && images < held)
         held = images;
     const size_t mixed = settings->training && augmentation_mixes(&settings->augmentation)
@@ -114,7 +121,7 @@ static void free_batch_array(const struct data_loader *loader, void *array)
 static bool allocate_values(struct data_loader *loader, float **values, uint8_t **samples,
                             struct error *error)
 {
-    const size_t count = loader->settings.batch * loader->image_values;
+    const size_t count = loader->held * loader->image_values;
     if (loader->samples)
         *samples = batch_array(loader, count, sizeof **samples, error);
     else
@@ -124,7 +131,7 @@ static bool allocate_values(struct data_loader *loader, float **values, uint8_t 
 
 static bool allocate_slot(struct data_loader *loader, struct slot *slot, struct error *error)
 {
-    size_t batch = loader->settings.batch;
+    size_t batch = loader->held;
     if (batch > SIZE_MAX / sizeof(float) / loader->image_values)
         return error_set_memory(error, "the data loader's prefetch queue", SIZE_MAX);
     if (!allocate_values(loader, &slot->images, &slot->image_samples, error) ||
@@ -199,6 +206,8 @@ struct data_loader *data_loader_open(const struct dataset *dataset,
     loader->dataset = dataset;
     loader->source = dataset_source(dataset);
     loader->settings = *settings;
+    loader->held = wanted_images(settings);
+    loader->first = settings->training ? settings->part * loader->held : 0;
     loader->mixes = settings->training && augmentation_mixes(&settings->augmentation);
     loader->samples = data_loader_has_samples(dataset, settings);
     if (!settings->training)
@@ -208,7 +217,7 @@ struct data_loader *data_loader_open(const struct dataset *dataset,
     if (!settings->training && facts->images % settings->batch)
         loader->per_epoch++;
     loader->workers = choose_workers(settings, loader->source->quick);
-    loader->slots = choose_slots(loader->workers, settings->batch);
+    loader->slots = choose_slots(loader->workers, loader->held);
     if (!settings->training && loader->slots > loader->per_epoch)
         loader->slots = loader->per_epoch;
     loader->portion = loader->source->quick ? COPY_PORTION : 1;

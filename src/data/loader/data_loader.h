@@ -46,8 +46,12 @@ struct data_loader_settings {
     uint64_t seed;
     struct normalisation normalisation;
     struct batch_memory memory;
-    bool samples;   /* the consumer takes batches of samples, where the loader can have them */
-    size_t threads; /* decode workers; 0: as many as suit the data set */
+    bool samples; /* the consumer takes batches of samples, where the loader can have them */
+    /* Training: the consumer wants only one of `parts` equal parts of each batch, that of number
+     * `part`; `parts` divides the batch. The batches are otherwise the same: what an image is and
+     * how it is augmented does not depend on it. Images cannot be mixed then. 0 parts: all. */
+    size_t parts, part;
+    size_t threads;                    /* decode workers; 0: as many as suit the data set */
     uint64_t first_epoch, first_batch; /* where to begin: not 0 when a run is resumed */
 };
 
@@ -64,7 +68,8 @@ struct data_batch {
      * the same shapes. The consumer normalises them: (sample - mean) / deviation in float32. */
     const uint8_t *image_samples, *target_samples;
     const uint32_t *indices; /* [count]: the number of each image in the data set */
-    size_t count;            /* images; settings.batch except in the last batch of an evaluation */
+    size_t count;            /* images; settings.batch, or a part of it, except in the last batch of
+                                an evaluation */
     uint64_t epoch, number;  /* the epoch, and this batch's number within it; both from 0 */
     bool last;               /* this is the last batch of its epoch */
 };

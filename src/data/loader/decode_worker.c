@@ -9,7 +9,7 @@
 /* Writes the numbers of the slot's images. The caller holds the lock. */
 static void set_indices(struct data_loader *loader, struct slot *slot)
 {
-    size_t first = (size_t)slot->number * loader->settings.batch;
+    size_t first = (size_t)slot->number * loader->settings.batch + loader->first;
     if (loader->settings.training && (!loader->order_valid || loader->order_epoch != slot->epoch)) {
         epoch_order_fill(loader->settings.balanced ? &loader->classes : NULL, loader->settings.seed,
                          slot->epoch, loader->order, dataset_facts(loader->dataset)->images);
@@ -32,7 +32,7 @@ static struct slot *open_slot(struct data_loader *loader)
     slot->epoch = loader->opened / loader->per_epoch;
     slot->number = loader->opened % loader->per_epoch;
     size_t left = images - (size_t)slot->number * loader->settings.batch;
-    slot->count = left < loader->settings.batch ? left : loader->settings.batch;
+    slot->count = left < loader->held ? left : loader->held;
     slot->taken = slot->done = 0;
     slot->failed = false;
     slot->state = SLOT_FILLING;
@@ -48,7 +48,8 @@ static struct slot *open_slot(struct data_loader *loader)
 static uint64_t draw_number(const struct data_loader *loader, const struct slot *slot, size_t place)
 {
     const struct data_loader_settings *settings = &loader->settings;
-    return settings->balanced ? slot->number * settings->batch + place : slot->indices[place];
+    return settings->balanced ? slot->number * settings->batch + loader->first + place
+                              : slot->indices[place];
 }
 
 /* Counts and names an unreadable image the first time that it is met. Without memory for its name

@@ -54,6 +54,7 @@ struct data_loader {
     struct sample_table table;
     size_t image_values; /* C x H x W */
     size_t per_epoch, slots, workers;
+    size_t held, first;          /* of each batch: how many images, and from which on, are wanted */
     size_t portion;              /* images that a worker takes at a time */
     bool mixes;                  /* mixup or cutmix */
     bool samples;                /* batches of 8-bit samples (data_loader_has_samples) */

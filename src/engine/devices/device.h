@@ -130,6 +130,8 @@ struct device_driver {
     void (*use_autotune)(struct device *device);
 };
 
+struct cluster;
+
 enum { DEVICE_MAX_RANKS = 16 }; /* GPUs of a process group */
 enum { DEVICE_NAME_SIZE = 64 }; /* enough for a name with all ranks */
 
@@ -150,6 +152,7 @@ struct device {
     struct machine_model machine;
     const struct plan_choices *choices; /* NULL: its plans predict */
     struct device_autotune autotune;
+    struct cluster *cluster; /* borrowed: the processes that share a training's batches; or NULL */
 };
 
 /* Returns the driver of a name: reference, cpu or cuda[:N[,N...]]. NULL with ERROR_USAGE for an

@@ -1,5 +1,6 @@
 /* backend.h: the backends of an execution: devices that compute in host memory, one device with
- * separate memory such as a GPU, and a process group of several. Internal to engine/execution.
+ * separate memory such as a GPU, a process group of several, and several processes that compute in
+ * host memory. Internal to engine/execution.
  *
  * execution.c dispatches through one table; the backends share the passes (passes.h).
  */
@@ -10,6 +11,7 @@
 
 struct backend_device;  /* private to backend_device.c */
 struct backend_group;   /* private to backend_group.c */
+struct backend_share;   /* private to backend_share.c */
 struct execution_chain; /* chains.h */
 
 struct execution {
@@ -42,6 +44,7 @@ struct execution {
     struct host_fallback *fallback; /* NULL: every node runs on the device */
     struct backend_device *on_device;
     struct backend_group *group;
+    struct backend_share *share; /* NULL: no other process shares the batch */
     struct execution *rank0; /* ranks 1, 2, ... of a group: the execution of rank 0; else NULL */
 };
 
@@ -82,7 +85,37 @@ struct execution_backend {
     void (*end_pass)(struct execution *execution);
 };
 
-extern const struct execution_backend backend_host, backend_device, backend_group;
+extern const struct execution_backend backend_host, backend_device, backend_group, backend_share;
+
+/* --- backend_host.c: for the processes of a cluster --- */
+
+bool backend_host_reserve(struct execution *execution, struct error *error);
+void backend_host_bind(struct execution *execution, const struct execution_batch *batch);
+void backend_host_update(struct execution *execution, float learning_rate);
+void backend_host_wait(struct execution *execution);
+const float *backend_host_output(const struct execution *execution);
+const float *backend_host_gradients(const struct execution *execution);
+float *backend_host_solver_state(struct execution *execution, size_t which);
+bool backend_host_fetch(struct execution *execution, struct error *error);
+void backend_host_touch(struct execution *execution);
+void backend_host_mix_gradients(struct execution *execution, const float *more, float scale);
+const float *backend_host_losses(const struct execution *execution, size_t loss);
+bool backend_host_all_finite(const struct execution *execution, const float *values, size_t count);
+void backend_host_begin_call(struct execution *execution);
+void backend_host_end_call(struct execution *execution, size_t node, bool backward);
+void backend_host_end_pass(struct execution *execution);
+void backend_host_free(struct execution *execution);
+
+/* --- backend_share.c --- */
+
+/* Returns the sum of a loss over the images of all processes, after a forward pass. */
+float backend_share_loss(const struct execution *execution, size_t loss);
+
+/* --- execution.c --- */
+
+/* Returns the sum of the losses of blocks[begin..begin + count) of a batch, in their tree. */
+float execution_sum_losses(const float *losses, size_t batch, size_t blocks, size_t begin,
+                           size_t count);
 
 /* --- backend_device.c: for the ranks of a group --- */
 

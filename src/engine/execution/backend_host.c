@@ -8,13 +8,13 @@
 #include <assert.h>
 #include <math.h>
 
-static void bind(struct execution *execution, const struct execution_batch *batch)
+void backend_host_bind(struct execution *execution, const struct execution_batch *batch)
 {
     assert(!batch->image_samples && !batch->target_samples);
     execution_set_batch(execution, batch);
 }
 
-static bool reserve(struct execution *execution, struct error *error)
+bool backend_host_reserve(struct execution *execution, struct error *error)
 {
     (void)execution;
     (void)error;
@@ -29,7 +29,7 @@ static bool create(struct execution *execution, uint64_t seed, struct error *err
     return true;
 }
 
-static void release(struct execution *execution)
+void backend_host_free(struct execution *execution)
 {
     struct device *device = execution->device;
     device->driver->release(device, execution->arena);
@@ -39,7 +39,7 @@ static void release(struct execution *execution)
     device->driver->release(device, execution->state[1]);
 }
 
-static void update(struct execution *execution, float learning_rate)
+void backend_host_update(struct execution *execution, float learning_rate)
 {
     int8_weights_mask(execution);
     if (execution->groups)
@@ -60,51 +60,51 @@ static float iterate(struct execution *execution, uint64_t iteration, float lear
     return loss;
 }
 
-static void wait(struct execution *execution)
+void backend_host_wait(struct execution *execution)
 {
     (void)execution;
 }
 
-static const float *output(const struct execution *execution)
+const float *backend_host_output(const struct execution *execution)
 {
     return execution->values[execution->plan->graph->output];
 }
 
-static const float *gradients(const struct execution *execution)
+const float *backend_host_gradients(const struct execution *execution)
 {
     return execution->gradients;
 }
 
-static float *solver_state(struct execution *execution, size_t which)
+float *backend_host_solver_state(struct execution *execution, size_t which)
 {
     return execution->state[which];
 }
 
-static bool fetch(struct execution *execution, struct error *error)
+bool backend_host_fetch(struct execution *execution, struct error *error)
 {
     (void)execution;
     (void)error;
     return true;
 }
 
-static void touch(struct execution *execution)
+void backend_host_touch(struct execution *execution)
 {
     weights_mark_updated(execution->weights);
 }
 
-static void mix_gradients(struct execution *execution, const float *more, float scale)
+void backend_host_mix_gradients(struct execution *execution, const float *more, float scale)
 {
     const size_t count = execution->plan->graph->learnable_floats;
     for (size_t i = 0; i < count; i++)
         execution->gradients[i] = scale * (execution->gradients[i] + more[i]);
 }
 
-static const float *losses(const struct execution *execution, size_t loss)
+const float *backend_host_losses(const struct execution *execution, size_t loss)
 {
     return execution->values[execution->plan->graph->losses[loss]];
 }
 
-static bool all_finite(const struct execution *execution, const float *values, size_t count)
+bool backend_host_all_finite(const struct execution *execution, const float *values, size_t count)
 {
     (void)execution;
     for (size_t i = 0; i < count; i++)
@@ -113,42 +113,42 @@ static bool all_finite(const struct execution *execution, const float *values, s
     return true;
 }
 
-static void begin_call(struct execution *execution)
+void backend_host_begin_call(struct execution *execution)
 {
     execution->call_start = profile_start(execution->profile);
 }
 
-static void end_call(struct execution *execution, size_t node, bool backward)
+void backend_host_end_call(struct execution *execution, size_t node, bool backward)
 {
     profile_add_node(execution->profile, node, backward,
                      clock_nanoseconds() - execution->call_start);
 }
 
-static void end_pass(struct execution *execution)
+void backend_host_end_pass(struct execution *execution)
 {
     (void)execution;
 }
 
 const struct execution_backend backend_host = {
-    .reserve = reserve,
+    .reserve = backend_host_reserve,
     .create = create,
-    .free = release,
-    .bind = bind,
+    .free = backend_host_free,
+    .bind = backend_host_bind,
     .forward = execution_run_forward,
     .backward = execution_run_backward,
-    .update = update,
+    .update = backend_host_update,
     .iterate = iterate,
-    .wait = wait,
-    .output = output,
-    .gradients = gradients,
-    .solver_state = solver_state,
-    .fetch = fetch,
-    .touch = touch,
-    .mix_gradients = mix_gradients,
-    .losses = losses,
-    .all_finite = all_finite,
+    .wait = backend_host_wait,
+    .output = backend_host_output,
+    .gradients = backend_host_gradients,
+    .solver_state = backend_host_solver_state,
+    .fetch = backend_host_fetch,
+    .touch = backend_host_touch,
+    .mix_gradients = backend_host_mix_gradients,
+    .losses = backend_host_losses,
+    .all_finite = backend_host_all_finite,
     .find_not_finite = execution_run_until_not_finite,
-    .begin_call = begin_call,
-    .end_call = end_call,
-    .end_pass = end_pass,
+    .begin_call = backend_host_begin_call,
+    .end_call = backend_host_end_call,
+    .end_pass = backend_host_end_pass,
 };

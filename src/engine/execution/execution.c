@@ -11,6 +11,8 @@
 static const struct execution_backend *backend_of(const struct plan *plan,
                                                   const struct device *device)
 {
+    if (plan->processes > 1)
+        return &backend_share;
     if (plan->ranks > 1)
         return &backend_group;
     return device->driver->computes_on_host ? &backend_host : &backend_device;
@@ -56,6 +58,11 @@ void execution_record_passes(struct execution *execution)
         backend_device_record_passes(execution);
 }
 
+const struct graph *execution_graph(const struct execution *execution)
+{
+    return execution->plan->graph;
+}
+
 void execution_set_profile(struct execution *execution, struct profile *profile)
 {
     execution->profile = profile;
@@ -96,14 +103,13 @@ void execution_wait(struct execution *execution)
 
 /* --- results --- */
 
-/* Returns the sum of the losses of blocks[begin..begin + count) of the batch. */
-static float sum_losses(const float *losses, size_t batch, size_t blocks, size_t begin,
-                        size_t count)
+float execution_sum_losses(const float *losses, size_t batch, size_t blocks, size_t begin,
+                           size_t count)
 {
     if (count > 1) {
         const size_t left = image_blocks_left(count);
-        return sum_losses(losses, batch, blocks, begin, left) +
-               sum_losses(losses, batch, blocks, begin + left, count - left);
+        return execution_sum_losses(losses, batch, blocks, begin, left) +
+               execution_sum_losses(losses, batch, blocks, begin + left, count - left);
     }
     const struct image_range images = image_blocks_range(batch, blocks, begin, 1);
     float sum = 0;
@@ -114,10 +120,13 @@ static float sum_losses(const float *losses, size_t batch, size_t blocks, size_t
 
 static float mean_loss(const struct execution *execution, size_t loss)
 {
+    if (execution->share)
+        return backend_share_loss(execution, loss) /
+               (float)(execution->batch.count * execution->plan->processes);
     const float *losses = execution->backend->losses(execution, loss);
     const size_t count = execution->batch.count * execution->plan->ranks;
     const size_t blocks = execution->plan->image_blocks;
-    return sum_losses(losses, count, blocks, 0, blocks) / (float)count;
+    return execution_sum_losses(losses, count, blocks, 0, blocks) / (float)count;
 }
 
 float execution_main_loss(const struct execution *execution)

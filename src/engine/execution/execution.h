@@ -11,6 +11,11 @@
  * A plan for several ranks is executed by all GPUs of a process group (backend_group.c), each with
  * an equal part of the batch, so the batch size is a multiple of the number of ranks. Losses,
  * output, gradients and weights are those of the whole batch.
+ *
+ * A plan for several processes is executed by all of a cluster (device->cluster) at once: every
+ * process binds its part of the batch and makes the same calls of execution_iterate. Losses,
+ * gradients and weights are those of the whole batch; the output is the part's. After an iteration,
+ * cluster_check says whether its values are valid.
  */
 #ifndef TINCA_ENGINE_EXECUTION_EXECUTION_H
 #define TINCA_ENGINE_EXECUTION_EXECUTION_H
@@ -97,6 +102,9 @@ void execution_wait(struct execution *execution);
 /* Returns the gradients of the learnable parameters, laid out as the weights; NULL if the plan has
  * none, or if there is not enough memory for a copy. */
 const float *execution_parameter_gradients(const struct execution *execution);
+
+/* Returns the graph of the plan. */
+const struct graph *execution_graph(const struct execution *execution);
 
 /* --- for two networks that train together (gan.h) --- */
 

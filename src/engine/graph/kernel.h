@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct batch_share;
 struct machine_model;
 struct pool;
 struct profile;
@@ -98,6 +99,9 @@ struct kernel_call {
     const float *class_weights;
     uint64_t seed, iteration; /* seed dropout's random numbers (random.h) */
     size_t node_number;       /* the stream of this node's random numbers */
+    /* Training: the batch is a part of a larger one, over which losses are means, dropout numbers
+     * its values and batch norms take statistics (batch_share.h). NULL: it is the whole batch. */
+    const struct batch_share *share;
     /* This forward call recomputes an output that was freed after the forward pass of this
      * iteration. It gives the same bits as the first one and writes no parameters. */
     bool recomputing;

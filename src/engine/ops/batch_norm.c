@@ -15,7 +15,7 @@
  * Saved: mean, then invstd, [2, C]; a recomputed forward pass reads them and leaves the running
  * statistics alone. Parameters: weight, bias, running_mean, running_var.
  */
-#include "engine/graph/image_blocks.h"
+#include "engine/graph/batch_share.h"
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
 #include "engine/ops/rules.h"
@@ -119,12 +119,28 @@ static void move_towards(float *running, float momentum, double value)
     *running = (float)((1.0 - momentum) * *running + momentum * value);
 }
 
+/* Gathers the moments of all channels of a part of the batch from all processes. */
+static void share_moments(const struct kernel_call *call)
+{
+    const size_t channels = call->site->inputs[0].channels;
+    for (size_t c = 0; c < channels; c++) {
+        const struct moments moments = channel_moments(call, c, 0, image_blocks_of(call));
+        double *mine = call->share->mine + 3 * c;
+        mine[0] = moments.count;
+        mine[1] = moments.mean;
+        mine[2] = moments.squares;
+    }
+    call->share->gather(call->share, 3 * channels);
+}
+
 /* In training: writes the statistics of the batch to saved[] and updates the running statistics. */
 static void measure_channel(const struct kernel_call *call, size_t c)
 {
     const struct batch_norm_attributes *norm = &call->site->node->attributes.batch_norm;
     const size_t channels = call->site->inputs[0].channels;
-    const struct moments moments = channel_moments(call, c, 0, image_blocks_of(call));
+    const struct moments moments =
+        call->share ? batch_share_moments(call->share, 3 * channels, 3 * c, 0, call->share->ranks)
+                    : channel_moments(call, c, 0, image_blocks_of(call));
     const double values = moments.count, mean = moments.mean, squares = moments.squares;
     float *saved = call->saved;
     saved[c] = (float)mean;
@@ -179,6 +195,8 @@ static void forward_batch_norm(const struct kernel_call *call)
     const struct shape shape = call->site->inputs[0];
     const float epsilon = call->site->node->attributes.batch_norm.epsilon;
     const float *saved = call->saved;
+    if (call->share && call->site->training && !call->recomputing)
+        share_moments(call);
     for (size_t c = 0; c < shape.channels; c++) {
         float mean = call->parameters[RUNNING_MEAN][c];
         float invstd = 1.0f / sqrtf(call->parameters[RUNNING_VAR][c] + epsilon);
@@ -227,18 +245,42 @@ static struct gradient_sums sum_gradients(const struct kernel_call *call, size_t
     return sums;
 }
 
+/* Gathers the sums of all channels of a part of the batch from all processes. */
+static void share_sums(const struct kernel_call *call)
+{
+    const size_t channels = call->site->inputs[0].channels;
+    for (size_t c = 0; c < channels; c++) {
+        const struct gradient_sums sums = sum_gradients(call, c, 0, image_blocks_of(call));
+        call->share->mine[2 * c] = sums.g;
+        call->share->mine[2 * c + 1] = sums.g_xhat;
+    }
+    call->share->gather(call->share, 2 * channels);
+}
+
+/* Returns the sums of channel c over the whole batch. */
+static struct gradient_sums whole_sums(const struct kernel_call *call, size_t c)
+{
+    const struct batch_share *share = call->share;
+    const size_t stride = 2 * call->site->inputs[0].channels;
+    if (!share)
+        return sum_gradients(call, c, 0, image_blocks_of(call));
+    return (struct gradient_sums){batch_share_sum(share, stride, 2 * c, 0, share->ranks),
+                                  batch_share_sum(share, stride, 2 * c + 1, 0, share->ranks)};
+}
+
 static void backward_channel(const struct kernel_call *call, size_t c)
 {
     const struct shape shape = call->site->inputs[0];
-    const double values = (double)(call->site->batch * shape_area(shape));
+    const size_t images = call->share ? call->share->whole_images : call->site->batch;
+    const double values = (double)(images * shape_area(shape));
     const float *saved = call->saved;
     const double mean = saved[c], invstd = saved[shape.channels + c];
-    const struct gradient_sums sums = sum_gradients(call, c, 0, image_blocks_of(call));
+    const struct gradient_sums sums = whole_sums(call, c);
     const double sum = sums.g, sum_xhat = sums.g_xhat;
     if (call->parameter_gradients[WEIGHT])
-        call->parameter_gradients[WEIGHT][c] = (float)sum_xhat;
+        call->parameter_gradients[WEIGHT][c] = batch_share_gradient(call->share, sum_xhat);
     if (call->parameter_gradients[BIAS])
-        call->parameter_gradients[BIAS][c] = (float)sum;
+        call->parameter_gradients[BIAS][c] = batch_share_gradient(call->share, sum);
     if (!call->input_gradients[0])
         return;
     for (size_t n = 0; n < call->site->batch; n++)
@@ -253,6 +295,8 @@ static void backward_channel(const struct kernel_call *call, size_t c)
 
 static void backward_batch_norm(const struct kernel_call *call)
 {
+    if (call->share)
+        share_sums(call);
     for (size_t c = 0; c < call->site->inputs[0].channels; c++)
         backward_channel(call, c);
 }

@@ -7,6 +7,7 @@
 #ifndef TINCA_ENGINE_OPS_REFERENCE_H
 #define TINCA_ENGINE_OPS_REFERENCE_H
 
+#include "engine/graph/batch_share.h"
 #include "engine/graph/kernel.h"
 #include "engine/ops/op.h"
 
@@ -51,7 +52,8 @@ static inline size_t output_values(const struct kernel_call *call)
  * the batch. */
 static inline float loss_scale(const struct kernel_call *call)
 {
-    return call->site->node->attributes.loss.weight / (float)call->site->batch;
+    const size_t images = call->share ? call->share->whole_images : call->site->batch;
+    return call->site->node->attributes.loss.weight / (float)images;
 }
 
 #endif

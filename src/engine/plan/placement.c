@@ -118,7 +118,8 @@ static void forecast_memory(struct plan *plan, const struct plan_settings *setti
     const uint64_t learnable = plan->graph->learnable_floats * sizeof(float);
     forecast->weights = plan->graph->total_floats * sizeof(float);
     if (plan->mode == PLAN_TRAINING && !plan->frozen) {
-        forecast->gradients = learnable;
+        /* several processes: also the parts of all, which are added (cluster_sum) */
+        forecast->gradients = plan->processes > 1 ? 2 * learnable : learnable;
         forecast->solver = learnable * solver_state_count(&settings->solver);
     }
     forecast->workspace = workspace;

@@ -175,8 +175,9 @@ bool plan_set_limit_error(const struct plan_settings *settings, uint64_t least, 
 static void set_limit_error_of(const struct plan *plan, const struct plan_settings *settings,
                                struct error *error)
 {
-    const size_t batch = plan_largest_batch(plan->graph, plan->driver, settings,
-                                            plan->batch * plan->ranks, settings->memory_limit);
+    const size_t batch =
+        plan_largest_batch(plan->graph, plan->driver, settings,
+                           plan->batch * plan->ranks * plan->processes, settings->memory_limit);
     plan_set_limit_error(settings, plan->forecast.total, batch, error);
 }
 
@@ -210,6 +211,41 @@ static bool check_image_blocks(const struct device_driver *driver,
     return error_set(error, ERROR_UNSUPPORTED, driver->name,
                      "choose --blocks 1, or the device cpu or reference",
                      "it cannot add over images in %zu blocks", settings->image_blocks);
+}
+
+static size_t processes_of(const struct plan_settings *settings)
+{
+    return settings->mode == PLAN_TRAINING && settings->processes ? settings->processes : 1;
+}
+
+/* Checks that several processes can have equal parts of the batch, whole subtrees of its blocks. */
+static bool check_processes(const struct device_driver *driver,
+                            const struct plan_settings *settings, struct error *error)
+{
+    const size_t processes = processes_of(settings), blocks = image_blocks_of(settings);
+    const size_t each = blocks / processes;
+    char what[64], advice[96];
+    if (processes == 1)
+        return true;
+    if (!driver->computes_on_host)
+        return error_set(error, ERROR_UNSUPPORTED, driver->name,
+                         "choose the device cpu, or give one process several GPUs (cuda:0,1)",
+                         "several processes cannot share a batch on it");
+    snprintf(what, sizeof what, "--blocks %zu", blocks);
+    if (blocks % processes || (each & (each - 1)))
+        return error_set(error, ERROR_USAGE, what,
+                         "choose 1, 2, 4, 8, ... blocks for each process, or another number of "
+                         "processes",
+                         "%zu processes cannot have whole subtrees of %zu blocks, as equal bits "
+                         "for any number of processes need",
+                         processes, blocks);
+    snprintf(what, sizeof what, _("batch %zu"), settings->batch);
+    snprintf(advice, sizeof advice, _("choose a multiple of %zu"), blocks);
+    return settings->batch % blocks == 0 ||
+           error_set(error, ERROR_USAGE, what, advice,
+                     "%zu processes share each batch in %zu blocks, and this one cannot be divided "
+                     "evenly among them",
+                     processes, blocks);
 }
 
 /* Integers stand for values only where the network says by which scales. */
@@ -249,6 +285,7 @@ static struct plan *plan_new(const struct graph *graph, const struct device_driv
     const bool even = batch % ranks == 0 || set_uneven_error(batch, ranks, error);
     const bool possible = even && device_check_precision(driver, settings->precision, error) &&
                           check_image_blocks(driver, settings, error) &&
+                          check_processes(driver, settings, error) &&
                           check_int8(graph, settings, error);
     struct plan *plan = possible ? memory_new(1, sizeof *plan, "the plan", error) : NULL;
     if (!plan)
@@ -261,9 +298,10 @@ static struct plan *plan_new(const struct graph *graph, const struct device_driv
                           .sample_batches = settings->sample_batches,
                           .device_batches = settings->device_batches,
                           .soft_targets = settings->soft_targets,
-                          .batch = batch / ranks,
+                          .batch = batch / ranks / processes_of(settings),
                           .ranks = ranks,
-                          .image_blocks = image_blocks_of(settings),
+                          .processes = processes_of(settings),
+                          .image_blocks = image_blocks_of(settings) / processes_of(settings),
                           .threads = settings->threads ? settings->threads : 1,
                           .bf16 = settings->precision == PRECISION_BF16 && driver->computes_on_host,
                           .int8 = settings->precision == PRECISION_INT8};

@@ -75,6 +75,7 @@ struct run_config {
     char class_weights[512];         /* "balanced", "1,2,0.5" or a file's path; empty: none */
     size_t sampling;                 /* enum sampling */
     char normalise[16]; /* a name of normalisation_choose, or "auto": as the network expects */
+    size_t processes;   /* that share every batch in this start; not recorded; 0 counts as 1 */
     uint64_t given;     /* bit i: config_set has set config_fields[i], so presets must not */
 };
 

@@ -78,6 +78,7 @@ struct plan_settings settings_plan(const struct run_config *config, size_t threa
                                   .threads = threads,
                                   .ranks = mode == PLAN_TRAINING ? device_ranks(config->device) : 1,
                                   .image_blocks = config->blocks,
+                                  .processes = config->processes,
                                   .solver = settings_solver(config),
                                   .memory_limit = config_memory_limit(config),
                                   .strict_device = config->strict_device,

@@ -126,7 +126,7 @@ static bool search_all(struct finder *finder, find_rate_progress *progress, void
     struct rate_search *search = finder->search;
     search->config = training_only(search);
     if (!config_check(&search->config, error) ||
-        !prepare(&finder->prepared, &search->config, 0, NULL, error))
+        !prepare(&finder->prepared, &search->config, 0, NULL, NULL, error))
         return false;
     if (finder->prepared.gan)
         return error_set(error, ERROR_UNSUPPORTED, finder->prepared.network->name,

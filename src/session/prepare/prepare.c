@@ -46,7 +46,7 @@ static bool open_data(struct preparation *prepared, const struct run_config *con
     prepared->data = dataset_open(config_training_spec(config, spec), "train", &wish, error);
     if (!prepared->data)
         return false;
-    if (config_validation_spec(config, spec)[0] &&
+    if (cluster_rank(prepared->cluster) == 0 && config_validation_spec(config, spec)[0] &&
         !(prepared->validation = dataset_open(spec, "test", &wish, error)))
         return false;
     const struct dataset_facts *facts = dataset_facts(prepared->data);
@@ -250,6 +250,8 @@ static struct data_loader_settings loader_settings(const struct preparation *pre
         .augmentation = settings_augmentation(config, dataset_facts(prepared->data)),
         .seed = config->seed,
         .first_batch = first_iteration,
+        .parts = cluster_ranks(prepared->cluster),
+        .part = cluster_rank(prepared->cluster),
         .normalisation = prepared->normalisation};
     device_batch_set_up(prepared->device, &settings);
     return settings;
@@ -392,7 +394,7 @@ const struct weights *prepare_model_weights(const struct preparation *prepared)
 static bool make_samples(struct preparation *prepared, struct error *error)
 {
     const struct dataset *dataset = prepared->validation ? prepared->validation : prepared->data;
-    return prepared->network->classes ||
+    return prepared->network->classes || cluster_rank(prepared->cluster) > 0 ||
            samples_create(&prepared->samples, prepared->network, validated_weights(prepared),
                           prepared->device, dataset, &prepared->normalisation, error);
 }
@@ -418,10 +420,34 @@ static bool make_evaluator(struct preparation *prepared, const struct run_config
 
 /* --- everything --- */
 
+/* Checks that several processes can share the batches. */
+static bool check_cluster(const struct preparation *prepared, const struct run_config *config,
+                          struct error *error)
+{
+    const struct augmentation augmentation =
+        settings_augmentation(config, dataset_facts(prepared->data));
+    if (!prepared->cluster)
+        return true;
+    if (network_has_discriminator(prepared->network))
+        return error_set(error, ERROR_UNSUPPORTED, prepared->network->name,
+                         "train it in one process",
+                         "a network with a discriminator cannot be "
+                         "trained by several processes");
+    if (config->teacher[0])
+        return error_set(error, ERROR_UNSUPPORTED, "--teacher", "train it in one process",
+                         "several processes cannot learn from a teacher");
+    return !augmentation_mixes(&augmentation) ||
+           error_set(error, ERROR_UNSUPPORTED, "--augment",
+                     "leave mixup and cutmix out, or train in one process",
+                     "several processes have parts of each batch, and cannot mix their images");
+}
+
 static bool set_up_device(struct device *device, const struct run_config *config,
-                          const struct plan_choices *choices, struct error *error)
+                          const struct plan_choices *choices, struct cluster *cluster,
+                          struct error *error)
 {
     device->choices = choices;
+    device->cluster = cluster;
     device->strict = config->strict_device;
     return device_set_precision(device, (enum device_precision)config->precision, error);
 }
@@ -433,10 +459,10 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
     if (!(prepared->network = build_network(config, 0, error)) ||
         !open_data(prepared, config, error) || !fit_classes(prepared, config, error) ||
         !open_teacher(prepared, config, error) || !smooth_labels(prepared, config, error) ||
-        !make_soft_targets(prepared, config, error) ||
+        !make_soft_targets(prepared, config, error) || !check_cluster(prepared, config, error) ||
         !check_stop_metric(prepared, config, error) || !check_class_names(prepared, error) ||
         !(prepared->device = tuned_device_open(config->device, config->threads, NULL, error)) ||
-        !set_up_device(prepared->device, config, choices, error) ||
+        !set_up_device(prepared->device, config, choices, prepared->cluster, error) ||
         !choose_normalisation(prepared, config, error) || !make_plan(prepared, config, error) ||
         !allocate(prepared, config, error) || !allocate_average(prepared, config, error) ||
         !begin_weights(prepared, config, first_iteration, error) ||
@@ -451,9 +477,10 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
 }
 
 bool prepare(struct preparation *prepared, const struct run_config *config,
-             uint64_t first_iteration, const struct plan_choices *choices, struct error *error)
+             uint64_t first_iteration, const struct plan_choices *choices, struct cluster *cluster,
+             struct error *error)
 {
-    *prepared = (struct preparation){0};
+    *prepared = (struct preparation){.cluster = cluster};
     if (prepare_all(prepared, config, first_iteration, choices, error))
         return true;
     prepare_free(prepared);

@@ -3,6 +3,7 @@
 #define TINCA_SESSION_PREPARE_PREPARE_H
 
 #include "data/loader/data_loader.h"
+#include "engine/cluster/cluster.h"
 #include "engine/execution/gan.h"
 #include "engine/weights/weights_match.h"
 #include "session/config/config.h"
@@ -13,6 +14,7 @@
 #include "session/teacher/teacher.h"
 
 struct preparation {
+    struct cluster *cluster; /* the processes that share every batch; NULL: there are no others */
     struct network *network;
     struct dataset *data, *validation; /* validation NULL: none */
     struct device *device;
@@ -43,10 +45,12 @@ struct preparation {
 /* Opens data and device, and builds network, plan and execution. Call it in the thread that trains,
  * because the device belongs to that thread. The first batch is that of `first_iteration` (0,
  * except in a resumed run). `choices`, which must live as long, are the kernels that the run has
- * recorded; NULL: it begins. Returns false with an error, and frees everything, if the
- * configuration cannot work. */
+ * recorded; NULL: it begins. `cluster`, which must live as long too, has the processes that share
+ * every batch; NULL: there are no others. Ranks other than 0 validate nothing and make no samples.
+ * Returns false with an error, and frees everything, if the configuration cannot work. */
 bool prepare(struct preparation *prepared, const struct run_config *config,
-             uint64_t first_iteration, const struct plan_choices *choices, struct error *error);
+             uint64_t first_iteration, const struct plan_choices *choices, struct cluster *cluster,
+             struct error *error);
 
 /* Freezes and unfreezes layers as configured, before iteration number `iteration`. Returns false
  * with an error if a pattern matches nothing or the device cannot. */

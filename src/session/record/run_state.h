@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+struct cluster;
 struct follower;
 
 struct run {
@@ -26,6 +27,7 @@ struct run {
     char *directory, *save_path; /* save_path NULL: none */
     struct run_hold hold;        /* while this process trains it */
     struct journal journal;      /* the worker's */
+    struct cluster *cluster;     /* borrowed: the processes that train it; NULL: this one alone */
     bool resumes;                /* continues from the files in its folder */
     bool is_new;                 /* its folder goes if it is refused before it begins */
     bool made_folder;            /* the folder is as new as the run */

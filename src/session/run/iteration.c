@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/host/host.h"
 #include "engine/weights/weights_average.h"
+#include "session/ranks/ranks.h"
 #include "session/run/energy.h"
 
 #include <math.h>
@@ -226,9 +227,9 @@ static bool diverge(struct trainer *trainer, const struct gan_losses *losses, do
     struct finding finding;
     const struct preparation *prepared = &trainer->prepared;
     const uint64_t iteration = trainer->moment.iteration;
-    bool found = prepared->gan
-                     ? gan_find_first_bad_layer(prepared->gan, iteration, &layer)
-                     : execution_find_first_bad_layer(prepared->execution, iteration, &layer);
+    bool found = prepared->gan ? gan_find_first_bad_layer(prepared->gan, iteration, &layer)
+                               : ranks_find_first_bad_layer(prepared->cluster, prepared->execution,
+                                                            iteration, &layer);
     record(trainer, losses, rate);
     watcher_divergence(trainer->moment, losses->generator, found ? &layer : NULL, &finding);
     trainer_add_finding(trainer, &finding);
@@ -242,12 +243,14 @@ static bool diverge(struct trainer *trainer, const struct gan_losses *losses, do
                                         : "; this layer's values were the first to break");
 }
 
-/* Trains a network that has no discriminator for one step. Returns false, and changes nothing, if
+/* Trains a network that has no discriminator for one step, on all ranks. `next`: the batch is
+ * another than that of the last step. Returns false, and changes nothing, if
  * the loss is not finite. */
 static bool step_alone(const struct preparation *prepared, const struct execution_batch *batch,
-                       uint64_t iteration, float rate, struct gan_losses *losses)
+                       bool next, uint64_t iteration, float rate, struct gan_losses *losses)
 {
     prepare_bind(prepared, batch, iteration);
+    ranks_step(prepared->cluster, iteration, rate, next);
     *losses =
         (struct gan_losses){.generator = execution_iterate(prepared->execution, iteration, rate),
                             .discriminator = NAN,
@@ -260,9 +263,11 @@ static bool step(struct trainer *trainer, double rate, struct gan_losses *losses
 {
     const struct preparation *prepared = &trainer->prepared;
     const uint64_t iteration = trainer->moment.iteration;
+    const bool next = trainer->new_batch;
+    trainer->new_batch = false;
     return prepared->gan
                ? gan_iterate(prepared->gan, &trainer->batch, iteration, (float)rate, losses)
-               : step_alone(prepared, &trainer->batch, iteration, (float)rate, losses);
+               : step_alone(prepared, &trainer->batch, next, iteration, (float)rate, losses);
 }
 
 static double current_rate(const struct trainer *trainer)
@@ -371,12 +376,14 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
     if (!data_loader_next(prepared->loader, &batch, trainer->error))
         return false;
     trainer->batch = prepare_batch(prepared, &batch);
+    trainer->new_batch = true;
     const double rate = current_rate(trainer);
     const bool looking = inspector_is_active(&trainer->inspector);
     if (looking)
         prepare_inspection(trainer);
     const bool stepped = step(trainer, rate, &losses);
-    if (!device_check(prepared->device, trainer->error))
+    if (!device_check(prepared->device, trainer->error) ||
+        !cluster_check(prepared->cluster, trainer->error))
         return false; /* the computed values are invalid */
     if (!stepped)
         return diverge(trainer, &losses, rate);
@@ -413,7 +420,7 @@ void iteration_repeat_last(struct trainer *trainer)
     do {
         inspector_before(&trainer->inspector, prepared);
         if (!step(trainer, current_rate(trainer), &losses) ||
-            !device_check(prepared->device, &failed))
+            !device_check(prepared->device, &failed) || !cluster_check(prepared->cluster, &failed))
             return; /* worker.c abandons the inspection */
         inspector_after(&trainer->inspector, prepared, trainer->batch.count);
     } while (clock_seconds(began, clock_nanoseconds()) + each <= most &&

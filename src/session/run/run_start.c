@@ -130,12 +130,16 @@ struct run *run_start(const struct run_config *config, const struct run_options 
     struct run_fork fork = {0};
     if (!options)
         options = &plain;
+    absolute.processes = cluster_ranks(options->cluster);
+    if (options->cluster && !config_is_given(config, "blocks") && !options->fork.directory[0])
+        absolute.blocks = absolute.processes;
     if (!config_make_absolute(&absolute, error) ||
         (options->fork.directory[0] && !fork_plan(&options->fork, &absolute, &fork, error)) ||
         !check_request(&absolute, options, &forecast, error))
         return NULL;
     struct run *run = run_state_create(&absolute, error);
     if (run) {
+        run->cluster = options->cluster;
         run->early_facts.fork = fork;
         run->resumes = fork.ancestor[0] && !fork.weights_only; /* from the copied checkpoint */
     }
@@ -172,12 +176,15 @@ static bool take_up(struct run *run, const char *directory, const struct run_con
 {
     struct forecast forecast;
     run->resumes = true;
+    run->cluster = options->cluster;
     if (!(run->directory = memory_copy_text(directory, error)))
         return false;
     if (options->save_path && !(run->save_path = memory_copy_text(options->save_path, error)))
         return false;
-    if (!run_hold_take(&run->hold, run->directory, error) || !read_kept(run, changes, error) ||
-        !check_request(&run->config, options, &forecast, error))
+    if (!run_hold_take(&run->hold, run->directory, error) || !read_kept(run, changes, error))
+        return false;
+    run->config.processes = cluster_ranks(options->cluster);
+    if (!check_request(&run->config, options, &forecast, error))
         return false;
     set_early_facts(run, &forecast);
     return true;

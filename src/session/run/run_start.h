@@ -2,6 +2,7 @@
 #ifndef TINCA_SESSION_RUN_RUN_START_H
 #define TINCA_SESSION_RUN_RUN_START_H
 
+#include "engine/cluster/cluster.h"
 #include "session/record/run.h"
 #include "session/run/fork.h"
 
@@ -11,6 +12,7 @@ struct run_options {
      * only the run directory's weights.safetensors and, with validation, best.safetensors. */
     const char *save_path;
     const char *name, *tags, *note; /* of the new run; NULL or "": none */
+    struct cluster *cluster;  /* borrowed: the processes that train the run; NULL: this one alone */
     struct fork_request fork; /* the run begins with the weights of another one; {0}: it does not */
 };
 

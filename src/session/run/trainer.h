@@ -65,6 +65,8 @@ struct trainer {
     uint64_t epoch_iterations;    /* since the start of the epoch */
     uint64_t start_time, paused;  /* nanoseconds: clock at the start; length of all pauses */
     uint64_t iteration_start;     /* nanoseconds */
+    bool new_batch;               /* the other ranks have not computed this batch yet */
+    bool shares;                  /* the other ranks have prepared the run (ranks.h) */
     bool in_flight;               /* the device may still compute the last iteration */
     uint64_t measured_at;         /* nanoseconds: the last iteration_measure */
     double max_seconds;           /* config_max_time */

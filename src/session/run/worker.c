@@ -9,6 +9,7 @@
 #include "session/files/kernel_choices.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
+#include "session/ranks/ranks.h"
 #include "session/run/begin.h"
 #include "session/run/checkpoint.h"
 #include "session/run/energy.h"
@@ -157,6 +158,20 @@ static void note_weights(struct trainer *trainer)
     trainer_add_finding(trainer, &finding);
 }
 
+/* Prepares the run, here and on the other ranks. */
+static bool prepare_run(struct trainer *trainer, uint64_t first)
+{
+    const struct run *run = trainer->run;
+    if (!ranks_begin(run->cluster, &run->config, first, trainer->error))
+        return false;
+    const bool prepared =
+        prepare(&trainer->prepared, &run->config, first,
+                trainer->checkpoint.file ? &trainer->recorded : NULL, run->cluster, trainer->error);
+    trainer->shares =
+        ranks_agree(run->cluster, &run->config, &trainer->prepared, prepared, trainer->error);
+    return trainer->shares;
+}
+
 static enum run_status live(struct trainer *trainer)
 {
     const struct run *run = trainer->run;
@@ -164,11 +179,8 @@ static enum run_status live(struct trainer *trainer)
     host_process_reset_peak();
     if (run->resumes && !resume_find_checkpoint(trainer, &first))
         return RUN_REFUSED;
-    if (!resume_read_choices(trainer) ||
-        !prepare(&trainer->prepared, &run->config, first,
-                 trainer->checkpoint.file ? &trainer->recorded : NULL, trainer->error))
-        return RUN_REFUSED;
-    if (!start(trainer))
+    if (!resume_read_choices(trainer) || !prepare_run(trainer, first) || !start(trainer) ||
+        !ranks_share_state(run->cluster, &trainer->prepared, trainer->error))
         return RUN_REFUSED;
     note_weights(trainer);
     note_limit(trainer, trainer->prepared.data);
@@ -243,6 +255,8 @@ void *worker_main(void *context)
     write_end(&trainer, status, &error);
     if (status == RUN_DONE || status == RUN_STOPPED)
         iteration_repeat_last(&trainer);
+    if (trainer.shares)
+        ranks_end(run->cluster);
     energy_end(&trainer);
     inspector_abandon(&trainer.inspector, &trainer.prepared);
     safetensors_close(&trainer.checkpoint);

@@ -153,8 +153,7 @@ static void measure(const struct norm *norm)
         run_tasks(norm->call, column_tasks(norm), measure_columns_task, norm);
     else
         run_tasks(norm->call, plane_tasks(norm), measure_planes_task, norm);
-    for (size_t c = 0; c < norm->shape.channels; c++)
-        KERNEL(norm_keep)(norm, c);
+    KERNEL(norm_keep)(norm);
 }
 
 /* --- forward --- */
@@ -361,8 +360,7 @@ static void backward_batch_norm(const struct kernel_call *call)
         run_tasks(call, column_tasks(&norm), correlate_columns_task, &norm);
     else
         run_tasks(call, plane_tasks(&norm), correlate_planes_task, &norm);
-    for (size_t c = 0; c < norm.shape.channels; c++)
-        KERNEL(norm_finish)(&norm, c);
+    KERNEL(norm_finish)(&norm);
     if (!call->input_gradients[0])
         return;
     if (norm.area == 1)

@@ -165,8 +165,7 @@ static void forward_norm(const struct kernel_call *call)
         b.summand = blocked_make(call->inputs[1], call->site->inputs[1], call->site->layouts[1]);
     if (!call->recomputing) {
         run_tasks(call, b.tasks.count, measure_task, &b);
-        for (size_t c = 0; c < b.norm.shape.channels; c++)
-            KERNEL(norm_keep)(&b.norm, c);
+        KERNEL(norm_keep)(&b.norm);
     }
     set_factors(&b);
     run_tasks(call, b.tasks.count, apply_task, &b);
@@ -266,8 +265,7 @@ static void backward_norm(const struct kernel_call *call)
             blocked_make(call->input_gradients[1], site->inputs[1], site->layouts[1]);
     set_factors(&b);
     run_tasks(call, b.tasks.count, correlate_task, &b);
-    for (size_t c = 0; c < b.norm.shape.channels; c++)
-        KERNEL(norm_finish)(&b.norm, c);
+    KERNEL(norm_finish)(&b.norm);
     set_gradient_factors(&b);
     if (b.x_gradient.values || b.summand_gradient.values)
         run_tasks(call, b.tasks.count, gradient_task, &b);

@@ -4,6 +4,7 @@
  * generators run side by side; each lane does the same integer arithmetic as random_philox. */
 #include "base/language.h"
 #include "engine/devices/cpu/blocked.h"
+#include "engine/graph/batch_share.h"
 
 #include "base/random.h"
 
@@ -42,18 +43,37 @@ static void draw_factors(const struct kernel_call *call, size_t first, float *fa
     }
 }
 
+/* Returns the number of the array's first value in the whole batch. */
+static size_t first_value(const struct kernel_call *call)
+{
+    return batch_share_first(call->share) * shape_count(call->site->node->output);
+}
+
+enum { STRIP = DRAWN - 4 }; /* values that one draw has, wherever it begins */
+
+/* Draws the factors of values [at, end), as many as one draw has; returns their number, and sets
+ * *factors to where they are in drawn[DRAWN]. */
+static size_t draw_at(const struct kernel_call *call, size_t at, size_t end, float *drawn,
+                      float **factors)
+{
+    const size_t number = first_value(call) + at, lead = number % 4;
+    draw_factors(call, number - lead, drawn);
+    *factors = drawn + lead;
+    return min_size(lead ? STRIP : DRAWN, end - at);
+}
+
 static void forward_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct kernel_call *call = context;
     const size_t end = block_end(output_values(call), task);
-    float factors[DRAWN];
-    for (size_t at = task * BLOCK; at < end; at += DRAWN) {
+    float drawn[DRAWN], *factors;
+    for (size_t at = task * BLOCK, count; at < end; at += count) {
         const float *x = call->inputs[0] + at;
         float *y = call->output + at;
-        draw_factors(call, at, factors);
+        count = draw_at(call, at, end, drawn, &factors);
 #pragma omp simd
-        for (size_t i = 0; i < min_size(DRAWN, end - at); i++)
+        for (size_t i = 0; i < count; i++)
             y[i] = x[i] * factors[i];
     }
 }
@@ -63,11 +83,10 @@ static void backward_task(void *context, size_t task, size_t thread)
     (void)thread;
     const struct kernel_call *call = context;
     const size_t end = block_end(output_values(call), task);
-    float factors[DRAWN];
-    for (size_t at = task * BLOCK; at < end; at += DRAWN) {
-        const size_t count = min_size(DRAWN, end - at);
+    float drawn[DRAWN], *factors;
+    for (size_t at = task * BLOCK, count; at < end; at += count) {
         const float *g = call->output_gradient + at;
-        draw_factors(call, at, factors);
+        count = draw_at(call, at, end, drawn, &factors);
 #pragma omp simd
         for (size_t i = 0; i < count; i++)
             factors[i] *= g[i];
@@ -117,14 +136,13 @@ static void draw_lanes(const struct blocked_dropout *d, size_t image, size_t pla
     for (size_t lane = 0; lane < channels; lane++) {
         float drawn[DRAWN];
         const size_t channel = image * shape.channels + plane * LANES + lane;
-        const size_t first = channel * shape_area(shape) + begin, at = first / 4 * 4;
+        const size_t first = first_value(d->call) + channel * shape_area(shape) + begin;
+        const size_t at = first / 4 * 4;
         draw_factors(d->call, at, drawn);
         for (size_t i = 0; i < count; i++)
             factors[i * LANES + lane] = drawn[first - at + i];
     }
 }
-
-enum { STRIP = DRAWN - 4 }; /* positions that one draw has, wherever it begins */
 
 /* An array without padding has the positions of a plane next to each other. */
 static void blocked_task(void *context, size_t task, size_t thread)

@@ -2,7 +2,7 @@
  * and what they do with the statistics of a channel. */
 #include "engine/devices/cpu/norm.h"
 
-#include "engine/graph/image_blocks.h"
+#include "engine/graph/batch_share.h"
 
 #include <math.h>
 
@@ -67,9 +67,8 @@ static void move_towards(float *running, float momentum, double value)
     *running = (float)((1.0 - momentum) * *running + momentum * value);
 }
 
-void KERNEL(norm_keep)(const struct norm *norm, size_t c)
+static void keep_channel(const struct norm *norm, size_t c, struct moments moments)
 {
-    const struct moments moments = join_moments(norm, c, 0, norm->blocks);
     const struct kernel_call *call = norm->call;
     const struct batch_norm_attributes *attributes = &call->site->node->attributes.batch_norm;
     const double values = moments.count;
@@ -81,6 +80,27 @@ void KERNEL(norm_keep)(const struct norm *norm, size_t c)
     /* a single value has no unbiased variance (0 / 0); the variance becomes 0 */
     move_towards(&call->parameters[RUNNING_VAR][c], attributes->momentum,
                  moments.squares / (values > 1 ? values - 1 : 1));
+}
+
+void KERNEL(norm_keep)(const struct norm *norm)
+{
+    const struct batch_share *share = norm->call->share;
+    const size_t channels = norm->shape.channels;
+    for (size_t c = 0; c < channels; c++) {
+        const struct moments moments = join_moments(norm, c, 0, norm->blocks);
+        if (!share) {
+            keep_channel(norm, c, moments);
+            continue;
+        }
+        share->mine[3 * c] = moments.count;
+        share->mine[3 * c + 1] = moments.mean;
+        share->mine[3 * c + 2] = moments.squares;
+    }
+    if (!share)
+        return;
+    share->gather(share, 3 * channels);
+    for (size_t c = 0; c < channels; c++)
+        keep_channel(norm, c, batch_share_moments(share, 3 * channels, 3 * c, 0, share->ranks));
 }
 
 /* --- backward --- */
@@ -110,19 +130,41 @@ static struct pair add_sums(const struct norm *norm, size_t c, size_t begin, siz
     return (struct pair){a.a + b.a, a.b + b.b};
 }
 
-void KERNEL(norm_finish)(const struct norm *norm, size_t c)
+static void finish_channel(const struct norm *norm, size_t c, struct pair sums)
 {
-    const struct pair sums = add_sums(norm, c, 0, norm->blocks);
     const struct kernel_call *call = norm->call;
-    const double values = (double)(norm->batch * norm->area);
+    const size_t images = call->share ? call->share->whole_images : norm->batch;
+    const double values = (double)(images * norm->area);
     const float *saved = call->saved;
     const double invstd = saved[norm->shape.channels + c];
     const double weight_gradient = sums.b * invstd, factor = call->parameters[WEIGHT][c] * invstd;
     if (call->parameter_gradients[WEIGHT])
-        call->parameter_gradients[WEIGHT][c] = (float)weight_gradient;
+        call->parameter_gradients[WEIGHT][c] = batch_share_gradient(call->share, weight_gradient);
     if (call->parameter_gradients[BIAS])
-        call->parameter_gradients[BIAS][c] = (float)sums.a;
+        call->parameter_gradients[BIAS][c] = batch_share_gradient(call->share, sums.a);
     norm->scale[c] = (float)factor;
     norm->slope[c] = (float)(-factor * invstd * weight_gradient / values);
     norm->offset[c] = (float)(-factor * sums.a / values);
+}
+
+void KERNEL(norm_finish)(const struct norm *norm)
+{
+    const struct batch_share *share = norm->call->share;
+    const size_t stride = 2 * norm->shape.channels;
+    for (size_t c = 0; c < norm->shape.channels; c++) {
+        const struct pair sums = add_sums(norm, c, 0, norm->blocks);
+        if (!share) {
+            finish_channel(norm, c, sums);
+            continue;
+        }
+        share->mine[2 * c] = sums.a;
+        share->mine[2 * c + 1] = sums.b;
+    }
+    if (!share)
+        return;
+    share->gather(share, stride);
+    for (size_t c = 0; c < norm->shape.channels; c++)
+        finish_channel(norm, c,
+                       (struct pair){batch_share_sum(share, stride, 2 * c, 0, share->ranks),
+                                     batch_share_sum(share, stride, 2 * c + 1, 0, share->ranks)});
 }

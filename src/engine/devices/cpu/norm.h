@@ -37,11 +37,12 @@ struct norm KERNEL(norm_of)(const struct kernel_call *call);
  * [C] each. */
 size_t KERNEL(norm_saved)(const struct kernel_site *site);
 
-/* Joins the statistics of channel c, saves them and updates the running ones. */
-void KERNEL(norm_keep)(const struct norm *norm, size_t c);
+/* Joins the statistics of each channel, also with those of other processes, saves them and updates
+ * the running ones. */
+void KERNEL(norm_keep)(const struct norm *norm);
 
-/* Adds the sums of channel c, and writes the gradients of its weight and bias and the factors of
- * the input's gradient. */
-void KERNEL(norm_finish)(const struct norm *norm, size_t c);
+/* Adds the sums of each channel, also those of other processes, and writes the gradients of its
+ * weight and bias and the factors of the input's gradient. */
+void KERNEL(norm_finish)(const struct norm *norm);
 
 #endif

@@ -12,6 +12,7 @@
 #define TINCA_ENGINE_DEVICES_CPU_SIMD_H
 
 #include "base/threads/pool.h"
+#include "engine/graph/batch_share.h"
 #include "engine/graph/kernel.h"
 #include "engine/ops/op.h"
 #include "engine/profile/profile.h"
@@ -163,7 +164,8 @@ static inline size_t output_values(const struct kernel_call *call)
  * the batch. */
 static inline float loss_scale(const struct kernel_call *call)
 {
-    return call->site->node->attributes.loss.weight / (float)call->site->batch;
+    const size_t images = call->share ? call->share->whole_images : call->site->batch;
+    return call->site->node->attributes.loss.weight / (float)images;
 }
 
 static inline void run_tasks(const struct kernel_call *call, size_t tasks, pool_task *task,

@@ -1,0 +1,92 @@
+/* Rank 0 does the command's work, the others serve it. A message of another rank carries its number
+ * and host; where all ranks have the same thing to say, only rank 0 says it. */
+#include "cli/processes.h"
+
+#include "base/host/host.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "engine/cluster/launcher.h"
+#include "session/ranks/ranks.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Prints the error of a rank other than 0. Returns the exit status. */
+static int print_error(size_t rank, const struct error *error)
+{
+    struct host host;
+    struct error named = *error;
+    host_describe(&host);
+    snprintf(named.what, sizeof named.what, "rank %zu on %.60s: %.160s", rank, host.name,
+             error->what);
+    return output_error(&named);
+}
+
+/* Rank 0 stops a run in order when a signal comes; it also comes to the others. */
+static void ignore_signals(void)
+{
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+}
+
+/* Computes for rank 0. Returns the exit status. */
+static int serve(struct cluster *cluster, const struct run_config *config)
+{
+    struct error error;
+    int status = EXIT_DONE;
+    const size_t rank = cluster_rank(cluster);
+    ignore_signals();
+    if (!ranks_serve(cluster, config->threads, &error)) {
+        status = EXIT_FAILED;
+        if (!cluster_failed_elsewhere(cluster))
+            print_error(rank, &error);
+    }
+    cluster_close(cluster, status);
+    return status;
+}
+
+bool processes_join(size_t ranks, const struct run_config *config, struct cluster **cluster,
+                    int *status)
+{
+    struct error error;
+    if (!cluster_join(ranks, cluster, &error)) {
+        const size_t rank = launcher_find().rank;
+        *status = rank > 0 ? print_error(rank, &error) : output_error(&error);
+        return false;
+    }
+    if (!*cluster)
+        return true;
+    launcher_forget(); /* children are no ranks */
+    if (!ranks_compare(*cluster, config, &error)) {
+        *status = cluster_rank(*cluster) == 0 ? output_error(&error) : EXIT_USAGE;
+        cluster_close(*cluster, *status);
+        return false;
+    }
+    if (cluster_rank(*cluster) == 0)
+        return true;
+    *status = serve(*cluster, config);
+    return false;
+}
+
+int processes_leave(struct cluster *cluster, int status)
+{
+    if (!cluster)
+        return status;
+    ranks_quit(cluster);
+    cluster_close(cluster, status);
+    return status;
+}
+
+struct option_row processes_row(size_t *ranks)
+{
+    return (struct option_row){
+        .name = "ranks",
+        .argument = "N",
+        .help = N_("The number of processes, for a launcher that tinca does not recognise."),
+        .kind = OPTION_COUNT,
+        .low = 1,
+        .high = CLUSTER_MAX_RANKS,
+        .value = ranks};
+}

@@ -1,0 +1,25 @@
+/* processes.h: a command that a launcher has started in several processes (engine/cluster). */
+#ifndef TINCA_CLI_PROCESSES_H
+#define TINCA_CLI_PROCESSES_H
+
+#include "cli/options.h"
+#include "engine/cluster/cluster.h"
+#include "session/config/config.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Joins the other processes, if there are any, and sets *cluster (NULL: there are none). `ranks` is
+ * the value of --ranks, `config` what the command line says. On a rank other than 0 it computes for
+ * rank 0 until that quits. Returns whether this process is to do the command's work; otherwise
+ * *status is the exit status. */
+bool processes_join(size_t ranks, const struct run_config *config, struct cluster **cluster,
+                    int *status);
+
+/* Tells the others to quit, and leaves. Returns `status`. After a failure it ends all processes. */
+int processes_leave(struct cluster *cluster, int status);
+
+/* Returns the row of --ranks. */
+struct option_row processes_row(size_t *ranks);
+
+#endif

@@ -1,0 +1,313 @@
+/* Joins and leaves a cluster, and asks its thread (cluster_thread.c) for collectives.
+ *
+ * A sum is divided among the ranks: each gets its part of the values of all ranks, adds them in the
+ * order of the tree, and sends the result to all. So each rank sends and receives twice its values,
+ * whatever the number of ranks, and the order is the program's. */
+#include "engine/cluster/cluster.h"
+
+#include "base/clock.h"
+#include "base/host/host.h"
+#include "base/memory.h"
+#include "base/threads/thread.h"
+#include "engine/cluster/cluster_internal.h"
+#include "engine/graph/image_blocks.h"
+
+#include <config.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- joining --- */
+
+static struct cluster *cluster_new(const struct cluster_module *module, struct error *error)
+{
+    pthread_condattr_t attributes;
+    struct cluster *cluster = memory_new(1, sizeof *cluster, "the cluster", error);
+    if (!cluster)
+        return NULL;
+    cluster->module = module;
+    pthread_mutex_init(&cluster->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&cluster->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    return cluster;
+}
+
+static void cluster_free(struct cluster *cluster)
+{
+    pthread_mutex_destroy(&cluster->lock);
+    pthread_cond_destroy(&cluster->changed);
+    free(cluster->hosts);
+    free(cluster->peers);
+    free(cluster);
+}
+
+/* Starts the thread and waits until it has initialised MPI. */
+static bool begin(struct cluster *cluster, struct error *error)
+{
+    if (thread_start(&cluster->thread, cluster_thread_run, cluster) != 0)
+        return error_set(error, ERROR_SYSTEM, "MPI", "raise the limit on threads",
+                         "its thread could not be started");
+    cluster->started = true;
+    pthread_mutex_lock(&cluster->lock);
+    while (!cluster->begun)
+        pthread_cond_wait(&cluster->changed, &cluster->lock);
+    const bool good = !cluster->failed;
+    if (!good && error)
+        *error = cluster->failure;
+    pthread_mutex_unlock(&cluster->lock);
+    return good;
+}
+
+/* What a rank tells the others first. */
+struct introduction {
+    char host[CLUSTER_HOST], version[CLUSTER_HOST];
+};
+
+static bool refuse_version(size_t rank, const struct introduction *other,
+                           const struct introduction *first, struct error *error)
+{
+    char name[CLUSTER_HOST + 32];
+    snprintf(name, sizeof name, "rank %zu on %s", rank, other->host);
+    return error_set(error, ERROR_UNSUPPORTED, name, "install the same version on all hosts",
+                     "it is tinca %s, but rank 0 is %s", other->version, first->version);
+}
+
+/* Tells the thread who the other ranks are, and learns their hosts' names. */
+static bool meet(struct cluster *cluster, struct error *error)
+{
+    const size_t ranks = cluster->place.ranks;
+    struct host host;
+    struct introduction mine = {0}, *all;
+    struct cluster_peer *peers = memory_new(ranks, sizeof *peers, "the cluster", error);
+    cluster->hosts = memory_new(ranks, sizeof *cluster->hosts, "the cluster", error);
+    if (!peers || !cluster->hosts) {
+        free(peers);
+        return false;
+    }
+    pthread_mutex_lock(&cluster->lock);
+    cluster->peers = peers;
+    pthread_cond_broadcast(&cluster->changed);
+    pthread_mutex_unlock(&cluster->lock);
+    host_describe(&host);
+    snprintf(mine.host, sizeof mine.host, "%.63s", host.name);
+    snprintf(mine.version, sizeof mine.version, "%s", PACKAGE_VERSION);
+    all = memory_new(ranks, sizeof *all, "the cluster", error);
+    if (!all)
+        return false;
+    if (!cluster_gather(cluster, &mine, sizeof mine, all)) /* MPI may still write to the array */
+        return cluster_check(cluster, error);
+    bool same = true;
+    for (size_t r = 0; r < ranks; r++) {
+        memcpy(cluster->hosts[r], all[r].host, sizeof cluster->hosts[r]);
+        if (same && strcmp(all[r].version, all[0].version) != 0)
+            same = refuse_version(r, &all[r], &all[0], error);
+    }
+    free(all);
+    return same;
+}
+
+static bool check_ranks(const struct cluster *cluster, size_t expected, const char *launcher,
+                        struct error *error)
+{
+    const size_t ranks = cluster->place.ranks;
+    if (expected == 0 || expected == ranks)
+        return true;
+    return error_set(error, ERROR_UNSUPPORTED, launcher,
+                     "use the launcher of that MPI (srun --mpi=list shows what srun knows), or "
+                     "build tinca with the launcher's MPI",
+                     "it started %zu processes, but MPI (%s) knows %zu: the launcher and "
+                     "tinca-mpi.so belong to different MPI libraries",
+                     expected, cluster->place.library, ranks);
+}
+
+bool cluster_join_module(const struct cluster_module *module, size_t expected, const char *launcher,
+                         struct cluster **joined, struct error *error)
+{
+    struct cluster *cluster = cluster_new(module, error);
+    *joined = NULL;
+    if (!cluster)
+        return false;
+    const bool good = begin(cluster, error) && check_ranks(cluster, expected, launcher, error) &&
+                      (cluster->place.ranks == 1 || meet(cluster, error));
+    if (good && cluster->place.ranks > 1) {
+        *joined = cluster;
+        return true;
+    }
+    cluster_close(cluster, 1);
+    return good;
+}
+
+/* --- leaving --- */
+
+/* Ends the job after a failure. The other ranks first leave rank 0 time to write what it has. */
+static void end_failed(const struct cluster *cluster, int status)
+{
+    fflush(NULL);
+    if (cluster->place.ranks > 1 && cluster->place.rank > 0) {
+        signal(SIGTERM, SIG_DFL); /* by which the launcher ends it */
+        if (cluster->remote || cluster->failing)
+            clock_sleep(CLUSTER_SILENCE);
+    }
+    if (cluster->place.ranks > 1)
+        cluster->module->end_all(status ? status : 1);
+}
+
+void cluster_close(struct cluster *cluster, int status)
+{
+    if (!cluster)
+        return;
+    pthread_mutex_lock(&cluster->lock);
+    cluster->leaving = true;
+    pthread_cond_broadcast(&cluster->changed);
+    pthread_mutex_unlock(&cluster->lock);
+    if (cluster->started)
+        pthread_join(cluster->thread, NULL);
+    if (cluster->failed)
+        end_failed(cluster, status);
+    cluster_free(cluster);
+}
+
+/* --- facts --- */
+
+size_t cluster_rank(const struct cluster *cluster)
+{
+    return cluster ? cluster->place.rank : 0;
+}
+
+size_t cluster_ranks(const struct cluster *cluster)
+{
+    return cluster ? cluster->place.ranks : 1;
+}
+
+const char *cluster_library(const struct cluster *cluster)
+{
+    return cluster->place.library;
+}
+
+const char *cluster_host(const struct cluster *cluster, size_t rank)
+{
+    return cluster->hosts[rank];
+}
+
+uint64_t cluster_waited(const struct cluster *cluster)
+{
+    return atomic_load(&((struct cluster *)cluster)->waited);
+}
+
+/* --- failures --- */
+
+void cluster_fail(struct cluster *cluster, const struct error *error)
+{
+    pthread_mutex_lock(&cluster->lock);
+    if (!cluster->failed && !cluster->failing) {
+        cluster->failure = *error;
+        cluster->failing = true;
+        pthread_cond_broadcast(&cluster->changed);
+    }
+    while (!cluster->failed)
+        pthread_cond_wait(&cluster->changed, &cluster->lock);
+    pthread_mutex_unlock(&cluster->lock);
+}
+
+bool cluster_failed_elsewhere(struct cluster *cluster)
+{
+    pthread_mutex_lock(&cluster->lock);
+    const bool remote = cluster->remote;
+    pthread_mutex_unlock(&cluster->lock);
+    return remote;
+}
+
+bool cluster_check(struct cluster *cluster, struct error *error)
+{
+    if (!cluster)
+        return true;
+    pthread_mutex_lock(&cluster->lock);
+    const bool failed = cluster->failed || cluster->failing;
+    if (failed && error)
+        *error = cluster->failure;
+    pthread_mutex_unlock(&cluster->lock);
+    return !failed;
+}
+
+/* --- collectives --- */
+
+/* Lets the thread do a collective, and waits for it. */
+static bool ask(struct cluster *cluster, enum cluster_request request, const void *from, void *to,
+                size_t count)
+{
+    pthread_mutex_lock(&cluster->lock);
+    if (!cluster->failed && !cluster->failing) {
+        cluster->from = from;
+        cluster->to = to;
+        cluster->count = count;
+        cluster->request = request;
+        pthread_cond_broadcast(&cluster->changed);
+        while (cluster->request != CLUSTER_NOTHING && !cluster->failed)
+            pthread_cond_wait(&cluster->changed, &cluster->lock);
+    }
+    const bool good = !cluster->failed && !cluster->failing;
+    pthread_mutex_unlock(&cluster->lock);
+    return good;
+}
+
+static bool ask_timed(struct cluster *cluster, enum cluster_request request, const void *from,
+                      void *to, size_t count)
+{
+    const uint64_t began = clock_nanoseconds();
+    const bool good = ask(cluster, request, from, to, count);
+    atomic_fetch_add(&cluster->waited, clock_nanoseconds() - began);
+    return good;
+}
+
+bool cluster_gather(struct cluster *cluster, const void *mine, size_t bytes, void *all)
+{
+    return ask_timed(cluster, CLUSTER_GATHER, mine, all, bytes);
+}
+
+bool cluster_broadcast(struct cluster *cluster, void *data, size_t bytes)
+{
+    return ask(cluster, CLUSTER_BROADCAST, NULL, data, bytes);
+}
+
+/* Returns the values of the largest part of a rank. */
+static size_t largest_part(size_t ranks, size_t count)
+{
+    return count / ranks + (count % ranks > 0);
+}
+
+size_t cluster_sum_floats(size_t ranks, size_t count)
+{
+    return ranks * largest_part(ranks, count);
+}
+
+/* Adds the arrays of ranks [begin, begin + ranks) into that of rank `begin`, in the tree's order.
+ */
+static void add_parts(float *parts, size_t length, size_t begin, size_t ranks)
+{
+    if (ranks == 1)
+        return;
+    const size_t left = image_blocks_left(ranks);
+    add_parts(parts, length, begin, left);
+    add_parts(parts, length, begin + left, ranks - left);
+    float *to = parts + begin * length;
+    const float *from = parts + (begin + left) * length;
+    for (size_t i = 0; i < length; i++)
+        to[i] += from[i];
+}
+
+bool cluster_sum(struct cluster *cluster, float *values, size_t count, float *parts, bool fast)
+{
+    const size_t ranks = cluster->place.ranks, rank = cluster->place.rank;
+    const size_t first = cluster_part_begin(count, ranks, rank);
+    const size_t length = cluster_part_begin(count, ranks, rank + 1) - first;
+    if (fast)
+        return ask_timed(cluster, CLUSTER_ADD, NULL, values, count);
+    if (!ask_timed(cluster, CLUSTER_SCATTER, values, parts, count))
+        return false;
+    add_parts(parts, length, 0, ranks);
+    memcpy(values + first, parts, length * sizeof *values);
+    return ask_timed(cluster, CLUSTER_COLLECT, NULL, values, count);
+}

@@ -1,0 +1,77 @@
+/* cluster.h: the processes, on one or several machines, that train one network together.
+ *
+ * A launcher (mpirun, srun) has started the same command several times. Each process is a rank:
+ * rank 0 has the run, its files and the terminal; the others compute what it tells them
+ * (session/ranks). MPI moves the data; its module is opened at run time (cluster_module.h). A
+ * thread of the cluster makes all calls of MPI. While a collective or nothing is under way, it also
+ * tells the other ranks once a second that this one lives, and notices when one of them has failed,
+ * or has been silent for CLUSTER_SILENCE seconds.
+ *
+ * After a failure, every function that communicates returns false at once, and cluster_check says
+ * what happened and on which rank. Arrays of a collective that has failed must stay allocated until
+ * cluster_close.
+ *
+ * Thread safety: one thread at a time may communicate; the others of these functions may be called
+ * by any.
+ */
+#ifndef TINCA_ENGINE_CLUSTER_CLUSTER_H
+#define TINCA_ENGINE_CLUSTER_CLUSTER_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cluster;
+struct cluster_module;
+
+enum { CLUSTER_HOST = 64, CLUSTER_SILENCE = 10, CLUSTER_MAX_RANKS = 65536 };
+
+/* Joins the processes that the launcher has started, and sets *cluster; NULL: this process is
+ * alone. `ranks` is what the user says about a launcher that is not recognised; 0: nothing. Returns
+ * false with an error if the launcher has started several processes, but MPI is missing or knows
+ * another number of them. */
+bool cluster_join(size_t ranks, struct cluster **cluster, struct error *error);
+
+/* Joins by a module that is already loaded; `expected` is the number of ranks, 0: any. For tests.
+ */
+bool cluster_join_module(const struct cluster_module *module, size_t expected, const char *launcher,
+                         struct cluster **cluster, struct error *error);
+
+/* Opens the module at `path`. Returns NULL with an error. */
+const struct cluster_module *cluster_load_module(const char *path, struct error *error);
+
+/* Leaves, once all ranks do the same. After a failure, rank 0 ends all processes of the job,
+ * including this one, with `status`; another rank waits for that. NULL is allowed. */
+void cluster_close(struct cluster *cluster, int status);
+
+size_t cluster_rank(const struct cluster *cluster);         /* NULL: 0 */
+size_t cluster_ranks(const struct cluster *cluster);        /* NULL: 1 */
+const char *cluster_library(const struct cluster *cluster); /* "Open MPI v4.1.4" */
+const char *cluster_host(const struct cluster *cluster, size_t rank);
+
+/* Collectives: all ranks call the same one. They return false after a failure. */
+/* all[0..ranks * bytes) becomes mine[0..bytes) of all ranks, in their order. */
+bool cluster_gather(struct cluster *cluster, const void *mine, size_t bytes, void *all);
+/* data[0..bytes) becomes that of rank 0. */
+bool cluster_broadcast(struct cluster *cluster, void *data, size_t bytes);
+/* Each value becomes its sum over the ranks, added in the tree of batch_share.h, so that the bits
+ * do not depend on MPI; with `fast`, in an order that MPI chooses. `parts` has
+ * cluster_sum_floats() values. */
+bool cluster_sum(struct cluster *cluster, float *values, size_t count, float *parts, bool fast);
+size_t cluster_sum_floats(size_t ranks, size_t count);
+
+/* Returns the nanoseconds that this process has waited in cluster_gather and cluster_sum. */
+uint64_t cluster_waited(const struct cluster *cluster);
+
+/* Tells all ranks that this one cannot go on, and why. Nobody can communicate afterwards. */
+void cluster_fail(struct cluster *cluster, const struct error *error);
+
+/* Returns whether another rank has told that it failed, and why. */
+bool cluster_failed_elsewhere(struct cluster *cluster);
+
+/* Returns true if nothing has failed, otherwise false with the error. */
+bool cluster_check(struct cluster *cluster, struct error *error);
+
+#endif

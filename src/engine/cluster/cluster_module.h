@@ -1,0 +1,67 @@
+/* cluster_module.h: what the program asks of the module that is linked with MPI (cluster_mpi.c).
+ *
+ * The module is a shared object, tinca-mpi.so, which the program opens when a launcher has started
+ * it as one of several processes; so the program itself needs no MPI. One thread calls all
+ * functions. A collective is started and then tested until it is complete; one at a time. All ranks
+ * start the same collectives in the same order.
+ */
+#ifndef TINCA_ENGINE_CLUSTER_CLUSTER_MODULE_H
+#define TINCA_ENGINE_CLUSTER_CLUSTER_MODULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CLUSTER_MODULE_ABI = 1, CLUSTER_REASON = 256, CLUSTER_LIBRARY = 96 };
+
+#define CLUSTER_MODULE_FILE     "tinca-mpi.so"
+#define CLUSTER_MODULE_FUNCTION "tinca_cluster_module"
+
+/* Where a process is, as MPI says. */
+struct cluster_place {
+    size_t rank, ranks;
+    char library[CLUSTER_LIBRARY]; /* "Open MPI v4.1.4" */
+};
+
+struct cluster_module {
+    uint32_t abi, bytes; /* CLUSTER_MODULE_ABI, sizeof(struct cluster_module) */
+    const char *version; /* of tinca */
+
+    /* Initialises MPI. Returns false with a reason, of CLUSTER_REASON bytes. */
+    bool (*begin)(struct cluster_place *place, char *reason);
+    void (*end)(void);           /* finalises it; all ranks must call it */
+    void (*end_all)(int status); /* ends all processes of the job at once */
+
+    /* Start a collective; return false with a reason. */
+    /* all[0..ranks * bytes) becomes mine[0..bytes) of all ranks, in their order. */
+    bool (*gather)(const void *mine, size_t bytes, void *all, char *reason);
+    /* data[0..bytes) becomes that of rank 0. */
+    bool (*broadcast)(void *data, size_t bytes, char *reason);
+    /* Values are divided into parts, one for each rank; part r is [r count / ranks, (r + 1) count /
+     * ranks). parts[] becomes this rank's part of the values of each rank, in their order. */
+    bool (*scatter)(const float *values, size_t count, float *parts, char *reason);
+    /* Each rank has its part of the values; all get all parts. */
+    bool (*collect)(float *values, size_t count, char *reason);
+    /* values[] becomes the sum of those of all ranks, in an order that MPI chooses. */
+    bool (*add)(float *values, size_t count, char *reason);
+    /* Tests the collective that was started. Returns false with a reason if it has failed. */
+    bool (*test)(bool *complete, char *reason);
+
+    /* Sends a message to a rank without waiting for it; does nothing if an earlier one to this rank
+     * has not left yet, and returns false. At most CLUSTER_MESSAGE bytes. */
+    bool (*send)(size_t rank, const void *message, size_t bytes);
+    /* Receives a message, if one has come. Returns its length, 0 if none has. */
+    size_t (*receive)(size_t *rank, void *message, size_t size);
+};
+
+enum { CLUSTER_MESSAGE = 1400 };
+
+/* Returns how many values the parts of ranks before `rank` have. */
+static inline size_t cluster_part_begin(size_t count, size_t ranks, size_t rank)
+{
+    return count / ranks * rank + count % ranks * rank / ranks;
+}
+
+typedef const struct cluster_module *cluster_module_function(void);
+
+#endif

@@ -1,0 +1,232 @@
+/* The module tinca-mpi.so: MPI's collectives and messages, as cluster_module.h asks for them.
+ *
+ * Everything is non-blocking, so that the thread that calls notices a rank that does not answer.
+ * MPI counts with int, so more than INT_MAX values, or bytes of a broadcast, are refused. */
+#include "engine/cluster/cluster_module.h"
+
+#include <config.h>
+#include <limits.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAG = 1 };
+
+struct outgoing {
+    MPI_Request request;
+    char bytes[CLUSTER_MESSAGE];
+};
+
+static struct {
+    int rank, ranks;
+    MPI_Comm world;
+    MPI_Request request; /* of the collective */
+    int *counts, *places, *other_counts, *other_places;
+    struct outgoing *outgoing; /* by rank */
+} mpi;
+
+static bool explain(int code, char *reason)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int length = 0;
+    if (code == MPI_SUCCESS)
+        return true;
+    if (MPI_Error_string(code, text, &length) != MPI_SUCCESS)
+        snprintf(text, sizeof text, "error %d", code);
+    snprintf(reason, CLUSTER_REASON, "%.200s", text);
+    return false;
+}
+
+/* --- beginning and end --- */
+
+static void set_library(char *library)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    text[strcspn(text, ",\n")] = '\0'; /* the rest names packages and dates */
+    for (char *c = text; *c; c++)
+        if (*c == '\t')
+            *c = ' ';
+    snprintf(library, CLUSTER_LIBRARY, "%.90s", text);
+}
+
+static bool allocate(char *reason)
+{
+    const size_t ranks = (size_t)mpi.ranks;
+    mpi.counts = calloc(4 * ranks, sizeof *mpi.counts);
+    mpi.outgoing = calloc(ranks, sizeof *mpi.outgoing);
+    if (!mpi.counts || !mpi.outgoing) {
+        snprintf(reason, CLUSTER_REASON, "out of memory");
+        return false;
+    }
+    mpi.places = mpi.counts + ranks;
+    mpi.other_counts = mpi.places + ranks;
+    mpi.other_places = mpi.other_counts + ranks;
+    for (size_t i = 0; i < ranks; i++)
+        mpi.outgoing[i].request = MPI_REQUEST_NULL;
+    return true;
+}
+
+static bool begin(struct cluster_place *place, char *reason)
+{
+    int provided;
+    if (!explain(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided), reason))
+        return false;
+    /* a communicator of its own, so that nobody else's messages are taken for these */
+    if (!explain(MPI_Comm_dup(MPI_COMM_WORLD, &mpi.world), reason) ||
+        !explain(MPI_Comm_set_errhandler(mpi.world, MPI_ERRORS_RETURN), reason))
+        return false;
+    MPI_Comm_rank(mpi.world, &mpi.rank);
+    MPI_Comm_size(mpi.world, &mpi.ranks);
+    mpi.request = MPI_REQUEST_NULL;
+    *place = (struct cluster_place){.rank = (size_t)mpi.rank, .ranks = (size_t)mpi.ranks};
+    set_library(place->library);
+    return allocate(reason);
+}
+
+static void end(void)
+{
+    for (int i = 0; i < mpi.ranks; i++)
+        MPI_Wait(&mpi.outgoing[i].request, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&mpi.world);
+    MPI_Finalize();
+    free(mpi.counts);
+    free(mpi.outgoing);
+}
+
+static void end_all(int status)
+{
+    MPI_Abort(MPI_COMM_WORLD, status);
+}
+
+/* --- collectives --- */
+
+static bool fits(size_t count, char *reason)
+{
+    if (count <= INT_MAX)
+        return true;
+    snprintf(reason, CLUSTER_REASON, "%zu values are more than MPI can count", count);
+    return false;
+}
+
+static bool gather(const void *mine, size_t bytes, void *all, char *reason)
+{
+    return fits(bytes, reason) &&
+           explain(MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, mpi.world,
+                                  &mpi.request),
+                   reason);
+}
+
+static bool broadcast(void *data, size_t bytes, char *reason)
+{
+    return fits(bytes, reason) &&
+           explain(MPI_Ibcast(data, (int)bytes, MPI_BYTE, 0, mpi.world, &mpi.request), reason);
+}
+
+/* Sets counts[] and places[] of the parts of an array. */
+static void set_parts(size_t count)
+{
+    for (int i = 0; i < mpi.ranks; i++) {
+        const size_t ranks = (size_t)mpi.ranks, rank = (size_t)i;
+        const size_t first = cluster_part_begin(count, ranks, rank);
+        mpi.places[i] = (int)first;
+        mpi.counts[i] = (int)(cluster_part_begin(count, ranks, rank + 1) - first);
+    }
+}
+
+static bool scatter(const float *values, size_t count, float *parts, char *reason)
+{
+    if (!fits(count + (size_t)mpi.ranks, reason))
+        return false;
+    set_parts(count);
+    for (int i = 0; i < mpi.ranks; i++) {
+        mpi.other_counts[i] = mpi.counts[mpi.rank];
+        mpi.other_places[i] = i * mpi.counts[mpi.rank];
+    }
+    return explain(MPI_Ialltoallv(values, mpi.counts, mpi.places, MPI_FLOAT, parts,
+                                  mpi.other_counts, mpi.other_places, MPI_FLOAT, mpi.world,
+                                  &mpi.request),
+                   reason);
+}
+
+static bool collect(float *values, size_t count, char *reason)
+{
+    if (!fits(count, reason))
+        return false;
+    set_parts(count);
+    return explain(MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, values, mpi.counts,
+                                   mpi.places, MPI_FLOAT, mpi.world, &mpi.request),
+                   reason);
+}
+
+static bool add(float *values, size_t count, char *reason)
+{
+    return fits(count, reason) &&
+           explain(MPI_Iallreduce(MPI_IN_PLACE, values, (int)count, MPI_FLOAT, MPI_SUM, mpi.world,
+                                  &mpi.request),
+                   reason);
+}
+
+static bool test(bool *complete, char *reason)
+{
+    int flag = 0;
+    const bool good = explain(MPI_Test(&mpi.request, &flag, MPI_STATUS_IGNORE), reason);
+    *complete = flag;
+    return good;
+}
+
+/* --- messages --- */
+
+static bool send(size_t rank, const void *message, size_t bytes)
+{
+    struct outgoing *out = &mpi.outgoing[rank];
+    int left = 0;
+    if (bytes > sizeof out->bytes ||
+        MPI_Test(&out->request, &left, MPI_STATUS_IGNORE) != MPI_SUCCESS || !left)
+        return false;
+    memcpy(out->bytes, message, bytes);
+    return MPI_Isend(out->bytes, (int)bytes, MPI_BYTE, (int)rank, TAG, mpi.world, &out->request) ==
+           MPI_SUCCESS;
+}
+
+static size_t receive(size_t *rank, void *message, size_t size)
+{
+    MPI_Status status;
+    int there = 0, bytes = 0;
+    if (MPI_Iprobe(MPI_ANY_SOURCE, TAG, mpi.world, &there, &status) != MPI_SUCCESS || !there)
+        return 0;
+    if (MPI_Recv(message, (int)size, MPI_BYTE, status.MPI_SOURCE, TAG, mpi.world, &status) !=
+        MPI_SUCCESS)
+        return 0;
+    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    *rank = (size_t)status.MPI_SOURCE;
+    return bytes > 0 ? (size_t)bytes : 0;
+}
+
+/* --- the table --- */
+
+static const struct cluster_module module = {
+    .abi = CLUSTER_MODULE_ABI,
+    .bytes = sizeof(struct cluster_module),
+    .version = PACKAGE_VERSION,
+    .begin = begin,
+    .end = end,
+    .end_all = end_all,
+    .gather = gather,
+    .broadcast = broadcast,
+    .scatter = scatter,
+    .collect = collect,
+    .add = add,
+    .test = test,
+    .send = send,
+    .receive = receive,
+};
+
+__attribute__((visibility("default"))) const struct cluster_module *tinca_cluster_module(void);
+
+const struct cluster_module *tinca_cluster_module(void)
+{
+    return &module;
+}

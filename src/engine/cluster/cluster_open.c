@@ -1,0 +1,102 @@
+/* Finds the launcher, and opens the module of MPI if it has started several processes.
+ *
+ * The file is looked for beside the program first, where the build puts it, and then where it is
+ * installed. A module of another build is refused before any of its functions but
+ * CLUSTER_MODULE_FUNCTION is called. It is never closed: MPI cannot be initialised twice. */
+#include "engine/cluster/cluster.h"
+#include "engine/cluster/cluster_module.h"
+#include "engine/cluster/launcher.h"
+
+#include "base/language.h"
+
+#include <config.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char subject[] = N_("training in several processes");
+
+static const struct cluster_module *check_module(const struct cluster_module *module,
+                                                 const char *path, struct error *error)
+{
+    if (module && module->abi == CLUSTER_MODULE_ABI && module->bytes == sizeof *module &&
+        strcmp(module->version, PACKAGE_VERSION) == 0)
+        return module;
+    error_set(error, ERROR_UNSUPPORTED, subject, "build and install tinca again",
+              "%s was built for another version of tinca", path);
+    return NULL;
+}
+
+const struct cluster_module *cluster_load_module(const char *path, struct error *error)
+{
+    cluster_module_function *function;
+    if (access(path, F_OK) != 0) {
+        error_set(error, ERROR_UNSUPPORTED, subject,
+                  "install Open MPI or MPICH (Debian: openmpi-bin and libopenmpi-dev), then run "
+                  "configure, make and make install again",
+                  "the module that talks to MPI is missing: there is no %s", path);
+        return NULL;
+    }
+    /* Open MPI's plugins look for its symbols in the whole process */
+    void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    if (!library) {
+        error_set(error, ERROR_UNSUPPORTED, subject,
+                  "install the MPI library that tinca was built with (Debian: openmpi-bin)",
+                  "the module that talks to MPI cannot be loaded: %s", dlerror());
+        return NULL;
+    }
+    void *symbol = dlsym(library, CLUSTER_MODULE_FUNCTION);
+    memcpy(&function, &symbol, sizeof function); /* ISO C does not cast objects to functions */
+    const struct cluster_module *module = check_module(symbol ? function() : NULL, path, error);
+    if (!module)
+        dlclose(library);
+    return module;
+}
+
+/* Writes the path of the module in the program's folder. Returns whether such a file exists. */
+static bool is_beside_program(char *path, size_t size)
+{
+    const ssize_t length = readlink("/proc/self/exe", path, size - 1);
+    if (length <= 0)
+        return false;
+    path[length] = '\0';
+    char *slash = strrchr(path, '/');
+    if (!slash || (size_t)(slash + 1 - path) + sizeof CLUSTER_MODULE_FILE > size)
+        return false;
+    memcpy(slash + 1, CLUSTER_MODULE_FILE, sizeof CLUSTER_MODULE_FILE);
+    return access(path, F_OK) == 0;
+}
+
+static const struct cluster_module *find_module(const struct launch *launch, struct error *error)
+{
+    char path[4096];
+    if (!HAVE_MPI) {
+        error_set(error, ERROR_UNSUPPORTED, launch->launcher,
+                  "install Open MPI or MPICH (Debian: openmpi-bin and libopenmpi-dev), run "
+                  "configure and make again; or start tinca once, without the launcher",
+                  "it started several processes, but this tinca was built without MPI");
+        return NULL;
+    }
+    if (!is_beside_program(path, sizeof path))
+        snprintf(path, sizeof path, "%s/%s", PKGLIBDIR, CLUSTER_MODULE_FILE);
+    return cluster_load_module(path, error);
+}
+
+bool cluster_join(size_t ranks, struct cluster **cluster, struct error *error)
+{
+    struct launch launch = launcher_find();
+    *cluster = NULL;
+    if (launch.launcher && launch.ranks > 0 && ranks > 0 && launch.ranks != ranks)
+        return error_set(error, ERROR_USAGE, "--ranks", "leave it out",
+                         "it says %zu, but %s started %zu processes", ranks, launch.launcher,
+                         launch.ranks);
+    if (ranks > 0)
+        launch.ranks = ranks;
+    if (!launch.launcher)
+        launch.launcher = "--ranks";
+    if (launch.ranks == 1 || (launch.ranks == 0 && strcmp(launch.launcher, "--ranks") == 0))
+        return true;
+    const struct cluster_module *module = find_module(&launch, error);
+    return module && cluster_join_module(module, launch.ranks, launch.launcher, cluster, error);
+}

@@ -1,0 +1,323 @@
+/* The thread that calls MPI: it alone initialises it, runs the collectives that another thread asks
+ * for, one at a time, and exchanges messages.
+ *
+ * A message is a byte that says what it is. Rank 0 and each other rank tell each other that they
+ * live; so rank 0 notices every silent rank, and everybody a silent rank 0. The seconds of silence
+ * are counted in steps of the thread: while this process is stopped itself, they do not grow. A
+ * rank that fails sends the error to all others. Before it leaves, a rank says goodbye to those
+ * that it talks to, and waits for theirs, so that no message is under way when MPI is finalised.
+ *
+ * After a failure the thread calls MPI no more: MPI would write into arrays of the collective that
+ * was under way, whose owners may be about to free them. */
+#include "engine/cluster/cluster_internal.h"
+
+#include "base/clock.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { BEAT = 'b', FAILURE = 'f', GOODBYE = 'g' };
+
+static const double beat_interval = 1, longest_step = 0.5; /* seconds */
+static const double telling_time = 1;                      /* seconds to send a failure */
+
+/* The failure of a rank as it is sent. */
+struct failure_message {
+    char kind;
+    int error_kind;
+    char what[256], why[512], advice[256];
+};
+
+struct state {
+    struct cluster *cluster;
+    uint64_t last; /* nanoseconds: the last time that messages were received */
+    double beat;   /* seconds since the last sign of life */
+};
+
+/* --- failures --- */
+
+static void set_failure(struct cluster *cluster, const struct error *error, bool remote)
+{
+    pthread_mutex_lock(&cluster->lock);
+    if (!cluster->failed && !cluster->failing)
+        cluster->failure = *error;
+    cluster->failed = true;
+    cluster->remote = remote && !cluster->failing;
+    cluster->begun = true;
+    cluster->request = CLUSTER_NOTHING;
+    pthread_cond_broadcast(&cluster->changed);
+    pthread_mutex_unlock(&cluster->lock);
+}
+
+static const char *rank_name(const struct cluster *cluster, size_t rank, char *text, size_t size)
+{
+    const char *host = cluster->hosts ? cluster->hosts[rank] : "";
+    snprintf(text, size, host[0] ? "rank %zu on %s" : "rank %zu", rank, host);
+    return text;
+}
+
+static void fail_silent(struct cluster *cluster, size_t rank)
+{
+    struct error error;
+    char name[CLUSTER_HOST + 32];
+    error_set(&error, ERROR_SYSTEM, rank_name(cluster, rank, name, sizeof name),
+              "look at this host; tinca resume goes on from the last checkpoint",
+              "it has not answered for %d seconds: it was stopped, or the network is down",
+              CLUSTER_SILENCE);
+    set_failure(cluster, &error, false);
+}
+
+static void take_failure(struct cluster *cluster, size_t rank, const struct failure_message *told)
+{
+    struct error error;
+    char name[CLUSTER_HOST + 32];
+    error_set(&error, (enum error_kind)told->error_kind,
+              rank_name(cluster, rank, name, sizeof name), NULL, "%.255s%s%.511s", told->what,
+              told->what[0] ? ": " : "", told->why);
+    snprintf(error.advice, sizeof error.advice, "%.255s", told->advice);
+    set_failure(cluster, &error, true);
+}
+
+/* Sends this rank's failure to all others, for at most `telling_time`. */
+static void tell_failure(struct cluster *cluster)
+{
+    struct failure_message message = {.kind = FAILURE};
+    const size_t ranks = cluster->place.ranks;
+    const uint64_t began = clock_nanoseconds();
+    size_t told = 0;
+    pthread_mutex_lock(&cluster->lock);
+    const struct error error = cluster->failure;
+    pthread_mutex_unlock(&cluster->lock);
+    message.error_kind = (int)error.kind;
+    memcpy(message.what, error.what, sizeof message.what);
+    memcpy(message.why, error.why, sizeof message.why);
+    memcpy(message.advice, error.advice, sizeof message.advice);
+    while (told < ranks && clock_seconds(began, clock_nanoseconds()) < telling_time)
+        if (told == cluster->place.rank || cluster->module->send(told, &message, sizeof message))
+            told++;
+    /* the progress of MPI, which lets them leave */
+    for (size_t tries = 0; tries < 200; tries++) {
+        char unused[CLUSTER_MESSAGE];
+        size_t rank;
+        cluster->module->receive(&rank, unused, sizeof unused);
+        clock_sleep(0.001);
+    }
+}
+
+/* --- messages --- */
+
+/* Returns whether this rank and another tell each other that they live. */
+static bool talks_to(const struct cluster *cluster, size_t rank)
+{
+    return rank != cluster->place.rank && (rank == 0 || cluster->place.rank == 0);
+}
+
+static void send_to_peers(struct cluster *cluster, char kind)
+{
+    for (size_t r = 0; r < cluster->place.ranks; r++)
+        if (talks_to(cluster, r))
+            while (!cluster->module->send(r, &kind, 1) && kind == GOODBYE)
+                sched_yield();
+}
+
+static void receive_messages(struct cluster *cluster)
+{
+    union {
+        char kind;
+        struct failure_message failure;
+        char bytes[CLUSTER_MESSAGE];
+    } message;
+    size_t rank, bytes;
+    while (!cluster->failed &&
+           (bytes = cluster->module->receive(&rank, &message, sizeof message)) > 0) {
+        cluster->peers[rank].silent = 0;
+        cluster->peers[rank].left |= message.kind == GOODBYE;
+        if (message.kind == FAILURE && bytes == sizeof message.failure)
+            take_failure(cluster, rank, &message.failure);
+    }
+}
+
+/* Receives messages, sends signs of life, and notices silence. */
+static void attend(struct state *state)
+{
+    struct cluster *cluster = state->cluster;
+    const uint64_t now = clock_nanoseconds();
+    const double passed = clock_seconds(state->last, now);
+    const double step = passed < longest_step ? passed : longest_step;
+    state->last = now;
+    state->beat += step;
+    receive_messages(cluster);
+    if (cluster->failed)
+        return;
+    if (state->beat >= beat_interval) {
+        send_to_peers(cluster, BEAT);
+        state->beat = 0;
+    }
+    for (size_t r = 0; r < cluster->place.ranks; r++)
+        if (talks_to(cluster, r) && !cluster->peers[r].left &&
+            (cluster->peers[r].silent += step) > CLUSTER_SILENCE) {
+            fail_silent(cluster, r);
+            return;
+        }
+}
+
+/* --- collectives --- */
+
+static bool start(struct cluster *cluster, char *reason)
+{
+    const struct cluster_module *module = cluster->module;
+    switch (cluster->request) {
+    case CLUSTER_GATHER:
+        return module->gather(cluster->from, cluster->count, cluster->to, reason);
+    case CLUSTER_BROADCAST:
+        return module->broadcast(cluster->to, cluster->count, reason);
+    case CLUSTER_SCATTER:
+        return module->scatter(cluster->from, cluster->count, cluster->to, reason);
+    case CLUSTER_COLLECT:
+        return module->collect(cluster->to, cluster->count, reason);
+    default:
+        return module->add(cluster->to, cluster->count, reason);
+    }
+}
+
+static bool is_failing(struct cluster *cluster)
+{
+    pthread_mutex_lock(&cluster->lock);
+    const bool failing = cluster->failing;
+    pthread_mutex_unlock(&cluster->lock);
+    return failing;
+}
+
+/* Waits between two tests: first only for a moment, since most collectives are short; the longer it
+ * lasts, the longer. */
+static void rest(size_t tests)
+{
+    const struct timespec little = {0, tests < 2000 ? 20000 : 1000000};
+    if (tests < 200)
+        sched_yield();
+    else
+        nanosleep(&little, NULL);
+}
+
+/* Runs the collective that was asked for until it is complete, or something fails. */
+static void collective(struct state *state)
+{
+    struct cluster *cluster = state->cluster;
+    struct error error;
+    char reason[CLUSTER_REASON] = "";
+    bool complete = false, good = start(cluster, reason);
+    for (size_t tests = 0; good && !complete && !cluster->failed; tests++) {
+        good = cluster->module->test(&complete, reason);
+        if (!good || complete)
+            break;
+        rest(tests);
+        if (tests % 64 == 63 || tests > 2000)
+            attend(state);
+        if (is_failing(cluster))
+            return;
+    }
+    if (!good) {
+        error_set(&error, ERROR_SYSTEM, "MPI",
+                  "look at the network; tinca resume goes on from the last checkpoint",
+                  "a rank or the network has failed (%s)", reason);
+        set_failure(cluster, &error, false);
+    }
+    pthread_mutex_lock(&cluster->lock);
+    cluster->request = CLUSTER_NOTHING;
+    pthread_cond_broadcast(&cluster->changed);
+    pthread_mutex_unlock(&cluster->lock);
+}
+
+/* --- the thread --- */
+
+static bool begin(struct cluster *cluster)
+{
+    char reason[CLUSTER_REASON] = "";
+    const bool good = cluster->module->begin(&cluster->place, reason);
+    struct error error;
+    if (!good) {
+        error_set(&error, ERROR_SYSTEM, "MPI", "try a program of the MPI library's own first",
+                  "it cannot be initialised (%s)", reason);
+        set_failure(cluster, &error, false);
+    }
+    return good;
+}
+
+/* Waits for a request, but not for long. Returns whether there is one. */
+static bool await_request(struct cluster *cluster)
+{
+    struct timespec due;
+    clock_gettime(CLOCK_MONOTONIC, &due);
+    due.tv_nsec += 20000000;
+    due.tv_sec += due.tv_nsec / 1000000000;
+    due.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&cluster->lock);
+    if (cluster->request == CLUSTER_NOTHING && !cluster->leaving && !cluster->failing)
+        pthread_cond_timedwait(&cluster->changed, &cluster->lock, &due);
+    const bool there = cluster->request != CLUSTER_NOTHING && !cluster->failing;
+    pthread_mutex_unlock(&cluster->lock);
+    return there;
+}
+
+static bool is_leaving(struct cluster *cluster)
+{
+    pthread_mutex_lock(&cluster->lock);
+    const bool leaving = cluster->leaving;
+    pthread_mutex_unlock(&cluster->lock);
+    return leaving;
+}
+
+static bool all_left(const struct cluster *cluster)
+{
+    for (size_t r = 0; r < cluster->place.ranks; r++)
+        if (talks_to(cluster, r) && !cluster->peers[r].left)
+            return false;
+    return true;
+}
+
+/* Says goodbye, waits for those of others, and finalises MPI. */
+static void leave(struct state *state)
+{
+    struct cluster *cluster = state->cluster;
+    send_to_peers(cluster, GOODBYE);
+    while (!cluster->failed && !all_left(cluster)) {
+        attend(state);
+        clock_sleep(0.001);
+    }
+    if (!cluster->failed)
+        cluster->module->end();
+}
+
+void *cluster_thread_run(void *context)
+{
+    struct cluster *cluster = context;
+    struct state state = {.cluster = cluster};
+    if (!begin(cluster))
+        return NULL;
+    pthread_mutex_lock(&cluster->lock);
+    while (!cluster->peers && !cluster->leaving) { /* cluster_join makes them */
+        cluster->begun = true;
+        pthread_cond_broadcast(&cluster->changed);
+        pthread_cond_wait(&cluster->changed, &cluster->lock);
+    }
+    pthread_mutex_unlock(&cluster->lock);
+    state.last = clock_nanoseconds();
+    while (!cluster->failed) {
+        if (await_request(cluster))
+            collective(&state);
+        if (is_failing(cluster)) {
+            tell_failure(cluster);
+            set_failure(cluster, &cluster->failure, false);
+        } else if (is_leaving(cluster)) {
+            if (cluster->peers)
+                leave(&state);
+            else
+                cluster->module->end();
+            break;
+        } else
+            attend(&state);
+    }
+    return NULL;
+}

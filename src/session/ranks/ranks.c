@@ -1,0 +1,313 @@
+/* Rank 0's commands, and what all ranks compare before they compute.
+ *
+ * All processes are of the same version, which the cluster has checked, so structures are sent as
+ * they are in memory. */
+#include "session/ranks/ranks.h"
+
+#include "base/language.h"
+#include "base/memory.h"
+#include "session/config/config_differences.h"
+#include "session/files/computed_with.h"
+#include "session/ranks/ranks_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *rank_name(const struct cluster *cluster, size_t rank, char *text, size_t size)
+{
+    snprintf(text, size, "rank %zu on %s", rank, cluster_host(cluster, rank));
+    return text;
+}
+
+/* --- what the ranks were started with --- */
+
+static bool refuse_setting(const struct cluster *cluster, size_t rank, const char *key,
+                           const char *first, const char *other, struct error *error)
+{
+    char name[CLUSTER_HOST + 32];
+    return error_set(error, ERROR_USAGE, rank_name(cluster, rank, name, sizeof name),
+                     "start all ranks with the same command", "--%s is %s, but %s on rank 0", key,
+                     other[0] ? other : "''", first[0] ? first : "''");
+}
+
+static bool compare_configs(const struct cluster *cluster, const struct run_config *configs,
+                            struct error *error)
+{
+    char first[600], other[600];
+    for (size_t r = 1; r < cluster_ranks(cluster); r++)
+        for (size_t i = 0; i < config_field_count; i++) {
+            const struct config_field *field = &config_fields[i];
+            if (strcmp(field->key, "threads") != 0 &&
+                !config_field_equal(&configs[0], &configs[r], field))
+                return refuse_setting(cluster, r, field->key,
+                                      config_get(&configs[0], field->key, first, sizeof first),
+                                      config_get(&configs[r], field->key, other, sizeof other),
+                                      error);
+        }
+    return true;
+}
+
+bool ranks_compare(struct cluster *cluster, const struct run_config *config, struct error *error)
+{
+    struct run_config *configs;
+    bool same = true;
+    if (!cluster)
+        return true;
+    configs = memory_new(cluster_ranks(cluster), sizeof *configs, "the ranks", error);
+    if (!configs)
+        return false;
+    if (cluster_gather(cluster, config, sizeof *config, configs)) {
+        same = compare_configs(cluster, configs, error);
+        free(configs);
+    } else /* MPI may still write to the array */
+        same = cluster_check(cluster, error);
+    return same;
+}
+
+/* --- how the ranks have prepared a run --- */
+
+enum { REPORT_FACTS = 7, REPORT_NODES_SEED = 5381 };
+
+struct report {
+    bool prepared;
+    struct error error;
+    char values[COMPUTED_WITH][COMPUTED_WITH_SIZE];
+    uint64_t facts[REPORT_FACTS];
+};
+
+static const char *const computed_names[COMPUTED_WITH] = {
+    [COMPUTED_PROGRAM] = N_("tinca"),
+    [COMPUTED_NUMERICS] = N_("arithmetic of version"),
+    [COMPUTED_KERNELS] = N_("kernels for"),
+    [COMPUTED_BLAS] = N_("the BLAS library"),
+};
+static const char *const fact_names[REPORT_FACTS] = {
+    N_("images in the training set"), N_("classes in the training set"),
+    N_("values of an image"),         N_("layers in the network"),
+    N_("weights in the network"),     N_("the checksum of the layers' names"),
+    N_("iterations in an epoch"),
+};
+
+/* Returns a checksum of the names of a network's layers and of their operators. */
+static uint64_t sum_names(const struct graph *graph)
+{
+    uint64_t sum = REPORT_NODES_SEED;
+    for (size_t n = 0; n < graph->node_count; n++)
+        for (const char *c = graph->nodes[n].name; *c; c++)
+            sum = sum * 33 + (unsigned char)*c;
+    return sum & 0xffffffff;
+}
+
+static void fill_report(struct report *report, const struct run_config *config,
+                        const struct preparation *prepared, bool good, const struct error *error)
+{
+    struct computed_with here;
+    *report = (struct report){.prepared = good};
+    computed_with_here(&here, config->device, (enum device_precision)config->precision);
+    memcpy(report->values, here.values, sizeof report->values);
+    if (!good) {
+        report->error = *error;
+        return;
+    }
+    const struct dataset_facts *facts = dataset_facts(prepared->data);
+    const struct graph *graph = &prepared->network->graph;
+    const uint64_t values[REPORT_FACTS] = {
+        facts->images,      facts->classes,      facts->channels * facts->height * facts->width,
+        graph->node_count,  graph->total_floats, sum_names(graph),
+        prepared->per_epoch};
+    memcpy(report->facts, values, sizeof values);
+}
+
+/* Fails with the error of a rank that could not prepare the run. */
+static bool refuse_failed(const struct cluster *cluster, size_t rank, const struct error *failed,
+                          struct error *error)
+{
+    char name[CLUSTER_HOST + 32];
+    error_set(error, failed->kind, rank_name(cluster, rank, name, sizeof name), NULL,
+              "%.255s: %.511s", failed->what, failed->why);
+    snprintf(error->advice, sizeof error->advice, "%.255s", failed->advice);
+    return false;
+}
+
+static bool compare_computed(const struct cluster *cluster, const struct report *reports,
+                             size_t rank, struct error *error)
+{
+    char name[CLUSTER_HOST + 32];
+    for (size_t i = 0; i < COMPUTED_WITH; i++)
+        if (strcmp(reports[0].values[i], reports[rank].values[i]) != 0)
+            return error_set(error, ERROR_UNSUPPORTED, rank_name(cluster, rank, name, sizeof name),
+                             "choose hosts that are alike; TINCA_CPU=avx2 makes stronger "
+                             "processors compute as weaker ones",
+                             "%s: %s, but %s on rank 0; the bits would differ",
+                             gettext(computed_names[i]), reports[rank].values[i],
+                             reports[0].values[i]);
+    return true;
+}
+
+static bool compare_facts(const struct cluster *cluster, const struct report *reports, size_t rank,
+                          struct error *error)
+{
+    char name[CLUSTER_HOST + 32];
+    for (size_t i = 0; i < REPORT_FACTS; i++)
+        if (reports[0].facts[i] != reports[rank].facts[i])
+            return error_set(error, ERROR_INPUT, rank_name(cluster, rank, name, sizeof name),
+                             "give all hosts the same files", "%s: %llu, but %llu on rank 0",
+                             gettext(fact_names[i]), (unsigned long long)reports[rank].facts[i],
+                             (unsigned long long)reports[0].facts[i]);
+    return true;
+}
+
+static bool compare_reports(const struct cluster *cluster, const struct report *reports,
+                            struct error *error)
+{
+    if (!reports[0].prepared) {
+        *error = reports[0].error;
+        return false;
+    }
+    for (size_t r = 1; r < cluster_ranks(cluster); r++)
+        if (!reports[r].prepared)
+            return refuse_failed(cluster, r, &reports[r].error, error);
+    for (size_t r = 1; r < cluster_ranks(cluster); r++)
+        if (!compare_computed(cluster, reports, r, error) ||
+            !compare_facts(cluster, reports, r, error))
+            return false;
+    return true;
+}
+
+bool ranks_agree(struct cluster *cluster, const struct run_config *config,
+                 const struct preparation *preparation, bool prepared, struct error *error)
+{
+    bool agreed = prepared;
+    if (!cluster)
+        return prepared;
+    struct report mine;
+    struct report *reports =
+        memory_new(cluster_ranks(cluster), sizeof *reports, "the ranks", error);
+    if (!reports) {
+        cluster_fail(cluster, error);
+        return false;
+    }
+    fill_report(&mine, config, preparation, prepared, error);
+    if (cluster_gather(cluster, &mine, sizeof mine, reports)) {
+        agreed = compare_reports(cluster, reports, error);
+        free(reports);
+        return agreed;
+    }
+    return cluster_check(cluster, error);
+}
+
+/* --- commands --- */
+
+static bool command(struct cluster *cluster, struct ranks_command *command, struct error *error)
+{
+    return cluster_broadcast(cluster, command, sizeof *command) || cluster_check(cluster, error);
+}
+
+bool ranks_begin(struct cluster *cluster, const struct run_config *config, uint64_t first_iteration,
+                 struct error *error)
+{
+    struct ranks_command begin = {.order = RANKS_BEGIN, .iteration = first_iteration};
+    struct run_config copy = *config;
+    if (!cluster)
+        return true;
+    return command(cluster, &begin, error) &&
+           (cluster_broadcast(cluster, &copy, sizeof copy) || cluster_check(cluster, error));
+}
+
+bool ranks_broadcast_state(struct cluster *cluster, struct preparation *preparation)
+{
+    const struct graph *graph = &preparation->network->graph;
+    const size_t all = graph->total_floats * sizeof(float);
+    const size_t learnable = graph->learnable_floats * sizeof(float);
+    if (!cluster_broadcast(cluster, preparation->weights.values, all))
+        return false;
+    for (size_t i = 0; i < 2; i++) {
+        float *state = execution_solver_state(preparation->execution, i);
+        if (state && !cluster_broadcast(cluster, state, learnable))
+            return false;
+    }
+    execution_touch(preparation->execution);
+    return true;
+}
+
+bool ranks_share_state(struct cluster *cluster, struct preparation *preparation,
+                       struct error *error)
+{
+    if (!cluster)
+        return true;
+    struct ranks_command state = {.order = RANKS_STATE,
+                                  .solver_step = execution_solver_step(preparation->execution)};
+    return command(cluster, &state, error) &&
+           (ranks_broadcast_state(cluster, preparation) || cluster_check(cluster, error));
+}
+
+void ranks_step(struct cluster *cluster, uint64_t iteration, float learning_rate, bool next)
+{
+    struct ranks_command step = {
+        .order = RANKS_STEP, .iteration = iteration, .learning_rate = learning_rate, .next = next};
+    if (cluster)
+        command(cluster, &step, NULL);
+}
+
+void ranks_end(struct cluster *cluster)
+{
+    struct ranks_command end = {.order = RANKS_END};
+    if (cluster)
+        command(cluster, &end, NULL);
+}
+
+void ranks_quit(struct cluster *cluster)
+{
+    struct ranks_command quit = {.order = RANKS_QUIT};
+    if (cluster)
+        command(cluster, &quit, NULL);
+}
+
+/* --- the first bad layer --- */
+
+struct found {
+    bool found;
+    size_t place; /* of the layer in the graph */
+    struct bad_layer layer;
+};
+
+static size_t place_of(const struct graph *graph, const char *name)
+{
+    size_t n = 0;
+    while (n < graph->node_count && strcmp(graph->nodes[n].name, name) != 0)
+        n++;
+    return n;
+}
+
+bool ranks_gather_bad_layers(struct cluster *cluster, struct execution *execution,
+                             const struct graph *graph, uint64_t iteration, struct bad_layer *layer)
+{
+    const size_t ranks = cluster_ranks(cluster);
+    struct found mine = {0};
+    struct found *all = memory_new(ranks, sizeof *all, "the ranks", NULL);
+    mine.found = execution_find_first_bad_layer(execution, iteration, &mine.layer);
+    mine.place = mine.found ? place_of(graph, mine.layer.node) : SIZE_MAX;
+    struct found first = mine;
+    if (!all || !cluster_gather(cluster, &mine, sizeof mine, all))
+        ; /* only this rank's: all ranks end anyway, and MPI may still write to the array */
+    else {
+        for (size_t r = 0; r < ranks; r++)
+            if (all[r].place < first.place)
+                first = all[r];
+        free(all);
+    }
+    *layer = first.layer;
+    return first.found;
+}
+
+bool ranks_find_first_bad_layer(struct cluster *cluster, struct execution *execution,
+                                uint64_t iteration, struct bad_layer *layer)
+{
+    struct ranks_command find = {.order = RANKS_FIND, .iteration = iteration};
+    if (!cluster)
+        return execution_find_first_bad_layer(execution, iteration, layer);
+    command(cluster, &find, NULL);
+    return ranks_gather_bad_layers(cluster, execution, execution_graph(execution), iteration,
+                                   layer);
+}

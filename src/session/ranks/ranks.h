@@ -1,0 +1,59 @@
+/* ranks.h: a run that several processes compute (engine/cluster/cluster.h).
+ *
+ * Rank 0 has the run: folder, journal, checkpoints, validation, and all decisions. The other ranks
+ * wait for its commands in ranks_serve: prepare a run, take over the weights, compute an iteration
+ * with this learning rate, end the run. So a learning-rate schedule, a pause, or a stop needs no
+ * agreement. Each rank reads its part of every batch itself.
+ *
+ * In all functions, `cluster` may be NULL: then there are no other ranks, and nothing is done.
+ * Functions that return false have set the error.
+ */
+#ifndef TINCA_SESSION_RANKS_RANKS_H
+#define TINCA_SESSION_RANKS_RANKS_H
+
+#include "engine/cluster/cluster.h"
+#include "engine/execution/execution.h"
+#include "session/config/config.h"
+#include "session/prepare/prepare.h"
+
+/* Checks that all ranks were started with the same settings, threads excepted. Called by all of
+ * them; fails on all of them. */
+bool ranks_compare(struct cluster *cluster, const struct run_config *config, struct error *error);
+
+/* --- rank 0 --- */
+
+/* Tells the others to prepare a run. ranks_agree must follow, whether or not this rank can. */
+bool ranks_begin(struct cluster *cluster, const struct run_config *config, uint64_t first_iteration,
+                 struct error *error);
+
+/* Compares how the ranks have prepared the run: `prepared` says whether this one has, and *error
+ * why not. Fails if one has not, or if ranks would compute other bits: another network or data set,
+ * other instructions, BLAS library or version. After true, ranks_end must follow. */
+bool ranks_agree(struct cluster *cluster, const struct run_config *config,
+                 const struct preparation *preparation, bool prepared, struct error *error);
+
+/* Gives the others the weights and the solver's state. */
+bool ranks_share_state(struct cluster *cluster, struct preparation *preparation,
+                       struct error *error);
+
+/* Tells the others to compute an iteration; with `next`, on their part of the next batch, otherwise
+ * on that of the last one. */
+void ranks_step(struct cluster *cluster, uint64_t iteration, float learning_rate, bool next);
+
+/* Finds the first bad layer of all parts of a batch (execution_find_first_bad_layer). */
+bool ranks_find_first_bad_layer(struct cluster *cluster, struct execution *execution,
+                                uint64_t iteration, struct bad_layer *layer);
+
+/* Tells the others that the run is over. */
+void ranks_end(struct cluster *cluster);
+
+/* Tells the others that no further run will come. */
+void ranks_quit(struct cluster *cluster);
+
+/* --- the other ranks --- */
+
+/* Does what rank 0 says until it quits. `threads` is what this rank was started with; 0: what rank
+ * 0 was. */
+bool ranks_serve(struct cluster *cluster, size_t threads, struct error *error);
+
+#endif

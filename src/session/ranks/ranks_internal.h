@@ -1,0 +1,25 @@
+/* ranks_internal.h: the commands of rank 0. Internal to session/ranks. */
+#ifndef TINCA_SESSION_RANKS_RANKS_INTERNAL_H
+#define TINCA_SESSION_RANKS_RANKS_INTERNAL_H
+
+#include "session/ranks/ranks.h"
+
+enum ranks_order { RANKS_BEGIN, RANKS_STATE, RANKS_STEP, RANKS_FIND, RANKS_END, RANKS_QUIT };
+
+/* A command as it is broadcast. RANKS_BEGIN is followed by a broadcast of the configuration, and
+ * RANKS_STATE by the arrays. */
+struct ranks_command {
+    uint64_t order, iteration, solver_step;
+    float learning_rate;
+    bool next;
+};
+
+/* Broadcast the state of training: rank 0's becomes everybody's. */
+bool ranks_broadcast_state(struct cluster *cluster, struct preparation *preparation);
+
+/* Gathers what each rank has found, and returns the first layer of all. */
+bool ranks_gather_bad_layers(struct cluster *cluster, struct execution *execution,
+                             const struct graph *graph, uint64_t iteration,
+                             struct bad_layer *layer);
+
+#endif

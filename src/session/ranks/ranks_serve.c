@@ -1,0 +1,111 @@
+/* What a rank other than 0 does: it prepares the runs that rank 0 begins, without their folders,
+ * validation and samples, and computes its part of each iteration.
+ *
+ * A rank that cannot go on tells all others with cluster_fail; otherwise the others would wait for
+ * its sums. */
+#include "session/ranks/ranks_internal.h"
+
+#include <math.h>
+
+struct service {
+    struct cluster *cluster;
+    struct run_config config;
+    struct preparation prepared;
+    struct execution_batch batch;
+    bool runs; /* `prepared` is */
+};
+
+static bool fail(struct service *service, const struct error *error)
+{
+    cluster_fail(service->cluster, error);
+    return false;
+}
+
+/* Prepares the run that rank 0 begins. If a rank cannot, none has a run. */
+static bool begin_run(struct service *service, uint64_t first_iteration, struct error *error)
+{
+    struct cluster *cluster = service->cluster;
+    const size_t threads = service->config.threads;
+    if (!cluster_broadcast(cluster, &service->config, sizeof service->config))
+        return cluster_check(cluster, error);
+    if (threads)
+        service->config.threads = threads;
+    service->config.weights[0] = '\0'; /* rank 0 reads them */
+    const bool prepared =
+        prepare(&service->prepared, &service->config, first_iteration, NULL, cluster, error);
+    service->runs = ranks_agree(cluster, &service->config, &service->prepared, prepared, error);
+    if (prepared && !service->runs)
+        prepare_free(&service->prepared);
+    return cluster_check(cluster, error);
+}
+
+static void end_run(struct service *service)
+{
+    if (service->runs)
+        prepare_free(&service->prepared);
+    service->runs = false;
+}
+
+static bool take_state(struct service *service, uint64_t solver_step, struct error *error)
+{
+    if (!ranks_broadcast_state(service->cluster, &service->prepared))
+        return cluster_check(service->cluster, error);
+    execution_set_solver_step(service->prepared.execution, solver_step);
+    return true;
+}
+
+static bool step(struct service *service, const struct ranks_command *command, struct error *error)
+{
+    struct preparation *prepared = &service->prepared;
+    struct data_batch batch;
+    if (!prepare_groups(prepared, &service->config, command->iteration, error))
+        return fail(service, error);
+    if (command->next) {
+        if (!data_loader_next(prepared->loader, &batch, error))
+            return fail(service, error);
+        service->batch = prepare_batch(prepared, &batch);
+    }
+    prepare_bind(prepared, &service->batch, command->iteration);
+    execution_iterate(prepared->execution, command->iteration, command->learning_rate);
+    return cluster_check(service->cluster, error);
+}
+
+static bool find(struct service *service, uint64_t iteration, struct error *error)
+{
+    struct bad_layer unused;
+    ranks_gather_bad_layers(service->cluster, service->prepared.execution,
+                            &service->prepared.network->graph, iteration, &unused);
+    return cluster_check(service->cluster, error);
+}
+
+static bool obey(struct service *service, const struct ranks_command *command, struct error *error)
+{
+    switch ((enum ranks_order)command->order) {
+    case RANKS_BEGIN:
+        return begin_run(service, command->iteration, error);
+    case RANKS_STATE:
+        return take_state(service, command->solver_step, error);
+    case RANKS_STEP:
+        return step(service, command, error);
+    case RANKS_FIND:
+        return find(service, command->iteration, error);
+    default:
+        end_run(service);
+        return true;
+    }
+}
+
+bool ranks_serve(struct cluster *cluster, size_t threads, struct error *error)
+{
+    struct service service = {.cluster = cluster};
+    struct ranks_command command;
+    bool good;
+    do {
+        service.config.threads = threads;
+        good = cluster_broadcast(cluster, &command, sizeof command)
+                   ? obey(&service, &command, error)
+                   : cluster_check(cluster, error);
+    } while (good && command.order != RANKS_QUIT);
+    end_run(&service);
+    return good;
+}

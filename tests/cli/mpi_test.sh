@@ -1,0 +1,190 @@
+#!/bin/sh
+# Training in several processes over MPI: the same bits for 1, 2 and 4 processes, what is refused, and what
+# happens when a process dies, is stopped, or cannot read its images.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
+case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
+module=$(dirname "$TINCA")/tinca-mpi.so
+cd "$T" || exit 99
+
+# launched VARIABLES ARGUMENT...: runs the program as if a launcher had set these variables
+launched() {
+    variables=$1
+    shift
+    status=0
+    # shellcheck disable=SC2086 # a list of assignments
+    env $variables "$TINCA" "$@" >"$T/out" 2>"$T/err" </dev/null || status=$?
+}
+
+# says PATTERN NAME: the last command failed with a message that matches
+says() {
+    if [ "$status" != 0 ] && grep -Eq -- "$1" "$T/err"; then ok "$2"; else
+        not_ok "$2" "exit $status: $(told)"
+    fi
+}
+
+job="lenet --data digits,limit=64 --batch 16 --iterations 4 --threads 1 --seed 3 -q"
+
+if [ ! -e "$module" ]; then
+    # shellcheck disable=SC2086
+    launched "OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0" train $job
+    says "built without MPI|there is no .*tinca-mpi.so" "a launcher without the module"
+    skip "training in several processes" "this build has no MPI (configure says why)"
+    done_testing
+fi
+if ! command -v mpirun >/dev/null || ! mpirun --version 2>/dev/null | grep -q 'Open MPI'; then
+    skip "training in several processes" "there is no mpirun of Open MPI"
+    done_testing
+fi
+
+# Open MPI refuses root and more processes than cores unless it is told; its files belong into the scratch folder.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_hwloc_base_binding_policy=none
+export OMPI_MCA_mpi_yield_when_idle=1 TMPDIR="$T"
+
+# mpi N ARGUMENT...: runs the program in N processes
+mpi() {
+    processes=$1
+    shift
+    status=0
+    mpirun -n "$processes" "$TINCA" "$@" >"$T/out" 2>"$T/err" </dev/null || status=$?
+}
+
+# same NAME FOLDER FOLDER: two runs have the same weights
+same() {
+    if [ -s "$2/weights.safetensors" ] && cmp -s "$2/weights.safetensors" "$3/weights.safetensors"; then
+        ok "$1"
+    else
+        not_ok "$1" "$2 and $3 differ; the last messages: $(told)"
+    fi
+}
+
+# alike NAME OPTION...: 1, 2 and 4 processes train the network to the same bits, with any threads
+alike() {
+    name=$1
+    shift
+    run train "$@" --blocks 4 --threads 1 --run-dir "$T/$name-1" -q
+    [ "$status" = 0 ] || not_ok "$name trains in one process" "$(told)"
+    mpi 2 train "$@" --blocks 4 --threads 2 --run-dir "$T/$name-2" -q
+    same "$name: two processes of two threads" "$name-1" "$name-2"
+    mpi 4 train "$@" --threads 1 --run-dir "$T/$name-4" -q
+    same "  four processes, which choose the blocks" "$name-1" "$name-4"
+}
+
+# --- the same bits ---
+
+cat >regular.json <<'NETWORK'
+{"name": "regular", "input": [1, 28, 28], "classes": 10, "normalise": "unit",
+ "layers": [{"op": "conv", "name": "conv1", "output": 20, "kernel": 5, "stride": 2, "pad": 2},
+            {"op": "batch_norm", "name": "bn1"}, {"op": "relu", "name": "relu1"},
+            {"op": "dropout", "name": "drop1", "rate": 0.3, "channels": true},
+            {"op": "conv", "name": "conv2", "output": 7, "kernel": 3, "stride": 2, "pad": 1},
+            {"op": "batch_norm", "name": "bn2"}, {"op": "relu", "name": "relu2"},
+            {"op": "dropout", "name": "drop2", "rate": 0.4},
+            {"op": "linear", "name": "ip1", "output": 33},
+            {"op": "batch_norm", "name": "bn3"}, {"op": "relu", "name": "relu3"},
+            {"op": "dropout", "name": "drop3", "rate": 0.5},
+            {"op": "linear", "name": "ip2", "output": "classes"}]}
+NETWORK
+short="--batch 16 --iterations 4 --seed 3"
+# shellcheck disable=SC2086 # lists of options
+{
+    alike lenet lenet --data digits,limit=64 $short
+    alike resnet20 resnet20 --data shapes,limit=32 --batch 8 --iterations 2 --augment yes
+    alike squeezenet squeezenet-shift --data shapes,limit=16 --batch 4 --iterations 1
+    alike regular ./regular.json --data digits,limit=64 $short --validate digits,limit=20 --clip-norm 1
+    alike adam ./regular.json --data digits,limit=64 $short --solver adam --sampling balanced --freeze conv1 \
+        --device reference
+    "$JSON_LOOK" lenet-4/config.json config.blocks >found 2>&1
+    if grep -q '^4$' found; then ok "the run records its blocks"; else not_ok "the run records its blocks" "$(cat found)"; fi
+
+    mpirun -n 1 "$TINCA" train $job --blocks 2 --run-dir "$T/mixed" --threads 1 : \
+        -n 1 "$TINCA" train $job --blocks 2 --threads 2 >"$T/out" 2>"$T/err" </dev/null
+    run train $job --blocks 2 --run-dir "$T/single"
+    same "processes with other numbers of threads" single mixed
+}
+
+# --- what is refused ---
+
+# shellcheck disable=SC2086 # lists of options
+{
+    launched "OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0" train $job --run-dir "$T/alone"
+    if [ "$status" = 0 ]; then ok "one process needs no MPI"; else not_ok "one process needs no MPI" "$(told)"; fi
+    launched "PMI_SIZE=4 PMI_RANK=0" train $job
+    says "mpiexec: it started 4 processes, but MPI \(Open MPI.*\) knows 1" "a launcher of another MPI"
+    launched "SLURM_STEP_NUM_TASKS=3 SLURM_PROCID=0" train $job
+    says "srun: it started 3 processes" "srun without MPI"
+    launched "A=1" train $job --ranks 2
+    says "it started 2 processes, but MPI" "--ranks of a launcher that is none"
+    launched "PMI_SIZE=4 PMI_RANK=0" train $job --ranks 2
+    says "says 2, but mpiexec started 4" "--ranks that contradicts the launcher"
+    mpi 2 train $job --blocks 3
+    says "2 processes cannot have whole subtrees of 3 blocks" "blocks that the processes cannot share"
+    mpi 2 train lenet --data digits --batch 15 --epochs 1 -q
+    says "batch 15: 2 processes share each batch" "a batch that they cannot share"
+    mpi 2 train $job --augment mixup=0.2
+    says "cannot mix their images" "mixed images"
+    mpirun -n 1 "$TINCA" train $job : -n 1 "$TINCA" train $job --seed 4 >"$T/out" 2>"$T/err" </dev/null
+    status=$?
+    says "rank 1 on .*: --seed is 4, but 3 on rank 0" "ranks with other settings"
+    if [ "$("$TINCA" devices 2>/dev/null | grep -c avx2)" = 0 ]; then
+        skip "ranks with other instructions" "this processor has no AVX2"
+    else
+        mpirun -n 1 -x TINCA_CPU=avx2 "$TINCA" train $job : -n 1 -x TINCA_CPU=generic "$TINCA" train $job \
+            >"$T/out" 2>"$T/err" </dev/null
+        status=$?
+        says "rank 1 on .*: kernels for: generic, but avx2 on rank 0" "ranks with other instructions"
+    fi
+    mkdir -p here/a here/b there
+    for class in a b; do
+        for i in 1 2 3 4; do printf 'P5\n8 8\n255\n%064d' $i >here/$class/$i.pgm; done
+    done
+    mpirun -n 1 -wdir "$T/here" "$TINCA" train lenet --data folder:. --batch 4 --iterations 1 -q : \
+        -n 1 -wdir "$T/there" "$TINCA" train lenet --data folder:. --batch 4 --iterations 1 -q \
+        >"$T/out" 2>"$T/err" </dev/null
+    status=$?
+    if [ "$status" != 0 ]; then ok "a host without the data"; else not_ok "a host without the data" "$(told)"; fi
+    if [ -z "$(ls "$XDG_STATE_HOME/tinca/runs" 2>/dev/null)" ]; then ok "refused runs leave nothing"; else
+        not_ok "refused runs leave nothing" "$(ls "$XDG_STATE_HOME/tinca/runs")"
+    fi
+}
+
+# --- resuming, and failures ---
+
+often="--checkpoint 0.01 --checkpoint-share 100"
+long="lenet --data digits,limit=400 --batch 20 --iterations 600 --seed 3 --blocks 4"
+ranks_of() { pgrep -P "$1" -f "tinca train" 2>/dev/null; }
+has_checkpoint() { [ -s "$T/$1/checkpoint.safetensors" ]; }
+
+# shellcheck disable=SC2086 # lists of options
+{
+    run train $long --threads 1 --run-dir "$T/whole" -q
+    for signal in KILL STOP; do
+        for rank in 0 1; do
+            folder=run-$signal-$rank
+            mpirun -n 2 "$TINCA" train $long --threads 1 $often --run-dir "$T/$folder" -q >"$T/out" 2>"$T/err" \
+                </dev/null &
+            launcher=$!
+            wait_until has_checkpoint "$folder"
+            for process in $(ranks_of $launcher); do
+                grep -qz "^OMPI_COMM_WORLD_RANK=$rank$" "/proc/$process/environ" && kill -$signal "$process"
+            done
+            began=$(date +%s)
+            wait $launcher
+            status=$?
+            took=$(($(date +%s) - began))
+            if [ "$status" != 0 ] && [ $took -lt 30 ]; then ok "SIG$signal on rank $rank ends all"; else
+                not_ok "SIG$signal on rank $rank ends all" "exit $status after $took s: $(told)"
+            fi
+            [ $signal = STOP ] && says "rank $rank on .*has not answered" "  with the reason"
+            if grep -las "TINCA_TEST=$T" /proc/[0-9]*/environ 2>/dev/null | while read -r environment; do
+                grep -qazx train "$(dirname "$environment")/cmdline" 2>/dev/null && echo left
+            done | grep -q left; then not_ok "  and leaves no process"; else ok "  and leaves no process"; fi
+            if [ $rank = 1 ]; then mpi 4 resume "$T/$folder" -q; else run resume "$T/$folder" -q; fi
+            same "  and the run resumes to the same bits" whole $folder
+        done
+    done
+}
+
+done_testing
