@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/train.h"
 #include "cli/workbench.h"
+#include "engine/cluster/launcher.h"
 #include "ui/shared/last_form.h"
 
 #include <string.h>
@@ -71,6 +72,16 @@ static void take_last_form(struct start *start)
     start->options.config = last;
 }
 
+/* Refuses to open the workbench once in each process that a launcher has started. */
+static bool check_alone(struct error *error)
+{
+    const struct launch launch = launcher_find();
+    return launch.ranks < 2 ||
+           error_set(error, ERROR_UNSUPPORTED, launch.launcher,
+                     "start tinca train in it, and watch that with tinca attach",
+                     "it started %zu processes, but the workbench is one", launch.ranks);
+}
+
 /* Trains as tinca train does, on a terminal that cannot position its cursor. Returns the exit
  * status. */
 static int start_plainly(const struct ui_options *options)
@@ -93,6 +104,8 @@ static int ui_command_run(const struct command *command, int argc, char **argv)
     config_defaults(&start.options.config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
+    if (!check_alone(&error))
+        return launcher_find().rank > 0 ? EXIT_FAILED : output_error(&error);
     if (!workbench_read_options(&start.workbench, &start.options, &error))
         return output_error(&error);
     if (start.options.run.save_path &&

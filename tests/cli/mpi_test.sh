@@ -119,6 +119,8 @@ short="--batch 16 --iterations 4 --seed 3"
     says "it started 2 processes, but MPI" "--ranks of a launcher that is none"
     launched "PMI_SIZE=4 PMI_RANK=0" train $job --ranks 2
     says "says 2, but mpiexec started 4" "--ranks that contradicts the launcher"
+    launched "OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0" ui
+    says "mpirun: it started 2 processes, but the workbench is one" "several workbenches"
     mpi 2 train $job --blocks 3
     says "2 processes cannot have whole subtrees of 3 blocks" "blocks that the processes cannot share"
     mpi 2 train lenet --data digits --batch 15 --epochs 1 -q
