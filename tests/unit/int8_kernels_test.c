@@ -38,13 +38,22 @@ static void test_requantize(void)
         const struct requantizer by = requantizer_make(real);
         const double exact = sum * real;
         const int32_t got = requantize(sum, by);
-        if (fabs(exact) < 0x1p29)
+        if (fabs(exact) < 0x1p18)
             nearest &= fabs(got - exact) <= 0.5 + fabs(exact) * 0x1p-28 + 0x1p-20 ||
                        /* the two roundings can meet at a half */
                        fabs(got - exact) <= 1;
         else
-            clamped &= got > 0x1p27 || got < -0x1p27;
+            clamped &= got > 0x1p17 || got < -0x1p17;
     }
+    double bias = 0;
+    for (int i = 0; i < 31; i++) {
+        const double real = ldexp(1, -6) * (1 + i); /* 2^-6 to almost 1/2 */
+        double error = 0;
+        for (int sum = -5000; sum < 5000; sum++)
+            error += requantize(sum, requantizer_make(real + 1e-3)) - sum * (real + 1e-3);
+        bias = fmax(bias, fabs(error) / 10000);
+    }
+    tap_ok(bias < 0.02, "requantize: factors up to 1/2 have no bias (%.2g)", bias);
     tap_ok(nearest, "requantize: the nearest integer to the product, give or take a half");
     tap_ok(clamped, "requantize: what is too large is far beyond 0..255");
     const struct requantizer half = requantizer_make(0.5), four = requantizer_make(4);

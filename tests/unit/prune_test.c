@@ -489,7 +489,8 @@ static void check_magnitude(double share)
         for (size_t i = 0; graph->parameters[p].rank > 1 && i < graph->parameters[p].count; i++)
             sorted[number++] = before[graph->parameters[p].offset + i];
     qsort(sorted, number, sizeof *sorted, compare_floats);
-    magnitude_prune(&weights, share, &count, &zeros);
+    if (!tap_ok(magnitude_prune(&weights, share, &count, &zeros, &error), "weights are counted"))
+        exit(tap_done());
     const size_t wanted = (size_t)(share * (double)number);
     const float least = fabsf(sorted[wanted]); /* of what remains */
     for (size_t p = 0; p < graph->parameter_count; p++)

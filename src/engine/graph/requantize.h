@@ -9,12 +9,14 @@
  *
  *   real = multiplier * 2^(left - right - 31), multiplier in [2^29, 2^30)
  *
- *   sum' = sum * 2^left, saturated               only where real >= 1/4
+ *   sum' = sum * 2^left, saturated               only where real >= 2^-6
  *   high = (sum' * multiplier + 2^30) >> 31      the rounding doubling high multiplication
  *   q    = zero_point + ((high + 2^right / 2) >> right), and then 0..255
  *
- * Both shifts to the right are arithmetic and round halves up. As the multiplier is below 2^30, no
- * step but the first can overflow; what the first one saturates is far beyond 0..255.
+ * Both shifts to the right are arithmetic and round halves up. Rounding twice adds a bias of up to
+ * 2^-(right + 1), a quarter where right is 1: a real above 2^-6 has both shifts, so that right is 0
+ * or at least REQUANTIZE_BITS. As the multiplier is below 2^30, no step but the first can overflow;
+ * what the first one saturates becomes at least 2^17, far beyond 0..255.
  */
 #ifndef TINCA_ENGINE_GRAPH_REQUANTIZE_H
 #define TINCA_ENGINE_GRAPH_REQUANTIZE_H
@@ -25,10 +27,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { REQUANTIZE_BITS = 6 };
+
 /* A real factor as integers. */
 struct requantizer {
     int32_t multiplier;
-    int32_t left, right; /* 0..30; one of them is 0 */
+    int32_t left, right; /* 0..30 */
 };
 
 /* Returns the factor nearest to `real`; those below 2^-32 become 0. */
@@ -43,12 +47,16 @@ static inline struct requantizer requantizer_make(double real)
         multiplier /= 2;
         exponent++;
     }
-    const int left = exponent > 0 ? exponent : 0, right = exponent < 0 ? -exponent : 0;
+    int left = exponent > 0 ? exponent : 0, right = exponent < 0 ? -exponent : 0;
+    if (right > 0 && right < REQUANTIZE_BITS) {
+        left = REQUANTIZE_BITS;
+        right += REQUANTIZE_BITS;
+    }
     return (struct requantizer){(int32_t)multiplier, left < 30 ? left : 30,
                                 right < 30 ? right : 30};
 }
 
-/* Returns round(sum * real), as above without zero point and clamping. */
+/* Returns sum * real, rounded as above, without zero point and clamping. */
 static inline int32_t requantize(int32_t sum, struct requantizer by)
 {
     const int32_t most = INT32_MAX >> by.left;
@@ -73,7 +81,8 @@ enum { ADD_MAX_INPUTS = 8 };
  *   q = zero_point + ((sum over k of factor[k] * (q[k] - zero_point[k]) + 2^right / 2) >> right)
  */
 struct add_factors {
-    int32_t factor[ADD_MAX_INPUTS]; /* below 2^15, so that pairs of products fit into 16 bits */
+    int32_t factor[ADD_MAX_INPUTS]; /* below 2^15: they fit into 16 bits, and sums of products into
+                                       32 */
     int32_t right;                  /* 1..30 */
 };
 

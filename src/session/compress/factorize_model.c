@@ -51,11 +51,10 @@ static char *print_step(const struct factorize_request *request, char *text, siz
  */
 static bool check_origin(const struct network *network, struct error *error)
 {
-    return !strstr(network->compression, "quantize") ||
+    return !graph_is_quantized(&network->graph) ||
            error_set(error, ERROR_UNSUPPORTED, network->name,
                      "factorize the model before it is quantized",
-                     "this model is quantized (%s), and its factors would not be",
-                     network->compression);
+                     "this model is quantized, and its factors would not be");
 }
 
 /* --- the file --- */

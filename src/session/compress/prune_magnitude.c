@@ -16,14 +16,14 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { PART = 1 << 16 };
+enum { PART = 1 << 14 };
 
 /* --- compressed size --- */
 
 /* Compresses a stream and counts what comes out. */
 static bool count_compressed(FILE *file, uint64_t *bytes, uint64_t *compressed)
 {
-    static _Thread_local unsigned char in[PART], out[PART];
+    unsigned char in[PART], out[PART];
     z_stream stream = {0};
     int status = Z_OK;
     if (deflateInit(&stream, 6) != Z_OK)
@@ -75,8 +75,8 @@ static bool save(const struct magnitude_request *request, const struct model *or
     if (!named)
         return false;
     network_full_name(named, result->network, sizeof result->network);
-    magnitude_prune(weights, request->share, &result->weights, &result->zeros);
     const bool saved =
+        magnitude_prune(weights, request->share, &result->weights, &result->zeros, error) &&
         model_save_derived(origin, named, weights, WEIGHTS_FLOAT32, request->output, error);
     network_free(named);
     return saved;

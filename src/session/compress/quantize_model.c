@@ -98,7 +98,8 @@ static bool begin(struct quantize_state *state, struct error *error)
         return false;
     state->folded.network =
         fold_batch_norm(state->model.network, &state->model.weights, &state->folded.weights, error);
-    if (!state->folded.network || !list_layers(state, error))
+    if (!state->folded.network || !quantize_check_weights(&state->folded.weights, error) ||
+        !list_layers(state, error))
         return false;
     const size_t nodes = state->folded.network->graph.node_count;
     state->ranges = memory_new(nodes, sizeof *state->ranges, "the ranges", error);
