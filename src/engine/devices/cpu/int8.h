@@ -160,8 +160,7 @@ struct int8_column {
     /* --- for a single shift (sums_requantize_once), by pairs of lanes --- */
     int64_t odd_multiplier[INT8_BLOCK / 2];
     int64_t even_add[INT8_BLOCK / 2], odd_add[INT8_BLOCK / 2];
-    int64_t even_shift[INT8_BLOCK / 2], odd_shift[INT8_BLOCK / 2];
-    int32_t excess[INT8_BLOCK];
+    int32_t shift[INT8_BLOCK];
     int32_t shifts_left; /* whether any `left` is not 0 */
     int32_t shifts_once; /* whether all lanes can do with a single shift */
     int32_t unused[14];
@@ -171,24 +170,22 @@ struct int8_column {
  * of 0 gives 0 with any. */
 static inline void int8_column_set_once(struct int8_column *column, size_t lane)
 {
-    const bool zero = column->multiplier[lane] == 0;
-    const int right = zero ? 1 : column->right[lane];
+    const int32_t multiplier = column->multiplier[lane];
+    const int32_t right = multiplier == 0 ? 1 : column->right[lane];
     if (lane == 0)
         column->shifts_once = true;
     if (right == 0 || column->left[lane] > 0) {
         column->shifts_once = false;
         return;
     }
-    const int64_t add = (int64_t)column->bias[lane] * column->multiplier[lane] +
-                        ((int64_t)1 << 30) + ((int64_t)1 << (30 + right)) + ((int64_t)1 << 62);
-    column->excess[lane] = (int32_t)1 << (31 - right);
+    const int64_t add = (int64_t)column->bias[lane] * multiplier + ((int64_t)1 << 30) +
+                        ((int64_t)1 << (30 + right));
+    column->shift[lane] = right - 1;
     if (lane % 2) {
-        column->odd_multiplier[lane / 2] = column->multiplier[lane];
+        column->odd_multiplier[lane / 2] = multiplier;
         column->odd_add[lane / 2] = add;
-        column->odd_shift[lane / 2] = right - 1;
     } else {
         column->even_add[lane / 2] = add;
-        column->even_shift[lane / 2] = 31 + right;
     }
 }
 
@@ -261,35 +258,32 @@ static inline sums sums_requantize(sums sum, const struct int8_column *column, s
  * requantize.h are one: floor((floor(A) + k) / n) = floor((A + k) / n) for integers k and n, so
  * that
  *
- *   (((sum + bias) * multiplier + 2^30) >> 31) + 2^right / 2) >> right
+ *   ((((sum + bias) * multiplier + 2^30) >> 31) + 2^right / 2) >> right
  *       = (sum * multiplier + (bias * multiplier + 2^30 + 2^(30 + right))) >> (31 + right)
  *
- * AVX2 has no arithmetic shift of 64 bits. 2^62 makes the number positive, and `excess` is what it
- * becomes. Odd lanes are shifted to the upper half of the 64 bits, where they belong. */
+ * which is the upper half of the 64 bits, shifted by right - 1. */
 static inline sums sums_requantize_once(sums sum, const struct int8_column *column, size_t lane)
 {
 #if defined(__AVX512F__)
-    const __m512i v = (__m512i)sum, m = (__m512i)sums_load(column->multiplier + lane);
-    const __m512i even = _mm512_srlv_epi64(
-        _mm512_add_epi64(_mm512_mul_epi32(v, m), (__m512i)sums_load(column->even_add + lane / 2)),
-        (__m512i)sums_load(column->even_shift + lane / 2));
-    const __m512i product = _mm512_mul_epi32(_mm512_srli_epi64(v, 32),
-                                             (__m512i)sums_load(column->odd_multiplier + lane / 2));
-    const __m512i odd =
-        _mm512_srlv_epi64(_mm512_add_epi64(product, (__m512i)sums_load(column->odd_add + lane / 2)),
-                          (__m512i)sums_load(column->odd_shift + lane / 2));
-    return (sums)_mm512_mask_blend_epi32(0xAAAA, even, odd) - sums_load(column->excess + lane);
+    const __m512i v = (__m512i)sum;
+    const __m512i even_multiplier = (__m512i)sums_load(column->multiplier + lane);
+    const __m512i odd_multiplier = (__m512i)sums_load(column->odd_multiplier + lane / 2);
+    const __m512i even = _mm512_add_epi64(_mm512_mul_epi32(v, even_multiplier),
+                                          (__m512i)sums_load(column->even_add + lane / 2));
+    const __m512i odd = _mm512_add_epi64(_mm512_mul_epi32(_mm512_srli_epi64(v, 32), odd_multiplier),
+                                         (__m512i)sums_load(column->odd_add + lane / 2));
+    const __m512i high = _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 32), odd);
+    return (sums)_mm512_srav_epi32(high, (__m512i)sums_load(column->shift + lane));
 #else
-    const __m256i v = (__m256i)sum, m = (__m256i)sums_load(column->multiplier + lane);
-    const __m256i even = _mm256_srlv_epi64(
-        _mm256_add_epi64(_mm256_mul_epi32(v, m), (__m256i)sums_load(column->even_add + lane / 2)),
-        (__m256i)sums_load(column->even_shift + lane / 2));
-    const __m256i product = _mm256_mul_epi32(_mm256_srli_epi64(v, 32),
-                                             (__m256i)sums_load(column->odd_multiplier + lane / 2));
-    const __m256i odd =
-        _mm256_srlv_epi64(_mm256_add_epi64(product, (__m256i)sums_load(column->odd_add + lane / 2)),
-                          (__m256i)sums_load(column->odd_shift + lane / 2));
-    return (sums)_mm256_blend_epi32(even, odd, 0xAA) - sums_load(column->excess + lane);
+    const __m256i v = (__m256i)sum;
+    const __m256i even_multiplier = (__m256i)sums_load(column->multiplier + lane);
+    const __m256i odd_multiplier = (__m256i)sums_load(column->odd_multiplier + lane / 2);
+    const __m256i even = _mm256_add_epi64(_mm256_mul_epi32(v, even_multiplier),
+                                          (__m256i)sums_load(column->even_add + lane / 2));
+    const __m256i odd = _mm256_add_epi64(_mm256_mul_epi32(_mm256_srli_epi64(v, 32), odd_multiplier),
+                                         (__m256i)sums_load(column->odd_add + lane / 2));
+    const __m256i high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
+    return (sums)_mm256_srav_epi32(high, (__m256i)sums_load(column->shift + lane));
 #endif
 }
 #endif

@@ -297,46 +297,42 @@ multiply_of(const struct depthwise *d, const int16_t *at, const int16_t *weights
             to[p][v] = sum[p][v];
 }
 
-static __attribute__((noinline)) void multiply_tile(const struct depthwise *d, const int16_t *at,
-                                                    const int16_t *weights,
-                                                    sums (*to)[BLOCK_VECTORS])
-{
-    multiply_of(d, at, weights, POSITIONS, to);
-}
+/* A function with the number of positions as a constant, so that the sums are in registers. */
+typedef void tile_function(const struct depthwise *d, const int16_t *at, const int16_t *weights,
+                           sums (*to)[BLOCK_VECTORS]);
 
-static __attribute__((noinline)) void multiply_one(const struct depthwise *d, const int16_t *at,
-                                                   const int16_t *weights,
-                                                   sums (*to)[BLOCK_VECTORS])
-{
-    multiply_of(d, at, weights, 1, to);
-}
-
-#if defined(__AVX2__)
-static __attribute__((noinline)) void multiply_half(const struct depthwise *d, const int16_t *at,
-                                                    const int16_t *weights,
-                                                    sums (*to)[BLOCK_VECTORS])
-{
-    multiply_of(d, at, weights, POSITIONS / 2, to);
-}
-#endif
-
-/* Computes the sums of `count` positions, at most POSITIONS. */
-static void multiply(const struct depthwise *d, const int16_t *at, const int16_t *weights,
-                     size_t count, sums (*to)[BLOCK_VECTORS])
-{
-    const size_t step = d->w.stride_width * TERM_BLOCK;
-    size_t p = 0;
-    if (count == POSITIONS) {
-        multiply_tile(d, at, weights, to);
-        return;
+#define TILE(COUNT)                                                                                \
+    static __attribute__((noinline)) void tile_##COUNT(const struct depthwise *d,                  \
+                                                       const int16_t *at, const int16_t *weights,  \
+                                                       sums(*to)[BLOCK_VECTORS])                   \
+    {                                                                                              \
+        multiply_of(d, at, weights, COUNT, to);                                                    \
     }
+
+TILE(1)
+TILE(2)
 #if defined(__AVX2__)
-    for (; p + POSITIONS / 2 <= count; p += POSITIONS / 2)
-        multiply_half(d, at + p * step, weights, to + p);
+TILE(3)
+TILE(4)
+TILE(5)
+TILE(6)
 #endif
-    for (; p < count; p++)
-        multiply_one(d, at + p * step, weights, to + p);
-}
+#if defined(__AVX512F__)
+TILE(7)
+TILE(8)
+#endif
+#undef TILE
+
+/* The functions by positions - 1. */
+static tile_function *const tile_functions[POSITIONS] = {
+    tile_1, tile_2,
+#if defined(__AVX2__)
+    tile_3, tile_4, tile_5, tile_6,
+#endif
+#if defined(__AVX512F__)
+    tile_7, tile_8,
+#endif
+};
 
 /* --- results --- */
 
@@ -360,8 +356,8 @@ static void compute_tile(const struct job *job, const struct strip *strip, size_
 {
     const struct depthwise *d = &job->d;
     sums tile[POSITIONS][BLOCK_VECTORS];
-    multiply(d, at, (const int16_t *)job->call->prepared + strip->block * block_weights(d), count,
-             tile);
+    tile_functions[count - 1](
+        d, at, (const int16_t *)job->call->prepared + strip->block * block_weights(d), tile);
     if (!job->out.values) {
         store_floats(job, strip, position, count, (const sums(*)[BLOCK_VECTORS])tile);
         return;
