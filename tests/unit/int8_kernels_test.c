@@ -313,19 +313,41 @@ struct conv_case {
 };
 
 static const struct conv_case conv_cases[] = {
-    {{1, 1, 1}, 1, 1, 1, 1, 0, 1, 1},      {{3, 9, 7}, 16, 3, 3, 1, 1, 1, 1},
-    {{3, 23, 23}, 17, 11, 11, 4, 2, 1, 1}, {{16, 8, 8}, 16, 3, 3, 1, 1, 1, 1},
-    {{17, 5, 6}, 33, 3, 3, 2, 1, 1, 1},    {{32, 4, 4}, 48, 1, 1, 1, 0, 1, 1},
-    {{64, 1, 5}, 31, 1, 5, 1, 2, 1, 1},    {{20, 7, 3}, 15, 3, 1, 2, 1, 1, 1},
-    {{5, 12, 11}, 6, 3, 3, 1, 2, 2, 1},    {{8, 9, 9}, 24, 5, 5, 1, 4, 2, 1},
-    {{16, 9, 10}, 16, 3, 3, 1, 1, 1, 16},  {{40, 6, 7}, 40, 3, 3, 2, 1, 1, 40},
-    {{12, 7, 7}, 24, 3, 3, 1, 1, 1, 12},   {{12, 7, 7}, 20, 3, 3, 1, 1, 1, 4},
-    {{64, 5, 5}, 64, 3, 3, 1, 1, 1, 2},    {{96, 3, 3}, 48, 1, 1, 1, 0, 1, 3},
-    {{9, 6, 5}, 30, 3, 3, 1, 1, 2, 3},     {{70, 40, 3}, 18, 3, 3, 1, 1, 1, 1},
-    {{6, 3, 200}, 5, 3, 3, 1, 1, 1, 1},    {{33, 5, 5}, 33, 5, 5, 1, 2, 1, 33},
-    {{16, 1, 1}, 16, 3, 3, 1, 1, 1, 1},    {{48, 21, 13}, 33, 3, 3, 1, 0, 1, 1},
-    {{19, 6, 9}, 64, 3, 3, 1, 2, 1, 1},    {{160, 3, 4}, 16, 3, 3, 1, 1, 1, 1},
-    {{2, 4, 4}, 3, 2, 2, 3, 0, 1, 1},      {{4, 2, 2}, 70, 2, 2, 2, 1, 1, 1},
+    {{1, 1, 1}, 1, 1, 1, 1, 0, 1, 1},
+    {{3, 9, 7}, 16, 3, 3, 1, 1, 1, 1},
+    {{3, 23, 23}, 17, 11, 11, 4, 2, 1, 1},
+    {{16, 8, 8}, 16, 3, 3, 1, 1, 1, 1},
+    {{17, 5, 6}, 33, 3, 3, 2, 1, 1, 1},
+    {{32, 4, 4}, 48, 1, 1, 1, 0, 1, 1},
+    {{64, 1, 5}, 31, 1, 5, 1, 2, 1, 1},
+    {{20, 7, 3}, 15, 3, 1, 2, 1, 1, 1},
+    {{5, 12, 11}, 6, 3, 3, 1, 2, 2, 1},
+    {{8, 9, 9}, 24, 5, 5, 1, 4, 2, 1},
+    {{16, 9, 10}, 16, 3, 3, 1, 1, 1, 16},
+    {{40, 6, 7}, 40, 3, 3, 2, 1, 1, 40},
+    {{12, 7, 7}, 24, 3, 3, 1, 1, 1, 12},
+    {{12, 7, 7}, 20, 3, 3, 1, 1, 1, 4},
+    {{64, 5, 5}, 64, 3, 3, 1, 1, 1, 2},
+    {{96, 3, 3}, 48, 1, 1, 1, 0, 1, 3},
+    {{9, 6, 5}, 30, 3, 3, 1, 1, 2, 3},
+    {{70, 40, 3}, 18, 3, 3, 1, 1, 1, 1},
+    {{6, 3, 200}, 5, 3, 3, 1, 1, 1, 1},
+    {{33, 5, 5}, 33, 5, 5, 1, 2, 1, 33},
+    {{16, 1, 1}, 16, 3, 3, 1, 1, 1, 1},
+    {{48, 21, 13}, 33, 3, 3, 1, 0, 1, 1},
+    {{19, 6, 9}, 64, 3, 3, 1, 2, 1, 1},
+    {{160, 3, 4}, 16, 3, 3, 1, 1, 1, 1},
+    {{2, 4, 4}, 3, 2, 2, 3, 0, 1, 1},
+    {{4, 2, 2}, 70, 2, 2, 2, 1, 1, 1},
+    /* windows of one element with strides, groups of few outputs */
+    {{32, 9, 8}, 20, 1, 1, 2, 0, 1, 1},
+    {{19, 7, 10}, 16, 1, 1, 3, 0, 1, 1},
+    {{32, 6, 7}, 16, 1, 1, 1, 0, 1, 2},
+    {{24, 5, 5}, 32, 1, 1, 2, 0, 1, 4},
+    {{24, 5, 5}, 32, 3, 3, 1, 1, 1, 8},
+    {{6, 5, 4}, 3, 3, 3, 1, 1, 1, 3},
+    {{12, 6, 5}, 24, 3, 3, 1, 1, 1, 6},
+    {{128, 3, 3}, 8, 1, 1, 1, 0, 1, 2},
 };
 
 static union attributes conv_attributes_of(const struct conv_case *c)
@@ -342,7 +364,7 @@ static union attributes conv_attributes_of(const struct conv_case *c)
 }
 
 /* What is fused, in the order of the calls. */
-enum { NOTHING, RELU, ADD, ADD_RELU, RELU_ADD, FLOATS, FUSIONS };
+enum { NOTHING, RELU, ADD, ADD_RELU, RELU_ADD, LARGE_FACTORS, FLOATS, FUSIONS };
 
 static void set_fusion(struct bench *bench, int fusion)
 {
@@ -364,6 +386,8 @@ static bool test_conv_case(const struct conv_case *c, const struct kernel *const
         char what[120];
         bench_open(&bench, &op_conv, c->in, 1, &attributes, fusion != FLOATS);
         set_fusion(&bench, fusion);
+        if (fusion == LARGE_FACTORS) /* around 1/2, where requantizers shift left or not at all */
+            bench.site.output_quantization.scale *= 0x1p-9f;
         snprintf(what, sizeof what,
                  "conv %zu x %zu x %zu to %zu, %zu x %zu, stride %zu, dilation %zu, groups %zu, "
                  "fusion %d",
@@ -373,6 +397,30 @@ static bool test_conv_case(const struct conv_case *c, const struct kernel *const
         bench_close(&bench);
     }
     return same;
+}
+
+/* Sizes around those of tiles, strips and blocks; windows of even and odd height; input channels
+ * with several outputs. */
+static void test_depthwise(const char *set, const struct kernel *const *kernels)
+{
+    static const struct conv_case cases[] = {
+        {{16, 32, 32}, 16, 3, 3, 1, 1, 1, 16}, {{5, 60, 61}, 5, 3, 3, 2, 1, 1, 5},
+        {{17, 6, 9}, 34, 3, 3, 1, 1, 1, 17},   {{16, 5, 8}, 64, 3, 3, 1, 1, 1, 16},
+        {{33, 9, 5}, 99, 3, 3, 2, 1, 1, 33},   {{1, 20, 19}, 20, 5, 5, 1, 0, 1, 1},
+        {{18, 11, 12}, 18, 2, 4, 3, 1, 1, 18}, {{16, 12, 13}, 16, 4, 2, 2, 1, 3, 16},
+        {{40, 14, 9}, 40, 5, 3, 3, 2, 2, 40},  {{24, 1, 30}, 24, 1, 7, 1, 3, 1, 24},
+        {{24, 30, 1}, 24, 7, 1, 4, 3, 1, 24},  {{3, 10, 10}, 21, 3, 3, 1, 2, 2, 3},
+        {{20, 6, 500}, 20, 3, 3, 1, 1, 1, 20},
+    };
+    bool same = true;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        same &= test_conv_case(&cases[i], kernels);
+    for (size_t width = 1; width <= 14; width++)
+        for (size_t stride = 1; stride <= 2; stride++) {
+            const struct conv_case c = {{17, 3, width}, 17, 3, 3, stride, 1, 1, 17};
+            same &= test_conv_case(&c, kernels);
+        }
+    tap_ok(same, "%s: depthwise convolutions have the bits of the reference", set);
 }
 
 static void test_convs(const char *set, const struct kernel *const *kernels)
@@ -410,8 +458,8 @@ static void test_linear(const char *set, const struct kernel *const *kernels)
     tap_ok(same, "%s: linear layers have the bits of the reference", set);
 }
 
-static const struct shape shapes[] = {{1, 1, 1},  {15, 4, 5}, {16, 3, 3},
-                                      {17, 6, 4}, {40, 5, 7}, {64, 8, 2}};
+static const struct shape shapes[] = {{1, 1, 1},  {15, 4, 5}, {16, 3, 3},   {17, 6, 4},
+                                      {40, 5, 7}, {64, 8, 2}, {100, 4, 11}, {150, 1, 6}};
 
 static bool compare_shapes(const struct kernel *const *kernels, const struct op *op, size_t inputs,
                            const union attributes *attributes, bool integers)
@@ -513,6 +561,7 @@ static bool test_conversions(struct device *device)
 static void test_kernels(const char *set, const struct kernel *const *kernels)
 {
     test_convs(set, kernels);
+    test_depthwise(set, kernels);
     test_linear(set, kernels);
     test_values(set, kernels);
     test_pools(set, kernels);
