@@ -6,8 +6,8 @@
  * some microseconds. Each thread has its own registers.
  *
  * It knows LDTILECFG, TILERELEASE, TILEZERO, TILELOADD, TILESTORED, TDPBF16PS and TDPBUSD, and
- * raises the signal again for anything else. It ends the program with a message where the instruction would
- * fault: tiles that are not configured, or sizes that do not fit together.
+ * raises the signal again for anything else. It ends the program with a message where the
+ * instruction would fault: tiles that are not configured, or sizes that do not fit together.
  */
 #ifndef TINCA_TESTS_AMX_EMULATOR_H
 #define TINCA_TESTS_AMX_EMULATOR_H
