@@ -50,8 +50,9 @@ static bool copy_rounded(struct graph_copy *copy, size_t i, struct error *error)
             graph_copy_append(copy, i, &op_fake_quantize, SIMULATE_SUFFIX, &grid, error));
 }
 
-static bool is_simulated(const struct graph *graph)
+bool network_is_simulated(const struct network *network)
 {
+    const struct graph *graph = &network->graph;
     for (size_t i = 0; i < graph->node_count; i++)
         if (graph->nodes[i].op == &op_fake_quantize)
             return true;
@@ -61,7 +62,7 @@ static bool is_simulated(const struct graph *graph)
 bool network_simulate(struct network *network, struct error *error)
 {
     struct graph_copy copy;
-    if (!graph_is_quantized(&network->graph) || is_simulated(&network->graph))
+    if (!graph_is_quantized(&network->graph) || network_is_simulated(network))
         return true;
     bool copied = graph_copy_begin(&copy, &network->graph, error);
     for (size_t i = 1; copied && i < network->graph.node_count; i++)
