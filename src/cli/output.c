@@ -73,10 +73,10 @@ int output_error(const struct error *error)
     }
 }
 
-void output_model_made(const char *path)
+void output_model_made(const char *path, const char *data)
 {
     struct error error;
-    if (!model_list_add(path, &error))
+    if (!model_list_add(path, data, &error))
         output_error(&error);
 }
 

@@ -174,7 +174,7 @@ static int quantize(struct wanted *wanted, const char *model)
     stop_signal_catch();
     const bool made = quantize_model(&request, &hooks, &result, &error);
     if (made)
-        output_model_made(request.output);
+        output_model_made(request.output, request.data[0] ? request.data : request.calibrate);
     if (!made)
         status = output_error(&error);
     else if (wanted->json)

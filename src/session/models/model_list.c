@@ -15,9 +15,13 @@ void model_list_each(model_list_visit *visit, void *context)
     char *file = run_directory_beside("model-files", NULL), *rest = NULL;
     char *text = file && file_exists(file) ? file_read(file, LIST_LIMIT, &size, NULL) : NULL;
     for (char *path = text ? strtok_r(text, "\n", &rest) : NULL; path;
-         path = strtok_r(NULL, "\n", &rest))
+         path = strtok_r(NULL, "\n", &rest)) {
+        char *tab = strchr(path, '\t');
+        if (tab)
+            *tab = '\0';
         if (path[0] == '/' && file_exists(path) && !file_is_directory(path))
-            visit(context, path);
+            visit(context, path, tab ? tab + 1 : "");
+    }
     free(text);
     free(file);
 }
@@ -26,30 +30,27 @@ void model_list_each(model_list_visit *visit, void *context)
 struct listing {
     struct text text;
     const char *added;
-    bool known;
 };
 
-static void copy_line(void *context, const char *path)
+static void copy_line(void *context, const char *path, const char *data)
 {
     struct listing *listing = context;
-    listing->known |= strcmp(path, listing->added) == 0;
-    text_append(&listing->text, "%s\n", path);
+    if (strcmp(path, listing->added) != 0)
+        text_append(&listing->text, "%s\t%s\n", path, data);
 }
 
-bool model_list_add(const char *path, struct error *error)
+bool model_list_add(const char *path, const char *data, struct error *error)
 {
     char *absolute = realpath(path, NULL), *file = run_directory_beside("model-files", error);
     struct listing listing = {.added = absolute};
     bool added = file != NULL;
-    /* a path with a line break cannot be listed */
-    if (added && absolute && !strchr(absolute, '\n')) {
+    /* a path with one of these cannot be listed */
+    if (added && absolute && !strpbrk(absolute, "\t\n")) {
         model_list_each(copy_line, &listing);
-        if (!listing.known) {
-            copy_line(&listing, absolute);
-            added = listing.text.failed
-                        ? error_set_memory(error, "the list of models", 0)
-                        : file_write(file, listing.text.data, listing.text.length, true, error);
-        }
+        text_append(&listing.text, "%s\t%s\n", absolute, strchr(data, '\n') ? "" : data);
+        added = listing.text.failed
+                    ? error_set_memory(error, "the list of models", 0)
+                    : file_write(file, listing.text.data, listing.text.length, true, error);
     }
     text_free(&listing.text);
     free(absolute);

@@ -338,13 +338,19 @@ static void add_sweeps(struct gathering *gathering)
     free(home);
 }
 
-/* Adds a file that a command has written. */
-static void add_listed(void *context, const char *path)
+/* Adds a file that a command has written, to be measured on the same data set. */
+static void add_listed(void *context, const char *path, const char *data)
 {
     struct gathering *gathering = context;
+    struct model_table *table = gathering->table;
+    const size_t before = table->count;
     struct error why;
-    if (!add_file(gathering, path, &why))
-        skip(gathering->table, &why);
+    if (!add_file(gathering, path, &why)) {
+        skip(table, &why);
+    } else if (table->count > before && !table->rows[before].data[0] && data[0]) {
+        set_data(&table->rows[before], data);
+        take_figures(table, &table->rows[before]);
+    }
 }
 
 /* Adds the model of each run on disk, the models of sweeps, and the files that tinca advise --apply
