@@ -9,6 +9,7 @@
 #include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/language.h"
+#include "engine/quantize/simulate.h"
 #include "session/config/config_data.h"
 #include "session/files/kernel_choices.h"
 #include "session/import/import.h"
@@ -40,6 +41,7 @@ static int print_json(const struct model *model, const struct evaluation *evalua
         json_add_string(root, "technique", technique_name(model->network->technique)) &&
         json_add_string(root, "device", model->device->name) &&
         json_add_string(root, "precision", device_precision_names[model->device->precision]) &&
+        (!network_is_simulated(model->network) || json_add_bool(root, "simulates_int8", true)) &&
         json_add_number(root, "top1", evaluation->top1) &&
         json_add_number(root, "top1_low", evaluation->top1_low) &&
         json_add_number(root, "top1_high", evaluation->top1_high) &&
@@ -73,6 +75,9 @@ static int print_text(const struct model *model, const struct evaluation *evalua
                  evaluation->ms_median, evaluation->ms_min, evaluation->ms_mean,
                  STATISTICS_SPREAD(evaluation->ms_sd), STATISTICS_SPREAD(evaluation->ms_ci95),
                  model->device->name, evaluation->batch);
+    if (network_is_simulated(model->network))
+        output_print(_("  in %s, with the rounding to 8-bit integers simulated\n"),
+                     device_precision_names[model->device->precision]);
     return eval_errors_print(errors);
 }
 

@@ -256,6 +256,7 @@ static int factorize_and_print(struct factorize *factorize)
         output_live_clear();
     if (!done)
         return output_error(&error);
+    output_model_made(factorize->request.output, "");
     const int status =
         factorize->as_json ? print_json(factorize, &made) : print_text(factorize, &made);
     factorized_model_free(&made);

@@ -17,6 +17,7 @@
 #include "engine/ops/op.h"
 #include "engine/plan/plan.h"
 #include "engine/plan/traffic.h"
+#include "engine/quantize/simulate.h"
 #include "session/config/settings.h"
 #include "session/machine/tuned_device.h"
 #include "session/measure/forecast.h"
@@ -116,9 +117,10 @@ static bool make_network(struct info *info, const struct run_config *config, siz
 }
 
 /* Chooses the precisions of both plans. A quantized network infers in int8, where the device can,
- * and trains in float32. */
-static void choose_precisions(struct info *info, const struct run_config *config,
-                              struct plan_settings *training)
+ * and trains in float32; what is not computed in int8 rounds as if it were. Returns false with an
+ * error. */
+static bool choose_precisions(struct info *info, const struct run_config *config,
+                              struct plan_settings *training, struct error *error)
 {
     const bool chosen = config_is_given(config, "precision");
     const bool int8 = chosen
@@ -129,6 +131,10 @@ static void choose_precisions(struct info *info, const struct run_config *config
     info->infer |= int8 && chosen;
     if (int8)
         training->precision = PRECISION_FLOAT32;
+    if (int8 && info->infer)
+        return true;
+    info->inference_precision = training->precision;
+    return network_simulate(info->network, error);
 }
 
 static bool make_info(struct info *info, const struct run_config *config, size_t classes,
@@ -145,8 +151,8 @@ static bool make_info(struct info *info, const struct run_config *config, size_t
     settings.machine = &info->device->machine;
     settings.distillation = config->teacher[0] ? &info->teacher.settings : NULL;
     info->batch = settings.batch;
-    choose_precisions(info, config, &settings);
-    if (!make_training(info, &settings, error) ||
+    if (!choose_precisions(info, config, &settings, error) ||
+        !make_training(info, &settings, error) ||
         !make_inference(&info->main, info, &settings, error) ||
         !make_inference(&info->discriminator, info, &settings, error))
         return false;

@@ -119,6 +119,7 @@ static int prune_channels(const struct wanted *wanted, struct prune_request *req
 {
     struct error error;
     struct prune_result *result = malloc(sizeof *result);
+    char spec[CONFIG_SPEC];
     int status;
     if (!result) {
         error_set_memory(&error, "the result", sizeof *result);
@@ -127,6 +128,7 @@ static int prune_channels(const struct wanted *wanted, struct prune_request *req
     if (!prune_run(request, hooks, result, &error))
         status = output_error(&error);
     else {
+        output_model_made(request->output, config_validation_spec(&request->config, spec));
         status = wanted->quiet && !wanted->json
                      ? EXIT_DONE
                      : prune_output_channels(request, result, wanted->json);
@@ -170,6 +172,7 @@ static int prune_weights(const struct wanted *wanted, const struct prune_request
         !read_number("--unstructured", wanted->unstructured, &magnitude.share, &error) ||
         !magnitude_run(&magnitude, hooks, &result, &error))
         return output_error(&error);
+    output_model_made(request->output, magnitude.validate);
     return wanted->quiet && !wanted->json
                ? EXIT_DONE
                : prune_output_magnitude(&magnitude, &result, wanted->json);

@@ -8,6 +8,7 @@
 #include "cli/progress.h"
 #include "cli/stop_signal.h"
 
+#include "base/files/output_file.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -146,6 +147,9 @@ static bool read_request(struct wanted *wanted, const char *model, struct quanti
             request->method = (enum calibration_method)i;
     if (!wanted->output)
         return error_set(error, ERROR_USAGE, "quantize", "give -o FILE", "no file was named");
+    if (output_file_is_stdout(wanted->output))
+        return error_set(error, ERROR_USAGE, "-o", "give it a file",
+                         "the report goes there already");
     if (!wanted->calibrate)
         return error_set(error, ERROR_USAGE, "quantize",
                          "give --calibrate SPEC, the set that the model was trained on",
@@ -168,7 +172,10 @@ static int quantize(struct wanted *wanted, const char *model)
     if (!read_request(wanted, model, &request, &error))
         return output_error(&error);
     stop_signal_catch();
-    if (!quantize_model(&request, &hooks, &result, &error))
+    const bool made = quantize_model(&request, &hooks, &result, &error);
+    if (made)
+        output_model_made(request.output, request.data[0] ? request.data : request.calibrate);
+    if (!made)
         status = output_error(&error);
     else if (wanted->json)
         status = print_json(&request, &result);

@@ -55,6 +55,19 @@ bool network_simulate(struct network *network, struct error *error)
 {
     struct graph_copy copy;
     if (!graph_is_quantized(&network->graph) || int8_is_simulated(&network->graph))
+bool network_is_simulated(const struct network *network)
+{
+    const struct graph *graph = &network->graph;
+    for (size_t i = 0; i < graph->node_count; i++)
+        if (graph->nodes[i].op == &op_fake_quantize)
+            return true;
+    return false;
+}
+
+bool network_simulate(struct network *network, struct error *error)
+{
+    struct graph_copy copy;
+    if (!graph_is_quantized(&network->graph) || network_is_simulated(network))
         return true;
     bool copied = graph_copy_begin(&copy, &network->graph, error);
     for (size_t i = 1; copied && i < network->graph.node_count; i++)

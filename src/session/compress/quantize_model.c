@@ -9,6 +9,7 @@
 #include "engine/graph/operator.h"
 #include "engine/quantize/fold_batch_norm.h"
 #include "engine/quantize/simulate.h"
+#include "session/compress/prune.h"
 #include "session/compress/quantize_state.h"
 #include "session/model/model_file.h"
 
@@ -90,7 +91,8 @@ static bool list_layers(struct quantize_state *state, struct error *error)
 static bool begin(struct quantize_state *state, struct error *error)
 {
     const struct quantize_request *request = state->request;
-    if (!quantize_step(state, _("reading the model"), error) ||
+    if (!prune_check_output(request->model, request->output, error) ||
+        !quantize_step(state, _("reading the model"), error) ||
         !model_load(&state->model, request->model, request->config.device, request->config.threads,
                     error) ||
         !check_model(state, error) ||

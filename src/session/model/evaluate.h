@@ -28,7 +28,8 @@ struct model {
 };
 
 /* Loads a model file and opens the device. A quantized model is computed in int8, where the device
- * can. Returns false with an error. */
+ * can; otherwise its values are rounded in float32 (engine/quantize/simulate.h). Returns false with
+ * an error. */
 bool model_load(struct model *model, const char *path, const char *device, size_t threads,
                 struct error *error);
 void model_free(struct model *model);
@@ -36,6 +37,10 @@ void model_free(struct model *model);
 /* Sets the precision of the device, if the configuration was given one. Returns false with an error
  * if the device does not compute in it. */
 bool model_set_precision(struct model *model, const struct run_config *config, struct error *error);
+
+/* Sets the precision of the device, and how a quantized model is then rounded, before the first
+ * image is computed. Returns false with an error. */
+bool model_compute_in(struct model *model, enum device_precision precision, struct error *error);
 
 struct evaluation {
     size_t images;

@@ -2,6 +2,7 @@
  * gains. */
 #include "session/models/model_table.h"
 #include "session/compare/pareto.h"
+#include "session/models/model_list.h"
 
 #include "base/files/file.h"
 #include "base/host/host.h"
@@ -337,8 +338,23 @@ static void add_sweeps(struct gathering *gathering)
     free(home);
 }
 
+/* Adds a file that a command has written, to be measured on the same data set. */
+static void add_listed(void *context, const char *path, const char *data)
+{
+    struct gathering *gathering = context;
+    struct model_table *table = gathering->table;
+    const size_t before = table->count;
+    struct error why;
+    if (!add_file(gathering, path, &why)) {
+        skip(table, &why);
+    } else if (table->count > before && !table->rows[before].data[0] && data[0]) {
+        set_data(&table->rows[before], data);
+        take_figures(table, &table->rows[before]);
+    }
+}
+
 /* Adds the model of each run on disk, the models of sweeps, and the files that tinca advise --apply
- * has made. Runs without a model are no rows, and no error. */
+ * and other commands have made. Runs without a model are no rows, and no error. */
 static bool add_all(struct gathering *gathering, struct error *error)
 {
     char **ids, *home = run_directory_home(error);
@@ -363,6 +379,7 @@ static bool add_all(struct gathering *gathering, struct error *error)
     const bool added = made && (!file_is_directory(made) || add_folder(gathering, made, error));
     free(made);
     add_sweeps(gathering);
+    model_list_each(add_listed, gathering);
     return added;
 }
 
