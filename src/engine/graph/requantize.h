@@ -9,14 +9,13 @@
  *
  *   real = multiplier * 2^(left - right - 31), multiplier in [2^29, 2^30)
  *
- *   sum' = sum * 2^left, saturated               only where real >= 2^-6
- *   high = (sum' * multiplier + 2^30) >> 31      the rounding doubling high multiplication
- *   q    = zero_point + ((high + 2^right / 2) >> right), and then 0..255
+ *   sum' = sum * 2^left, saturated               only where real >= 1/2
+ *   q    = zero_point + ((sum' * multiplier + 2^(30 + right)) >> (31 + right)), and then 0..255
  *
- * Both shifts to the right are arithmetic and round halves up. Rounding twice adds a bias of up to
- * 2^-(right + 1), a quarter where right is 1: a real above 2^-6 has both shifts, so that right is 0
- * or at least REQUANTIZE_BITS. As the multiplier is below 2^30, no step but the first can overflow;
- * what the first one saturates becomes at least 2^17, far beyond 0..255.
+ * The product has 64 bits. It is rounded once, halves up: the paper rounds its upper half first and
+ * then shifts, which makes results up to a quarter too high where real is close to 1/4. As the
+ * multiplier is below 2^30, no step but the first can overflow; what the first one saturates is far
+ * beyond 0..255.
  */
 #ifndef TINCA_ENGINE_GRAPH_REQUANTIZE_H
 #define TINCA_ENGINE_GRAPH_REQUANTIZE_H
@@ -27,12 +26,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { REQUANTIZE_BITS = 6 };
-
 /* A real factor as integers. */
 struct requantizer {
     int32_t multiplier;
-    int32_t left, right; /* 0..30 */
+    int32_t left, right; /* 0..30; one of them is 0 */
 };
 
 /* Returns the factor nearest to `real`; those below 2^-32 become 0. */
@@ -47,11 +44,7 @@ static inline struct requantizer requantizer_make(double real)
         multiplier /= 2;
         exponent++;
     }
-    int left = exponent > 0 ? exponent : 0, right = exponent < 0 ? -exponent : 0;
-    if (right > 0 && right < REQUANTIZE_BITS) {
-        left = REQUANTIZE_BITS;
-        right += REQUANTIZE_BITS;
-    }
+    const int left = exponent > 0 ? exponent : 0, right = exponent < 0 ? -exponent : 0;
     return (struct requantizer){(int32_t)multiplier, left < 30 ? left : 30,
                                 right < 30 ? right : 30};
 }
@@ -62,8 +55,7 @@ static inline int32_t requantize(int32_t sum, struct requantizer by)
     const int32_t most = INT32_MAX >> by.left;
     const int32_t clamped = sum > most ? most : sum < -most ? -most : sum;
     const int64_t product = (int64_t)(clamped * (1 << by.left)) * by.multiplier;
-    const int32_t high = (int32_t)((product + (1 << 30)) >> 31);
-    return (high + ((1 << by.right) >> 1)) >> by.right;
+    return (int32_t)((product + ((int64_t)1 << (30 + by.right))) >> (31 + by.right));
 }
 
 /* Returns an integer of the output between `least` and 255. */

@@ -51,17 +51,9 @@ static bool copy_rounded(struct graph_copy *copy, size_t i, struct error *error)
             graph_copy_append(copy, i, &op_fake_quantize, SIMULATE_SUFFIX, &grid, error));
 }
 
-bool network_simulate(struct network *network, struct error *error)
-{
-    struct graph_copy copy;
-    if (!graph_is_quantized(&network->graph) || int8_is_simulated(&network->graph))
 bool network_is_simulated(const struct network *network)
 {
-    const struct graph *graph = &network->graph;
-    for (size_t i = 0; i < graph->node_count; i++)
-        if (graph->nodes[i].op == &op_fake_quantize)
-            return true;
-    return false;
+    return int8_is_simulated(&network->graph);
 }
 
 bool network_simulate(struct network *network, struct error *error)

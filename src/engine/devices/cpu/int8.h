@@ -155,8 +155,10 @@ static inline void factors_store(factor *to, const uint8_t *from)
 struct int8_column {
     int32_t bias[INT8_BLOCK]; /* includes the zero point of the input */
     int32_t multiplier[INT8_BLOCK], left[INT8_BLOCK], right[INT8_BLOCK];
-    int32_t most[INT8_BLOCK], half[INT8_BLOCK]; /* INT32_MAX >> left, 2^right / 2 */
-    float scale[INT8_BLOCK];                    /* for an output of float32 */
+    int32_t most[INT8_BLOCK]; /* INT32_MAX >> left */
+    float scale[INT8_BLOCK];  /* for an output of float32 */
+    /* --- by pairs of lanes: half a unit of the result, 2^(30 + right) --- */
+    int64_t even_half[INT8_BLOCK / 2], odd_half[INT8_BLOCK / 2];
     /* --- for a single shift (sums_requantize_once), by pairs of lanes --- */
     int64_t odd_multiplier[INT8_BLOCK / 2];
     int64_t even_add[INT8_BLOCK / 2], odd_add[INT8_BLOCK / 2];
@@ -178,8 +180,7 @@ static inline void int8_column_set_once(struct int8_column *column, size_t lane)
         column->shifts_once = false;
         return;
     }
-    const int64_t add = (int64_t)column->bias[lane] * multiplier + ((int64_t)1 << 30) +
-                        ((int64_t)1 << (30 + right));
+    const int64_t add = (int64_t)column->bias[lane] * multiplier + ((int64_t)1 << (30 + right));
     column->shift[lane] = right - 1;
     if (lane % 2) {
         column->odd_multiplier[lane / 2] = multiplier;
@@ -201,7 +202,8 @@ static inline void int8_column_set(struct int8_column *column, size_t lane,
     column->left[lane] = from->requantizer.left;
     column->right[lane] = from->requantizer.right;
     column->most[lane] = INT32_MAX >> from->requantizer.left;
-    column->half[lane] = (1 << from->requantizer.right) >> 1;
+    (lane % 2 ? column->odd_half : column->even_half)[lane / 2] = (int64_t)1
+                                                                  << (30 + from->requantizer.right);
     column->scale[lane] = from->scale;
     column->shifts_left |= from->requantizer.left > 0;
     int8_column_set_once(column, lane);
@@ -219,14 +221,14 @@ static inline sums sums_requantize(sums sum, const struct int8_column *column, s
         v = _mm512_max_epi32(v, _mm512_sub_epi32(_mm512_setzero_si512(), most));
         v = _mm512_sllv_epi32(v, (__m512i)sums_load(column->left + lane));
     }
-    const __m512i half = _mm512_set1_epi64(1 << 30);
-    const __m512i even = _mm512_add_epi64(_mm512_mul_epi32(v, m), half);
-    const __m512i odd = _mm512_add_epi64(
-        _mm512_mul_epi32(_mm512_srli_epi64(v, 32), _mm512_srli_epi64(m, 32)), half);
+    const __m512i even =
+        _mm512_add_epi64(_mm512_mul_epi32(v, m), (__m512i)sums_load(column->even_half + lane / 2));
+    const __m512i odd =
+        _mm512_add_epi64(_mm512_mul_epi32(_mm512_srli_epi64(v, 32), _mm512_srli_epi64(m, 32)),
+                         (__m512i)sums_load(column->odd_half + lane / 2));
     const __m512i high =
         _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 31), _mm512_slli_epi64(odd, 1));
-    return (sums)_mm512_srav_epi32(_mm512_add_epi32(high, (__m512i)sums_load(column->half + lane)),
-                                   (__m512i)sums_load(column->right + lane));
+    return (sums)_mm512_srav_epi32(high, (__m512i)sums_load(column->right + lane));
 #elif defined(__AVX2__)
     __m256i v = (__m256i)sum;
     const __m256i m = (__m256i)sums_load(column->multiplier + lane);
@@ -236,14 +238,14 @@ static inline sums sums_requantize(sums sum, const struct int8_column *column, s
         v = _mm256_max_epi32(v, _mm256_sub_epi32(_mm256_setzero_si256(), most));
         v = _mm256_sllv_epi32(v, (__m256i)sums_load(column->left + lane));
     }
-    const __m256i half = _mm256_set1_epi64x(1 << 30);
-    const __m256i even = _mm256_add_epi64(_mm256_mul_epi32(v, m), half);
-    const __m256i odd = _mm256_add_epi64(
-        _mm256_mul_epi32(_mm256_srli_epi64(v, 32), _mm256_srli_epi64(m, 32)), half);
+    const __m256i even =
+        _mm256_add_epi64(_mm256_mul_epi32(v, m), (__m256i)sums_load(column->even_half + lane / 2));
+    const __m256i odd =
+        _mm256_add_epi64(_mm256_mul_epi32(_mm256_srli_epi64(v, 32), _mm256_srli_epi64(m, 32)),
+                         (__m256i)sums_load(column->odd_half + lane / 2));
     const __m256i high =
         _mm256_blend_epi32(_mm256_srli_epi64(even, 31), _mm256_slli_epi64(odd, 1), 0xAA);
-    return (sums)_mm256_srav_epi32(_mm256_add_epi32(high, (__m256i)sums_load(column->half + lane)),
-                                   (__m256i)sums_load(column->right + lane));
+    return (sums)_mm256_srav_epi32(high, (__m256i)sums_load(column->right + lane));
 #else
     for (size_t i = 0; i < LANES; i++)
         sum[i] = requantize(sum[i],
@@ -254,12 +256,10 @@ static inline sums sums_requantize(sums sum, const struct int8_column *column, s
 }
 
 #if defined(__AVX2__)
-/* Returns the same for sums without their bias, if column->shifts_once. The two roundings of
- * requantize.h are one: floor((floor(A) + k) / n) = floor((A + k) / n) for integers k and n, so
- * that
+/* Returns the same for sums without their bias, if column->shifts_once:
  *
- *   ((((sum + bias) * multiplier + 2^30) >> 31) + 2^right / 2) >> right
- *       = (sum * multiplier + (bias * multiplier + 2^30 + 2^(30 + right))) >> (31 + right)
+ *   ((sum + bias) * multiplier + 2^(30 + right)) >> (31 + right)
+ *       = (sum * multiplier + (bias * multiplier + 2^(30 + right))) >> (31 + right)
  *
  * which is the upper half of the 64 bits, shifted by right - 1. */
 static inline sums sums_requantize_once(sums sum, const struct int8_column *column, size_t lane)
