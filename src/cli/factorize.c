@@ -8,7 +8,6 @@
 #include "cli/stop_signal.h"
 
 #include "base/escape/shell.h"
-#include "base/files/output_file.h"
 #include "base/language.h"
 #include "base/text.h"
 
@@ -287,11 +286,8 @@ static bool read_target(const char *const texts[FACTORIZE_TARGETS],
 
 static bool check_output(const char *output, struct error *error)
 {
-    if (!output)
-        return error_set(error, ERROR_USAGE, "-o", "give -o FILE.safetensors",
-                         "the new model has no name");
-    return !output_file_is_stdout(output) ||
-           error_set(error, ERROR_USAGE, "-o", "give it a file", "the report goes there already");
+    return output || error_set(error, ERROR_USAGE, "-o", "give -o FILE.safetensors",
+                               "the new model has no name");
 }
 
 static int factorize_run(const struct command *command, int argc, char **argv)

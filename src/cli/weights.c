@@ -9,6 +9,7 @@
 
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/compress/model_output.h"
 #include "session/config/settings.h"
 #include "session/models/half_model.h"
 
@@ -359,8 +360,10 @@ static int work(struct weights_request *request)
         return output_error(&error);
     }
     if (config_is_given(&request->config, "save-precision"))
-        return half_model_save(request->path, format, request->save, &error) ? EXIT_DONE
-                                                                             : output_error(&error);
+        return model_output_is_other(request->path, request->save, &error) &&
+                       half_model_save(request->path, format, request->save, &error)
+                   ? EXIT_DONE
+                   : output_error(&error);
     if (!check_renames(&request->renames, &error) ||
         !safetensors_open(&file, request->path, &error))
         return output_error(&error);

@@ -116,7 +116,17 @@ refuses 1 "" "a file that does not exist" quantize none.safetensors --calibrate 
 head -c 100000 m.safetensors >half.safetensors
 refuses 1 "" "half a file" quantize half.safetensors --calibrate digits -o x.safetensors -q
 cp q.safetensors kept.safetensors
-refuses 1 "" "a folder that does not exist" quantize m.safetensors --calibrate digits,limit=20 --images 5 -o no/x.safetensors -q
+refuses 1 "does not exist" "a folder that does not exist" quantize m.safetensors --calibrate digits,limit=20 --images 5 \
+    -o no/x.safetensors
+if [ -n "$(grep 'reading' err)" ]; then not_ok "  before anything is read" "$(told)"; else ok "  before anything is read"; fi
+ln m.safetensors link.safetensors
+for output in m.safetensors ./m.safetensors link.safetensors; do
+    refuses 2 "the model itself" "the model as output: $output" quantize m.safetensors --calibrate digits -o $output -q
+done
+refuses 2 "written to a file" "standard output" quantize m.safetensors --calibrate digits -o - -q
+[ -e ./- ] && not_ok "  makes no file -" || ok "  makes no file -"
+refuses 2 "end its name in .safetensors" "another ending" quantize m.safetensors --calibrate digits -o x.bin -q
+refuses 2 "the model itself" "16 bits in place of 32" weights m.safetensors --save-precision float16 --save m.safetensors
 refuses 1 "" "an output that is refused" quantize half.safetensors --calibrate digits -o kept.safetensors -q
 if cmp -s q.safetensors kept.safetensors; then ok "  stays as it was"; else not_ok "  stays as it was" "differs"; fi
 done_testing
