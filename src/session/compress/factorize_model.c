@@ -6,8 +6,8 @@
 #include "engine/network/network_compression.h"
 #include "engine/weights/safetensors.h"
 #include "session/compress/factorize_latency.h"
-#include "session/compress/model_output.h"
 #include "session/model/model_file.h"
+#include "session/model/model_output.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -9,12 +9,12 @@
 #include "engine/compress/prune_network.h"
 #include "engine/ops/op.h"
 #include "session/compress/inference_time.h"
-#include "session/compress/model_output.h"
 #include "session/compress/prune_state.h"
 #include "session/compress/prune_step.h"
 #include "session/compress/prune_tune.h"
 #include "session/config/config_data.h"
 #include "session/model/model_file.h"
+#include "session/model/model_output.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
 #include "engine/network/network_compression.h"
 #include "engine/network/network_write.h"
 #include "session/compress/inference_time.h"
-#include "session/compress/model_output.h"
 #include "session/model/model_file.h"
+#include "session/model/model_output.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -9,9 +9,9 @@
 #include "engine/graph/operator.h"
 #include "engine/quantize/fold_batch_norm.h"
 #include "engine/quantize/simulate.h"
-#include "session/compress/model_output.h"
 #include "session/compress/quantize_state.h"
 #include "session/model/model_file.h"
+#include "session/model/model_output.h"
 
 #include <stdio.h>
 #include <stdlib.h>

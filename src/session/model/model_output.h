@@ -2,8 +2,8 @@
  *
  * The model itself is never replaced: a quantized, factorized or pruned model has lost what the
  * original knows, and the file may be the only copy. */
-#ifndef TINCA_SESSION_COMPRESS_MODEL_OUTPUT_H
-#define TINCA_SESSION_COMPRESS_MODEL_OUTPUT_H
+#ifndef TINCA_SESSION_MODEL_MODEL_OUTPUT_H
+#define TINCA_SESSION_MODEL_MODEL_OUTPUT_H
 
 #include "base/error.h"
 

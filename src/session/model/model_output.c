@@ -1,4 +1,4 @@
-#include "session/compress/model_output.h"
+#include "session/model/model_output.h"
 
 #include "base/files/output_file.h"
 
