@@ -10,9 +10,11 @@
 #include "base/escape/shell.h"
 #include "base/language.h"
 #include "base/text.h"
+#include "session/measure/model_operand.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -329,7 +331,6 @@ static int factorize_run(const struct command *command, int argc, char **argv)
     config_defaults(&config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    request->model = operands.values[0];
     request->device = config.device;
     request->threads = config.threads;
     request->settings.convolutions = (enum factor_convolutions)convolutions;
@@ -338,7 +339,11 @@ static int factorize_run(const struct command *command, int argc, char **argv)
     request->format = (enum weights_format)config.save_precision;
     if (!check_output(request->output, &error) || !read_target(targets, request, &error))
         return output_error(&error);
-    return factorize_and_print(&factorize);
+    char *model = model_operand_path(operands.values[0], &error);
+    request->model = model;
+    status = model ? factorize_and_print(&factorize) : output_error(&error);
+    free(model);
+    return status;
 }
 
 const struct command command_factorize = {
@@ -346,7 +351,9 @@ const struct command command_factorize = {
     .operands = "MODEL -o FILE",
     .summary = N_("Replace layers of a saved model by products of smaller ones."),
     .details =
-        N_("A linear layer becomes two by singular value decomposition; a convolution a k x 1 and "
+        N_("MODEL is a file that tinca train --save has written, or a run, whose best weights are "
+           "used. A linear layer becomes two by singular value decomposition; a convolution a k x "
+           "1 and "
            "a 1 x k one (spatial) or a 1x1, a k x k and a 1x1 one (tucker); groups are factorized "
            "one by one. A layer whose factors would have no fewer parameters, or more FLOPs, stays "
            "as it is. The ranks are chosen by --energy, --parameters or --latency. The new model "

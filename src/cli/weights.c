@@ -9,8 +9,9 @@
 
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/compress/model_output.h"
 #include "session/config/settings.h"
+#include "session/measure/model_operand.h"
+#include "session/model/model_output.h"
 #include "session/models/half_model.h"
 
 #include <math.h>
@@ -418,8 +419,12 @@ static int weights_run(const struct command *command, int argc, char **argv)
     config_defaults(&request.config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    request.path = operands.values[0];
-    return work(&request);
+    struct error error;
+    char *path = model_operand_path(operands.values[0], &error);
+    request.path = path;
+    status = path ? work(&request) : output_error(&error);
+    free(path);
+    return status;
 }
 
 const struct command command_weights = {

@@ -103,6 +103,25 @@ shows "ip1.weight +500x800 +I8" "    with integers"
 refuses 1 "" "  not in bf16" train q.safetensors --weights q.safetensors --data digits,limit=100 --batch 20 \
     --iterations 1 --precision bf16
 
+# --- a run in place of its model ---
+run train lenet --data digits,limit=100 --batch 20 --iterations 5 --threads 1 --name trained -q
+id=$(ls -t "$runs" | head -1)
+[ "$status" = 0 ] || not_ok "a run" "$(told)"
+for model in "$id" trained "$runs/$id"; do
+    succeeds "a run is quantized" quantize "$model" --calibrate digits,limit=50 --images 10 --threads 1 \
+        --data digits,limit=50 -o run.safetensors -q
+done
+succeeds "  its chain is shown" eval run.safetensors --data digits,limit=50 --threads 1
+shows "lenet\\+quantize:percentile" "  by eval"
+succeeds "a run is factorized" factorize trained -o x1.safetensors --energy 0.5 -q
+succeeds "  pruned" prune trained -o x2.safetensors --flops 0.5 -q
+succeeds "  and asked" predict trained "$srcdir/docs/pix2pix-shift.png"
+succeeds "  its arrays are shown" weights trained
+shows "conv1.weight" "    by name"
+succeeds "  it teaches" train mlp --teacher trained --data digits,limit=40 --batch 20 --iterations 2 --threads 1 -q
+refuses 1 "neither a file nor a run" "no model and no run" factorize nothing -o x3.safetensors
+refuses 1 "neither a file nor a run" "  for a teacher" train mlp --teacher nothing --data digits,limit=40 --iterations 2
+
 # --- what is refused ---
 refuses 2 "" "without an output" quantize m.safetensors --calibrate digits -q
 refuses 2 "" "without images" quantize m.safetensors -o x.safetensors -q
