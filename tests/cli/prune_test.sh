@@ -155,9 +155,10 @@ refuses 2 "above 0 and below 1" "a negative share" prune m.safetensors -o x.safe
 refuses 2 "no number" "a share that is none" prune m.safetensors -o x.safetensors --flops half
 refuses 2 "a time above 0" "no time" prune m.safetensors -o x.safetensors --latency 0
 refuses 2 "give -o FILE" "no output" prune m.safetensors --flops 0.5
-refuses 2 "stored beside the output" "standard output" prune m.safetensors -o - --flops 0.5
+refuses 2 "written to a file" "standard output" prune m.safetensors -o - --flops 0.5
 refuses 2 "the model itself" "the model as output" prune m.safetensors -o ./m.safetensors --flops 0.5
 refuses 2 "the model itself" "  of zeros, too" prune m.safetensors -o m.safetensors --unstructured 0.5
+refuses 2 "end its name in .safetensors" "another ending" prune m.safetensors -o x.bin --flops 0.5
 refuses 2 "needs a data set" "taylor without data" prune m.safetensors -o x.safetensors --flops 0.5 --criterion taylor
 refuses 2 "needs that data" "a part of no data" prune m.safetensors -o x.safetensors --flops 0.5 --validate auto
 refuses 2 "needs that data" "  nor for zeros" prune m.safetensors -o x.safetensors --unstructured 0.5 --validate auto

@@ -138,6 +138,25 @@ shows "ip1.weight +500x800 +I8" "    with integers"
 refuses 1 "" "  not in bf16" train q.safetensors --weights q.safetensors --data digits,limit=100 --batch 20 \
     --iterations 1 --precision bf16
 
+# --- a run in place of its model ---
+run train lenet --data digits,limit=100 --batch 20 --iterations 5 --threads 1 --name trained -q
+id=$(ls -t "$runs" | head -1)
+[ "$status" = 0 ] || not_ok "a run" "$(told)"
+for model in "$id" trained "$runs/$id"; do
+    succeeds "a run is quantized" quantize "$model" --calibrate digits,limit=50 --images 10 --threads 1 \
+        --data digits,limit=50 -o run.safetensors -q
+done
+succeeds "  its chain is shown" eval run.safetensors --data digits,limit=50 --threads 1
+shows "lenet\\+quantize:percentile" "  by eval"
+succeeds "a run is factorized" factorize trained -o x1.safetensors --energy 0.5 -q
+succeeds "  pruned" prune trained -o x2.safetensors --flops 0.5 -q
+succeeds "  and asked" predict trained "$srcdir/docs/pix2pix-shift.png"
+succeeds "  its arrays are shown" weights trained
+shows "conv1.weight" "    by name"
+succeeds "  it teaches" train mlp --teacher trained --data digits,limit=40 --batch 20 --iterations 2 --threads 1 -q
+refuses 1 "neither a file nor a run" "no model and no run" factorize nothing -o x3.safetensors
+refuses 1 "neither a file nor a run" "  for a teacher" train mlp --teacher nothing --data digits,limit=40 --iterations 2
+
 # --- what is refused ---
 refuses 2 "" "without an output" quantize m.safetensors --calibrate digits -q
 refuses 2 "" "without images" quantize m.safetensors -o x.safetensors -q
@@ -151,10 +170,17 @@ refuses 1 "" "a file that does not exist" quantize none.safetensors --calibrate 
 head -c 100000 m.safetensors >half.safetensors
 refuses 1 "" "half a file" quantize half.safetensors --calibrate digits -o x.safetensors -q
 cp q.safetensors kept.safetensors
-refuses 1 "" "a folder that does not exist" quantize m.safetensors --calibrate digits,limit=20 --images 5 \
-    -o no/x.safetensors # and says nothing of reading before that
-refuses 2 "" "standard output" quantize m.safetensors --calibrate digits -o - -q
-refuses 2 "" "the model itself as the output" quantize m.safetensors --calibrate digits -o m.safetensors -q
+refuses 1 "does not exist" "a folder that does not exist" quantize m.safetensors --calibrate digits,limit=20 --images 5 \
+    -o no/x.safetensors
+if [ -n "$(grep 'reading' err)" ]; then not_ok "  before anything is read" "$(told)"; else ok "  before anything is read"; fi
+ln m.safetensors link.safetensors
+for output in m.safetensors ./m.safetensors link.safetensors; do
+    refuses 2 "the model itself" "the model as output: $output" quantize m.safetensors --calibrate digits -o $output -q
+done
+refuses 2 "written to a file" "standard output" quantize m.safetensors --calibrate digits -o - -q
+[ -e ./- ] && not_ok "  makes no file -" || ok "  makes no file -"
+refuses 2 "end its name in .safetensors" "another ending" quantize m.safetensors --calibrate digits -o x.bin -q
+refuses 2 "the model itself" "16 bits in place of 32" weights m.safetensors --save-precision float16 --save m.safetensors
 refuses 1 "" "an output that is refused" quantize half.safetensors --calibrate digits -o kept.safetensors -q
 if cmp -s q.safetensors kept.safetensors; then ok "  stays as it was"; else not_ok "  stays as it was" "differs"; fi
 

@@ -14,6 +14,7 @@
 #include "session/compress/prune_tune.h"
 #include "session/config/config_data.h"
 #include "session/model/model_file.h"
+#include "session/model/model_output.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -41,15 +42,6 @@ static const char *goal_option(enum prune_goal goal)
     return goal == GOAL_FLOPS ? "--flops" : goal == GOAL_PARAMETERS ? "--parameters" : "--latency";
 }
 
-bool prune_check_output(const char *model, const char *output, struct error *error)
-{
-    struct stat a, b;
-    if (stat(model, &a) == 0 && stat(output, &b) == 0 && a.st_dev == b.st_dev &&
-        a.st_ino == b.st_ino)
-        return error_set(error, ERROR_USAGE, "-o", "name another file", "it is the model itself");
-    return output_file_check(output, OUTPUT_BINARY, error);
-}
-
 bool prune_check(const struct prune_request *request, struct error *error)
 {
     const bool data = config_is_given(&request->config, "data") || request->config.preset[0];
@@ -59,9 +51,6 @@ bool prune_check(const struct prune_request *request, struct error *error)
                          is_share ? N_("give what remains, as 0.5") : N_("give milliseconds"),
                          is_share ? N_("it is a share above 0 and below 1")
                                   : N_("it is a time above 0"));
-    if (output_file_is_stream(request->output))
-        return error_set(error, ERROR_USAGE, "-o", "name a file",
-                         "the steps of a pruning are stored beside the output");
     if (!data && config_holds_out(&request->config))
         return error_set(error, ERROR_USAGE, "--validate", "give --data SPEC",
                          "a part of the training data needs that data");
@@ -69,7 +58,7 @@ bool prune_check(const struct prune_request *request, struct error *error)
         return error_set(error, ERROR_USAGE, "--data", "give --data SPEC",
                          prune_tunes(request) ? N_("fine-tuning needs a data set")
                                               : N_("the criterion taylor needs a data set"));
-    return prune_check_output(request->model, request->output, error);
+    return model_output_check(request->model, request->output, error);
 }
 
 /* --- figures --- */

@@ -3,12 +3,12 @@
 #include "session/compress/prune_magnitude.h"
 
 #include "base/files/file.h"
-#include "base/files/output_file.h"
 #include "engine/compress/magnitude.h"
 #include "engine/network/network_compression.h"
 #include "engine/network/network_write.h"
 #include "session/compress/inference_time.h"
 #include "session/model/model_file.h"
+#include "session/model/model_output.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -129,10 +129,7 @@ bool magnitude_run(const struct magnitude_request *request, const struct prune_h
     if (!(request->share > 0) || !(request->share < 1))
         return error_set(error, ERROR_USAGE, "--unstructured", "give what becomes zero, as 0.9",
                          "it is a share above 0 and below 1");
-    if (output_file_is_stream(request->output))
-        return error_set(error, ERROR_USAGE, "-o", "name a file",
-                         "its compressed size is measured");
-    if (!prune_check_output(request->model, request->output, error) ||
+    if (!model_output_check(request->model, request->output, error) ||
         !model_load(&origin, request->model, request->device, request->threads, error))
         return false;
     bool done = model_load(&pruned, request->model, request->device, request->threads, error);

@@ -9,9 +9,9 @@
 #include "engine/graph/operator.h"
 #include "engine/quantize/fold_batch_norm.h"
 #include "engine/quantize/simulate.h"
-#include "session/compress/prune.h"
 #include "session/compress/quantize_state.h"
 #include "session/model/model_file.h"
+#include "session/model/model_output.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,10 +88,16 @@ static bool list_layers(struct quantize_state *state, struct error *error)
                      "no layer is left that can be quantized");
 }
 
+static uint64_t size_of(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
+}
+
 static bool begin(struct quantize_state *state, struct error *error)
 {
     const struct quantize_request *request = state->request;
-    if (!prune_check_output(request->model, request->output, error) ||
+    if (!model_output_check(request->model, request->output, error) ||
         !quantize_step(state, _("reading the model"), error) ||
         !model_load(&state->model, request->model, request->config.device, request->config.threads,
                     error) ||
@@ -103,6 +109,7 @@ static bool begin(struct quantize_state *state, struct error *error)
     if (!state->folded.network || !quantize_check_weights(&state->folded.weights, error) ||
         !list_layers(state, error))
         return false;
+    state->result->bytes_before = size_of(request->model);
     const size_t nodes = state->folded.network->graph.node_count;
     state->ranges = memory_new(nodes, sizeof *state->ranges, "the ranges", error);
     state->grids = memory_new(nodes, sizeof *state->grids, "the ranges", error);
@@ -197,12 +204,6 @@ static bool evaluate_both(struct quantize_state *state, bool again, struct error
     return evaluated;
 }
 
-static uint64_t size_of(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
-}
-
 static bool save(struct quantize_state *state, struct error *error)
 {
     const struct quantize_request *request = state->request;
@@ -219,7 +220,6 @@ static bool save(struct quantize_state *state, struct error *error)
     const bool saved = text && model_file_save(&facts, &state->quantized.weights, WEIGHTS_FLOAT32,
                                                request->output, error);
     free(text);
-    result->bytes_before = size_of(request->model);
     result->bytes_after = size_of(request->output);
     return saved;
 }
