@@ -39,6 +39,15 @@ static struct means_request request_of(const struct advise_request *request)
                                   .accept_loss = request->accept_loss};
 }
 
+static struct means_settings settings_of(const struct advise_other *other)
+{
+    const struct run_config *config = &other->config;
+    return (struct means_settings){.data = config_is_given(config, "data") ? config->data : NULL,
+                                   .epochs = config_is_given(config, "epochs") ? config->epochs
+                                                                               : MEANS_EPOCHS,
+                                   .seed = config->seed};
+}
+
 /* --- printing --- */
 
 /* Prints the command that applies the technique by hand. */
@@ -115,17 +124,14 @@ static int apply(const struct advise_other *other, const struct model_table_requ
     double minutes = 0;
     if (other->budget)
         text_to_double(other->budget, &minutes);
-    struct means_apply work = {
-        .models = models,
-        .request = *request,
-        .data = config_is_given(&other->config, "data") ? other->config.data : NULL,
-        .output = other->output,
-        .epochs = config_is_given(&other->config, "epochs") ? other->config.epochs : 0,
-        .seed = other->config.seed,
-        .seconds = minutes * 60,
-        .stop = has_to_stop,
-        .report = report,
-        .context = (void *)other};
+    struct means_apply work = {.models = models,
+                               .request = *request,
+                               .settings = settings_of(other),
+                               .output = other->output,
+                               .seconds = minutes * 60,
+                               .stop = has_to_stop,
+                               .report = report,
+                               .context = (void *)other};
     stop_signal_catch();
     const bool applied = means_apply(&work, &table, &advice, &error);
     const bool ended = !applied && error.kind == ERROR_INTERRUPTED;

@@ -54,6 +54,23 @@ succeeds "no accuracy may be lost, and nothing helps" advise --other --limit-mb 
     --threads 1 --json
 is "  the smallest share is tried" verdict try
 
+# another network of the same name: what was made from the first one is not taken for its result
+succeeds "another network of the same name" train lenet --data digits,limit=400 --batch 20 --threads 1 \
+    --validate digits,split=test,limit=40 --epochs 3 -q
+succeeds "applying to it" advise --apply --limit-mb 1 --threads 1 --budget 5 --json
+is "  the limit is met" verdict use
+second=$("$JSON_LOOK" "$T/out" reference.path)
+is "  by a new model" row.gain.points 0
+if grep -q 'lenet: applying half:float16' "$T/err"; then ok "  which was made"; else not_ok "  which was made" "$(told)"; fi
+if [ "$(ls "$made"/*.safetensors | wc -l)" = 2 ]; then ok "  beside the other one"; else not_ok "  beside the other one" "$(ls "$made")"; fi
+if [ "$second" != "$model" ]; then ok "  it is compared with the better network"; else not_ok "  it is compared with the better network" "$second"; fi
+succeeds "in the table of models" models --threads 1 --sort name --json
+origins=$("$JSON_LOOK" "$T/out" models.2.origin_row)$("$JSON_LOOK" "$T/out" models.3.origin_row)
+case $origins in
+12 | 21) ok "  each result has the origin that it was made from" ;;
+*) not_ok "  each result has the origin that it was made from" "$origins" ;;
+esac
+
 refuses 2 'apply' "a budget without applying" advise --other --need smaller --budget 1
 refuses 2 'minutes' "a budget that is none" advise --apply --need smaller --budget soon
 refuses 2 'network' "a network without models" advise --other --need smaller --network resnet20

@@ -21,6 +21,15 @@ static void clear(void)
     table = (struct model_table){.rows = rows, .capacity = MOST, .device = "cpu"};
 }
 
+/* Writes a checksum for a model that is made up: one of its name. */
+static void checksum_of(const char *name, char checksum[MODEL_CHECKSUM])
+{
+    uint32_t sum = 2166136261u;
+    for (const char *at = name; *at; at++)
+        sum = (sum ^ (unsigned char)*at) * 16777619u;
+    snprintf(checksum, MODEL_CHECKSUM, "%08x", sum);
+}
+
 /* Adds a model of the network resnet20 with an accuracy in percent, milliseconds (NaN: not
  * measured) and megabytes. */
 static struct model_row *add(const char *name, double top1, double ms, double mb)
@@ -32,6 +41,9 @@ static struct model_row *add(const char *name, double top1, double ms, double mb
     snprintf(row->data, sizeof row->data, "digits");
     snprintf(row->data_key, sizeof row->data_key, "00000001");
     model_origin_name(name, "none", row->origin);
+    checksum_of(name, row->figures.facts.checksum);
+    if (row->origin[0])
+        checksum_of(row->origin, row->figures.facts.parent);
     row->figures.facts.classes = 10;
     row->figures.facts.parameters = 1000;
     row->figures.facts.flops = (uint64_t)(mb * 1e6);
@@ -74,7 +86,7 @@ static void test_gains(void)
     snprintf(add("resnet20", 99, 3, 4)->data_key, MODEL_DATA_KEY, "00000002");
     model_table_complete(&table);
     tap_ok(rows[0].origin_row == 2,
-           "of several origins the most accurate one on the same data counts");
+           "of several copies of the origin the most accurate one on the same data counts");
     tap_ok(rows[0].gain.points == -3 && rows[0].gain.ms == 3 && rows[0].gain.bytes == 4,
            "the gain: points lost, times faster, times smaller");
     tap_ok(rows[1].origin_row == MODEL_NO_ROW && isnan(rows[1].gain.ms), "without an origin, none");
@@ -82,6 +94,51 @@ static void test_gains(void)
     model_table_complete(&table);
     tap_ok(rows[4].origin_row == 2 && isnan(rows[4].gain.ms) && rows[4].gain.bytes == 2,
            "what is not measured gains nothing that is known");
+    clear();
+    add("resnet20", 90, 2, 4);
+    snprintf(add("resnet20", 98, 2, 4)->figures.facts.checksum, MODEL_CHECKSUM, "00000001");
+    add("resnet20+half", 89.5, 2, 2);
+    model_table_complete(&table);
+    tap_ok(rows[2].origin_row == 0 && rows[2].gain.points == -0.5,
+           "another network of the origin's name is not the origin");
+    snprintf(rows[0].data_key, MODEL_DATA_KEY, "00000002");
+    model_table_complete(&table);
+    tap_ok(rows[2].origin_row == 0 && isnan(rows[2].gain.points) && rows[2].gain.bytes == 2,
+           "accuracies of different data sets are not compared, but bytes are");
+    rows[2].figures.facts.parent[0] = '\0';
+    model_table_complete(&table);
+    tap_ok(rows[2].origin_row == MODEL_NO_ROW, "a file that does not name its parent has none");
+}
+
+/* --- the names of results --- */
+
+static void test_file_names(void)
+{
+    static const char digits[] = "digits,limit=100", step[] = "prune:0.5",
+                      taught[] = "distill:/models/resnet20.safetensors";
+    const struct means_settings first = {digits, 1, 1},
+                                others[] = {{digits, 2, 1}, {digits, 1, 2}, {"digits", 1, 1}};
+    char name[MEANS_FILE_NAME], other[MEANS_FILE_NAME];
+    clear();
+    snprintf(add("resnet20", 90, 2, 4)->figures.key, MODEL_KEY, "a");
+    snprintf(add("resnet20+half", 90, 2, 4)->figures.key, MODEL_KEY, "b");
+    means_file_name(&table, 1, 0, step, &first, name);
+    tap_ok(strcmp(name, means_file_name(&table, 1, 0, step, &first, other)) == 0 &&
+               strncmp(name, "resnet20+half+prune-", 20) == 0,
+           "the same result has the same file: %s", name);
+    bool differ = true;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        differ &= strcmp(name, means_file_name(&table, 1, 0, step, &others[i], other)) != 0;
+    tap_ok(differ, "other epochs, another seed and other data have another one");
+    tap_ok(strcmp(name, means_file_name(&table, 1, 0, "prune:0.4", &first, other)) != 0,
+           "and another step");
+    snprintf(rows[1].figures.key, MODEL_KEY, "c");
+    tap_ok(strcmp(name, means_file_name(&table, 1, 0, step, &first, other)) != 0,
+           "and another model of the same name");
+    means_file_name(&table, 1, 0, taught, &first, name);
+    snprintf(rows[0].figures.key, MODEL_KEY, "d");
+    tap_ok(strcmp(name, means_file_name(&table, 1, 0, taught, &first, other)) != 0,
+           "and another teacher of the same path");
 }
 
 static void test_fronts(void)
@@ -164,6 +221,14 @@ static void test_speed(void)
            "int8 on the next accurate row, by what it gained in the table");
 }
 
+/* Excludes a result of the network. */
+static void exclude(struct means_request *request, const char *name)
+{
+    struct means_exclusion *excluded = &request->excluded[request->excluded_count++];
+    snprintf(excluded->name, sizeof excluded->name, "%s", name);
+    checksum_of("resnet20", excluded->parent);
+}
+
 static void test_size(void)
 {
     clear();
@@ -175,7 +240,7 @@ static void test_size(void)
     tap_ok(advises(smaller(0.4), MEANS_TRY, "factorize:0.9"),
            "or factorization, where linear layers have most");
     struct means_request request = smaller(0.4);
-    snprintf(request.excluded[request.excluded_count++], MODEL_NAME, "resnet20+factorize:0.9");
+    exclude(&request, "resnet20+factorize:0.9");
     tap_ok(advises(request, MEANS_TRY, NULL) && strncmp(advice.step, "prune:p", 7) == 0,
            "what failed is not tried again");
     add("resnet20+quantize:mse", 89, 1, 1);
@@ -183,7 +248,7 @@ static void test_size(void)
     for (size_t i = 0; i < 12; i++) {
         char name[MODEL_NAME];
         snprintf(name, sizeof name, "resnet20+prune:p%.2g", 0.05 * (double)(i + 1));
-        snprintf(request.excluded[request.excluded_count++], MODEL_NAME, "%s", name);
+        exclude(&request, name);
     }
     tap_ok(advises(request, MEANS_NOTHING, NULL) && advice.best == 1,
            "when all is tried, nothing is left, and the nearest is the best");
@@ -294,6 +359,7 @@ int main(void)
 {
     test_origins();
     test_gains();
+    test_file_names();
     test_fronts();
     test_speed();
     test_size();

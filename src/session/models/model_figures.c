@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-enum { FILE_LIMIT = 1 << 20, VERSION = 1, BLOCK = 1 << 20 };
+enum { FILE_LIMIT = 1 << 20, VERSION = 2, BLOCK = 1 << 20 };
 
 /* --- members --- */
 
@@ -78,7 +78,9 @@ bool model_description_to_json(struct json *object, const struct model_descripti
            json_add_count(object, "linear_parameters", facts->linear_parameters) &&
            json_add_count(object, "classes", facts->classes) &&
            json_add_count(object, "flops", facts->flops) &&
-           json_add_count(object, "bytes", facts->bytes);
+           json_add_count(object, "bytes", facts->bytes) &&
+           json_add_string(object, "checksum", facts->checksum) &&
+           json_add_string(object, "parent", facts->parent);
 }
 
 static bool read_text(const struct json *object, const char *key, char *text, size_t size)
@@ -98,7 +100,9 @@ bool model_description_from_json(struct model_description *facts, const struct j
         json_count(json_member(object, "linear_parameters"), &facts->linear_parameters) &&
         json_count(json_member(object, "classes"), &facts->classes) &&
         json_count(json_member(object, "flops"), &flops) &&
-        json_count(json_member(object, "bytes"), &bytes);
+        json_count(json_member(object, "bytes"), &bytes) &&
+        read_text(object, "checksum", facts->checksum, sizeof facts->checksum) &&
+        read_text(object, "parent", facts->parent, sizeof facts->parent);
     facts->flops = flops;
     facts->bytes = bytes;
     return read;
@@ -198,6 +202,8 @@ static bool describe(struct model_description *facts, const char *path, struct e
         facts->linear_parameters = count_linear(&network->graph);
         facts->classes = network->classes;
         facts->flops = graph_flops(&network->graph);
+        snprintf(facts->checksum, sizeof facts->checksum, "%s", model.checksum);
+        snprintf(facts->parent, sizeof facts->parent, "%s", model.parent);
     }
     model_free(&model);
     return described;

@@ -14,6 +14,7 @@
 #include "base/json/json.h"
 #include "engine/devices/device.h"
 #include "session/files/checksum_cache.h"
+#include "session/model/evaluate.h"
 #include "session/values/energy.h"
 
 #include <stdbool.h>
@@ -29,6 +30,8 @@ struct model_description {
     size_t classes;                       /* 0: the network makes pictures */
     uint64_t flops;                       /* of one image */
     uint64_t bytes;                       /* of the file */
+    /* of the file, and of the model that its last technique was applied to; "": not known */
+    char checksum[MODEL_CHECKSUM], parent[MODEL_CHECKSUM];
 };
 
 /* NaN: not measured, or not known. */

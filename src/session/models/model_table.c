@@ -360,7 +360,10 @@ static bool add_all(struct gathering *gathering, struct error *error)
     free(ids);
     free(home);
     char *made = run_directory_beside("models", error);
+    const size_t first = gathering->table->count;
     const bool added = made && (!file_is_directory(made) || add_folder(gathering, made, error));
+    for (size_t i = first; i < gathering->table->count; i++)
+        gathering->table->rows[i].of_advice = true;
     free(made);
     add_sweeps(gathering);
     return added;
@@ -438,16 +441,31 @@ static bool have_same_data(const struct model_row *a, const struct model_row *b)
     return a->data_key[0] && strcmp(a->data_key, b->data_key) == 0;
 }
 
+bool model_row_is_made_from(const struct model_row *made, const struct model_row *from)
+{
+    const struct model_description *facts = &made->figures.facts, *before = &from->figures.facts;
+    return strcmp(before->name, made->origin) == 0 && strchr(facts->name, '+') &&
+           facts->parent[0] && strcmp(facts->parent, before->checksum) == 0;
+}
+
+/* Returns whether row `other` is the plain network of a row with a technique before training. */
+static bool is_plain_of(const struct model_row *model, const struct model_row *other)
+{
+    return !strchr(model->figures.facts.name, '+') && have_same_data(model, other) &&
+           strcmp(other->figures.facts.name, model->origin) == 0;
+}
+
 static size_t find_origin(const struct model_table *table, size_t row)
 {
     size_t found = MODEL_NO_ROW;
     const struct model_row *model = &table->rows[row];
     for (size_t i = 0; model->origin[0] && i < table->count; i++) {
         const struct model_row *other = &table->rows[i];
-        if (i == row || strcmp(other->figures.facts.name, model->origin) != 0 ||
-            !have_same_data(model, other))
+        if (i == row || (!is_plain_of(model, other) && !model_row_is_made_from(model, other)))
             continue;
-        if (found == MODEL_NO_ROW || !(other->now.top1 <= table->rows[found].now.top1))
+        if (found == MODEL_NO_ROW ||
+            (have_same_data(model, other) && !have_same_data(model, &table->rows[found])) ||
+            !(other->now.top1 <= table->rows[found].now.top1))
             found = i;
     }
     return found;
@@ -466,7 +484,7 @@ static void set_gain(const struct model_table *table, struct model_row *row)
         return;
     const struct model_row *origin = &table->rows[row->origin_row];
     const struct model_description *from = &origin->figures.facts, *to = &row->figures.facts;
-    row->gain.points = row->now.top1 - origin->now.top1;
+    row->gain.points = have_same_data(row, origin) ? row->now.top1 - origin->now.top1 : nan;
     row->gain.ms = row->timed && origin->timed ? ratio(origin->now.ms, row->now.ms) : nan;
     row->gain.bytes = ratio((double)from->bytes, (double)to->bytes);
     row->gain.flops = ratio((double)from->flops, (double)to->flops);

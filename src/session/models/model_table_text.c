@@ -72,6 +72,8 @@ char *model_gain_text(const struct model_row *row, char *text, size_t size)
     }
     if (isfinite(row->gain.points))
         snprintf(text, size, _("%+.2f points"), row->gain.points);
+    else if (isfinite(row->now.top1))
+        snprintf(text, size, "%s", _("accuracies of different data sets"));
     else
         snprintf(text, size, "%s", _("accuracy not measured"));
     write_factor(row->gain.ms, _(", %.2f x faster"), _(", %.2f x slower"), text, size);

@@ -3,6 +3,7 @@
  */
 #include "session/models/other_means.h"
 
+#include "base/files/file.h"
 #include "base/language.h"
 
 #include <math.h>
@@ -232,12 +233,27 @@ static bool is_ended(const char *name)
     return has_kind(name, "quantize") || has_kind(name, "half");
 }
 
-static bool is_excluded(const struct inquiry *inquiry, const char *name)
+static bool is_excluded(const struct inquiry *inquiry, size_t row, const char *name)
 {
-    for (size_t i = 0; i < inquiry->request->excluded_count; i++)
-        if (strcmp(inquiry->request->excluded[i], name) == 0)
+    for (size_t i = 0; i < inquiry->request->excluded_count; i++) {
+        const struct means_exclusion *excluded = &inquiry->request->excluded[i];
+        if (strcmp(excluded->name, name) == 0 &&
+            strcmp(excluded->parent, row_of(inquiry, row)->figures.facts.checksum) == 0)
             return true;
+    }
     return false;
+}
+
+/* Returns whether --apply has made the row with other settings than those of the request. */
+static bool has_other_settings(const struct inquiry *inquiry, size_t made, size_t row,
+                               const char *step)
+{
+    char name[MEANS_FILE_NAME];
+    if (!inquiry->request->settings || !row_of(inquiry, made)->of_advice)
+        return false;
+    means_file_name(inquiry->table, row, inquiry->advice->reference, step,
+                    inquiry->request->settings, name);
+    return strcmp(file_base_name(row_of(inquiry, made)->path), name) != 0;
 }
 
 /* Returns whether a result of this technique on the row is in the table, or could not be made. */
@@ -251,11 +267,13 @@ static bool was_tried(const struct inquiry *inquiry, size_t row, const char *ste
     for (size_t i = 0; i < inquiry->table->count; i++) {
         const char *other = name_of(inquiry, i);
         if (concerns(inquiry, i) && strncmp(other, name, (size_t)length) == 0 &&
-            (other[length] == '\0' || (by_kind && other[length] == ':')))
+            (other[length] == '\0' || (by_kind && other[length] == ':')) &&
+            model_row_is_made_from(row_of(inquiry, i), row_of(inquiry, row)) &&
+            !has_other_settings(inquiry, i, row, step))
             return true;
     }
     snprintf(name, sizeof name, "%s+%s", name_of(inquiry, row), step);
-    return is_excluded(inquiry, name);
+    return is_excluded(inquiry, row, name);
 }
 
 /* Takes the technique for the row. Returns whether it can be tried. */

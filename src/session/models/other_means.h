@@ -19,6 +19,9 @@
 
 #include "session/models/model_table.h"
 
+/* The epochs of fine-tuning unless another number is given: pruning loses most of what it loses
+ * only until then. */
+enum { MEANS_EPOCHS = 1 };
 enum { MEANS_REASONS = 12, MEANS_REASON = 480, MEANS_STEP = 1100, MEANS_EXCLUDED = 32 };
 
 struct means_request {
@@ -27,10 +30,34 @@ struct means_request {
     double limit_ms;    /* for one image; NaN: any speed-up is enough */
     double limit_mb;    /* size of the file, 10^6 bytes; NaN: any reduction is enough */
     double accept_loss; /* points of top-1 */
-    /* names of results that could not be made */
-    char excluded[MEANS_EXCLUDED][MODEL_NAME];
+    /* of results that could not be made: the name, and the checksum of what they were made from */
+    struct means_exclusion {
+        char name[MODEL_NAME], parent[MODEL_CHECKSUM];
+    } excluded[MEANS_EXCLUDED];
     size_t excluded_count;
+    /* how techniques are applied: a result of --apply that was made with other settings does not
+     * count as tried; NULL: it does */
+    const struct means_settings *settings;
 };
+
+/* On what techniques train, and how. */
+struct means_settings {
+    const char *data; /* SPEC; NULL: that of the run of the network */
+    size_t epochs;    /* of fine-tuning, where the data are known; 0: none */
+    size_t seed;
+};
+
+/* Returns the SPEC to train with for a row; NULL: it is not known. */
+const char *means_training_data(const struct model_table *table, size_t row, size_t reference,
+                                const struct means_settings *settings);
+
+/* Writes the name of the file in which --apply stores the result of a step on a row. It depends on
+ * the contents of the row's file and of the teacher's, on the step, the data and the settings, so
+ * that equal names mean equal results. Returns `name`. */
+enum { MEANS_FILE_NAME = 160 };
+char *means_file_name(const struct model_table *table, size_t row, size_t reference,
+                      const char *step, const struct means_settings *settings,
+                      char name[MEANS_FILE_NAME]);
 
 enum means_verdict { MEANS_USE, MEANS_MEASURE, MEANS_TRY, MEANS_NOTHING };
 /* Returns the verdict's name in JSON: "use", ... */

@@ -34,7 +34,7 @@ static bool work(void *subject, struct background_job *job, struct error *error)
         return model_table_read(&work->table, &models, error);
     struct means_apply apply = {.models = &models,
                                 .request = work->request,
-                                .seed = 1,
+                                .settings = {.epochs = MEANS_EPOCHS, .seed = 1},
                                 .seconds = work->minutes * 60,
                                 .own_group = true,
                                 .stop = has_to_stop,
