@@ -9,7 +9,7 @@
  * The Pareto front: a row is on the front of times (of bytes, of FLOPs) if no other row with the
  * same data set is at least as accurate and as fast (as small, as cheap), and better in one of
  * both. Three fronts of two figures say more than one of four figures, on which almost every row
- * would be.
+ * would be. Times of models of one origin are compared by what was measured in turn.
  *
  * A row's origin is the model that its last technique was applied to:
  * resnet20+prune:0.5+quantize:mse comes from a resnet20+prune:0.5, and its file has the checksum of
@@ -37,8 +37,11 @@ enum { MODEL_FRONT_MS = 1, MODEL_FRONT_BYTES = 2, MODEL_FRONT_FLOPS = 4 };
 
 /* What a model has compared with its origin; NaN if one figure is not known. */
 struct model_gain {
-    double points;                       /* of top-1; negative: lost */
-    double ms, bytes, flops, parameters; /* ratios origin / model: 2 is half the time */
+    double points; /* of top-1; negative: lost */
+    /* ratio of the times that were measured in turn with the origin; 1 if their intervals overlap
+     */
+    double ms;
+    double bytes, flops, parameters; /* ratios origin / model: 2 is half of them */
 };
 
 struct model_row {
@@ -54,7 +57,9 @@ struct model_row {
     enum model_source source;
     struct model_measured now; /* what is shown: measured, or from the run */
     bool timed;                /* ms is known */
-    double efficiency;         /* E_P: top-1 (percent) / parameters */
+    double
+        front_ms; /* the time as the front compares it: that of the origin by the gain, if known */
+    double efficiency; /* E_P: top-1 (percent) / parameters */
     unsigned front;
     size_t origin_row; /* MODEL_NO_ROW: it is not in the table */
     struct model_gain gain;
