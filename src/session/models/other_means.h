@@ -3,17 +3,20 @@
  * It reads the measured rows of the table of models, those of one network and one data set:
  *   1. a model meets the limits and loses no more accuracy than accepted: use it;
  *   2. a figure that decides is not measured: measure it;
- *   3. a model meets the limits but has lost too much: distill it, with the network as teacher;
+ *   3. a model meets the limits, or would in int8, but has lost too much: distill it, with the
+ *      network as teacher;
  *   4. else take the accurate model that is nearest to the limits, and the next technique:
  *      to be faster: int8 if it is expected to be enough, else prune to the share that is missing,
- *        then int8; factorize where linear layers have most of the parameters;
+ *        then int8 if it is expected to gain anything; factorize where linear layers have a good
+ *        share of the FLOPs;
  *      to be smaller: half precision up to 2 times, int8 up to 4 times, beyond that factorize
- *        (linear layers) or prune, then int8;
+ *        (linear layers) or prune to the share that int8 then makes small enough;
  *   5. nothing is left to try.
- * What int8 is expected to gain is the median of what it gained on the device in the table; without
- * such a row it is assumed, and said so. A technique whose result is in the table is not tried
- * again; int8 and half precision end a chain. The accuracies are compared as they were measured:
- * the reasons name their intervals. */
+ * What int8 is expected to gain is the median of what it gained on the device in the rows of the
+ * network or, without any, in all rows; without such a row it is assumed, and said so. A device
+ * that does not compute in int8 gains nothing. A technique whose result is in the table is not
+ * tried again, factorization and pruning once in a chain; int8 and half precision end it. The
+ * accuracies are compared as they were measured: the reasons name their intervals. */
 #ifndef TINCA_SESSION_MODELS_OTHER_MEANS_H
 #define TINCA_SESSION_MODELS_OTHER_MEANS_H
 
