@@ -53,7 +53,17 @@ static bool report(void *context, uint64_t done, uint64_t of, struct error *erro
 static bool is_due(const struct model_table *table, const struct models_request *request,
                    size_t row)
 {
-    return table->rows[row].data[0] && (request->again || !model_table_is_measured(table, row));
+    return request->again || !model_table_is_measured(table, row);
+}
+
+/* Reports why a model could not be measured. Returns the exit status 1. */
+static int report_failure(const struct model_row *row, const struct error *error)
+{
+    struct error named = *error;
+    if (strcmp(error->what, row->shown) != 0)
+        snprintf(named.what, sizeof named.what, "%.120s: %.120s", row->shown, error->what);
+    output_error(&named);
+    return EXIT_FAILED;
 }
 
 /* Measures what is not measured yet. A model that cannot be measured is reported, and the others
@@ -78,7 +88,7 @@ static int measure(struct model_table *table, const struct models_request *reque
         if (progress.shown)
             output_live_clear();
         if (!measured && !stop_signal_came())
-            status = output_error(&error);
+            status = report_failure(&table->rows[i], &error);
     }
     model_table_complete(table);
     return stop_signal_came() ? EXIT_INTERRUPTED : status;

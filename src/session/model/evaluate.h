@@ -12,6 +12,8 @@
 
 struct run_config;
 
+enum { MODEL_CHECKSUM = 12 }; /* the size of a checksum's text */
+
 /* A network with weights and the description of its input, from a model file. */
 struct model {
     struct network *network;
@@ -20,6 +22,8 @@ struct model {
     char (*class_names)[64]; /* network->classes of them; from the training set */
     struct device *device;
     size_t stored_height, stored_width; /* training images, before they were cropped */
+    /* tinca.crc32 of its file, and that of the model that it was made from; "": not known */
+    char checksum[MODEL_CHECKSUM], parent[MODEL_CHECKSUM];
     struct plan *plan; /* for one image; model_predict makes it when first called */
     struct execution *execution;
     struct translator *translator; /* for pictures of another size (translate.h); NULL: none yet */

@@ -72,8 +72,12 @@ char *model_gain_text(const struct model_row *row, char *text, size_t size)
     }
     if (isfinite(row->gain.points))
         snprintf(text, size, _("%+.2f points"), row->gain.points);
+    else if (isfinite(row->now.top1))
+        snprintf(text, size, "%s", _("accuracies of different data sets"));
     else
         snprintf(text, size, "%s", _("accuracy not measured"));
+    if (row->gain.ms == 1)
+        snprintf(text + strlen(text), size - strlen(text), "%s", _(", as fast"));
     write_factor(row->gain.ms, _(", %.2f x faster"), _(", %.2f x slower"), text, size);
     write_factor(row->gain.bytes, _(", %.2f x smaller"), _(", %.2f x larger"), text, size);
     write_factor(row->gain.flops, _(", %.2f x fewer FLOPs"), _(", %.2f x more FLOPs"), text, size);

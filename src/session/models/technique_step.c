@@ -282,6 +282,11 @@ bool technique_step_trains(const char *step)
     return kind && kind->trains;
 }
 
+bool technique_step_needs_data(const char *step)
+{
+    return strncmp(step, "quantize", 8) == 0 || strncmp(step, "distill", 7) == 0;
+}
+
 void technique_command_make(struct technique_command *command, const char *step,
                             const struct technique_target *target)
 {

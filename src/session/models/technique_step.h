@@ -35,6 +35,9 @@ bool technique_chain_read(struct technique_chain *chain, const char *text, struc
 /* Returns whether the step trains, so that its result depends on the number of epochs. */
 bool technique_step_trains(const char *step);
 
+/* Returns whether the step cannot be applied without data. */
+bool technique_step_needs_data(const char *step);
+
 /* What a step is applied to. */
 struct technique_target {
     const char *input, *output; /* model files */
