@@ -123,8 +123,8 @@ static bool make_network(struct info *info, const struct run_config *config, siz
 }
 
 /* Chooses the precisions of both plans, and the mode if none was given: a quantized network infers
- * in int8, where the device can, and trains in float32; what is not computed in int8 rounds as if it
- * were. Returns false with an error. */
+ * in int8, where the device can, and trains in float32; what is not computed in int8 rounds as if
+ * it were. Returns false with an error. */
 static bool choose_precisions(struct info *info, const struct run_config *config,
                               struct plan_settings *training, struct error *error)
 {
