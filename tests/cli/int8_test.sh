@@ -57,7 +57,7 @@ if cmp -s "$T/rows.cpu" "$T/rows.float32"; then not_ok "  gives others"; else
 fi
 
 succeeds "info" info "$T/small.json" --precision int8
-shows "conv int8" "  names kernels of int8"
+shows "conv depthwise int8" "  names kernels of int8"
 shows "sigmoid" "  and those that stay in float32"
 shows "For inference in int8" "  says in what it would compute"
 shows "weights as integers +[0-9.]+ (B|KiB)" "  and how large the integers are"
