@@ -120,6 +120,11 @@ static void print_notes(const struct model_table *table)
     output_print(_("\nTimes of one image on %s. FRONT: no other model with the same data set is as "
                    "accurate and as fast (ms), small (bytes), cheap (flops).\n"),
                  table->device);
+    if (model_table_data_sets(table) > 1)
+        output_print(
+            _("There are %zu data sets: accuracies of different ones are no comparison, and "
+              "each has its own fronts.\n"),
+            model_table_data_sets(table));
     if (any_validation(table))
         output_print("%s\n", _("v: from the validation of its run; --measure measures it."));
     for (size_t i = 0; i < table->count && !reason; i++)
@@ -144,15 +149,18 @@ static int print_text(const struct model_table *table)
                      _("There are no models yet: tinca train makes one, or name files of them."));
         return EXIT_DONE;
     }
-    for (size_t c = 0, used = 0; c < MODEL_COLUMNS; c++) {
-        used += (size_t)snprintf(headings + used, sizeof headings - used, "%s%s", c > 0 ? "|" : "",
-                                 model_column_title(c));
-        align[c] = model_column_is_number(c) ? 'r' : 'l';
+    for (size_t c = 0, used = 0, shown = 0; c < MODEL_COLUMNS; c++) {
+        if (!model_column_is_shown(table, c))
+            continue;
+        used += (size_t)snprintf(headings + used, sizeof headings - used, "%s%s",
+                                 shown > 0 ? "|" : "", model_column_title(c));
+        align[shown++] = model_column_is_number(c) ? 'r' : 'l';
     }
     struct table out = table_begin(align, headings);
     for (size_t i = 0; i < table->count; i++)
         for (size_t c = 0; c < MODEL_COLUMNS; c++)
-            table_cell(&out, "%s", model_cell(table, i, c, cell, sizeof cell));
+            if (model_column_is_shown(table, c))
+                table_cell(&out, "%s", model_cell(table, i, c, cell, sizeof cell));
     const int status = table_print(&out);
     print_notes(table);
     return status;

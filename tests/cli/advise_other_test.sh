@@ -42,8 +42,8 @@ is "  and compared with its origin" row.origin lenet
 if [ "$(ls "$made"/*.safetensors | wc -l)" = 1 ]; then ok "  its model stays"; else not_ok "  its model stays" "$(ls "$made")"; fi
 if cmp -s "$made"/*.safetensors "$T/best.safetensors"; then ok "  and is copied"; else not_ok "  and is copied"; fi
 if grep -q 'lenet: applying half:float16' "$T/err"; then ok "  it says what it does"; else not_ok "  it says what it does" "$(told)"; fi
-succeeds "a limit of size besides the wish to be faster" advise --other --need faster --limit-ms 1000 --limit-mb 1 \
-    --threads 1 --json
+succeeds "a limit of size besides the wish to be faster" advise --apply --need faster --limit-ms 1000 --limit-mb 1 \
+    --budget 5 --threads 1 --json
 is "  counts: both models are fast enough, one is small enough" row.name lenet+half:float16
 succeeds "once more" advise --apply --limit-mb 1 --threads 1 --budget 5
 if ! grep -q applying "$T/err"; then ok "  nothing is to be done"; else not_ok "  nothing is to be done" "$(told)"; fi

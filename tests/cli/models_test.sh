@@ -95,6 +95,15 @@ succeeds "a file that was made from a model in the table" models "$T/lenet.safet
 is "  has its data" models.1.data digits,split=test,limit=40
 is "  and is timed in turn with it" models.1.origin_row 1
 has "  so that the ratio of the times is known" models.1.gain.ms
+cp "$T/half.safetensors" "$T/copy.safetensors"
+succeeds "a copy" models "$T/half.safetensors" "$T/copy.safetensors" --only --threads 1 --json
+is "  has no row of its own" "models.#" 1
+is "  and is counted" models.0.copies 1
+succeeds "as text" models "$T/half.safetensors" "$T/copy.safetensors" --only --threads 1
+shows 'half.safetensors [(]and 1 equal[)]' "  it is mentioned"
+succeeds "several data sets" models --threads 1
+shows '^There are 2 data sets' "  are noted"
+shows ' DATA ' "  and have a column"
 
 refuses 1 'c.safetensors' "a file that is no model" models "$T/folder/c.safetensors" --only
 refuses 1 'absent.safetensors' "a file that is missing" models "$T/absent.safetensors"

@@ -90,6 +90,9 @@ last=$("$JSON_LOOK" f.json steps.1.run)
 same "  whose weights are the result" "$runs/$last/weights.safetensors" f.safetensors
 succeeds "  the run has the network's name" runs "$last" --json
 is "  with its chain" runs.0.network "lenet+prune:0.5"
+first=$("$JSON_LOOK" f.json steps.0.run)
+succeeds "  that of the first step" runs "$first" --json
+is "  is named by what it reaches" runs.0.network "lenet+prune:0.75"
 
 # --- interrupted ---
 rm -rf "$runs"

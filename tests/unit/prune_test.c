@@ -127,7 +127,7 @@ static bool lab_open(struct lab *lab, const struct network_request *request, dou
            channel_groups_find(&lab->groups, &lab->network->graph, NULL, error) &&
            weights_create(&lab->weights, &lab->network->graph, error) &&
            choose(lab, share, error) &&
-           (lab->pruned = prune_network(lab->network, &lab->selection, NULL, error)) &&
+           (lab->pruned = prune_network(lab->network, &lab->selection, NULL, false, error)) &&
            weights_create(&lab->smaller, &lab->pruned->graph, error);
 }
 

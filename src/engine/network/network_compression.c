@@ -46,6 +46,19 @@ bool compression_append(struct json *root, const char *step, struct error *error
            error_set_memory(error, "the network file", 0);
 }
 
+bool compression_remove_last(struct json *root)
+{
+    char chain[NETWORK_COMPRESSION];
+    const char *before = json_string(json_member(root, "compression"));
+    snprintf(chain, sizeof chain, "%s", before ? before : "");
+    json_remove(root, "compression");
+    char *plus = strrchr(chain, '+');
+    if (!plus)
+        return true;
+    *plus = '\0';
+    return json_add_string(root, "compression", chain);
+}
+
 bool network_append_compression(struct network *network, const char *step, struct error *error)
 {
     struct json_document document = {0};

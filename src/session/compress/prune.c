@@ -206,16 +206,27 @@ static bool measure_before(struct pruning *pruning, struct error *error)
                      "the model takes %.4g ms already", ms.median);
 }
 
+/* Writes the step as which the result of step `step` is named: what it reaches itself. */
+static char *name_of_step(const struct pruning *pruning, size_t step, char *text, size_t size)
+{
+    struct prune_request own = *pruning->request;
+    const double before = own.goal == GOAL_LATENCY ? pruning->state.ms_before : 1;
+    if (step + 1 < own.steps)
+        own.target = target_of(pruning->request, before, own.target, step);
+    return prune_step_name(&own, text, size);
+}
+
 static bool make_candidate(struct pruning *pruning, const struct prune_subject *subject,
                            size_t step, struct prune_candidate *candidate, struct error *error)
 {
     char text[64];
     const struct prune_request *request = pruning->request;
     const struct graph *graph = &pruning->origin.network->graph;
-    const char *name = step == 0 ? prune_step_name(request, text, sizeof text) : NULL;
+    if (request->goal == GOAL_LATENCY && !measure_before(pruning, error))
+        return false;
+    const char *name = name_of_step(pruning, step, text, sizeof text);
     if (request->goal == GOAL_LATENCY)
-        return measure_before(pruning, error) &&
-               prune_to_latency(subject,
+        return prune_to_latency(subject,
                                 target_of(request, pruning->state.ms_before, request->target, step),
                                 name, pruning->hooks, candidate, error);
     const bool flops = request->goal == GOAL_FLOPS;
@@ -259,6 +270,7 @@ static bool prune_step(struct pruning *pruning, size_t step, struct error *error
     if (pruned)
         pruned = prune_subject_open(&subject, path, model, pruning->request, pruning->hooks, error);
     if (pruned) {
+        subject.later = step > 0;
         pruned = make_candidate(pruning, &subject, step, &candidate, error);
         if (pruned) {
             pruned = save_step(pruning, step, &candidate, error);

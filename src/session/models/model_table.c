@@ -187,7 +187,17 @@ static bool is_known(const struct model_table *table, const char *path)
     return known;
 }
 
-/* Adds the row of a file, whose data and figures the caller sets. Returns NULL with an error. */
+/* Returns the row before `row` with equal contents, or NULL. */
+static struct model_row *find_equal(struct model_table *table, const struct model_row *row)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (strcmp(table->rows[i].figures.key, row->figures.key) == 0)
+            return &table->rows[i];
+    return NULL;
+}
+
+/* Adds the row of a file, whose data and figures the caller sets; a file whose contents have a row
+ * counts as a copy of it, and that row is returned. Returns NULL with an error. */
 static struct model_row *add_row(struct gathering *gathering, const char *path, const char *shown,
                                  struct error *error)
 {
@@ -208,6 +218,12 @@ static struct model_row *add_row(struct gathering *gathering, const char *path, 
     }
     if (!model_figures_read(&row->figures, gathering->cache, row->path, error))
         return NULL;
+    struct model_row *equal = find_equal(table, row);
+    if (equal) {
+        model_figures_free(&row->figures);
+        equal->copies++;
+        return equal;
+    }
     forget(row);
     set_names(row);
     table->count++;
@@ -225,7 +241,8 @@ static bool add_run(struct gathering *gathering, const char *directory, struct e
     if (added && !is_known(gathering->table, path)) {
         struct model_row *row = add_row(gathering, path, outline->facts.id, error);
         added = row;
-        if (row) {
+        if (row && !row->of_run) { /* a file that was named may be a copy of the run's model */
+            snprintf(row->path, sizeof row->path, "%s", path);
             row->of_run = true;
             config_training_spec(&outline->config, spec);
             snprintf(row->training, sizeof row->training, "%s", spec);
@@ -272,8 +289,8 @@ static bool add_file(struct gathering *gathering, const char *path, struct error
     if (is_known(gathering->table, path))
         return true;
     struct model_row *row = add_row(gathering, path, path, error);
-    if (!row)
-        return false;
+    if (!row || row->copies > 0)
+        return row;
     const struct model_measured *latest = model_figures_latest(&row->figures);
     if (gathering->request->data || latest)
         set_data(row, gathering->request->data ? gathering->request->data : latest->data);
@@ -630,6 +647,14 @@ static double front_ms(const struct model_table *table, size_t row)
         row = model->origin_row;
     }
     return table->rows[row].now.ms / gain;
+}
+
+size_t model_table_data_sets(const struct model_table *table)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < table->count; i++)
+        count += is_first_of_data(table, i);
+    return count;
 }
 
 void model_table_complete(struct model_table *table)

@@ -2,6 +2,7 @@
  * technique after which it is named has gained.
  *
  * A row is a model file: the best model of each run on disk, and files and folders that are named.
+ * Files with equal contents are one row.
  * Accuracy, time and energy are those that were measured on the row's data set, on the device
  * (model_figures.h); for a run that was not measured so, its validation gives the accuracy, and
  * tinca measure the time. What was not measured is NaN.
@@ -48,6 +49,7 @@ struct model_row {
     char path[1024];  /* of the file */
     char shown[1024]; /* the ID of its run, or the path as it was given */
     bool of_run;
+    size_t copies;           /* other runs and files with equal contents, which have no rows */
     bool of_advice;          /* tinca advise --apply has made it */
     char base[MODEL_NAME];   /* the name without techniques */
     char origin[MODEL_NAME]; /* the name without its last technique; "": it has none */
@@ -119,7 +121,11 @@ char *model_origin_name(const char *name, const char *technique, char origin[MOD
 
 /* --- as text: model_table_text.c --- */
 
-enum { MODEL_COLUMNS = 12 };
+enum { MODEL_COLUMNS = 13 };
+/* Returns whether a column tells anything: that of the data sets only if there are several. */
+bool model_column_is_shown(const struct model_table *table, size_t column);
+/* Returns the number of data sets that rows are measured on. */
+size_t model_table_data_sets(const struct model_table *table);
 /* Returns the title of a column, translated. */
 const char *model_column_title(size_t column);
 /* Returns whether a column has numbers, which are flush right. */
