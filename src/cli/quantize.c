@@ -149,9 +149,6 @@ static bool read_request(struct wanted *wanted, const char *model, struct quanti
             request->method = (enum calibration_method)i;
     if (!wanted->output)
         return error_set(error, ERROR_USAGE, "quantize", "give -o FILE", "no file was named");
-    if (output_file_is_stdout(wanted->output))
-        return error_set(error, ERROR_USAGE, "-o", "give it a file",
-                         "the report goes there already");
     if (!wanted->calibrate)
         return error_set(error, ERROR_USAGE, "quantize",
                          "give --calibrate SPEC, the set that the model was trained on",

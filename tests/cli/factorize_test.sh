@@ -141,9 +141,7 @@ held="--data digits,split=test,limit=100 --threads 2"
     refuses 1 'torn.safetensors' "a torn model" factorize torn.safetensors -o no.safetensors
     "$TINCA" weights lenet.safetensors --save odd.safetensors --rename 'ip2.weight=other' >log 2>&1
     refuses 1 'ip2.weight' "a model without a layer's weights" factorize odd.safetensors -o no.safetensors
-    printf '{"name": "small", "input": [1, 28, 28], "classes": 10, "compression": "quantize:minmax",
-        "layers": [{"op": "linear", "output": 10}]}' >small.json
-    "$TINCA" train ./small.json --data digits,limit=10 --batch 10 --iterations 0 --save small.safetensors -q >log 2>&1
+    "$TINCA" quantize lenet.safetensors --calibrate digits,limit=10 --images 5 -o small.safetensors -q >log 2>&1
     refuses 1 'before it is quantized' "a quantized model" factorize small.safetensors -o no.safetensors
     refuses 1 'no/where' "an output that cannot be written" factorize lenet.safetensors -o no/where.safetensors
     cp half.safetensors kept.safetensors

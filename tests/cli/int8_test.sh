@@ -64,7 +64,7 @@ shows "weights as integers +[0-9.]+ (B|KiB)" "  and how large the integers are"
 succeeds "info without a precision" info "$T/small.json" --json
 is "  shows a quantized network in int8" precision int8
 is "  in inference" mode infer
-is "  with kernels of int8" layers.0.kernel "conv int8"
+is "  with kernels of int8" layers.0.kernel "conv depthwise int8"
 bytes=$("$JSON_LOOK" "$T/out" bytes)
 integers=$("$JSON_LOOK" "$T/out" memory.integer_weights)
 succeeds "  in float32" info "$T/small.json" --precision float32 --mode infer --json

@@ -3,6 +3,7 @@
 # simulated quantization, and what is refused.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
+case $srcdir in /*) ;; *) srcdir=$PWD/$srcdir ;; esac
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
 cd "$T" || exit 99
@@ -90,7 +91,7 @@ succeeds "eval in float32 as text" eval e.safetensors --data digits,limit=20 --t
 shows "rounding to 8-bit integers simulated" "  says so"
 succeeds "info in float32" info e.safetensors --precision float32 --mode infer --json
 shows '"op":.*"fake_quantize"' "  shows the steps that round"
-succeeds "info of training" info e.safetensors --json
+succeeds "info of training" info e.safetensors --mode train --json
 shows '"op":.*"fake_quantize"' "  too"
 succeeds "info of inference" info e.safetensors --mode infer --json
 hides fake_quantize "  in int8 has none"

@@ -1,3 +1,5 @@
+/* A chain is a text: steps joined by +, each a name and perhaps a value behind a colon. It is
+ * checked before it becomes part of names and files. */
 #include "engine/network/network_compression.h"
 
 #include "base/text.h"
