@@ -304,12 +304,11 @@ static void free_predict(struct predict *predict)
     model_free(&predict->model);
 }
 
-static bool load(struct predict *predict, const char *operand, const struct run_config *config,
-                 struct error *error)
+static bool load_model(struct model *model, const char *operand, const struct run_config *config,
+                       struct error *error)
 {
     char *path = model_operand_path(operand, error);
-    const bool loaded =
-        path && model_load(&predict->model, path, config->device, config->threads, error);
+    const bool loaded = path && model_load(model, path, config->device, config->threads, error);
     free(path);
     return loaded;
 }
@@ -363,7 +362,7 @@ static int predict_run(const struct command *command, int argc, char **argv)
     config_defaults(&config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    if (!load(&predict, operands.values[0], &config, &error))
+    if (!load_model(&predict.model, operands.values[0], &config, &error))
         return output_error(&error);
     predict.model.device->strict = config.strict_device;
     if (model_set_precision(&predict.model, &config, &error))

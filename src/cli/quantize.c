@@ -203,7 +203,7 @@ static void list_options(struct wanted *wanted, struct option_row *rows)
          .value = &wanted->calibrate},
         {.name = "images",
          .argument = "N",
-         .help = N_("Read N images of it, drawn by --seed (500)."),
+         .help = N_("Read N images of it, drawn by --seed."),
          .kind = OPTION_COUNT,
          .value = &wanted->images,
          .low = 1,

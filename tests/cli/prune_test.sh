@@ -76,6 +76,8 @@ run prune m.safetensors -o l.safetensors --flops 0.9 --json --threads 1
 before=$("$JSON_LOOK" out before.ms_per_image.min)
 succeeds "a time" prune m.safetensors -o l.safetensors --latency "$(awk "BEGIN { printf \"%.6f\", $before * 0.7 }")" --json --threads 1
 within "  makes a smaller network" after.flops 1 4585999
+succeeds "  as text" prune m.safetensors -o l.safetensors --latency "$(awk "BEGIN { printf \"%.6f\", $before * 0.7 }")" --threads 1
+shows 'the search measured [0-9.]+ ms' "    with what was measured"
 [ -z "$(ls "$runs" 2>/dev/null)" ] && ok "without fine-tuning there is no run" || not_ok "without fine-tuning there is no run" "$(ls "$runs")"
 
 # --- fine-tuning ---
@@ -120,6 +122,9 @@ if [ -d cut.safetensors.prune ]; then
     printf ' ' >>cut.safetensors.prune/state.json
     # shellcheck disable=SC2086
     refuses 1 "delete its folder to begin again" "a damaged state" prune $slow -o cut.safetensors
+    echo '{"format": ' >cut.safetensors.prune/state.json
+    # shellcheck disable=SC2086
+    refuses 1 "delete its folder to begin again" "a torn state" prune $slow -o cut.safetensors
     rm -r cut.safetensors.prune
     mv kept cut.safetensors.prune
     # shellcheck disable=SC2086

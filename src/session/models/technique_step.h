@@ -9,6 +9,7 @@
  *   factorize[:ENERGY]      layers as products (tinca factorize); pSHARE and MSms as above. With
  *                           epochs, tinca train trains them on
  *   distill:TEACHER.safetensors   trained on with a teacher (tinca train --teacher)
+ *   tune                    trained on, without a technique
  *   half[:FORMAT]           weights in 16 bits; FORMAT: float16, bf16 (tinca weights)
  *
  * The command reads a model file and writes another one, as a whole or not at all. */
