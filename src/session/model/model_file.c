@@ -73,20 +73,20 @@ bool model_file_save(const struct model_facts *facts, const struct weights *weig
     print_triple(facts->normalisation.mean, mean, sizeof mean);
     print_triple(facts->normalisation.deviation, deviation, sizeof deviation);
     const char *parent = facts->origin ? model_parent(network, facts->origin) : facts->parent;
-    const char *metadata[32] = {"tinca.network",       network->name,
-                                "tinca.network_text",  network->source,
-                                "tinca.technique",     technique_name(network->technique),
-                                "tinca.groups",        groups,
-                                "tinca.width_rate",    width_rate,
-                                "tinca.block_rate",    block_rate,
-                                "tinca.widths",        widths,
-                                "tinca.activation",    network->activation,
-                                "tinca.classes",       classes,
-                                "tinca.normalisation", facts->normalisation.name,
-                                "tinca.mean",          mean,
-                                "tinca.deviation",     deviation,
-                                "tinca.stored",        stored,
-                                "tinca.class_names",   names};
+    const char *metadata[2 * 16 + 1] = {"tinca.network",       network->name,
+                                        "tinca.network_text",  network->source,
+                                        "tinca.technique",     technique_name(network->technique),
+                                        "tinca.groups",        groups,
+                                        "tinca.width_rate",    width_rate,
+                                        "tinca.block_rate",    block_rate,
+                                        "tinca.widths",        widths,
+                                        "tinca.activation",    network->activation,
+                                        "tinca.classes",       classes,
+                                        "tinca.normalisation", facts->normalisation.name,
+                                        "tinca.mean",          mean,
+                                        "tinca.deviation",     deviation,
+                                        "tinca.stored",        stored,
+                                        "tinca.class_names",   names};
     size_t count = 0;
     while (metadata[count])
         count += 2;
