@@ -1,5 +1,5 @@
-/* A chain is a text: steps joined by +, each a name and perhaps a value behind a colon. It is
- * checked before it becomes part of names and files. */
+/* A step of a chain is KIND or KIND:ARGUMENT. The chain is a member of the network file, so that a
+ * change of it is a change of the file's text, whose checksum then no longer holds. */
 #include "engine/network/network_compression.h"
 
 #include "base/text.h"
