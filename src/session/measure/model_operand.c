@@ -26,7 +26,8 @@ char *model_operand_path(const char *operand, struct error *error)
         return memory_copy_text(operand, error);
     char *directory = run_directory_find(operand, error), *path = NULL;
     if (!directory && error->kind == ERROR_USAGE && !file_exists(operand))
-        error_set(error, ERROR_INPUT, operand, "give a model's file, or a run: tinca runs lists them",
+        error_set(error, ERROR_INPUT, operand,
+                  "give a model's file, or a run: tinca runs lists them",
                   "it is neither a file nor a run");
     struct run *run = directory ? run_open(directory, error) : NULL;
     if (run && run_trained_by_tinca(run_facts(run)->imported, run_facts(run)->id, error))
