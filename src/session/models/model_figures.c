@@ -384,6 +384,28 @@ static bool is_device(const char *name, const char *wanted)
     return strncmp(name, wanted, length) == 0 && (name[length] == '\0' || name[length] == ':');
 }
 
+/* The machine, device and threads for which figures are wanted. */
+struct place {
+    struct host host;
+    const char *device;
+    size_t threads;
+};
+
+static struct place place_of(const char *device, size_t threads)
+{
+    struct place place = {.device = device};
+    host_describe(&place.host);
+    place.threads = threads ? threads : place.host.cores;
+    return place;
+}
+
+static bool is_there(const struct place *place, const char *device, const char *host,
+                     const char *cpu, size_t threads)
+{
+    return is_device(device, place->device) && strcmp(host, place->host.name) == 0 &&
+           strcmp(cpu, place->host.cpu) == 0 && threads == place->threads;
+}
+
 static bool is_same(const struct model_measured *a, const struct model_measured *b)
 {
     return strcmp(a->data_key, b->data_key) == 0 && strcmp(a->device, b->device) == 0 &&
@@ -394,15 +416,13 @@ const struct model_measured *model_figures_find(const struct model_figures *figu
                                                 const char *data_key, const char *device,
                                                 size_t threads)
 {
-    struct host host;
     if (figures->count == 0)
         return NULL;
-    host_describe(&host);
+    const struct place place = place_of(device, threads);
     for (size_t i = figures->count; i-- > 0;) {
         const struct model_measured *entry = &figures->measured[i];
-        if (strcmp(entry->data_key, data_key) == 0 && is_device(entry->device, device) &&
-            strcmp(entry->host, host.name) == 0 && strcmp(entry->cpu, host.cpu) == 0 &&
-            entry->threads == (threads ? threads : host.cores))
+        if (strcmp(entry->data_key, data_key) == 0 &&
+            is_there(&place, entry->device, entry->host, entry->cpu, entry->threads))
             return entry;
     }
     return NULL;
@@ -411,15 +431,13 @@ const struct model_measured *model_figures_find(const struct model_figures *figu
 const struct model_measured *model_figures_times(const struct model_figures *figures,
                                                  const char *device, size_t threads)
 {
-    struct host host;
     if (figures->count == 0)
         return NULL;
-    host_describe(&host);
+    const struct place place = place_of(device, threads);
     for (size_t i = figures->count; i-- > 0;) {
         const struct model_measured *entry = &figures->measured[i];
-        if (isfinite(entry->ms) && is_device(entry->device, device) &&
-            strcmp(entry->host, host.name) == 0 && strcmp(entry->cpu, host.cpu) == 0 &&
-            entry->threads == (threads ? threads : host.cores))
+        if (isfinite(entry->ms) &&
+            is_there(&place, entry->device, entry->host, entry->cpu, entry->threads))
             return entry;
     }
     return NULL;
@@ -428,15 +446,13 @@ const struct model_measured *model_figures_times(const struct model_figures *fig
 const struct model_pair *model_figures_pair(const struct model_figures *figures, const char *origin,
                                             const char *device, size_t threads)
 {
-    struct host host;
     if (figures->pair_count == 0)
         return NULL;
-    host_describe(&host);
+    const struct place place = place_of(device, threads);
     for (size_t i = figures->pair_count; i-- > 0;) {
         const struct model_pair *pair = &figures->pairs[i];
-        if (strcmp(pair->origin, origin) == 0 && is_device(pair->device, device) &&
-            strcmp(pair->host, host.name) == 0 && strcmp(pair->cpu, host.cpu) == 0 &&
-            pair->threads == (threads ? threads : host.cores))
+        if (strcmp(pair->origin, origin) == 0 &&
+            is_there(&place, pair->device, pair->host, pair->cpu, pair->threads))
             return pair;
     }
     return NULL;

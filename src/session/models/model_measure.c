@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/host/host.h"
 #include "base/memory.h"
-#include "base/random.h"
+#include "session/compress/inference_time.h"
 #include "session/measure/energy_meter.h"
 #include "session/values/statistics.h"
 
@@ -126,17 +126,6 @@ bool model_measure_file(const char *path, const struct model_measure_request *re
 
 enum { PAIR_WARM_UP = 3, PAIR_IMAGES = 300 };
 
-/* Infers one image and stores the milliseconds in *ms, unless it is NULL. */
-static bool infer(struct model *model, const float *image, double *ms, struct error *error)
-{
-    const uint64_t start = clock_nanoseconds();
-    if (!model_infer(model, image, 0, error))
-        return false;
-    if (ms)
-        *ms = 1e3 * clock_seconds(start, clock_nanoseconds());
-    return true;
-}
-
 /* Infers random images by both models in turn. ms[m * images + i]: by model m. */
 static bool infer_in_turn(struct model *const models[2], const float *const images[2], double *ms,
                           size_t count, const struct model_measure_request *request,
@@ -145,22 +134,13 @@ static bool infer_in_turn(struct model *const models[2], const float *const imag
     for (size_t i = 0; i < PAIR_WARM_UP + count; i++) {
         const size_t done = i < PAIR_WARM_UP ? 0 : i - PAIR_WARM_UP;
         for (size_t m = 0; m < 2; m++) /* which one is first changes, too */
-            if (!infer(models[(m + i) % 2], images[(m + i) % 2],
-                       i < PAIR_WARM_UP ? NULL : &ms[(m + i) % 2 * count + done], error))
+            if (!inference_timed(models[(m + i) % 2], images[(m + i) % 2], 1,
+                                 i < PAIR_WARM_UP ? NULL : &ms[(m + i) % 2 * count + done], error))
                 return false;
         if (request->progress && !request->progress(request->context, done, count, error))
             return false;
     }
     return true;
-}
-
-static float *draw_image(const struct model *model, struct error *error)
-{
-    const size_t count = shape_count(model->network->input);
-    float *image = memory_new_aligned(count, sizeof *image, "an image", error);
-    if (image)
-        random_fill_gaussian(1, RANDOM_BENCH, 0, 0, 0, 1, image, count);
-    return image;
 }
 
 static bool time_pair(struct model *model, struct model *origin,
@@ -169,7 +149,7 @@ static bool time_pair(struct model *model, struct model *origin,
 {
     const size_t count = request->timed ? request->timed : PAIR_IMAGES;
     struct model *const models[2] = {model, origin};
-    float *const images[2] = {draw_image(model, error), draw_image(origin, error)};
+    float *const images[2] = {inference_image(model, error), inference_image(origin, error)};
     double *ms = memory_new(2 * count, sizeof *ms, "times", error);
     const bool timed =
         images[0] && images[1] && ms &&
