@@ -71,6 +71,11 @@ extern const char *const weights_format_names[WEIGHTS_FORMATS + 1];
 bool weights_save(const struct weights *weights, enum weights_format format, const char *path,
                   const char *const *metadata, struct error *error);
 
+/* Returns whether the values, if they are the scales of a quantized layer's weights, are above 0,
+ * and the largest weights finite; otherwise sets an error about the file `path`. */
+bool weights_check_scales(const struct parameter *parameter, const float *values, const char *path,
+                          struct error *error);
+
 /* Reads every parameter of the graph from a file, in the format that it has there, and marks the
  * values as changed. Returns false with an error if a name is missing, a shape differs, or the
  * file's checksum, if it has one, is wrong. */

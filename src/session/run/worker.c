@@ -179,8 +179,10 @@ static enum run_status live(struct trainer *trainer)
     host_process_reset_peak();
     if (run->resumes && !resume_find_checkpoint(trainer, &first))
         return RUN_REFUSED;
-    if (!resume_read_choices(trainer) || !prepare_run(trainer, first) || !start(trainer) ||
-        !ranks_share_state(run->cluster, &trainer->prepared, trainer->error))
+    if (!resume_read_choices(trainer) || !prepare_run(trainer, first))
+        return RUN_REFUSED;
+    resume_read_parent(trainer);
+    if (!start(trainer) || !ranks_share_state(run->cluster, &trainer->prepared, trainer->error))
         return RUN_REFUSED;
     note_weights(trainer);
     note_limit(trainer, trainer->prepared.data);
