@@ -14,9 +14,8 @@ FLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -ffp-contract=off -D_GNU_SOURCE
 LIBRARIES = $(wildcard $(KERNELS)/libkernels_*.a)
 LIBS := $(shell pkg-config --libs libcjson libpng libjpeg zlib openblas ncursesw) -lpthread -ldl -lm
 
-UNREACHED = engine/compress session/check session/compare session/compress session/export \
-	session/find_rate session/findings session/history session/inspect session/seeds \
-	session/storage session/tables
+UNREACHED = session/check session/compare session/export session/find_rate session/findings session/history \
+	session/inspect session/seeds session/storage session/tables
 FOLDERS = src/base src/data src/engine src/session tests/fuzz
 FILES = $(filter-out %/replay.c %/seeds.c %/libfuzzer.c %/canvas_cairo.c \
 	$(SOURCE)/src/engine/devices/cpu/% $(UNREACHED:%=$(SOURCE)/src/%/%),\
