@@ -54,6 +54,7 @@ bool model_file_save(const struct model_facts *facts, const struct weights *weig
     char *names = print_class_names(facts, error);
     if (!names)
         return false;
+    const char *quantization = facts->quantization, *record = facts->record;
     snprintf(classes, sizeof classes, "%zu", network->classes);
     snprintf(groups, sizeof groups, "%zu", network->groups);
     snprintf(width_rate, sizeof width_rate, "%.17g", network->width_rate);
@@ -90,8 +91,12 @@ bool model_file_save(const struct model_facts *facts, const struct weights *weig
                               stored,
                               "tinca.class_names",
                               names,
-                              facts->quantization ? "tinca.quantization" : NULL,
-                              facts->quantization,
+                              quantization ? "tinca.quantization"
+                              : record     ? MODEL_RECORD_KEY
+                                           : NULL,
+                              quantization ? quantization : record,
+                              quantization && record ? MODEL_RECORD_KEY : NULL,
+                              record,
                               NULL};
     bool saved = weights_save(weights, format, path, metadata, error);
     free(names);
