@@ -8,6 +8,7 @@
 #include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/language.h"
+#include "engine/network/network.h"
 #include "engine/weights/safetensors.h"
 #include "session/onnx/onnx.h"
 
@@ -74,6 +75,7 @@ bool export_onnx(const char *operand, const struct export_onnx_options *options,
     for (size_t i = 0; options->precision && weights_format_names[i]; i++)
         if (strcmp(options->precision, weights_format_names[i]) == 0)
             request.format = (enum weights_format)i;
-    return safetensors_file_is(operand) ? write_model(&request, path, error)
-                                        : write_run(&request, operand, path, error);
+    return safetensors_file_is(operand) || network_is_model(operand)
+               ? write_model(&request, path, error)
+               : write_run(&request, operand, path, error);
 }

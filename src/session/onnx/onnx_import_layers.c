@@ -67,6 +67,9 @@ bool onnx_add_layer(struct onnx_importer *im, const Onnx__Node *node, const char
     else
         snprintf(stem, sizeof stem, "%s",
                  node->name && node->name[0] ? node->name : node->output[0]);
+    char *end = op == &op_fake_quantize ? strstr(stem, "/fake_quantize") : NULL;
+    if (end) /* as an export calls it, LAYER/fake_quantize */
+        *end = '\0';
     onnx_choose_name(im, stem, name);
     for (size_t k = 0; k < count && k < NODE_MAX_INPUTS; k++)
         from[k] = inputs[k]->node;
