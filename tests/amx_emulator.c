@@ -22,7 +22,8 @@
 
 enum { TILES = 8, ROWS = 16, ROW_BYTES = 64 };
 enum { NO_PREFIX, PREFIX_66, PREFIX_F3, PREFIX_F2 }; /* pp */
-enum { OPCODE_CONFIGURE = 0x49, OPCODE_MOVE = 0x4B, OPCODE_MULTIPLY = 0x5C };
+enum { OPCODE_CONFIGURE = 0x49, OPCODE_MOVE = 0x4B };
+enum { OPCODE_MULTIPLY_BF16 = 0x5C, OPCODE_MULTIPLY_INT8 = 0x5E };
 
 struct tile {
     unsigned rows, bytes; /* bytes of a row; 0: not configured */
@@ -164,15 +165,21 @@ static float float_of(uint32_t bits)
     return value;
 }
 
-/* Adds the products of pairs. The tests have no numbers below the normal ones, which the
- * instruction takes for 0. */
-static void multiply(const struct instruction *i)
+/* Checks the operands of a product. */
+static void require_sizes(const struct tile *sums, const struct tile *a, const struct tile *b)
 {
-    struct tile *sums = tile_of(i->reg);
-    const struct tile *a = tile_of(i->rm), *b = tile_of(i->vvvv);
     require(a != sums && b != sums && a != b, "a tile that is used twice");
     require(sums->rows == a->rows && sums->bytes == b->bytes && a->bytes == 4 * b->rows,
             "tiles whose sizes do not fit together");
+}
+
+/* Adds the products of pairs of bf16. The tests have no numbers below the normal ones, which the
+ * instruction takes for 0. */
+static void multiply_bf16(const struct instruction *i)
+{
+    struct tile *sums = tile_of(i->reg);
+    const struct tile *a = tile_of(i->rm), *b = tile_of(i->vvvv);
+    require_sizes(sums, a, b);
     for (unsigned m = 0; m < sums->rows; m++) {
         float even[ROW_BYTES / 4] = {0}, odd[ROW_BYTES / 4] = {0}, total[ROW_BYTES / 4];
         for (unsigned k = 0; k < b->rows; k++) {
@@ -192,6 +199,23 @@ static void multiply(const struct instruction *i)
     products++;
 }
 
+/* Adds the products of quads of bytes, without and with a sign; sums wrap around. */
+static void multiply_int8(const struct instruction *i)
+{
+    struct tile *sums = tile_of(i->reg);
+    const struct tile *a = tile_of(i->rm), *b = tile_of(i->vvvv);
+    require_sizes(sums, a, b);
+    for (unsigned m = 0; m < sums->rows; m++) {
+        uint32_t total[ROW_BYTES / 4];
+        memcpy(total, sums->values[m], sizeof total);
+        for (unsigned k = 0; k < a->bytes; k++)
+            for (unsigned n = 0; n < ROW_BYTES / 4; n++)
+                total[n] += (uint32_t)(a->values[m][k] * (int8_t)b->values[k / 4][4 * n + k % 4]);
+        memcpy(sums->values[m], total, sums->bytes);
+    }
+    products++;
+}
+
 /* Executes an instruction; returns false if it is none that it knows. */
 static bool execute(const struct instruction *i)
 {
@@ -206,8 +230,10 @@ static bool execute(const struct instruction *i)
         load(i);
     else if (i->opcode == OPCODE_MOVE && i->prefix == PREFIX_F3 && memory)
         store(i);
-    else if (i->opcode == OPCODE_MULTIPLY && i->prefix == PREFIX_F3 && !memory)
-        multiply(i);
+    else if (i->opcode == OPCODE_MULTIPLY_BF16 && i->prefix == PREFIX_F3 && !memory)
+        multiply_bf16(i);
+    else if (i->opcode == OPCODE_MULTIPLY_INT8 && i->prefix == PREFIX_66 && !memory)
+        multiply_int8(i); /* TDPBUSD */
     else
         return false;
     return true;
@@ -230,13 +256,23 @@ static void handle(int number, siginfo_t *info, void *argument)
 
 bool amx_emulator_start(void)
 {
+    return host_has_bf16() && amx_emulator_install();
+}
+
+bool amx_emulator_install(void)
+{
     struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO};
-    return host_has_bf16() && sigaction(SIGILL, &action, NULL) == 0;
+    return sigaction(SIGILL, &action, NULL) == 0;
 }
 
 #else
 
 bool amx_emulator_start(void)
+{
+    return false;
+}
+
+bool amx_emulator_install(void)
 {
     return false;
 }

@@ -5,9 +5,9 @@
  * Kernels can thus be tested with the machine code that other processors run. An instruction takes
  * some microseconds. Each thread has its own registers.
  *
- * It knows LDTILECFG, TILERELEASE, TILEZERO, TILELOADD, TILESTORED and TDPBF16PS, and raises the
- * signal again for anything else. It ends the program with a message where the instruction would
- * fault: tiles that are not configured, or sizes that do not fit together.
+ * It knows LDTILECFG, TILERELEASE, TILEZERO, TILELOADD, TILESTORED, TDPBF16PS and TDPBUSD, and
+ * raises the signal again for anything else. It ends the program with a message where the
+ * instruction would fault: tiles that are not configured, or sizes that do not fit together.
  */
 #ifndef TINCA_TESTS_AMX_EMULATOR_H
 #define TINCA_TESTS_AMX_EMULATOR_H
@@ -19,6 +19,9 @@
 /* Installs the handler for the rest of the program. Returns false if this build has no kernels for
  * AMX or the processor cannot run the rest of their code (AVX512-BF16). */
 bool amx_emulator_start(void);
+
+/* Does the same for kernels whose other code the processor can run. */
+bool amx_emulator_install(void);
 
 /* Returns how many products of tiles have been executed in this thread. */
 unsigned long amx_emulator_products(void);

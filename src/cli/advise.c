@@ -241,7 +241,7 @@ static int answer(const struct opened_runs *runs, const struct advise_request *r
     bool added = true;
     int status;
     for (size_t i = 0; added && i < runs->count; i++)
-        added = run_facts(runs->list[i])->imported[0] || /* times of another machine */
+        added = !advise_reads(run_facts(runs->list[i])) ||
                 compare_add_run(&comparison, runs->list[i], &error);
     added = added && compare_merge_seeds(&comparison, NULL, &error);
     if (!added)

@@ -31,28 +31,42 @@ bool advise_other_check(const struct advise_other *other, struct error *error)
 
 static struct means_request request_of(const struct advise_request *request)
 {
-    return (struct means_request){.network = request->network,
-                                  .faster = request->need != ADVISE_SMALLER,
-                                  .smaller = request->need != ADVISE_FASTER,
-                                  .limit_ms = request->limit_ms,
-                                  .limit_mb = request->limit_mb,
-                                  .accept_loss = request->accept_loss};
+    return (struct means_request){
+        .network = request->network,
+        .faster = request->need != ADVISE_SMALLER || isfinite(request->limit_ms),
+        .smaller = request->need != ADVISE_FASTER || isfinite(request->limit_mb),
+        .limit_ms = request->limit_ms,
+        .limit_mb = request->limit_mb,
+        .accept_loss = request->accept_loss};
+}
+
+static struct means_settings settings_of(const struct advise_other *other)
+{
+    const struct run_config *config = &other->config;
+    return (struct means_settings){.data = config_is_given(config, "data") ? config->data : NULL,
+                                   .epochs = config_is_given(config, "epochs") ? config->epochs
+                                                                               : MEANS_EPOCHS,
+                                   .seed = config->seed};
 }
 
 /* --- printing --- */
 
 /* Prints the command that applies the technique by hand. */
-static void print_command(const struct model_table *table, const struct means_advice *advice)
+static void print_command(const struct model_table *table, const struct means_advice *advice,
+                          const struct means_settings *settings)
 {
     struct technique_command command;
     struct text text = {0};
     const struct model_row *row = &table->rows[advice->row];
+    const char *data = means_training_data(table, advice->row, advice->reference, settings);
     const struct technique_target target = {.input = row->path,
                                             .output = "FILE.safetensors",
-                                            .data = row->training[0] ? row->training : "SPEC",
+                                            .data = data ? data : "SPEC",
                                             .validate = row->data,
                                             .device = table->device,
-                                            .threads = table->threads};
+                                            .threads = table->threads,
+                                            .epochs = data ? settings->epochs : 0,
+                                            .seed = settings->seed};
     technique_command_make(&command, advice->step, &target);
     for (size_t i = 0; i < command.count; i++) {
         text_append(&text, i > 0 ? " " : "");
@@ -63,30 +77,68 @@ static void print_command(const struct model_table *table, const struct means_ad
     text_free(&text);
 }
 
-static void print_advice(const struct model_table *table, const struct means_advice *advice)
+/* Prints the command that applies the advice and what follows from it. */
+static void print_apply(const struct advise_other *other, const struct means_request *request,
+                        const struct model_table *table, const struct means_advice *advice)
+{
+    struct text text = {0};
+    const struct run_config *config = &other->config;
+    text_append(&text, "tinca advise --apply --network ");
+    shell_word_append(&text, advice->network);
+    if (isfinite(request->limit_ms))
+        text_append(&text, " --limit-ms %.6g", request->limit_ms);
+    if (isfinite(request->limit_mb))
+        text_append(&text, " --limit-mb %.6g", request->limit_mb);
+    if (!isfinite(request->limit_ms) && !isfinite(request->limit_mb))
+        text_append(&text, " --need %s",
+                    request->faster && request->smaller ? "both"
+                    : request->faster                   ? "faster"
+                                                        : "smaller");
+    text_append(&text, " --budget 30 --accept-loss %.6g --device ", request->accept_loss);
+    shell_word_append(&text, table->device);
+    if (config_is_given(config, "data")) {
+        text_append(&text, " --data ");
+        shell_word_append(&text, config->data);
+    }
+    if (config_is_given(config, "epochs"))
+        text_append(&text, " --epochs %zu", config->epochs);
+    if (config_is_given(config, "seed"))
+        text_append(&text, " --seed %zu", config->seed);
+    if (config_is_given(config, "threads"))
+        text_append(&text, " --threads %zu", config->threads);
+    if (text.data && !text.failed)
+        output_print(_("or, as often as the limits need it, within 30 minutes:\n\n  %s\n"),
+                     text.data);
+    text_free(&text);
+}
+
+static void print_advice(const struct advise_other *other, const struct means_request *request,
+                         const struct model_table *table, const struct means_advice *advice)
 {
     char text[MEANS_STEP + 400];
+    const struct means_settings settings = settings_of(other);
     output_print_wrapped(means_verdict_text(table, advice, text, sizeof text), 0, 0, OUTPUT_WIDTH);
     output_print("\n%s\n", _("Why:"));
     for (size_t i = 0; i < advice->reason_count; i++) {
         output_print("  ");
         output_print_wrapped(advice->reasons[i], 2, 2, OUTPUT_WIDTH);
     }
-    if (advice->verdict == MEANS_TRY)
-        print_command(table, advice);
-    if (advice->verdict == MEANS_TRY)
-        output_print("  %s\n", _("or: tinca advise --apply --budget MINUTES, with these options"));
+    if (advice->verdict == MEANS_TRY) {
+        print_command(table, advice, &settings);
+        print_apply(other, request, table, advice);
+    }
     if (advice->best != MODEL_NO_ROW)
         output_print(_("\nThe best so far: %s (%s)\n"),
                      table->rows[advice->best].figures.facts.name, table->rows[advice->best].path);
 }
 
-static int print(const struct model_table *table, const struct means_advice *advice, bool as_json)
+static int print(const struct advise_other *other, const struct means_request *request,
+                 const struct model_table *table, const struct means_advice *advice, bool as_json)
 {
     struct json *root = as_json ? json_new_object() : NULL;
     if (as_json)
         return output_json(root, root && means_to_json(table, advice, root));
-    print_advice(table, advice);
+    print_advice(other, request, table, advice);
     return EXIT_DONE;
 }
 
@@ -115,23 +167,20 @@ static int apply(const struct advise_other *other, const struct model_table_requ
     double minutes = 0;
     if (other->budget)
         text_to_double(other->budget, &minutes);
-    struct means_apply work = {
-        .models = models,
-        .request = *request,
-        .data = config_is_given(&other->config, "data") ? other->config.data : NULL,
-        .output = other->output,
-        .epochs = config_is_given(&other->config, "epochs") ? other->config.epochs : 0,
-        .seed = other->config.seed,
-        .seconds = minutes * 60,
-        .stop = has_to_stop,
-        .report = report,
-        .context = (void *)other};
+    struct means_apply work = {.models = models,
+                               .request = *request,
+                               .settings = settings_of(other),
+                               .output = other->output,
+                               .seconds = minutes * 60,
+                               .stop = has_to_stop,
+                               .report = report,
+                               .context = (void *)other};
     stop_signal_catch();
     const bool applied = means_apply(&work, &table, &advice, &error);
     const bool ended = !applied && error.kind == ERROR_INTERRUPTED;
     int status = EXIT_DONE;
     if ((applied || ended) && advice.row != MODEL_NO_ROW)
-        status = print(&table, &advice, as_json);
+        status = print(other, request, &table, &advice, as_json);
     if (ended && !stop_signal_came() && !other->quiet)
         output_note("%s\n", _("The time budget has ended; repeat the command to go on."));
     else if (!applied && !ended)
@@ -140,7 +189,7 @@ static int apply(const struct advise_other *other, const struct model_table_requ
     return stop_signal_came() ? EXIT_INTERRUPTED : status;
 }
 
-static int advise_once(const struct model_table_request *models,
+static int advise_once(const struct advise_other *other, const struct model_table_request *models,
                        const struct means_request *request, bool as_json)
 {
     struct error error;
@@ -148,7 +197,8 @@ static int advise_once(const struct model_table_request *models,
     struct means_advice advice;
     const bool advised =
         model_table_read(&table, models, &error) && means_advise(&table, request, &advice, &error);
-    const int status = advised ? print(&table, &advice, as_json) : output_error(&error);
+    const int status =
+        advised ? print(other, request, &table, &advice, as_json) : output_error(&error);
     model_table_free(&table);
     return status;
 }
@@ -156,7 +206,9 @@ static int advise_once(const struct model_table_request *models,
 int advise_other_run(const struct advise_other *other, const struct advise_request *request,
                      const struct operands *operands, bool as_json)
 {
-    const struct means_request means = request_of(request);
+    const struct means_settings settings = settings_of(other);
+    struct means_request means = request_of(request);
+    means.settings = &settings;
     const char *device = strcmp(request->device, "weak") == 0       ? "cpu"
                          : strcmp(request->device, "powerful") == 0 ? "cuda"
                                                                     : request->device;
@@ -167,5 +219,5 @@ int advise_other_run(const struct advise_other *other, const struct advise_reque
                                                .device = device,
                                                .threads = other->config.threads};
     return other->apply ? apply(other, &models, &means, as_json)
-                        : advise_once(&models, &means, as_json);
+                        : advise_once(other, &models, &means, as_json);
 }

@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRAIN_ITERATIONS = 10, INFER_ITERATIONS = 50 };
 static const char *const mode_names[] = {"train", "infer", NULL};
 
 /* Returns whether a layer is listed. Views do no work and are left out; a layer that is fused into
@@ -161,6 +160,24 @@ static void print_latency(const struct bench *bench)
         ms->median, ms->min, ms->mean, STATISTICS_SPREAD(ms->sd), bench->batch);
 }
 
+/* Says in which type is computed, unless it is float32 as usual. */
+static void print_precision(const struct bench *bench)
+{
+    const struct plan *plan = bench->main.plan;
+    size_t integers = 0, kernels = 0;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        kernels += plan->steps[i].kernel != NULL;
+        integers += plan->steps[i].kernel && plan->steps[i].site.int8;
+    }
+    if (bench->precision == PRECISION_INT8)
+        output_print(_("  int8       %zu of %zu kernels compute with integers of 8 bits\n"),
+                     integers, kernels);
+    else if (bench->precision != PRECISION_FLOAT32 || graph_is_quantized(&bench->network->graph))
+        output_print(_("  precision  %s\n"), device_precision_names[bench->precision]);
+    if (bench->assumed_ranges)
+        output_print(_("  int8       ranges are assumed: the network is not quantized\n"));
+}
+
 static void print_summary(const struct bench *bench)
 {
     char peak[32], planned[32], words[320];
@@ -176,8 +193,7 @@ static void print_summary(const struct bench *bench)
         network_short_name(bench->network, name, sizeof name),
         technique_name(bench->network->technique), mode, bench->batch, bench->device->name,
         bench->device->threads, bench->iterations);
-    if (bench->assumed_ranges)
-        output_print(_("  int8       ranges are assumed: the network is not quantized\n"));
+    print_precision(bench);
     output_print(_("  ms/image   median %.4g, min %.4g, mean %.4g, sd %s, 95 %% +- %s\n"),
                  ms->median, ms->min, ms->mean, STATISTICS_SPREAD(ms->sd),
                  STATISTICS_SPREAD(ms->ci95));
@@ -295,15 +311,17 @@ static int print_bench(const struct bench *bench, bool as_json)
     return status;
 }
 
-static struct bench_settings make_settings(const struct run_config *config, size_t mode,
+/* `mode` is NULL if none was given. */
+static struct bench_settings make_settings(const struct run_config *config, const char *mode,
                                            size_t iterations, bool profile)
 {
-    bool infer = strcmp(mode_names[mode], "infer") == 0;
+    const bool infer = mode && strcmp(mode, "infer") == 0;
     struct bench_settings settings = {.network = settings_network(config, 0),
                                       .device = config->device,
                                       .threads = config->threads,
                                       .mode = infer ? PLAN_INFERENCE : PLAN_TRAINING,
-                                      .iterations = infer ? INFER_ITERATIONS : TRAIN_ITERATIONS,
+                                      .infers_int8 = !mode,
+                                      .iterations = iterations,
                                       .seed = config->seed,
                                       .strict_device = config->strict_device,
                                       .memory_limit = config_memory_limit(config),
@@ -313,8 +331,6 @@ static struct bench_settings make_settings(const struct run_config *config, size
                                       .profile = profile};
     if (config_is_given(config, "batch"))
         settings.batch = config->batch;
-    if (iterations)
-        settings.iterations = iterations;
     return settings;
 }
 
@@ -328,14 +344,15 @@ static int bench_command_run(const struct command *command, int argc, char **arg
     struct bench bench;
     struct error error;
     struct operands operands;
-    size_t mode = 0, iterations = 0;
+    const char *mode = NULL;
+    size_t iterations = 0;
     bool as_json = false, profile = false;
     int status;
     const struct option_row rows[] = {
         {.name = "mode",
          .argument = "NAME",
-         .help = N_("What to measure."),
-         .kind = OPTION_CHOICE,
+         .help = N_("What to measure; without it training, in int8 inference."),
+         .kind = OPTION_NAME,
          .value = &mode,
          .choices = mode_names},
         {.name = "iterations",

@@ -121,6 +121,11 @@ void bench_print_limits(const struct bench *bench)
     output_print(_("  limits     peak %s GFLOP/s, SGEMM %s GFLOP/s, memory %s GB/s\n"),
                  figure(1e-9 * limits->flops, one), figure(1e-9 * limits->sgemm_flops, two),
                  figure(1e-9 * limits->bytes, three));
+    if (bench_has_int8(bench)) {
+        output_print(_("  reached    %s GOP/s; the limits are of float32, not of int8\n"),
+                     figure(bench_pass_gflops(&whole), one));
+        return;
+    }
     output_print(_("  reached    %s GFLOP/s: %s %% of SGEMM, %s %% of what the limits allow\n"),
                  figure(bench_pass_gflops(&whole), one),
                  percent(bench_pass_of_sgemm(bench, &whole), two),
@@ -180,6 +185,10 @@ int bench_print_passes(const struct bench *bench, const struct bench_part *part)
         _("The forward (fwd) and backward (bwd) pass of each layer: which limit it meets first, "
           "and how much of that limit it reaches; above 100 % its data was in a cache."),
         0, 0, OUTPUT_WIDTH);
+    if (bench_has_int8(bench))
+        output_print_wrapped(_("A pass in int8 is rated against no limit: the machine's peak is "
+                               "measured in float32. Its GFLOP/s count operations of integers."),
+                             0, 0, OUTPUT_WIDTH);
     for (size_t i = 0; i < part->plan->step_count; i++) {
         const struct plan_step *step = &part->plan->steps[i];
         const char *name = part->graph->nodes[step->node].name;

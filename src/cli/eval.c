@@ -1,18 +1,19 @@
 /* tinca eval: measures the accuracy and the times of a model file, or of a run's model, on a data
- * set. The operand is a file or a run; names_run() decides which. */
+ * set. The operand is a file or a run; model_operand_is_run() decides which. */
 #include "cli/command.h"
 #include "cli/eval_errors.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/runs.h"
 
-#include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/language.h"
+#include "engine/quantize/simulate.h"
 #include "session/config/config_data.h"
 #include "session/files/kernel_choices.h"
 #include "session/import/import.h"
 #include "session/measure/measurement.h"
+#include "session/measure/model_operand.h"
 #include "session/model/evaluate.h"
 #include "session/values/run_facts.h"
 
@@ -40,6 +41,7 @@ static int print_json(const struct model *model, const struct evaluation *evalua
         json_add_string(root, "technique", technique_name(model->network->technique)) &&
         json_add_string(root, "device", model->device->name) &&
         json_add_string(root, "precision", device_precision_names[model->device->precision]) &&
+        (!network_is_simulated(model->network) || json_add_bool(root, "simulates_int8", true)) &&
         json_add_number(root, "top1", evaluation->top1) &&
         json_add_number(root, "top1_low", evaluation->top1_low) &&
         json_add_number(root, "top1_high", evaluation->top1_high) &&
@@ -58,7 +60,13 @@ static int print_json(const struct model *model, const struct evaluation *evalua
 static int print_text(const struct model *model, const struct evaluation *evaluation,
                       const struct eval_errors *errors)
 {
-    output_print(_("%s on %zu images: "), language_text(model->network->title), evaluation->images);
+    char name[NETWORK_SHORT_NAME];
+    const char *title = language_text(model->network->title);
+    if (model->network->compression[0]) /* the title does not say what was applied after training */
+        output_print(_("%s (%s) on %zu images: "), title,
+                     network_short_name(model->network, name, sizeof name), evaluation->images);
+    else
+        output_print(_("%s on %zu images: "), title, evaluation->images);
     if (model->network->classes)
         output_print(_("top-1 %.2f %%, top-5 %.2f %%, "), evaluation->top1, evaluation->top5);
     else
@@ -73,19 +81,10 @@ static int print_text(const struct model *model, const struct evaluation *evalua
                  evaluation->ms_median, evaluation->ms_min, evaluation->ms_mean,
                  STATISTICS_SPREAD(evaluation->ms_sd), STATISTICS_SPREAD(evaluation->ms_ci95),
                  model->device->name, evaluation->batch);
+    if (network_is_simulated(model->network))
+        output_print(_("  in %s, with the rounding to 8-bit integers simulated\n"),
+                     device_precision_names[model->device->precision]);
     return eval_errors_print(errors);
-}
-
-/* Returns whether the operand names a run: a folder, or a name that is no file, path or model file.
- */
-static bool names_run(const char *operand)
-{
-    size_t length = strlen(operand);
-    const char *ending = ".safetensors";
-    if (file_is_directory(operand))
-        return true;
-    return !file_exists(operand) && !strchr(operand, '/') &&
-           (length < strlen(ending) || strcmp(operand + length - strlen(ending), ending) != 0);
 }
 
 /* Returns the path of the run's model file, which the caller frees, or NULL with an error. Without
@@ -191,7 +190,8 @@ static int eval_run(const struct command *command, int argc, char **argv)
     config_defaults(&config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    if (names_run(operands.values[0]) && !(path = find_model(operands.values[0], &config, &error)))
+    if (model_operand_is_run(operands.values[0]) &&
+        !(path = find_model(operands.values[0], &config, &error)))
         return output_error(&error);
     if (as_json && errors.predictions && output_file_is_stdout(errors.predictions)) {
         error_set(&error, ERROR_USAGE, "--predictions", "give it a file",

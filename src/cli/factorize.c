@@ -8,12 +8,13 @@
 #include "cli/stop_signal.h"
 
 #include "base/escape/shell.h"
-#include "base/files/output_file.h"
 #include "base/language.h"
 #include "base/text.h"
+#include "session/measure/model_operand.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -256,6 +257,7 @@ static int factorize_and_print(struct factorize *factorize)
         output_live_clear();
     if (!done)
         return output_error(&error);
+    output_model_made(factorize->request.output, "");
     const int status =
         factorize->as_json ? print_json(factorize, &made) : print_text(factorize, &made);
     factorized_model_free(&made);
@@ -287,11 +289,8 @@ static bool read_target(const char *const texts[FACTORIZE_TARGETS],
 
 static bool check_output(const char *output, struct error *error)
 {
-    if (!output)
-        return error_set(error, ERROR_USAGE, "-o", "give -o FILE.safetensors",
-                         "the new model has no name");
-    return !output_file_is_stdout(output) ||
-           error_set(error, ERROR_USAGE, "-o", "give it a file", "the report goes there already");
+    return output || error_set(error, ERROR_USAGE, "-o", "give -o FILE.safetensors",
+                               "the new model has no name");
 }
 
 static int factorize_run(const struct command *command, int argc, char **argv)
@@ -333,7 +332,6 @@ static int factorize_run(const struct command *command, int argc, char **argv)
     config_defaults(&config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    request->model = operands.values[0];
     request->device = config.device;
     request->threads = config.threads;
     request->settings.convolutions = (enum factor_convolutions)convolutions;
@@ -342,7 +340,11 @@ static int factorize_run(const struct command *command, int argc, char **argv)
     request->format = (enum weights_format)config.save_precision;
     if (!check_output(request->output, &error) || !read_target(targets, request, &error))
         return output_error(&error);
-    return factorize_and_print(&factorize);
+    char *model = model_operand_path(operands.values[0], &error);
+    request->model = model;
+    status = model ? factorize_and_print(&factorize) : output_error(&error);
+    free(model);
+    return status;
 }
 
 const struct command command_factorize = {
@@ -350,7 +352,9 @@ const struct command command_factorize = {
     .operands = "MODEL -o FILE",
     .summary = N_("Replace layers of a saved model by products of smaller ones."),
     .details =
-        N_("A linear layer becomes two by singular value decomposition; a convolution a k x 1 and "
+        N_("MODEL is a file that tinca train --save has written, or a run, whose best weights are "
+           "used. A linear layer becomes two by singular value decomposition; a convolution a k x "
+           "1 and "
            "a 1 x k one (spatial) or a 1x1, a k x k and a 1x1 one (tucker); groups are factorized "
            "one by one. A layer whose factors would have no fewer parameters, or more FLOPs, stays "
            "as it is. The ranks are chosen by --energy, --parameters or --latency. The new model "

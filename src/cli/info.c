@@ -17,6 +17,7 @@
 #include "engine/ops/op.h"
 #include "engine/plan/plan.h"
 #include "engine/plan/traffic.h"
+#include "engine/quantize/simulate.h"
 #include "session/config/settings.h"
 #include "session/machine/tuned_device.h"
 #include "session/measure/forecast.h"
@@ -24,6 +25,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *const mode_names[] = {"train", "infer", NULL};
 
@@ -46,8 +48,8 @@ struct info {
     struct part main, discriminator;
     const struct memory_forecast *memory; /* to train all parts, or for inference */
     size_t batch;
-    bool infer;
-    enum device_precision inference_precision;
+    bool infer, mode_given;
+    enum device_precision inference_precision, precision; /* the latter: of what is shown */
 };
 
 /* Builds the training plans, from which the memory is known. */
@@ -107,6 +109,11 @@ static bool make_network(struct info *info, const struct run_config *config, siz
     if (taught && info->infer)
         return error_set(error, ERROR_USAGE, "--teacher", "give --mode train",
                          "inference has no teacher");
+    if (info->mode_given && !info->infer && config_is_given(config, "precision") &&
+        config->precision == PRECISION_INT8)
+        return error_set(error, ERROR_USAGE, "--precision",
+                         "leave out --mode, or give --mode infer",
+                         "networks are trained in float32, and int8 is for inference");
     if (taught && !teacher_describe(&info->teacher, config, error))
         return false;
     const size_t known = taught ? info->teacher.model.network->classes : 0;
@@ -115,20 +122,29 @@ static bool make_network(struct info *info, const struct run_config *config, siz
     return info->network && (!taught || teacher_suits(&info->teacher, info->network, error));
 }
 
-/* Chooses the precisions of both plans. A quantized network infers in int8, where the device can,
- * and trains in float32. */
-static void choose_precisions(struct info *info, const struct run_config *config,
-                              struct plan_settings *training)
+/* Chooses the precisions of both plans, and the mode if none was given: a quantized network infers
+ * in int8, where the device can, and trains in float32; what is not computed in int8 rounds as if
+ * it were. Returns false with an error. */
+static bool choose_precisions(struct info *info, const struct run_config *config,
+                              struct plan_settings *training, struct error *error)
 {
+    const bool taught = config->teacher[0];
     const bool chosen = config_is_given(config, "precision");
     const bool int8 = chosen
                           ? config->precision == PRECISION_INT8
                           : graph_is_quantized(&info->network->graph) &&
                                 device_check_precision(info->device->driver, PRECISION_INT8, NULL);
     info->inference_precision = int8 ? PRECISION_INT8 : training->precision;
-    info->infer |= int8 && chosen;
+    info->infer |= int8 && !info->mode_given && !taught;
     if (int8)
         training->precision = PRECISION_FLOAT32;
+    if (!int8 || !info->infer) {
+        info->inference_precision = training->precision;
+        if (!network_simulate(info->network, error))
+            return false;
+    }
+    info->precision = info->infer ? info->inference_precision : training->precision;
+    return true;
 }
 
 static bool make_info(struct info *info, const struct run_config *config, size_t classes,
@@ -145,8 +161,8 @@ static bool make_info(struct info *info, const struct run_config *config, size_t
     settings.machine = &info->device->machine;
     settings.distillation = config->teacher[0] ? &info->teacher.settings : NULL;
     info->batch = settings.batch;
-    choose_precisions(info, config, &settings);
-    if (!make_training(info, &settings, error) ||
+    if (!choose_precisions(info, config, &settings, error) ||
+        !make_training(info, &settings, error) ||
         !make_inference(&info->main, info, &settings, error) ||
         !make_inference(&info->discriminator, info, &settings, error))
         return false;
@@ -227,8 +243,15 @@ static bool add_layers(struct json *parent, const struct part *part, size_t batc
     return added;
 }
 
-static bool add_memory(struct json *root, const struct memory_forecast *memory)
+/* Returns the bytes of the weights that inference in int8 has as integers, too. */
+static uint64_t integer_weights(const struct info *info)
 {
+    return info->infer ? traffic_int8_weights(info->main.inference) : 0;
+}
+
+static bool add_memory(struct json *root, const struct info *info)
+{
+    const struct memory_forecast *memory = info->memory;
     struct json *object = json_add_object(root, "memory");
     return json_add_count(object, "weights", memory->weights) &&
            json_add_count(object, "gradients", memory->gradients) &&
@@ -236,6 +259,7 @@ static bool add_memory(struct json *root, const struct memory_forecast *memory)
            json_add_count(object, "activations", memory->activations) &&
            json_add_count(object, "workspace", memory->workspace) &&
            json_add_count(object, "packed_weights", memory->prepared) &&
+           json_add_count(object, "integer_weights", integer_weights(info)) &&
            (memory->teacher == 0 || json_add_count(object, "teacher", memory->teacher)) &&
            json_add_count(object, "total", memory->total) &&
            json_add_count(object, "unlimited", memory->unlimited) &&
@@ -289,9 +313,10 @@ static int print_json(const struct info *info)
         json_add_count(root, "batch", info->batch) &&
         json_add_string(root, "device", info->device->name) &&
         json_add_string(root, "mode", mode_names[info->infer]) &&
+        json_add_string(root, "precision", device_precision_names[info->precision]) &&
         add_machine(root, &info->origin) && add_total(root, &info->main, info->batch) &&
         (!info->discriminator.graph || add_discriminator(root, info)) &&
-        add_layers(root, &info->main, info->batch) && add_memory(root, info->memory);
+        add_layers(root, &info->main, info->batch) && add_memory(root, info);
     return output_json(root, complete);
 }
 
@@ -333,13 +358,16 @@ static int print_layers(const struct part *part, size_t batch)
 static int print_memory(const struct info *info)
 {
     const struct memory_forecast *memory = info->memory;
+    const uint64_t integers = integer_weights(info);
     const struct {
         const char *name;
         uint64_t bytes;
-    } kinds[] = {{N_("weights"), memory->weights},     {N_("gradients"), memory->gradients},
-                 {N_("solver"), memory->solver},       {N_("activations"), memory->activations},
-                 {N_("workspace"), memory->workspace}, {N_("packed weights"), memory->prepared},
-                 {N_("teacher"), memory->teacher},     {N_("total"), memory->total}};
+    } kinds[] = {
+        {N_("weights"), memory->weights},      {N_("gradients"), memory->gradients},
+        {N_("solver"), memory->solver},        {N_("activations"), memory->activations},
+        {N_("workspace"), memory->workspace},  {N_("packed weights"), memory->prepared - integers},
+        {N_("weights as integers"), integers}, {N_("teacher"), memory->teacher},
+        {N_("total"), memory->total}};
     char text[32], words[320];
     struct table table = table_begin("lr", _("MEMORY|SIZE"));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -348,7 +376,9 @@ static int print_memory(const struct info *info)
         table_cell(&table, "%s", gettext(kinds[i].name));
         table_cell(&table, "%s", text_bytes(kinds[i].bytes, text, sizeof text));
     }
-    const char *title = info->infer                 ? _("\nFor inference with batch %zu on %s:\n")
+    const bool int8 = info->infer && info->inference_precision == PRECISION_INT8;
+    const char *title = int8          ? _("\nFor inference in int8 with batch %zu on %s:\n")
+                        : info->infer ? _("\nFor inference with batch %zu on %s:\n")
                         : info->discriminator.graph ? _("\nTo train both with batch %zu on %s:\n")
                                                     : _("\nTo train with batch %zu on %s:\n");
     output_print(title, info->batch, info->device->name);
@@ -448,7 +478,8 @@ static int info_run(const struct command *command, int argc, char **argv)
     struct info info = {0};
     struct error error;
     struct operands operands;
-    size_t classes = 0, mode = 0;
+    const char *mode = NULL;
+    size_t classes = 0;
     bool as_json = false;
     int status;
     const struct option_row rows[] = {
@@ -461,8 +492,9 @@ static int info_run(const struct command *command, int argc, char **argv)
          .high = 1000000},
         {.name = "mode",
          .argument = "NAME",
-         .help = N_("Show the kernels and the memory of training or of inference."),
-         .kind = OPTION_CHOICE,
+         .help = N_("Show the kernels and the memory of training or of inference; without it of "
+                    "training, in int8 of inference."),
+         .kind = OPTION_NAME,
          .value = &mode,
          .choices = mode_names},
         OUTPUT_JSON_OPTION(&as_json),
@@ -476,7 +508,8 @@ static int info_run(const struct command *command, int argc, char **argv)
     config_defaults(&config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    info.infer = mode == 1;
+    info.mode_given = mode;
+    info.infer = mode && strcmp(mode, "infer") == 0;
     if (!make_info(&info, &config, classes, &error))
         status = output_error(&error);
     else

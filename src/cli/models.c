@@ -53,7 +53,17 @@ static bool report(void *context, uint64_t done, uint64_t of, struct error *erro
 static bool is_due(const struct model_table *table, const struct models_request *request,
                    size_t row)
 {
-    return table->rows[row].data[0] && (request->again || !model_table_is_measured(table, row));
+    return request->again || !model_table_is_measured(table, row);
+}
+
+/* Reports why a model could not be measured. Returns the exit status 1. */
+static int report_failure(const struct model_row *row, const struct error *error)
+{
+    struct error named = *error;
+    if (strcmp(error->what, row->shown) != 0)
+        snprintf(named.what, sizeof named.what, "%.120s: %.120s", row->shown, error->what);
+    output_error(&named);
+    return EXIT_FAILED;
 }
 
 /* Measures what is not measured yet. A model that cannot be measured is reported, and the others
@@ -78,7 +88,7 @@ static int measure(struct model_table *table, const struct models_request *reque
         if (progress.shown)
             output_live_clear();
         if (!measured && !stop_signal_came())
-            status = output_error(&error);
+            status = report_failure(&table->rows[i], &error);
     }
     model_table_complete(table);
     return stop_signal_came() ? EXIT_INTERRUPTED : status;
@@ -110,6 +120,11 @@ static void print_notes(const struct model_table *table)
     output_print(_("\nTimes of one image on %s. FRONT: no other model with the same data set is as "
                    "accurate and as fast (ms), small (bytes), cheap (flops).\n"),
                  table->device);
+    if (model_table_data_sets(table) > 1)
+        output_print(
+            _("There are %zu data sets: accuracies of different ones are no comparison, and "
+              "each has its own fronts.\n"),
+            model_table_data_sets(table));
     if (any_validation(table))
         output_print("%s\n", _("v: from the validation of its run; --measure measures it."));
     for (size_t i = 0; i < table->count && !reason; i++)
@@ -134,15 +149,18 @@ static int print_text(const struct model_table *table)
                      _("There are no models yet: tinca train makes one, or name files of them."));
         return EXIT_DONE;
     }
-    for (size_t c = 0, used = 0; c < MODEL_COLUMNS; c++) {
-        used += (size_t)snprintf(headings + used, sizeof headings - used, "%s%s", c > 0 ? "|" : "",
-                                 model_column_title(c));
-        align[c] = model_column_is_number(c) ? 'r' : 'l';
+    for (size_t c = 0, used = 0, shown = 0; c < MODEL_COLUMNS; c++) {
+        if (!model_column_is_shown(table, c))
+            continue;
+        used += (size_t)snprintf(headings + used, sizeof headings - used, "%s%s",
+                                 shown > 0 ? "|" : "", model_column_title(c));
+        align[shown++] = model_column_is_number(c) ? 'r' : 'l';
     }
     struct table out = table_begin(align, headings);
     for (size_t i = 0; i < table->count; i++)
         for (size_t c = 0; c < MODEL_COLUMNS; c++)
-            table_cell(&out, "%s", model_cell(table, i, c, cell, sizeof cell));
+            if (model_column_is_shown(table, c))
+                table_cell(&out, "%s", model_cell(table, i, c, cell, sizeof cell));
     const int status = table_print(&out);
     print_notes(table);
     return status;

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/output.h"
 #include "session/machine/tuned_device.h"
+#include "session/measure/model_operand.h"
 
 #include <assert.h>
 #include <getopt.h>
@@ -370,9 +371,18 @@ static int set_field(const struct reader *reader, const struct config_field *fie
                      const char *value)
 {
     struct error error;
-    if (config_set(reader->set->config, field->key, value ? value : "yes", &error))
-        return EXIT_DONE;
-    return output_error(&error);
+    /* a teacher may be a run, as every model of the command line */
+    char *teacher = value && value[0] && strcmp(field->key, "teacher") == 0
+                        ? model_operand_path(value, &error)
+                        : NULL;
+    const bool found = teacher || strcmp(field->key, "teacher") != 0 || !value || !value[0];
+    const bool set = found && config_set(reader->set->config, field->key,
+                                         teacher ? teacher
+                                         : value ? value
+                                                 : "yes",
+                                         &error);
+    free(teacher);
+    return set ? EXIT_DONE : output_error(&error);
 }
 
 static const struct option_row *row_of_letter(const struct reader *reader, int letter)

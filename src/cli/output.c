@@ -7,6 +7,7 @@
 #include "base/escape/visible.h"
 #include "base/memory.h"
 #include "cli/command.h"
+#include "session/models/model_list.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -70,6 +71,13 @@ int output_error(const struct error *error)
     default:
         return EXIT_FAILED;
     }
+}
+
+void output_model_made(const char *path, const char *data)
+{
+    struct error error;
+    if (!model_list_add(path, data, &error))
+        output_error(&error);
 }
 
 int output_json(struct json *root, bool complete)

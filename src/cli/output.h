@@ -27,6 +27,10 @@ void output_live_clear(void);
  * error. */
 int output_error(const struct error *error);
 
+/* Remembers a model file that the command has written, and the data set that it was measured on
+ * ("": none), for the table of models; says on standard error if that is not possible. */
+void output_model_made(const char *path, const char *data);
+
 /* Prints the document on standard output and frees it. `complete` says whether it could be built;
  * if not, the error is that memory is short. Returns the exit status. */
 int output_json(struct json *root, bool complete);

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "data/formats/picture_paths.h"
+#include "session/measure/model_operand.h"
 #include "session/model/predict_rows.h"
 #include "session/model/predictor.h"
 #include "session/model/translate.h"
@@ -303,6 +304,15 @@ static void free_predict(struct predict *predict)
     model_free(&predict->model);
 }
 
+static bool load_model(struct model *model, const char *operand, const struct run_config *config,
+                       struct error *error)
+{
+    char *path = model_operand_path(operand, error);
+    const bool loaded = path && model_load(model, path, config->device, config->threads, error);
+    free(path);
+    return loaded;
+}
+
 static int predict_run(const struct command *command, int argc, char **argv)
 {
     static const char *const fields[] = {"device", "threads", "precision", "strict-device", NULL};
@@ -352,7 +362,7 @@ static int predict_run(const struct command *command, int argc, char **argv)
     config_defaults(&config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    if (!model_load(&predict.model, operands.values[0], config.device, config.threads, &error))
+    if (!load_model(&predict.model, operands.values[0], &config, &error))
         return output_error(&error);
     predict.model.device->strict = config.strict_device;
     if (model_set_precision(&predict.model, &config, &error))
@@ -368,8 +378,8 @@ const struct command command_predict = {
     .operands = "MODEL IMAGE|FOLDER|list:FILE...",
     .summary = N_("Classify PNG or JPEG pictures with a saved model, or translate them."),
     .details =
-        N_("MODEL is a file that tinca train --save wrote, or the weights.safetensors of a "
-           "run. Folders are searched, with the folders in them, for PNG and JPEG pictures, in "
+        N_("MODEL is a file that tinca train --save wrote, or a run, whose best weights are "
+           "used. Folders are searched, with the folders in them, for PNG and JPEG pictures, in "
            "the order of the names; list:FILE names them in the first column of a CSV file. "
            "Pictures are read ahead while the network computes, in memory that does not "
            "depend on their number. One that cannot be read is named and counted, and the "

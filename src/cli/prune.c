@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "session/config/config_data.h"
+#include "session/measure/model_operand.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,6 +120,7 @@ static int prune_channels(const struct wanted *wanted, struct prune_request *req
 {
     struct error error;
     struct prune_result *result = malloc(sizeof *result);
+    char spec[CONFIG_SPEC];
     int status;
     if (!result) {
         error_set_memory(&error, "the result", sizeof *result);
@@ -127,6 +129,7 @@ static int prune_channels(const struct wanted *wanted, struct prune_request *req
     if (!prune_run(request, hooks, result, &error))
         status = output_error(&error);
     else {
+        output_model_made(request->output, config_validation_spec(&request->config, spec));
         status = wanted->quiet && !wanted->json
                      ? EXIT_DONE
                      : prune_output_channels(request, result, wanted->json);
@@ -170,6 +173,7 @@ static int prune_weights(const struct wanted *wanted, const struct prune_request
         !read_number("--unstructured", wanted->unstructured, &magnitude.share, &error) ||
         !magnitude_run(&magnitude, hooks, &result, &error))
         return output_error(&error);
+    output_model_made(request->output, magnitude.validate);
     return wanted->quiet && !wanted->json
                ? EXIT_DONE
                : prune_output_magnitude(&magnitude, &result, wanted->json);
@@ -322,7 +326,11 @@ static int prune_command_run(const struct command *command, int argc, char **arg
     config_defaults(&wanted.config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    return prune_wanted(&wanted, operands.values[0]);
+    struct error error;
+    char *model = model_operand_path(operands.values[0], &error);
+    status = model ? prune_wanted(&wanted, model) : output_error(&error);
+    free(model);
+    return status;
 }
 
 const struct command command_prune = {
@@ -330,7 +338,8 @@ const struct command command_prune = {
     .operands = "MODEL -o FILE",
     .summary = N_("Make a saved model smaller: remove channels and fine-tune the rest."),
     .details = N_(
-        "MODEL is a file that tinca train --save has written. The least important channels are "
+        "MODEL is a file that tinca train --save has written, or a run, whose best weights are "
+        "used. The least important channels are "
         "removed, together with all that depends on them; what remains is an ordinary smaller "
         "network. With --epochs it is trained after each step on --data, in a run of its own that "
         "begins with the pruned weights. An interrupted command continues when it is "

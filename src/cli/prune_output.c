@@ -143,6 +143,20 @@ static int print_layers(const struct prune_result *result)
     return table_print(&table);
 }
 
+/* Prints the measurement that ended the search for a time, and warns if the last one differs. */
+static void print_latency(const struct prune_request *request, const struct prune_result *result)
+{
+    const double last = result->after.ms.median;
+    if (request->goal != GOAL_LATENCY || result->stage_count == 0)
+        return;
+    output_print(_("target %.4g ms an image: the search measured %.4g ms\n"), request->target,
+                 result->stages[result->stage_count - 1].ms);
+    if (last > request->target)
+        output_note(_("The target is not met by the last measurement, %.4g ms: measure on an idle "
+                      "machine, or give a shorter time.\n"),
+                    last);
+}
+
 static int print_channels(const struct prune_request *request, const struct prune_result *result)
 {
     const struct prune_figures *before = &result->before, *after = &result->after;
@@ -157,6 +171,7 @@ static int print_channels(const struct prune_request *request, const struct prun
     output_print("\n");
     if (status != 0 || table_print(&table) != 0)
         return 1;
+    print_latency(request, result);
     output_print(_("\n%s written to %s\n"), result->network, request->output);
     return 0;
 }

@@ -8,10 +8,13 @@
 #include "cli/progress.h"
 #include "cli/stop_signal.h"
 
+#include "base/files/output_file.h"
 #include "base/text.h"
+#include "session/measure/model_operand.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -168,7 +171,10 @@ static int quantize(struct wanted *wanted, const char *model)
     if (!read_request(wanted, model, &request, &error))
         return output_error(&error);
     stop_signal_catch();
-    if (!quantize_model(&request, &hooks, &result, &error))
+    const bool made = quantize_model(&request, &hooks, &result, &error);
+    if (made)
+        output_model_made(request.output, request.data[0] ? request.data : request.calibrate);
+    if (!made)
         status = output_error(&error);
     else if (wanted->json)
         status = print_json(&request, &result);
@@ -197,7 +203,7 @@ static void list_options(struct wanted *wanted, struct option_row *rows)
          .value = &wanted->calibrate},
         {.name = "images",
          .argument = "N",
-         .help = N_("Read N images of it, drawn by --seed (500)."),
+         .help = N_("Read N images of it, drawn by --seed."),
          .kind = OPTION_COUNT,
          .value = &wanted->images,
          .low = 1,
@@ -253,12 +259,18 @@ static int quantize_command_run(const struct command *command, int argc, char **
                                    .fields = fields,
                                    .operands_min = 1,
                                    .operands_max = 1};
+    struct error error;
     config_defaults(&wanted.config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
+    char *model = model_operand_path(operands.values[0], &error);
+    if (!model)
+        return output_error(&error);
     if (config_is_given(&wanted.config, "data"))
         wanted.data = wanted.config.data;
-    return quantize(&wanted, operands.values[0]);
+    status = quantize(&wanted, model);
+    free(model);
+    return status;
 }
 
 const struct command command_quantize = {
@@ -266,7 +278,8 @@ const struct command command_quantize = {
     .operands = "MODEL --calibrate SPEC -o FILE",
     .summary = N_("Make a model of 8-bit integers out of a saved one."),
     .details = N_(
-        "MODEL is a file that tinca train --save has written. Batch norms become part of the "
+        "MODEL is a file that tinca train --save has written, or a run, whose best weights are "
+        "used. Batch norms become part of the "
         "layers before them; weights are rounded to integers of 8 bits and the values between the "
         "layers to 256 levels, whose ranges a sample of images gives. The report shows for each "
         "layer how much noise this adds and what it costs alone. The accuracy is measured on "

@@ -186,7 +186,8 @@ static int sweep_all(struct sweep *sweep, const struct sweep_request *request)
     if (request->cell)
         return run_one(sweep, request);
     prepare_cells(sweep, request, &estimate);
-    if (!check_some(sweep, request->due, &error))
+    if (!check_some(sweep, request->due, &error) ||
+        (!request->due && !request->report && !sweep_after_check(sweep, &error)))
         status = output_error(&error);
     else if (request->due)
         status = sweep_output_due(sweep);

@@ -10,7 +10,9 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "session/export/export.h"
+#include "session/models/technique_step.h"
 #include "session/record/run_open.h"
+#include "session/sweep/sweep_after.h"
 #include "session/sweep/sweep_disk.h"
 #include "session/sweep/sweep_table.h"
 
@@ -48,6 +50,65 @@ static void write_cells(const struct sweep *sweep, const struct sweep_estimate *
     }
 }
 
+/* Returns the epochs that the steps of a chain train for, one after the other. */
+static size_t epochs_of(const struct sweep *sweep, const char *chain)
+{
+    struct technique_chain steps;
+    const size_t each = sweep->grid.after_epochs;
+    size_t epochs = 0;
+    for (size_t i = 0; technique_chain_read(&steps, chain, NULL) && i < steps.count; i++)
+        if (each > 0 && technique_step_trains(steps.steps[i]))
+            epochs += each;
+        else if (strncmp(steps.steps[i], "distill", 7) == 0 ||
+                 strcmp(steps.steps[i], SWEEP_CONTROL) == 0)
+            epochs++;
+    return epochs;
+}
+
+/* Returns the estimated seconds of the epochs of a chain in all cells that lack its result;
+ * negative if they are not known for one of them. */
+static double seconds_of(const struct sweep *sweep, const struct sweep_estimate *estimate,
+                         size_t number, size_t epochs)
+{
+    struct sweep_after_result result;
+    double sum = 0;
+    for (size_t i = 0; i < sweep->count; i++) {
+        const struct sweep_cell *cell = &sweep->cells[i];
+        sweep_after_read(sweep, i, number, &result);
+        if (result.state != SWEEP_AFTER_WAITING || cell->state == SWEEP_SKIPPED || epochs == 0)
+            continue;
+        struct sweep_cell trained = *cell;
+        trained.config.iterations = 0;
+        trained.config.epochs = epochs;
+        const double seconds = sweep_estimate_cell(estimate, &trained);
+        if (seconds < 0)
+            return -1;
+        sum += seconds;
+    }
+    return sum;
+}
+
+/* Prints the techniques after training, and how long their training takes. */
+static int print_chains(const struct sweep *sweep, const struct sweep_estimate *estimate)
+{
+    char text[SWEEP_CHAIN + 64];
+    if (sweep->grid.after_count == 0)
+        return EXIT_DONE;
+    struct table table = table_begin("lrr", _("AFTER EACH TRAINING|EPOCHS|ESTIMATE"));
+    for (size_t i = 1; i < sweep_after_count(sweep); i++) {
+        const char *chain = sweep_after_chain(sweep, i);
+        const size_t epochs = epochs_of(sweep, chain);
+        const double seconds = seconds_of(sweep, estimate, i, epochs);
+        table_cell(&table, "%s", sweep_after_label(sweep, chain, text, sizeof text));
+        table_cell(&table, "%zu", epochs);
+        table_cell(&table, "%s", seconds <= 0 ? "-" : text_duration(seconds, text, sizeof text));
+    }
+    output_print("\n");
+    const int status = table_print(&table);
+    output_print(_("The estimate is that of the epochs of fine-tuning, in all cells.\n"));
+    return status;
+}
+
 static int print_cells(const struct sweep *sweep, const struct sweep_estimate *estimate,
                        size_t jobs)
 {
@@ -64,7 +125,7 @@ static int print_cells(const struct sweep *sweep, const struct sweep_estimate *e
     output_print(_("\n%s: %zu cells. Memory is forecast; time left (estimate): %s.\n"),
                  sweep->grid.name, sweep->count, sweep_time_text(&time, jobs, text, sizeof text));
     output_print(_("Disk space (forecast): %s.\n"), sweep_disk_text(&disk, space, sizeof space));
-    return status;
+    return status == EXIT_DONE ? print_chains(sweep, estimate) : status;
 }
 
 /* Opens the run of every computed cell; *count says how many of `runs` are open, also after an

@@ -62,7 +62,8 @@ static bool set_after(const struct sweep_request *request, struct sweep_grid *gr
             return false;
     if (request->after_epochs > 0)
         grid->after_epochs = request->after_epochs;
-    return true;
+    return (request->after.count == 0 && request->after_epochs == 0 && !request->file) ||
+           sweep_grid_add_control(grid, error);
 }
 
 /* Reads the file, if there is one, and then the options, which replace what the file says. */

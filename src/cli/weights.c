@@ -10,6 +10,8 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/config/settings.h"
+#include "session/measure/model_operand.h"
+#include "session/model/model_output.h"
 #include "session/models/half_model.h"
 
 #include <math.h>
@@ -359,8 +361,10 @@ static int work(struct weights_request *request)
         return output_error(&error);
     }
     if (config_is_given(&request->config, "save-precision"))
-        return half_model_save(request->path, format, request->save, &error) ? EXIT_DONE
-                                                                             : output_error(&error);
+        return model_output_is_other(request->path, request->save, &error) &&
+                       half_model_save(request->path, format, request->save, &error)
+                   ? EXIT_DONE
+                   : output_error(&error);
     if (!check_renames(&request->renames, &error) ||
         !safetensors_open(&file, request->path, &error))
         return output_error(&error);
@@ -415,8 +419,12 @@ static int weights_run(const struct command *command, int argc, char **argv)
     config_defaults(&request.config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    request.path = operands.values[0];
-    return work(&request);
+    struct error error;
+    char *path = model_operand_path(operands.values[0], &error);
+    request.path = path;
+    status = path ? work(&request) : output_error(&error);
+    free(path);
+    return status;
 }
 
 const struct command command_weights = {

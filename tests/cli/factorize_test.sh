@@ -103,8 +103,6 @@ held="--data digits,split=test,limit=100 --threads 2"
     succeeds "it is factorized again" factorize half.safetensors -o twice.safetensors --parameters 0.7 -q --json
     is "  and the chain has both steps" network lenet+factorize:0.5+factorize:p0.7 out
     succeeds "  and evaluated" eval twice.safetensors $held
-    succeeds "it takes the place of its origin" factorize again.safetensors -o again.safetensors --energy 0.6 -q
-    succeeds "  and is whole" eval again.safetensors $held
 
     # --- formats ---
     succeeds "weights of half the size" factorize lenet.safetensors -o bf16.safetensors --energy 0.5 --save-precision bf16 -q
@@ -127,7 +125,9 @@ held="--data digits,split=test,limit=100 --threads 2"
 
     # --- refusals ---
     refuses 2 'no name' "no output" factorize lenet.safetensors
-    refuses 2 'give it a file' "standard output" factorize lenet.safetensors -o -
+    refuses 2 'written to a file' "standard output" factorize lenet.safetensors -o -
+    refuses 2 'the model itself' "the model as output" factorize lenet.safetensors -o ./lenet.safetensors
+    refuses 2 'end its name in .safetensors' "another ending" factorize lenet.safetensors -o lenet.bin
     refuses 2 'exclude each other' "two targets" factorize lenet.safetensors -o no.safetensors --energy 0.5 --parameters 0.5
     refuses 2 'no number' "a word for a number" factorize lenet.safetensors -o no.safetensors --energy much
     refuses 2 'between 0 and 1' "too much energy" factorize lenet.safetensors -o no.safetensors --energy 1.5
@@ -141,9 +141,7 @@ held="--data digits,split=test,limit=100 --threads 2"
     refuses 1 'torn.safetensors' "a torn model" factorize torn.safetensors -o no.safetensors
     "$TINCA" weights lenet.safetensors --save odd.safetensors --rename 'ip2.weight=other' >log 2>&1
     refuses 1 'ip2.weight' "a model without a layer's weights" factorize odd.safetensors -o no.safetensors
-    printf '{"name": "small", "input": [1, 28, 28], "classes": 10, "compression": "quantize:minmax",
-        "layers": [{"op": "linear", "output": 10}]}' >small.json
-    "$TINCA" train ./small.json --data digits,limit=10 --batch 10 --iterations 0 --save small.safetensors -q >log 2>&1
+    "$TINCA" quantize lenet.safetensors --calibrate digits,limit=10 --images 5 -o small.safetensors -q >log 2>&1
     refuses 1 'before it is quantized' "a quantized model" factorize small.safetensors -o no.safetensors
     refuses 1 'no/where' "an output that cannot be written" factorize lenet.safetensors -o no/where.safetensors
     cp half.safetensors kept.safetensors

@@ -57,8 +57,27 @@ if cmp -s "$T/rows.cpu" "$T/rows.float32"; then not_ok "  gives others"; else
 fi
 
 succeeds "info" info "$T/small.json" --precision int8
-shows "conv int8" "  names kernels of int8"
+shows "conv depthwise int8" "  names kernels of int8"
 shows "sigmoid" "  and those that stay in float32"
+shows "For inference in int8" "  says in what it would compute"
+shows "weights as integers +[0-9.]+ (B|KiB)" "  and how large the integers are"
+succeeds "info without a precision" info "$T/small.json" --json
+is "  shows a quantized network in int8" precision int8
+is "  in inference" mode infer
+is "  with kernels of int8" layers.0.kernel "conv depthwise int8"
+bytes=$("$JSON_LOOK" "$T/out" bytes)
+integers=$("$JSON_LOOK" "$T/out" memory.integer_weights)
+succeeds "  in float32" info "$T/small.json" --precision float32 --mode infer --json
+is "    it is float32" precision float32
+is "    without integers" memory.integer_weights 0
+if awk "BEGIN { exit !($bytes * 2 < $("$JSON_LOOK" "$T/out" bytes) && $integers > 0) }"; then
+    ok "    and moves more bytes"
+else
+    not_ok "    and moves more bytes" "$bytes in int8, $integers of weights: $(cat "$T/out")"
+fi
+succeeds "  in training" info "$T/small.json" --mode train --json
+is "    it is float32" precision float32
+refuses 2 "int8 is for inference" "info of training in int8" info "$T/small.json" --mode train --precision int8
 succeeds "info as JSON" info "$T/small.json" --precision int8 --json
 shows "int8 refused: the operator has no kernel of int8" "  says why"
 
@@ -66,6 +85,19 @@ succeeds "bench of a network that is not quantized" bench lenet --mode infer --p
 shows "ranges are assumed" "  says that its ranges are assumed"
 succeeds "  as JSON" bench lenet --mode infer --precision int8 --iterations 1 --json
 is "  too" assumed_ranges true
+succeeds "  without --mode" bench lenet --precision int8 --iterations 1 --json
+is "  is inference" mode infer
+succeeds "bench of a quantized network" bench "$T/whole.json" --iterations 1 --profile
+shows "inference, batch 1 " "  is inference"
+shows "^  int8 +[0-9]+ of [0-9]+ kernels compute with integers" "  and says what computes in int8"
+shows "GOP/s; the limits are of float32" "  which is not rated against the peak of float32"
+shows "^c2 +fwd .* -\$" "  not in the table of passes"
+succeeds "  as JSON" bench "$T/whole.json" --iterations 1 --profile --json
+is "  neither" layers.0.forward.limit null
+is "  nor its share of the peak" layers.0.forward.percent_of_attainable null
+is "  nor the whole" roofline.percent_of_sgemm null
+succeeds "  in float32 it is" bench "$T/whole.json" --mode infer --precision float32 --iterations 1 --profile --json
+has "  rated" layers.0.forward.limit
 refuses 1 "not quantized.*tinca quantize" "the layers of a network that is not quantized" \
     info lenet --precision int8
 refuses 1 "trained in float32" "training a quantized network in int8" \

@@ -74,6 +74,37 @@ if grep -q '1 model could not be read: .*c.safetensors' "$T/err"; then
 else
     not_ok "  and named" "$(told)"
 fi
+mkdir "$T/unknown"
+succeeds "a file whose data are not known" train mlp --data digits,limit=60 --batch 20 --threads 1 \
+    --epochs 1 -q --save "$T/unknown/m.safetensors"
+run models "$T/unknown" --only --threads 1 --measure
+if [ "$status" = 1 ] && grep -q 'm.safetensors: it is not known which data set .*--data SPEC' "$T/err"; then
+    ok "  cannot be measured, which is an error"
+else
+    not_ok "  cannot be measured, which is an error" "exit $status: $(told)"
+fi
+run models "$T/unknown" --only --threads 1 --measure --data idx:"$T/absent"
+if [ "$status" = 1 ] && grep -q 'm.safetensors: .*absent' "$T/err"; then
+    ok "  an error of the data names the model"
+else
+    not_ok "  an error of the data names the model" "exit $status: $(told)"
+fi
+succeeds "half precision" weights "$T/lenet.safetensors" --save-precision float16 --save "$T/half.safetensors"
+succeeds "a file that was made from a model in the table" models "$T/lenet.safetensors" "$T/half.safetensors" \
+    --only --threads 1 --measure --images 20 --json
+is "  has its data" models.1.data digits,split=test,limit=40
+is "  and is timed in turn with it" models.1.origin_row 1
+has "  so that the ratio of the times is known" models.1.gain.ms
+cp "$T/half.safetensors" "$T/copy.safetensors"
+succeeds "a copy" models "$T/half.safetensors" "$T/copy.safetensors" --only --threads 1 --json
+is "  has no row of its own" "models.#" 1
+is "  and is counted" models.0.copies 1
+succeeds "as text" models "$T/half.safetensors" "$T/copy.safetensors" --only --threads 1
+shows 'half.safetensors [(]and 1 equal[)]' "  it is mentioned"
+succeeds "several data sets" models --threads 1
+shows '^There are 2 data sets' "  are noted"
+shows ' DATA ' "  and have a column"
+
 refuses 1 'c.safetensors' "a file that is no model" models "$T/folder/c.safetensors" --only
 refuses 1 'absent.safetensors' "a file that is missing" models "$T/absent.safetensors"
 refuses 2 'no such run' "a run that is missing" models nosuchrun
@@ -91,11 +122,11 @@ echo "{" >"$(ls "$figures"/*.json | head -n 1)"
 succeeds "a damaged file of figures" models "$T/folder" --only --threads 1 --json
 is "  counts as empty" "models.#" 2
 succeeds "as CSV" models --threads 1 --csv
-if [ "$(sed -n 1p "$T/out" | tr ',' '\n' | wc -l)" = 20 ] && [ "$(wc -l <"$T/out")" = 3 ]; then
+if [ "$(sed -n 1p "$T/out" | tr ',' '\n' | wc -l)" = 20 ] && [ "$(wc -l <"$T/out")" = 4 ]; then
     ok "  a heading, and a line for each model"
 else
     not_ok "  a heading, and a line for each model" "$(cat "$T/out")"
 fi
 succeeds "as Markdown, to a file" models --threads 1 --format markdown -o "$T/table.md"
-if [ "$(grep -c '^|' "$T/table.md")" = 4 ]; then ok "  a table"; else not_ok "  a table" "$(cat "$T/table.md")"; fi
+if [ "$(grep -c '^|' "$T/table.md")" = 5 ]; then ok "  a table"; else not_ok "  a table" "$(cat "$T/table.md")"; fi
 done_testing

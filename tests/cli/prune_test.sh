@@ -76,7 +76,9 @@ run prune m.safetensors -o l.safetensors --flops 0.9 --json --threads 1
 before=$("$JSON_LOOK" out before.ms_per_image.min)
 succeeds "a time" prune m.safetensors -o l.safetensors --latency "$(awk "BEGIN { printf \"%.6f\", $before * 0.7 }")" --json --threads 1
 within "  makes a smaller network" after.flops 1 4585999
-[ ! -e "$runs" ] && ok "without fine-tuning there is no run" || not_ok "without fine-tuning there is no run" "$(ls "$runs")"
+succeeds "  as text" prune m.safetensors -o l.safetensors --latency "$(awk "BEGIN { printf \"%.6f\", $before * 0.7 }")" --threads 1
+shows 'the search measured [0-9.]+ ms' "    with what was measured"
+[ -z "$(ls "$runs" 2>/dev/null)" ] && ok "without fine-tuning there is no run" || not_ok "without fine-tuning there is no run" "$(ls "$runs")"
 
 # --- fine-tuning ---
 job="m.safetensors --flops 0.5 --steps 2 $data --iterations 30 --lr 0.01 --seed 5"
@@ -90,6 +92,9 @@ last=$("$JSON_LOOK" f.json steps.1.run)
 same "  whose weights are the result" "$runs/$last/weights.safetensors" f.safetensors
 succeeds "  the run has the network's name" runs "$last" --json
 is "  with its chain" runs.0.network "lenet+prune:0.5"
+first=$("$JSON_LOOK" f.json steps.0.run)
+succeeds "  that of the first step" runs "$first" --json
+is "  is named by what it reaches" runs.0.network "lenet+prune:0.75"
 
 # --- interrupted ---
 rm -rf "$runs"
@@ -117,6 +122,9 @@ if [ -d cut.safetensors.prune ]; then
     printf ' ' >>cut.safetensors.prune/state.json
     # shellcheck disable=SC2086
     refuses 1 "delete its folder to begin again" "a damaged state" prune $slow -o cut.safetensors
+    echo '{"format": ' >cut.safetensors.prune/state.json
+    # shellcheck disable=SC2086
+    refuses 1 "delete its folder to begin again" "a torn state" prune $slow -o cut.safetensors
     rm -r cut.safetensors.prune
     mv kept cut.safetensors.prune
     # shellcheck disable=SC2086
@@ -155,9 +163,10 @@ refuses 2 "above 0 and below 1" "a negative share" prune m.safetensors -o x.safe
 refuses 2 "no number" "a share that is none" prune m.safetensors -o x.safetensors --flops half
 refuses 2 "a time above 0" "no time" prune m.safetensors -o x.safetensors --latency 0
 refuses 2 "give -o FILE" "no output" prune m.safetensors --flops 0.5
-refuses 2 "stored beside the output" "standard output" prune m.safetensors -o - --flops 0.5
+refuses 2 "written to a file" "standard output" prune m.safetensors -o - --flops 0.5
 refuses 2 "the model itself" "the model as output" prune m.safetensors -o ./m.safetensors --flops 0.5
 refuses 2 "the model itself" "  of zeros, too" prune m.safetensors -o m.safetensors --unstructured 0.5
+refuses 2 "end its name in .safetensors" "another ending" prune m.safetensors -o x.bin --flops 0.5
 refuses 2 "needs a data set" "taylor without data" prune m.safetensors -o x.safetensors --flops 0.5 --criterion taylor
 refuses 2 "needs that data" "a part of no data" prune m.safetensors -o x.safetensors --flops 0.5 --validate auto
 refuses 2 "needs that data" "  nor for zeros" prune m.safetensors -o x.safetensors --unstructured 0.5 --validate auto

@@ -3,6 +3,7 @@
 # simulated quantization, and what is refused.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
+case $srcdir in /*) ;; *) srcdir=$PWD/$srcdir ;; esac
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
 cd "$T" || exit 99
@@ -16,6 +17,11 @@ within() {
     else
         not_ok "$1" "$2 is $found, not within $3 and $4"
     fi
+}
+
+# hides PATTERN NAME: the last standard output has no line that matches
+hides() {
+    if grep -Eq -- "$1" "$T/out"; then not_ok "$2" "$(head -c 600 "$T/out")"; else ok "$2"; fi
 }
 
 run train lenet --data digits,limit=400 --batch 20 --epochs 4 --threads 1 --save m.safetensors -q
@@ -60,6 +66,36 @@ shows "conv2.weight +50x20x5x5 +I8" "  as integers"
 succeeds "and its network" info q.safetensors
 shows "quantize:percentile" "  with its chain"
 
+# --- other precisions: the rounding is simulated, so that the logits are those of int8; the method
+# entropy clips many values, which makes them differ by several units otherwise ---
+succeeds "a model that clips many values" quantize m.safetensors --calibrate digits,limit=200 --images 40 \
+    --threads 1 --data digits,limit=50 --method entropy -o e.safetensors -q
+succeeds "eval in int8" eval e.safetensors --data digits,split=test,limit=300 --threads 1 \
+    --predictions e.int8 --json
+hides simulates_int8 "  is not simulated"
+accuracy=$("$JSON_LOOK" out top1)
+succeeds "eval in float32" eval e.safetensors --data digits,split=test,limit=300 --threads 1 \
+    --precision float32 --predictions e.float32 --json
+is "  simulates int8" simulates_int8 true
+within "  with its accuracy, but for two images" top1 \
+    "$(awk "BEGIN { print $accuracy - 0.7 }")" "$(awk "BEGIN { print $accuracy + 0.7 }")"
+cut -d, -f18- e.int8 >logits.int8
+cut -d, -f18- e.float32 >logits.float32
+worst=$(paste -d, logits.int8 logits.float32 | awk -F, 'NR > 1 {
+    for (i = 1; i <= 10; i++) { d = $i - $(i + 10); if (d < 0) d = -d; if (d > worst) worst = d }
+} END { print NF == 20 ? worst : "unreadable" }')
+if awk "BEGIN { exit !($worst < 0.2) }"; then ok "  and its logits (at most $worst apart)"; else
+    not_ok "  and its logits" "they are $worst apart"
+fi
+succeeds "eval in float32 as text" eval e.safetensors --data digits,limit=20 --threads 1 --precision float32
+shows "rounding to 8-bit integers simulated" "  says so"
+succeeds "info in float32" info e.safetensors --precision float32 --mode infer --json
+shows '"op":.*"fake_quantize"' "  shows the steps that round"
+succeeds "info of training" info e.safetensors --mode train --json
+shows '"op":.*"fake_quantize"' "  too"
+succeeds "info of inference" info e.safetensors --mode infer --json
+hides fake_quantize "  in int8 has none"
+
 # --- methods and layers ---
 for method in minmax entropy mse; do
     succeeds "the method $method" quantize m.safetensors --calibrate digits,limit=200 --images 20 --threads 1 \
@@ -103,6 +139,25 @@ shows "ip1.weight +500x800 +I8" "    with integers"
 refuses 1 "" "  not in bf16" train q.safetensors --weights q.safetensors --data digits,limit=100 --batch 20 \
     --iterations 1 --precision bf16
 
+# --- a run in place of its model ---
+run train lenet --data digits,limit=100 --batch 20 --iterations 5 --threads 1 --name trained -q
+id=$(ls -t "$runs" | head -1)
+[ "$status" = 0 ] || not_ok "a run" "$(told)"
+for model in "$id" trained "$runs/$id"; do
+    succeeds "a run is quantized" quantize "$model" --calibrate digits,limit=50 --images 10 --threads 1 \
+        --data digits,limit=50 -o run.safetensors -q
+done
+succeeds "  its chain is shown" eval run.safetensors --data digits,limit=50 --threads 1
+shows "lenet\\+quantize:percentile" "  by eval"
+succeeds "a run is factorized" factorize trained -o x1.safetensors --energy 0.5 -q
+succeeds "  pruned" prune trained -o x2.safetensors --flops 0.5 -q
+succeeds "  and asked" predict trained "$srcdir/docs/pix2pix-shift.png"
+succeeds "  its arrays are shown" weights trained
+shows "conv1.weight" "    by name"
+succeeds "  it teaches" train mlp --teacher trained --data digits,limit=40 --batch 20 --iterations 2 --threads 1 -q
+refuses 1 "neither a file nor a run" "no model and no run" factorize nothing -o x3.safetensors
+refuses 1 "neither a file nor a run" "  for a teacher" train mlp --teacher nothing --data digits,limit=40 --iterations 2
+
 # --- what is refused ---
 refuses 2 "" "without an output" quantize m.safetensors --calibrate digits -q
 refuses 2 "" "without images" quantize m.safetensors -o x.safetensors -q
@@ -116,7 +171,27 @@ refuses 1 "" "a file that does not exist" quantize none.safetensors --calibrate 
 head -c 100000 m.safetensors >half.safetensors
 refuses 1 "" "half a file" quantize half.safetensors --calibrate digits -o x.safetensors -q
 cp q.safetensors kept.safetensors
-refuses 1 "" "a folder that does not exist" quantize m.safetensors --calibrate digits,limit=20 --images 5 -o no/x.safetensors -q
+refuses 1 "does not exist" "a folder that does not exist" quantize m.safetensors --calibrate digits,limit=20 --images 5 \
+    -o no/x.safetensors
+if [ -n "$(grep 'reading' err)" ]; then not_ok "  before anything is read" "$(told)"; else ok "  before anything is read"; fi
+ln m.safetensors link.safetensors
+for output in m.safetensors ./m.safetensors link.safetensors; do
+    refuses 2 "the model itself" "the model as output: $output" quantize m.safetensors --calibrate digits -o $output -q
+done
+refuses 2 "written to a file" "standard output" quantize m.safetensors --calibrate digits -o - -q
+[ -e ./- ] && not_ok "  makes no file -" || ok "  makes no file -"
+refuses 2 "end its name in .safetensors" "another ending" quantize m.safetensors --calibrate digits -o x.bin -q
+refuses 2 "the model itself" "16 bits in place of 32" weights m.safetensors --save-precision float16 --save m.safetensors
 refuses 1 "" "an output that is refused" quantize half.safetensors --calibrate digits -o kept.safetensors -q
 if cmp -s q.safetensors kept.safetensors; then ok "  stays as it was"; else not_ok "  stays as it was" "differs"; fi
+
+# --- the table of models ---
+succeeds "the table of models" models --threads 1
+shows "lenet.quantize:entropy.*e.safetensors" "  has what was made, wherever it lies"
+succeeds "measuring" models --threads 1 --measure --images 3 --json
+hides '"ms":.*null' "  measures it on the set of its report, without being told"
+rm e.safetensors
+succeeds "without the file" models --threads 1
+hides "e.safetensors" "  it is not there"
+shows "lenet.quantize:percentile.*q.safetensors" "  the others are"
 done_testing

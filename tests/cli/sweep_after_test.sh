@@ -60,7 +60,23 @@ else
 fi
 
 echo "not a model" >"$T/teacher.safetensors"
-run sweep --name small --after "distill:$T/teacher.safetensors" --after-epochs 1 -q
+for chain in "distill:$T/teacher.safetensors" "distill:$T/nothing.safetensors" distill:nothing; do
+    refuses 1 '(teacher|nothing)' "a teacher that is no model: ${chain##*/}" sweep --name small --after "$chain" -q
+    refuses 1 '(teacher|nothing)' "  before anything is computed" sweep --networks mlp --batches 20 --iterations 5 \
+        --data digits,limit=40 --name early --after "$chain" --dry-run
+done
+for chain in quantize+prune:0.5 quantize:mse+half+factorize quantize+quantize; do
+    refuses 2 'cannot follow quantize' "an order that cannot be: $chain" sweep --networks mlp --batches 20 \
+        --iterations 5 --data digits,limit=40 --name early --after "half,$chain" -q
+done
+if [ ! -e "$T/state/tinca/sweeps/early" ]; then ok "  and trains nothing"; else not_ok "  and trains nothing"; fi
+succeeds "chains are listed" sweep --networks mlp --batches 20 --epochs 1 --data digits,limit=100 --name early \
+    --after "half,prune:0.5,distill:$(ls "$T/state/tinca/runs" | grep mlp | head -1)" \
+    --after-epochs 2 --dry-run
+shows '^prune:0.5 +2 ' "  with the epochs that they train"
+shows '^half +0 +-' "  or none"
+shows '^trained on, 2 epochs +2 ' "  and the control"
+run sweep --name small --after prune:0.001 -q
 if [ "$status" = 1 ]; then ok "a technique that fails: the exit status"; else not_ok "a technique that fails: the exit status" "$status"; fi
 succeeds "the results" sweep --name small --report --json
 is "  it is marked" cells.1.after.3.state failed
@@ -68,7 +84,7 @@ has "  with the reason" cells.1.after.3.reason
 is "  the others are done" cells.1.after.1.state done
 succeeds "as tables" sweep --name small --report
 shows '^lenet +half:bf16\+half:float16 +431 k ' "  a row for each chain"
-shows 'failed: distill:' "  a failed one says why"
+shows 'failed: prune:0.001' "  a failed one says why"
 succeeds "as Markdown" sweep --name small --report --format markdown
 shows '^\| lenet \| half ' "  a table of its own"
 run sweep --name small -q

@@ -656,6 +656,8 @@ static void all_resume(void)
     test_resume("tiny.json", half, "cuda", false);
     test_resume("painter.json", half_pictures, "cuda", true);
     test_resume("tiny.json", half, "cuda:0,1", false);
+    if (SANITIZED) /* the others resume in the same way */
+        return;
     test_resume("tiny.json", classes, "cuda", false);
     test_resume("painter.json", pictures, "cuda", true);
     test_resume("tiny.json", methods, "cuda", false);

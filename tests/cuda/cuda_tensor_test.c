@@ -5,6 +5,7 @@
  * does, and must give the same bits in any order of threads. */
 #include "cuda/emulated_device.h"
 #include "op_harness.h"
+#include "sanitized.h"
 #include "tap.h"
 
 #include <stdio.h>
@@ -94,17 +95,19 @@ static struct op_harness *run(const struct op_case *c, const struct kernel *kern
     return NULL;
 }
 
-/* Runs a case in two orders. The largest difference from the reference must lie in [least, most].
- * `contract` checks the promises of kernel.h, too. */
+/* Runs a case in two orders (in one under a sanitizer: it would see the same). The largest
+ * difference from the reference must lie in [least, most]. `contract` checks the promises of
+ * kernel.h, too. */
 static bool agrees(const struct op_case *c, const struct op_harness *wanted, double least,
                    double most, bool contract)
 {
     const struct kernel *kernel = last_kernel(c->op);
-    struct op_harness *natural = run(c, kernel, 0), *drawn = run(c, kernel, 77);
+    struct op_harness *natural = run(c, kernel, 0);
+    struct op_harness *drawn = SANITIZED ? NULL : run(c, kernel, 77);
     const char *where = "";
     char why[256] = "";
     const double difference = natural ? op_harness_compare(natural, wanted, &where) : 1;
-    const bool same = natural && drawn && op_harness_same(natural, drawn);
+    const bool same = natural && (SANITIZED || (drawn && op_harness_same(natural, drawn)));
     const bool kept = !contract || op_harness_check_contract(c, kernel, NULL, why, sizeof why);
     const char *failure = emulated_failure();
     op_harness_free(natural);
@@ -116,15 +119,26 @@ static bool agrees(const struct op_case *c, const struct op_harness *wanted, dou
     return false;
 }
 
+/* With many busy blocks, k = 0, a small product is in float32 in every precision, and the paths of
+ * bfloat16 and float16 are one: sanitizers see each path once. */
+static bool is_tried(int precision, size_t k)
+{
+    return !SANITIZED || (precision == 0 && k != 1) || (precision == 1 && k > 0) ||
+           (precision == 2 && k == 2);
+}
+
 static void check_precision(int precision, const char *name, double most)
 {
     static const unsigned busy[] = {EMULATED_BUSY_BLOCKS, 16, 2};
     enum { TIMES = sizeof busy / sizeof *busy };
-    size_t good = 0;
+    size_t good = 0, tries = 0;
     for (size_t i = 0; i < CASES; i++) {
         struct op_harness *wanted = run(&cases[i], cases[i].op->reference, 0);
         emulated_set_precision(precision);
-        for (size_t k = 0; wanted && k < TIMES; k++) {
+        for (size_t k = 0; k < TIMES; k++) {
+            tries += is_tried(precision, k);
+            if (!wanted || !is_tried(precision, k))
+                continue;
             /* with many busy blocks a small product is divided among the warps, in float32 */
             const double least = k == 0 || precision == 0 ? 0 : most / 100;
             emulated_set_busy_blocks(busy[k]);
@@ -134,8 +148,8 @@ static void check_precision(int precision, const char *name, double most)
         emulated_set_precision(0);
         op_harness_free(wanted);
     }
-    tap_ok(good == CASES * TIMES, "%s: %zu of %d times as close as its bits allow", name, good,
-           CASES * TIMES);
+    tap_ok(good == tries && tries > 0, "%s: %zu of %zu times as close as its bits allow", name,
+           good, tries);
 }
 
 static void check_wide_window(void)
@@ -160,7 +174,8 @@ int main(void)
     check_precision(0, "float32", 2e-5);
     check_precision(1, "TF32", 2e-3);
     check_precision(2, "bfloat16", 2e-2);
-    check_precision(3, "float16", 2e-3);
+    if (!SANITIZED)
+        check_precision(3, "float16", 2e-3);
     check_wide_window();
     return tap_done();
 }

@@ -8,6 +8,7 @@
 #include "cuda/lab.h"
 #include "cuda/wgmma_products.h"
 #include "op_harness.h"
+#include "sanitized.h"
 
 #include "engine/devices/cuda/cuda.h"
 #include "engine/ops/op.h"
@@ -97,12 +98,15 @@ static bool compute(const struct wide_case *c, const struct arrays *x, uint64_t 
     return emulator_kernels_run() == kernels + 2; /* rounding and products */
 }
 
+/* float16 takes the path of bfloat16: sanitizers see nothing new in it. */
+enum { MOST_PRECISION = SANITIZED ? 2 : 3 };
+
 static bool check_product(const struct wide_case *c, int precision)
 {
     static const uint64_t orders[] = {77, 5};
     struct arrays x;
     bool good = make_arrays(&x, c) && compute(c, &x, 0, x.got);
-    for (size_t i = 0; good && i < 2; i++)
+    for (size_t i = 0; good && i < (SANITIZED ? 1 : 2); i++)
         good = compute(c, &x, orders[i], x.other) &&
                memcmp(x.got, x.other, (x.sums + GUARD) * sizeof *x.got) == 0;
     const bool kept = memcmp(x.got + x.sums, x.before + x.sums, GUARD * sizeof *x.got) == 0;
@@ -123,7 +127,7 @@ static void test_products(void)
 {
     static const char *const names[] = {"float32", "TF32", "bfloat16", "float16"};
     emulated_set_busy_blocks(2);
-    for (int precision = 1; precision <= 3; precision++) {
+    for (int precision = 1; precision <= MOST_PRECISION; precision++) {
         size_t good = 0;
         emulated_set_precision(precision);
         for (size_t i = 0; i < CASES; i++)
@@ -316,7 +320,7 @@ static void test_operators(void)
     op_harness_device = &device;
     emulated_set_iteration(HARNESS_ITERATION);
     emulated_set_busy_blocks(2);
-    for (int precision = 1; precision <= 3; precision++) {
+    for (int precision = 1; precision <= MOST_PRECISION; precision++) {
         size_t good = 0;
         emulated_set_precision(precision);
         for (size_t i = 0; i < OPERATORS; i++)

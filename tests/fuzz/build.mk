@@ -1,6 +1,7 @@
 # Builds the fuzzers with clang: make -f tests/fuzz/build.mk SOURCE=.. KERNELS=DIRECTORY, in an empty
 # folder. KERNELS is an ordinary build tree. The kernels, which parse nothing, come from there, as do
-# config.h and the texts of the networks. The module that draws charts is left out.
+# config.h and the texts of the networks. The module that draws charts is left out, and so are the folders
+# in UNREACHED, from which no parser needs anything: if one comes to need them, the linker says so.
 CLANG = clang
 TARGETS = network session safetensors idx cifar png jpeg gz log checkpoint preferences sweep \
 	npy npz list onnx
@@ -23,9 +24,12 @@ LEFT_OUT = $(filter-out %/onnx_absent.c %/onnx_detect.c %/onnx_record.c,\
 	$(wildcard $(SOURCE)/src/session/onnx/*.c))
 endif
 
+UNREACHED = engine/compress session/check session/compare session/compress session/export \
+	session/find_rate session/findings session/history session/inspect session/seeds \
+	session/storage session/tables
 FOLDERS = src/base src/data src/engine src/session tests/fuzz
 FILES = $(filter-out %/replay.c %/seeds.c %/libfuzzer.c %/canvas_cairo.c \
-	$(SOURCE)/src/engine/devices/cpu/% $(LEFT_OUT),\
+	$(SOURCE)/src/engine/devices/cpu/% $(LEFT_OUT) $(UNREACHED:%=$(SOURCE)/src/%/%),\
 	$(foreach folder,$(FOLDERS),$(shell find $(SOURCE)/$(folder) -name '*.c'))) \
 	$(addprefix $(SOURCE)/,src/ui/shared/preferences.c src/ui/shared/preferences_file.c \
 	src/ui/plot/smoothing.c src/ui/terminal/theme.c src/ui/terminal/glyphs.c) \

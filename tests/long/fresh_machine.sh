@@ -129,7 +129,7 @@ for release in $RELEASES; do
     fi
     if [ "${1-}" = --smoke ]; then
         put_clone "$T/$release" root
-        export SMOKE_CFLAGS=-O1
+        export SMOKE_CFLAGS=-O0
         runs "$T/$release" root "$release"
         # shellcheck disable=SC2086 # a list of tests
         checks "$T/$release" root "$release" $FEW

@@ -20,7 +20,7 @@ def sample(signed):
 
 
 def histogram(values):
-    magnitudes = np.abs(values.astype(np.float64))
+    magnitudes = np.abs(values[values != 0].astype(np.float64))  # every grid has zero
     bins = np.minimum((magnitudes * (BINS / magnitudes.max())).astype(int), BINS - 1)
     return np.bincount(bins, minlength=BINS).astype(np.float64), magnitudes.max()
 
@@ -32,9 +32,14 @@ def percentile(counts):
     return i + (wanted - below[i]) / counts[i]
 
 
-def entropy(counts, levels):
+def entropy(values, counts, largest):
     best, limit = np.inf, BINS
-    for bins in range(levels, BINS + 1):
+    for bins in range(1, BINS + 1):
+        inside = bins * largest / BINS
+        low, high = max(min(values.min(), 0), -inside), min(max(values.max(), 0), inside)
+        levels = int(np.rint(256 * max(-low, high) / (high - low)))
+        if bins < levels:
+            continue
         p = counts[:bins].copy()
         p[-1] += counts[bins:].sum()
         q = np.zeros(bins)
@@ -90,8 +95,10 @@ def main():
     for signed in (False, True):
         values = sample(signed)
         counts, largest = histogram(values)
-        limits = [BINS, percentile(counts), entropy(counts, 128 if signed else 256),
-                  mse(values.astype(np.float64), counts, largest)]
+        exact = values.astype(np.float64)
+        zeros = np.bincount([0], [np.sum(values == 0)], BINS)
+        limits = [BINS, percentile(counts + zeros), entropy(exact, counts, largest),
+                  mse(exact, counts, largest)]
         scale, zero_point = grid(values)
         print("    {{" + ", ".join(repr(float(x)) for x in limits) + "}, "
               + scale.hex() + "f, " + str(zero_point) + "},")

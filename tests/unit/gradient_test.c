@@ -12,6 +12,7 @@
  */
 #include "instruction_sets.h"
 #include "op_harness.h"
+#include "sanitized.h"
 #include "tap.h"
 
 #include "base/memory.h"
@@ -160,8 +161,11 @@ static bool check_slopes(struct probe *probe, const struct op_case *op_case,
     return good;
 }
 
+/* Sanitizers see every fourth of the many sizes around vectors and tiles. */
 static bool has_slopes(const struct op_case *op_case)
 {
+    if (SANITIZED && op_case->flags & CASE_EDGE && (op_case - op_cases) % 4)
+        return false;
     return !(op_case->flags & (CASE_INFERENCE | CASE_TIES | CASE_LARGER | CASE_TIMED));
 }
 
@@ -246,8 +250,10 @@ int main(void)
         if (!(op_cases[i].flags & CASE_WITHOUT_GOLDEN))
             check_reference(&op_cases[i]);
     check_reference_sizes();
-    check_reference_values(VALUES_NEGATIVE);
-    check_reference_values(VALUES_LARGE);
+    if (!SANITIZED) {
+        check_reference_values(VALUES_NEGATIVE);
+        check_reference_values(VALUES_LARGE);
+    }
     for (int set = 0; set < INSTRUCTION_SETS; set++)
         if (instruction_set_force((enum instruction_set)set))
             check_set((enum instruction_set)set);

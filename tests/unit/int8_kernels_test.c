@@ -4,6 +4,7 @@
  * Also the fixed-point arithmetic itself (requantize.h), against arithmetic in floating point. */
 #include "config.h"
 
+#include "amx_emulator.h"
 #include "base/random.h"
 #include "base/threads/pool.h"
 #include "engine/ops/int8.h"
@@ -16,7 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 2, BLOCK = 16 };
+enum { BLOCK = 16 };
+
+static size_t batch = 2;
 
 static uint64_t random_state;
 
@@ -39,13 +42,20 @@ static void test_requantize(void)
         const double exact = sum * real;
         const int32_t got = requantize(sum, by);
         if (fabs(exact) < 0x1p29)
-            nearest &= fabs(got - exact) <= 0.5 + fabs(exact) * 0x1p-28 + 0x1p-20 ||
-                       /* the two roundings can meet at a half */
-                       fabs(got - exact) <= 1;
+            nearest &= fabs(got - exact) <= 0.5 + fabs(exact) * 0x1p-28 + 0x1p-20;
         else
             clamped &= got > 0x1p27 || got < -0x1p27;
     }
-    tap_ok(nearest, "requantize: the nearest integer to the product, give or take a half");
+    double bias = 0;
+    for (int i = 0; i < 31; i++) {
+        const double real = ldexp(1, -6) * (1 + i); /* 2^-6 to almost 1/2 */
+        double error = 0;
+        for (int sum = -5000; sum < 5000; sum++)
+            error += requantize(sum, requantizer_make(real + 1e-3)) - sum * (real + 1e-3);
+        bias = fmax(bias, fabs(error) / 10000);
+    }
+    tap_ok(bias < 0.02, "requantize: factors up to 1/2 have no bias (%.2g)", bias);
+    tap_ok(nearest, "requantize: the nearest integer to the product");
     tap_ok(clamped, "requantize: what is too large is far beyond 0..255");
     const struct requantizer half = requantizer_make(0.5), four = requantizer_make(4);
     tap_ok(requantize(3, half) == 2 && requantize(-3, half) == -1 && requantize(5, four) == 20,
@@ -121,7 +131,7 @@ static void fill_parameters(struct bench *bench)
 
 static size_t array_bytes(struct tensor_layout layout, struct shape shape)
 {
-    return BATCH * tensor_image(layout, shape) * tensor_value_bytes(layout);
+    return batch * tensor_image(layout, shape) * tensor_value_bytes(layout);
 }
 
 static uint8_t *random_input(size_t bytes)
@@ -150,7 +160,7 @@ static void bench_open(struct bench *bench, const struct op *op, struct shape in
     bench->site = (struct kernel_site){
         .node = node,
         .inputs = {in, inputs == 2 ? in : node->output},
-        .batch = BATCH,
+        .batch = batch,
         .threads = 3,
         .int8 = true,
         .quantizations = {random_quantization(0.02f), random_quantization(0.02f)},
@@ -263,10 +273,14 @@ static bool supports(const struct kernel *kernel, const struct kernel_site *site
            (!kernel->supports || kernel->supports(site, &reason));
 }
 
+/* How many comparisons there were. */
+static size_t compared;
+
 static bool compare_kernel(const struct bench *bench, const struct kernel *kernel,
                            const void *wanted, const char *what)
 {
     bool same = true;
+    compared++;
     for (size_t threads = 1; threads <= 3; threads += 2) {
         void *got =
             run_kernel(bench, &bench->site, kernel, bench->inputs[0], bench->inputs[1], threads);
@@ -304,19 +318,41 @@ struct conv_case {
 };
 
 static const struct conv_case conv_cases[] = {
-    {{1, 1, 1}, 1, 1, 1, 1, 0, 1, 1},      {{3, 9, 7}, 16, 3, 3, 1, 1, 1, 1},
-    {{3, 23, 23}, 17, 11, 11, 4, 2, 1, 1}, {{16, 8, 8}, 16, 3, 3, 1, 1, 1, 1},
-    {{17, 5, 6}, 33, 3, 3, 2, 1, 1, 1},    {{32, 4, 4}, 48, 1, 1, 1, 0, 1, 1},
-    {{64, 1, 5}, 31, 1, 5, 1, 2, 1, 1},    {{20, 7, 3}, 15, 3, 1, 2, 1, 1, 1},
-    {{5, 12, 11}, 6, 3, 3, 1, 2, 2, 1},    {{8, 9, 9}, 24, 5, 5, 1, 4, 2, 1},
-    {{16, 9, 10}, 16, 3, 3, 1, 1, 1, 16},  {{40, 6, 7}, 40, 3, 3, 2, 1, 1, 40},
-    {{12, 7, 7}, 24, 3, 3, 1, 1, 1, 12},   {{12, 7, 7}, 20, 3, 3, 1, 1, 1, 4},
-    {{64, 5, 5}, 64, 3, 3, 1, 1, 1, 2},    {{96, 3, 3}, 48, 1, 1, 1, 0, 1, 3},
-    {{9, 6, 5}, 30, 3, 3, 1, 1, 2, 3},     {{70, 40, 3}, 18, 3, 3, 1, 1, 1, 1},
-    {{6, 3, 200}, 5, 3, 3, 1, 1, 1, 1},    {{33, 5, 5}, 33, 5, 5, 1, 2, 1, 33},
-    {{16, 1, 1}, 16, 3, 3, 1, 1, 1, 1},    {{48, 21, 13}, 33, 3, 3, 1, 0, 1, 1},
-    {{19, 6, 9}, 64, 3, 3, 1, 2, 1, 1},    {{160, 3, 4}, 16, 3, 3, 1, 1, 1, 1},
-    {{2, 4, 4}, 3, 2, 2, 3, 0, 1, 1},      {{4, 2, 2}, 70, 2, 2, 2, 1, 1, 1},
+    {{1, 1, 1}, 1, 1, 1, 1, 0, 1, 1},
+    {{3, 9, 7}, 16, 3, 3, 1, 1, 1, 1},
+    {{3, 23, 23}, 17, 11, 11, 4, 2, 1, 1},
+    {{16, 8, 8}, 16, 3, 3, 1, 1, 1, 1},
+    {{17, 5, 6}, 33, 3, 3, 2, 1, 1, 1},
+    {{32, 4, 4}, 48, 1, 1, 1, 0, 1, 1},
+    {{64, 1, 5}, 31, 1, 5, 1, 2, 1, 1},
+    {{20, 7, 3}, 15, 3, 1, 2, 1, 1, 1},
+    {{5, 12, 11}, 6, 3, 3, 1, 2, 2, 1},
+    {{8, 9, 9}, 24, 5, 5, 1, 4, 2, 1},
+    {{16, 9, 10}, 16, 3, 3, 1, 1, 1, 16},
+    {{40, 6, 7}, 40, 3, 3, 2, 1, 1, 40},
+    {{12, 7, 7}, 24, 3, 3, 1, 1, 1, 12},
+    {{12, 7, 7}, 20, 3, 3, 1, 1, 1, 4},
+    {{64, 5, 5}, 64, 3, 3, 1, 1, 1, 2},
+    {{96, 3, 3}, 48, 1, 1, 1, 0, 1, 3},
+    {{9, 6, 5}, 30, 3, 3, 1, 1, 2, 3},
+    {{70, 40, 3}, 18, 3, 3, 1, 1, 1, 1},
+    {{6, 3, 200}, 5, 3, 3, 1, 1, 1, 1},
+    {{33, 5, 5}, 33, 5, 5, 1, 2, 1, 33},
+    {{16, 1, 1}, 16, 3, 3, 1, 1, 1, 1},
+    {{48, 21, 13}, 33, 3, 3, 1, 0, 1, 1},
+    {{19, 6, 9}, 64, 3, 3, 1, 2, 1, 1},
+    {{160, 3, 4}, 16, 3, 3, 1, 1, 1, 1},
+    {{2, 4, 4}, 3, 2, 2, 3, 0, 1, 1},
+    {{4, 2, 2}, 70, 2, 2, 2, 1, 1, 1},
+    /* windows of one element with strides, groups of few outputs */
+    {{32, 9, 8}, 20, 1, 1, 2, 0, 1, 1},
+    {{19, 7, 10}, 16, 1, 1, 3, 0, 1, 1},
+    {{32, 6, 7}, 16, 1, 1, 1, 0, 1, 2},
+    {{24, 5, 5}, 32, 1, 1, 2, 0, 1, 4},
+    {{24, 5, 5}, 32, 3, 3, 1, 1, 1, 8},
+    {{6, 5, 4}, 3, 3, 3, 1, 1, 1, 3},
+    {{12, 6, 5}, 24, 3, 3, 1, 1, 1, 6},
+    {{128, 3, 3}, 8, 1, 1, 1, 0, 1, 2},
 };
 
 static union attributes conv_attributes_of(const struct conv_case *c)
@@ -333,7 +369,7 @@ static union attributes conv_attributes_of(const struct conv_case *c)
 }
 
 /* What is fused, in the order of the calls. */
-enum { NOTHING, RELU, ADD, ADD_RELU, RELU_ADD, FLOATS, FUSIONS };
+enum { NOTHING, RELU, ADD, ADD_RELU, RELU_ADD, LARGE_FACTORS, FLOATS, FUSIONS };
 
 static void set_fusion(struct bench *bench, int fusion)
 {
@@ -355,6 +391,8 @@ static bool test_conv_case(const struct conv_case *c, const struct kernel *const
         char what[120];
         bench_open(&bench, &op_conv, c->in, 1, &attributes, fusion != FLOATS);
         set_fusion(&bench, fusion);
+        if (fusion == LARGE_FACTORS) /* around 1/2, where requantizers shift left or not at all */
+            bench.site.output_quantization.scale *= 0x1p-9f;
         snprintf(what, sizeof what,
                  "conv %zu x %zu x %zu to %zu, %zu x %zu, stride %zu, dilation %zu, groups %zu, "
                  "fusion %d",
@@ -364,6 +402,30 @@ static bool test_conv_case(const struct conv_case *c, const struct kernel *const
         bench_close(&bench);
     }
     return same;
+}
+
+/* Sizes around those of tiles, strips and blocks; windows of even and odd height; input channels
+ * with several outputs. */
+static void test_depthwise(const char *set, const struct kernel *const *kernels)
+{
+    static const struct conv_case cases[] = {
+        {{16, 32, 32}, 16, 3, 3, 1, 1, 1, 16}, {{5, 60, 61}, 5, 3, 3, 2, 1, 1, 5},
+        {{17, 6, 9}, 34, 3, 3, 1, 1, 1, 17},   {{16, 5, 8}, 64, 3, 3, 1, 1, 1, 16},
+        {{33, 9, 5}, 99, 3, 3, 2, 1, 1, 33},   {{1, 20, 19}, 20, 5, 5, 1, 0, 1, 1},
+        {{18, 11, 12}, 18, 2, 4, 3, 1, 1, 18}, {{16, 12, 13}, 16, 4, 2, 2, 1, 3, 16},
+        {{40, 14, 9}, 40, 5, 3, 3, 2, 2, 40},  {{24, 1, 30}, 24, 1, 7, 1, 3, 1, 24},
+        {{24, 30, 1}, 24, 7, 1, 4, 3, 1, 24},  {{3, 10, 10}, 21, 3, 3, 1, 2, 2, 3},
+        {{20, 6, 500}, 20, 3, 3, 1, 1, 1, 20},
+    };
+    bool same = true;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        same &= test_conv_case(&cases[i], kernels);
+    for (size_t width = 1; width <= 14; width++)
+        for (size_t stride = 1; stride <= 2; stride++) {
+            const struct conv_case c = {{17, 3, width}, 17, 3, 3, stride, 1, 1, 17};
+            same &= test_conv_case(&c, kernels);
+        }
+    tap_ok(same, "%s: depthwise convolutions have the bits of the reference", set);
 }
 
 static void test_convs(const char *set, const struct kernel *const *kernels)
@@ -401,8 +463,8 @@ static void test_linear(const char *set, const struct kernel *const *kernels)
     tap_ok(same, "%s: linear layers have the bits of the reference", set);
 }
 
-static const struct shape shapes[] = {{1, 1, 1},  {15, 4, 5}, {16, 3, 3},
-                                      {17, 6, 4}, {40, 5, 7}, {64, 8, 2}};
+static const struct shape shapes[] = {{1, 1, 1},  {15, 4, 5}, {16, 3, 3},   {17, 6, 4},
+                                      {40, 5, 7}, {64, 8, 2}, {100, 4, 11}, {150, 1, 6}};
 
 static bool compare_shapes(const struct kernel *const *kernels, const struct op *op, size_t inputs,
                            const union attributes *attributes, bool integers)
@@ -470,7 +532,7 @@ static bool test_conversions(struct device *device)
     const struct tensor_layout layout = {.block = BLOCK, .u8 = true};
     const struct shape shape = {19, 3, 300};
     const struct quantization quantization = {0.03f, 77};
-    const size_t count = BATCH * shape_count(shape), bytes = array_bytes(layout, shape);
+    const size_t count = batch * shape_count(shape), bytes = array_bytes(layout, shape);
     float *values = calloc(count, sizeof *values), *back[2];
     uint8_t *integers[2];
     for (size_t i = 0; i < count; i++)
@@ -483,12 +545,12 @@ static bool test_conversions(struct device *device)
         integers[i] = calloc(bytes, 1);
         back[i] = calloc(count, sizeof *back[i]);
     }
-    int8_quantize(quantization, layout, shape, BATCH, values, integers[0]);
-    device->driver->quantize(device, quantization, layout, shape, BATCH, values, integers[1]);
-    int8_dequantize(quantization, layout, shape, BATCH, integers[0], back[0]);
-    device->driver->dequantize(device, quantization, layout, shape, BATCH, integers[0], back[1]);
+    int8_quantize(quantization, layout, shape, batch, values, integers[0]);
+    device->driver->quantize(device, quantization, layout, shape, batch, values, integers[1]);
+    int8_dequantize(quantization, layout, shape, batch, integers[0], back[0]);
+    device->driver->dequantize(device, quantization, layout, shape, batch, integers[0], back[1]);
     bool same = memcmp(back[0], back[1], count * sizeof **back) == 0;
-    for (size_t n = 0; n < BATCH; n++)
+    for (size_t n = 0; n < batch; n++)
         for (size_t i = 0; i < shape_count(shape); i++) {
             const size_t at = int8_at_index(layout, shape, n, i);
             same &= integers[0][at] == integers[1][at];
@@ -504,6 +566,7 @@ static bool test_conversions(struct device *device)
 static void test_kernels(const char *set, const struct kernel *const *kernels)
 {
     test_convs(set, kernels);
+    test_depthwise(set, kernels);
     test_linear(set, kernels);
     test_values(set, kernels);
     test_pools(set, kernels);
@@ -535,6 +598,145 @@ static void test_vnni(void)
 #endif
 }
 
+/* --- AMX --- */
+
+/* Returns whether each of `count` cases has an AMX kernel and all fusions of it the right bits. */
+static bool test_amx_cases(const struct conv_case *cases, size_t count,
+                           const struct kernel *const *kernels)
+{
+    bool same = true;
+    for (size_t i = 0; i < count; i++) {
+        const size_t before = compared;
+        same &= test_conv_case(&cases[i], kernels);
+        if (compared != before + FUSIONS) {
+            tap_note("case %zu: no kernel for AMX took it", i);
+            same = false;
+        }
+    }
+    return same;
+}
+
+/* Sizes around those of tiles: 16 positions, 64 input channels, 16 output channels. */
+static bool test_amx_sizes(const struct kernel *const *kernels)
+{
+    static const size_t channels[] = {60, 61, 64, 65, 127, 129},
+                        outputs[] = {1, 16, 17, 33, 49, 65};
+    static const size_t widths[] = {8, 15, 16, 17, 31, 33, 64, 65};
+    bool same = true;
+    for (size_t i = 0; i < sizeof channels / sizeof *channels; i++)
+        for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
+            const struct conv_case c = {
+                {channels[i], 1, widths[k]}, outputs[(i + k) % 6], 1, 1, 1, 0, 1, 1};
+            same &= test_amx_cases(&c, 1, kernels);
+        }
+    return same;
+}
+
+static void test_amx_convs(const char *set, const struct kernel *const *kernels)
+{
+    static const struct conv_case cases[] = {
+        {{16, 16, 16}, 16, 3, 3, 1, 1, 1, 1},  {{64, 7, 7}, 80, 3, 3, 1, 1, 1, 1},
+        {{64, 14, 9}, 128, 3, 3, 2, 1, 1, 1},  {{33, 14, 28}, 31, 1, 1, 2, 0, 1, 1},
+        {{3, 37, 40}, 24, 7, 7, 2, 3, 1, 1},   {{20, 9, 19}, 33, 5, 3, 1, 1, 1, 1},
+        {{32, 9, 18}, 32, 3, 3, 1, 2, 2, 1},   {{64, 8, 17}, 96, 3, 3, 1, 1, 1, 2},
+        {{64, 12, 16}, 64, 3, 3, 2, 2, 2, 2},  {{128, 40, 20}, 17, 3, 3, 1, 1, 1, 1},
+        {{192, 4, 4}, 130, 1, 1, 1, 0, 1, 1},  {{70, 90, 30}, 18, 3, 3, 1, 1, 1, 1},
+        {{48, 5, 64}, 33, 1, 5, 1, 2, 1, 1},   {{48, 64, 5}, 33, 5, 1, 1, 2, 1, 1},
+        {{32, 11, 12}, 16, 2, 2, 2, 0, 1, 1},  {{16, 20, 33}, 48, 3, 3, 3, 0, 1, 1},
+        {{128, 30, 31}, 16, 1, 1, 3, 0, 1, 1},
+    };
+    const unsigned long before = amx_emulator_products();
+    tap_ok(test_amx_cases(cases, sizeof cases / sizeof *cases, kernels),
+           "%s: convolutions have the bits of the reference", set);
+    tap_ok(test_amx_sizes(kernels), "%s: so they have around the sizes of tiles", set);
+    tap_note("%lu products of emulated tiles in one thread", amx_emulator_products() - before);
+}
+
+static void test_amx_linear(const char *set, const struct kernel *const *kernels)
+{
+    static const size_t images[] = {4, 15, 16, 17, 32, 33, 70};
+    static const struct shape inputs[] = {{64, 1, 1}, {61, 1, 1}, {20, 4, 3}, {129, 1, 1}};
+    static const size_t outputs[] = {1, 16, 17, 40, 65, 130};
+    const size_t kept = batch, before = compared;
+    bool same = true;
+    size_t cases = 0;
+    for (size_t k = 0; k < sizeof images / sizeof *images; k++)
+        for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+            for (int fusion = 0; fusion < FUSIONS; fusion++, cases++) {
+                const size_t count = outputs[(k + i + (size_t)fusion) % 6];
+                const union attributes attributes = {
+                    .linear = {.outputs = count, .bias = count % 2, .int8_weights = true}};
+                struct bench bench;
+                batch = images[k] + (i == 1 && k == 0); /* 5 images of 16 terms fill enough */
+                bench_open(&bench, &op_linear, inputs[i], 1, &attributes, fusion != FLOATS);
+                set_fusion(&bench, fusion);
+                same &= compare(&bench, kernels, "linear");
+                bench_close(&bench);
+            }
+    batch = kept;
+    tap_ok(same, "%s: linear layers of batches have the bits of the reference", set);
+    tap_ok(compared - before > cases * 3 / 4, "%s: %zu of %zu of them have a kernel", set,
+           compared - before, cases);
+}
+
+/* Tests that VNNI keeps what is too small for tiles. */
+static void test_amx_refuses(const struct kernel *const *kernels)
+{
+    static const struct conv_case small[] = {{{512, 1, 1}, 64, 1, 1, 1, 0, 1, 1},
+                                             {{3, 32, 32}, 16, 3, 3, 1, 1, 1, 1},
+                                             {{48, 9, 9}, 48, 3, 3, 1, 1, 1, 48},
+                                             {{40, 20, 20}, 40, 3, 3, 1, 1, 1, 5}};
+    bool refused = true;
+    for (size_t i = 0; i < sizeof small / sizeof *small; i++) {
+        const union attributes attributes = conv_attributes_of(&small[i]);
+        struct bench bench;
+        bench_open(&bench, &op_conv, small[i].in, 1, &attributes, true);
+        for (const struct kernel *const *kernel = kernels; *kernel; kernel++)
+            refused &= !supports(*kernel, &bench.site);
+        bench_close(&bench);
+    }
+    const union attributes attributes = {.linear = {.outputs = 64, .int8_weights = true}};
+    struct bench bench;
+    bench_open(&bench, &op_linear, (struct shape){512, 1, 1}, 1, &attributes, true);
+    for (const struct kernel *const *kernel = kernels; *kernel; kernel++)
+        refused &= !supports(*kernel, &bench.site);
+    bench_close(&bench);
+    tap_ok(refused, "AMX leaves to VNNI what would fill a small part of its tiles");
+}
+
+static void test_amx_kernels(const char *set, const struct kernel *const *kernels)
+{
+    test_amx_convs(set, kernels);
+    test_amx_linear(set, kernels);
+    test_convs(set, kernels);
+    test_amx_refuses(kernels);
+}
+
+/* Tests the code for AMX, whose tiles are emulated, with AVX2 around them; and where the processor
+ * has AMX-INT8 or, but for AMX, all that the code needs, what it runs there. */
+static void test_amx(void)
+{
+#if defined(HAVE_AMX_INT8_KERNELS)
+    extern const struct cpu_int8_table cpu_int8_table_amx_int8_emulated,
+        cpu_int8_table_avx512_amx_int8;
+    const bool native = host_has_amx_int8();
+    struct host host;
+    host_describe(&host);
+    if (native)
+        test_amx_kernels("AMX", cpu_int8_table_avx512_amx_int8.kernels);
+    else if (host.instruction_set < ISA_AVX2 || !amx_emulator_install())
+        tap_skip("emulated AMX: this processor has no AVX2");
+    else
+        test_amx_kernels("emulated AMX", cpu_int8_table_amx_int8_emulated.kernels);
+    if (!native && host_vnni() == VNNI_AVX512)
+        test_amx_kernels("emulated AMX with AVX-512", cpu_int8_table_avx512_amx_int8.kernels);
+    else if (!native)
+        tap_skip("emulated AMX with AVX-512: this processor has no AVX512-VNNI");
+#else
+    tap_skip("AMX: not in this build");
+#endif
+}
+
 int main(void)
 {
     test_requantize();
@@ -550,5 +752,6 @@ int main(void)
     }
     instruction_set_release();
     test_vnni();
+    test_amx();
     return tap_done();
 }

@@ -34,10 +34,11 @@ static const char residual[] =
     "{\"op\": \"relu\", \"name\": \"r4\"},"
     "{\"op\": \"add\", \"name\": \"a2\", \"from\": [\"r3\", \"r4\"]},"
     "{\"op\": \"conv\", \"name\": \"e1\", \"output\": 32, \"kernel\": 1, \"from\": \"a2\","
-    " \"weights\": \"int8\"}, {\"op\": \"relu\", \"name\": \"re1\"},"
+    " \"weights\": \"int8\"},"
     "{\"op\": \"conv\", \"name\": \"e2\", \"output\": 20, \"kernel\": 3, \"pad\": 1,"
-    " \"from\": \"a2\", \"weights\": \"int8\"}, {\"op\": \"relu\", \"name\": \"re2\"},"
-    "{\"op\": \"concat\", \"name\": \"k1\", \"from\": [\"re1\", \"re2\"]},"
+    " \"from\": \"a2\", \"weights\": \"int8\"},"
+    "{\"op\": \"concat\", \"name\": \"k1\", \"from\": [\"e1\", \"e2\"]},"
+    "{\"op\": \"relu\", \"name\": \"re\"},"
     "{\"op\": \"max_pool\", \"name\": \"p1\", \"kernel\": 2, \"stride\": 2},"
     "{\"op\": \"conv\", \"name\": \"c5\", \"output\": 40, \"kernel\": 3, \"stride\": 2,"
     " \"pad\": 1, \"weights\": \"int8\"}, {\"op\": \"relu\", \"name\": \"r5\"},"
@@ -327,6 +328,9 @@ static void test_residual_plan(void)
                is_fused(plan, "r4", "c4") && is_fused(plan, "a2", "c4"),
            "relus and sums are fused");
     tap_ok(step_of(plan, "k1")->joins, "a concatenation is joined in place");
+    tap_ok(is_fused(plan, "re", "k1") && step_of(plan, "e1")->site.fused_activation &&
+               step_of(plan, "e2")->site.fused_activation,
+           "a relu after it is fused into what it joins");
     const size_t c2 = (size_t)(step_of(plan, "c2")->node);
     tap_ok(plan->layouts[c2].u8 && plan->layouts[c2].block == 16 &&
                !plan->layouts[plan->graph->output].u8,

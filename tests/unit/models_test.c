@@ -5,6 +5,7 @@
 #include "session/models/technique_step.h"
 
 #include "../tap.h"
+#include "base/host/host.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,6 +22,15 @@ static void clear(void)
     table = (struct model_table){.rows = rows, .capacity = MOST, .device = "cpu"};
 }
 
+/* Writes a checksum for a model that is made up: one of its name. */
+static void checksum_of(const char *name, char checksum[MODEL_CHECKSUM])
+{
+    uint32_t sum = 2166136261u;
+    for (const char *at = name; *at; at++)
+        sum = (sum ^ (unsigned char)*at) * 16777619u;
+    snprintf(checksum, MODEL_CHECKSUM, "%08x", sum);
+}
+
 /* Adds a model of the network resnet20 with an accuracy in percent, milliseconds (NaN: not
  * measured) and megabytes. */
 static struct model_row *add(const char *name, double top1, double ms, double mb)
@@ -32,6 +42,9 @@ static struct model_row *add(const char *name, double top1, double ms, double mb
     snprintf(row->data, sizeof row->data, "digits");
     snprintf(row->data_key, sizeof row->data_key, "00000001");
     model_origin_name(name, "none", row->origin);
+    checksum_of(name, row->figures.facts.checksum);
+    if (row->origin[0])
+        checksum_of(row->origin, row->figures.facts.parent);
     row->figures.facts.classes = 10;
     row->figures.facts.parameters = 1000;
     row->figures.facts.flops = (uint64_t)(mb * 1e6);
@@ -43,6 +56,34 @@ static struct model_row *add(const char *name, double top1, double ms, double mb
     row->now.ms_low = ms * 0.99;
     row->now.ms_high = ms * 1.01;
     return row;
+}
+
+/* Times each row in turn with the row that it was made from, and completes the table. */
+static void complete(void)
+{
+    static struct model_pair pairs[MOST];
+    struct host host;
+    host_describe(&host);
+    for (size_t i = 0; i < table.count; i++)
+        for (size_t k = 0; k < table.count; k++) {
+            struct model_row *row = &rows[i], *from = &rows[k];
+            if (!model_row_is_made_from(row, from) || !row->timed || !from->timed)
+                continue;
+            pairs[i] = (struct model_pair){.threads = host.cores,
+                                           .ms = row->now.ms,
+                                           .ms_low = row->now.ms_low,
+                                           .ms_high = row->now.ms_high,
+                                           .origin_ms = from->now.ms,
+                                           .origin_low = from->now.ms_low,
+                                           .origin_high = from->now.ms_high};
+            snprintf(pairs[i].origin, sizeof pairs[i].origin, "%s", from->figures.facts.checksum);
+            snprintf(pairs[i].device, sizeof pairs[i].device, "%s", table.device);
+            snprintf(pairs[i].host, sizeof pairs[i].host, "%s", host.name);
+            snprintf(pairs[i].cpu, sizeof pairs[i].cpu, "%s", host.cpu);
+            row->figures.pairs = &pairs[i];
+            row->figures.pair_count = 1;
+        }
+    model_table_complete(&table);
 }
 
 /* --- the table --- */
@@ -72,16 +113,87 @@ static void test_gains(void)
     add("resnet20", 90, 2, 4);
     add("resnet20", 91, 3, 4);
     snprintf(add("resnet20", 99, 3, 4)->data_key, MODEL_DATA_KEY, "00000002");
-    model_table_complete(&table);
+    complete();
     tap_ok(rows[0].origin_row == 2,
-           "of several origins the most accurate one on the same data counts");
+           "of several copies of the origin the most accurate one on the same data counts");
     tap_ok(rows[0].gain.points == -3 && rows[0].gain.ms == 3 && rows[0].gain.bytes == 4,
            "the gain: points lost, times faster, times smaller");
     tap_ok(rows[1].origin_row == MODEL_NO_ROW && isnan(rows[1].gain.ms), "without an origin, none");
     add("resnet20+half", 91, (double)NAN, 2);
-    model_table_complete(&table);
+    complete();
     tap_ok(rows[4].origin_row == 2 && isnan(rows[4].gain.ms) && rows[4].gain.bytes == 2,
            "what is not measured gains nothing that is known");
+    clear();
+    add("resnet20", 90, 2, 4);
+    snprintf(add("resnet20", 98, 2, 4)->figures.facts.checksum, MODEL_CHECKSUM, "00000001");
+    add("resnet20+half", 89.5, 2, 2);
+    complete();
+    tap_ok(rows[2].origin_row == 0 && rows[2].gain.points == -0.5,
+           "another network of the origin's name is not the origin");
+    snprintf(rows[0].data_key, MODEL_DATA_KEY, "00000002");
+    complete();
+    tap_ok(rows[2].origin_row == 0 && isnan(rows[2].gain.points) && rows[2].gain.bytes == 2,
+           "accuracies of different data sets are not compared, but bytes are");
+    rows[2].figures.facts.parent[0] = '\0';
+    complete();
+    tap_ok(rows[2].origin_row == MODEL_NO_ROW, "a file that does not name its parent has none");
+}
+
+static void test_times(void)
+{
+    char text[200];
+    clear();
+    add("resnet20", 90, 2, 4);
+    add("resnet20+half", 90, 2.01, 2); /* the intervals overlap */
+    add("resnet20+prune:0.5", 90, 1, 2);
+    complete();
+    tap_ok(rows[1].gain.ms == 1 && strstr(model_gain_text(&rows[1], text, sizeof text), "as fast"),
+           "times whose intervals overlap are as fast: %s", text);
+    tap_ok(rows[2].gain.ms == 2, "others have a ratio");
+    rows[0].now.ms = 0.5; /* measured at another moment */
+    model_table_complete(&table);
+    tap_ok(rows[2].gain.ms == 2 && rows[2].front_ms == 0.25 && rows[1].front_ms == 0.5,
+           "the ratio is that of times measured in turn, and the front compares by it");
+    rows[2].figures.pair_count = 0;
+    model_table_complete(&table);
+    tap_ok(isnan(rows[2].gain.ms) &&
+               !strstr(model_gain_text(&rows[2], text, sizeof text), "faster"),
+           "without them there is none: %s", text);
+    rows[2].figures.pair_count = 1;
+    table.threads = 1000;
+    model_table_complete(&table);
+    tap_ok(isnan(rows[2].gain.ms), "nor with another number of threads");
+}
+
+/* --- the names of results --- */
+
+static void test_file_names(void)
+{
+    static const char digits[] = "digits,limit=100", step[] = "prune:0.5",
+                      taught[] = "distill:/models/resnet20.safetensors";
+    const struct means_settings first = {digits, 1, 1},
+                                others[] = {{digits, 2, 1}, {digits, 1, 2}, {"digits", 1, 1}};
+    char name[MEANS_FILE_NAME], other[MEANS_FILE_NAME];
+    clear();
+    snprintf(add("resnet20", 90, 2, 4)->figures.key, MODEL_KEY, "a");
+    snprintf(add("resnet20+half", 90, 2, 4)->figures.key, MODEL_KEY, "b");
+    means_file_name(&table, 1, 0, step, &first, name);
+    tap_ok(strcmp(name, means_file_name(&table, 1, 0, step, &first, other)) == 0 &&
+               strncmp(name, "resnet20+half+prune-", 20) == 0,
+           "the same result has the same file: %s", name);
+    bool differ = true;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        differ &= strcmp(name, means_file_name(&table, 1, 0, step, &others[i], other)) != 0;
+    tap_ok(differ, "other epochs, another seed and other data have another one");
+    tap_ok(strcmp(name, means_file_name(&table, 1, 0, "prune:0.4", &first, other)) != 0,
+           "and another step");
+    snprintf(rows[1].figures.key, MODEL_KEY, "c");
+    tap_ok(strcmp(name, means_file_name(&table, 1, 0, step, &first, other)) != 0,
+           "and another model of the same name");
+    means_file_name(&table, 1, 0, taught, &first, name);
+    snprintf(rows[0].figures.key, MODEL_KEY, "d");
+    tap_ok(strcmp(name, means_file_name(&table, 1, 0, taught, &first, other)) != 0,
+           "and another teacher of the same path");
 }
 
 static void test_fronts(void)
@@ -93,7 +205,7 @@ static void test_fronts(void)
         1); /* slower and less accurate than the one before, but smaller */
     add("resnet20+prune:0.6", 85, 5, 3);      /* worse in everything */
     add("resnet20+half", 95, (double)NAN, 5); /* its time is not measured */
-    model_table_complete(&table);
+    complete();
     const unsigned all = MODEL_FRONT_MS | MODEL_FRONT_BYTES | MODEL_FRONT_FLOPS;
     tap_ok(rows[0].front == all && rows[1].front == all,
            "models that nothing dominates are on all fronts");
@@ -113,7 +225,7 @@ static void test_fronts(void)
 static bool advises(struct means_request request, enum means_verdict verdict, const char *step)
 {
     struct error error;
-    model_table_complete(&table);
+    complete();
     request.accept_loss = request.accept_loss > 0 ? request.accept_loss : 2;
     const bool advised = means_advise(&table, &request, &advice, &error);
     tap_note("%s %s: %s", advised ? means_verdict_name(advice.verdict) : error.why, advice.step,
@@ -157,11 +269,19 @@ static void test_speed(void)
     add("resnet20+prune:0.5", 89, 1.1, 2);
     add("resnet20+prune:0.3", 89, 0.9, 1.5);
     add("resnet20+prune:0.3+quantize:mse", 88.5, 0.3, 0.4);
-    model_table_complete(&table);
+    complete();
     tap_ok(advises(faster(0.5), MEANS_USE, NULL) && advice.row == 3, "also one after a chain");
     tap_ok(advises(faster(0.28), MEANS_TRY, "quantize:percentile") && advice.row == 1 &&
                advice.evidence == 3,
            "int8 on the next accurate row, by what it gained in the table");
+}
+
+/* Excludes a result of the network. */
+static void exclude(struct means_request *request, const char *name)
+{
+    struct means_exclusion *excluded = &request->excluded[request->excluded_count++];
+    snprintf(excluded->name, sizeof excluded->name, "%s", name);
+    checksum_of("resnet20", excluded->parent);
 }
 
 static void test_size(void)
@@ -170,12 +290,13 @@ static void test_size(void)
     add("resnet20", 90, 2, 4);
     tap_ok(advises(smaller(2.5), MEANS_TRY, "half:float16"), "up to two times: half precision");
     tap_ok(advises(smaller(1.1), MEANS_TRY, "quantize:percentile"), "up to four times: int8");
-    tap_ok(advises(smaller(0.4), MEANS_TRY, "prune:p0.1"), "beyond: pruning of parameters");
+    tap_ok(advises(smaller(0.4), MEANS_TRY, "prune:p0.35"),
+           "beyond: pruning to as many parameters as int8 then makes small enough");
     rows[0].figures.facts.linear_parameters = 900;
-    tap_ok(advises(smaller(0.4), MEANS_TRY, "factorize:0.9"),
+    tap_ok(advises(smaller(0.4), MEANS_TRY, "factorize:p0.35"),
            "or factorization, where linear layers have most");
     struct means_request request = smaller(0.4);
-    snprintf(request.excluded[request.excluded_count++], MODEL_NAME, "resnet20+factorize:0.9");
+    exclude(&request, "resnet20+factorize:p0.35");
     tap_ok(advises(request, MEANS_TRY, NULL) && strncmp(advice.step, "prune:p", 7) == 0,
            "what failed is not tried again");
     add("resnet20+quantize:mse", 89, 1, 1);
@@ -183,10 +304,82 @@ static void test_size(void)
     for (size_t i = 0; i < 12; i++) {
         char name[MODEL_NAME];
         snprintf(name, sizeof name, "resnet20+prune:p%.2g", 0.05 * (double)(i + 1));
-        snprintf(request.excluded[request.excluded_count++], MODEL_NAME, "%s", name);
+        exclude(&request, name);
     }
     tap_ok(advises(request, MEANS_NOTHING, NULL) && advice.best == 1,
            "when all is tried, nothing is left, and the nearest is the best");
+}
+
+static void test_pairs(void)
+{
+    clear();
+    add("resnet20", 90, 2, 4);
+    add("resnet20+prune:p0.35", 89, 1, 1.4);
+    tap_ok(advises(smaller(0.4), MEANS_TRY, "quantize:percentile") && advice.row == 1,
+           "a pruned model that int8 makes small enough is quantized");
+    add("resnet20+prune:p0.35+quantize:percentile", 88.5, 1, 0.37);
+    tap_ok(advises(smaller(0.4), MEANS_USE, NULL) && advice.row == 2, "and that is used");
+    clear();
+    add("resnet20", 90, 2, 4);
+    add("resnet20+prune:p0.35", 50, 1, 1.4);
+    tap_ok(advises(smaller(0.4), MEANS_TRY, "distill:/models/resnet20.safetensors") &&
+               advice.row == 1,
+           "one that has lost too much is distilled before");
+    rows[1].now.top1 = 50;
+    add("resnet20+prune:p0.35+distill:resnet20", 60, 1, 1.4);
+    add("resnet20+quantize:percentile", 89, 1, 1);
+    tap_ok(advises(smaller(0.4), MEANS_TRY, "half:float16"),
+           "smaller shares are not tried where a larger one has lost too much");
+}
+
+/* Returns whether a reason of the last advice has these words. */
+static bool says(const char *words)
+{
+    for (size_t i = 0; i < advice.reason_count; i++)
+        if (strstr(advice.reasons[i], words))
+            return true;
+    return false;
+}
+
+static void test_time(void)
+{
+    clear();
+    add("resnet20", 90, 2, 4)->figures.facts.linear_parameters = 900;
+    add("resnet20+quantize:percentile", 89, 4, 1);
+    add("resnet20+prune:0.4", 89, 1.5, 2);
+    tap_ok(advises(faster(1.2), MEANS_TRY, "prune:0.55") && advice.row == 0,
+           "int8 that was slower is not tried for time; pruning goes on");
+    tap_ok(says("0.50 times the speed (median of 1; the last one is row 2"),
+           "the reason names the row");
+    snprintf(table.device, sizeof table.device, "cuda");
+    tap_ok(advises(faster(1.2), MEANS_TRY, NULL) && strncmp(advice.step, "quantize", 8) != 0 &&
+               says("does not compute in int8"),
+           "nor is it where the device has none");
+    clear();
+    struct model_row *row = add("resnet20", 90, 2, 4);
+    row->figures.facts.linear_parameters = 900;
+    row->figures.facts.flops = 2000;
+    struct means_request request = faster(0.5);
+    for (size_t i = 0; i < 4; i++) {
+        char name[MODEL_NAME];
+        snprintf(name, sizeof name, "resnet20+prune:%.2g", 0.1 + 0.05 * (double)i);
+        exclude(&request, name);
+    }
+    exclude(&request, "resnet20+quantize:percentile");
+    tap_ok(advises(request, MEANS_TRY, "factorize:0.5ms"), "factorization has the time as target");
+    struct model_row *made = add("resnet20+factorize:0.5ms", 90, 1.9, 4);
+    made->figures.facts.linear_parameters = 900;
+    made->figures.facts.flops = 2000;
+    tap_ok(advises(request, MEANS_TRY, NULL) && strncmp(advice.step, "factorize", 9) != 0,
+           "and is not repeated");
+    clear();
+    add("resnet20", 90, 2, 4);
+    advises(faster((double)NAN), MEANS_TRY, NULL);
+    tap_ok(says("0.00 points lost: no better than the network") && !says("limit"),
+           "without a limit none is named");
+    add("resnet20+prune:0.5", 93.2, 1, 2);
+    advises(faster((double)NAN), MEANS_USE, NULL);
+    tap_ok(says("3.20 points gained"), "points that are gained are not lost");
 }
 
 static void test_distillation(void)
@@ -294,9 +487,13 @@ int main(void)
 {
     test_origins();
     test_gains();
+    test_times();
+    test_file_names();
     test_fronts();
     test_speed();
     test_size();
+    test_pairs();
+    test_time();
     test_distillation();
     test_chains();
     test_median();

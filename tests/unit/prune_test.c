@@ -127,7 +127,7 @@ static bool lab_open(struct lab *lab, const struct network_request *request, dou
            channel_groups_find(&lab->groups, &lab->network->graph, NULL, error) &&
            weights_create(&lab->weights, &lab->network->graph, error) &&
            choose(lab, share, error) &&
-           (lab->pruned = prune_network(lab->network, &lab->selection, NULL, error)) &&
+           (lab->pruned = prune_network(lab->network, &lab->selection, NULL, false, error)) &&
            weights_create(&lab->smaller, &lab->pruned->graph, error);
 }
 
@@ -489,7 +489,8 @@ static void check_magnitude(double share)
         for (size_t i = 0; graph->parameters[p].rank > 1 && i < graph->parameters[p].count; i++)
             sorted[number++] = before[graph->parameters[p].offset + i];
     qsort(sorted, number, sizeof *sorted, compare_floats);
-    magnitude_prune(&weights, share, &count, &zeros);
+    if (!tap_ok(magnitude_prune(&weights, share, &count, &zeros, &error), "weights are counted"))
+        exit(tap_done());
     const size_t wanted = (size_t)(share * (double)number);
     const float least = fabsf(sorted[wanted]); /* of what remains */
     for (size_t p = 0; p < graph->parameter_count; p++)

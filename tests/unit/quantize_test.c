@@ -61,6 +61,34 @@ static void test_calibration(bool is_signed)
     free(histogram);
 }
 
+/* Zeros, which every grid has, change neither the least divergence nor the least error. */
+static void test_zeros(void)
+{
+    float *values = sample(false);
+    struct calibration_histogram *histogram = malloc(sizeof *histogram);
+    float *zeros = calloc(10 * VALUES, sizeof *zeros);
+    struct sample_range range = SAMPLE_RANGE_NONE;
+    if (!values || !histogram || !zeros)
+        return;
+    for (size_t i = 0; i < VALUES; i++)
+        values[i] *= values[i];
+    sample_range_add(&range, values, VALUES);
+    calibration_begin(histogram, range);
+    calibration_add(histogram, values, VALUES);
+    const double entropy = calibration_limit(histogram, CALIBRATION_ENTROPY);
+    const double mse = calibration_limit(histogram, CALIBRATION_MSE);
+    const double inside = calibration_limit(histogram, CALIBRATION_PERCENTILE);
+    calibration_add(histogram, zeros, 10 * VALUES);
+    tap_ok(calibration_limit(histogram, CALIBRATION_ENTROPY) == entropy &&
+               calibration_limit(histogram, CALIBRATION_MSE) == mse,
+           "zeros do not change the limits of entropy and mse, %g and %g", entropy, mse);
+    tap_ok(calibration_limit(histogram, CALIBRATION_PERCENTILE) < inside,
+           "they count for the percentile");
+    free(values);
+    free(histogram);
+    free(zeros);
+}
+
 static void test_grids(void)
 {
     const struct quantization zero = quantization_of_range(SAMPLE_RANGE_NONE);
@@ -303,6 +331,15 @@ static void test_quantize(struct device *device)
     }
     tap_ok(on_grid, "all weights are multiples of their scales");
 
+    struct error error = {0};
+    float *weight = &folded.weights.values[folded.network->graph.parameters[0].offset];
+    const float kept = *weight;
+    *weight = INFINITY;
+    tap_ok(!quantize_check_weights(&folded.weights, &error) && strstr(error.why, "infinity"),
+           "weights that are not finite are refused: %s", error.what);
+    *weight = kept;
+    tap_ok(quantize_check_weights(&folded.weights, &error), "and finite ones are not");
+
     float *plain = compute(&quantized, device, 2);
     tap_ok(network_simulate(quantized.network, NULL) && network_simulate(quantized.network, NULL),
            "a network is simulated, once");
@@ -326,6 +363,7 @@ int main(void)
     struct device *device = device_open("cpu", 2, NULL);
     test_calibration(false);
     test_calibration(true);
+    test_zeros();
     test_grids();
     test_fake_quantize(op_fake_quantize.reference);
     if (device) {

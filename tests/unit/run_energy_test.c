@@ -153,7 +153,7 @@ static void test_short(void)
         run_wait(run, -1);
         run_snapshot(run, &end);
     }
-    if (end.energy_seconds >= ENERGY_LEAST_SECONDS)
+    if (strstr(end.energy_unknown, "did not change"))
         tap_skip("the machine is too busy for a run of less than 50 ms");
     else
         tap_ok(end.status == RUN_DONE && isnan(run_snapshot_watts(&end)) &&

@@ -194,10 +194,10 @@ static void test_int8(void)
     free(path);
 }
 
-/* Integers without their scales are no weights. */
+/* Integers without their scales are no weights, and -128 is none. */
 static void test_int8_alone(void)
 {
-    const int8_t integers[6] = {-127, -1, 0, 1, 2, 127};
+    int8_t integers[6] = {-127, -1, 0, 1, 2, 127};
     const float scales[2] = {0.5f, 0.25f};
     const struct safetensors_array arrays[] = {
         {.name = "w", .type = SAFETENSORS_I8, .dims = {2, 3}, .rank = 2, .data = integers},
@@ -212,6 +212,15 @@ static void test_int8_alone(void)
                    safetensors_read_floats(&file, entry, 1, 4, out, NULL) && out[0] == -0.5f &&
                    out[1] == 0 && out[2] == 0.25f && out[3] == 0.5f,
                "int8: the middle of an array, over two scales");
+        safetensors_close(&file);
+    }
+    integers[3] = -128;
+    safetensors_write(path, arrays, 2, NULL, NULL);
+    struct error error = {0};
+    if (safetensors_open(&file, path, NULL)) {
+        tap_ok(!safetensors_read_floats(&file, safetensors_find(&file, "w"), 1, 4, out, &error) &&
+                   strstr(error.why, "-128"),
+               "int8: refuses -128: %s", error.why);
         safetensors_close(&file);
     }
     safetensors_write(path, arrays, 1, NULL, NULL);

@@ -112,7 +112,7 @@ static void test_past(void)
     tap_ok(past_run_is_alike(&outline.config, &config), "rate and length change no time an image");
     static const char *const changes[][2] = {
         {"network", "mlp"}, {"technique", "dsc"}, {"batch", "65"}, {"device", "reference"},
-        {"threads", "77"},  {"width-rate", "2"},  {"groups", "4"}};
+        {"threads", "77"},  {"width-rate", "2"},  {"groups", "4"}, {"teacher", "t.safetensors"}};
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         struct run_config other = config;
         config_set(&other, changes[i][0], changes[i][1], NULL);

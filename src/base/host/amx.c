@@ -1,5 +1,5 @@
-/* Asks the processor for AMX and the kernel for permission to use it. The function has a file of
- * its own so that a test can bring another one, with an emulator of the instructions. */
+/* Asks the processor for AMX and the kernel for permission to use it. The functions have a file
+ * of their own so that a test can bring another one, with an emulator of the instructions. */
 #include "config.h"
 
 #include "base/host/host.h"
@@ -17,7 +17,7 @@
 enum { REQUEST_STATE_PERMISSION = 0x1023, STATE_OF_TILES = 18 };
 
 /* Leaf 7 of CPUID: Intel Architecture Instruction Set Extensions Programming Reference. */
-enum { EDX_AMX_BF16 = 1 << 22, EDX_AMX_TILE = 1 << 24 };
+enum { EDX_AMX_BF16 = 1 << 22, EDX_AMX_TILE = 1 << 24, EDX_AMX_INT8 = 1 << 25 };
 
 /* Returns whether TINCA_CPU names an instruction set, all of which are weaker than AMX. */
 static bool weaker_set_wanted(void)
@@ -29,18 +29,35 @@ static bool weaker_set_wanted(void)
     return false;
 }
 
-bool host_has_amx(void)
+/* Returns whether the processor has tiles and their products `product`, and the kernel lets this
+ * process use them. */
+static bool has_tiles(unsigned product)
 {
     unsigned eax, ebx, ecx, edx;
-    if (!host_has_bf16() || weaker_set_wanted() || !__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx))
+    if (weaker_set_wanted() || !__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx))
         return false;
-    return (edx & EDX_AMX_BF16) && (edx & EDX_AMX_TILE) &&
+    return (edx & product) && (edx & EDX_AMX_TILE) &&
            syscall(SYS_arch_prctl, REQUEST_STATE_PERMISSION, STATE_OF_TILES) == 0;
+}
+
+bool host_has_amx(void)
+{
+    return host_has_bf16() && has_tiles(EDX_AMX_BF16);
+}
+
+bool host_has_amx_int8(void)
+{
+    return host_vnni() == VNNI_AVX512 && has_tiles(EDX_AMX_INT8);
 }
 
 #else
 
 bool host_has_amx(void)
+{
+    return false;
+}
+
+bool host_has_amx_int8(void)
 {
     return false;
 }

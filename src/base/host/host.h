@@ -47,6 +47,10 @@ enum host_vnni {
 /* Returns those that the processor has beside the instruction set of host_instruction_set. */
 enum host_vnni host_vnni(void);
 
+/* Returns whether kernels may use AMX tiles of integers of 8 bits: host_vnni is VNNI_AVX512, and
+ * the conditions of host_has_amx, but with AMX-INT8. */
+bool host_has_amx_int8(void);
+
 /* Returns the name of an instruction set, as in TINCA_CPU. */
 const char *instruction_set_name(enum instruction_set set);
 

@@ -226,13 +226,21 @@ bool channel_groups_know(const struct op *op)
     return op->traits & OP_LOSS || find_coupling(op);
 }
 
+/* Returns whether a layer has scales of its weights, which pruning does not change. */
+static bool is_quantized(const struct graph *graph, const struct node *node)
+{
+    return node->parameter_count > 0 &&
+           graph_weight_scale(graph, &graph->parameters[node->parameters[0]]);
+}
+
 static void couple(struct finder *finder, size_t number)
 {
     const struct node *node = &finder->graph->nodes[number];
     const struct coupling *coupling = find_coupling(node->op);
     if (node->op->traits & OP_LOSS)
         hold_inputs_of_loss(finder, number);
-    else if (coupling && node->parameter_count <= coupling->parameters)
+    else if (coupling && node->parameter_count <= coupling->parameters &&
+             !is_quantized(finder->graph, node))
         coupling->rule(finder, number);
     else
         hold_unknown(finder, number);
@@ -342,7 +350,7 @@ const char *channel_hold_text(enum channel_hold hold)
     case CHANNEL_ASKED:
         return N_("--keep names their layer");
     case CHANNEL_UNKNOWN:
-        return N_("an operator that reads or makes them cannot be pruned, as a quantized one");
+        return N_("an operator that reads or makes them is not known here, or is quantized");
     case CHANNEL_FREE:
         break;
     }

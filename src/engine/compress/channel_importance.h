@@ -3,7 +3,7 @@
  *   l1      the sum of |w| over the weights that make a channel (Li et al. 2017)
  *   bn      |weight| of the batch norm after it (Liu et al. 2017)
  *   taylor  |sum of gradient * value| over what makes the channel: by first order, how much the
- *           loss changes without it (Molchanov et al. 2019); the mean over several batches
+ *           loss changes without it (Molchanov et al. 2019); summed over several batches
  *
  * The Taylor criterion counts weight and bias of a batch norm where there is one: a convolution
  * before it has no effect of its own, since the batch norm undoes every change of its scale, and

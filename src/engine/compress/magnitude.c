@@ -3,9 +3,11 @@
  * the one that so many are below. */
 #include "engine/compress/magnitude.h"
 
+#include "base/memory.h"
 #include "engine/ops/op.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { HALF_VALUES = 1 << 16 };
@@ -73,9 +75,12 @@ static uint64_t set_zeros(struct weights *weights, uint32_t threshold, uint64_t 
     return zeros;
 }
 
-void magnitude_prune(struct weights *weights, double share, uint64_t *count, uint64_t *zeros)
+bool magnitude_prune(struct weights *weights, double share, uint64_t *count, uint64_t *zeros,
+                     struct error *error)
 {
-    static _Thread_local uint64_t counts[HALF_VALUES];
+    uint64_t *counts = memory_new(HALF_VALUES, sizeof *counts, "the counts of weights", error);
+    if (!counts)
+        return false;
     const struct graph *graph = weights->graph;
     *count = 0;
     for (size_t p = 0; p < graph->parameter_count; p++)
@@ -89,4 +94,6 @@ void magnitude_prune(struct weights *weights, double share, uint64_t *count, uin
     const uint32_t lower = find_half(counts, &wanted);
     *zeros = set_zeros(weights, all ? UINT32_MAX : upper << 16 | lower, wanted);
     weights_mark_changed(weights);
+    free(counts);
+    return true;
 }

@@ -50,14 +50,14 @@ static bool check_widths(const struct network *pruned, const struct network *net
 
 struct network *prune_network(const struct network *network,
                               const struct prune_selection *selection, const char *step,
-                              struct error *error)
+                              bool replaces, struct error *error)
 {
     struct network *copy = copy_network(network, error), *pruned = NULL;
     if (!copy)
         return NULL;
     narrow(copy, selection->kept);
     struct json *root = network_to_json(copy);
-    if (!root)
+    if (!root || (replaces && !compression_remove_last(root)))
         error_set_memory(error, network->name, 0);
     else if (!step || compression_append(root, step, error))
         pruned = network_from_json(root, error);

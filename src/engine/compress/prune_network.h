@@ -13,11 +13,12 @@
 #include "engine/weights/weights.h"
 
 /* Returns the network without the removed groups, whose chain of compression ends with `step`, such
- * as "prune:0.5"; NULL leaves the chain as it is. network_free frees it. The selection is
- * one of groups of network->graph. Returns NULL with an error. */
+ * as "prune:0.5"; with `replaces` in place of its last step; NULL leaves the chain as it is.
+ * network_free frees it. The selection is one of groups of network->graph. Returns NULL with an
+ * error. */
 struct network *prune_network(const struct network *network,
                               const struct prune_selection *selection, const char *step,
-                              struct error *error);
+                              bool replaces, struct error *error);
 
 /* Copies what remains of the weights into those of the pruned network, which weights_create has
  * allocated. Returns false with an error if the networks do not fit. */

@@ -130,8 +130,13 @@ uint64_t device_memory_free(const char *name)
 static const char *host_computes_with(const struct device_driver *driver,
                                       enum device_precision precision)
 {
-    const bool amx = driver == &device_cpu && precision == PRECISION_BF16 && host_has_amx();
-    return amx ? "amx" : instruction_set_name(host_instruction_set());
+    const bool bf16 = driver == &device_cpu && precision == PRECISION_BF16;
+    const bool int8 = driver == &device_cpu && precision == PRECISION_INT8;
+    if ((bf16 && host_has_amx()) || (int8 && host_has_amx_int8()))
+        return "amx";
+    if (int8 && host_vnni() != VNNI_NONE)
+        return host_vnni() == VNNI_AVX512 ? "avx512-vnni" : "avx-vnni";
+    return instruction_set_name(host_instruction_set());
 }
 
 char *device_computes_with(const char *name, enum device_precision precision, char *text,

@@ -1,23 +1,15 @@
 #include "engine/execution/int8_weights.h"
 
 #include "base/memory.h"
-#include "engine/ops/op.h"
+#include "engine/ops/int8.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-bool int8_weights_are_simulated(const struct graph *graph)
-{
-    for (size_t i = 0; i < graph->node_count; i++)
-        if (graph->nodes[i].op == &op_fake_quantize)
-            return true;
-    return false;
-}
-
 bool int8_weights_create(struct execution *execution, struct error *error)
 {
     const struct graph *graph = execution->plan->graph;
-    if (!execution->device->driver->computes_on_host || !int8_weights_are_simulated(graph))
+    if (!execution->device->driver->computes_on_host || !int8_is_simulated(graph))
         return true;
     execution->rounded = memory_new_aligned(graph->total_floats, sizeof *execution->rounded,
                                             "the rounded weights", error);

@@ -11,9 +11,6 @@
 
 #include "engine/execution/backend.h"
 
-/* Returns whether the graph's outputs are rounded in float32, so that its weights must be, too. */
-bool int8_weights_are_simulated(const struct graph *graph);
-
 /* Allocates the copy if it is needed. Returns false with an error if memory runs out. */
 bool int8_weights_create(struct execution *execution, struct error *error);
 void int8_weights_free(struct execution *execution);

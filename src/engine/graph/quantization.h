@@ -4,10 +4,12 @@
  * in 0..255. Zero is on every grid. The weights of a quantized layer lie on the grid of their
  * output channel o: weight = weight_scale[o] * q with q in -127..127.
  *
- * Every reader of a node whose quantization is set sees the rounded values, also a reader that is
- * computed in float32. Layers that only move or select values (relu, max_pool, concat, ...) have
- * the quantization of their input, so that there is nothing to round; a layer that is followed by a
- * relu alone has that of the relu, whose zero point is 0: the lowest integer is the relu's zero.
+ * Simulated quantization shows the rounded values of such a node to all its readers. A plan of
+ * precision int8 rounds a value that was computed in float32 only for readers in integers. Layers
+ * that only move or select values (relu, max_pool, concat, ...) have the quantization of their
+ * input, so that there is nothing to round; a layer whose values are read by a relu alone, perhaps
+ * after a max_pool, has that of the relu, whose zero point is 0: the lowest integer is the relu's
+ * zero.
  *
  * In memory weights are float32 and exactly weight_scale[o] * q, so that every device computes with
  * the values that a device with integers sees. A plan of precision float32 does not round outputs.

@@ -9,12 +9,13 @@
  *
  *   real = multiplier * 2^(left - right - 31), multiplier in [2^29, 2^30)
  *
- *   sum' = sum * 2^left, saturated               only where real >= 1/4
- *   high = (sum' * multiplier + 2^30) >> 31      the rounding doubling high multiplication
- *   q    = zero_point + ((high + 2^right / 2) >> right), and then 0..255
+ *   sum' = sum * 2^left, saturated               only where real >= 1/2
+ *   q    = zero_point + ((sum' * multiplier + 2^(30 + right)) >> (31 + right)), and then 0..255
  *
- * Both shifts to the right are arithmetic and round halves up. As the multiplier is below 2^30, no
- * step but the first can overflow; what the first one saturates is far beyond 0..255.
+ * The product has 64 bits. It is rounded once, halves up: the paper rounds its upper half first and
+ * then shifts, which makes results up to a quarter too high where real is close to 1/4. As the
+ * multiplier is below 2^30, no step but the first can overflow; what the first one saturates is far
+ * beyond 0..255.
  */
 #ifndef TINCA_ENGINE_GRAPH_REQUANTIZE_H
 #define TINCA_ENGINE_GRAPH_REQUANTIZE_H
@@ -48,14 +49,13 @@ static inline struct requantizer requantizer_make(double real)
                                 right < 30 ? right : 30};
 }
 
-/* Returns round(sum * real), as above without zero point and clamping. */
+/* Returns sum * real, rounded as above, without zero point and clamping. */
 static inline int32_t requantize(int32_t sum, struct requantizer by)
 {
     const int32_t most = INT32_MAX >> by.left;
     const int32_t clamped = sum > most ? most : sum < -most ? -most : sum;
     const int64_t product = (int64_t)(clamped * (1 << by.left)) * by.multiplier;
-    const int32_t high = (int32_t)((product + (1 << 30)) >> 31);
-    return (high + ((1 << by.right) >> 1)) >> by.right;
+    return (int32_t)((product + ((int64_t)1 << (30 + by.right))) >> (31 + by.right));
 }
 
 /* Returns an integer of the output between `least` and 255. */
@@ -73,7 +73,8 @@ enum { ADD_MAX_INPUTS = 8 };
  *   q = zero_point + ((sum over k of factor[k] * (q[k] - zero_point[k]) + 2^right / 2) >> right)
  */
 struct add_factors {
-    int32_t factor[ADD_MAX_INPUTS]; /* below 2^15, so that pairs of products fit into 16 bits */
+    int32_t factor[ADD_MAX_INPUTS]; /* below 2^15: they fit into 16 bits, and sums of products into
+                                       32 */
     int32_t right;                  /* 1..30 */
 };
 

@@ -1,3 +1,5 @@
+/* A step of a chain is KIND or KIND:ARGUMENT. The chain is a member of the network file, so that a
+ * change of it is a change of the file's text, whose checksum then no longer holds. */
 #include "engine/network/network_compression.h"
 
 #include "base/text.h"
@@ -44,6 +46,19 @@ bool compression_append(struct json *root, const char *step, struct error *error
     json_remove(root, "compression");
     return json_add_string(root, "compression", chain) ||
            error_set_memory(error, "the network file", 0);
+}
+
+bool compression_remove_last(struct json *root)
+{
+    char chain[NETWORK_COMPRESSION];
+    const char *before = json_string(json_member(root, "compression"));
+    snprintf(chain, sizeof chain, "%s", before ? before : "");
+    json_remove(root, "compression");
+    char *plus = strrchr(chain, '+');
+    if (!plus)
+        return true;
+    *plus = '\0';
+    return json_add_string(root, "compression", chain);
 }
 
 bool network_append_compression(struct network *network, const char *step, struct error *error)

@@ -11,6 +11,10 @@
  * "_" and ".", joined by "+", and is short enough for struct network. */
 bool compression_is_valid(const char *chain);
 
+/* Removes the last step of the chain of a network file's tree, so that another one can be appended.
+ * Returns false if memory runs out. */
+bool compression_remove_last(struct json *root);
+
 /* Appends a step, "prune:0.5", to the chain of a network file's tree (network_write.h). Returns
  * false with an error if the step is not valid, the chain becomes too long or memory runs out. */
 bool compression_append(struct json *root, const char *step, struct error *error);

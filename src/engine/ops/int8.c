@@ -15,6 +15,14 @@ bool int8_keeps_values(const struct op *op)
            op == &op_channel_shuffle || op == &op_flatten || op == &op_concat;
 }
 
+bool int8_is_simulated(const struct graph *graph)
+{
+    for (size_t i = 0; i < graph->node_count; i++)
+        if (graph->nodes[i].op == &op_fake_quantize)
+            return true;
+    return false;
+}
+
 static bool has_weights(const struct node *node)
 {
     return node->op == &op_conv || node->op == &op_linear;
@@ -33,6 +41,13 @@ static size_t products_of(const struct node *node, struct shape input)
     return node->op == &op_conv
                ? input.channels / node->attributes.conv.groups * w->kernel_height * w->kernel_width
                : shape_count(input);
+}
+
+/* Returns how many values an average pooling sums at most. */
+static size_t window_values(const struct node *node)
+{
+    const struct window *w = &node->attributes.pool.window;
+    return w->kernel_height * w->kernel_width;
 }
 
 static bool refuse(const char *why, const char **reason)
@@ -55,8 +70,9 @@ bool int8_computes(const struct kernel_site *site, bool integers, const char **r
     if (has_weights(node))
         return products_of(node, site->inputs[0]) <= INT8_MAX_PRODUCTS ||
                refuse(N_("a sum of its products may not fit into 32 bits"), reason);
-    if (node->op == &op_average_pool)
-        return true; /* its sums become float32 where its output is not quantized */
+    if (node->op == &op_average_pool) /* its sums become float32 if its output is not quantized */
+        return window_values(node) <= INT8_MAX_PRODUCTS ||
+               refuse(N_("a sum of its values may not fit into 32 bits"), reason);
     if (!integers && node->op != &op_flatten)
         return refuse(N_("what it writes is not quantized"), reason);
     for (size_t k = 0; keeps && integers && k < node->input_count; k++)
@@ -102,7 +118,7 @@ struct int8_output int8_layer_output(const struct int8_layer *layer, size_t outp
                                      const int8_t *weights)
 {
     const double unit = (double)layer->input.scale * weight_scale(layer, output);
-    const double most = INT32_MAX - (double)layer->products * QUANTIZED_MAX * QUANTIZED_WEIGHT_MAX;
+    const double most = int8_most_bias(layer->products);
     const double bias = layer->bias ? rint(layer->bias[output] / unit) : 0;
     struct int8_output result = {.bias = (int32_t)fmin(fmax(bias, -most), most),
                                  .scale = (float)unit};

@@ -28,6 +28,9 @@ bool int8_computes(const struct kernel_site *site, bool integers, const char **r
  * is that of its input. */
 bool int8_keeps_values(const struct op *op);
 
+/* Returns whether a graph rounds values as integers would be (fake_quantize). */
+bool int8_is_simulated(const struct graph *graph);
+
 /* Returns the plain-C kernel of int8 of an operator, or NULL if it has none. */
 const struct kernel *int8_reference_kernel(const struct op *op);
 
@@ -48,6 +51,14 @@ struct int8_layer {
     bool integers;              /* the output is integers of: */
     struct quantization output; /* before anything that is fused */
 };
+
+/* Returns the largest magnitude of a bias, in units of the sum, that fits into 32 bits together
+ * with so many products, INT8_MAX_PRODUCTS at most. */
+static inline double int8_most_bias(size_t products)
+{
+    const size_t most = products < INT8_MAX_PRODUCTS ? products : INT8_MAX_PRODUCTS;
+    return INT32_MAX - (double)most * QUANTIZED_MAX * QUANTIZED_WEIGHT_MAX;
+}
 
 /* What a kernel needs to know of one output channel. */
 struct int8_output {

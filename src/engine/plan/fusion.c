@@ -182,13 +182,18 @@ static struct plan_step *find_part(const struct fusion *fusion, const struct pla
     return part && fusion->only_reader[part->node] ? part : NULL;
 }
 
-/* Returns whether the kernels of all inputs can compute what follows the concatenation. */
-static bool parts_can_fuse(const struct fusion *fusion, const struct plan_step *concat)
+/* Returns whether the kernels of all inputs can compute what follows the concatenation: a norm, an
+ * activation, or both. In int8 there are no norms, and all of it must be integers. */
+static bool parts_can_fuse(const struct fusion *fusion, const struct plan_step *concat,
+                           const struct plan_step *activation)
 {
     for (size_t k = 0; k < concat->input_count; k++) {
         const struct plan_step *part = find_part(fusion, concat, k);
-        if (!kernel_has_trait(part, KERNEL_FUSES_NORMS) || part->site.fused_add ||
-            part->site.fused_activation || part->site.fused_norm_count == KERNEL_MAX_NORMS)
+        const unsigned needed = concat->site.int8 ? KERNEL_FUSES_EPILOGUE : KERNEL_FUSES_NORMS;
+        if (!kernel_has_trait(part, needed) || part->site.fused_add ||
+            part->site.fused_activation || part->site.fused_norm_count == KERNEL_MAX_NORMS ||
+            part->site.int8 != concat->site.int8 ||
+            (activation && activation->site.int8 != concat->site.int8))
             return false;
     }
     return true;
@@ -199,10 +204,10 @@ static void fuse_after_concat(const struct fusion *fusion, struct plan_step *con
     struct plan_step *next = fusion->only_reader[concat->node];
     struct plan_step *norm = is_norm(next) ? next : NULL;
     struct plan_step *activation = norm ? fusion->only_reader[norm->node] : next;
-    if (!parts_can_fuse(fusion, concat))
-        return;
     if (!activation || activation->site.node->op != &op_relu)
         activation = NULL;
+    if (!parts_can_fuse(fusion, concat, activation) || (concat->site.int8 && norm))
+        return;
     size_t channel = 0;
     for (size_t k = 0; k < concat->input_count; k++) {
         struct plan_step *part = find_part(fusion, concat, k);

@@ -110,8 +110,10 @@ static void offer_int8(const struct plan *plan, struct plan_step *step, bool pla
     const struct node *node = site->node;
     for (size_t k = 0; k < step->input_count; k++)
         site->quantizations[k] = plan->quantizations[step->inputs[k]];
-    site->output_quantization =
-        node->op->traits & OP_VIEW ? site->quantizations[0] : node->quantization;
+    /* A view of a value in float32 has a quantization of its own if integers are read from it. */
+    const bool as_viewed =
+        node->op->traits & OP_VIEW && quantization_is_set(site->quantizations[0]);
+    site->output_quantization = as_viewed ? site->quantizations[0] : node->quantization;
     const bool integers = !plain && quantization_is_set(site->output_quantization);
     site->int8 = int8_computes(site, integers, &step->float_reason);
     for (size_t k = 0; k < step->input_count; k++)

@@ -5,6 +5,7 @@
 #include "engine/plan/placement.h"
 
 #include "base/memory.h"
+#include "engine/ops/int8.h"
 #include "engine/plan/fallback.h"
 
 #include <stdlib.h>
@@ -117,6 +118,8 @@ static void forecast_memory(struct plan *plan, const struct plan_settings *setti
     struct memory_forecast *forecast = &plan->forecast;
     const uint64_t learnable = plan->graph->learnable_floats * sizeof(float);
     forecast->weights = plan->graph->total_floats * sizeof(float);
+    if (int8_is_simulated(plan->graph) && plan->driver->computes_on_host)
+        forecast->weights *= 2; /* and as they are rounded (execution/int8_weights.h) */
     if (plan->mode == PLAN_TRAINING && !plan->frozen) {
         forecast->gradients = learnable;
         forecast->solver = learnable * solver_state_count(&settings->solver);

@@ -82,6 +82,17 @@ double traffic_update_bytes(const struct plan *plan)
     return 3.0 * (double)forecast->gradients + 2.0 * (double)forecast->solver;
 }
 
+size_t traffic_int8_weights(const struct plan *plan)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const struct plan_step *step = &plan->steps[i];
+        if (step->kernel && step->site.int8 && step->kernel->prepared_bytes)
+            bytes += step->kernel->prepared_bytes(&step->site);
+    }
+    return bytes;
+}
+
 double traffic_bytes(const struct plan *plan, size_t batch)
 {
     double bytes = 0;

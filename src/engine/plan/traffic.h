@@ -1,10 +1,10 @@
 /* traffic.h: the least number of bytes that a pass reads from memory and writes to it.
  *
- * In the forward pass each layer reads its inputs and parameters and writes its output, as float32;
- * it reads the parameters once per batch. Cache misses, workspaces and arrays that are saved for
- * backward do not count. FLOPs divided by these bytes are the arithmetic intensity. A network is
- * limited by memory bandwidth if its intensity is below the FLOPs that the processor computes in
- * the time of loading a byte.
+ * In the forward pass each layer reads its inputs and parameters and writes its output, as float32
+ * or as the plan stores them (bf16, integers of int8); it reads the parameters once per batch.
+ * Cache misses, workspaces and arrays that are saved for backward do not count. FLOPs divided by
+ * these bytes are the arithmetic intensity. A network is limited by memory bandwidth if its
+ * intensity is below the FLOPs that the processor computes in the time of loading a byte.
  */
 #ifndef TINCA_ENGINE_PLAN_TRAFFIC_H
 #define TINCA_ENGINE_PLAN_TRAFFIC_H
@@ -28,6 +28,10 @@ double traffic_backward_bytes(const struct plan *plan, const struct plan_step *s
 /* Returns the bytes that one update moves: it reads the gradients, and reads and writes the weights
  * and the solver's state. 0 if the plan does not train. */
 double traffic_update_bytes(const struct plan *plan);
+
+/* Returns the bytes of the layers' weights that kernels of int8 keep as integers, with the scales
+ * and sums beside them: a part of the forecast's `prepared`. 0 if the plan is not in int8. */
+size_t traffic_int8_weights(const struct plan *plan);
 
 /* Returns the sum of traffic_node_bytes over all steps of `plan`, which must be for inference. */
 double traffic_bytes(const struct plan *plan, size_t batch);

@@ -1,5 +1,6 @@
-/* The histograms of signed values, too, are of magnitudes, since one limit clips both sides: 128
- * levels then stand for the magnitudes of one sign; of values that are never negative, all 256. */
+/* The histograms of signed values, too, are of magnitudes, since one limit clips both sides. Zeros
+ * are counted apart: every grid has zero, so that they cost nothing at any limit, and after a relu
+ * half of the values may be zero. */
 #include "engine/quantize/calibration.h"
 
 #include <float.h>
@@ -71,6 +72,10 @@ void calibration_add(struct calibration_histogram *histogram, const float *value
         const double position = fabs((double)values[i]) * factor;
         if (!(position <= CALIBRATION_BINS)) /* NaN */
             continue;
+        if (values[i] == 0) {
+            histogram->zeros++;
+            continue;
+        }
         const size_t bin = (size_t)position;
         histogram->counts[bin < CALIBRATION_BINS ? bin : CALIBRATION_BINS - 1]++;
         histogram->total++;
@@ -81,8 +86,8 @@ void calibration_add(struct calibration_histogram *histogram, const float *value
 
 static double limit_of_percentile(const struct calibration_histogram *histogram)
 {
-    const double wanted = inside_share * histogram->total;
-    double below = 0;
+    const double wanted = inside_share * (histogram->total + histogram->zeros);
+    double below = histogram->zeros;
     for (size_t i = 0; i < CALIBRATION_BINS; i++) {
         const double here = histogram->counts[i];
         if (here > 0 && below + here >= wanted)
@@ -116,13 +121,30 @@ static double divergence(const double *counts, double total, size_t bins, size_t
     return sum;
 }
 
+/* The range that is covered with a limit. */
+static void clip(const struct calibration_histogram *histogram, double limit, double *low,
+                 double *high)
+{
+    *low = fmax(fmin((double)histogram->range.low, 0), -limit);
+    *high = fmin(fmax((double)histogram->range.high, 0), limit);
+}
+
+/* Returns how many levels the magnitudes of the longer side of the range have. */
+static size_t count_levels(const struct calibration_histogram *histogram, double limit)
+{
+    double low, high;
+    clip(histogram, limit, &low, &high);
+    return (size_t)rint((QUANTIZED_MAX + 1) * fmax(-low, high) / (high - low));
+}
+
 static double limit_of_entropy(const struct calibration_histogram *histogram)
 {
-    const size_t levels = histogram->range.low < 0 ? 128 : 256;
+    const double bin = largest_of(histogram) / CALIBRATION_BINS;
     double inside = 0, least = INFINITY, limit = CALIBRATION_BINS;
     for (size_t i = 0; i < CALIBRATION_BINS; i++) {
         inside += histogram->counts[i];
-        if (i + 1 < levels || inside == 0)
+        const size_t levels = inside > 0 ? count_levels(histogram, (double)(i + 1) * bin) : 0;
+        if (inside == 0 || i + 1 < levels)
             continue;
         const double found = divergence(histogram->counts, histogram->total, i + 1, levels, inside);
         if (found < least) {
@@ -133,15 +155,14 @@ static double limit_of_entropy(const struct calibration_histogram *histogram)
     return limit;
 }
 
-/* Returns the mean squared error with `limit`, of values at the middles of the bins. A value that
- * is not clipped is wrong by the uniform error of rounding, step^2 / 12. */
+/* Returns the sum of the squared errors with `limit`, of values at the middles of the bins. A value
+ * that is neither clipped nor 0 is wrong by the uniform error of rounding, step^2 / 12. */
 static double squared_error(const struct calibration_histogram *histogram, double limit)
 {
     const double bin = largest_of(histogram) / CALIBRATION_BINS, clipped = limit * bin;
-    const double low = fmax(fmin((double)histogram->range.low, 0), -clipped);
-    const double high = fmin(fmax((double)histogram->range.high, 0), clipped);
+    double low, high, sum = 0;
+    clip(histogram, clipped, &low, &high);
     const double step = (high - low) / QUANTIZED_MAX;
-    double sum = 0;
     for (size_t i = 0; i < CALIBRATION_BINS; i++) {
         const double beyond = fmax(((double)i + 0.5) * bin - clipped, 0);
         sum += histogram->counts[i] * (beyond > 0 ? beyond * beyond : step * step / 12);

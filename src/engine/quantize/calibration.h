@@ -4,7 +4,7 @@
  * The methods choose a limit of the magnitudes, beyond which values are clipped:
  *
  *   minmax      the largest magnitude: nothing is clipped
- *   percentile  99.99 % of the magnitudes are at most the limit
+ *   percentile  99.99 % of the magnitudes, zeros among them, are at most the limit
  *   entropy     the least Kullback-Leibler divergence of the quantized histogram from the original
  *               one, as in TensorRT (Migacz 2017)
  *   mse         the least mean squared error of rounding and clipping together
@@ -46,7 +46,8 @@ struct sample_range sample_range_join(struct sample_range a, struct sample_range
 
 struct calibration_histogram {
     struct sample_range range;              /* of all values */
-    double counts[CALIBRATION_BINS], total; /* of magnitudes, from 0 to the largest one */
+    double counts[CALIBRATION_BINS], total; /* of magnitudes above 0, up to the largest one */
+    double zeros;
 };
 
 /* Begins a histogram of values in this range. */

@@ -1,6 +1,7 @@
 /* quantize_ranges.c decides what is quantized and with which grids; this file makes the network. */
 #include "engine/quantize/quantize.h"
 
+#include "engine/ops/int8.h"
 #include "engine/ops/op.h"
 #include "engine/quantize/graph_copy.h"
 
@@ -45,10 +46,11 @@ static float least_scale(const float *values, size_t outputs, size_t row)
 }
 
 /* Sums and the bias have units of the input's scale times the weights': a scale must not be so
- * small that the bias needs more than 31 bits. */
-static float fit_bias(float scale, float bias, float input_scale)
+ * small that the bias does not fit into a sum. Half of the limit leaves room for rounding. */
+static float fit_bias(float scale, float bias, float input_scale, size_t products)
 {
-    return fmaxf(scale, fabsf(bias) / (input_scale * 1073741824.0f));
+    const double most = int8_most_bias(products) / 2;
+    return fmaxf(scale, (float)(fabs((double)bias) / ((double)input_scale * most)));
 }
 
 /* Chooses the scales of a layer and rounds its weights to multiples of them. */
@@ -67,7 +69,7 @@ static void round_layer(struct weights *weights, const struct node *node, bool p
     float common = 0;
     for (size_t o = 0; o < outputs; o++) {
         const float own = largest_magnitude(values + o * row, row) / QUANTIZED_WEIGHT_MAX;
-        scales[o] = fit_bias(own >= FLT_MIN ? own : least, bias ? bias[o] : 0, input_scale);
+        scales[o] = fit_bias(own >= FLT_MIN ? own : least, bias ? bias[o] : 0, input_scale, row);
         common = fmaxf(common, scales[o]);
     }
     for (size_t o = 0; o < outputs; o++) {
@@ -87,6 +89,21 @@ static void round_weights(struct weights *weights, bool per_channel)
             round_layer(weights, node, per_channel);
     }
     weights_mark_changed(weights);
+}
+
+bool quantize_check_weights(const struct weights *weights, struct error *error)
+{
+    const struct graph *graph = weights->graph;
+    for (size_t p = 0; p < graph->parameter_count; p++) {
+        const struct parameter *parameter = &graph->parameters[p];
+        for (size_t i = 0; i < parameter->count; i++)
+            if (!isfinite(weights->values[parameter->offset + i]))
+                return error_set(
+                    error, ERROR_INPUT, parameter->name,
+                    "train it again: tinca weights FILE shows the values of each layer",
+                    "its weights contain NaN or infinity");
+    }
+    return true;
 }
 
 struct network *quantize_network(const struct quantize_plan *plan, const struct network *network,

@@ -40,9 +40,13 @@ void quantize_plan_free(struct quantize_plan *plan); /* may be {0} */
 void quantize_set_grids(const struct quantize_plan *plan, const struct sample_range *ranges,
                         struct quantization *grids);
 
+/* Returns whether all weights are finite; sets an error that names those that are not. */
+bool quantize_check_weights(const struct weights *weights, struct error *error);
+
 /* Returns the quantized network, with `step` at the end of its chain of techniques (NULL: none),
- * which network_free frees, and its weights, which weights_free frees. Each output of a layer gets
- * a scale, or, unless `per_channel`, the whole layer. Returns NULL with an error. */
+ * which network_free frees, and its weights, which weights_free frees. With `per_channel` each
+ * output channel of a layer has its own scale; otherwise the layer has one. Returns NULL with an
+ * error. */
 struct network *quantize_network(const struct quantize_plan *plan, const struct network *network,
                                  const struct weights *weights, const struct quantization *grids,
                                  bool per_channel, const char *step, struct weights *quantized,

@@ -83,12 +83,16 @@ static void make_groups(struct quantize_plan *plan)
             plan->group[i] = QUANTIZE_NONE;
 }
 
+/* Returns whether a relu alone reads the values of node `i`, perhaps after layers that move them;
+ * the nodes behind it are marked already. */
 static bool is_clipped(const struct quantize_plan *plan, size_t i)
 {
     size_t reader;
-    return i > 0 && plan->group[i] != QUANTIZE_NONE &&
-           graph_count_readers(plan->graph, plan->wanted, i, &reader) == 1 &&
-           plan->graph->nodes[reader].op == &op_relu;
+    if (i == 0 || plan->group[i] == QUANTIZE_NONE ||
+        graph_count_readers(plan->graph, plan->wanted, i, &reader) != 1)
+        return false;
+    const struct op *op = plan->graph->nodes[reader].op;
+    return op == &op_relu || (op_moves_values(op) && plan->clipped[reader]);
 }
 
 bool quantize_plan_make(struct quantize_plan *plan, const struct graph *graph, const bool *layers,
@@ -106,7 +110,7 @@ bool quantize_plan_make(struct quantize_plan *plan, const struct graph *graph, c
     graph_mark_ancestors(graph, graph->output, plan->wanted);
     spread(plan, layers, alone);
     make_groups(plan);
-    for (size_t i = 0; i < nodes; i++)
+    for (size_t i = nodes; i-- > 0;)
         plan->clipped[i] = is_clipped(plan, i);
     return true;
 }

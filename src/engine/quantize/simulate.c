@@ -1,5 +1,6 @@
 #include "engine/quantize/simulate.h"
 
+#include "engine/ops/int8.h"
 #include "engine/ops/op.h"
 #include "engine/quantize/graph_copy.h"
 
@@ -50,18 +51,15 @@ static bool copy_rounded(struct graph_copy *copy, size_t i, struct error *error)
             graph_copy_append(copy, i, &op_fake_quantize, SIMULATE_SUFFIX, &grid, error));
 }
 
-static bool is_simulated(const struct graph *graph)
+bool network_is_simulated(const struct network *network)
 {
-    for (size_t i = 0; i < graph->node_count; i++)
-        if (graph->nodes[i].op == &op_fake_quantize)
-            return true;
-    return false;
+    return int8_is_simulated(&network->graph);
 }
 
 bool network_simulate(struct network *network, struct error *error)
 {
     struct graph_copy copy;
-    if (!graph_is_quantized(&network->graph) || is_simulated(&network->graph))
+    if (!graph_is_quantized(&network->graph) || network_is_simulated(network))
         return true;
     bool copied = graph_copy_begin(&copy, &network->graph, error);
     for (size_t i = 1; copied && i < network->graph.node_count; i++)

@@ -257,9 +257,12 @@ static bool widen_integers(struct safetensors *file, const struct safetensors_en
     const uint64_t row = found && found->dims[0] ? safetensors_count(entry) / found->dims[0] : 0;
     float *scales = found ? memory_new(found->dims[0], sizeof *scales, file->path, error) : NULL;
     const bool read = scales && safetensors_read(file, found, scales, error);
-    for (size_t i = count; read && i-- > 0;) /* the last one first: none is overwritten unread */
+    const bool fit = read && !memchr(values, 0x80, count);
+    for (size_t i = count; fit && i-- > 0;) /* the last one first: none is overwritten unread */
         values[i] = scales[(first + i) / row] * (float)((const signed char *)values)[i];
     free(scales);
+    if (read && !fit)
+        return wrong(file, error, entry->name, "it has an integer of -128; -127 is the least");
     return read || (!found && wrong(file, error, entry->name, "its scales are missing"));
 }
 

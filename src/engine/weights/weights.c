@@ -257,17 +257,16 @@ bool weights_save(const struct weights *weights, enum weights_format format, con
     return saved;
 }
 
-/* Refuses scales of quantized weights that are not above 0 or not finite. */
-static bool check_scales(const struct safetensors *file, const struct parameter *parameter,
-                         const float *values, struct error *error)
+bool weights_check_scales(const struct parameter *parameter, const float *values, const char *path,
+                          struct error *error)
 {
     if (!parameter_is_weight_scale(parameter))
         return true;
     for (size_t i = 0; i < parameter->count; i++)
-        if (!(values[i] > 0) || isinf(values[i]))
-            return error_set(
-                error, ERROR_INPUT, file->path, "the file is damaged; use an intact copy",
-                "\"%s\": a scale of %g; scales are above 0", parameter->name, (double)values[i]);
+        if (!(values[i] > 0) || isinf(values[i] * QUANTIZED_WEIGHT_MAX))
+            return error_set(error, ERROR_INPUT, path, "the file is damaged; use an intact copy",
+                             "\"%s\": a scale of %g; scales are above 0, and weights finite",
+                             parameter->name, (double)values[i]);
     return true;
 }
 
@@ -279,13 +278,18 @@ static bool load_parameter(struct safetensors *file, const struct parameter *par
     if (!entry)
         return error_set(error, ERROR_INPUT, file->path, advice, "it has no \"%s\"",
                          parameter->name);
-    if (!safetensors_has_numbers(file, entry) || entry->rank != parameter->rank ||
-        memcmp(entry->dims, parameter->dims, parameter->rank * sizeof *entry->dims) != 0)
+    const bool same =
+        entry->rank == parameter->rank &&
+        memcmp(entry->dims, parameter->dims, parameter->rank * sizeof *entry->dims) == 0;
+    if (same && entry->type == SAFETENSORS_I8 && !safetensors_has_numbers(file, entry))
+        return error_set(error, ERROR_INPUT, file->path, advice,
+                         "it has no \"%s_scale\" that fits the integers", parameter->name);
+    if (!same || !safetensors_has_numbers(file, entry))
         return error_set(error, ERROR_INPUT, file->path, advice,
                          "\"%s\" has a different shape or type than in the network (%zu values)",
                          parameter->name, parameter->count);
     return safetensors_read_floats(file, entry, 0, parameter->count, values, error) &&
-           check_scales(file, parameter, values, error);
+           weights_check_scales(parameter, values, file->path, error);
 }
 
 bool weights_load(struct weights *weights, const char *path, struct error *error)

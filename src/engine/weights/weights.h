@@ -77,6 +77,11 @@ enum safetensors_type weights_stored_type(const struct weights *weights,
                                           const struct parameter *parameter,
                                           enum weights_format format);
 
+/* Returns whether the values, if they are the scales of a quantized layer's weights, are above 0,
+ * and the largest weights finite; otherwise sets an error about the file `path`. */
+bool weights_check_scales(const struct parameter *parameter, const float *values, const char *path,
+                          struct error *error);
+
 /* Reads every parameter of the graph from a file, in the format that it has there, and marks the
  * values as changed. Returns false with an error if a name is missing, a shape differs, or the
  * file's checksum, if it has one, is wrong. */

@@ -219,7 +219,8 @@ static bool read_parameter(struct weights_pairing *pairing, const struct paramet
     case WEIGHTS_FIT_LOADED:
         match->loaded++;
         return safetensors_read_floats(&pairing->file, &pairing->file.entries[entry], 0,
-                                       parameter->count, values, error);
+                                       parameter->count, values, error) &&
+               weights_check_scales(parameter, values, pairing->file.path, error);
     case WEIGHTS_FIT_IDENTITY:
         match->identities++;
         fill_identity(pairing->graph, parameter, values);

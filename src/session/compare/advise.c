@@ -4,6 +4,7 @@
 
 #include "base/escape/shell.h"
 #include "base/language.h"
+#include "session/values/run_facts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,6 +21,11 @@ const char *advise_verdict_name(enum advise_verdict verdict)
                                         [ADVISE_MEASURE] = "measure",
                                         [ADVISE_ELSEWHERE] = "elsewhere"};
     return names[verdict];
+}
+
+bool advise_reads(const struct run_facts *facts)
+{
+    return !facts->imported[0] && !strchr(facts->network, '+');
 }
 
 /* --- the device --- */

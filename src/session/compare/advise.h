@@ -33,6 +33,11 @@ struct advise_request {
 };
 #define ADVISE_ACCEPT_LOSS 5.0
 
+/* Returns whether the advice may read a run: it was trained on this machine, and no technique after
+ * training was applied to its network. Those are the matter of the second page. */
+struct run_facts;
+bool advise_reads(const struct run_facts *facts);
+
 enum advise_verdict {
     ADVISE_KEEP, /* use the network without a technique */
     ADVISE_USE,  /* use the technique: measurements show that it meets the requirements */

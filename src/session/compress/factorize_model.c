@@ -3,11 +3,11 @@
  * chain of techniques. */
 #include "session/compress/factorize_model.h"
 
-#include "base/files/output_file.h"
 #include "engine/network/network_compression.h"
 #include "engine/weights/safetensors.h"
 #include "session/compress/factorize_latency.h"
 #include "session/model/model_file.h"
+#include "session/model/model_output.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -51,11 +51,10 @@ static char *print_step(const struct factorize_request *request, char *text, siz
  */
 static bool check_origin(const struct network *network, struct error *error)
 {
-    return !strstr(network->compression, "quantize") ||
+    return !graph_is_quantized(&network->graph) ||
            error_set(error, ERROR_UNSUPPORTED, network->name,
                      "factorize the model before it is quantized",
-                     "this model is quantized (%s), and its factors would not be",
-                     network->compression);
+                     "this model is quantized, and its factors would not be");
 }
 
 /* --- the file --- */
@@ -139,7 +138,8 @@ bool factorize_model(const struct factorize_request *request, struct factorized_
                      struct error *error)
 {
     *made = (struct factorized_model){.ms_before = (double)NAN, .ms_after = (double)NAN};
-    if (!check_value(request, error) || !output_file_check(request->output, OUTPUT_BINARY, error) ||
+    if (!check_value(request, error) ||
+        !model_output_check(request->model, request->output, error) ||
         !model_load(&made->origin, request->model, request->device, request->threads, error))
         return false;
     made->bytes_before = file_bytes(request->model);

@@ -10,7 +10,7 @@
 enum { WARM_UP = 3, LEAST = 30, MOST = 1000 };
 static const double seconds_enough = 0.5;
 
-static float *draw_image(const struct model *model, struct error *error)
+float *inference_image(const struct model *model, struct error *error)
 {
     const size_t count = shape_count(model->network->input);
     float *image = memory_new_aligned(count, sizeof *image, "an image", error);
@@ -19,9 +19,8 @@ static float *draw_image(const struct model *model, struct error *error)
     return image;
 }
 
-/* Infers the image `count` times, and stores the milliseconds of each unless `ms` is NULL. */
-static bool infer(struct model *model, const float *image, size_t count, double *ms,
-                  struct error *error)
+bool inference_timed(struct model *model, const float *image, size_t count, double *ms,
+                     struct error *error)
 {
     for (size_t i = 0; i < count; i++) {
         const uint64_t start = clock_nanoseconds();
@@ -37,17 +36,17 @@ static bool infer(struct model *model, const float *image, size_t count, double 
  * many each has; 0 with an error. */
 static size_t measure(struct model *const *models, size_t count, double *ms, struct error *error)
 {
-    float *image = draw_image(models[0], error);
+    float *image = inference_image(models[0], error);
     bool good = image;
     size_t done = 0;
     for (size_t m = 0; good && m < count; m++)
-        good = infer(models[m], image, WARM_UP, NULL, error);
+        good = inference_timed(models[m], image, WARM_UP, NULL, error);
     const uint64_t start = clock_nanoseconds();
     while (good && done < MOST &&
            (done < LEAST ||
             clock_seconds(start, clock_nanoseconds()) < seconds_enough * (double)count)) {
         for (size_t m = 0; good && m < count; m++)
-            good = infer(models[m], image, 1, ms + m * MOST + done, error);
+            good = inference_timed(models[m], image, 1, ms + m * MOST + done, error);
         done++;
     }
     free(image);

@@ -14,6 +14,7 @@
 #include "session/compress/prune_tune.h"
 #include "session/config/config_data.h"
 #include "session/model/model_file.h"
+#include "session/model/model_output.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -41,15 +42,6 @@ static const char *goal_option(enum prune_goal goal)
     return goal == GOAL_FLOPS ? "--flops" : goal == GOAL_PARAMETERS ? "--parameters" : "--latency";
 }
 
-bool prune_check_output(const char *model, const char *output, struct error *error)
-{
-    struct stat a, b;
-    if (stat(model, &a) == 0 && stat(output, &b) == 0 && a.st_dev == b.st_dev &&
-        a.st_ino == b.st_ino)
-        return error_set(error, ERROR_USAGE, "-o", "name another file", "it is the model itself");
-    return output_file_check(output, OUTPUT_BINARY, error);
-}
-
 bool prune_check(const struct prune_request *request, struct error *error)
 {
     const bool data = config_is_given(&request->config, "data") || request->config.preset[0];
@@ -59,9 +51,6 @@ bool prune_check(const struct prune_request *request, struct error *error)
                          is_share ? N_("give what remains, as 0.5") : N_("give milliseconds"),
                          is_share ? N_("it is a share above 0 and below 1")
                                   : N_("it is a time above 0"));
-    if (output_file_is_stream(request->output))
-        return error_set(error, ERROR_USAGE, "-o", "name a file",
-                         "the steps of a pruning are stored beside the output");
     if (!data && config_holds_out(&request->config))
         return error_set(error, ERROR_USAGE, "--validate", "give --data SPEC",
                          "a part of the training data needs that data");
@@ -69,7 +58,7 @@ bool prune_check(const struct prune_request *request, struct error *error)
         return error_set(error, ERROR_USAGE, "--data", "give --data SPEC",
                          prune_tunes(request) ? N_("fine-tuning needs a data set")
                                               : N_("the criterion taylor needs a data set"));
-    return prune_check_output(request->model, request->output, error);
+    return model_output_check(request->model, request->output, error);
 }
 
 /* --- figures --- */
@@ -217,16 +206,27 @@ static bool measure_before(struct pruning *pruning, struct error *error)
                      "the model takes %.4g ms already", ms.median);
 }
 
+/* Writes the step as which the result of step `step` is named: what it reaches itself. */
+static char *name_of_step(const struct pruning *pruning, size_t step, char *text, size_t size)
+{
+    struct prune_request own = *pruning->request;
+    const double before = own.goal == GOAL_LATENCY ? pruning->state.ms_before : 1;
+    if (step + 1 < own.steps)
+        own.target = target_of(pruning->request, before, own.target, step);
+    return prune_step_name(&own, text, size);
+}
+
 static bool make_candidate(struct pruning *pruning, const struct prune_subject *subject,
                            size_t step, struct prune_candidate *candidate, struct error *error)
 {
     char text[64];
     const struct prune_request *request = pruning->request;
     const struct graph *graph = &pruning->origin.network->graph;
-    const char *name = step == 0 ? prune_step_name(request, text, sizeof text) : NULL;
+    if (request->goal == GOAL_LATENCY && !measure_before(pruning, error))
+        return false;
+    const char *name = name_of_step(pruning, step, text, sizeof text);
     if (request->goal == GOAL_LATENCY)
-        return measure_before(pruning, error) &&
-               prune_to_latency(subject,
+        return prune_to_latency(subject,
                                 target_of(request, pruning->state.ms_before, request->target, step),
                                 name, pruning->hooks, candidate, error);
     const bool flops = request->goal == GOAL_FLOPS;
@@ -270,6 +270,7 @@ static bool prune_step(struct pruning *pruning, size_t step, struct error *error
     if (pruned)
         pruned = prune_subject_open(&subject, path, model, pruning->request, pruning->hooks, error);
     if (pruned) {
+        subject.later = step > 0;
         pruned = make_candidate(pruning, &subject, step, &candidate, error);
         if (pruned) {
             pruned = save_step(pruning, step, &candidate, error);

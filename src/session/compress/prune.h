@@ -90,10 +90,6 @@ struct prune_result {
 /* Checks a request before anything is opened. Returns false with an error. */
 bool prune_check(const struct prune_request *request, struct error *error);
 
-/* Checks that the output can be written, and that it is not the model. Returns false with an error.
- */
-bool prune_check_output(const char *model, const char *output, struct error *error);
-
 /* Prunes the model. Returns false with an error; the output is then as it was. */
 bool prune_run(const struct prune_request *request, const struct prune_hooks *hooks,
                struct prune_result *result, struct error *error);

@@ -3,12 +3,12 @@
 #include "session/compress/prune_magnitude.h"
 
 #include "base/files/file.h"
-#include "base/files/output_file.h"
 #include "engine/compress/magnitude.h"
 #include "engine/network/network_compression.h"
 #include "engine/network/network_write.h"
 #include "session/compress/inference_time.h"
 #include "session/model/model_file.h"
+#include "session/model/model_output.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,14 +16,14 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { PART = 1 << 16 };
+enum { PART = 1 << 14 };
 
 /* --- compressed size --- */
 
 /* Compresses a stream and counts what comes out. */
 static bool count_compressed(FILE *file, uint64_t *bytes, uint64_t *compressed)
 {
-    static _Thread_local unsigned char in[PART], out[PART];
+    unsigned char in[PART], out[PART];
     z_stream stream = {0};
     int status = Z_OK;
     if (deflateInit(&stream, 6) != Z_OK)
@@ -75,8 +75,8 @@ static bool save(const struct magnitude_request *request, const struct model *or
     if (!named)
         return false;
     network_full_name(named, result->network, sizeof result->network);
-    magnitude_prune(weights, request->share, &result->weights, &result->zeros);
     const bool saved =
+        magnitude_prune(weights, request->share, &result->weights, &result->zeros, error) &&
         model_save_derived(origin, named, weights, WEIGHTS_FLOAT32, request->output, error);
     network_free(named);
     return saved;
@@ -129,10 +129,7 @@ bool magnitude_run(const struct magnitude_request *request, const struct prune_h
     if (!(request->share > 0) || !(request->share < 1))
         return error_set(error, ERROR_USAGE, "--unstructured", "give what becomes zero, as 0.9",
                          "it is a share above 0 and below 1");
-    if (output_file_is_stream(request->output))
-        return error_set(error, ERROR_USAGE, "-o", "name a file",
-                         "its compressed size is measured");
-    if (!prune_check_output(request->model, request->output, error) ||
+    if (!model_output_check(request->model, request->output, error) ||
         !model_load(&origin, request->model, request->device, request->threads, error))
         return false;
     bool done = model_load(&pruned, request->model, request->device, request->threads, error);

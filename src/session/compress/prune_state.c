@@ -111,9 +111,12 @@ static bool read_state(struct prune_state *state, struct error *error)
     struct json_document document = {0};
     if (!file_exists(state->path))
         return true;
-    const bool read = json_read_file(&document, state->path, STATE_LIMIT, error) &&
-                      json_verify_checksum(&document, "delete its folder to begin again", error) &&
-                      read_document(state, &document, error);
+    bool read = json_read_file(&document, state->path, STATE_LIMIT, error);
+    if (!read) /* nobody corrects this file by hand */
+        error_set(error, ERROR_INPUT, state->path, "delete its folder to begin again",
+                  "it does not hold the state of a pruning");
+    read = read && json_verify_checksum(&document, "delete its folder to begin again", error) &&
+           read_document(state, &document, error);
     json_document_free(&document);
     return read;
 }

@@ -129,7 +129,8 @@ bool prune_to_limit(const struct prune_subject *subject, enum prune_measure meas
                                                     .stored_width = origin->stored_width}};
     if (prune_select(&candidate->selection, &subject->groups, subject->importance, measure, limit,
                      error) &&
-        (model->network = prune_network(origin->network, &candidate->selection, name, error)) &&
+        (model->network =
+             prune_network(origin->network, &candidate->selection, name, subject->later, error)) &&
         weights_create(&model->weights, &model->network->graph, error) &&
         prune_copy_weights(&subject->groups, &candidate->selection, &origin->weights,
                            &model->weights, error))

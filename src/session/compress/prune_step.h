@@ -11,6 +11,7 @@ struct prune_subject {
     struct model *model;
     struct channel_groups groups;
     double *importance; /* by group; NaN: it stays */
+    bool later;         /* an earlier step made the model: the name of this one replaces its name */
 };
 
 /* Sets keep[] to true for the layers that these patterns name; "": none. Returns false with an

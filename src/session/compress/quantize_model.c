@@ -11,6 +11,7 @@
 #include "engine/quantize/simulate.h"
 #include "session/compress/quantize_state.h"
 #include "session/model/model_file.h"
+#include "session/model/model_output.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,10 +88,17 @@ static bool list_layers(struct quantize_state *state, struct error *error)
                      "no layer is left that can be quantized");
 }
 
+static uint64_t size_of(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
+}
+
 static bool begin(struct quantize_state *state, struct error *error)
 {
     const struct quantize_request *request = state->request;
-    if (!quantize_step(state, _("reading the model"), error) ||
+    if (!model_output_check(request->model, request->output, error) ||
+        !quantize_step(state, _("reading the model"), error) ||
         !model_load(&state->model, request->model, request->config.device, request->config.threads,
                     error) ||
         !check_model(state, error) ||
@@ -98,8 +106,10 @@ static bool begin(struct quantize_state *state, struct error *error)
         return false;
     state->folded.network =
         fold_batch_norm(state->model.network, &state->model.weights, &state->folded.weights, error);
-    if (!state->folded.network || !list_layers(state, error))
+    if (!state->folded.network || !quantize_check_weights(&state->folded.weights, error) ||
+        !list_layers(state, error))
         return false;
+    state->result->bytes_before = size_of(request->model);
     const size_t nodes = state->folded.network->graph.node_count;
     state->ranges = memory_new(nodes, sizeof *state->ranges, "the ranges", error);
     state->grids = memory_new(nodes, sizeof *state->grids, "the ranges", error);
@@ -194,12 +204,6 @@ static bool evaluate_both(struct quantize_state *state, bool again, struct error
     return evaluated;
 }
 
-static uint64_t size_of(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
-}
-
 static bool save(struct quantize_state *state, struct error *error)
 {
     const struct quantize_request *request = state->request;
@@ -216,7 +220,6 @@ static bool save(struct quantize_state *state, struct error *error)
     const bool saved = text && model_file_save(&facts, &state->quantized.weights, WEIGHTS_FLOAT32,
                                                request->output, error);
     free(text);
-    result->bytes_before = size_of(request->model);
     result->bytes_after = size_of(request->output);
     return saved;
 }

@@ -41,6 +41,7 @@ bool past_run_is_alike(const struct run_config *a, const struct run_config *b)
            fabs(a->block_rate - b->block_rate) < 1e-9 && strcmp(a->widths, b->widths) == 0 &&
            strcmp(a->activation, b->activation) == 0 && a->batch == b->batch &&
            a->precision == b->precision && a->blocks == b->blocks &&
+           strcmp(a->teacher, b->teacher) == 0 && /* it predicts each batch, too */
            config_memory_limit(a) == config_memory_limit(b) && strcmp(a->device, b->device) == 0 &&
            (a->threads == b->threads || threads_of(a) == threads_of(b));
 }

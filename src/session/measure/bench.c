@@ -25,7 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { WARM_UP = 2, TRAIN_BATCH = 32 };
+enum { WARM_UP = 2, TRAIN_BATCH = 32, TRAIN_ITERATIONS = 10, INFER_ITERATIONS = 50 };
 static const double GPU_WARM_UP_SECONDS = 1;
 static const float alone_rate = 0.001f, gan_rate = 0.0002f, gan_main_weight = 100;
 
@@ -180,11 +180,19 @@ static bool make_execution(struct workload *workload, const struct bench *bench,
     return workload->execution;
 }
 
+/* Training is in float32 (or bf16), so that what is about int8 is about inference. */
+static enum plan_mode mode_of(const struct bench *bench, const struct bench_settings *settings)
+{
+    const bool int8 = settings->precision_chosen ? settings->precision == PRECISION_INT8
+                                                 : graph_is_quantized(&bench->network->graph);
+    return settings->infers_int8 && int8 ? PLAN_INFERENCE : settings->mode;
+}
+
 /* Without a choice, a quantized network infers in int8 where the device can. */
 static enum device_precision precision_of(const struct bench *bench,
                                           const struct bench_settings *settings)
 {
-    const bool int8 = !settings->precision_chosen && settings->mode == PLAN_INFERENCE &&
+    const bool int8 = !settings->precision_chosen && bench->mode == PLAN_INFERENCE &&
                       graph_is_quantized(&bench->network->graph) &&
                       device_check_precision(bench->device->driver, PRECISION_INT8, NULL);
     return int8 ? PRECISION_INT8 : settings->precision;
@@ -194,7 +202,7 @@ static enum device_precision precision_of(const struct bench *bench,
 static bool quantize_if_asked(struct bench *bench, const struct bench_settings *settings,
                               struct error *error)
 {
-    if (settings->precision != PRECISION_INT8 || settings->mode != PLAN_INFERENCE ||
+    if (settings->precision != PRECISION_INT8 || bench->mode != PLAN_INFERENCE ||
         graph_is_quantized(&bench->network->graph) || !bench->network->classes)
         return true;
     struct network *quantized = bench_quantize(bench->network, settings->seed, error);
@@ -208,11 +216,13 @@ static bool quantize_if_asked(struct bench *bench, const struct bench_settings *
 static bool prepare_bench(struct bench *bench, struct workload *workload,
                           const struct bench_settings *settings, struct error *error)
 {
-    bench->mode = settings->mode;
     bench->network = network_build(&settings->network, error);
     bench->device =
         bench->network ? tuned_device_open(settings->device, settings->threads, NULL, error) : NULL;
-    if (!bench->device || !quantize_if_asked(bench, settings, error))
+    if (!bench->device)
+        return false;
+    bench->mode = mode_of(bench, settings);
+    if (!quantize_if_asked(bench, settings, error))
         return false;
     bench->precision = precision_of(bench, settings);
     if (!device_set_precision(bench->device, bench->precision, error))
@@ -363,7 +373,9 @@ static bool measure_times(struct bench *bench, struct workload *workload, struct
 static bool measure_all(struct bench *bench, struct workload *workload,
                         const struct bench_settings *settings, struct error *error)
 {
-    bench->iterations = settings->iterations;
+    bench->iterations = settings->iterations            ? settings->iterations
+                        : bench->mode == PLAN_INFERENCE ? INFER_ITERATIONS
+                                                        : TRAIN_ITERATIONS;
     if (workload->execution)
         execution_bind(workload->execution, &workload->batch);
     const bool measured = warm_up(workload, bench, error) && measure_times(bench, workload, error);

@@ -27,8 +27,9 @@ struct bench_settings {
     const char *device;
     size_t threads; /* 0: all cores */
     enum plan_mode mode;
-    size_t batch; /* 0: 32 to train, 1 to infer or to train with a discriminator */
-    size_t iterations;
+    bool infers_int8;  /* infer, whatever `mode` says, if int8 is chosen or the network quantized */
+    size_t batch;      /* 0: 32 to train, 1 to infer or to train with a discriminator */
+    size_t iterations; /* 0: 10 to train, 50 to infer */
     uint64_t seed;
     bool strict_device;    /* see plan.h */
     uint64_t memory_limit; /* limit for training, see plan.h; 0: none */

@@ -5,14 +5,15 @@
 
 #include <math.h>
 
+/* `rated` says whether the device's limits, which are those of float32, are limits of the pass. */
 static struct bench_pass make_pass(const struct bench *bench, double seconds,
-                                   struct roofline_work work)
+                                   struct roofline_work work, bool rated)
 {
     struct bench_pass pass = {.seconds = seconds / (double)bench->iterations,
                               .work = work,
                               .attainable = NAN,
                               .limit = ROOFLINE_NONE};
-    if (bench->limits_measured) {
+    if (bench->limits_measured && rated) {
         pass.attainable = roofline_seconds(&bench->limits, work);
         pass.limit = roofline_limit(&bench->limits, work);
     }
@@ -25,7 +26,7 @@ bool bench_forward(const struct bench *bench, const struct bench_part *part,
     const struct profile_layer layer = profile_node(part->profile, step->node);
     const double passes = (double)layer.calls / (double)bench->iterations;
     *pass = make_pass(bench, layer.forward_seconds,
-                      roofline_scale(roofline_forward(part->plan, step), passes));
+                      roofline_scale(roofline_forward(part->plan, step), passes), !step->site.int8);
     return layer.calls > 0;
 }
 
@@ -40,17 +41,27 @@ bool bench_backward(const struct bench *bench, const struct bench_part *part,
         work = roofline_add(roofline_scale(work, 2),
                             roofline_backward(part->frozen_discriminator, judged));
     }
-    *pass = make_pass(bench, layer.backward_seconds, work);
+    *pass = make_pass(bench, layer.backward_seconds, work, true);
     return step->kernel && layer.backward_seconds > 0;
 }
 
 bool bench_update(const struct bench *bench, const struct bench_part *part, struct bench_pass *pass)
 {
-    *pass = make_pass(bench, profile_update_seconds(part->profile), roofline_update(part->plan));
+    *pass =
+        make_pass(bench, profile_update_seconds(part->profile), roofline_update(part->plan), true);
     return bench->mode == PLAN_TRAINING;
 }
 
 /* --- the whole --- */
+
+bool bench_has_int8(const struct bench *bench)
+{
+    const struct plan *plan = bench->main.plan;
+    for (size_t i = 0; i < plan->step_count; i++)
+        if (plan->steps[i].kernel && plan->steps[i].site.int8)
+            return true;
+    return false;
+}
 
 static void add_pass(struct bench_pass *sum, const struct bench_pass *pass)
 {
@@ -102,6 +113,7 @@ double bench_pass_of_attainable(const struct bench_pass *pass)
 
 double bench_pass_of_sgemm(const struct bench *bench, const struct bench_pass *pass)
 {
-    return bench->limits_measured ? 1e11 * bench_pass_gflops(pass) / bench->limits.sgemm_flops
-                                  : NAN;
+    return bench->limits_measured && !bench_has_int8(bench)
+               ? 1e11 * bench_pass_gflops(pass) / bench->limits.sgemm_flops
+               : NAN;
 }

@@ -13,7 +13,9 @@
 struct bench_pass {
     double seconds;
     struct roofline_work work;
-    double attainable;         /* least seconds by the roofline; NaN: the limits are unknown */
+    /* Least seconds by the roofline. NaN: the limits are unknown, as those of a pass that computes
+     * with integers: the peak that is measured is that of float32. */
+    double attainable;
     enum roofline_limit limit; /* NONE: no work, unknown limits, or a sum */
 };
 
@@ -27,6 +29,9 @@ bool bench_backward(const struct bench *bench, const struct bench_part *part,
 /* Fills *pass with the solver's updates of one network. Returns false for inference. */
 bool bench_update(const struct bench *bench, const struct bench_part *part,
                   struct bench_pass *pass);
+
+/* Returns whether some pass computes with integers of 8 bits. */
+bool bench_has_int8(const struct bench *bench);
 
 /* Returns the median iteration without profile, with the work of all networks. */
 struct bench_pass bench_whole(const struct bench *bench);

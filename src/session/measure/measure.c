@@ -106,7 +106,7 @@ static bool set_precision(struct model *model, const struct run_config *config,
     if (!request->precision &&
         !device_check_precision(device->driver, (enum device_precision)precision, NULL))
         return true;
-    return device_set_precision(device, (enum device_precision)precision, error);
+    return model_compute_in(model, (enum device_precision)precision, error);
 }
 
 static bool measure_model(const char *path, const struct run_config *config,

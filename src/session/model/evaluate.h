@@ -12,6 +12,8 @@
 
 struct run_config;
 
+enum { MODEL_CHECKSUM = 12 }; /* the size of a checksum's text */
+
 /* A network with weights and the description of its input, from a model file. */
 struct model {
     struct network *network;
@@ -20,6 +22,8 @@ struct model {
     char (*class_names)[64]; /* network->classes of them; from the training set */
     struct device *device;
     size_t stored_height, stored_width; /* training images, before they were cropped */
+    /* tinca.crc32 of its file, and that of the model that it was made from; "": not known */
+    char checksum[MODEL_CHECKSUM], parent[MODEL_CHECKSUM];
     struct plan *plan; /* for one image; model_predict makes it when first called */
     struct execution *execution;
     struct translator *translator; /* for pictures of another size (translate.h); NULL: none yet */
@@ -28,7 +32,8 @@ struct model {
 };
 
 /* Loads a model file and opens the device. A quantized model is computed in int8, where the device
- * can. Returns false with an error. */
+ * can; otherwise its values are rounded in float32 (engine/quantize/simulate.h). Returns false with
+ * an error. */
 bool model_load(struct model *model, const char *path, const char *device, size_t threads,
                 struct error *error);
 void model_free(struct model *model);
@@ -36,6 +41,10 @@ void model_free(struct model *model);
 /* Sets the precision of the device, if the configuration was given one. Returns false with an error
  * if the device does not compute in it. */
 bool model_set_precision(struct model *model, const struct run_config *config, struct error *error);
+
+/* Sets the precision of the device, and how a quantized model is then rounded, before the first
+ * image is computed. Returns false with an error. */
+bool model_compute_in(struct model *model, enum device_precision precision, struct error *error);
 
 struct evaluation {
     size_t images;

@@ -45,6 +45,16 @@ static void print_stored_size(const struct model_facts *facts, char *text, size_
              data ? data->stored_width : facts->origin->stored_width);
 }
 
+const char *model_parent(const struct network *network, const struct model *source)
+{
+    char name[256], before[256];
+    network_full_name(network, name, sizeof name);
+    network_full_name(source->network, before, sizeof before);
+    if (!network->compression[0])
+        return "";
+    return strcmp(name, before) == 0 ? source->parent : source->checksum;
+}
+
 bool model_file_save(const struct model_facts *facts, const struct weights *weights,
                      enum weights_format format, const char *path, struct error *error)
 {
@@ -54,7 +64,6 @@ bool model_file_save(const struct model_facts *facts, const struct weights *weig
     char *names = print_class_names(facts, error);
     if (!names)
         return false;
-    const char *quantization = facts->quantization, *record = facts->record;
     snprintf(classes, sizeof classes, "%zu", network->classes);
     snprintf(groups, sizeof groups, "%zu", network->groups);
     snprintf(width_rate, sizeof width_rate, "%.17g", network->width_rate);
@@ -63,41 +72,32 @@ bool model_file_save(const struct model_facts *facts, const struct weights *weig
     print_stored_size(facts, stored, sizeof stored);
     print_triple(facts->normalisation.mean, mean, sizeof mean);
     print_triple(facts->normalisation.deviation, deviation, sizeof deviation);
-    const char *metadata[] = {"tinca.network",
-                              network->name,
-                              "tinca.network_text",
-                              network->source,
-                              "tinca.technique",
-                              technique_name(network->technique),
-                              "tinca.groups",
-                              groups,
-                              "tinca.width_rate",
-                              width_rate,
-                              "tinca.block_rate",
-                              block_rate,
-                              "tinca.widths",
-                              widths,
-                              "tinca.activation",
-                              network->activation,
-                              "tinca.classes",
-                              classes,
-                              "tinca.normalisation",
-                              facts->normalisation.name,
-                              "tinca.mean",
-                              mean,
-                              "tinca.deviation",
-                              deviation,
-                              "tinca.stored",
-                              stored,
-                              "tinca.class_names",
-                              names,
-                              quantization ? "tinca.quantization"
-                              : record     ? MODEL_RECORD_KEY
-                                           : NULL,
-                              quantization ? quantization : record,
-                              quantization && record ? MODEL_RECORD_KEY : NULL,
-                              record,
-                              NULL};
+    const char *parent = facts->origin ? model_parent(network, facts->origin) : facts->parent;
+    const char *metadata[2 * 16 + 1] = {"tinca.network",       network->name,
+                                        "tinca.network_text",  network->source,
+                                        "tinca.technique",     technique_name(network->technique),
+                                        "tinca.groups",        groups,
+                                        "tinca.width_rate",    width_rate,
+                                        "tinca.block_rate",    block_rate,
+                                        "tinca.widths",        widths,
+                                        "tinca.activation",    network->activation,
+                                        "tinca.classes",       classes,
+                                        "tinca.normalisation", facts->normalisation.name,
+                                        "tinca.mean",          mean,
+                                        "tinca.deviation",     deviation,
+                                        "tinca.stored",        stored,
+                                        "tinca.class_names",   names};
+    size_t count = 0;
+    while (metadata[count])
+        count += 2;
+    const char *const optional[][2] = {{"tinca.parent", parent && parent[0] ? parent : NULL},
+                                       {"tinca.quantization", facts->quantization},
+                                       {MODEL_RECORD_KEY, facts->record}};
+    for (size_t i = 0; i < 3; i++)
+        if (optional[i][1]) {
+            metadata[count++] = optional[i][0];
+            metadata[count++] = optional[i][1];
+        }
     bool saved = weights_save(weights, format, path, metadata, error);
     free(names);
     return saved;
@@ -161,6 +161,14 @@ static bool read_class_names(struct model *model, const struct safetensors *file
                                                  N_("does not name every class"), error);
 }
 
+/* Copies a checksum of the metadata; one that is missing or too long is not known. */
+static void copy_checksum(const struct safetensors *file, const char *key,
+                          char checksum[MODEL_CHECKSUM])
+{
+    const char *text = safetensors_metadata(file, key);
+    snprintf(checksum, MODEL_CHECKSUM, "%s", text && strlen(text) < MODEL_CHECKSUM ? text : "");
+}
+
 bool model_file_describe(struct model *model, const char *path, struct error *error)
 {
     struct safetensors file;
@@ -169,6 +177,8 @@ bool model_file_describe(struct model *model, const char *path, struct error *er
     model->network = network_of_model(&file, error);
     bool described =
         model->network && read_input(model, &file, error) && read_class_names(model, &file, error);
+    copy_checksum(&file, "tinca.crc32", model->checksum);
+    copy_checksum(&file, "tinca.parent", model->parent);
     safetensors_close(&file);
     return described;
 }

@@ -11,6 +11,8 @@
  *   tinca.class_names     a JSON list of texts
  *   tinca.quantization    of a quantized model: the report of tinca quantize, a JSON object
  *   tinca.record          of a model from an ONNX file: how it was trained, if the file says so
+ *   tinca.parent          of a network with a chain of techniques after training: the checksum
+ *                         (tinca.crc32) of the model to which the last one was applied, if known
  */
 #ifndef TINCA_SESSION_MODEL_MODEL_FILE_H
 #define TINCA_SESSION_MODEL_MODEL_FILE_H
@@ -29,7 +31,14 @@ struct model_facts {
     struct normalisation normalisation;
     const char *quantization; /* how it was quantized, a text for tinca.quantization; or NULL */
     const char *record;       /* how it was trained, a text for tinca.record; or NULL */
+    /* tinca.parent of a model without `origin`; NULL or "": not known */
+    const char *parent;
 };
+
+/* Returns the checksum of the model that the last technique of a network's chain was applied to, if
+ * the network's values come from `source`: source itself if the network has another name, or else
+ * what it was made from. "": not known, or the network has no chain. */
+const char *model_parent(const struct network *network, const struct model *source);
 
 /* Saves a model, with weights in this format. Returns false with an error. */
 bool model_file_save(const struct model_facts *facts, const struct weights *weights,

@@ -9,13 +9,11 @@
 #include "session/files/run_directory.h"
 #include "session/models/technique_step.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 struct work {
     struct means_apply *apply;
@@ -68,34 +66,17 @@ static bool poll(void *context, uint64_t done, uint64_t of, struct error *error)
 
 /* --- one technique --- */
 
-/* Returns the path for a result, owned by the caller, or NULL with an error. */
-static char *path_for(const char *name, struct error *error)
+/* Returns the path for the result of the advised step, owned by the caller, or NULL with an error.
+ */
+static char *path_for(const struct work *work, struct error *error)
 {
-    char file[160];
-    size_t used = 0;
+    char file[MEANS_FILE_NAME];
     char *folder = run_directory_beside("models", error);
-    const uLong sum = crc32_z(0, (const unsigned char *)name, strlen(name));
-    for (; name[used] && used < 100; used++)
-        file[used] = strchr("/:\\ \t\n", name[used]) ? '-' : name[used];
-    snprintf(file + used, sizeof file - used, "-%08lx.safetensors", sum);
+    means_file_name(work->table, work->advice->row, work->advice->reference, work->advice->step,
+                    &work->apply->settings, file);
     char *path = folder && file_make_directories(folder, error) ? file_join(folder, file) : NULL;
     free(folder);
     return path;
-}
-
-/* Returns the SPEC to train with, or NULL with an error. */
-static const char *training_data(const struct work *work, struct error *error)
-{
-    const struct model_table *table = work->table;
-    if (work->apply->data)
-        return work->apply->data;
-    if (table->rows[work->advice->row].training[0])
-        return table->rows[work->advice->row].training;
-    if (table->rows[work->advice->reference].training[0])
-        return table->rows[work->advice->reference].training;
-    error_set(error, ERROR_USAGE, "--data", "give --data SPEC",
-              "it is not known which data the network was trained on");
-    return NULL;
 }
 
 /* Applies the technique and measures the result. */
@@ -103,20 +84,24 @@ static bool apply_step(struct work *work, const char *output, struct error *erro
 {
     char log[1100];
     const struct model_row *row = &work->table->rows[work->advice->row];
-    const char *data = training_data(work, error);
+    const struct means_settings *settings = &work->apply->settings;
+    const char *data =
+        means_training_data(work->table, work->advice->row, work->advice->reference, settings);
     const struct technique_target target = {.input = row->path,
                                             .output = output,
                                             .data = data,
                                             .validate = row->data,
                                             .device = work->table->device,
                                             .threads = work->table->threads,
-                                            .epochs = work->apply->epochs,
-                                            .seed = work->apply->seed};
+                                            .epochs = data ? settings->epochs : 0,
+                                            .seed = settings->seed};
     snprintf(log, sizeof log, "%s.txt", output);
     const struct technique_run run = {
         .log = log, .stop = has_to_stop, .context = work, .own_group = work->apply->own_group};
-    if (!data ||
-        (!file_exists(output) && !technique_apply(work->advice->step, &target, &run, error)))
+    if (!data && technique_step_needs_data(work->advice->step))
+        return error_set(error, ERROR_USAGE, "--data", "give --data SPEC",
+                         "it is not known which data the network was trained on");
+    if (!file_exists(output) && !technique_apply(work->advice->step, &target, &run, error))
         return false;
     struct model_figures figures;
     const struct model_measure_request request = {.data = row->data,
@@ -126,15 +111,19 @@ static bool apply_step(struct work *work, const char *output, struct error *erro
                                                   .context = work};
     if (!model_figures_read(&figures, NULL, output, error))
         return false;
-    const bool measured = model_measure_file(output, &request, &figures, error);
+    const bool measured = model_measure_file(output, &request, &figures, error) &&
+                          model_measure_pair(output, row->path, &request, &figures, error);
     model_figures_free(&figures);
     return measured;
 }
 
-static void exclude(struct means_request *request, const char *name)
+static void exclude(struct means_request *request, const char *name, const char *parent)
 {
-    if (request->excluded_count < MEANS_EXCLUDED)
-        snprintf(request->excluded[request->excluded_count++], MODEL_NAME, "%s", name);
+    if (request->excluded_count == MEANS_EXCLUDED)
+        return;
+    struct means_exclusion *excluded = &request->excluded[request->excluded_count++];
+    snprintf(excluded->name, sizeof excluded->name, "%s", name);
+    snprintf(excluded->parent, sizeof excluded->parent, "%s", parent);
 }
 
 /* Tries the advised technique. Returns false with an error only if it was stopped or nothing can be
@@ -142,15 +131,15 @@ static void exclude(struct means_request *request, const char *name)
 static bool try_step(struct work *work, struct error *error)
 {
     struct error failure;
-    char *output = path_for(work->advice->name, error);
+    const struct model_row *row = &work->table->rows[work->advice->row];
+    char *output = path_for(work, error);
     if (!output)
         return false;
-    report(work, N_("%s: applying %s"), work->table->rows[work->advice->row].figures.facts.name,
-           work->advice->step);
+    report(work, N_("%s: applying %s"), row->figures.facts.name, work->advice->step);
     const bool applied = apply_step(work, output, &failure);
     free(output);
     /* a name that the command gives otherwise than expected is not tried again either */
-    exclude(&work->apply->request, work->advice->name);
+    exclude(&work->apply->request, work->advice->name, row->figures.facts.checksum);
     if (applied)
         return true;
     if (failure.kind == ERROR_USAGE || has_to_stop(work)) {
@@ -213,6 +202,7 @@ bool means_apply(struct means_apply *apply, struct model_table *table, struct me
 {
     struct work work = {
         .apply = apply, .table = table, .advice = advice, .begun = clock_nanoseconds()};
+    apply->request.settings = &apply->settings;
     *table = (struct model_table){0};
     *advice = (struct means_advice){.row = MODEL_NO_ROW};
     for (size_t done = 0; advise(&work, error); done++) {

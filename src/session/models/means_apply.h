@@ -13,12 +13,10 @@
 struct means_apply {
     const struct model_table_request *models; /* the table that is read before each decision */
     struct means_request request;
-    const char *data;   /* SPEC to train with; NULL: that of the network's run */
+    struct means_settings settings;
     const char *output; /* the file of the best result; NULL: none */
-    size_t epochs;      /* of fine-tuning; 0: none */
-    size_t seed;
-    double seconds; /* the budget; 0: one technique */
-    bool own_group; /* the terminal's signals do not reach the commands */
+    double seconds;     /* the budget; 0: one technique */
+    bool own_group;     /* the terminal's signals do not reach the commands */
     bool (*stop)(void *context);
     void (*report)(void *context, const char *line); /* a line of progress, translated */
     void *context;

@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-enum { FILE_LIMIT = 1 << 20, VERSION = 1, BLOCK = 1 << 20 };
+enum { FILE_LIMIT = 1 << 20, VERSION = 2, BLOCK = 1 << 20 };
 
 /* --- members --- */
 
@@ -53,6 +53,42 @@ static const struct json_field members[] = {
 };
 enum { MEMBERS = sizeof members / sizeof *members };
 
+#define PAIR(name) JSON_FIELD_AT(struct model_pair, name)
+
+static const struct json_field pair_members[] = {
+    {.key = "origin", .kind = JSON_FIELD_TEXT, PAIR(origin)},
+    {.key = "device", .kind = JSON_FIELD_TEXT, PAIR(device)},
+    {.key = "host", .kind = JSON_FIELD_TEXT, PAIR(host)},
+    {.key = "cpu", .kind = JSON_FIELD_TEXT, PAIR(cpu)},
+    {.key = "created", .kind = JSON_FIELD_TEXT, PAIR(created)},
+    {.key = "threads", .kind = JSON_FIELD_COUNT, PAIR(threads)},
+    {.key = "timed_images", .kind = JSON_FIELD_COUNT, PAIR(timed)},
+    {.key = "ms", .kind = JSON_FIELD_NUMBER, PAIR(ms)},
+    {.key = "ms_low", .kind = JSON_FIELD_NUMBER, PAIR(ms_low)},
+    {.key = "ms_high", .kind = JSON_FIELD_NUMBER, PAIR(ms_high)},
+    {.key = "origin_ms", .kind = JSON_FIELD_NUMBER, PAIR(origin_ms)},
+    {.key = "origin_ms_low", .kind = JSON_FIELD_NUMBER, PAIR(origin_low)},
+    {.key = "origin_ms_high", .kind = JSON_FIELD_NUMBER, PAIR(origin_high)},
+};
+enum { PAIR_MEMBERS = sizeof pair_members / sizeof *pair_members };
+
+static bool pair_to_json(struct json *object, const struct model_pair *pair)
+{
+    bool added = object;
+    for (size_t i = 0; added && i < PAIR_MEMBERS; i++)
+        added = json_field_add(object, &pair_members[i], pair);
+    return added;
+}
+
+static bool pair_from_json(struct model_pair *pair, const struct json *object)
+{
+    *pair = (struct model_pair){0};
+    for (size_t i = 0; i < PAIR_MEMBERS; i++)
+        if (!json_field_read(json_member(object, pair_members[i].key), &pair_members[i], pair))
+            return false;
+    return true;
+}
+
 bool model_measured_to_json(struct json *object, const struct model_measured *measured)
 {
     bool added = object;
@@ -78,7 +114,9 @@ bool model_description_to_json(struct json *object, const struct model_descripti
            json_add_count(object, "linear_parameters", facts->linear_parameters) &&
            json_add_count(object, "classes", facts->classes) &&
            json_add_count(object, "flops", facts->flops) &&
-           json_add_count(object, "bytes", facts->bytes);
+           json_add_count(object, "bytes", facts->bytes) &&
+           json_add_string(object, "checksum", facts->checksum) &&
+           json_add_string(object, "parent", facts->parent);
 }
 
 static bool read_text(const struct json *object, const char *key, char *text, size_t size)
@@ -98,7 +136,9 @@ bool model_description_from_json(struct model_description *facts, const struct j
         json_count(json_member(object, "linear_parameters"), &facts->linear_parameters) &&
         json_count(json_member(object, "classes"), &facts->classes) &&
         json_count(json_member(object, "flops"), &flops) &&
-        json_count(json_member(object, "bytes"), &bytes);
+        json_count(json_member(object, "bytes"), &bytes) &&
+        read_text(object, "checksum", facts->checksum, sizeof facts->checksum) &&
+        read_text(object, "parent", facts->parent, sizeof facts->parent);
     facts->flops = flops;
     facts->bytes = bytes;
     return read;
@@ -114,6 +154,16 @@ static char *path_of(const char *key, struct error *error)
     char *path = folder && file_make_directories(folder, error) ? file_join(folder, name) : NULL;
     free(folder);
     return path;
+}
+
+static bool add_pair(struct model_figures *figures, const struct model_pair *pair,
+                     struct error *error)
+{
+    if (!memory_grow(&figures->pairs, &figures->pair_capacity, figures->pair_count + 1,
+                     sizeof *figures->pairs, "figures of a model", error))
+        return false;
+    figures->pairs[figures->pair_count++] = *pair;
+    return true;
 }
 
 /* Adds the entries of the file; a damaged one is left out. Returns whether the facts were read. */
@@ -135,6 +185,11 @@ static bool read_tree(struct model_figures *figures, const struct json *root)
             break;
         figures->measured[figures->count++] = measured;
     }
+    for (item = json_first(json_member(root, "pairs")); item; item = json_next(item)) {
+        struct model_pair pair;
+        if (pair_from_json(&pair, item) && !add_pair(figures, &pair, NULL))
+            break;
+    }
     return true;
 }
 
@@ -146,9 +201,7 @@ static bool read_file(struct model_figures *figures)
     free(path);
     if (!read)
         return false;
-    free(figures->measured);
-    figures->measured = NULL;
-    figures->count = figures->capacity = 0;
+    model_figures_free(figures);
     read = read_tree(figures, document.root);
     json_document_free(&document);
     return read;
@@ -163,8 +216,12 @@ static bool write_file(const struct model_figures *figures, struct error *error)
     struct json *list = added ? json_add_array(root, "measured") : NULL;
     for (size_t i = 0; list && added && i < figures->count; i++)
         added = model_measured_to_json(json_add_object(list, NULL), &figures->measured[i]);
-    char *text = list && added ? json_print(root, true, error) : NULL;
-    if (!list || !added)
+    struct json *pairs = list && added ? json_add_array(root, "pairs") : NULL;
+    for (size_t i = 0; pairs && added && i < figures->pair_count; i++)
+        added = pair_to_json(json_add_object(pairs, NULL), &figures->pairs[i]);
+    added = added && pairs;
+    char *text = added ? json_print(root, true, error) : NULL;
+    if (!added)
         error_set_memory(error, "figures of a model", 0);
     char *path = text ? path_of(figures->key, error) : NULL;
     const bool written = path && file_write(path, text, strlen(text), true, error);
@@ -198,6 +255,8 @@ static bool describe(struct model_description *facts, const char *path, struct e
         facts->linear_parameters = count_linear(&network->graph);
         facts->classes = network->classes;
         facts->flops = graph_flops(&network->graph);
+        snprintf(facts->checksum, sizeof facts->checksum, "%s", model.checksum);
+        snprintf(facts->parent, sizeof facts->parent, "%s", model.parent);
     }
     model_free(&model);
     return described;
@@ -261,6 +320,9 @@ void model_figures_free(struct model_figures *figures)
     free(figures->measured);
     figures->measured = NULL;
     figures->count = figures->capacity = 0;
+    free(figures->pairs);
+    figures->pairs = NULL;
+    figures->pair_count = figures->pair_capacity = 0;
 }
 
 /* --- entries --- */
@@ -322,6 +384,28 @@ static bool is_device(const char *name, const char *wanted)
     return strncmp(name, wanted, length) == 0 && (name[length] == '\0' || name[length] == ':');
 }
 
+/* The machine, device and threads for which figures are wanted. */
+struct place {
+    struct host host;
+    const char *device;
+    size_t threads;
+};
+
+static struct place place_of(const char *device, size_t threads)
+{
+    struct place place = {.device = device};
+    host_describe(&place.host);
+    place.threads = threads ? threads : place.host.cores;
+    return place;
+}
+
+static bool is_there(const struct place *place, const char *device, const char *host,
+                     const char *cpu, size_t threads)
+{
+    return is_device(device, place->device) && strcmp(host, place->host.name) == 0 &&
+           strcmp(cpu, place->host.cpu) == 0 && threads == place->threads;
+}
+
 static bool is_same(const struct model_measured *a, const struct model_measured *b)
 {
     return strcmp(a->data_key, b->data_key) == 0 && strcmp(a->device, b->device) == 0 &&
@@ -332,16 +416,44 @@ const struct model_measured *model_figures_find(const struct model_figures *figu
                                                 const char *data_key, const char *device,
                                                 size_t threads)
 {
-    struct host host;
     if (figures->count == 0)
         return NULL;
-    host_describe(&host);
+    const struct place place = place_of(device, threads);
     for (size_t i = figures->count; i-- > 0;) {
         const struct model_measured *entry = &figures->measured[i];
-        if (strcmp(entry->data_key, data_key) == 0 && is_device(entry->device, device) &&
-            strcmp(entry->host, host.name) == 0 && strcmp(entry->cpu, host.cpu) == 0 &&
-            entry->threads == (threads ? threads : host.cores))
+        if (strcmp(entry->data_key, data_key) == 0 &&
+            is_there(&place, entry->device, entry->host, entry->cpu, entry->threads))
             return entry;
+    }
+    return NULL;
+}
+
+const struct model_measured *model_figures_times(const struct model_figures *figures,
+                                                 const char *device, size_t threads)
+{
+    if (figures->count == 0)
+        return NULL;
+    const struct place place = place_of(device, threads);
+    for (size_t i = figures->count; i-- > 0;) {
+        const struct model_measured *entry = &figures->measured[i];
+        if (isfinite(entry->ms) &&
+            is_there(&place, entry->device, entry->host, entry->cpu, entry->threads))
+            return entry;
+    }
+    return NULL;
+}
+
+const struct model_pair *model_figures_pair(const struct model_figures *figures, const char *origin,
+                                            const char *device, size_t threads)
+{
+    if (figures->pair_count == 0)
+        return NULL;
+    const struct place place = place_of(device, threads);
+    for (size_t i = figures->pair_count; i-- > 0;) {
+        const struct model_pair *pair = &figures->pairs[i];
+        if (strcmp(pair->origin, origin) == 0 &&
+            is_there(&place, pair->device, pair->host, pair->cpu, pair->threads))
+            return pair;
     }
     return NULL;
 }
@@ -366,4 +478,21 @@ bool model_figures_put(struct model_figures *figures, const struct model_measure
         return false;
     figures->measured[figures->count++] = added;
     return write_file(figures, error);
+}
+
+bool model_figures_put_pair(struct model_figures *figures, const struct model_pair *pair,
+                            struct error *error)
+{
+    const struct model_pair added = *pair;
+    read_file(figures);
+    size_t kept = 0;
+    for (size_t i = 0; i < figures->pair_count; i++) {
+        const struct model_pair *old = &figures->pairs[i];
+        if (strcmp(old->origin, added.origin) != 0 || strcmp(old->device, added.device) != 0 ||
+            strcmp(old->host, added.host) != 0 || strcmp(old->cpu, added.cpu) != 0 ||
+            old->threads != added.threads)
+            figures->pairs[kept++] = *old;
+    }
+    figures->pair_count = kept;
+    return add_pair(figures, &added, error) && write_file(figures, error);
 }

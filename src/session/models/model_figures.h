@@ -5,8 +5,12 @@
  * $XDG_STATE_HOME/tinca/model-figures/KEY.json has the figures of one file. KEY is the checksum
  * (CRC-32) and the size of its contents, so that a copy has the same figures and a changed file has
  * none. An entry holds for one data set (its SPEC and the state of its files), device, machine and
- * number of threads; a new one replaces the old one of the same four. The checksum of a file is
- * read once, too (checksum_cache.h). Nothing is ever estimated. */
+ * number of threads; a new one replaces the old one of the same four. Its times do not depend on
+ * the data set: the latest of the device, machine and threads count (model_figures_times).
+ *
+ * Times of two moments are no comparison, since the load and the clock of a machine change. A pair
+ * has the times of the model and of its origin, measured in turn in one process. The checksum of a
+ * file is read once, too (checksum_cache.h). Nothing is ever estimated. */
 #ifndef TINCA_SESSION_MODELS_MODEL_FIGURES_H
 #define TINCA_SESSION_MODELS_MODEL_FIGURES_H
 
@@ -14,6 +18,7 @@
 #include "base/json/json.h"
 #include "engine/devices/device.h"
 #include "session/files/checksum_cache.h"
+#include "session/model/evaluate.h"
 #include "session/values/energy.h"
 
 #include <stdbool.h>
@@ -29,6 +34,8 @@ struct model_description {
     size_t classes;                       /* 0: the network makes pictures */
     uint64_t flops;                       /* of one image */
     uint64_t bytes;                       /* of the file */
+    /* of the file, and of the model that its last technique was applied to; "": not known */
+    char checksum[MODEL_CHECKSUM], parent[MODEL_CHECKSUM];
 };
 
 /* NaN: not measured, or not known. */
@@ -46,11 +53,22 @@ struct model_measured {
     char energy_unknown[ENERGY_REASON_SIZE];
 };
 
+/* The times of one image of a model and of its origin, measured in turn: medians and their 95 %
+ * intervals by order statistics. */
+struct model_pair {
+    char origin[MODEL_CHECKSUM]; /* the checksum of its file */
+    char device[DEVICE_NAME_SIZE], host[128], cpu[128], created[24];
+    size_t threads, timed; /* images of each */
+    double ms, ms_low, ms_high, origin_ms, origin_low, origin_high;
+};
+
 struct model_figures {
     char key[MODEL_KEY];
     struct model_description facts;
     struct model_measured *measured;
     size_t count, capacity;
+    struct model_pair *pairs;
+    size_t pair_count, pair_capacity;
 };
 
 /* Reads the figures of a model file, and stores its facts if they are not known yet. `cache` knows
@@ -73,6 +91,19 @@ char *model_data_key(const char *spec, char key[MODEL_DATA_KEY]);
 const struct model_measured *model_figures_find(const struct model_figures *figures,
                                                 const char *data_key, const char *device,
                                                 size_t threads);
+
+/* Returns the entry with the latest times of this device, number of threads and machine, or NULL.
+ */
+const struct model_measured *model_figures_times(const struct model_figures *figures,
+                                                 const char *device, size_t threads);
+
+/* Returns the pair with the origin that has this checksum, or NULL. */
+const struct model_pair *model_figures_pair(const struct model_figures *figures, const char *origin,
+                                            const char *device, size_t threads);
+
+/* Stores a pair, as model_figures_put stores an entry. */
+bool model_figures_put_pair(struct model_figures *figures, const struct model_pair *pair,
+                            struct error *error);
 
 /* Returns the entry that was measured last, or NULL. */
 const struct model_measured *model_figures_latest(const struct model_figures *figures);

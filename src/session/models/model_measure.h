@@ -13,6 +13,7 @@ struct model_measure_request {
     const char *data, *device;     /* SPEC; name */
     size_t threads;                /* 0: all cores */
     size_t timed;                  /* images to time, one at a time; 0: MODEL_TIMED_IMAGES */
+    bool only_accuracy;            /* the times are known: they do not depend on the data */
     evaluation_progress *progress; /* NULL: no progress is reported */
     void *context;
 };
@@ -22,6 +23,13 @@ struct model_measure_request {
  * result (model_figures_put). Returns false with an error. */
 bool model_measure_file(const char *path, const struct model_measure_request *request,
                         struct model_figures *figures, struct error *error);
+
+/* Times a model and its origin in turn, image by image, so that both have the same machine, and
+ * stores the pair (model_figures_put_pair) in the model's figures. `origin` is the path of a model
+ * file. Returns false with an error. */
+bool model_measure_pair(const char *path, const char *origin,
+                        const struct model_measure_request *request, struct model_figures *figures,
+                        struct error *error);
 
 /* Computes the median of `count` times and its 95 % interval by order statistics: NaN for none, an
  * interval of NaN for fewer than six. Sorts the times. */

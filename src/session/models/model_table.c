@@ -2,6 +2,7 @@
  * gains. */
 #include "session/models/model_table.h"
 #include "session/compare/pareto.h"
+#include "session/models/model_list.h"
 
 #include "base/files/file.h"
 #include "base/host/host.h"
@@ -74,6 +75,24 @@ static void forget(struct model_row *row)
                                        .joules = (double)NAN};
 }
 
+/* Takes the times of an entry. */
+static void take_times(struct model_row *row, const struct model_measured *from)
+{
+    struct model_measured *now = &row->now;
+    now->timed = from->timed;
+    now->ms = from->ms;
+    now->ms_low = from->ms_low;
+    now->ms_high = from->ms_high;
+    now->ms_mean = from->ms_mean;
+    now->ms_ci95 = from->ms_ci95;
+    now->joules = from->joules;
+    now->threads = from->threads;
+    snprintf(now->energy_unknown, sizeof now->energy_unknown, "%s", from->energy_unknown);
+    snprintf(now->device, sizeof now->device, "%s", from->device);
+    snprintf(now->precision, sizeof now->precision, "%s", from->precision);
+    row->timed = isfinite(now->ms);
+}
+
 /* Sets what was measured of the file, if anything was. */
 static void take_figures(const struct model_table *table, struct model_row *row)
 {
@@ -81,11 +100,17 @@ static void take_figures(const struct model_table *table, struct model_row *row)
         row->data[0]
             ? model_figures_find(&row->figures, row->data_key, table->device, table->threads)
             : NULL;
-    if (!found)
-        return;
-    row->now = *found;
-    row->source = isfinite(found->top1) ? MODEL_ACCURACY_MEASURED : MODEL_ACCURACY_UNKNOWN;
-    row->timed = isfinite(found->ms);
+    const struct model_measured *times =
+        model_figures_times(&row->figures, table->device, table->threads);
+    if (found) {
+        const struct model_measured before = row->now;
+        row->now = *found;
+        if (!isfinite(found->ms))
+            take_times(row, &before);
+        row->source = isfinite(found->top1) ? MODEL_ACCURACY_MEASURED : MODEL_ACCURACY_UNKNOWN;
+    }
+    if (times)
+        take_times(row, times);
 }
 
 static void set_data(struct model_row *row, const char *spec)
@@ -162,7 +187,17 @@ static bool is_known(const struct model_table *table, const char *path)
     return known;
 }
 
-/* Adds the row of a file, whose data and figures the caller sets. Returns NULL with an error. */
+/* Returns the row before `row` with equal contents, or NULL. */
+static struct model_row *find_equal(struct model_table *table, const struct model_row *row)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (strcmp(table->rows[i].figures.key, row->figures.key) == 0)
+            return &table->rows[i];
+    return NULL;
+}
+
+/* Adds the row of a file, whose data and figures the caller sets; a file whose contents have a row
+ * counts as a copy of it, and that row is returned. Returns NULL with an error. */
 static struct model_row *add_row(struct gathering *gathering, const char *path, const char *shown,
                                  struct error *error)
 {
@@ -183,6 +218,12 @@ static struct model_row *add_row(struct gathering *gathering, const char *path, 
     }
     if (!model_figures_read(&row->figures, gathering->cache, row->path, error))
         return NULL;
+    struct model_row *equal = find_equal(table, row);
+    if (equal) {
+        model_figures_free(&row->figures);
+        equal->copies++;
+        return equal;
+    }
     forget(row);
     set_names(row);
     table->count++;
@@ -200,7 +241,8 @@ static bool add_run(struct gathering *gathering, const char *directory, struct e
     if (added && !is_known(gathering->table, path)) {
         struct model_row *row = add_row(gathering, path, outline->facts.id, error);
         added = row;
-        if (row) {
+        if (row && !row->of_run) { /* a file that was named may be a copy of the run's model */
+            snprintf(row->path, sizeof row->path, "%s", path);
             row->of_run = true;
             config_training_spec(&outline->config, spec);
             snprintf(row->training, sizeof row->training, "%s", spec);
@@ -247,8 +289,8 @@ static bool add_file(struct gathering *gathering, const char *path, struct error
     if (is_known(gathering->table, path))
         return true;
     struct model_row *row = add_row(gathering, path, path, error);
-    if (!row)
-        return false;
+    if (!row || row->copies > 0)
+        return row;
     const struct model_measured *latest = model_figures_latest(&row->figures);
     if (gathering->request->data || latest)
         set_data(row, gathering->request->data ? gathering->request->data : latest->data);
@@ -337,8 +379,23 @@ static void add_sweeps(struct gathering *gathering)
     free(home);
 }
 
+/* Adds a file that a command has written, to be measured on the same data set. */
+static void add_listed(void *context, const char *path, const char *data)
+{
+    struct gathering *gathering = context;
+    struct model_table *table = gathering->table;
+    const size_t before = table->count;
+    struct error why;
+    if (!add_file(gathering, path, &why)) {
+        skip(table, &why);
+    } else if (table->count > before && !table->rows[before].data[0] && data[0]) {
+        set_data(&table->rows[before], data);
+        take_figures(table, &table->rows[before]);
+    }
+}
+
 /* Adds the model of each run on disk, the models of sweeps, and the files that tinca advise --apply
- * has made. Runs without a model are no rows, and no error. */
+ * and other commands have made. Runs without a model are no rows, and no error. */
 static bool add_all(struct gathering *gathering, struct error *error)
 {
     char **ids, *home = run_directory_home(error);
@@ -360,10 +417,34 @@ static bool add_all(struct gathering *gathering, struct error *error)
     free(ids);
     free(home);
     char *made = run_directory_beside("models", error);
+    const size_t first = gathering->table->count;
     const bool added = made && (!file_is_directory(made) || add_folder(gathering, made, error));
+    for (size_t i = first; i < gathering->table->count; i++)
+        gathering->table->rows[i].of_advice = true;
     free(made);
     add_sweeps(gathering);
+    model_list_each(add_listed, gathering);
     return added;
+}
+
+/* Gives rows of which no data set is known that of what they were made from. */
+static void inherit_data(struct model_table *table)
+{
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        for (size_t i = 0; i < table->count; i++)
+            for (size_t k = 0; !table->rows[i].data[0] && k < table->count; k++) {
+                struct model_row *row = &table->rows[i];
+                const struct model_row *from = &table->rows[k];
+                if (!from->data[0] || !model_row_is_made_from(row, from))
+                    continue;
+                set_data(row, from->data);
+                snprintf(row->training, sizeof row->training, "%s", from->training);
+                take_figures(table, row);
+                changed = true;
+            }
+    }
 }
 
 bool model_table_read(struct model_table *table, const struct model_table_request *request,
@@ -378,6 +459,7 @@ bool model_table_read(struct model_table *table, const struct model_table_reques
     if (read && !request->only_operands)
         read = add_all(&gathering, error);
     checksum_cache_close(gathering.cache);
+    inherit_data(table);
     if (read)
         model_table_complete(table);
     return read;
@@ -404,27 +486,46 @@ void model_table_read_layers(struct model_table *table)
 
 /* --- measuring --- */
 
+/* Returns whether the row has an origin with which it was not timed in turn. */
+static bool lacks_pair(const struct model_table *table, const struct model_row *row)
+{
+    return row->origin_row != MODEL_NO_ROW &&
+           !model_figures_pair(&row->figures, table->rows[row->origin_row].figures.facts.checksum,
+                               table->device, table->threads);
+}
+
 bool model_table_is_measured(const struct model_table *table, size_t row)
 {
     const struct model_row *model = &table->rows[row];
     return model->data[0] &&
-           model_figures_find(&model->figures, model->data_key, table->device, table->threads);
+           model_figures_find(&model->figures, model->data_key, table->device, table->threads) &&
+           model_figures_times(&model->figures, table->device, table->threads) &&
+           !lacks_pair(table, model);
 }
 
 bool model_table_measure(struct model_table *table, size_t row, size_t timed,
                          evaluation_progress *progress, void *context, struct error *error)
 {
     struct model_row *model = &table->rows[row];
-    const struct model_measure_request request = {.data = model->data,
-                                                  .device = table->device,
-                                                  .threads = table->threads,
-                                                  .timed = timed,
-                                                  .progress = progress,
-                                                  .context = context};
+    const bool again = model_table_is_measured(table, row);
+    struct model_measure_request request = {.data = model->data,
+                                            .device = table->device,
+                                            .threads = table->threads,
+                                            .timed = timed,
+                                            .progress = progress,
+                                            .context = context};
     if (!model->data[0])
         return error_set(error, ERROR_USAGE, model->shown, "give --data SPEC",
                          "it is not known which data set it is to be measured on");
-    if (!model_measure_file(model->path, &request, &model->figures, error))
+    request.only_accuracy =
+        !again && model_figures_times(&model->figures, table->device, table->threads);
+    if ((again || !request.only_accuracy ||
+         !model_figures_find(&model->figures, model->data_key, table->device, table->threads)) &&
+        !model_measure_file(model->path, &request, &model->figures, error))
+        return false;
+    if ((again || lacks_pair(table, model)) && model->origin_row != MODEL_NO_ROW &&
+        !model_measure_pair(model->path, table->rows[model->origin_row].path, &request,
+                            &model->figures, error))
         return false;
     model_data_key(model->data, model->data_key);
     take_figures(table, model);
@@ -438,16 +539,32 @@ static bool have_same_data(const struct model_row *a, const struct model_row *b)
     return a->data_key[0] && strcmp(a->data_key, b->data_key) == 0;
 }
 
+bool model_row_is_made_from(const struct model_row *made, const struct model_row *from)
+{
+    const struct model_description *facts = &made->figures.facts, *before = &from->figures.facts;
+    return strcmp(before->name, made->origin) == 0 && strchr(facts->name, '+') &&
+           facts->parent[0] && strcmp(facts->parent, before->checksum) == 0;
+}
+
+/* Returns whether row `other` is the plain network of a row with a technique before training. */
+static bool is_plain_of(const struct model_row *model, const struct model_row *other)
+{
+    return !strchr(model->figures.facts.name, '+') && have_same_data(model, other) &&
+           strcmp(other->figures.facts.name, model->origin) == 0;
+}
+
 static size_t find_origin(const struct model_table *table, size_t row)
 {
     size_t found = MODEL_NO_ROW;
     const struct model_row *model = &table->rows[row];
     for (size_t i = 0; model->origin[0] && i < table->count; i++) {
         const struct model_row *other = &table->rows[i];
-        if (i == row || strcmp(other->figures.facts.name, model->origin) != 0 ||
-            !have_same_data(model, other))
+        if (i == row || (!is_plain_of(model, other) && !model_row_is_made_from(model, other)))
             continue;
-        if (found == MODEL_NO_ROW || !(other->now.top1 <= table->rows[found].now.top1))
+        const bool same = have_same_data(model, other);
+        const bool before = found != MODEL_NO_ROW && have_same_data(model, &table->rows[found]);
+        if (found == MODEL_NO_ROW || (same && !before) ||
+            (same == before && !(other->now.top1 <= table->rows[found].now.top1)))
             found = i;
     }
     return found;
@@ -458,6 +575,16 @@ static double ratio(double origin, double model)
     return origin > 0 && model > 0 ? origin / model : (double)NAN;
 }
 
+/* Returns how many times faster the model was than its origin; 1 if the intervals overlap, and NaN
+ * if they were not timed in turn. */
+static double time_gain(const struct model_pair *pair)
+{
+    if (!pair)
+        return (double)NAN;
+    const bool differ = pair->ms_high < pair->origin_low || pair->ms_low > pair->origin_high;
+    return differ ? ratio(pair->origin_ms, pair->ms) : 1;
+}
+
 static void set_gain(const struct model_table *table, struct model_row *row)
 {
     const double nan = (double)NAN;
@@ -466,8 +593,9 @@ static void set_gain(const struct model_table *table, struct model_row *row)
         return;
     const struct model_row *origin = &table->rows[row->origin_row];
     const struct model_description *from = &origin->figures.facts, *to = &row->figures.facts;
-    row->gain.points = row->now.top1 - origin->now.top1;
-    row->gain.ms = row->timed && origin->timed ? ratio(origin->now.ms, row->now.ms) : nan;
+    row->gain.points = have_same_data(row, origin) ? row->now.top1 - origin->now.top1 : nan;
+    row->gain.ms =
+        time_gain(model_figures_pair(&row->figures, from->checksum, table->device, table->threads));
     row->gain.bytes = ratio((double)from->bytes, (double)to->bytes);
     row->gain.flops = ratio((double)from->flops, (double)to->flops);
     row->gain.parameters = ratio((double)from->parameters, (double)to->parameters);
@@ -476,7 +604,7 @@ static void set_gain(const struct model_table *table, struct model_row *row)
 static double cost_of(const struct model_row *row, unsigned front)
 {
     const struct model_description *facts = &row->figures.facts;
-    return front == MODEL_FRONT_MS      ? row->now.ms
+    return front == MODEL_FRONT_MS      ? row->front_ms
            : front == MODEL_FRONT_BYTES ? (double)facts->bytes
                                         : (double)facts->flops;
 }
@@ -506,6 +634,29 @@ static bool is_first_of_data(const struct model_table *table, size_t row)
     return table->rows[row].data_key[0];
 }
 
+/* Returns the time of a row as the front compares it. */
+static double front_ms(const struct model_table *table, size_t row)
+{
+    double gain = 1;
+    for (size_t steps = 0; steps < table->count; steps++) {
+        const struct model_row *model = &table->rows[row];
+        if (model->origin_row == MODEL_NO_ROW || !isfinite(model->gain.ms) ||
+            !table->rows[model->origin_row].timed)
+            break;
+        gain *= model->gain.ms;
+        row = model->origin_row;
+    }
+    return table->rows[row].now.ms / gain;
+}
+
+size_t model_table_data_sets(const struct model_table *table)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < table->count; i++)
+        count += is_first_of_data(table, i);
+    return count;
+}
+
 void model_table_complete(struct model_table *table)
 {
     struct pareto_point *points = memory_new(table->count, sizeof *points, "a front", NULL);
@@ -517,6 +668,8 @@ void model_table_complete(struct model_table *table)
         row->origin_row = find_origin(table, i);
         set_gain(table, row);
     }
+    for (size_t i = 0; i < table->count; i++)
+        table->rows[i].front_ms = front_ms(table, i);
     for (size_t i = 0; points && i < table->count; i++)
         for (unsigned front = MODEL_FRONT_MS; front <= MODEL_FRONT_FLOPS; front *= 2)
             if (is_first_of_data(table, i))

@@ -2,6 +2,7 @@
  * technique after which it is named has gained.
  *
  * A row is a model file: the best model of each run on disk, and files and folders that are named.
+ * Files with equal contents are one row.
  * Accuracy, time and energy are those that were measured on the row's data set, on the device
  * (model_figures.h); for a run that was not measured so, its validation gives the accuracy, and
  * tinca measure the time. What was not measured is NaN.
@@ -9,11 +10,13 @@
  * The Pareto front: a row is on the front of times (of bytes, of FLOPs) if no other row with the
  * same data set is at least as accurate and as fast (as small, as cheap), and better in one of
  * both. Three fronts of two figures say more than one of four figures, on which almost every row
- * would be.
+ * would be. Times of models of one origin are compared by what was measured in turn.
  *
- * A row's origin is the model that it was made from, by name: resnet20+prune:0.5+quantize:mse comes
- * from resnet20+prune:0.5, resnet20-shift from resnet20. Of several rows with that name and data
- * set the most accurate one counts. Not thread-safe. */
+ * A row's origin is the model that its last technique was applied to:
+ * resnet20+prune:0.5+quantize:mse comes from a resnet20+prune:0.5, and its file has the checksum of
+ * that model's file, so that no other model of the name is taken for it. resnet20-shift comes from
+ * resnet20 by name; of several with that name and data set the most accurate one counts. Accuracies
+ * are compared only if both are of one data set. Not thread-safe. */
 #ifndef TINCA_SESSION_MODELS_MODEL_TABLE_H
 #define TINCA_SESSION_MODELS_MODEL_TABLE_H
 
@@ -35,14 +38,19 @@ enum { MODEL_FRONT_MS = 1, MODEL_FRONT_BYTES = 2, MODEL_FRONT_FLOPS = 4 };
 
 /* What a model has compared with its origin; NaN if one figure is not known. */
 struct model_gain {
-    double points;                       /* of top-1; negative: lost */
-    double ms, bytes, flops, parameters; /* ratios origin / model: 2 is half the time */
+    double points; /* of top-1; negative: lost */
+    /* ratio of the times that were measured in turn with the origin; 1 if their intervals overlap
+     */
+    double ms;
+    double bytes, flops, parameters; /* ratios origin / model: 2 is half of them */
 };
 
 struct model_row {
     char path[1024];  /* of the file */
     char shown[1024]; /* the ID of its run, or the path as it was given */
     bool of_run;
+    size_t copies;           /* other runs and files with equal contents, which have no rows */
+    bool of_advice;          /* tinca advise --apply has made it */
     char base[MODEL_NAME];   /* the name without techniques */
     char origin[MODEL_NAME]; /* the name without its last technique; "": it has none */
     char data[MODEL_SPEC], data_key[MODEL_DATA_KEY]; /* what it is measured on; "": not known */
@@ -51,7 +59,9 @@ struct model_row {
     enum model_source source;
     struct model_measured now; /* what is shown: measured, or from the run */
     bool timed;                /* ms is known */
-    double efficiency;         /* E_P: top-1 (percent) / parameters */
+    double
+        front_ms; /* the time as the front compares it: that of the origin by the gain, if known */
+    double efficiency; /* E_P: top-1 (percent) / parameters */
     unsigned front;
     size_t origin_row; /* MODEL_NO_ROW: it is not in the table */
     struct model_gain gain;
@@ -89,6 +99,10 @@ void model_table_read_layers(struct model_table *table);
 /* Returns whether the row lacks nothing that model_table_measure would measure. */
 bool model_table_is_measured(const struct model_table *table, size_t row);
 
+/* Returns whether the last technique of row `made` was applied to row `from`. Names that do not say
+ * so, or checksums that do not agree, mean no; so do files without checksums. */
+bool model_row_is_made_from(const struct model_row *made, const struct model_row *from);
+
 /* Measures a row and stores the result. Returns false with an error; the row is then unchanged. */
 bool model_table_measure(struct model_table *table, size_t row, size_t timed,
                          evaluation_progress *progress, void *context, struct error *error);
@@ -107,7 +121,11 @@ char *model_origin_name(const char *name, const char *technique, char origin[MOD
 
 /* --- as text: model_table_text.c --- */
 
-enum { MODEL_COLUMNS = 12 };
+enum { MODEL_COLUMNS = 13 };
+/* Returns whether a column tells anything: that of the data sets only if there are several. */
+bool model_column_is_shown(const struct model_table *table, size_t column);
+/* Returns the number of data sets that rows are measured on. */
+size_t model_table_data_sets(const struct model_table *table);
 /* Returns the title of a column, translated. */
 const char *model_column_title(size_t column);
 /* Returns whether a column has numbers, which are flush right. */

@@ -27,6 +27,7 @@ enum {
     COLUMN_EFFICIENCY,
     COLUMN_FRONT,
     COLUMN_GAIN,
+    COLUMN_DATA,
     COLUMN_MODEL
 };
 static const char *const titles[MODEL_COLUMNS] = {
@@ -41,6 +42,7 @@ static const char *const titles[MODEL_COLUMNS] = {
     [COLUMN_EFFICIENCY] = "E_P x 10^-3",
     [COLUMN_FRONT] = N_("FRONT"),
     [COLUMN_GAIN] = N_("AGAINST ITS ORIGIN"),
+    [COLUMN_DATA] = N_("DATA"),
     [COLUMN_MODEL] = N_("MODEL"),
 };
 
@@ -52,6 +54,11 @@ const char *model_column_title(size_t column)
 bool model_column_is_number(size_t column)
 {
     return column == COLUMN_NUMBER || (column >= COLUMN_ACCURACY && column <= COLUMN_EFFICIENCY);
+}
+
+bool model_column_is_shown(const struct model_table *table, size_t column)
+{
+    return column != COLUMN_DATA || model_table_data_sets(table) > 1;
 }
 
 static void write_factor(double factor, const char *better, const char *worse, char *text,
@@ -72,8 +79,12 @@ char *model_gain_text(const struct model_row *row, char *text, size_t size)
     }
     if (isfinite(row->gain.points))
         snprintf(text, size, _("%+.2f points"), row->gain.points);
+    else if (isfinite(row->now.top1))
+        snprintf(text, size, "%s", _("accuracies of different data sets"));
     else
         snprintf(text, size, "%s", _("accuracy not measured"));
+    if (row->gain.ms == 1)
+        snprintf(text + strlen(text), size - strlen(text), "%s", _(", as fast"));
     write_factor(row->gain.ms, _(", %.2f x faster"), _(", %.2f x slower"), text, size);
     write_factor(row->gain.bytes, _(", %.2f x smaller"), _(", %.2f x larger"), text, size);
     write_factor(row->gain.flops, _(", %.2f x fewer FLOPs"), _(", %.2f x more FLOPs"), text, size);
@@ -158,8 +169,14 @@ char *model_cell(const struct model_table *table, size_t row, size_t column, cha
         break;
     case COLUMN_GAIN:
         return model_gain_text(model, text, size);
+    case COLUMN_DATA:
+        snprintf(text, size, "%s", model->data[0] ? model->data : "-");
+        break;
     default:
-        snprintf(text, size, "%s", model->shown);
+        if (model->copies > 0)
+            snprintf(text, size, _("%s (and %zu equal)"), model->shown, model->copies);
+        else
+            snprintf(text, size, "%s", model->shown);
     }
     return text;
 }
@@ -226,15 +243,18 @@ char *model_table_markdown(const struct model_table *table)
     char cell[CELL];
     struct text text = {0};
     for (size_t c = 0; c < MODEL_COLUMNS; c++)
-        visible_append_format(&text, markdown_append, "| %s ", model_column_title(c));
+        if (model_column_is_shown(table, c))
+            visible_append_format(&text, markdown_append, "| %s ", model_column_title(c));
     text_append(&text, "|\n");
     for (size_t c = 0; c < MODEL_COLUMNS; c++)
-        text_append(&text, model_column_is_number(c) ? "|---:" : "|---");
+        if (model_column_is_shown(table, c))
+            text_append(&text, model_column_is_number(c) ? "|---:" : "|---");
     text_append(&text, "|\n");
     for (size_t i = 0; i < table->count; i++) {
         for (size_t c = 0; c < MODEL_COLUMNS; c++)
-            visible_append_format(&text, markdown_append, "| %s ",
-                                  model_cell(table, i, c, cell, sizeof cell));
+            if (model_column_is_shown(table, c))
+                visible_append_format(&text, markdown_append, "| %s ",
+                                      model_cell(table, i, c, cell, sizeof cell));
         text_append(&text, "|\n");
     }
     return finish(&text);
@@ -307,6 +327,7 @@ bool model_row_to_json(const struct model_table *table, size_t row, struct json 
     return json_add_count(object, "row", row + 1) && json_add_string(object, "name", facts->name) &&
            json_add_string(object, "model", model->shown) &&
            json_add_string(object, "path", model->path) &&
+           json_add_count(object, "copies", model->copies) &&
            (model->data[0] ? json_add_string(object, "data", model->data)
                            : json_add_null(object, "data")) &&
            json_add_string(object, "technique", facts->technique) &&

@@ -3,7 +3,9 @@
  */
 #include "session/models/other_means.h"
 
+#include "base/files/file.h"
 #include "base/language.h"
+#include "engine/devices/device.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -14,6 +16,9 @@
 /* What int8 is assumed to gain in time until the table has a measured row: about what resnet20 and
  * squeezenet gained with AVX2 (docs/performance.md). Then the shares of pruning. */
 static const double assumed_int8 = 1.3, least_share = 0.1, share_step = 0.05;
+/* How much smaller int8 makes a file for certain: four times, less its scales and its report. Then
+ * the share of the FLOPs from which on products of linear layers are worth factorizing for time. */
+static const double int8_bytes = 3.7, least_linear_flops = 0.3;
 
 struct inquiry {
     const struct model_table *table;
@@ -118,28 +123,39 @@ static bool choose_reference(struct inquiry *inquiry, struct error *error)
 
 /* --- requirements --- */
 
+/* Returns how many times too slow a row is: at most 1, it meets the limit. NaN: it is not timed. */
+static double slowness(const struct inquiry *inquiry, size_t reference, size_t row)
+{
+    const struct means_request *request = inquiry->request;
+    const struct model_measured *now = &row_of(inquiry, row)->now;
+    const struct model_measured *from = &row_of(inquiry, reference)->now;
+    const double high = isfinite(now->ms_high) ? now->ms_high : now->ms;
+    const double least = isfinite(from->ms_low) ? from->ms_low : from->ms;
+    if (!request->faster)
+        return 0;
+    if (!isfinite(request->limit_ms) && row == reference)
+        return nextafter(1, 2); /* it is not faster than itself */
+    return high / (isfinite(request->limit_ms) ? request->limit_ms : least);
+}
+
+/* Returns how many times too large a row is. */
+static double largeness(const struct inquiry *inquiry, size_t reference, size_t row)
+{
+    const struct means_request *request = inquiry->request;
+    const bool limited = isfinite(request->limit_mb);
+    const double limit = limited ? request->limit_mb : megabytes(row_of(inquiry, reference));
+    const double large = megabytes(row_of(inquiry, row)) / limit;
+    if (!request->smaller)
+        return 0;
+    return !limited && large >= 1 ? fmax(large, nextafter(1, 2)) : large;
+}
+
 /* Returns how many times too slow or too large a row is; at most 1: it meets the limits. NaN: its
  * time is not measured. */
 static double excess(const struct inquiry *inquiry, size_t reference, size_t row)
 {
-    const struct means_request *request = inquiry->request;
-    const struct model_row *model = row_of(inquiry, row), *from = row_of(inquiry, reference);
-    double worst = 0;
-    if (request->faster) {
-        const double high = isfinite(model->now.ms_high) ? model->now.ms_high : model->now.ms;
-        const double least = isfinite(from->now.ms_low) ? from->now.ms_low : from->now.ms;
-        worst = high / (isfinite(request->limit_ms) ? request->limit_ms : least);
-        if (!isfinite(request->limit_ms) && row == reference)
-            worst = nextafter(1, 2); /* it is not faster than itself */
-    }
-    if (request->smaller) {
-        const double limit = isfinite(request->limit_mb) ? request->limit_mb : megabytes(from);
-        double large = megabytes(model) / limit;
-        if (!isfinite(request->limit_mb) && large >= 1)
-            large = fmax(large, nextafter(1, 2));
-        worst = isnan(worst) ? worst : fmax(worst, large);
-    }
-    return worst;
+    const double slow = slowness(inquiry, reference, row);
+    return isnan(slow) ? slow : fmax(slow, largeness(inquiry, reference, row));
 }
 
 static double lost(const struct inquiry *inquiry, size_t reference, size_t row)
@@ -186,31 +202,48 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Returns the median of what the technique gained in time where it was the last step, and sets
- * advice->evidence to the last row of it; NaN if no row shows it. */
-static double measured_gain(struct inquiry *inquiry, const char *kind)
+/* Returns the median of what the technique gained in time where it was the last step, in `count`
+ * rows, and sets advice->evidence to the last of them; NaN if no row shows it. `own`: only rows of
+ * the network. */
+static double measured_gain(struct inquiry *inquiry, const char *kind, bool own, size_t *count)
 {
     enum { MOST = 64 };
     double gains[MOST];
-    size_t count = 0;
+    *count = 0;
     inquiry->advice->evidence = MODEL_NO_ROW;
-    for (size_t i = 0; i < inquiry->table->count && count < MOST; i++) {
+    for (size_t i = 0; i < inquiry->table->count && *count < MOST; i++) {
         const char *last = strrchr(name_of(inquiry, i), '+');
-        if (!last || !has_kind(last, kind) || !isfinite(row_of(inquiry, i)->gain.ms))
+        if (!last || !has_kind(last, kind) || !isfinite(row_of(inquiry, i)->gain.ms) ||
+            (own && !is_of_network(inquiry, i)))
             continue;
-        gains[count++] = row_of(inquiry, i)->gain.ms;
+        gains[(*count)++] = row_of(inquiry, i)->gain.ms;
         inquiry->advice->evidence = i;
     }
-    if (count == 0)
+    if (*count == 0)
         return (double)NAN;
-    qsort(gains, count, sizeof *gains, by_value);
-    return (gains[(count - 1) / 2] + gains[count / 2]) / 2;
+    qsort(gains, *count, sizeof *gains, by_value);
+    return (gains[(*count - 1) / 2] + gains[*count / 2]) / 2;
 }
 
+static bool computes_int8(const struct inquiry *inquiry)
+{
+    size_t number;
+    const struct device_driver *driver = device_find(inquiry->table->device, &number, NULL);
+    return driver && device_check_precision(driver, PRECISION_INT8, NULL);
+}
+
+/* Returns how many times the speed int8 is expected to have; 1: none. */
 static double expected_of_int8(struct inquiry *inquiry)
 {
-    const double gain = measured_gain(inquiry, "quantize");
-    char words[200];
+    size_t count;
+    if (!computes_int8(inquiry)) {
+        note(inquiry, N_("%s does not compute in int8: a quantized model is no faster there."),
+             inquiry->table->device);
+        return 1;
+    }
+    double gain = measured_gain(inquiry, "quantize", true, &count);
+    if (isnan(gain))
+        gain = measured_gain(inquiry, "quantize", false, &count);
     if (isnan(gain)) {
         note(inquiry,
              N_("What int8 gains on %s is not measured in any row; it is assumed to be %.2g times "
@@ -219,9 +252,10 @@ static double expected_of_int8(struct inquiry *inquiry)
         return assumed_int8;
     }
     const size_t row = inquiry->advice->evidence;
-    note(inquiry, N_("int8 was measured on %s: row %zu, %s, against its origin: %s."),
-         inquiry->table->device, row + 1, name_of(inquiry, row),
-         model_gain_text(row_of(inquiry, row), words, sizeof words));
+    note(inquiry,
+         N_("int8 was measured on %s beside its origin: %.2f times the speed (median of %zu; the "
+            "last one is row %zu, %s)."),
+         inquiry->table->device, gain, count, row + 1, name_of(inquiry, row));
     return gain;
 }
 
@@ -232,16 +266,31 @@ static bool is_ended(const char *name)
     return has_kind(name, "quantize") || has_kind(name, "half");
 }
 
-static bool is_excluded(const struct inquiry *inquiry, const char *name)
+static bool is_excluded(const struct inquiry *inquiry, size_t row, const char *name)
 {
-    for (size_t i = 0; i < inquiry->request->excluded_count; i++)
-        if (strcmp(inquiry->request->excluded[i], name) == 0)
+    for (size_t i = 0; i < inquiry->request->excluded_count; i++) {
+        const struct means_exclusion *excluded = &inquiry->request->excluded[i];
+        if (strcmp(excluded->name, name) == 0 &&
+            strcmp(excluded->parent, row_of(inquiry, row)->figures.facts.checksum) == 0)
             return true;
+    }
     return false;
 }
 
-/* Returns whether a result of this technique on the row is in the table, or could not be made. */
-static bool was_tried(const struct inquiry *inquiry, size_t row, const char *step)
+/* Returns whether --apply has made the row with other settings than those of the request. */
+static bool has_other_settings(const struct inquiry *inquiry, size_t made, size_t row,
+                               const char *step)
+{
+    char name[MEANS_FILE_NAME];
+    if (!inquiry->request->settings || !row_of(inquiry, made)->of_advice)
+        return false;
+    means_file_name(inquiry->table, row, inquiry->advice->reference, step,
+                    inquiry->request->settings, name);
+    return strcmp(file_base_name(row_of(inquiry, made)->path), name) != 0;
+}
+
+/* Returns the row with the result of this technique on a row, or MODEL_NO_ROW. */
+static size_t find_result(const struct inquiry *inquiry, size_t row, const char *step)
 {
     char name[MODEL_NAME * 2];
     const bool by_kind = strncmp(step, "prune", 5) != 0;
@@ -251,11 +300,28 @@ static bool was_tried(const struct inquiry *inquiry, size_t row, const char *ste
     for (size_t i = 0; i < inquiry->table->count; i++) {
         const char *other = name_of(inquiry, i);
         if (concerns(inquiry, i) && strncmp(other, name, (size_t)length) == 0 &&
-            (other[length] == '\0' || (by_kind && other[length] == ':')))
-            return true;
+            (other[length] == '\0' || (by_kind && other[length] == ':')) &&
+            model_row_is_made_from(row_of(inquiry, i), row_of(inquiry, row)) &&
+            !has_other_settings(inquiry, i, row, step))
+            return i;
     }
+    return MODEL_NO_ROW;
+}
+
+/* Returns whether a result of this technique on the row is in the table, or could not be made. */
+static bool was_tried(const struct inquiry *inquiry, size_t row, const char *step)
+{
+    char name[MODEL_NAME + MEANS_STEP];
     snprintf(name, sizeof name, "%s+%s", name_of(inquiry, row), step);
-    return is_excluded(inquiry, name);
+    return find_result(inquiry, row, step) != MODEL_NO_ROW || is_excluded(inquiry, row, name);
+}
+
+/* Returns whether the technique was tried on the row and lost too much. */
+static bool lost_too_much(const struct inquiry *inquiry, size_t row, const char *step)
+{
+    const size_t result = find_result(inquiry, row, step);
+    return result != MODEL_NO_ROW &&
+           lost(inquiry, inquiry->advice->reference, result) > inquiry->request->accept_loss;
 }
 
 /* Takes the technique for the row. Returns whether it can be tried. */
@@ -273,12 +339,17 @@ static bool take(struct inquiry *inquiry, size_t row, const char *step)
     return true;
 }
 
-static bool take_quantize(struct inquiry *inquiry, size_t row)
+/* `gain`: the expected speed; 0: it is to make the model smaller. */
+static bool take_quantize(struct inquiry *inquiry, size_t row, double gain)
 {
     if (is_ended(name_of(inquiry, row)) || !take(inquiry, row, "quantize:percentile"))
         return false;
-    note(inquiry, N_("int8 has a quarter of the bytes and needs no training: apply it to %s."),
-         name_of(inquiry, row));
+    if (gain > 0)
+        note(inquiry, N_("int8 is expected to have %.2f times the speed: apply it to %s."), gain,
+             name_of(inquiry, row));
+    else
+        note(inquiry, N_("int8 has a quarter of the bytes and needs no training: apply it to %s."),
+             name_of(inquiry, row));
     return true;
 }
 
@@ -292,59 +363,103 @@ static bool take_half(struct inquiry *inquiry, size_t row)
     return true;
 }
 
-/* Prunes to the share that is missing, in steps of 5 %; a share that was tried without success is
- * followed by smaller ones. `by`: "" for FLOPs, "p" for parameters. */
-static bool take_prune(struct inquiry *inquiry, size_t row, double over, const char *by)
+static double share_for(double over, double by)
+{
+    return fmax(least_share, fmin(0.9, floor(by / over / share_step) * share_step));
+}
+
+/* Returns what the share of parameters is divided by: with int8 afterwards that may be much larger,
+ * unless int8 has lost too much already. */
+static double bytes_by(const struct inquiry *inquiry, size_t row)
+{
+    return lost_too_much(inquiry, row, "quantize:percentile") ? 0.95 : int8_bytes;
+}
+
+/* Notes why a row gets fewer parameters or FLOPs. */
+static void note_share(struct inquiry *inquiry, size_t row, double over, bool then_int8)
+{
+    if (then_int8)
+        note(inquiry,
+             N_("%s is %.2f times too large, and int8 alone makes it four times smaller: first "
+                "take parameters away, then int8."),
+             name_of(inquiry, row), over);
+}
+
+/* Prunes to a share, in steps of 5 %. A share that was tried without success is followed by smaller
+ * ones, unless it lost too much: they would lose more. `by`: "" for FLOPs, "p" for parameters. */
+static bool take_prune(struct inquiry *inquiry, size_t row, double share, const char *by)
 {
     char step[48];
-    double share = fmax(least_share, fmin(0.9, floor(0.95 / over / share_step) * share_step));
     if (is_ended(name_of(inquiry, row)) || has_kind(name_of(inquiry, row), "prune"))
         return false;
     for (; share >= least_share - share_step / 2; share -= share_step) {
         snprintf(step, sizeof step, "prune:%s%.2g", by, share);
+        if (lost_too_much(inquiry, row, step))
+            return false;
         if (!take(inquiry, row, step))
             continue;
         note(inquiry,
-             by[0] ? N_("%s is %.2f times too large or slow: prune it to %.2g of its parameters.")
-                   : N_("%s is %.2f times too large or slow: prune it to %.2g of its FLOPs."),
-             name_of(inquiry, row), over, share);
+             by[0] ? N_("Prune %s to %.2g of its parameters.")
+                   : N_("Prune %s to %.2g of its FLOPs."),
+             name_of(inquiry, row), share);
         return true;
     }
     return false;
 }
 
-static double linear_share(const struct model_row *row)
+/* Returns the share of the parameters, or of the FLOPs (two for a weight), that linear layers have.
+ */
+static double linear_share(const struct model_row *row, bool of_flops)
 {
     const struct model_description *facts = &row->figures.facts;
-    return facts->parameters > 0 ? (double)facts->linear_parameters / (double)facts->parameters : 0;
+    const double all = of_flops ? (double)facts->flops / 2 : (double)facts->parameters;
+    return all > 0 ? fmin(1, (double)facts->linear_parameters / all) : 0;
 }
 
-static bool take_factorize(struct inquiry *inquiry, size_t row)
+/* Factorizes a network once: to a share of its parameters or, with `share` 0, to the time. */
+static bool take_factorize(struct inquiry *inquiry, size_t row, double share)
 {
-    const double share = linear_share(row_of(inquiry, row));
-    if (is_ended(name_of(inquiry, row)) || share < 0.5 || !take(inquiry, row, "factorize:0.9"))
+    char step[48];
+    const struct model_row *model = row_of(inquiry, row);
+    const double limit = inquiry->request->limit_ms, linear = linear_share(model, share == 0);
+    if (is_ended(name_of(inquiry, row)) || has_kind(name_of(inquiry, row), "factorize") ||
+        linear < (share > 0 ? 0.5 : least_linear_flops))
         return false;
-    note(inquiry, N_("Linear layers have %.0f %% of the parameters of %s: factorize them."),
-         share * 100, name_of(inquiry, row));
+    if (share > 0)
+        snprintf(step, sizeof step, "factorize:p%.2g", share);
+    else
+        snprintf(step, sizeof step, "factorize:%.4gms",
+                 isfinite(limit) ? limit : 0.8 * model->now.ms);
+    if (!take(inquiry, row, step))
+        return false;
+    note(inquiry,
+         share > 0 ? N_("Linear layers have %.0f %% of the parameters of %s: factorize them.")
+                   : N_("Linear layers have %.0f %% of the FLOPs of %s: factorize them."),
+         linear * 100, name_of(inquiry, row));
     return true;
 }
 
 static bool try_faster(struct inquiry *inquiry, size_t row, double over, double int8)
 {
-    if (over <= int8 && take_quantize(inquiry, row))
+    if (over <= int8 && int8 > 1 && take_quantize(inquiry, row, int8))
         return true;
-    return take_prune(inquiry, row, over, "") || take_quantize(inquiry, row) ||
-           take_factorize(inquiry, row);
+    return take_prune(inquiry, row, share_for(over, 0.95), "") ||
+           (int8 > 1 && take_quantize(inquiry, row, int8)) || take_factorize(inquiry, row, 0);
 }
 
 static bool try_smaller(struct inquiry *inquiry, size_t row, double over)
 {
+    const double by = bytes_by(inquiry, row), share = share_for(over, by);
+    const size_t reasons = inquiry->advice->reason_count;
     if (over <= 2 && take_half(inquiry, row))
         return true;
-    if (over <= 4 && take_quantize(inquiry, row))
+    if (over <= 4 && take_quantize(inquiry, row, 0))
         return true;
-    return take_factorize(inquiry, row) || take_prune(inquiry, row, over, "p") ||
-           take_quantize(inquiry, row) || take_half(inquiry, row);
+    note_share(inquiry, row, over, over > 1 && by > 1);
+    if (take_factorize(inquiry, row, share) || take_prune(inquiry, row, share, "p"))
+        return true;
+    inquiry->advice->reason_count = reasons;
+    return take_quantize(inquiry, row, 0) || take_half(inquiry, row);
 }
 
 /* --- the flowchart --- */
@@ -364,19 +479,33 @@ static void describe_reference(struct inquiry *inquiry)
              name, row->now.top1, row->now.top1_low, row->now.top1_high, megabytes(row), row->data);
 }
 
+/* Writes how far a row is from the limits, or from the network if there is no limit. */
+static void write_distance(const struct inquiry *inquiry, double over, char *text, size_t size)
+{
+    const struct means_request *request = inquiry->request;
+    if ((request->faster && isfinite(request->limit_ms)) ||
+        (request->smaller && isfinite(request->limit_mb)))
+        snprintf(text, size, over > 1 ? _("%.2f times beyond the limit") : _("within the limit"),
+                 over);
+    else
+        snprintf(text, size, "%s",
+                 over > 1 ? _("no better than the network") : _("better than the network"));
+}
+
 static void describe(struct inquiry *inquiry, size_t row, double over)
 {
     const struct model_row *model = row_of(inquiry, row);
     const double points = lost(inquiry, inquiry->advice->reference, row);
-    char ms[48];
+    char ms[48], loss[64], distance[96];
     if (model->timed)
         snprintf(ms, sizeof ms, "%.4g ms", model->now.ms);
     else
         snprintf(ms, sizeof ms, "%s", _("time not measured"));
-    note(inquiry,
-         over > 1 ? N_("Row %zu, %s: %s, %.4g MB, %.2f points lost: %.2f times beyond the limit.")
-                  : N_("Row %zu, %s: %s, %.4g MB, %.2f points lost: within the limit (%.2f)."),
-         row + 1, model->figures.facts.name, ms, megabytes(model), points, over);
+    snprintf(loss, sizeof loss, points < 0 ? _("%.2f points gained") : _("%.2f points lost"),
+             fabs(points));
+    write_distance(inquiry, over, distance, sizeof distance);
+    note(inquiry, N_("Row %zu, %s: %s, %.4g MB, %s: %s."), row + 1, model->figures.facts.name, ms,
+         megabytes(model), loss, distance);
 }
 
 /* Finds a row that is not measured, so that it cannot be judged. */
@@ -403,6 +532,16 @@ static void find_best(struct inquiry *inquiry)
             advice->best = i;
 }
 
+/* Returns whether a row meets the limits, or would do so in int8, but has lost too much. */
+static bool is_worth_distilling(const struct inquiry *inquiry, size_t row)
+{
+    const size_t reference = inquiry->advice->reference;
+    const double over = excess(inquiry, reference, row);
+    const bool then_int8 = !inquiry->request->faster && strchr(name_of(inquiry, row), '+');
+    return lost(inquiry, reference, row) > inquiry->request->accept_loss &&
+           over <= (then_int8 ? int8_bytes : 1);
+}
+
 /* Distills a model that meets the limits but has lost too much. */
 static bool try_distill(struct inquiry *inquiry)
 {
@@ -411,14 +550,13 @@ static bool try_distill(struct inquiry *inquiry)
     snprintf(step, sizeof step, "distill:%s", row_of(inquiry, reference)->path);
     for (size_t i = 0; i < inquiry->table->count; i++) {
         if (!concerns(inquiry, i) || i == reference || is_ended(name_of(inquiry, i)) ||
-            has_kind(name_of(inquiry, i), "distill") || excess(inquiry, reference, i) > 1 ||
+            has_kind(name_of(inquiry, i), "distill") || !is_worth_distilling(inquiry, i) ||
             !take(inquiry, i, step))
             continue;
         describe(inquiry, i, excess(inquiry, reference, i));
         note(inquiry,
-             N_("It meets the limits but loses more than the %.4g points that are accepted: train "
-                "it "
-                "on with %s as its teacher."),
+             N_("It loses more than the %.4g points that are accepted: train it on with %s as its "
+                "teacher."),
              inquiry->request->accept_loss, name_of(inquiry, reference));
         return true;
     }
@@ -447,11 +585,9 @@ static bool try_rows(struct inquiry *inquiry)
             return false;
         const size_t reasons = inquiry->advice->reason_count;
         describe(inquiry, row, nearest);
-        const bool slow = request->faster && row_of(inquiry, row)->now.ms >
-                                                 (isfinite(request->limit_ms)
-                                                      ? request->limit_ms
-                                                      : row_of(inquiry, reference)->now.ms * 0.99);
-        if (slow ? try_faster(inquiry, row, nearest, int8) : try_smaller(inquiry, row, nearest))
+        const double slow = slowness(inquiry, reference, row);
+        if (slow > 1 ? try_faster(inquiry, row, slow, int8)
+                     : try_smaller(inquiry, row, largeness(inquiry, reference, row)))
             return true;
         inquiry->advice->reason_count = reasons;
         done = nearest;

@@ -166,6 +166,13 @@ static void make_distill(struct technique_command *command, const char *argument
     make_training(command, argument, target, target->epochs > 0 ? target->epochs : 1);
 }
 
+static void make_tune(struct technique_command *command, const char *argument,
+                      const struct technique_target *target)
+{
+    (void)argument;
+    make_training(command, NULL, target, target->epochs > 0 ? target->epochs : 1);
+}
+
 static void make_half(struct technique_command *command, const char *argument,
                       const struct technique_target *target)
 {
@@ -191,6 +198,7 @@ static const struct kind {
              {"prune", ARGUMENT_NEEDED, GOAL_SHARE, true, make_prune},
              {"factorize", NO_ARGUMENT_NEEDED, GOAL_SHARE, true, make_factorize},
              {"distill", ARGUMENT_NEEDED, GOAL_FILE, true, make_distill},
+             {"tune", NO_ARGUMENT_NEEDED, GOAL_NONE, true, make_tune},
              {"half", NO_ARGUMENT_NEEDED, GOAL_FORMAT, false, make_half}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -280,6 +288,11 @@ bool technique_step_trains(const char *step)
     const char *argument;
     const struct kind *kind = kind_of(step, &argument);
     return kind && kind->trains;
+}
+
+bool technique_step_needs_data(const char *step)
+{
+    return strncmp(step, "quantize", 8) == 0 || strncmp(step, "distill", 7) == 0;
 }
 
 void technique_command_make(struct technique_command *command, const char *step,

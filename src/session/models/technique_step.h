@@ -9,6 +9,7 @@
  *   factorize[:ENERGY]      layers as products (tinca factorize); pSHARE and MSms as above. With
  *                           epochs, tinca train trains them on
  *   distill:TEACHER.safetensors   trained on with a teacher (tinca train --teacher)
+ *   tune                    trained on, without a technique
  *   half[:FORMAT]           weights in 16 bits; FORMAT: float16, bf16 (tinca weights)
  *
  * The command reads a model file and writes another one, as a whole or not at all. */
@@ -34,6 +35,9 @@ bool technique_chain_read(struct technique_chain *chain, const char *text, struc
 
 /* Returns whether the step trains, so that its result depends on the number of epochs. */
 bool technique_step_trains(const char *step);
+
+/* Returns whether the step cannot be applied without data. */
+bool technique_step_needs_data(const char *step);
 
 /* What a step is applied to. */
 struct technique_target {

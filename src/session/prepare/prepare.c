@@ -332,6 +332,17 @@ static bool allocate_average(struct preparation *prepared, const struct run_conf
             weights_on_device(&prepared->average, prepared->device, error));
 }
 
+/* Notes which model a network with a chain of techniques was made from. A resumed run has it in its
+ * checkpoint. */
+static void note_parent(struct preparation *prepared, const char *weights)
+{
+    struct model source = {0};
+    if (prepared->network->compression[0] && model_file_describe(&source, weights, NULL))
+        snprintf(prepared->parent, sizeof prepared->parent, "%s",
+                 model_parent(prepared->network, &source));
+    model_free(&source);
+}
+
 /* Reads the weights to begin with; a resumed run has its own in its checkpoint. */
 static bool begin_weights(struct preparation *prepared, const struct run_config *config,
                           uint64_t first_iteration, struct error *error)
@@ -342,8 +353,10 @@ static bool begin_weights(struct preparation *prepared, const struct run_config 
         return error_set(error, ERROR_UNSUPPORTED, prepared->network->name,
                          "leave out --weights, --freeze and --rates",
                          "a network with a discriminator cannot begin with weights or freeze them");
-    return !config->weights[0] || first_iteration > 0 ||
-           weights_begin(&prepared->weights, &source, &prepared->match, error);
+    if (!config->weights[0] || first_iteration > 0)
+        return true;
+    note_parent(prepared, config->weights);
+    return weights_begin(&prepared->weights, &source, &prepared->match, error);
 }
 
 bool prepare_groups(struct preparation *prepared, const struct run_config *config,
@@ -518,5 +531,6 @@ struct model_facts prepare_model_facts(const struct preparation *prepared)
 {
     return (struct model_facts){.network = prepared->network,
                                 .dataset = prepared->data,
-                                .normalisation = prepared->normalisation};
+                                .normalisation = prepared->normalisation,
+                                .parent = prepared->parent};
 }

@@ -20,6 +20,7 @@ struct preparation {
     struct weights weights;
     struct weights average;         /* of `weights`; without --ema it has no values */
     struct weights_match match;     /* of the configured file of weights, if there is one */
+    char parent[MODEL_CHECKSUM];    /* tinca.parent of the models that are saved; "": not known */
     struct parameter_groups groups; /* empty: all weights are trained at one rate */
     bool unfrozen;                  /* `groups` are those after the configured number of epochs */
     struct execution *execution;

@@ -255,7 +255,7 @@ struct metadata {
     struct computed_with here;
     char here_keys[COMPUTED_WITH][KEY_SIZE];
     char journal_sum[NUMBER_SIZE];
-    const char *texts[2 * (PLACES + COMPUTED_WITH) + 7];
+    const char *texts[2 * (PLACES + COMPUTED_WITH) + 9];
 };
 
 static void fill_metadata(const struct trainer *trainer, struct metadata *metadata)
@@ -273,6 +273,8 @@ static void fill_metadata(const struct trainer *trainer, struct metadata *metada
     snprintf(metadata->journal_sum, NUMBER_SIZE, "%" PRIu32, trainer->run->journal.crc32);
     metadata->texts[n++] = "tinca.chosen";
     metadata->texts[n++] = trainer->chosen;
+    metadata->texts[n++] = "tinca.parent";
+    metadata->texts[n++] = trainer->prepared.parent;
     metadata->texts[n++] = "tinca.journal_crc32";
     metadata->texts[n++] = metadata->journal_sum;
     for (size_t i = 0; i < PLACES; i++) {

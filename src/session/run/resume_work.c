@@ -108,6 +108,15 @@ bool resume_read_choices(struct trainer *trainer)
     return kernel_choices_read(text, &trainer->recorded, trainer->error);
 }
 
+void resume_read_parent(struct trainer *trainer)
+{
+    char *parent = trainer->prepared.parent;
+    const char *text =
+        trainer->checkpoint.file ? checkpoint_text(&trainer->checkpoint, "parent") : NULL;
+    if (text)
+        snprintf(parent, sizeof trainer->prepared.parent, "%s", text);
+}
+
 /* --- restoring --- */
 
 /* Removes the summary of the earlier end. This must be on the disk before the journal is cut,

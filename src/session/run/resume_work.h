@@ -12,6 +12,10 @@ bool resume_find_checkpoint(struct trainer *trainer, uint64_t *iteration);
  * has no record, and was computed by fixed rules. Returns false with *trainer->error. */
 bool resume_read_choices(struct trainer *trainer);
 
+/* Sets which model the network was made from (tinca.parent), as the checkpoint, if there is one,
+ * has recorded. Call it after prepare(). */
+void resume_read_parent(struct trainer *trainer);
+
 /* Restores a prepared trainer and the curves from the checkpoint and the journal, or starts the run
  * once more if there is no checkpoint. Returns false with *trainer->error if the run cannot
  * continue; its files are unchanged then. */

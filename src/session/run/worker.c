@@ -168,6 +168,7 @@ static enum run_status live(struct trainer *trainer)
         !prepare(&trainer->prepared, &run->config, first,
                  trainer->checkpoint.file ? &trainer->recorded : NULL, trainer->error))
         return RUN_REFUSED;
+    resume_read_parent(trainer);
     if (!start(trainer))
         return RUN_REFUSED;
     note_weights(trainer);

@@ -50,7 +50,19 @@ bool sweep_after_compute(struct sweep *sweep, size_t index, bool (*stop)(void *c
 /* Makes the failed results of a cell wait again. */
 bool sweep_after_reset(struct sweep *sweep, size_t index, struct error *error);
 
+/* --- sweep_after_check.c --- */
+
+/* Returns whether a chain can be applied as far as that is known without a model: no step follows
+ * quantize that needs weights of float32, and teachers are models. If not, the error says why. */
+bool sweep_chain_check(const char *chain, struct error *error);
+/* Checks the chains whose results some cell waits for. */
+bool sweep_after_check(const struct sweep *sweep, struct error *error);
+
 /* --- sweep_after_table.c --- */
+
+/* Writes what a chain is called in tables: the chain, or of the control the epochs it trains on.
+ * Returns `text`. */
+char *sweep_after_label(const struct sweep *sweep, const char *chain, char *text, size_t size);
 
 /* Appends the table with a row for each result of each computed cell, if the grid has chains. */
 void sweep_after_write(const struct sweep *sweep, bool markdown, struct text *text);

@@ -87,6 +87,17 @@ static void fill_figures(const struct sweep_after_result *trained,
     compare(trained, result, row->cells[7], CELL);
 }
 
+char *sweep_after_label(const struct sweep *sweep, const char *chain, char *text, size_t size)
+{
+    const size_t epochs = sweep->grid.after_epochs > 0 ? sweep->grid.after_epochs : 1;
+    if (strcmp(chain, SWEEP_CONTROL) == 0)
+        snprintf(text, size, ngettext("trained on, %zu epoch", "trained on, %zu epochs", epochs),
+                 epochs);
+    else
+        snprintf(text, size, "%s", chain[0] ? chain : "-");
+    return text;
+}
+
 static void fill(const struct sweep *sweep, size_t index, size_t number,
                  const struct sweep_after_result *trained, const struct sweep_after_result *result,
                  struct row *row)
@@ -94,7 +105,7 @@ static void fill(const struct sweep *sweep, size_t index, size_t number,
     const char *chain = sweep_after_chain(sweep, number);
     *row = (struct row){0};
     cell_label(sweep, index, row->cells[0], CELL);
-    snprintf(row->cells[1], CELL, "%s", chain[0] ? chain : "-");
+    sweep_after_label(sweep, chain, row->cells[1], CELL);
     if (result->state == SWEEP_AFTER_DONE) {
         fill_figures(trained, result, row);
         return;

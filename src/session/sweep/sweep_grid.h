@@ -23,6 +23,10 @@
 enum { SWEEP_AXES = 16, SWEEP_MAX_CELLS = 10000, SWEEP_ID = 96, SWEEP_NAME = 64 };
 enum { SWEEP_AFTERS = 16, SWEEP_CHAIN = 240 };
 
+/* The chain that trains the model on for as many epochs as techniques do, and does nothing else:
+ * what fine-tuning gains without the technique. */
+#define SWEEP_CONTROL "tune"
+
 struct sweep_axis {
     const struct config_field *field;
     char **values; /* as config_get prints them, without duplicates */
@@ -72,6 +76,9 @@ void sweep_grid_clear(struct sweep_grid *grid, const char *key);
 /* Adds chains of techniques, with commas between them; one that is there already is left out.
  * Returns false with an error if a step is not known. */
 bool sweep_grid_add_after(struct sweep_grid *grid, const char *list, struct error *error);
+/* Adds the chain SWEEP_CONTROL if a step of some chain trains. Returns false with an error if there
+ * is no room for it. */
+bool sweep_grid_add_control(struct sweep_grid *grid, struct error *error);
 /* Writes the chains with commas between them. Returns `text`. */
 char *sweep_grid_after_text(const struct sweep_grid *grid, char *text, size_t size);
 

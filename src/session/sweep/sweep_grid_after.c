@@ -1,18 +1,25 @@
+/* The chains of techniques of a grid: each is checked step by step, written once, and joined by the
+ * control where something trains. */
 #include "session/sweep/sweep_grid.h"
 
 #include "base/files/file.h"
+#include "session/measure/model_operand.h"
 #include "session/models/technique_step.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Appends a step to a chain; the path of a teacher becomes absolute, because cells are computed in
- * other folders. Returns false if it does not fit. */
+/* Appends a step to a chain; a teacher, which may be a run, becomes the absolute path of its model,
+ * because cells are computed in other folders. Returns false if it does not fit. */
 static bool append_step(char chain[SWEEP_CHAIN], const char *step)
 {
+    struct error ignored; /* sweep_chain_check says what is wrong with a teacher */
     const char *colon = strchr(step, ':');
-    char *absolute = colon && strncmp(step, "distill:", 8) == 0 ? realpath(colon + 1, NULL) : NULL;
+    char *teacher =
+        colon && strncmp(step, "distill:", 8) == 0 ? model_operand_path(colon + 1, &ignored) : NULL;
+    char *absolute = teacher ? realpath(teacher, NULL) : NULL;
+    free(teacher);
     const size_t used = strlen(chain);
     const int kind = absolute ? (int)(colon + 1 - step) : (int)strlen(step);
     const int length = snprintf(chain + used, SWEEP_CHAIN - used, "%s%.*s%s", used > 0 ? "+" : "",
@@ -54,6 +61,27 @@ bool sweep_grid_add_after(struct sweep_grid *grid, const char *list, struct erro
         if (!*at)
             return true;
     }
+}
+
+/* Returns whether a step of the chain trains: distillation always does. */
+static bool chain_trains(const struct sweep_grid *grid, const char *chain)
+{
+    struct technique_chain steps;
+    if (!technique_chain_read(&steps, chain, NULL))
+        return false;
+    for (size_t i = 0; i < steps.count; i++)
+        if (technique_step_trains(steps.steps[i]) &&
+            (grid->after_epochs > 0 || strncmp(steps.steps[i], "distill", 7) == 0))
+            return true;
+    return false;
+}
+
+bool sweep_grid_add_control(struct sweep_grid *grid, struct error *error)
+{
+    for (size_t i = 0; i < grid->after_count; i++)
+        if (chain_trains(grid, grid->after[i]))
+            return add_chain(grid, SWEEP_CONTROL, error);
+    return true;
 }
 
 char *sweep_grid_after_text(const struct sweep_grid *grid, char *text, size_t size)

@@ -2,18 +2,20 @@
  * use it.
  *
  * There are eight tile registers of up to 16 rows of 64 bytes, configured by a structure in memory.
- * The kernels use them for products of bf16:
+ * The kernels use them for products of bf16, in pairs, and of integers of 8 bits, in quads:
  *
  *   sums [rows][16] += values [rows][pairs][2] * weights [pairs][16][2]
+ *   sums [rows][16] += values [rows][quads][4] * weights [quads][16][4]
  *
- *   SUMS_0 to SUMS_3         sums, float32
- *   VALUES_0, VALUES_1       pairs of values, row after row
- *   WEIGHTS_0, WEIGHTS_1     a row of pairs for each of 16 results
+ *   SUMS_0 to SUMS_3         sums, float32 or 32-bit integers
+ *   VALUES_0, VALUES_1       pairs or quads of values, row after row
+ *   WEIGHTS_0, WEIGHTS_1     a row of pairs or quads for each of 16 results
  *
- * Sums of one instruction round to nearest, and treat numbers below the normal ones as 0 (Intel
- * 64 and IA-32 Architectures Software Developer's Manual, volume 2, TDPBF16PS). Reading the next
- * tiles takes less time than four products, so loops that multiply two tiles of values with two of
- * weights, or four with one, keep the multiplier busy.
+ * Sums of bf16 of one instruction round to nearest, and treat numbers below the normal ones as 0
+ * (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, TDPBF16PS); sums of
+ * integers are exact (TDPBUSD). Reading the next tiles takes less time than four products, so loops
+ * that multiply two tiles of values with two of weights, or four with one, keep the multiplier
+ * busy.
  */
 #ifndef TINCA_ENGINE_DEVICES_CPU_AMX_H
 #define TINCA_ENGINE_DEVICES_CPU_AMX_H
@@ -22,7 +24,7 @@
 
 #include <immintrin.h>
 
-enum { TILE_ROWS_MAX = 16, TILE_BYTES = 64, TILE_PAIRS = 16, TILE_FLOATS = 16 * LANES };
+enum { TILE_ROWS_MAX = 16, TILE_BYTES = 64, TILE_PAIRS = 16, TILE_FLOATS = 256 };
 
 /* The registers. GCC pastes their numbers into the text of instructions. */
 #define SUMS_0    0
@@ -49,7 +51,8 @@ static inline void amx_fence(void)
     __asm__ volatile("" ::: "memory");
 }
 
-/* Configures the tiles: `rows` rows of sums and of values, and `pairs` pairs. Sets all to zero. */
+/* Configures the tiles: `rows` rows of sums and of values, and `pairs` pairs or quads. Sets all to
+ * zero. */
 static inline void amx_configure(size_t rows, size_t pairs)
 {
     struct amx_configuration c = {.palette = 1};
@@ -71,9 +74,10 @@ static inline void amx_clear_sums(void)
     _tile_zero(SUMS_3);
 }
 
-/* Writes the four tiles to sums[tile][row][lane]. */
-static inline void amx_store_sums(float *sums)
+/* Writes the four tiles to sums[tile][row][lane], of 4 bytes each. */
+static inline void amx_store_sums(void *to)
 {
+    float *sums = to;
     _tile_stored(SUMS_0, sums, TILE_BYTES);
     _tile_stored(SUMS_1, sums + TILE_FLOATS, TILE_BYTES);
     _tile_stored(SUMS_2, sums + 2 * TILE_FLOATS, TILE_BYTES);

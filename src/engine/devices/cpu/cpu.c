@@ -101,6 +101,16 @@ const struct cpu_int8_table *cpu_int8_table_here(void)
     return NULL;
 }
 
+const struct cpu_int8_table *cpu_amx_int8_table_here(void)
+{
+#if defined(HAVE_AMX_INT8_KERNELS)
+    extern const struct cpu_int8_table cpu_int8_table_avx512_amx_int8;
+    return host_has_amx_int8() ? &cpu_int8_table_avx512_amx_int8 : NULL;
+#else
+    return NULL;
+#endif
+}
+
 static bool cpu_plans_bf16(const char **reason)
 {
     return cpu_bf16_table_here(reason);
@@ -127,8 +137,10 @@ static size_t cpu_kernels(const struct op *op, const struct kernel **list, size_
     const char *reason;
     const struct cpu_bf16_table *bf16 = cpu_bf16_table_here(&reason);
     const struct cpu_amx_table *amx = cpu_amx_table_here();
+    const struct cpu_int8_table *amx_int8 = cpu_amx_int8_table_here();
     const struct cpu_int8_table *int8 = cpu_int8_table_here();
     size_t count = amx ? add_kernels(amx->kernels, op, list, 0, capacity) : 0;
+    count = amx_int8 ? add_kernels(amx_int8->kernels, op, list, count, capacity) : count;
     count = int8 ? add_kernels(int8->kernels, op, list, count, capacity) : count;
     count = bf16 ? add_kernels(bf16->kernels, op, list, count, capacity) : count;
     return add_kernels(table_here()->kernels, op, list, count, capacity);

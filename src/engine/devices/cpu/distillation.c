@@ -92,14 +92,31 @@ static void write_student(struct log_softmax teacher, struct log_softmax student
     }
 }
 
-/* Does the same for the teacher's logits. */
+/* Returns the student's logit of a class that is the teacher's most probable one. */
+static float student_at_top(struct log_softmax teacher, struct log_softmax student, size_t classes)
+{
+    float at_top = -INFINITY;
+    for (size_t c = 0; c < classes; c++)
+        if (teacher.logits[c] == teacher.largest && student.logits[c] > at_top)
+            at_top = student.logits[c];
+    return at_top;
+}
+
+/* Does the same for the teacher's logits. The gradient p (d - sum of p d) with d = log p - log q
+ * stays the same when a constant is subtracted from d: with d = 0 at the class with the largest p,
+ * no large numbers cancel where p is almost 1. */
 static void write_teacher(struct log_softmax teacher, struct log_softmax student, float scale,
                           float *to, size_t classes, bool accumulate)
 {
-    const float kl = divergence(teacher, student, classes);
+    const struct log_softmax base = {student.logits, student_at_top(teacher, student, classes), 0,
+                                     student.inverse};
+    const struct log_softmax top = {teacher.logits, teacher.largest, 0, teacher.inverse};
+    float mean = 0;
+    for (size_t c = 0; c < classes; c++)
+        mean += fast_exp(log_probability(teacher, c)) * log_ratio(top, base, c);
     for (size_t c = 0; c < classes; c++) {
-        const float log_p = log_probability(teacher, c);
-        const float gradient = scale * fast_exp(log_p) * (log_p - log_probability(student, c) - kl);
+        const float p = fast_exp(log_probability(teacher, c));
+        const float gradient = scale * p * (log_ratio(top, base, c) - mean);
         to[c] = accumulate ? to[c] + gradient : gradient;
     }
 }

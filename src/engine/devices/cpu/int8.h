@@ -155,13 +155,43 @@ static inline void factors_store(factor *to, const uint8_t *from)
 struct int8_column {
     int32_t bias[INT8_BLOCK]; /* includes the zero point of the input */
     int32_t multiplier[INT8_BLOCK], left[INT8_BLOCK], right[INT8_BLOCK];
-    int32_t most[INT8_BLOCK], half[INT8_BLOCK]; /* INT32_MAX >> left, 2^right / 2 */
-    float scale[INT8_BLOCK];                    /* for an output of float32 */
-    int32_t shifts_left;                        /* whether any `left` is not 0 */
-    int32_t unused[15];
+    int32_t most[INT8_BLOCK]; /* INT32_MAX >> left */
+    float scale[INT8_BLOCK];  /* for an output of float32 */
+    /* --- by pairs of lanes: half a unit of the result, 2^(30 + right) --- */
+    int64_t even_half[INT8_BLOCK / 2], odd_half[INT8_BLOCK / 2];
+    /* --- for a single shift (sums_requantize_once), by pairs of lanes --- */
+    int64_t odd_multiplier[INT8_BLOCK / 2];
+    int64_t even_add[INT8_BLOCK / 2], odd_add[INT8_BLOCK / 2];
+    int32_t shift[INT8_BLOCK];
+    int32_t shifts_left; /* whether any `left` is not 0 */
+    int32_t shifts_once; /* whether all lanes can do with a single shift */
+    int32_t unused[14];
 };
 
-/* Sets lane `lane` of a column; without an output channel, the lane gives 0. */
+/* Sets the fields of a single shift of a lane. The shift needs `right` of at least 1; a multiplier
+ * of 0 gives 0 with any. */
+static inline void int8_column_set_once(struct int8_column *column, size_t lane)
+{
+    const int32_t multiplier = column->multiplier[lane];
+    const int32_t right = multiplier == 0 ? 1 : column->right[lane];
+    if (lane == 0)
+        column->shifts_once = true;
+    if (right == 0 || column->left[lane] > 0) {
+        column->shifts_once = false;
+        return;
+    }
+    const int64_t add = (int64_t)column->bias[lane] * multiplier + ((int64_t)1 << (30 + right));
+    column->shift[lane] = right - 1;
+    if (lane % 2) {
+        column->odd_multiplier[lane / 2] = multiplier;
+        column->odd_add[lane / 2] = add;
+    } else {
+        column->even_add[lane / 2] = add;
+    }
+}
+
+/* Sets lane `lane` of a column, whose lanes are set in order; without an output channel, the lane
+ * gives 0. */
 static inline void int8_column_set(struct int8_column *column, size_t lane,
                                    const struct int8_output *output)
 {
@@ -172,9 +202,11 @@ static inline void int8_column_set(struct int8_column *column, size_t lane,
     column->left[lane] = from->requantizer.left;
     column->right[lane] = from->requantizer.right;
     column->most[lane] = INT32_MAX >> from->requantizer.left;
-    column->half[lane] = (1 << from->requantizer.right) >> 1;
+    (lane % 2 ? column->odd_half : column->even_half)[lane / 2] = (int64_t)1
+                                                                  << (30 + from->requantizer.right);
     column->scale[lane] = from->scale;
     column->shifts_left |= from->requantizer.left > 0;
+    int8_column_set_once(column, lane);
 }
 
 /* Returns requantize() of sums of the column's channels from `lane` on. */
@@ -189,14 +221,14 @@ static inline sums sums_requantize(sums sum, const struct int8_column *column, s
         v = _mm512_max_epi32(v, _mm512_sub_epi32(_mm512_setzero_si512(), most));
         v = _mm512_sllv_epi32(v, (__m512i)sums_load(column->left + lane));
     }
-    const __m512i half = _mm512_set1_epi64(1 << 30);
-    const __m512i even = _mm512_add_epi64(_mm512_mul_epi32(v, m), half);
-    const __m512i odd = _mm512_add_epi64(
-        _mm512_mul_epi32(_mm512_srli_epi64(v, 32), _mm512_srli_epi64(m, 32)), half);
+    const __m512i even =
+        _mm512_add_epi64(_mm512_mul_epi32(v, m), (__m512i)sums_load(column->even_half + lane / 2));
+    const __m512i odd =
+        _mm512_add_epi64(_mm512_mul_epi32(_mm512_srli_epi64(v, 32), _mm512_srli_epi64(m, 32)),
+                         (__m512i)sums_load(column->odd_half + lane / 2));
     const __m512i high =
         _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 31), _mm512_slli_epi64(odd, 1));
-    return (sums)_mm512_srav_epi32(_mm512_add_epi32(high, (__m512i)sums_load(column->half + lane)),
-                                   (__m512i)sums_load(column->right + lane));
+    return (sums)_mm512_srav_epi32(high, (__m512i)sums_load(column->right + lane));
 #elif defined(__AVX2__)
     __m256i v = (__m256i)sum;
     const __m256i m = (__m256i)sums_load(column->multiplier + lane);
@@ -206,14 +238,14 @@ static inline sums sums_requantize(sums sum, const struct int8_column *column, s
         v = _mm256_max_epi32(v, _mm256_sub_epi32(_mm256_setzero_si256(), most));
         v = _mm256_sllv_epi32(v, (__m256i)sums_load(column->left + lane));
     }
-    const __m256i half = _mm256_set1_epi64x(1 << 30);
-    const __m256i even = _mm256_add_epi64(_mm256_mul_epi32(v, m), half);
-    const __m256i odd = _mm256_add_epi64(
-        _mm256_mul_epi32(_mm256_srli_epi64(v, 32), _mm256_srli_epi64(m, 32)), half);
+    const __m256i even =
+        _mm256_add_epi64(_mm256_mul_epi32(v, m), (__m256i)sums_load(column->even_half + lane / 2));
+    const __m256i odd =
+        _mm256_add_epi64(_mm256_mul_epi32(_mm256_srli_epi64(v, 32), _mm256_srli_epi64(m, 32)),
+                         (__m256i)sums_load(column->odd_half + lane / 2));
     const __m256i high =
         _mm256_blend_epi32(_mm256_srli_epi64(even, 31), _mm256_slli_epi64(odd, 1), 0xAA);
-    return (sums)_mm256_srav_epi32(_mm256_add_epi32(high, (__m256i)sums_load(column->half + lane)),
-                                   (__m256i)sums_load(column->right + lane));
+    return (sums)_mm256_srav_epi32(high, (__m256i)sums_load(column->right + lane));
 #else
     for (size_t i = 0; i < LANES; i++)
         sum[i] = requantize(sum[i],
@@ -221,6 +253,49 @@ static inline sums sums_requantize(sums sum, const struct int8_column *column, s
                                                  column->left[lane + i], column->right[lane + i]});
     return sum;
 #endif
+}
+
+#if defined(__AVX2__)
+/* Returns the same for sums without their bias, if column->shifts_once:
+ *
+ *   ((sum + bias) * multiplier + 2^(30 + right)) >> (31 + right)
+ *       = (sum * multiplier + (bias * multiplier + 2^(30 + right))) >> (31 + right)
+ *
+ * which is the upper half of the 64 bits, shifted by right - 1. */
+static inline sums sums_requantize_once(sums sum, const struct int8_column *column, size_t lane)
+{
+#if defined(__AVX512F__)
+    const __m512i v = (__m512i)sum;
+    const __m512i even_multiplier = (__m512i)sums_load(column->multiplier + lane);
+    const __m512i odd_multiplier = (__m512i)sums_load(column->odd_multiplier + lane / 2);
+    const __m512i even = _mm512_add_epi64(_mm512_mul_epi32(v, even_multiplier),
+                                          (__m512i)sums_load(column->even_add + lane / 2));
+    const __m512i odd = _mm512_add_epi64(_mm512_mul_epi32(_mm512_srli_epi64(v, 32), odd_multiplier),
+                                         (__m512i)sums_load(column->odd_add + lane / 2));
+    const __m512i high = _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 32), odd);
+    return (sums)_mm512_srav_epi32(high, (__m512i)sums_load(column->shift + lane));
+#else
+    const __m256i v = (__m256i)sum;
+    const __m256i even_multiplier = (__m256i)sums_load(column->multiplier + lane);
+    const __m256i odd_multiplier = (__m256i)sums_load(column->odd_multiplier + lane / 2);
+    const __m256i even = _mm256_add_epi64(_mm256_mul_epi32(v, even_multiplier),
+                                          (__m256i)sums_load(column->even_add + lane / 2));
+    const __m256i odd = _mm256_add_epi64(_mm256_mul_epi32(_mm256_srli_epi64(v, 32), odd_multiplier),
+                                         (__m256i)sums_load(column->odd_add + lane / 2));
+    const __m256i high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
+    return (sums)_mm256_srav_epi32(high, (__m256i)sums_load(column->shift + lane));
+#endif
+}
+#endif
+
+/* Returns what sums of the column's channels from `lane` on become, without the zero point. */
+static inline sums sums_of_column(sums sum, const struct int8_column *column, size_t lane)
+{
+#if defined(__AVX2__)
+    if (column->shifts_once)
+        return sums_requantize_once(sum, column, lane);
+#endif
+    return sums_requantize(sum + sums_load(column->bias + lane), column, lane);
 }
 
 /* Returns values clamped to 0..255. */
@@ -319,15 +394,88 @@ static inline bytes int8_finish(const struct int8_epilogue *epilogue,
 {
     sums values[BLOCK_VECTORS];
     for (size_t v = 0; v < BLOCK_VECTORS; v++)
-        values[v] =
-            sums_requantize(block[v] + sums_load(column->bias + v * LANES), column, v * LANES) +
-            epilogue->zero_point;
+        values[v] = sums_of_column(block[v], column, v * LANES) + epilogue->zero_point;
     bytes result = sums_pack(values);
     if (epilogue->relu_first)
         result = bytes_max(result, epilogue->least_first);
     if (epilogue->adds)
         result = bytes_add(&epilogue->add, result, bytes_load(summand));
     return epilogue->relu_last ? bytes_max(result, epilogue->least_last) : result;
+}
+
+#if defined(__AVX2__)
+/* The integers of two positions of a block of channels. */
+typedef __m256i two_bytes;
+
+/* Returns what the sum of two positions and a second input becomes. */
+static inline two_bytes two_bytes_add(const struct int8_add *add, two_bytes a, two_bytes b)
+{
+    const __m256i zero = _mm256_setzero_si256(), factors = _mm256_set1_epi32(add->factors);
+    const __m256i offset = _mm256_set1_epi32(add->offset);
+    const __m256i zero_point = _mm256_set1_epi16((short)add->zero_point);
+    const __m128i right = _mm_cvtsi32_si128(add->right);
+    const __m256i pairs[2] = {_mm256_unpacklo_epi8(a, b), _mm256_unpackhi_epi8(a, b)};
+    __m256i words[2];
+    for (size_t i = 0; i < 2; i++) {
+        __m256i low = _mm256_madd_epi16(_mm256_unpacklo_epi8(pairs[i], zero), factors);
+        __m256i high = _mm256_madd_epi16(_mm256_unpackhi_epi8(pairs[i], zero), factors);
+        low = _mm256_sra_epi32(_mm256_add_epi32(low, offset), right);
+        high = _mm256_sra_epi32(_mm256_add_epi32(high, offset), right);
+        words[i] = _mm256_adds_epi16(_mm256_packs_epi32(low, high), zero_point);
+    }
+    return _mm256_packus_epi16(words[0], words[1]);
+}
+
+/* Returns the requantized sums of two positions, if column->shifts_once. What saturates on the way
+ * is beyond 0..255. */
+static inline two_bytes two_blocks_requantize(const struct int8_column *column, const sums *first,
+                                              const sums *second, int32_t zero_point)
+{
+#if defined(__AVX512F__)
+    const __m512i zero = _mm512_setzero_si512();
+    const sums a = sums_requantize_once(first[0], column, 0) + zero_point;
+    const sums b = sums_requantize_once(second[0], column, 0) + zero_point;
+    return _mm256_inserti128_si256(
+        _mm256_castsi128_si256(_mm512_cvtusepi32_epi8(_mm512_max_epi32((__m512i)a, zero))),
+        _mm512_cvtusepi32_epi8(_mm512_max_epi32((__m512i)b, zero)), 1);
+#else
+    const sums a0 = sums_requantize_once(first[0], column, 0);
+    const sums b0 = sums_requantize_once(second[0], column, 0);
+    const sums a1 = sums_requantize_once(first[1], column, LANES);
+    const sums b1 = sums_requantize_once(second[1], column, LANES);
+    const __m256i to_add = _mm256_set1_epi16((short)zero_point);
+    const __m256i a = _mm256_adds_epi16(_mm256_packs_epi32((__m256i)a0, (__m256i)a1), to_add);
+    const __m256i b = _mm256_adds_epi16(_mm256_packs_epi32((__m256i)b0, (__m256i)b1), to_add);
+    return _mm256_permutevar8x32_epi32(_mm256_packus_epi16(a, b),
+                                       _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+#endif
+}
+#endif
+
+/* Writes the integers of `count` neighbouring positions of a block of channels to `to`; their sums
+ * lie `step` vectors apart, their summands at `summand`. */
+static inline void int8_finish_row(const struct int8_epilogue *epilogue,
+                                   const struct int8_column *column, const sums *blocks,
+                                   size_t step, size_t count, const uint8_t *summand, uint8_t *to)
+{
+    size_t p = 0;
+#if defined(__AVX2__)
+    for (; column->shifts_once && p + 2 <= count; p += 2) {
+        two_bytes two = two_blocks_requantize(column, blocks + p * step, blocks + (p + 1) * step,
+                                              epilogue->zero_point);
+        if (epilogue->relu_first)
+            two = _mm256_max_epu8(two, _mm256_broadcastsi128_si256((__m128i)epilogue->least_first));
+        if (epilogue->adds)
+            two = two_bytes_add(&epilogue->add, two,
+                                _mm256_loadu_si256((const __m256i *)(summand + p * INT8_BLOCK)));
+        if (epilogue->relu_last)
+            two = _mm256_max_epu8(two, _mm256_broadcastsi128_si256((__m128i)epilogue->least_last));
+        _mm256_storeu_si256((__m256i *)(to + p * INT8_BLOCK), two);
+    }
+#endif
+    for (; p < count; p++)
+        bytes_store(to + p * INT8_BLOCK,
+                    int8_finish(epilogue, column, blocks + p * step, summand + p * INT8_BLOCK));
 }
 
 /* Writes the sums of a block as float32. */
@@ -367,11 +515,10 @@ static inline struct int8_array int8_output_array(const struct kernel_call *call
     return int8_array_make(call->output, call->site->node->output, call->site->output_layout);
 }
 
-/* Returns whether a convolution has one input and one output channel in each group. */
+/* Returns whether a convolution has one input channel in each group. */
 static inline bool int8_is_depthwise(const struct kernel_site *site)
 {
-    const struct conv_attributes *conv = &site->node->attributes.conv;
-    return conv->groups == site->inputs[0].channels && conv->groups == conv->outputs;
+    return site->node->attributes.conv.groups == site->inputs[0].channels;
 }
 
 /* Returns the blocks of `channels`. */

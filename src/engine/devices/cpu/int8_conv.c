@@ -20,6 +20,31 @@ enum { BUFFER_BYTES = 160 * 1024 /* of a strip: less than the level-2 cache */ }
 
 /* --- geometry --- */
 
+/* Makes one group of groups that have too few outputs for a block: with zeros between them the
+ * products are as many, and results fill their blocks. */
+static void join_groups(struct int8_conv *c)
+{
+    c->parts = 1;
+    while (c->group_outputs < INT8_BLOCK && INT8_BLOCK % c->group_outputs == 0 &&
+           c->groups % 2 == 0) {
+        c->groups /= 2;
+        c->group_inputs *= 2;
+        c->group_outputs *= 2;
+        c->parts *= 2;
+    }
+}
+
+/* A window of one element has no use for what lies between the strides. */
+static void set_steps(struct int8_conv *c)
+{
+    const bool skips = c->w.kernel_height == 1 && c->w.kernel_width == 1 && c->w.pad_height == 0 &&
+                       c->w.pad_width == 0;
+    c->read_step_height = skips ? c->w.stride_height : 1;
+    c->read_step_width = skips ? c->w.stride_width : 1;
+    c->step_height = skips ? 1 : c->w.stride_height;
+    c->step_width = skips ? 1 : c->w.stride_width;
+}
+
 /* Sets how the buffer lies in memory. */
 static void set_buffer(struct int8_conv *c)
 {
@@ -29,19 +54,20 @@ static void set_buffer(struct int8_conv *c)
     c->position_factors = c->groups * c->group_factors;
     c->gathers = !whole && c->group_inputs % TERM_FACTORS != 0;
     c->row_positions =
-        (c->out.width - 1) * c->w.stride_width + dilated_size(c->w.kernel_width, c->dilation_width);
+        (c->out.width - 1) * c->step_width + dilated_size(c->w.kernel_width, c->dilation_width);
     c->row_factors = c->row_positions * c->position_factors;
     c->span = dilated_size(c->w.kernel_height, c->dilation_height);
     const size_t rows = BUFFER_BYTES / (c->row_factors * sizeof(factor));
-    c->strip_rows = rows > c->span ? (rows - c->span) / c->w.stride_height + 1 : 1;
+    c->strip_rows = rows > c->span ? (rows - c->span) / c->step_height + 1 : 1;
     c->strip_rows = min_size(c->strip_rows, c->out.height);
     /* a block of channels that is stored as a whole may reach beyond the last position, and the
      * last term of a run beyond its last factor */
+    c->at_bytes = round_up((((c->strip_rows - 1) * c->step_height + c->span) * c->row_factors +
+                            INT8_BLOCK + TERM_FACTORS) *
+                               sizeof(factor),
+                           64);
     c->buffer_bytes =
-        round_up((((c->strip_rows - 1) * c->w.stride_height + c->span) * c->row_factors +
-                  INT8_BLOCK + TERM_FACTORS) *
-                     sizeof(factor),
-                 64);
+        c->at_bytes + round_up(c->strip_rows * c->out.width * sizeof(const factor *), 64);
 }
 
 static void set_terms(struct int8_conv *c)
@@ -64,8 +90,10 @@ static struct int8_conv conv_of(const struct kernel_site *site)
                           .groups = conv->groups,
                           .group_inputs = site->inputs[0].channels / conv->groups,
                           .group_outputs = conv->outputs / conv->groups};
+    join_groups(&c);
     c.group_columns = int8_blocks(c.group_outputs);
     c.columns = c.groups * c.group_columns;
+    set_steps(&c);
     set_buffer(&c);
     set_terms(&c);
     return c;
@@ -99,10 +127,12 @@ static size_t conv_prepared(const struct kernel_site *site)
            c.columns * round_up(scratch, 64);
 }
 
-/* Packs the weights of one output channel: lane `lane` of its column. */
-static void pack_channel(const struct int8_conv *c, const int8_t *from, size_t lane,
+/* Packs the weights of output channel `output` of a group: lane `lane` of its column. */
+static void pack_channel(const struct int8_conv *c, const int8_t *from, size_t output, size_t lane,
                          term_weight *to)
 {
+    const size_t inputs = c->group_inputs / c->parts;
+    const size_t first = output / (c->group_outputs / c->parts) * inputs;
     const size_t taps = c->w.kernel_height * c->w.kernel_width;
     const bool merged = c->row_runs < c->w.kernel_width || c->w.kernel_width == 1;
     for (size_t ky = 0; ky < c->w.kernel_height; ky++)
@@ -111,9 +141,9 @@ static void pack_channel(const struct int8_conv *c, const int8_t *from, size_t l
                 for (size_t i = 0; i < TERM_FACTORS; i++) {
                     const size_t at = t * TERM_FACTORS + i;
                     const size_t kx = merged ? at / c->group_factors : run;
-                    const size_t channel = at % c->group_factors;
+                    const size_t channel = at % c->group_factors - first;
                     to[lane * TERM_FACTORS + i] =
-                        channel < c->group_inputs
+                        channel < inputs /* those before `first` are large numbers */
                             ? from[channel * taps + ky * c->w.kernel_width + kx]
                             : 0;
                 }
@@ -142,7 +172,7 @@ static void prepare_task(void *context, size_t task, size_t thread)
         if (lane < channels) {
             int8_layer_weights(&p->layer, first + lane, weights);
             output = int8_layer_output(&p->layer, first + lane, weights);
-            pack_channel(c, weights, lane, to);
+            pack_channel(c, weights, task % c->group_columns * INT8_BLOCK + lane, lane, to);
         }
         int8_column_set(column, lane, lane < channels ? &output : NULL);
     }
@@ -184,18 +214,24 @@ static void gather_position(const struct int8_conv *c, const uint8_t *from, size
         }
 }
 
-/* Copies positions of a row. */
+/* Copies positions of a row. A block of channels is stored as a whole, so that blocks must be
+ * stored in the order of their positions, unless they end with a position. */
 static void copy_positions(const struct job *job, const uint8_t *from, size_t count, factor *to)
 {
     const struct int8_conv *c = &job->c;
     const size_t blocks = int8_blocks(c->in.channels), plane = job->in.plane;
-    for (size_t x = 0; x < count; x++, from += INT8_BLOCK, to += c->position_factors) {
-        if (c->gathers)
-            gather_position(c, from, plane, to);
-        else
+    const size_t step = c->read_step_width * INT8_BLOCK, to_step = c->position_factors;
+    if (c->gathers)
+        for (size_t x = 0; x < count; x++)
+            gather_position(c, from + x * step, plane, to + x * to_step);
+    else if (to_step == blocks * INT8_BLOCK)
+        for (size_t b = 0; b < blocks; b++, from += plane, to += INT8_BLOCK)
+            for (size_t x = 0; x < count; x++)
+                factors_store(to + x * to_step, from + x * step);
+    else
+        for (size_t x = 0; x < count; x++)
             for (size_t b = 0; b < blocks; b++)
-                factors_store(to + b * INT8_BLOCK, from + b * plane);
-    }
+                factors_store(to + x * to_step + b * INT8_BLOCK, from + x * step + b * plane);
 }
 
 /* Copies row `y` of the source, which may lie outside of it. */
@@ -207,7 +243,8 @@ static void copy_row(const struct job *job, size_t image, ptrdiff_t y, factor *t
         return;
     }
     const size_t left = min_size(c->w.pad_width, c->row_positions);
-    const size_t inside = min_size(c->in.width, c->row_positions - left);
+    const size_t inside =
+        min_size(divide_up(c->in.width, c->read_step_width), c->row_positions - left);
     const size_t right = c->row_positions - left - inside;
     fill(to, job->zero_point, left * c->position_factors);
     copy_positions(job,
@@ -220,10 +257,10 @@ static void copy_row(const struct job *job, size_t image, ptrdiff_t y, factor *t
 static void copy_strip(const struct job *job, size_t image, size_t begin, size_t end, factor *to)
 {
     const struct int8_conv *c = &job->c;
-    const size_t rows = (end - begin - 1) * c->w.stride_height + c->span;
+    const size_t rows = (end - begin - 1) * c->step_height + c->span;
     const ptrdiff_t first = (ptrdiff_t)(begin * c->w.stride_height) - (ptrdiff_t)c->w.pad_height;
     for (size_t r = 0; r < rows; r++)
-        copy_row(job, image, first + (ptrdiff_t)r, to + r * c->row_factors);
+        copy_row(job, image, first + (ptrdiff_t)(r * c->read_step_height), to + r * c->row_factors);
 }
 
 /* --- results --- */
@@ -231,7 +268,7 @@ static void copy_strip(const struct job *job, size_t image, size_t begin, size_t
 /* The positions of a strip, from [begin, end) rows of an image. */
 struct strip {
     size_t image, begin, end;
-    const factor *buffer;
+    const factor **at; /* by position of the strip: the first factor under its window */
 };
 
 /* Stores the integers of a column at one position, whose channels may begin within a block. */
@@ -254,27 +291,40 @@ static bytes load_channels(const struct int8_array *in, const uint8_t *image, si
     return values;
 }
 
-static void store_integers(const struct job *job, const struct strip *strip, size_t column,
-                           size_t position, const sums *block)
+/* Stores the integers of a column whose channels do not fill a block of the output. */
+static void store_some_channels(const struct job *job, const struct strip *strip, size_t column,
+                                size_t position, const sums *block)
 {
     const struct int8_conv *c = &job->c;
     const size_t first = int8_conv_channel(c, column), channels = int8_conv_channels(c, column);
-    uint8_t *to = job->out.values + strip->image * job->out.image;
-    const uint8_t *summand = job->summand.values + strip->image * job->summand.image;
-    if (first % INT8_BLOCK == 0 && (channels == INT8_BLOCK || c->groups == 1)) {
-        const size_t block_at = first / INT8_BLOCK;
-        bytes_store(to + block_at * job->out.plane + position * INT8_BLOCK,
-                    int8_finish(&job->epilogue, job->columns + column, block,
-                                summand + block_at * job->summand.plane + position * INT8_BLOCK));
-        return;
-    }
     bytes values = {0};
     if (job->epilogue.adds)
-        values = load_channels(&job->summand, summand, position, first, channels);
+        values =
+            load_channels(&job->summand, job->summand.values + strip->image * job->summand.image,
+                          position, first, channels);
     uint8_t other[INT8_BLOCK];
     bytes_store(other, values);
-    store_channels(&job->out, to, position, first, channels,
-                   int8_finish(&job->epilogue, job->columns + column, block, other));
+    store_channels(&job->out, job->out.values + strip->image * job->out.image, position, first,
+                   channels, int8_finish(&job->epilogue, job->columns + column, block, other));
+}
+
+/* Stores `count` positions of a column, whose sums lie `step` vectors apart. */
+static void store_integers(const struct job *job, const struct strip *strip, size_t column,
+                           size_t position, size_t count, const sums *sum, size_t step)
+{
+    const struct int8_conv *c = &job->c;
+    const size_t first = int8_conv_channel(c, column), block = first / INT8_BLOCK;
+    if (first % INT8_BLOCK == 0 &&
+        (int8_conv_channels(c, column) == INT8_BLOCK || c->groups == 1)) {
+        int8_finish_row(&job->epilogue, job->columns + column, sum, step, count,
+                        job->summand.values + strip->image * job->summand.image +
+                            block * job->summand.plane + position * INT8_BLOCK,
+                        job->out.values + strip->image * job->out.image + block * job->out.plane +
+                            position * INT8_BLOCK);
+        return;
+    }
+    for (size_t p = 0; p < count; p++)
+        store_some_channels(job, strip, column, position + p, sum + p * step);
 }
 
 static void store_floats(const struct job *job, const struct strip *strip, size_t column,
@@ -294,31 +344,27 @@ static void store_floats(const struct job *job, const struct strip *strip, size_
 static void compute_tile(const struct job *job, const struct strip *strip, size_t column,
                          size_t blocks, size_t first, size_t count)
 {
+    enum { STEP = TILE_BLOCKS * BLOCK_VECTORS };
     const struct int8_conv *c = &job->c;
-    const factor *at[TILE_POSITIONS];
-    sums tile[TILE_POSITIONS][TILE_BLOCKS * BLOCK_VECTORS];
-    size_t y = first / c->out.width, x = first % c->out.width;
-    const factor *group =
-        strip->buffer + column / c->group_columns * (c->groups == 1 ? 0 : c->group_factors);
-    for (size_t p = 0; p < count; p++) {
-        at[p] = group + (y - strip->begin) * c->w.stride_height * c->row_factors +
-                x * c->w.stride_width * c->position_factors;
-        if (++x == c->out.width) {
-            x = 0;
-            y++;
-        }
+    const factor *const *at = strip->at + (first - strip->begin * c->out.width);
+    const factor *of_group[TILE_POSITIONS];
+    sums tile[TILE_POSITIONS][STEP];
+    if (c->groups > 1) {
+        for (size_t p = 0; p < count; p++)
+            of_group[p] = at[p] + column / c->group_columns * c->group_factors;
+        at = of_group;
     }
     tile_functions[blocks - 1][count - 1](
         c, at, (const term_weight *)job->call->prepared + column * int8_conv_column_weights(c),
         tile);
-    for (size_t b = 0; b < blocks; b++)
-        for (size_t p = 0; p < count; p++) {
-            const sums *block = tile[p] + b * BLOCK_VECTORS;
-            if (job->out.values)
-                store_integers(job, strip, column + b, first + p, block);
-            else
-                store_floats(job, strip, column + b, first + p, block);
-        }
+    for (size_t b = 0; b < blocks; b++) {
+        const sums *sum = tile[0] + b * BLOCK_VECTORS;
+        if (job->out.values)
+            store_integers(job, strip, column + b, first, count, sum, STEP);
+        else
+            for (size_t p = 0; p < count; p++)
+                store_floats(job, strip, column + b, first + p, sum + p * STEP);
+    }
 }
 
 static void compute_strip(const struct job *job, const struct strip *strip, size_t first_column,
@@ -346,9 +392,12 @@ static void conv_task(void *context, size_t task, size_t thread)
     const size_t first_column = piece_begin(c->columns, job->column_parts, column_part);
     const size_t last_column = piece_begin(c->columns, job->column_parts, column_part + 1);
     factor *buffer = (factor *)((char *)job->call->workspace + thread * c->buffer_bytes);
+    const factor **at = (const factor **)((char *)buffer + c->at_bytes);
+    for (size_t p = 0; p < c->strip_rows * c->out.width; p++)
+        at[p] = buffer + p / c->out.width * c->step_height * c->row_factors +
+                p % c->out.width * c->step_width * c->position_factors;
     for (size_t row = piece_begin(rows, job->row_parts, part); row < last_row;) {
-        struct strip strip = {
-            .image = row / c->out.height, .begin = row % c->out.height, .buffer = buffer};
+        struct strip strip = {.image = row / c->out.height, .begin = row % c->out.height, .at = at};
         const size_t count = min_size(c->out.height - strip.begin, last_row - row);
         strip.end = strip.begin + min_size(count, c->strip_rows);
         copy_strip(job, strip.image, strip.begin, strip.end, buffer);

@@ -15,15 +15,19 @@ struct int8_conv {
     struct window w;
     size_t dilation_height, dilation_width;
     size_t groups, group_inputs, group_outputs;
+    size_t parts; /* groups of the layer that are one here, with weights of 0 between them */
     /* --- the buffer --- */
     size_t group_factors;    /* factors of a group's channels: whole terms */
     size_t position_factors; /* of all channels */
     size_t row_positions;    /* positions of a row */
     size_t row_factors;
-    size_t span;         /* rows under one output row */
-    size_t strip_rows;   /* output rows of a strip */
-    size_t buffer_bytes; /* of a strip */
-    bool gathers;        /* channels must be moved one by one */
+    size_t read_step_height, read_step_width; /* rows and positions of the source of a copied one */
+    size_t step_height, step_width;           /* rows and positions of the buffer of an output */
+    size_t span;                              /* rows under one output row */
+    size_t strip_rows;                        /* output rows of a strip */
+    size_t buffer_bytes; /* of a strip: factors and, from at_bytes on, where they begin */
+    size_t at_bytes;
+    bool gathers; /* channels must be moved one by one */
     /* --- the terms --- */
     size_t row_runs, run_step; /* runs of a window's row, factors from one to the next */
     size_t run_terms;

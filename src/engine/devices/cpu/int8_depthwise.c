@@ -1,26 +1,62 @@
-/* Depthwise convolution of integers (int8.h): every channel has a window of its own, so that there
- * are no terms of neighbouring channels. Instead two elements of the window are multiplied at once,
- * in 16 channels.
+/* Depthwise convolution of integers (int8.h): every output channel has a window of its own over one
+ * input channel, so that there are no terms of neighbouring channels. Instead two rows of the
+ * window are multiplied at once.
  *
- * A task computes some rows of some blocks of channels, strip by strip: it widens the rows of the
- * source that a strip reads to 16 bits, with their padding, in a buffer of its thread. */
+ * A task computes some rows of some blocks of output channels, strip by strip. For a strip it
+ * fills a buffer of its thread, [row][position][channel][2], where the integers of a row of the
+ * source, widened to 16 bits, are beside those of the next row under the window. So an element of
+ * the buffer is a term (int8.h), and the sums of a tile of neighbouring positions stay in registers
+ * while the weights go by. In a window of odd height the last pair has a weight of 0.
+ *
+ * Where an input channel has several outputs, the buffer has a copy of it for each. */
 #include "engine/devices/cpu/int8.h"
 
 #include "base/language.h"
+#include "engine/devices/cpu/int8_gather.h"
 #include "engine/graph/machine_model.h"
 
-enum { BUFFER_BYTES = 64 * 1024 /* of a strip */ };
+enum {
+    BUFFER_BYTES = 24 * 1024,   /* of a strip: less than the level-1 cache */
+    LEAST_ROWS = 4,             /* of a strip, or too many rows are widened twice */
+    TERM_BLOCK = 2 * INT8_BLOCK /* values of a position of the buffer */
+};
+
+#if defined(__AVX512F__)
+enum { POSITIONS = 8 };
+#elif defined(__AVX2__)
+enum { POSITIONS = 6 };
+#else
+enum { POSITIONS = 2 };
+#endif
 
 struct depthwise {
     struct shape in, out;
     struct window w;
     size_t dilation_height, dilation_width;
+    size_t multiplier; /* outputs of an input channel */
     size_t blocks;
-    size_t taps, pairs;   /* elements of the window */
+    size_t pairs;         /* of the window's rows */
+    size_t row_step;      /* rows of the source from one row of the buffer to the next */
+    size_t pair_rows;     /* rows of the buffer from one pair to the next */
     size_t row_positions; /* positions of a row of the buffer */
-    size_t span;          /* rows under one output row */
     size_t strip_rows, buffer_bytes;
 };
+
+static size_t common_divisor(size_t a, size_t b)
+{
+    while (b > 0) {
+        const size_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Returns the rows of the buffer for some output rows. */
+static size_t buffer_rows(const struct depthwise *d, size_t rows)
+{
+    return (rows - 1) * d->w.stride_height / d->row_step + (d->pairs - 1) * d->pair_rows + 1;
+}
 
 static struct depthwise depthwise_of(const struct kernel_site *site)
 {
@@ -30,17 +66,21 @@ static struct depthwise depthwise_of(const struct kernel_site *site)
                           .w = conv->window,
                           .dilation_height = max_size(1, conv->dilation_height),
                           .dilation_width = max_size(1, conv->dilation_width),
-                          .blocks = int8_blocks(conv->outputs),
-                          .taps = conv->window.kernel_height * conv->window.kernel_width};
-    d.pairs = divide_up(d.taps, 2);
+                          .multiplier = conv->outputs / conv->groups,
+                          .blocks = int8_blocks(conv->outputs)};
+    d.pairs = divide_up(d.w.kernel_height, 2);
+    d.row_step = common_divisor(d.w.stride_height, d.pairs > 1 ? 2 * d.dilation_height : 0);
+    d.pair_rows = 2 * d.dilation_height / d.row_step;
     d.row_positions =
         (d.out.width - 1) * d.w.stride_width + dilated_size(d.w.kernel_width, d.dilation_width);
-    d.span = dilated_size(d.w.kernel_height, d.dilation_height);
-    const size_t row_bytes = d.row_positions * INT8_BLOCK * sizeof(int16_t);
-    const size_t rows = BUFFER_BYTES / row_bytes;
-    d.strip_rows = rows > d.span ? (rows - d.span) / d.w.stride_height + 1 : 1;
-    d.strip_rows = min_size(d.strip_rows, d.out.height);
-    d.buffer_bytes = round_up(((d.strip_rows - 1) * d.w.stride_height + d.span) * row_bytes, 64);
+    const size_t row_bytes = d.row_positions * TERM_BLOCK * sizeof(int16_t);
+    d.strip_rows = min_size(LEAST_ROWS, d.out.height);
+    while (d.strip_rows < d.out.height &&
+           buffer_rows(&d, d.strip_rows + 1) * row_bytes <= BUFFER_BYTES)
+        d.strip_rows++;
+    /* strips of about the same size */
+    d.strip_rows = divide_up(d.out.height, divide_up(d.out.height, d.strip_rows));
+    d.buffer_bytes = round_up(buffer_rows(&d, d.strip_rows) * row_bytes, 64);
     return d;
 }
 
@@ -50,11 +90,11 @@ static size_t depthwise_workspace(const struct kernel_site *site)
     return max_size(1, site->threads) * d.buffer_bytes;
 }
 
-/* --- weights: for each block pairs of 16 bits, in the order of the products --- */
+/* --- weights: [block][pair of rows][column of the window][lane][2] --- */
 
 static size_t block_weights(const struct depthwise *d)
 {
-    return d->pairs * 2 * INT8_BLOCK;
+    return d->pairs * d->w.kernel_width * TERM_BLOCK;
 }
 
 static size_t weights_bytes(const struct depthwise *d)
@@ -66,7 +106,7 @@ static size_t depthwise_prepared(const struct kernel_site *site)
 {
     const struct depthwise d = depthwise_of(site);
     return weights_bytes(&d) + d.blocks * sizeof(struct int8_column) +
-           2 * d.pairs * sizeof(int32_t) + round_up(d.taps, 64);
+           round_up(d.w.kernel_height * d.w.kernel_width, 64);
 }
 
 static struct int8_column *columns_of(const struct kernel_call *call, const struct depthwise *d)
@@ -74,45 +114,24 @@ static struct int8_column *columns_of(const struct kernel_call *call, const stru
     return (struct int8_column *)((char *)call->prepared + weights_bytes(d));
 }
 
-/* Returns where the elements of the window lie in the buffer. */
-static int32_t *offsets_of(const struct kernel_call *call, const struct depthwise *d)
-{
-    return (int32_t *)(columns_of(call, d) + d->blocks);
-}
-
-/* Returns the lane of a channel among the products: AVX2 interleaves each half of a vector. */
-static size_t lane_of(size_t channel)
-{
-#if defined(__AVX2__)
-    return (channel & 3) | (channel & 4) << 1 | (channel & 8) >> 1;
-#else
-    return channel;
-#endif
-}
-
 static void prepare_depthwise(const struct kernel_call *call)
 {
     const struct depthwise d = depthwise_of(call->site);
     const struct int8_layer layer = int8_layer_of(call);
+    const size_t width = d.w.kernel_width;
     int16_t *weights = call->prepared;
-    int32_t *offsets = offsets_of(call, &d);
-    int8_t *channel = (int8_t *)(offsets + 2 * d.pairs);
+    int8_t *window = (int8_t *)(columns_of(call, &d) + d.blocks);
     memset(call->prepared, 0, depthwise_prepared(call->site));
-    for (size_t t = 0; t < 2 * d.pairs; t++) {
-        const size_t tap = min_size(t, d.taps - 1);
-        const size_t y = tap / d.w.kernel_width * d.dilation_height;
-        const size_t x = tap % d.w.kernel_width * d.dilation_width;
-        offsets[t] = (int32_t)((y * d.row_positions + x) * INT8_BLOCK);
-    }
     for (size_t o = 0; o < d.blocks * INT8_BLOCK; o++) {
         struct int8_output output;
         const size_t block = o / INT8_BLOCK, lane = o % INT8_BLOCK;
+        int16_t *to = weights + block * block_weights(&d) + lane * 2;
         if (o < layer.outputs) {
-            int8_layer_weights(&layer, o, channel);
-            output = int8_layer_output(&layer, o, channel);
-            for (size_t t = 0; t < d.taps; t++)
-                weights[block * block_weights(&d) + t / 2 * 2 * INT8_BLOCK + lane_of(lane) * 2 +
-                        t % 2] = channel[t];
+            int8_layer_weights(&layer, o, window);
+            output = int8_layer_output(&layer, o, window);
+            for (size_t y = 0; y < d.w.kernel_height; y++)
+                for (size_t x = 0; x < width; x++)
+                    to[(y / 2 * width + x) * TERM_BLOCK + y % 2] = window[y * width + x];
         }
         int8_column_set(columns_of(call, &d) + block, lane, o < layer.outputs ? &output : NULL);
     }
@@ -124,107 +143,243 @@ struct job {
     const struct kernel_call *call;
     struct depthwise d;
     const struct int8_column *columns;
-    const int32_t *offsets;
     struct int8_array in, out, summand;
     struct int8_epilogue epilogue;
-    int16_t zero_point;
+    bytes padding;       /* the zero of the input */
     size_t items, parts; /* strips of all blocks of all images */
     size_t strips;       /* of a block */
 };
 
-static void fill(int16_t *to, int16_t value, size_t positions)
-{
-    for (size_t i = 0; i < positions * INT8_BLOCK; i++)
-        to[i] = value;
-}
+/* A strip of output rows [begin, end) of a block of channels of an image. */
+struct strip {
+    size_t image, block, begin, end;
+};
 
-/* Widens row `y` of a block of the source, which may lie outside of it. */
-static void copy_row(const struct job *job, const uint8_t *plane, ptrdiff_t y, int16_t *to)
-{
-    const struct depthwise *d = &job->d;
-    const size_t left = min_size(d->w.pad_width, d->row_positions);
-    const size_t inside = min_size(d->in.width, d->row_positions - left);
-    if (y < 0 || y >= (ptrdiff_t)d->in.height) {
-        fill(to, job->zero_point, d->row_positions);
-        return;
-    }
-    const uint8_t *from = plane + (size_t)y * d->in.width * INT8_BLOCK;
-    fill(to, job->zero_point, left);
-    to += left * INT8_BLOCK;
-    for (size_t i = 0; i < inside * INT8_BLOCK; i++)
-        to[i] = from[i];
-    fill(to + inside * INT8_BLOCK, job->zero_point, d->row_positions - left - inside);
-}
-
-/* --- products --- */
-
-/* Computes the sums of one position. */
-static inline void multiply(const struct depthwise *d, const int16_t *at, const int32_t *offsets,
-                            const int16_t *weights, int32_t *block)
+/* Stores the pairs of a position: those of two rows. */
+static inline void pairs_store(int16_t *to, bytes a, bytes b)
 {
 #if defined(__AVX2__)
-    __m256i low = _mm256_setzero_si256(), high = low;
-    for (size_t p = 0; p < d->pairs; p++, weights += 2 * INT8_BLOCK) {
-        const __m256i a = _mm256_loadu_si256((const __m256i *)(at + offsets[2 * p]));
-        const __m256i b = _mm256_loadu_si256((const __m256i *)(at + offsets[2 * p + 1]));
-        const __m256i w = _mm256_loadu_si256((const __m256i *)weights);
-        const __m256i v = _mm256_loadu_si256((const __m256i *)(weights + INT8_BLOCK));
-        low = _mm256_add_epi32(low, _mm256_madd_epi16(_mm256_unpacklo_epi16(a, b), w));
-        high = _mm256_add_epi32(high, _mm256_madd_epi16(_mm256_unpackhi_epi16(a, b), v));
-    }
-    _mm256_storeu_si256((__m256i *)block, _mm256_permute2x128_si256(low, high, 0x20));
-    _mm256_storeu_si256((__m256i *)(block + 8), _mm256_permute2x128_si256(low, high, 0x31));
+    const __m128i low = _mm_unpacklo_epi8((__m128i)a, (__m128i)b);
+    const __m128i high = _mm_unpackhi_epi8((__m128i)a, (__m128i)b);
+    _mm256_storeu_si256((__m256i *)to, _mm256_cvtepu8_epi16(low));
+    _mm256_storeu_si256((__m256i *)(to + INT8_BLOCK), _mm256_cvtepu8_epi16(high));
 #else
-    memset(block, 0, INT8_BLOCK * sizeof *block);
-    for (size_t p = 0; p < d->pairs; p++, weights += 2 * INT8_BLOCK) {
-        const int16_t *a = at + offsets[2 * p], *b = at + offsets[2 * p + 1];
-        for (size_t i = 0; i < INT8_BLOCK; i++)
-            block[i] += a[i] * weights[2 * i] + b[i] * weights[2 * i + 1];
+    for (size_t i = 0; i < INT8_BLOCK; i++) {
+        to[2 * i] = a[i];
+        to[2 * i + 1] = b[i];
     }
 #endif
 }
 
-static void store(const struct job *job, size_t image, size_t block, size_t position,
-                  const int32_t *values)
+static void fill(const struct job *job, int16_t *to, size_t positions)
 {
-    const struct depthwise *d = &job->d;
-    sums sum[BLOCK_VECTORS];
-    for (size_t v = 0; v < BLOCK_VECTORS; v++)
-        sum[v] = sums_load(values + v * LANES);
-    if (job->out.values) {
-        const uint8_t *summand = job->summand.values + image * job->summand.image +
-                                 block * job->summand.plane + position * INT8_BLOCK;
-        bytes_store(job->out.values + image * job->out.image + block * job->out.plane +
-                        position * INT8_BLOCK,
-                    int8_finish(&job->epilogue, job->columns + block, sum, summand));
-        return;
-    }
-    const size_t area = shape_area(d->out), first = block * INT8_BLOCK;
-    float floats[INT8_BLOCK];
-    int8_finish_floats(job->columns + block, sum, floats);
-    for (size_t i = 0; i < min_size(INT8_BLOCK, d->out.channels - first); i++)
-        job->call->output[(image * d->out.channels + first + i) * area + position] = floats[i];
+    for (size_t x = 0; x < positions; x++)
+        pairs_store(to + x * TERM_BLOCK, job->padding, job->padding);
 }
 
-static void compute_strip(const struct job *job, size_t image, size_t block, size_t begin,
-                          size_t end, int16_t *buffer)
+/* Returns the block of channels at position 0 of row `y`; NULL outside of the source. */
+static const uint8_t *source_row(const struct job *job, const struct strip *strip, size_t block,
+                                 ptrdiff_t y)
+{
+    if (y < 0 || y >= (ptrdiff_t)job->d.in.height)
+        return NULL;
+    return job->in.values + strip->image * job->in.image + block * job->in.plane +
+           (size_t)y * job->d.in.width * INT8_BLOCK;
+}
+
+/* Writes the pairs of two rows. */
+static void pair_rows(const struct job *job, const struct strip *strip, ptrdiff_t y, int16_t *to)
 {
     const struct depthwise *d = &job->d;
-    const size_t row = d->row_positions * INT8_BLOCK;
-    const uint8_t *plane = job->in.values + image * job->in.image + block * job->in.plane;
-    const ptrdiff_t first = (ptrdiff_t)(begin * d->w.stride_height) - (ptrdiff_t)d->w.pad_height;
-    const int16_t *weights = (const int16_t *)job->call->prepared + block * block_weights(d);
-    for (size_t r = 0; r < (end - begin - 1) * d->w.stride_height + d->span; r++)
-        copy_row(job, plane, first + (ptrdiff_t)r, buffer + r * row);
-    for (size_t y = begin; y < end; y++)
-        for (size_t x = 0; x < d->out.width; x++) {
-            int32_t values[INT8_BLOCK];
-            multiply(d,
-                     buffer + (y - begin) * d->w.stride_height * row +
-                         x * d->w.stride_width * INT8_BLOCK,
-                     job->offsets, weights, values);
-            store(job, image, block, y * d->out.width + x, values);
+    const size_t left = min_size(d->w.pad_width, d->row_positions);
+    const size_t inside = min_size(d->in.width, d->row_positions - left);
+    const uint8_t *a = source_row(job, strip, strip->block, y);
+    const uint8_t *b = source_row(job, strip, strip->block, y + (ptrdiff_t)d->dilation_height);
+    fill(job, to, left);
+    to += left * TERM_BLOCK;
+    for (size_t x = 0; x < inside * INT8_BLOCK; x += INT8_BLOCK)
+        pairs_store(to + 2 * x, a ? bytes_load(a + x) : job->padding,
+                    b ? bytes_load(b + x) : job->padding);
+    fill(job, to + inside * TERM_BLOCK, d->row_positions - left - inside);
+}
+
+/* Sets where the lanes of a block come from, if input channels have several outputs. */
+static void gather_block(const struct job *job, const struct strip *strip,
+                         struct int8_gather *gather)
+{
+    const struct depthwise *d = &job->d;
+    const size_t first = strip->block * INT8_BLOCK;
+    gather->count = 0;
+    for (size_t i = 0; i < min_size(INT8_BLOCK, d->out.channels - first); i++) {
+        const size_t channel = (first + i) / d->multiplier;
+        int8_gather_add(gather, i, source_row(job, strip, channel / INT8_BLOCK, 0), 0, 0,
+                        channel % INT8_BLOCK);
+    }
+}
+
+/* Returns the block at value `x` of row y. */
+static inline bytes gather_at(const struct job *job, const struct int8_gather *gather, ptrdiff_t y,
+                              size_t x)
+{
+    const struct depthwise *d = &job->d;
+    if (y < 0 || y >= (ptrdiff_t)d->in.height)
+        return job->padding;
+    return int8_gather_at(gather, (size_t)y * d->in.width * INT8_BLOCK + x);
+}
+
+/* pair_rows for input channels with several outputs. */
+static void gather_pairs(const struct job *job, const struct int8_gather *gather, ptrdiff_t y,
+                         int16_t *to)
+{
+    const struct depthwise *d = &job->d;
+    const size_t left = min_size(d->w.pad_width, d->row_positions);
+    const size_t inside = min_size(d->in.width, d->row_positions - left);
+    fill(job, to, left);
+    to += left * TERM_BLOCK;
+    for (size_t x = 0; x < inside * INT8_BLOCK; x += INT8_BLOCK)
+        pairs_store(to + 2 * x, gather_at(job, gather, y, x),
+                    gather_at(job, gather, y + (ptrdiff_t)d->dilation_height, x));
+    fill(job, to + inside * TERM_BLOCK, d->row_positions - left - inside);
+}
+
+static void fill_buffer(const struct job *job, const struct strip *strip, int16_t *buffer)
+{
+    const struct depthwise *d = &job->d;
+    const ptrdiff_t first =
+        (ptrdiff_t)(strip->begin * d->w.stride_height) - (ptrdiff_t)d->w.pad_height;
+    struct int8_gather gather;
+    if (d->multiplier > 1)
+        gather_block(job, strip, &gather);
+    for (size_t r = 0; r < buffer_rows(d, strip->end - strip->begin); r++) {
+        const ptrdiff_t y = first + (ptrdiff_t)(r * d->row_step);
+        int16_t *to = buffer + r * d->row_positions * TERM_BLOCK;
+        if (d->multiplier > 1)
+            gather_pairs(job, &gather, y, to);
+        else
+            pair_rows(job, strip, y, to);
+    }
+}
+
+/* --- products --- */
+
+/* Computes the sums of some neighbouring positions of a row. */
+static inline __attribute__((always_inline)) void
+multiply_of(const struct depthwise *d, const int16_t *at, const int16_t *weights, size_t positions,
+            sums (*to)[BLOCK_VECTORS])
+{
+    const size_t step = d->w.stride_width * TERM_BLOCK;
+    sums sum[POSITIONS][BLOCK_VECTORS];
+#pragma GCC unroll 8
+    for (size_t p = 0; p < positions; p++)
+#pragma GCC unroll 4
+        for (size_t v = 0; v < BLOCK_VECTORS; v++)
+            sum[p][v] = (sums){0};
+    for (size_t pair = 0; pair < d->pairs; pair++) {
+        const int16_t *row = at + pair * d->pair_rows * d->row_positions * TERM_BLOCK;
+        for (size_t x = 0; x < d->w.kernel_width; x++, weights += TERM_BLOCK) {
+            const int16_t *from = row + x * d->dilation_width * TERM_BLOCK;
+            sums w[BLOCK_VECTORS];
+#pragma GCC unroll 4
+            for (size_t v = 0; v < BLOCK_VECTORS; v++)
+                w[v] = sums_load(weights + v * LANES * 2);
+#pragma GCC unroll 8
+            for (size_t p = 0; p < positions; p++)
+#pragma GCC unroll 4
+                for (size_t v = 0; v < BLOCK_VECTORS; v++)
+                    sum[p][v] =
+                        term_multiply(sum[p][v], w[v], sums_load(from + p * step + v * LANES * 2));
         }
+    }
+#pragma GCC unroll 8
+    for (size_t p = 0; p < positions; p++)
+#pragma GCC unroll 4
+        for (size_t v = 0; v < BLOCK_VECTORS; v++)
+            to[p][v] = sum[p][v];
+}
+
+/* A function with the number of positions as a constant, so that the sums are in registers. */
+typedef void tile_function(const struct depthwise *d, const int16_t *at, const int16_t *weights,
+                           sums (*to)[BLOCK_VECTORS]);
+
+#define TILE(COUNT)                                                                                \
+    static __attribute__((noinline)) void tile_##COUNT(const struct depthwise *d,                  \
+                                                       const int16_t *at, const int16_t *weights,  \
+                                                       sums(*to)[BLOCK_VECTORS])                   \
+    {                                                                                              \
+        multiply_of(d, at, weights, COUNT, to);                                                    \
+    }
+
+TILE(1)
+TILE(2)
+#if defined(__AVX2__)
+TILE(3)
+TILE(4)
+TILE(5)
+TILE(6)
+#endif
+#if defined(__AVX512F__)
+TILE(7)
+TILE(8)
+#endif
+#undef TILE
+
+/* The functions by positions - 1. */
+static tile_function *const tile_functions[POSITIONS] = {
+    tile_1, tile_2,
+#if defined(__AVX2__)
+    tile_3, tile_4, tile_5, tile_6,
+#endif
+#if defined(__AVX512F__)
+    tile_7, tile_8,
+#endif
+};
+
+/* --- results --- */
+
+static void store_floats(const struct job *job, const struct strip *strip, size_t position,
+                         size_t count, const sums (*tile)[BLOCK_VECTORS])
+{
+    const struct depthwise *d = &job->d;
+    const size_t area = shape_area(d->out), first = strip->block * INT8_BLOCK;
+    float floats[INT8_BLOCK];
+    for (size_t p = 0; p < count; p++) {
+        int8_finish_floats(job->columns + strip->block, tile[p], floats);
+        for (size_t i = 0; i < min_size(INT8_BLOCK, d->out.channels - first); i++)
+            job->call->output[(strip->image * d->out.channels + first + i) * area + position + p] =
+                floats[i];
+    }
+}
+
+/* Computes `count` positions from `position` on, whose windows begin at `at`. */
+static void compute_tile(const struct job *job, const struct strip *strip, size_t position,
+                         size_t count, const int16_t *at)
+{
+    const struct depthwise *d = &job->d;
+    sums tile[POSITIONS][BLOCK_VECTORS];
+    tile_functions[count - 1](
+        d, at, (const int16_t *)job->call->prepared + strip->block * block_weights(d), tile);
+    if (!job->out.values) {
+        store_floats(job, strip, position, count, (const sums(*)[BLOCK_VECTORS])tile);
+        return;
+    }
+    int8_finish_row(&job->epilogue, job->columns + strip->block, tile[0], BLOCK_VECTORS, count,
+                    job->summand.values + strip->image * job->summand.image +
+                        strip->block * job->summand.plane + position * INT8_BLOCK,
+                    job->out.values + strip->image * job->out.image +
+                        strip->block * job->out.plane + position * INT8_BLOCK);
+}
+
+static void compute_strip(const struct job *job, const struct strip *strip, int16_t *buffer)
+{
+    const struct depthwise *d = &job->d;
+    const size_t row = d->row_positions * TERM_BLOCK;
+    fill_buffer(job, strip, buffer);
+    for (size_t y = strip->begin; y < strip->end; y++) {
+        const int16_t *at = buffer + (y - strip->begin) * d->w.stride_height / d->row_step * row;
+        for (size_t x = 0; x < d->out.width; x += POSITIONS)
+            compute_tile(job, strip, y * d->out.width + x, min_size(POSITIONS, d->out.width - x),
+                         at + x * d->w.stride_width * TERM_BLOCK);
+    }
 }
 
 /* --- tasks --- */
@@ -237,9 +392,11 @@ static void depthwise_task(void *context, size_t task, size_t thread)
     int16_t *buffer = (int16_t *)((char *)job->call->workspace + thread * d->buffer_bytes);
     for (size_t item = piece_begin(job->items, job->parts, task); item < last; item++) {
         const size_t begin = item % job->strips * d->strip_rows;
-        const size_t block = item / job->strips % d->blocks;
-        compute_strip(job, item / job->strips / d->blocks, block, begin,
-                      min_size(d->out.height, begin + d->strip_rows), buffer);
+        const struct strip strip = {.image = item / job->strips / d->blocks,
+                                    .block = item / job->strips % d->blocks,
+                                    .begin = begin,
+                                    .end = min_size(d->out.height, begin + d->strip_rows)};
+        compute_strip(job, &strip, buffer);
     }
 }
 
@@ -250,17 +407,17 @@ static void forward_depthwise(const struct kernel_call *call)
                       .d = depthwise_of(site),
                       .in = int8_input(call, 0),
                       .epilogue = int8_epilogue_of(site),
-                      .zero_point = (int16_t)site->quantizations[0].zero_point};
+                      .padding = bytes_splat((uint8_t)site->quantizations[0].zero_point)};
     const struct depthwise *d = &job.d;
     job.columns = columns_of(call, d);
-    job.offsets = offsets_of(call, d);
     if (site->output_layout.u8)
         job.out = int8_output_array(call);
     if (site->fused_add)
         job.summand = int8_input(call, 1);
     job.strips = divide_up(d->out.height, d->strip_rows);
     job.items = site->batch * d->blocks * job.strips;
-    const size_t work = site->batch * d->blocks * shape_area(d->out) * (d->taps + 8);
+    const size_t work =
+        job.items * d->strip_rows * d->out.width * (d->pairs * d->w.kernel_width + 8);
     job.parts = min_size(
         job.items, machine_tasks(site->machine, MACHINE_OPERATION, work, pool_threads(call->pool)));
     run_tasks(call, job.parts, depthwise_task, &job);

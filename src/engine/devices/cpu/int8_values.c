@@ -3,6 +3,7 @@
  * some rows of some blocks of the output. */
 #include "engine/devices/cpu/int8.h"
 
+#include "engine/devices/cpu/int8_gather.h"
 #include "engine/graph/machine_model.h"
 
 struct values {
@@ -129,40 +130,61 @@ static void forward_add(const struct kernel_call *call)
 
 /* --- moves --- */
 
-/* Copies channels of input k, from number `channel` on, to lanes [lane, lane + count) of a row. */
-static void copy_lanes(const struct values *v, size_t k, const uint8_t *image, size_t channel,
-                       size_t y, size_t lane, size_t count, uint8_t *to)
+/* Sets where the channels of a block of the output come from (int8_gather.h). */
+typedef void gather_function(const struct values *v, size_t image, size_t block,
+                             struct int8_gather *gather);
+
+static inline __attribute__((always_inline)) void run_gathers(const struct values *v, size_t task,
+                                                              gather_function *function)
 {
-    for (size_t i = 0; i < count; i++) {
-        const uint8_t *from = image + (channel + i) / INT8_BLOCK * v->inputs[k].plane +
-                              y * v->in.width * INT8_BLOCK + (channel + i) % INT8_BLOCK;
-        for (size_t x = 0; x < v->in.width; x++)
-            to[x * INT8_BLOCK + lane + i] = from[x * INT8_BLOCK];
+    const size_t blocks = int8_blocks(v->out_shape.channels), height = v->out_shape.height;
+    const size_t last = piece_begin(v->items, v->parts, task + 1);
+    struct int8_gather gather;
+    size_t gathered = SIZE_MAX;
+    for (size_t item = piece_begin(v->items, v->parts, task); item < last; item++) {
+        const size_t y = item % height, block = item / height % blocks;
+        const size_t image = item / height / blocks;
+        if (item / height != gathered) {
+            gather.count = 0;
+            function(v, image, block, &gather);
+            gathered = item / height;
+        }
+        int8_gather_write(&gather, v->in, y, v->zero_point,
+                          v->out.values + image * v->out.image + block * v->out.plane +
+                              y * v->out_shape.width * INT8_BLOCK);
     }
 }
 
-static void concat_row(const struct values *v, size_t image, size_t block, size_t y, uint8_t *to)
+#define GATHER_TASK(NAME)                                                                          \
+    static void NAME##_task(void *context, size_t task, size_t thread)                             \
+    {                                                                                              \
+        (void)thread;                                                                              \
+        run_gathers(context, task, NAME##_block);                                                  \
+    }
+
+/* Adds lane `to` of a block: a channel of input k, from the place that (dy, dx) says. */
+static void add_channel(const struct values *v, size_t k, size_t image, size_t channel,
+                        ptrdiff_t dy, ptrdiff_t dx, size_t to, struct int8_gather *gather)
+{
+    int8_gather_add(gather, to, input_row(v, k, image, channel / INT8_BLOCK, 0), dy, dx,
+                    channel % INT8_BLOCK);
+}
+
+static void concat_block(const struct values *v, size_t image, size_t block,
+                         struct int8_gather *gather)
 {
     const struct kernel_site *site = v->call->site;
-    size_t first = 0, begin = block * INT8_BLOCK;
+    size_t k = 0, first = 0; /* the first channel of input k */
+    const size_t begin = block * INT8_BLOCK;
     const size_t end = min_size(begin + INT8_BLOCK, v->out_shape.channels);
-    for (size_t k = 0; k < site->node->input_count; k++) {
-        const size_t last = first + site->inputs[k].channels;
-        if (begin >= first && begin < end && begin < last) {
-            const size_t count = min_size(end, last) - begin, channel = begin - first;
-            if (channel % INT8_BLOCK == 0 && begin % INT8_BLOCK == 0 && count == INT8_BLOCK)
-                memcpy(to, input_row(v, k, image, channel / INT8_BLOCK, y),
-                       v->in.width * INT8_BLOCK);
-            else
-                copy_lanes(v, k, v->inputs[k].values + image * v->inputs[k].image, channel, y,
-                           begin % INT8_BLOCK, count, to);
-            begin += count;
-        }
-        first = last;
+    for (size_t c = begin; c < end; c++) {
+        while (c >= first + site->inputs[k].channels)
+            first += site->inputs[k++].channels;
+        add_channel(v, k, image, c - first, 0, 0, c - begin, gather);
     }
 }
 
-ROW_TASK(concat)
+GATHER_TASK(concat)
 
 static void forward_concat(const struct kernel_call *call)
 {
@@ -170,50 +192,38 @@ static void forward_concat(const struct kernel_call *call)
 }
 
 /* The channels move as in ops/channel_shift.c; what enters at the edge is 0. */
-static void shift_row(const struct values *v, size_t image, size_t block, size_t y, uint8_t *to)
+static void channel_shift_block(const struct values *v, size_t image, size_t block,
+                                struct int8_gather *gather)
 {
-    const size_t group = v->in.channels / 9, width = v->in.width;
-    for (size_t lane = 0; lane < INT8_BLOCK; lane++) {
-        const size_t c = block * INT8_BLOCK + lane;
+    const size_t group = v->in.channels / 9, first = block * INT8_BLOCK;
+    for (size_t c = first; c < min_size(first + INT8_BLOCK, v->in.channels); c++) {
         const bool moves = c < 9 * group;
-        const size_t fy = moves ? y + 1 - c / group / 3 : y;
-        const size_t right = moves ? c / group % 3 : 1; /* 0: left, 1: stays, 2: right */
-        if (fy >= v->in.height) {
-            for (size_t x = 0; x < width; x++)
-                to[x * INT8_BLOCK + lane] = v->zero_point;
-            continue;
-        }
-        const uint8_t *from = input_row(v, 0, image, block, fy) + lane;
-        for (size_t x = 0; x < width; x++) {
-            const size_t fx = x + 1 - right;
-            to[x * INT8_BLOCK + lane] = fx < width ? from[fx * INT8_BLOCK] : v->zero_point;
-        }
+        add_channel(v, 0, image, c, moves ? 1 - (ptrdiff_t)(c / group / 3) : 0,
+                    moves ? 1 - (ptrdiff_t)(c / group % 3) : 0, c - first, gather);
     }
 }
 
-ROW_TASK(shift)
+GATHER_TASK(channel_shift)
 
 static void forward_channel_shift(const struct kernel_call *call)
 {
-    run(call, shift_task, 8);
+    run(call, channel_shift_task, 8);
 }
 
-static void shuffle_row(const struct values *v, size_t image, size_t block, size_t y, uint8_t *to)
+static void channel_shuffle_block(const struct values *v, size_t image, size_t block,
+                                  struct int8_gather *gather)
 {
     const size_t groups = v->call->site->node->attributes.shuffle.groups;
-    const size_t group_channels = v->in.channels / groups;
-    const uint8_t *from = v->inputs[0].values + image * v->inputs[0].image;
-    for (size_t lane = 0; lane < INT8_BLOCK; lane++) {
-        const size_t c = min_size(block * INT8_BLOCK + lane, v->in.channels - 1);
-        copy_lanes(v, 0, from, c % groups * group_channels + c / groups, y, lane, 1, to);
-    }
+    const size_t group_channels = v->in.channels / groups, first = block * INT8_BLOCK;
+    for (size_t c = first; c < min_size(first + INT8_BLOCK, v->in.channels); c++)
+        add_channel(v, 0, image, c % groups * group_channels + c / groups, 0, 0, c - first, gather);
 }
 
-ROW_TASK(shuffle)
+GATHER_TASK(channel_shuffle)
 
 static void forward_channel_shuffle(const struct kernel_call *call)
 {
-    run(call, shuffle_task, 8);
+    run(call, channel_shuffle_task, 4);
 }
 
 static void flatten_task(void *context, size_t task, size_t thread)

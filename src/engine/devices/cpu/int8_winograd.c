@@ -214,23 +214,27 @@ static inline void combine(carries *x, size_t step)
     x[step] = b;
 }
 
-static void store_result(const struct job *job, size_t image, size_t column, size_t position,
-                         const sums *block)
+/* Stores `count` neighbouring results of a column. */
+static void store_results(const struct job *job, size_t image, size_t column, size_t position,
+                          size_t count, const sums (*results)[BLOCK_VECTORS])
 {
     const struct winograd *w = &job->w;
     if (job->out.values) {
-        const uint8_t *summand = job->summand.values + image * job->summand.image +
-                                 column * job->summand.plane + position * INT8_BLOCK;
-        bytes_store(job->out.values + image * job->out.image + column * job->out.plane +
-                        position * INT8_BLOCK,
-                    int8_finish(&job->epilogue, job->columns + column, block, summand));
+        int8_finish_row(&job->epilogue, job->columns + column, results[0], BLOCK_VECTORS, count,
+                        job->summand.values + image * job->summand.image +
+                            column * job->summand.plane + position * INT8_BLOCK,
+                        job->out.values + image * job->out.image + column * job->out.plane +
+                            position * INT8_BLOCK);
         return;
     }
     const size_t area = shape_area(w->out), first = column * INT8_BLOCK;
     float floats[INT8_BLOCK];
-    int8_finish_floats(job->columns + column, block, floats);
-    for (size_t i = 0; i < min_size(INT8_BLOCK, w->out.channels - first); i++)
-        job->call->output[(image * w->out.channels + first + i) * area + position] = floats[i];
+    for (size_t p = 0; p < count; p++) {
+        int8_finish_floats(job->columns + column, results[p], floats);
+        for (size_t i = 0; i < min_size(INT8_BLOCK, w->out.channels - first); i++)
+            job->call->output[(image * w->out.channels + first + i) * area + position + p] =
+                floats[i];
+    }
 }
 
 /* Stores the results of one tile for one column; `from` has the sums of the first value, the others
@@ -254,10 +258,10 @@ static void store_tile(const struct job *job, size_t image, size_t column, size_
         for (size_t r = 0; r < 4; r++)
             results[r][v] = (sums)x[r / 2 * SIZE + r % 2] >> 2;
     }
-    for (size_t r = 0; r < 4; r++)
-        if (top + r / 2 < w->out.height && left + r % 2 < w->out.width)
-            store_result(job, image, column, (top + r / 2) * w->out.width + left + r % 2,
-                         results[r]);
+    for (size_t y = 0; y < 2 && top + y < w->out.height; y++)
+        store_results(job, image, column, (top + y) * w->out.width + left,
+                      min_size(2, w->out.width - left),
+                      (const sums(*)[BLOCK_VECTORS])results + 2 * y);
 }
 
 /* --- tasks --- */

@@ -317,6 +317,21 @@ static __global__ void distillation(const float *x, const float *t, float *losse
     }
 }
 
+/* Subtracts a constant from log p - log q so that it is 0 at a class with the largest p. The
+ * gradient p (d - sum of p d) with d = log p - log q does not depend on it, and no large numbers
+ * cancel where p is almost 1. */
+static __device__ __forceinline__ void subtract_ratio_at_top(struct log_softmax *teacher,
+                                                             struct log_softmax *student,
+                                                             uint32_t classes, uint32_t lane)
+{
+    float at_top = -INFINITY;
+    for (uint32_t c = lane; c < classes; c += WARP)
+        if (teacher->x[c] == teacher->largest)
+            at_top = fmaxf(at_top, student->x[c]);
+    student->largest = warp_max(at_top);
+    student->log_sum = teacher->log_sum = 0;
+}
+
 /* Where the gradients of student and teacher go; NULL: nowhere. */
 struct distillation_gradients {
     float *student, *teacher;
@@ -334,14 +349,19 @@ static __global__ void distillation_back(const float *x, const float *t,
         const size_t at = (size_t)n * classes;
         const struct log_softmax student = log_softmax_of(x + at, temperature, classes, lane);
         const struct log_softmax teacher = log_softmax_of(t + at, temperature, classes, lane);
-        const float kl = divergence(teacher, student, classes, lane);
+        struct log_softmax top = teacher, base = student;
+        subtract_ratio_at_top(&top, &base, classes, lane);
+        float mean = 0;
+        for (uint32_t c = lane; c < classes; c += WARP)
+            mean += expf(teacher.at(c)) * log_ratio(top, base, c);
+        mean = warp_sum(mean);
         for (uint32_t c = lane; c < classes; c += WARP) {
             const float p = expf(teacher.at(c)), q = expf(student.at(c));
             if (to.student)
                 gradient_store(&to.student[at + c], to.accumulate[0], scale * (q - p));
             if (to.teacher)
                 gradient_store(&to.teacher[at + c], to.accumulate[1],
-                               scale * p * (log_ratio(teacher, student, c) - kl));
+                               scale * p * (log_ratio(top, base, c) - mean));
         }
     }
 }

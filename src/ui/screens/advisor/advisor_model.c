@@ -129,11 +129,13 @@ static bool add_answer(struct advisor_model *model, const struct advise_request 
 struct means_request advisor_model_means(const struct advisor_model *model)
 {
     const char *need = model->values[ADVISOR_NEED], *network = model->values[ADVISOR_NETWORK];
+    const double limit_ms = number_of(model, ADVISOR_LIMIT_MS);
+    const double limit_mb = number_of(model, ADVISOR_LIMIT_MB);
     return (struct means_request){.network = network[0] ? network : NULL,
-                                  .faster = strcmp(need, "smaller") != 0,
-                                  .smaller = strcmp(need, "faster") != 0,
-                                  .limit_ms = number_of(model, ADVISOR_LIMIT_MS),
-                                  .limit_mb = number_of(model, ADVISOR_LIMIT_MB),
+                                  .faster = strcmp(need, "smaller") != 0 || isfinite(limit_ms),
+                                  .smaller = strcmp(need, "faster") != 0 || isfinite(limit_mb),
+                                  .limit_ms = limit_ms,
+                                  .limit_mb = limit_mb,
                                   .accept_loss = number_of(model, ADVISOR_LOSS)};
 }
 

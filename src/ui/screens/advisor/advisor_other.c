@@ -34,7 +34,7 @@ static bool work(void *subject, struct background_job *job, struct error *error)
         return model_table_read(&work->table, &models, error);
     struct means_apply apply = {.models = &models,
                                 .request = work->request,
-                                .seed = 1,
+                                .settings = {.epochs = work->epochs, .seed = 1},
                                 .seconds = work->minutes * 60,
                                 .own_group = true,
                                 .stop = has_to_stop,
@@ -61,11 +61,12 @@ void advisor_other_read(struct advisor_other *other, const char *device)
 }
 
 void advisor_other_apply(struct advisor_other *other, const struct means_request *request,
-                         const char *device, double minutes)
+                         const char *device, double minutes, size_t epochs)
 {
     if (other->job)
         return;
-    other->next = (struct advisor_other_job){.request = *request, .minutes = minutes};
+    other->next =
+        (struct advisor_other_job){.request = *request, .minutes = minutes, .epochs = epochs};
     snprintf(other->next.network, sizeof other->next.network, "%s", request->network);
     snprintf(other->next.device, sizeof other->next.device, "%s", device);
     start(other);

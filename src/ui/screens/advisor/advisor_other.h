@@ -17,6 +17,7 @@ struct advisor_other_job {
     char device[DEVICE_NAME_SIZE], network[MODEL_NAME];
     struct means_request request;
     double minutes;              /* the budget; 0: read the table only */
+    size_t epochs;               /* of fine-tuning */
     struct means_advice advice;  /* the last one */
     struct background_job *self; /* set by the work */
     size_t steps;                /* lines that were reported */
@@ -36,9 +37,10 @@ struct advisor_other {
 
 /* Starts to read the table of models for a device. */
 void advisor_other_read(struct advisor_other *other, const char *device);
-/* Starts to apply what is advised for the network of `request`, within `minutes`. */
+/* Starts to apply what is advised for the network of `request`, within `minutes`, with so
+ * many epochs of fine-tuning. */
 void advisor_other_apply(struct advisor_other *other, const struct means_request *request,
-                         const char *device, double minutes);
+                         const char *device, double minutes, size_t epochs);
 /* Takes the table of a job that has ended. Returns whether one has. */
 bool advisor_other_take(struct advisor_other *other);
 /* Returns whether techniques are being applied. */

@@ -12,6 +12,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct key_binding bindings[] = {
@@ -73,14 +74,14 @@ static bool add_loaded_run(struct advisor_model *model, struct run *run, struct 
 }
 
 /* Adds the run that was read to the comparison. Runs that cannot be read or have not started are
- * left out, and imported runs too, because they were not measured on this machine. */
+ * left out, and those that the advice does not read. */
 static void take_read(struct app *app)
 {
     struct advisor_model *model = advisor_model(app);
     struct run_read *read = run_reader_result(model->reader, 0);
     struct run *run = read->run;
     struct error error;
-    if (!run || run_facts(run)->imported[0] || read->files_error.kind != ERROR_NONE)
+    if (!run || !advise_reads(run_facts(run)) || read->files_error.kind != ERROR_NONE)
         return;
     if (read->opened) {
         read->run = NULL;
@@ -260,7 +261,20 @@ static void answer_budget(struct app *app, size_t choice)
         app->dialog.open = true;
         return;
     }
-    advisor_other_apply(&model->other, &request, advisor_model_device(model), minutes);
+    const struct dialog_pick *pick = &app->dialog.picks[0];
+    advisor_other_apply(&model->other, &request, advisor_model_device(model), minutes,
+                        (size_t)strtoul(pick->values[pick->selected], NULL, 10));
+}
+
+/* Adds the choice of the epochs of fine-tuning. */
+static void offer_epochs(struct dialog *dialog)
+{
+    static const char *const numbers[] = {"0", "1", "2", "5", "10"};
+    struct dialog_pick *pick = &dialog->picks[dialog->pick_count++];
+    pick->label = _("Fine-tuning, epochs");
+    for (; pick->count < sizeof numbers / sizeof *numbers; pick->count++)
+        snprintf(pick->values[pick->count], sizeof pick->values[0], "%s", numbers[pick->count]);
+    pick->selected = MEANS_EPOCHS;
 }
 
 static void ask_budget(struct app *app)
@@ -272,6 +286,7 @@ static void ask_budget(struct app *app)
         _("Techniques after training are applied to %s and measured, one after the other, until "
           "the limits are met. Every result is kept. How many minutes may it take?"),
         model->values[ADVISOR_NETWORK]);
+    offer_epochs(dialog);
     dialog_begin_line(dialog, "30", false, NULL, NULL);
 }
 

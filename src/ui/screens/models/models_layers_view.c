@@ -57,7 +57,7 @@ static void cell_text(const struct model_layer *layer, int column, char *text, s
         decibels(layer->output_sqnr, text, size);
         break;
     case COLUMN_TOP1: /* what is lost is a change downwards */
-        change(-layer->top1_loss, 2, text, size);
+        change(0 - layer->top1_loss, 2, text, size);
         break;
     case COLUMN_WEIGHTS_DB:
         decibels(layer->weight_sqnr, text, size);

@@ -5,6 +5,7 @@
 #include "ui/screens/sweep/sweep_set.h"
 
 #include "base/language.h"
+#include "session/sweep/sweep_after.h"
 #include "ui/terminal/keys.h"
 
 #include <stdio.h>
@@ -336,7 +337,9 @@ static bool take_after(struct sweep_set *set, const char *text)
 {
     struct sweep_grid grid;
     sweep_grid_begin(&grid);
-    const bool taken = !text[0] || sweep_grid_add_after(&grid, text, &set->edit_error);
+    bool taken = !text[0] || sweep_grid_add_after(&grid, text, &set->edit_error);
+    for (size_t i = 0; taken && i < grid.after_count; i++)
+        taken = sweep_chain_check(grid.after[i], &set->edit_error);
     sweep_grid_free(&grid);
     if (taken)
         snprintf(set->after, sizeof set->after, "%.511s", text);
@@ -403,7 +406,8 @@ bool sweep_set_grid(const struct sweep_set *set, struct sweep_grid *grid, struct
                              _("space chooses the selected value"), _("nothing is chosen"));
     }
     made = made && vary(grid, set->vary, error) &&
-           (!set->after[0] || sweep_grid_add_after(grid, set->after, error));
+           (!set->after[0] ||
+            (sweep_grid_add_after(grid, set->after, error) && sweep_grid_add_control(grid, error)));
     if (!made)
         sweep_grid_free(grid);
     return made;
