@@ -24,9 +24,8 @@ LEFT_OUT = $(filter-out %/onnx_absent.c %/onnx_detect.c %/onnx_record.c,\
 	$(wildcard $(SOURCE)/src/session/onnx/*.c))
 endif
 
-UNREACHED = engine/compress session/check session/compare session/compress session/export \
-	session/find_rate session/findings session/history session/inspect session/seeds \
-	session/storage session/tables
+UNREACHED = session/check session/compare session/export session/find_rate session/findings session/history \
+	session/inspect session/seeds session/storage session/tables
 FOLDERS = src/base src/data src/engine src/session tests/fuzz
 FILES = $(filter-out %/replay.c %/seeds.c %/libfuzzer.c %/canvas_cairo.c \
 	$(SOURCE)/src/engine/devices/cpu/% $(LEFT_OUT) $(UNREACHED:%=$(SOURCE)/src/%/%),\
