@@ -1,10 +1,11 @@
 /* tinca export: writes runs as a session file (JSON), as the studies' CSV files, as a picture of
- * their curves, or as a report (Markdown). */
+ * their curves, or as a report (Markdown), and models as ONNX files (export_onnx.c). */
 #include "session/export/export.h"
 #include "session/compare/report.h"
 #include "session/export/chart.h"
 
 #include "cli/command.h"
+#include "cli/export_onnx.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/runs.h"
@@ -12,12 +13,14 @@
 #include "base/files/output_file.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "engine/weights/safetensors.h"
+#include "engine/weights/weights.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FORMAT_JSON, FORMAT_CSV, FORMAT_PNG, FORMAT_SVG, FORMAT_PDF, FORMAT_MD };
-static const char *const format_names[] = {"json", "csv", "png", "svg", "pdf", "md", NULL};
+enum { FORMAT_JSON, FORMAT_CSV, FORMAT_PNG, FORMAT_SVG, FORMAT_PDF, FORMAT_MD, FORMAT_ONNX };
+static const char *const format_names[] = {"json", "csv", "png", "svg", "pdf", "md", "onnx", NULL};
 static const char *const x_names[] = {"iteration", "epoch", "time", NULL}; /* enum chart_x */
 enum log_axes { LOG_NONE, LOG_X, LOG_Y, LOG_BOTH };
 static const char *const log_names[] = {"none", "x", "y", "both", NULL};
@@ -26,6 +29,7 @@ static const char *const log_names[] = {"none", "x", "y", "both", NULL};
 struct wanted {
     size_t format, x, log;
     const char *target, *size, *picture;
+    struct export_onnx_options onnx;
 };
 
 /* Reads "WIDTHxHEIGHT". If `text` is NULL, chart_write chooses the size. */
@@ -98,6 +102,32 @@ static bool export_runs(const struct operands *operands, const struct wanted *wa
     return written;
 }
 
+/* Checks that options and operands fit each other: a saved model can only become an ONNX file. */
+static bool check(const struct wanted *wanted, const struct operands *operands, struct error *error)
+{
+    const bool onnx = wanted->format == FORMAT_ONNX;
+    if (wanted->picture && wanted->format != FORMAT_MD)
+        return error_set(error, ERROR_USAGE, "--picture",
+                         "add --format md, or use --format png -o FILE", "it belongs to a report");
+    if (wanted->picture && wanted->target && output_file_is_stdout(wanted->picture) &&
+        output_file_is_stdout(wanted->target))
+        return error_set(error, ERROR_USAGE, "--picture", "name a file for one of them",
+                         "report and picture cannot both go to standard output");
+    if (!onnx && (wanted->onnx.fold || wanted->onnx.precision))
+        return error_set(error, ERROR_USAGE,
+                         wanted->onnx.fold ? "--fold-batch-norm" : "--save-precision",
+                         "add --format onnx", "it is for models");
+    for (size_t i = 0; !onnx && i < operands->count; i++)
+        if (safetensors_file_is(operands->values[i]))
+            return error_set(error, ERROR_USAGE, operands->values[i],
+                             "add --format onnx, or name a run",
+                             "this is a saved model, which has no curves");
+    if (onnx && operands->count > 1)
+        return error_set(error, ERROR_USAGE, "export", "name one", "an ONNX file has one model");
+    return wanted->format == FORMAT_CSV || wanted->target ||
+           error_set(error, ERROR_USAGE, "export", "give -o FILE", "no file was named");
+}
+
 static int export_run(const struct command *command, int argc, char **argv)
 {
     struct error error;
@@ -142,29 +172,26 @@ static int export_run(const struct command *command, int argc, char **argv)
          .help = N_("Charts: width and height, in pixels (png) or points of 1/72 inch (svg, pdf)."),
          .kind = OPTION_TEXT,
          .value = &wanted.size},
+        EXPORT_ONNX_OPTIONS(&wanted.onnx),
         {0}};
     const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    if (wanted.picture && wanted.format != FORMAT_MD)
-        error_set(&error, ERROR_USAGE, "--picture", "add --format md, or use --format png -o FILE",
-                  "it belongs to a report");
-    else if (wanted.picture && wanted.target && output_file_is_stdout(wanted.picture) &&
-             output_file_is_stdout(wanted.target))
-        error_set(&error, ERROR_USAGE, "--picture", "name a file for one of them",
-                  "report and picture cannot both go to standard output");
-    else if (wanted.format != FORMAT_CSV && !wanted.target)
-        error_set(&error, ERROR_USAGE, "export", "give -o FILE", "no file was named");
-    else if (export_runs(&operands, &wanted, &damaged, &error))
+    if (!check(&wanted, &operands, &error))
+        return output_error(&error);
+    if (wanted.format == FORMAT_ONNX &&
+        export_onnx(operands.values[0], &wanted.onnx, wanted.target, &error))
+        return EXIT_DONE;
+    if (wanted.format != FORMAT_ONNX && export_runs(&operands, &wanted, &damaged, &error))
         return damaged > 0 ? EXIT_FAILED : EXIT_DONE;
     return output_error(&error);
 }
 
 const struct command command_export = {
     .name = "export",
-    .operands = "RUN...",
-    .summary =
-        N_("Write runs as a session file (JSON), the studies' CSV files, a chart, or a report."),
+    .operands = "RUN...|MODEL",
+    .summary = N_("Write runs as a session file (JSON), the studies' CSV files, a chart, or a "
+                  "report; or a model as an ONNX file."),
     .details =
         N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its "
            "folder; RUN@seeds is all runs of its group of seeds. A session file is described by "
@@ -172,6 +199,7 @@ const struct command command_export = {
            "are loss_HOST_tinca.csv and times_HOST_tinca.csv. The chart (PNG, SVG, PDF) shows "
            "the curves of one run, or those of several over each other. The report (Markdown) "
            "holds settings, results, findings, times with intervals and memory, of several "
-           "runs also the table of tinca compare."),
+           "runs also the table of tinca compare. An ONNX file has the network in inference and "
+           "its weights: of MODEL, a saved model, or of a run's best model."),
     .run = export_run,
 };

@@ -1,12 +1,15 @@
 /* tinca import: turns logs of other frameworks into runs that are listed, drawn and compared like
- * runs computed here. session/import reads the logs; this file prints what was imported. */
+ * runs computed here. session/import reads the logs; this file prints what was imported. ONNX
+ * files become saved models (import_onnx.c). */
 #include "session/import/import.h"
 
 #include "cli/command.h"
+#include "cli/import_onnx.h"
 #include "cli/options.h"
 #include "cli/output.h"
 
 #include "base/language.h"
+#include "session/onnx/onnx.h"
 
 #include <stdio.h>
 
@@ -75,11 +78,32 @@ static int import_files(struct import_request *request, const struct operands *o
     return imported ? status : output_error(&error);
 }
 
+/* Imports logs, or one ONNX file. */
+static int import_operands(struct import_request *request, struct import_onnx_options *onnx,
+                           const struct operands *operands)
+{
+    struct error error;
+    bool model = false;
+    for (size_t i = 0; i < operands->count; i++)
+        model |= onnx_file_is(operands->values[i]);
+    if (model && operands->count == 1)
+        return import_onnx(operands->values[0], onnx);
+    if (model)
+        error_set(&error, ERROR_USAGE, "import", "import it alone",
+                  "one of several files is an ONNX model");
+    else if (onnx->output || onnx->normalise)
+        error_set(&error, ERROR_USAGE, onnx->output ? "--output" : "--normalise", "leave it out",
+                  "it is for ONNX models, and this is no such file");
+    else
+        return import_files(request, operands, onnx->as_json);
+    return output_error(&error);
+}
+
 static int import_run(const struct command *command, int argc, char **argv)
 {
     struct operands operands;
     struct import_request request = {0};
-    bool as_json = false;
+    struct import_onnx_options onnx = {0};
     int status;
     const struct option_row rows[] = {
         {.name = "framework",
@@ -126,18 +150,19 @@ static int import_run(const struct command *command, int argc, char **argv)
          .help = N_("The machine that computed it."),
          .kind = OPTION_TEXT,
          .value = &request.host},
-        OUTPUT_JSON_OPTION(&as_json),
+        IMPORT_ONNX_OPTIONS(&onnx),
+        OUTPUT_JSON_OPTION(&onnx.as_json),
         {0}};
     const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    return import_files(&request, &operands, as_json);
+    return import_operands(&request, &onnx, &operands);
 }
 
 const struct command command_import = {
     .name = "import",
-    .operands = "LOG...",
-    .summary = N_("Import logs of Caffe, TensorFlow or Keras as runs."),
+    .operands = "LOG...|MODEL.onnx",
+    .summary = N_("Import logs of Caffe, TensorFlow or Keras as runs, or an ONNX model."),
     .details =
         N_("LOG is the output of the framework, plain or gzip-compressed. From a Caffe log come "
            "the running mean, the loss of each iteration (Train net output), tests, learning "
@@ -146,6 +171,7 @@ const struct command command_import = {
            "mean of the epoch's losses. The studies' tables, loss_HOST_FRAMEWORK.csv and "
            "times_HOST_FRAMEWORK.csv, give a run for each training in them. Iterations count from "
            "1. Options override the log; what neither gives stays unknown. No run is overwritten, "
-           "and a file that cannot be imported leaves no run."),
+           "and a file that cannot be imported leaves no run. An ONNX model becomes a saved model "
+           "and a network file; if it has operators that tinca lacks, they are listed."),
     .run = import_run,
 };

@@ -4,7 +4,7 @@
 # in UNREACHED, from which no parser needs anything: if one comes to need them, the linker says so.
 CLANG = clang
 TARGETS = network session safetensors idx cifar png jpeg gz log checkpoint preferences sweep \
-	npy npz list
+	npy npz list onnx
 CHECKS = undefined,float-cast-overflow,integer-divide-by-zero
 SANITIZE = -fsanitize=address,$(CHECKS) -fno-sanitize-recover=$(CHECKS)
 FLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -ffp-contract=off -D_GNU_SOURCE \
@@ -14,17 +14,28 @@ FLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -ffp-contract=off -D_GNU_SOURCE
 LIBRARIES = $(wildcard $(KERNELS)/libkernels_*.a)
 LIBS := $(shell pkg-config --libs libcjson libpng libjpeg zlib openblas ncursesw) -lpthread -ldl -lm
 
+# ONNX is there if the build tree has it
+ifneq ($(wildcard $(KERNELS)/onnx.pb-c.c),)
+FLAGS += $(shell pkg-config --cflags libprotobuf-c)
+LIBS += $(shell pkg-config --libs libprotobuf-c)
+LEFT_OUT = %/onnx_absent.c
+else
+LEFT_OUT = $(filter-out %/onnx_absent.c %/onnx_detect.c %/onnx_record.c,\
+	$(wildcard $(SOURCE)/src/session/onnx/*.c))
+endif
+
 UNREACHED = session/check session/compare session/export session/find_rate session/findings session/history \
 	session/inspect session/seeds session/storage session/tables
 FOLDERS = src/base src/data src/engine src/session tests/fuzz
 FILES = $(filter-out %/replay.c %/seeds.c %/libfuzzer.c %/canvas_cairo.c \
-	$(SOURCE)/src/engine/devices/cpu/% $(UNREACHED:%=$(SOURCE)/src/%/%),\
+	$(SOURCE)/src/engine/devices/cpu/% $(LEFT_OUT) $(UNREACHED:%=$(SOURCE)/src/%/%),\
 	$(foreach folder,$(FOLDERS),$(shell find $(SOURCE)/$(folder) -name '*.c'))) \
 	$(addprefix $(SOURCE)/,src/ui/shared/preferences.c src/ui/shared/preferences_file.c \
 	src/ui/plot/smoothing.c src/ui/terminal/theme.c src/ui/terminal/glyphs.c) \
 	$(addprefix $(SOURCE)/src/engine/devices/cpu/,cpu.c idle_code.c limits.c measure_machine.c)
 PARSERS = $(FILES:$(SOURCE)/%.c=%.o)
-OBJECTS = $(PARSERS) network_builtins.o names_builtins.o
+GENERATED = network_builtins.o names_builtins.o $(patsubst $(KERNELS)/%.c,%.o,$(wildcard $(KERNELS)/onnx.pb-c.c))
+OBJECTS = $(PARSERS) $(GENERATED)
 
 all: $(TARGETS:%=fuzz_%)
 fuzz_%: libtinca.a $(SOURCE)/tests/fuzz/libfuzzer.c $(LIBRARIES)
@@ -35,6 +46,6 @@ libtinca.a: $(OBJECTS)
 $(PARSERS): %.o: $(SOURCE)/%.c
 	@mkdir -p $(@D)
 	$(CLANG) $(FLAGS) $(SANITIZE) -fsanitize=fuzzer-no-link -MMD -c -o $@ $<
-network_builtins.o names_builtins.o: %.o: $(KERNELS)/%.c
+$(GENERATED): %.o: $(KERNELS)/%.c
 	$(CLANG) $(FLAGS) $(SANITIZE) -MMD -c -o $@ $<
 -include $(OBJECTS:.o=.d)

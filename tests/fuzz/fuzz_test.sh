@@ -52,7 +52,7 @@ fuzz() {
     fi
 }
 
-for target in network session safetensors idx cifar png jpeg gz log checkpoint preferences sweep npy npz list; do
+for target in network session safetensors idx cifar png jpeg gz log checkpoint preferences sweep npy npz list onnx; do
     fuzz $target 65536 seeds
 done
 # The parsers of texts and tables also get files of the maximum size, which reveals quadratic time. Few such

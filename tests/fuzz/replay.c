@@ -26,7 +26,8 @@ static const struct {
                {"sweep", fuzz_sweep},
                {"npy", fuzz_npy},
                {"npz", fuzz_npz},
-               {"list", fuzz_list}};
+               {"list", fuzz_list},
+               {"onnx", fuzz_onnx}};
 
 static bool feed_file(fuzz_target *run, const char *path)
 {

@@ -11,8 +11,11 @@
 #include "base/language.h"
 #include "base/memory.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -157,6 +160,20 @@ bool safetensors_open(struct safetensors *file, const char *path, struct error *
         return true;
     safetensors_close(file);
     return false;
+}
+
+bool safetensors_file_is(const char *path)
+{
+    unsigned char first[LENGTH_BYTES + 1];
+    struct stat status;
+    uint64_t length;
+    const int file = file_open_if_regular(path, O_RDONLY | O_CLOEXEC, &status);
+    if (file < 0)
+        return false;
+    const bool read = file_read_at(file, (char *)first, sizeof first, 0);
+    close(file);
+    memcpy(&length, first, sizeof length);
+    return read && length <= (uint64_t)status.st_size - LENGTH_BYTES && first[LENGTH_BYTES] == '{';
 }
 
 void safetensors_close(struct safetensors *file)

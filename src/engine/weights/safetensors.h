@@ -43,6 +43,10 @@ struct safetensors {
  * offsets, or entries that overlap or lie outside the file. */
 bool safetensors_open(struct safetensors *file, const char *path, struct error *error);
 
+/* Returns whether a regular file begins like a safetensors file: with the length of a header that
+ * fits into it, and a "{". False for files that cannot be read. */
+bool safetensors_file_is(const char *path);
+
 /* Closes the file and leaves `file` zeroed. */
 void safetensors_close(struct safetensors *file);
 

@@ -191,6 +191,20 @@ static bool is_quantized(const struct graph *graph, const struct parameter *para
     return graph_weight_scale(graph, &graph->parameters[node->parameters[0]]);
 }
 
+enum safetensors_type weights_stored_type(const struct weights *weights,
+                                          const struct parameter *parameter,
+                                          enum weights_format format)
+{
+    const float *values = weights->values + parameter->offset;
+    if (graph_weight_scale(weights->graph, parameter) && all_finite(values, parameter->count))
+        return SAFETENSORS_I8;
+    if (!parameter->learnable || format == WEIGHTS_FLOAT32 ||
+        is_quantized(weights->graph, parameter) ||
+        (format == WEIGHTS_FLOAT16 && !fits_float16(values, parameter->count)))
+        return SAFETENSORS_F32;
+    return format == WEIGHTS_BF16 ? SAFETENSORS_BF16 : SAFETENSORS_F16;
+}
+
 /* Points an array at the rounded values of a parameter, which it writes to `to`. Returns the end of
  * what it has written. */
 static uint16_t *round_values(struct safetensors_array *array, const struct weights *weights,
@@ -199,16 +213,16 @@ static uint16_t *round_values(struct safetensors_array *array, const struct weig
 {
     const float *values = array->data;
     const struct parameter *scale = graph_weight_scale(weights->graph, parameter);
-    if (scale && all_finite(values, parameter->count))
+    const enum safetensors_type type = weights_stored_type(weights, parameter, format);
+    if (type == SAFETENSORS_I8)
         return round_to_int8(array, parameter, weights->values + scale->offset, to);
-    if (!parameter->learnable || format == WEIGHTS_FLOAT32 ||
-        is_quantized(weights->graph, parameter) ||
-        (format == WEIGHTS_FLOAT16 && !fits_float16(values, parameter->count)))
+    if (type == SAFETENSORS_F32)
         return to;
-    array->type = format == WEIGHTS_BF16 ? SAFETENSORS_BF16 : SAFETENSORS_F16;
+    array->type = type;
     array->data = to;
     for (size_t i = 0; i < parameter->count; i++)
-        *to++ = format == WEIGHTS_BF16 ? bf16_from_float(values[i]) : float16_from_float(values[i]);
+        *to++ =
+            type == SAFETENSORS_BF16 ? bf16_from_float(values[i]) : float16_from_float(values[i]);
     return to;
 }
 

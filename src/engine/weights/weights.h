@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "engine/graph/graph.h"
+#include "engine/weights/safetensors.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -70,6 +71,11 @@ extern const char *const weights_format_names[WEIGHTS_FORMATS + 1];
  * and ends with NULL. Returns false with an error if out of memory or writing fails. */
 bool weights_save(const struct weights *weights, enum weights_format format, const char *path,
                   const char *const *metadata, struct error *error);
+
+/* Returns the type in which weights_save writes a parameter in this format. */
+enum safetensors_type weights_stored_type(const struct weights *weights,
+                                          const struct parameter *parameter,
+                                          enum weights_format format);
 
 /* Returns whether the values, if they are the scales of a quantized layer's weights, are above 0,
  * and the largest weights finite; otherwise sets an error about the file `path`. */

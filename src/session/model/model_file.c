@@ -90,14 +90,14 @@ bool model_file_save(const struct model_facts *facts, const struct weights *weig
     size_t count = 0;
     while (metadata[count])
         count += 2;
-    if (parent && parent[0]) {
-        metadata[count++] = "tinca.parent";
-        metadata[count++] = parent;
-    }
-    if (facts->quantization) {
-        metadata[count++] = "tinca.quantization";
-        metadata[count++] = facts->quantization;
-    }
+    const char *const optional[][2] = {{"tinca.parent", parent && parent[0] ? parent : NULL},
+                                       {"tinca.quantization", facts->quantization},
+                                       {MODEL_RECORD_KEY, facts->record}};
+    for (size_t i = 0; i < 3; i++)
+        if (optional[i][1]) {
+            metadata[count++] = optional[i][0];
+            metadata[count++] = optional[i][1];
+        }
     bool saved = weights_save(weights, format, path, metadata, error);
     free(names);
     return saved;

@@ -10,6 +10,7 @@
  *   tinca.stored          height and width of images before the crop
  *   tinca.class_names     a JSON list of texts
  *   tinca.quantization    of a quantized model: the report of tinca quantize, a JSON object
+ *   tinca.record          of a model from an ONNX file: how it was trained, if the file says so
  *   tinca.parent          of a network with a chain of techniques after training: the checksum
  *                         (tinca.crc32) of the model to which the last one was applied, if known
  */
@@ -21,12 +22,15 @@
 #include "engine/weights/weights.h"
 #include "session/model/evaluate.h"
 
+#define MODEL_RECORD_KEY "tinca.record"
+
 struct model_facts {
     const struct network *network;
     const struct dataset *dataset; /* class names and the size of images */
     const struct model *origin;    /* or the model whose class names and size of images these are */
     struct normalisation normalisation;
     const char *quantization; /* how it was quantized, a text for tinca.quantization; or NULL */
+    const char *record;       /* how it was trained, a text for tinca.record; or NULL */
     /* tinca.parent of a model without `origin`; NULL or "": not known */
     const char *parent;
 };

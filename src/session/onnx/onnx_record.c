@@ -1,0 +1,41 @@
+#include "session/onnx/onnx.h"
+
+#include "base/json/json.h"
+#include "session/record/run.h"
+
+#include <math.h>
+
+static bool add_validation(struct json *root, const struct run_snapshot *snapshot)
+{
+    if (!snapshot->has_validation)
+        return true;
+    struct json *tree = json_add_object(root, "validation");
+    return json_add_number(tree, "loss", snapshot->validation_loss) &&
+           json_add_number(tree, "top1", snapshot->top1) &&
+           json_add_number(tree, "top5", snapshot->top5) &&
+           json_add_number(tree, "best_top1", snapshot->best_top1);
+}
+
+char *onnx_record(const struct run *run, struct error *error)
+{
+    const struct run_facts *facts = run_facts(run);
+    struct run_snapshot snapshot;
+    struct json *root = json_new_object();
+    run_snapshot(run, &snapshot);
+    const bool added = json_add_string(root, "run", facts->id) &&
+                       json_add_string(root, "created", facts->created) &&
+                       json_add_string(root, "network", facts->network) &&
+                       json_add_count(root, "parameters", facts->parameters) &&
+                       json_add_count(root, "images", facts->images) &&
+                       json_add_string(root, "status", run_status_name(snapshot.status)) &&
+                       json_add_count(root, "iterations", snapshot.iteration) &&
+                       json_add_number(root, "epochs", snapshot.epoch) &&
+                       json_add_float(root, "loss", snapshot.loss) &&
+                       add_validation(root, &snapshot) &&
+                       config_to_json(run_config(run), json_add_object(root, "config"));
+    char *text = added ? json_print(root, false, error) : NULL;
+    if (!added)
+        error_set_memory(error, "the record of the run", 0);
+    json_free(root);
+    return text;
+}
