@@ -113,9 +113,11 @@ static bool check(const struct wanted *wanted, const struct operands *operands, 
         output_file_is_stdout(wanted->target))
         return error_set(error, ERROR_USAGE, "--picture", "name a file for one of them",
                          "report and picture cannot both go to standard output");
-    if (!onnx && (wanted->onnx.fold || wanted->onnx.precision))
+    if (!onnx && (wanted->onnx.fold || wanted->onnx.precision || wanted->onnx.integers))
         return error_set(error, ERROR_USAGE,
-                         wanted->onnx.fold ? "--fold-batch-norm" : "--save-precision",
+                         wanted->onnx.fold        ? "--fold-batch-norm"
+                         : wanted->onnx.precision ? "--save-precision"
+                                                  : "--int8-weights",
                          "add --format onnx", "it is for models");
     for (size_t i = 0; !onnx && i < operands->count; i++)
         if (safetensors_file_is(operands->values[i]))

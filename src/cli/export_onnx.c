@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const export_onnx_integers[] = {"uint8", "int8", NULL};
+
 static bool write_model(struct onnx_export_request *request, const char *path, struct error *error)
 {
     struct onnx_export_result result;
@@ -70,8 +72,11 @@ static bool write_run(struct onnx_export_request *request, const char *operand, 
 bool export_onnx(const char *operand, const struct export_onnx_options *options, const char *path,
                  struct error *error)
 {
-    struct onnx_export_request request = {
-        .model = operand, .fold = options->fold, .format_given = options->precision};
+    struct onnx_export_request request = {.model = operand,
+                                          .fold = options->fold,
+                                          .format_given = options->precision,
+                                          .signed_weights = options->integers &&
+                                                            strcmp(options->integers, "int8") == 0};
     for (size_t i = 0; options->precision && weights_format_names[i]; i++)
         if (strcmp(options->precision, weights_format_names[i]) == 0)
             request.format = (enum weights_format)i;

@@ -161,6 +161,7 @@ every_command() {
             mkdir written
             try export "$1" -o written/session.json
             try export "$1" --format csv -o written
+            try export "$1" --format onnx -o exported.onnx
             try export "$1" --format md -o written/report.md --picture written/curves.png
             clean $(find written -type f ! -name '*.png')
             ;;

@@ -21,11 +21,13 @@ def error(a, b):
 
 
 def randomise(path):
-    """Gives biases and statistics values that matter, and removes the checksum."""
+    """Gives biases and statistics values that matter, removes the checksum, and lets images be as large as the crop."""
     data = open(path, "rb").read()
     length = struct.unpack("<Q", data[:8])[0]
     header, body, draw = json.loads(data[8:8 + length]), bytearray(data[8 + length:]), np.random.default_rng(1)
     header["__metadata__"].pop("tinca.crc32", None)
+    height, width = json.loads(header["__metadata__"]["tinca.network_text"])["input"][1:]
+    header["__metadata__"]["tinca.stored"] = f"{height} {width}"
     for name, entry in header.items():
         if name == "__metadata__" or entry["dtype"] != "F32":
             continue

@@ -31,6 +31,7 @@ struct onnx_export_request {
     bool fold;                  /* make batch norms part of the layers before them */
     bool format_given;          /* the weights are written in `format`, not as the model has them */
     enum weights_format format; /* not of quantized layers */
+    bool signed_weights;        /* int8, not uint8 with the zero point 128, for quantized layers */
 };
 
 struct onnx_export_result {

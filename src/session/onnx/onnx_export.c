@@ -112,9 +112,9 @@ static bool add_head(struct onnx_exporter *exporter, const struct network *netwo
 static bool add_metadata(struct onnx_exporter *exporter, const struct network *network,
                          const struct safetensors *file, const char *record, struct error *error)
 {
-    static const char *const keys[] = {"tinca.normalisation", "tinca.mean",
-                                       "tinca.deviation",     "tinca.stored",
-                                       "tinca.class_names",   "tinca.quantization"};
+    static const char *const keys[] = {
+        "tinca.normalisation", "tinca.mean",         "tinca.deviation", "tinca.stored",
+        "tinca.class_names",   "tinca.quantization", "tinca.parent"};
     if (!add_head(exporter, network, error))
         return false;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -238,7 +238,8 @@ static bool export_model(const struct onnx_export_request *request, struct model
 {
     struct onnx_exporter exporter = {.weights = &model->weights,
                                      .format =
-                                         request->format_given ? request->format : format_of(file)};
+                                         request->format_given ? request->format : format_of(file),
+                                     .signed_weights = request->signed_weights};
     char name[NETWORK_SHORT_NAME + 64];
     network_full_name(model->network, name, sizeof name);
     const bool done = export_graph(&exporter, model->network, error) &&

@@ -15,8 +15,9 @@ struct onnx_exporter {
     const struct graph *graph;
     const struct weights *weights;
     enum weights_format format;
-    bool *wanted; /* by node: the output needs it */
-    bool *flat;   /* by node: its value is [batch, channels]; else [batch, channels, H, W] */
+    bool signed_weights; /* of quantized layers: int8, not uint8 */
+    bool *wanted;        /* by node: the output needs it */
+    bool *flat;          /* by node: its value is [batch, channels]; else [batch, channels, H, W] */
     int64_t opset;
     bool noise_left_out; /* a dropout that is active in inference became one that is not */
 };

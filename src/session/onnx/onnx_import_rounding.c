@@ -25,7 +25,7 @@ static bool read_grid(struct onnx_importer *im, const Onnx__Node *node, struct q
     if (zero->kind != ONNX_INTEGERS || zero->count != 1 ||
         (zero->type != ONNX_UINT8 && zero->type != ONNX_INT8))
         return false;
-    grid->zero_point = (int)zero->integers[0] + (zero->type == ONNX_INT8 ? 128 : 0);
+    grid->zero_point = (int)zero->integers[0] + (zero->type == ONNX_INT8 ? ONNX_OFFSET : 0);
     return true;
 }
 
@@ -63,14 +63,16 @@ bool onnx_import_quantize(struct onnx_importer *im, const Onnx__Node *node)
     return true;
 }
 
-/* Returns whether integers and zero points are those of tinca's weights: symmetric, of 8 bits. */
+/* Returns whether integers and zero points are those of tinca's weights: symmetric, of 8 bits,
+ * signed or with 128 added. */
 static bool is_symmetric(const struct onnx_value *in, const struct onnx_value *zero)
 {
-    bool symmetric = in->type == ONNX_INT8;
+    const int64_t middle = in->type == ONNX_UINT8 ? ONNX_OFFSET : 0;
+    bool symmetric = in->type == ONNX_INT8 || (in->type == ONNX_UINT8 && zero);
     for (size_t i = 0; symmetric && zero && i < zero->count; i++)
-        symmetric = zero->integers[i] == 0;
+        symmetric = zero->integers[i] == middle;
     for (size_t i = 0; symmetric && i < in->count; i++)
-        symmetric = in->integers[i] >= -QUANTIZED_WEIGHT_MAX;
+        symmetric = in->integers[i] >= middle - QUANTIZED_WEIGHT_MAX;
     return symmetric;
 }
 

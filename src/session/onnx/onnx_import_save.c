@@ -194,6 +194,9 @@ static bool write_files(struct onnx_importer *im, const Onnx__Model *model,
                                 .origin = origin,
                                 .quantization = metadata(model, "tinca.quantization"),
                                 .record = metadata(model, MODEL_RECORD_KEY)};
+    const char *parent = metadata(model, "tinca.parent");
+    if (parent && strlen(parent) < sizeof origin->parent)
+        snprintf(origin->parent, sizeof origin->parent, "%s", parent);
     const enum weights_format format = im->half[1]   ? WEIGHTS_BF16
                                        : im->half[2] ? WEIGHTS_FLOAT16
                                                      : WEIGHTS_FLOAT32;

@@ -30,6 +30,9 @@ enum onnx_attribute_type {
     ONNX_ATTRIBUTE_INTS = 7
 };
 
+/* The zero point of unsigned integers that stand for signed ones. */
+enum { ONNX_OFFSET = 128 };
+
 /* Where an array lies that is not in the model's file. */
 enum { ONNX_EXTERNAL = 1 };
 
