@@ -345,8 +345,11 @@ static int advise_command_run(const struct command *command, int argc, char **ar
     make_question_rows(&request, &numbers, &need, rows);
     make_other_rows(&other, rows + QUESTION_ROWS);
     rows[QUESTION_ROWS + OTHER_ROWS] = (struct option_row)OUTPUT_JSON_OPTION(&as_json);
-    const struct option_set set = {
-        .rows = rows, .config = &other.config, .fields = fields, .operands_max = (size_t)-1};
+    const struct option_set set = {.rows = rows,
+                                   .config = &other.config,
+                                   .fields = fields,
+                                   .unused = "epochs",
+                                   .operands_max = (size_t)-1};
     config_defaults(&other.config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;

@@ -148,15 +148,16 @@ static void append_choices(struct text *help, const char *const *choices)
     text_free(&list);
 }
 
-static void print_field(const struct config_field *field, const struct run_config *config)
+static void print_field(const struct config_field *field, const struct option_set *set)
 {
     struct text help = {0};
     char value[512];
     text_append(&help, "%s", gettext(field->help));
     if (field->choices)
         append_choices(&help, field->choices);
-    config_get(config, field->key, value, sizeof value);
-    if (value[0] && strcmp(field->key, "data") != 0)
+    config_get(set->config, field->key, value, sizeof value);
+    if (value[0] && strcmp(field->key, "data") != 0 &&
+        (!set->unused || strcmp(field->key, set->unused) != 0))
         text_append(&help, " [%s]", value);
     print_option(field->key, 0, field->value_optional ? "=" : " ", field->argument,
                  help.data ? help.data : field->help);
@@ -191,7 +192,7 @@ static void print_help(const struct reader *reader)
     output_print(_("\nOptions (defaults in brackets):\n"));
     for (size_t i = 0; i < reader->count; i++) {
         if (reader->fields[i])
-            print_field(reader->fields[i], reader->set->config);
+            print_field(reader->fields[i], reader->set);
         else
             print_row(reader->rows[i]);
     }

@@ -48,6 +48,7 @@ struct option_set {
     struct run_config *config;     /* filled with defaults by the caller; NULL: no fields */
     const char *const *fields; /* keys that are options, NULL-terminated; NULL: all but network */
     size_t operands_min, operands_max;
+    const char *unused;   /* the key of a field without which the command does: it has no default */
     bool network_operand; /* the first operand, if given, is the configuration's network */
     /* The command opens a device although it has no field "device". Such commands have the option
      * --tune, which calls tuned_device_measure_again. */

@@ -321,6 +321,7 @@ static int prune_command_run(const struct command *command, int argc, char **arg
     const struct option_set set = {.rows = rows,
                                    .config = &wanted.config,
                                    .fields = fields,
+                                   .unused = "epochs",
                                    .operands_min = 1,
                                    .operands_max = 1};
     config_defaults(&wanted.config);

@@ -257,6 +257,7 @@ static int quantize_command_run(const struct command *command, int argc, char **
     const struct option_set set = {.rows = rows,
                                    .config = &wanted.config,
                                    .fields = fields,
+                                   .unused = "epochs",
                                    .operands_min = 1,
                                    .operands_max = 1};
     struct error error;

@@ -48,7 +48,7 @@ screen_keys Up Up Down
 screen_shows 'Against lenet: [+-][0-9.]+ points' "the gain against the origin is shown"
 screen_keys v
 screen_shows '\[Pareto front\]' "v shows the Pareto front"
-screen_shows 'top-1 \(%\); the line is the Pareto front' "  of the accuracy"
+screen_shows 'top-1 \(%\); the line is the Pareto front; data [a-z]' "  of the accuracy"
 screen_shows 'ms/image' "  against the time"
 screen_keys x
 screen_shows 'bytes of the file' "x takes the next cost"

@@ -151,7 +151,7 @@ static void note_weights(struct trainer *trainer)
         snprintf(unused, sizeof unused, "; %zu of the file are unused, such as %s", match->unused,
                  match->example);
     snprintf(finding.text, sizeof finding.text,
-             "the run begins with %zu arrays of %s%s%s; %zu begin anew%s", match->loaded,
+             "the run begins with %zu arrays of %.80s%s%s; %zu begin anew%.60s", match->loaded,
              config_short_value("weights", trainer->run->config.weights, path, sizeof path),
              match->names[0] ? ", whose names it translates by the mapping " : "", match->names,
              match->reset, unused);

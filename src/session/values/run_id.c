@@ -81,9 +81,12 @@ char *run_id_name(const char *network, const char *suffixes, char *name)
     copy_suffixes(suffixes, ending, sizeof ending);
     if (strlen(ending) + LEAST_STEM > room)
         drop_widths(ending);
-    const size_t rest = strlen(ending);
-    cut(stem, rest < room ? room - rest : 0);
-    snprintf(name, RUN_ID_NAME, "%s%s", stem, ending);
+    const size_t rest = strlen(ending) < room ? strlen(ending) : room;
+    cut(stem, room - rest);
+    const size_t begin = strlen(stem);
+    memcpy(name, stem, begin);
+    memcpy(name + begin, ending, rest);
+    name[begin + rest] = '\0';
     return name;
 }
 

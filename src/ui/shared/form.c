@@ -8,6 +8,7 @@
 #include "data/images/spec_value.h"
 #include "session/config/config_differences.h"
 #include "session/config/config_paths.h"
+#include "session/measure/model_operand.h"
 #include "ui/terminal/keys.h"
 
 #include <math.h>
@@ -333,13 +334,25 @@ void form_cycle(struct form *form, int direction)
     }
 }
 
+/* Sets a field of the configuration. A teacher may be a run, as every model of the command line. */
+static bool set_field(struct run_config *config, const struct config_field *field, const char *text,
+                      struct error *error)
+{
+    if (strcmp(field->key, "teacher") != 0 || !text[0])
+        return config_set(config, field->key, text, error);
+    char *path = model_operand_path(text, error);
+    const bool set = path && config_set(config, field->key, path, error);
+    free(path);
+    return set;
+}
+
 bool form_set(struct form *form, const char *text)
 {
     const struct config_field *field = form_focused(form);
     struct error error = {0};
     char before[FORM_TEXT];
     form_value(form, form->focus, before, sizeof before);
-    if (!config_set(&form->config, field->key, text, &error)) {
+    if (!set_field(&form->config, field, text, &error)) {
         form->edit_error = error;
         return false;
     }

@@ -103,7 +103,7 @@ void models_draw_scatter(struct app *app, struct rect area)
     struct scatter scatter = {.app = app, .model = models_model(app)};
     const struct plot_layout layout = layout_plot(area, true);
     struct canvas *canvas = &app->canvas;
-    char name[80];
+    char name[80], legend[MODEL_SPEC + 80];
     struct error error;
     if (!models_model_axes(scatter.model, &scatter.cost, &scatter.top1)) {
         draw_wrapped(canvas, area, 1, ROLE_FAINT,
@@ -118,8 +118,9 @@ void models_draw_scatter(struct app *app, struct rect area)
         return;
     }
     add_front(&scatter);
-    draw_sentence(canvas, layout.legend, 0, 0, ROLE_HEADING,
-                  _("top-1 (%); the line is the Pareto front"));
+    snprintf(legend, sizeof legend, _("top-1 (%%); the line is the Pareto front; data %s"),
+             scatter.model->table.rows[scatter.model->selected].data);
+    draw_sentence(canvas, layout.legend, 0, 0, ROLE_HEADING, legend);
     plot_axes_draw_y(canvas, layout.labels, &scatter.top1);
     plot_draw(canvas, layout.plot, &scatter.model->plot, roles, styles);
     snprintf(name, sizeof name, scatter.cost.log ? _("%s, log") : "%s",
