@@ -111,6 +111,19 @@ is "  the others are not" layers.1.weights int8
 succeeds "a network with batch norms" quantize r.safetensors --calibrate shapes,limit=60 --images 20 --threads 1 \
     --data shapes,limit=40 -o rq.safetensors --json
 within "  the noise of its logits" layers.21.output_sqnr_db 5 60
+cat >concat.json <<'NETWORK'
+{"name": "branches", "input": [1, 28, 28], "classes": 10, "normalise": "unit",
+ "layers": [{"op": "conv", "name": "left", "output": 4, "kernel": 3, "stride": 4},
+            {"op": "conv", "name": "right", "from": "input", "output": 4, "kernel": 3, "stride": 4},
+            {"op": "concat", "name": "both", "from": ["left", "right"]}, {"op": "relu", "name": "relu"},
+            {"op": "linear", "name": "ip", "output": "classes"}]}
+NETWORK
+run train ./concat.json --data digits,limit=100 --batch 20 --iterations 5 --threads 1 --save c.safetensors \
+    --run-dir "$T/branches" -q
+succeeds "branches that a relu reads behind their concat" quantize c.safetensors --calibrate digits,limit=200 \
+    --images 20 --threads 1 --data digits,limit=50 -o cq.safetensors --json
+within "  what the relu clips is no noise" layers.0.output_sqnr_db 20 60
+within "  in neither" layers.1.output_sqnr_db 20 60
 succeeds "  is evaluated" eval rq.safetensors --data shapes,limit=40 --threads 1
 
 # --- fine-tuning ---

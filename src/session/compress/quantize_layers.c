@@ -5,6 +5,7 @@
 
 #include "base/language.h"
 #include "base/memory.h"
+#include "engine/ops/op.h"
 #include "engine/quantize/graph_copy.h"
 #include "engine/quantize/simulate.h"
 #include "session/compress/observer.h"
@@ -107,17 +108,20 @@ static double weight_noise(const struct quantize_state *state, const char *layer
     return decibels(signal, noise);
 }
 
-/* Finds where a layer's output is observed: behind the relu that clips it, and behind the rounding.
- */
+/* Finds where a layer's output is observed: behind a relu that reads it, and behind the rounding.
+ * Sets *clipped if a relu comes later, behind a concat: what is below 0 does not count then. */
 static void find_output(const struct quantize_state *state, const char *layer, size_t *original,
-                        size_t *rounded)
+                        size_t *rounded, bool *clipped)
 {
     const struct graph *graph = &state->folded.network->graph;
     const struct graph *simulated = &state->simulated.network->graph;
     char name[NODE_NAME_SIZE];
+    size_t reader;
     graph_find(graph, layer, original);
-    if (state->plan.clipped[*original])
-        graph_count_readers(graph, state->plan.wanted, *original, original);
+    *clipped = state->plan.clipped[*original];
+    if (*clipped && graph_count_readers(graph, state->plan.wanted, *original, &reader) == 1 &&
+        graph->nodes[reader].op == &op_relu)
+        *original = reader;
     graph_copy_name(graph->nodes[*original].name, SIMULATE_SUFFIX, name);
     if (!graph_find(simulated, name, rounded))
         graph_find(simulated, graph->nodes[*original].name, rounded);
@@ -126,6 +130,7 @@ static void find_output(const struct quantize_state *state, const char *layer, s
 struct noise {
     struct observer original, rounded;
     size_t *original_nodes, *rounded_nodes;
+    bool *clipped;            /* by layer */
     double *signals, *noises; /* by layer */
 };
 
@@ -136,7 +141,8 @@ static void add_noise(struct noise *noise, const float *original, const float *r
     for (size_t n = 0; n < images; n++)
         for (size_t layer = 0; layer < noise->original.count; layer++)
             for (size_t i = offsets[layer]; i < offsets[layer + 1]; i++) {
-                const double value = (double)original[n * all + i];
+                double value = (double)original[n * all + i];
+                value = noise->clipped[layer] && value < 0 ? 0 : value;
                 const double error = value - (double)rounded[n * all + i];
                 noise->signals[layer] += value * value;
                 noise->noises[layer] += error * error;
@@ -170,12 +176,14 @@ bool quantize_measure_noise(struct quantize_state *state, struct error *error)
     const size_t layers = result->layer_count;
     struct noise noise = {.original_nodes = memory_new(layers, sizeof(size_t), "the layers", error),
                           .rounded_nodes = memory_new(layers, sizeof(size_t), "the layers", error),
+                          .clipped = memory_new(layers, sizeof(bool), "the layers", error),
                           .signals = memory_new(layers, sizeof(double), "the layers", error),
                           .noises = memory_new(layers, sizeof(double), "the layers", error)};
-    bool measured = noise.original_nodes && noise.rounded_nodes && noise.signals && noise.noises;
+    bool measured = noise.original_nodes && noise.rounded_nodes && noise.clipped && noise.signals &&
+                    noise.noises;
     for (size_t i = 0; measured && i < layers; i++)
         find_output(state, result->layers[i].name, &noise.original_nodes[i],
-                    &noise.rounded_nodes[i]);
+                    &noise.rounded_nodes[i], &noise.clipped[i]);
     measured = measured && observe_both(state, &noise, error);
     for (size_t i = 0; measured && i < layers; i++) {
         result->layers[i].weight_sqnr = weight_noise(state, result->layers[i].name);
@@ -185,6 +193,7 @@ bool quantize_measure_noise(struct quantize_state *state, struct error *error)
     observer_close(&noise.rounded);
     free(noise.original_nodes);
     free(noise.rounded_nodes);
+    free(noise.clipped);
     free(noise.signals);
     free(noise.noises);
     return measured;
