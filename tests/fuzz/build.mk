@@ -1,6 +1,6 @@
 # Builds the fuzzers with clang: make -f tests/fuzz/build.mk SOURCE=.. KERNELS=DIRECTORY, in an empty
 # folder. KERNELS is an ordinary build tree. The kernels, which parse nothing, come from there, as do
-# config.h and the texts of the networks. The module that draws charts is left out, and so are the folders
+# config.h and the texts of the networks. The modules that draw charts and talk to MPI are left out, and so are the folders
 # in UNREACHED, from which no parser needs anything: if one comes to need them, the linker says so.
 CLANG = clang
 TARGETS = network session safetensors idx cifar png jpeg gz log checkpoint preferences sweep \
@@ -27,7 +27,7 @@ endif
 UNREACHED = session/check session/compare session/export session/find_rate session/findings session/history \
 	session/inspect session/seeds session/storage session/tables
 FOLDERS = src/base src/data src/engine src/session tests/fuzz
-FILES = $(filter-out %/replay.c %/seeds.c %/libfuzzer.c %/canvas_cairo.c \
+FILES = $(filter-out %/replay.c %/seeds.c %/libfuzzer.c %/canvas_cairo.c %/cluster_mpi.c \
 	$(SOURCE)/src/engine/devices/cpu/% $(LEFT_OUT) $(UNREACHED:%=$(SOURCE)/src/%/%),\
 	$(foreach folder,$(FOLDERS),$(shell find $(SOURCE)/$(folder) -name '*.c'))) \
 	$(addprefix $(SOURCE)/,src/ui/shared/preferences.c src/ui/shared/preferences_file.c \
