@@ -1,7 +1,8 @@
 # Builds the fuzzers with clang: make -f tests/fuzz/build.mk SOURCE=.. KERNELS=DIRECTORY, in an empty
 # folder. KERNELS is an ordinary build tree. The kernels, which parse nothing, come from there, as do
-# config.h and the texts of the networks. The modules that draw charts and talk to MPI are left out, and so are the folders
-# in UNREACHED, from which no parser needs anything: if one comes to need them, the linker says so.
+# config.h and the texts of the networks. The modules that draw charts and that talk to MPI are left out, and
+# so are the folders in UNREACHED, from which no parser needs anything: if one comes to need them, the linker
+# says so.
 CLANG = clang
 TARGETS = network session safetensors idx cifar png jpeg gz log checkpoint preferences sweep \
 	npy npz list onnx
