@@ -7,14 +7,14 @@
  * drops the unknown territory XX when it searches for the locale's files, and loads C.UTF-8. */
 #include "base/language.h"
 
+#include "base/program_file.h"
+
 #include <langinfo.h>
 #include <locale.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define DOMAIN "tinca"
 static const char fallback_locale[] = "C.UTF-8", fallback_alias[] = "C_XX.UTF-8";
@@ -76,29 +76,13 @@ static void set_messages(const char *language)
 
 /* --- the catalogues --- */
 
-/* Finds the catalogues of a program that was built but not installed: they are in the folder
- * "locale" beside it. */
-static bool find_uninstalled(char *folder, size_t size)
-{
-    static const char name[] = "locale";
-    struct stat status;
-    ssize_t length = readlink("/proc/self/exe", folder, size - 1);
-    if (length <= 0)
-        return false;
-    folder[length] = '\0';
-    char *base = strrchr(folder, '/');
-    if (!base || (size_t)(base + 1 - folder) + sizeof name > size)
-        return false;
-    memcpy(base + 1, name, sizeof name);
-    return stat(folder, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 void language_begin(const char *language)
 {
     char folder[4096];
     set_characters();
     set_messages(language);
-    bindtextdomain(DOMAIN, find_uninstalled(folder, sizeof folder) ? folder : LOCALEDIR);
+    bindtextdomain(DOMAIN,
+                   program_file_beside("locale", folder, sizeof folder) ? folder : LOCALEDIR);
     textdomain(DOMAIN);
 }
 

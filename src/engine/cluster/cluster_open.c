@@ -8,6 +8,7 @@
 #include "engine/cluster/launcher.h"
 
 #include "base/language.h"
+#include "base/program_file.h"
 
 #include <config.h>
 #include <dlfcn.h>
@@ -54,20 +55,6 @@ const struct cluster_module *cluster_load_module(const char *path, struct error 
     return module;
 }
 
-/* Writes the path of the module in the program's folder. Returns whether such a file exists. */
-static bool is_beside_program(char *path, size_t size)
-{
-    const ssize_t length = readlink("/proc/self/exe", path, size - 1);
-    if (length <= 0)
-        return false;
-    path[length] = '\0';
-    char *slash = strrchr(path, '/');
-    if (!slash || (size_t)(slash + 1 - path) + sizeof CLUSTER_MODULE_FILE > size)
-        return false;
-    memcpy(slash + 1, CLUSTER_MODULE_FILE, sizeof CLUSTER_MODULE_FILE);
-    return access(path, F_OK) == 0;
-}
-
 static const struct cluster_module *find_module(const struct launch *launch, struct error *error)
 {
     char path[4096];
@@ -78,7 +65,7 @@ static const struct cluster_module *find_module(const struct launch *launch, str
                   "it started several processes, but this tinca was built without MPI");
         return NULL;
     }
-    if (!is_beside_program(path, sizeof path))
+    if (!program_file_beside(CLUSTER_MODULE_FILE, path, sizeof path))
         snprintf(path, sizeof path, "%s/%s", PKGLIBDIR, CLUSTER_MODULE_FILE);
     return cluster_load_module(path, error);
 }

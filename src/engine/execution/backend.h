@@ -92,6 +92,7 @@ extern const struct execution_backend backend_host, backend_device, backend_grou
 bool backend_host_reserve(struct execution *execution, struct error *error);
 void backend_host_bind(struct execution *execution, const struct execution_batch *batch);
 void backend_host_update(struct execution *execution, float learning_rate);
+float backend_host_iterate(struct execution *execution, uint64_t iteration, float learning_rate);
 void backend_host_wait(struct execution *execution);
 const float *backend_host_output(const struct execution *execution);
 const float *backend_host_gradients(const struct execution *execution);

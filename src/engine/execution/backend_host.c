@@ -49,13 +49,13 @@ void backend_host_update(struct execution *execution, float learning_rate)
     execution_run_update(execution, learning_rate, execution->solver_step);
 }
 
-static float iterate(struct execution *execution, uint64_t iteration, float learning_rate)
+float backend_host_iterate(struct execution *execution, uint64_t iteration, float learning_rate)
 {
-    execution_run_forward(execution, iteration);
+    execution->backend->forward(execution, iteration);
     const float loss = execution_loss(execution);
     if (!isfinite(loss))
         return loss;
-    execution_run_backward(execution);
+    execution->backend->backward(execution);
     execution_update(execution, learning_rate);
     return loss;
 }
@@ -137,7 +137,7 @@ const struct execution_backend backend_host = {
     .forward = execution_run_forward,
     .backward = execution_run_backward,
     .update = backend_host_update,
-    .iterate = iterate,
+    .iterate = backend_host_iterate,
     .wait = backend_host_wait,
     .output = backend_host_output,
     .gradients = backend_host_gradients,

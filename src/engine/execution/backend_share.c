@@ -17,7 +17,6 @@
 #include "engine/graph/batch_share.h"
 #include "engine/ops/op.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,17 +142,6 @@ static void backward(struct execution *execution)
                 share->parts, false);
 }
 
-static float iterate(struct execution *execution, uint64_t iteration, float learning_rate)
-{
-    forward(execution, iteration);
-    const float loss = execution_loss(execution);
-    if (!isfinite(loss))
-        return loss;
-    backward(execution);
-    execution_update(execution, learning_rate);
-    return loss;
-}
-
 /* Looks at this process's part of the batch alone. */
 static size_t find_not_finite(struct execution *execution, uint64_t iteration, bool *in_weights)
 {
@@ -171,7 +159,7 @@ const struct execution_backend backend_share = {
     .forward = forward,
     .backward = backward,
     .update = backend_host_update,
-    .iterate = iterate,
+    .iterate = backend_host_iterate,
     .wait = backend_host_wait,
     .output = backend_host_output,
     .gradients = backend_host_gradients,

@@ -7,6 +7,7 @@
 #include "session/export/canvas.h"
 
 #include "base/language.h"
+#include "base/program_file.h"
 
 #include <config.h>
 #include <dlfcn.h>
@@ -50,20 +51,6 @@ const struct canvas_module *canvas_load_from(const char *path, struct error *err
     return module;
 }
 
-/* Writes the path of the module in the program's folder. Returns whether such a file exists. */
-static bool is_beside_program(char *path, size_t size)
-{
-    const ssize_t length = readlink("/proc/self/exe", path, size - 1);
-    if (length <= 0)
-        return false;
-    path[length] = '\0';
-    char *slash = strrchr(path, '/');
-    if (!slash || (size_t)(slash + 1 - path) + sizeof CANVAS_MODULE_FILE > size)
-        return false;
-    memcpy(slash + 1, CANVAS_MODULE_FILE, sizeof CANVAS_MODULE_FILE);
-    return access(path, F_OK) == 0;
-}
-
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const struct canvas_module *loaded;
 static struct error refusal; /* why there is no module */
@@ -78,7 +65,7 @@ static void load_once(void)
                   "this tinca was built without Cairo, which draws charts");
         return;
     }
-    if (!is_beside_program(path, sizeof path))
+    if (!program_file_beside(CANVAS_MODULE_FILE, path, sizeof path))
         snprintf(path, sizeof path, "%s/%s", PKGLIBDIR, CANVAS_MODULE_FILE);
     loaded = canvas_load_from(path, &refusal);
 }

@@ -8,6 +8,7 @@
 #include "engine/devices/cuda/cuda.h"
 
 #include "base/language.h"
+#include "base/program_file.h"
 #include "base/text.h"
 #include "engine/devices/drivers.h"
 
@@ -79,20 +80,6 @@ const struct cuda_module *cuda_load_module(const char *path, char *reason, size_
     return module;
 }
 
-/* Writes the path of the module in the folder of the program. */
-static bool beside_program(char *path, size_t size)
-{
-    const ssize_t length = readlink("/proc/self/exe", path, size - 1);
-    if (length <= 0)
-        return false;
-    path[length] = '\0';
-    char *slash = strrchr(path, '/');
-    if (!slash || (size_t)(slash + 1 - path) + sizeof CUDA_MODULE_FILE > size)
-        return false;
-    memcpy(slash + 1, CUDA_MODULE_FILE, sizeof CUDA_MODULE_FILE);
-    return access(path, F_OK) == 0;
-}
-
 /* Returns whether the NVIDIA driver is installed; without it the module is not loaded. */
 static bool has_driver(void)
 {
@@ -108,7 +95,7 @@ static const struct cuda_module *find_module(void)
     if (!CUDA_TOOLKIT_VERSION[0])
         return set_reason(cuda.reason, sizeof cuda.reason,
                           N_("this build has no CUDA device (no CUDA toolkit was found)"));
-    if (!beside_program(path, sizeof path))
+    if (!program_file_beside(CUDA_MODULE_FILE, path, sizeof path))
         snprintf(path, sizeof path, "%s/%s", PKGLIBDIR, CUDA_MODULE_FILE);
     if (access(path, F_OK) != 0)
         return set_reason(cuda.reason, sizeof cuda.reason, "there is no %s; was it installed?",
