@@ -256,34 +256,47 @@ static inline sums sums_requantize(sums sum, const struct int8_column *column, s
 }
 
 #if defined(__AVX2__)
+/* The constants of a single shift for LANES channels of a column. A loop that stores bytes loads
+ * them once, before it: to the compiler such a store can change everything in memory. */
+struct once {
+    sums even_multiplier, odd_multiplier, even_add, odd_add, shift;
+};
+
+static inline struct once once_load(const struct int8_column *column, size_t lane)
+{
+    return (struct once){.even_multiplier = sums_load(column->multiplier + lane),
+                         .odd_multiplier = sums_load(column->odd_multiplier + lane / 2),
+                         .even_add = sums_load(column->even_add + lane / 2),
+                         .odd_add = sums_load(column->odd_add + lane / 2),
+                         .shift = sums_load(column->shift + lane)};
+}
+
 /* Returns the same for sums without their bias, if column->shifts_once:
  *
  *   ((sum + bias) * multiplier + 2^(30 + right)) >> (31 + right)
  *       = (sum * multiplier + (bias * multiplier + 2^(30 + right))) >> (31 + right)
  *
  * which is the upper half of the 64 bits, shifted by right - 1. */
-static inline sums sums_requantize_once(sums sum, const struct int8_column *column, size_t lane)
+static inline sums sums_requantize_once(sums sum, struct once once)
 {
 #if defined(__AVX512F__)
     const __m512i v = (__m512i)sum;
-    const __m512i even_multiplier = (__m512i)sums_load(column->multiplier + lane);
-    const __m512i odd_multiplier = (__m512i)sums_load(column->odd_multiplier + lane / 2);
-    const __m512i even = _mm512_add_epi64(_mm512_mul_epi32(v, even_multiplier),
-                                          (__m512i)sums_load(column->even_add + lane / 2));
-    const __m512i odd = _mm512_add_epi64(_mm512_mul_epi32(_mm512_srli_epi64(v, 32), odd_multiplier),
-                                         (__m512i)sums_load(column->odd_add + lane / 2));
+    const __m512i even = _mm512_add_epi64(_mm512_mul_epi32(v, (__m512i)once.even_multiplier),
+                                          (__m512i)once.even_add);
+    const __m512i odd =
+        _mm512_add_epi64(_mm512_mul_epi32(_mm512_srli_epi64(v, 32), (__m512i)once.odd_multiplier),
+                         (__m512i)once.odd_add);
     const __m512i high = _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 32), odd);
-    return (sums)_mm512_srav_epi32(high, (__m512i)sums_load(column->shift + lane));
+    return (sums)_mm512_srav_epi32(high, (__m512i)once.shift);
 #else
     const __m256i v = (__m256i)sum;
-    const __m256i even_multiplier = (__m256i)sums_load(column->multiplier + lane);
-    const __m256i odd_multiplier = (__m256i)sums_load(column->odd_multiplier + lane / 2);
-    const __m256i even = _mm256_add_epi64(_mm256_mul_epi32(v, even_multiplier),
-                                          (__m256i)sums_load(column->even_add + lane / 2));
-    const __m256i odd = _mm256_add_epi64(_mm256_mul_epi32(_mm256_srli_epi64(v, 32), odd_multiplier),
-                                         (__m256i)sums_load(column->odd_add + lane / 2));
+    const __m256i even = _mm256_add_epi64(_mm256_mul_epi32(v, (__m256i)once.even_multiplier),
+                                          (__m256i)once.even_add);
+    const __m256i odd =
+        _mm256_add_epi64(_mm256_mul_epi32(_mm256_srli_epi64(v, 32), (__m256i)once.odd_multiplier),
+                         (__m256i)once.odd_add);
     const __m256i high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
-    return (sums)_mm256_srav_epi32(high, (__m256i)sums_load(column->shift + lane));
+    return (sums)_mm256_srav_epi32(high, (__m256i)once.shift);
 #endif
 }
 #endif
@@ -293,7 +306,7 @@ static inline sums sums_of_column(sums sum, const struct int8_column *column, si
 {
 #if defined(__AVX2__)
     if (column->shifts_once)
-        return sums_requantize_once(sum, column, lane);
+        return sums_requantize_once(sum, once_load(column, lane));
 #endif
     return sums_requantize(sum + sums_load(column->bias + lane), column, lane);
 }
@@ -428,27 +441,54 @@ static inline two_bytes two_bytes_add(const struct int8_add *add, two_bytes a, t
 
 /* Returns the requantized sums of two positions, if column->shifts_once. What saturates on the way
  * is beyond 0..255. */
-static inline two_bytes two_blocks_requantize(const struct int8_column *column, const sums *first,
+static inline two_bytes two_blocks_requantize(const struct once *once, const sums *first,
                                               const sums *second, int32_t zero_point)
 {
 #if defined(__AVX512F__)
     const __m512i zero = _mm512_setzero_si512();
-    const sums a = sums_requantize_once(first[0], column, 0) + zero_point;
-    const sums b = sums_requantize_once(second[0], column, 0) + zero_point;
+    const sums a = sums_requantize_once(first[0], once[0]) + zero_point;
+    const sums b = sums_requantize_once(second[0], once[0]) + zero_point;
     return _mm256_inserti128_si256(
         _mm256_castsi128_si256(_mm512_cvtusepi32_epi8(_mm512_max_epi32((__m512i)a, zero))),
         _mm512_cvtusepi32_epi8(_mm512_max_epi32((__m512i)b, zero)), 1);
 #else
-    const sums a0 = sums_requantize_once(first[0], column, 0);
-    const sums b0 = sums_requantize_once(second[0], column, 0);
-    const sums a1 = sums_requantize_once(first[1], column, LANES);
-    const sums b1 = sums_requantize_once(second[1], column, LANES);
+    const sums a0 = sums_requantize_once(first[0], once[0]);
+    const sums b0 = sums_requantize_once(second[0], once[0]);
+    const sums a1 = sums_requantize_once(first[1], once[1]);
+    const sums b1 = sums_requantize_once(second[1], once[1]);
     const __m256i to_add = _mm256_set1_epi16((short)zero_point);
     const __m256i a = _mm256_adds_epi16(_mm256_packs_epi32((__m256i)a0, (__m256i)a1), to_add);
     const __m256i b = _mm256_adds_epi16(_mm256_packs_epi32((__m256i)b0, (__m256i)b1), to_add);
     return _mm256_permutevar8x32_epi32(_mm256_packus_epi16(a, b),
                                        _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 #endif
+}
+
+/* Does int8_finish_row by pairs of positions, if column->shifts_once. Returns how many positions
+ * are done. */
+static inline size_t int8_finish_pairs(const struct int8_epilogue *epilogue,
+                                       const struct int8_column *column, const sums *blocks,
+                                       size_t step, size_t count, const uint8_t *summand,
+                                       uint8_t *to)
+{
+    const struct int8_epilogue e = *epilogue; /* in registers, as the constants of the column */
+    struct once once[BLOCK_VECTORS];
+    for (size_t v = 0; v < BLOCK_VECTORS; v++)
+        once[v] = once_load(column, v * LANES);
+    size_t p = 0;
+    for (; p + 2 <= count; p += 2) {
+        two_bytes two =
+            two_blocks_requantize(once, blocks + p * step, blocks + (p + 1) * step, e.zero_point);
+        if (e.relu_first)
+            two = _mm256_max_epu8(two, _mm256_broadcastsi128_si256((__m128i)e.least_first));
+        if (e.adds)
+            two = two_bytes_add(&e.add, two,
+                                _mm256_loadu_si256((const __m256i *)(summand + p * INT8_BLOCK)));
+        if (e.relu_last)
+            two = _mm256_max_epu8(two, _mm256_broadcastsi128_si256((__m128i)e.least_last));
+        _mm256_storeu_si256((__m256i *)(to + p * INT8_BLOCK), two);
+    }
+    return p;
 }
 #endif
 
@@ -460,18 +500,8 @@ static inline void int8_finish_row(const struct int8_epilogue *epilogue,
 {
     size_t p = 0;
 #if defined(__AVX2__)
-    for (; column->shifts_once && p + 2 <= count; p += 2) {
-        two_bytes two = two_blocks_requantize(column, blocks + p * step, blocks + (p + 1) * step,
-                                              epilogue->zero_point);
-        if (epilogue->relu_first)
-            two = _mm256_max_epu8(two, _mm256_broadcastsi128_si256((__m128i)epilogue->least_first));
-        if (epilogue->adds)
-            two = two_bytes_add(&epilogue->add, two,
-                                _mm256_loadu_si256((const __m256i *)(summand + p * INT8_BLOCK)));
-        if (epilogue->relu_last)
-            two = _mm256_max_epu8(two, _mm256_broadcastsi128_si256((__m128i)epilogue->least_last));
-        _mm256_storeu_si256((__m256i *)(to + p * INT8_BLOCK), two);
-    }
+    if (column->shifts_once)
+        p = int8_finish_pairs(epilogue, column, blocks, step, count, summand, to);
 #endif
     for (; p < count; p++)
         bytes_store(to + p * INT8_BLOCK,

@@ -232,29 +232,47 @@ struct job {
     size_t row_parts, column_parts;
 };
 
-/* Copies the channels of a position. */
-static void copy_position(const struct job *job, const uint8_t *from, uint8_t *to)
+/* Copies `count` positions of a row. A block of channels is stored as a whole, so that blocks are
+ * stored in the order of their positions, unless they end with a position. */
+static void copy_positions(const struct job *job, const uint8_t *from, size_t count, uint8_t *to)
 {
-    const size_t blocks = int8_blocks(job->c.in.channels);
-    for (size_t b = 0; b < blocks; b++)
-        bytes_store(to + b * INT8_BLOCK, bytes_load(from + b * job->in.plane));
+    const struct amx_conv *c = &job->c;
+    const size_t blocks = int8_blocks(c->in.channels), plane = job->in.plane;
+    const size_t step = c->read_width * INT8_BLOCK, to_step = c->position_bytes;
+    if (to_step == INT8_BLOCK && step == INT8_BLOCK)
+        memcpy(to, from, count * INT8_BLOCK);
+    else if (to_step == blocks * INT8_BLOCK)
+        for (size_t b = 0; b < blocks; b++, from += plane, to += INT8_BLOCK)
+            for (size_t x = 0; x < count; x++)
+                bytes_store(to + x * to_step, bytes_load(from + x * step));
+    else
+        for (size_t x = 0; x < count; x++)
+            for (size_t b = 0; b < blocks; b++)
+                bytes_store(to + x * to_step + b * INT8_BLOCK,
+                            bytes_load(from + x * step + b * plane));
 }
 
 /* Copies row `y` of the source, which may lie outside of it. */
 static void copy_row(const struct job *job, size_t image, ptrdiff_t y, uint8_t *to)
 {
     const struct amx_conv *c = &job->c;
-    const bool inside = y >= 0 && y < (ptrdiff_t)c->in.height;
-    const uint8_t *row = job->in.values + image * job->in.image;
-    if (inside)
-        row += (size_t)y * c->in.width * INT8_BLOCK;
-    for (size_t i = 0; i < c->row_positions; i++, to += c->position_bytes) {
-        const size_t x = i * c->read_width - c->w.pad_width; /* those before 0 are large numbers */
-        if (inside && x < c->in.width)
-            copy_position(job, row + x * INT8_BLOCK, to);
-        else
-            memset(to, job->zero_point, c->position_bytes);
+    if (y < 0 || y >= (ptrdiff_t)c->in.height) {
+        memset(to, job->zero_point, c->row_bytes);
+        return;
     }
+    /* the first position that is not padding may lie behind the first of the source */
+    const size_t left = min_size(divide_up(c->w.pad_width, c->read_width), c->row_positions);
+    const size_t first = left * c->read_width - c->w.pad_width;
+    const size_t inside =
+        first < c->in.width
+            ? min_size(divide_up(c->in.width - first, c->read_width), c->row_positions - left)
+            : 0;
+    const uint8_t *from =
+        job->in.values + image * job->in.image + ((size_t)y * c->in.width + first) * INT8_BLOCK;
+    memset(to, job->zero_point, left * c->position_bytes);
+    copy_positions(job, from, inside, to + left * c->position_bytes);
+    memset(to + (left + inside) * c->position_bytes, job->zero_point,
+           (c->row_positions - left - inside) * c->position_bytes);
 }
 
 /* Copies what output rows [begin, end) of an image read. */
@@ -288,37 +306,36 @@ static void store_floats(const struct job *job, const struct strip *strip, size_
         to[i * area] = values[i];
 }
 
-static void store_integers(const struct job *job, const struct strip *strip, size_t column,
-                           size_t position, const sums *block)
+/* Stores `count` neighbouring positions of a column. */
+static void store_positions(const struct job *job, const struct strip *strip, size_t column,
+                            size_t position, size_t count, const sums *blocks)
 {
     const size_t at = position * INT8_BLOCK;
-    const uint8_t *summand = NULL;
-    if (job->epilogue.adds)
-        summand = job->summand.values + strip->image * job->summand.image +
-                  column * job->summand.plane + at;
-    bytes_store(job->out.values + strip->image * job->out.image + column * job->out.plane + at,
-                int8_finish(&job->epilogue, job->columns + column, block, summand));
+    if (job->out.values)
+        int8_finish_row(&job->epilogue, job->columns + column, blocks, BLOCK_VECTORS, count,
+                        job->summand.values + strip->image * job->summand.image +
+                            column * job->summand.plane + at,
+                        job->out.values + strip->image * job->out.image + column * job->out.plane +
+                            at);
+    else
+        for (size_t i = 0; i < count; i++)
+            store_floats(job, strip, column, position + i, blocks + i * BLOCK_VECTORS);
 }
 
-/* Stores the sums of one tile and column. */
+/* Stores the sums of one tile and column, row by row of the output. */
 static void store_tile(const struct job *job, const struct strip *strip, size_t tile, size_t column,
                        const int32_t *totals)
 {
     const struct amx_conv *c = &job->c;
     const size_t line = tile / c->line_tiles, first = tile % c->line_tiles * c->tile_rows;
     size_t y = strip->begin + line + first / c->pitch, x = first % c->pitch;
-    for (size_t r = 0; r < c->tile_rows && y < strip->end; r++) {
-        if (x < c->out.width) {
-            const size_t position = y * c->out.width + x;
-            if (job->out.values)
-                store_integers(job, strip, column, position, amx_position_sums(totals, 0, r));
-            else
-                store_floats(job, strip, column, position, amx_position_sums(totals, 0, r));
-        }
-        if (++x == c->pitch) {
-            x = 0;
-            y++;
-        }
+    for (size_t r = 0; r < c->tile_rows && y < strip->end; y++) {
+        const size_t count = min_size(c->tile_rows - r, c->pitch - x);
+        if (x < c->out.width)
+            store_positions(job, strip, column, y * c->out.width + x,
+                            min_size(count, c->out.width - x), amx_position_sums(totals, 0, r));
+        r += count;
+        x = 0;
     }
 }
 
