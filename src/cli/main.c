@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "engine/devices/blas_core.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -156,6 +157,7 @@ static void return_large_blocks(void)
 
 int main(int argc, char **argv)
 {
+    blas_core_choose(argv);
     occupy_standard_streams();
     return_large_blocks();
     share_arena();
