@@ -79,6 +79,21 @@ int processes_leave(struct cluster *cluster, int status)
     return status;
 }
 
+void processes_announce(const struct cluster *cluster, const struct run_config *config)
+{
+    if (config->reduce == REDUCE_EXACT && config->compress == COMPRESS_NONE)
+        return;
+    if (!cluster)
+        output_note(_("one process adds no gradients of others: --reduce and --compress have no "
+                      "effect\n"));
+    else if (config->reduce == REDUCE_FAST)
+        output_note(_("--reduce fast: MPI chooses the order of sums, so other processes, and even "
+                      "the same again, may give other bits\n"));
+    else
+        output_note(_("--compress bf16: another number of processes than %zu gives other bits\n"),
+                    cluster_ranks(cluster));
+}
+
 struct option_row processes_row(size_t *ranks)
 {
     return (struct option_row){

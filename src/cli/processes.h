@@ -19,6 +19,9 @@ bool processes_join(size_t ranks, const struct run_config *config, struct cluste
 /* Tells the others to quit, and leaves. Returns `status`. After a failure it ends all processes. */
 int processes_leave(struct cluster *cluster, int status);
 
+/* Prints, before the first iteration, what --reduce and --compress mean for the run's bits. */
+void processes_announce(const struct cluster *cluster, const struct run_config *config);
+
 /* Returns the row of --ranks. */
 struct option_row processes_row(size_t *ranks);
 

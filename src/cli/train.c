@@ -210,6 +210,8 @@ int train_follow(const struct train *train, struct run *run)
 {
     struct event_stream events;
     struct error error;
+    if (!train->quiet)
+        processes_announce(train->options.cluster, run_config(run));
     if (train->json && !event_stream_begin(&events, run, &error)) {
         run_free(run);
         return output_error(&error);
@@ -276,6 +278,8 @@ bool train_one(const struct train *train, int *status)
         return false;
     }
     announce_limit(train, run);
+    if (!train->quiet)
+        processes_announce(train->options.cluster, run_config(run));
     const bool streams = train->json && event_stream_begin(&events, run, &error);
     if (train->json && !streams) {
         run_free(run);

@@ -1,8 +1,5 @@
-/* Joins and leaves a cluster, and asks its thread (cluster_thread.c) for collectives.
- *
- * A sum is divided among the ranks: each gets its part of the values of all ranks, adds them in the
- * order of the tree, and sends the result to all. So each rank sends and receives twice its values,
- * whatever the number of ranks, and the order is the program's. */
+/* Joins and leaves a cluster, and asks its thread (cluster_thread.c) for collectives. Sums are in
+ * cluster_sums.c. */
 #include "engine/cluster/cluster.h"
 
 #include "base/clock.h"
@@ -10,7 +7,6 @@
 #include "base/memory.h"
 #include "base/threads/thread.h"
 #include "engine/cluster/cluster_internal.h"
-#include "engine/graph/image_blocks.h"
 
 #include <config.h>
 #include <signal.h>
@@ -270,44 +266,4 @@ bool cluster_gather(struct cluster *cluster, const void *mine, size_t bytes, voi
 bool cluster_broadcast(struct cluster *cluster, void *data, size_t bytes)
 {
     return ask(cluster, CLUSTER_BROADCAST, NULL, data, bytes);
-}
-
-/* Returns the values of the largest part of a rank. */
-static size_t largest_part(size_t ranks, size_t count)
-{
-    return count / ranks + (count % ranks > 0);
-}
-
-size_t cluster_sum_floats(size_t ranks, size_t count)
-{
-    return ranks * largest_part(ranks, count);
-}
-
-/* Adds the arrays of ranks [begin, begin + ranks) into that of rank `begin`, in the tree's order.
- */
-static void add_parts(float *parts, size_t length, size_t begin, size_t ranks)
-{
-    if (ranks == 1)
-        return;
-    const size_t left = image_blocks_left(ranks);
-    add_parts(parts, length, begin, left);
-    add_parts(parts, length, begin + left, ranks - left);
-    float *to = parts + begin * length;
-    const float *from = parts + (begin + left) * length;
-    for (size_t i = 0; i < length; i++)
-        to[i] += from[i];
-}
-
-bool cluster_sum(struct cluster *cluster, float *values, size_t count, float *parts, bool fast)
-{
-    const size_t ranks = cluster->place.ranks, rank = cluster->place.rank;
-    const size_t first = cluster_part_begin(count, ranks, rank);
-    const size_t length = cluster_part_begin(count, ranks, rank + 1) - first;
-    if (fast)
-        return ask_timed(cluster, CLUSTER_ADD, NULL, values, count);
-    if (!ask_timed(cluster, CLUSTER_SCATTER, values, parts, count))
-        return false;
-    add_parts(parts, length, 0, ranks);
-    memcpy(values + first, parts, length * sizeof *values);
-    return ask_timed(cluster, CLUSTER_COLLECT, NULL, values, count);
 }

@@ -56,13 +56,13 @@ const char *cluster_host(const struct cluster *cluster, size_t rank);
 bool cluster_gather(struct cluster *cluster, const void *mine, size_t bytes, void *all);
 /* data[0..bytes) becomes that of rank 0. */
 bool cluster_broadcast(struct cluster *cluster, void *data, size_t bytes);
-/* Each value becomes its sum over the ranks, added in the tree of batch_share.h, so that the bits
- * do not depend on MPI; with `fast`, in an order that MPI chooses. `parts` has
+/* Each value becomes its sum over the ranks (cluster_sums.h), added in the tree of batch_share.h,
+ * so that the bits do not depend on MPI; with `fast`, in an order that MPI chooses. `parts` has
  * cluster_sum_floats() values. */
 bool cluster_sum(struct cluster *cluster, float *values, size_t count, float *parts, bool fast);
 size_t cluster_sum_floats(size_t ranks, size_t count);
 
-/* Returns the nanoseconds that this process has waited in cluster_gather and cluster_sum. */
+/* Returns the nanoseconds that this process has waited in cluster_gather and for sums. */
 uint64_t cluster_waited(const struct cluster *cluster);
 
 /* Tells all ranks that this one cannot go on, and why. Nobody can communicate afterwards. */

@@ -4,23 +4,26 @@
 
 #include "engine/cluster/cluster.h"
 #include "engine/cluster/cluster_module.h"
+#include "engine/cluster/cluster_sums.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum cluster_request {
-    CLUSTER_NOTHING,
-    CLUSTER_GATHER,
-    CLUSTER_BROADCAST,
-    CLUSTER_SCATTER,
-    CLUSTER_COLLECT,
-    CLUSTER_ADD
-};
+enum cluster_request { CLUSTER_NOTHING, CLUSTER_GATHER, CLUSTER_BROADCAST };
 
 /* What cluster_thread.c knows of another rank. */
 struct cluster_peer {
     double silent; /* seconds since its last message, as far as this process was running */
     bool left;     /* it has said goodbye */
+};
+
+/* The sums that were started (cluster_sums.c). */
+struct cluster_sums {
+    struct cluster_sum *first, *last; /* guarded by the cluster's lock, as is `awaited` */
+    bool awaited;                     /* nobody computes meanwhile */
+    /* What the thread has started for the first one. */
+    enum { SUM_QUEUED, SUM_SCATTERED, SUM_COLLECTED } step;
+    size_t steps; /* that it has taken so far */
 };
 
 struct cluster {
@@ -44,9 +47,13 @@ struct cluster {
     bool failed;  /* `failure` is set; the thread calls MPI no more */
     bool remote;  /* another rank has told about it */
     struct error failure;
+    struct cluster_sums sums;
 };
 
 /* The thread of a cluster. */
 void *cluster_thread_run(void *cluster);
+
+/* Lets the thread take the next step of the sums, if one is due. Returns false with a reason. */
+bool cluster_sums_advance(struct cluster *cluster, char *reason);
 
 #endif

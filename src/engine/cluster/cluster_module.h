@@ -3,7 +3,8 @@
  * The module is a shared object, tinca-mpi.so, which the program opens when a launcher has started
  * it as one of several processes; so the program itself needs no MPI. One thread calls all
  * functions. A collective is started and then tested until it is complete; one at a time. All ranks
- * start the same collectives in the same order.
+ * start the same collectives in the same order. Those of sums (scatter, collect, add) are started
+ * and tested independently of the others.
  */
 #ifndef TINCA_ENGINE_CLUSTER_CLUSTER_MODULE_H
 #define TINCA_ENGINE_CLUSTER_CLUSTER_MODULE_H
@@ -12,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CLUSTER_MODULE_ABI = 1, CLUSTER_REASON = 256, CLUSTER_LIBRARY = 96 };
+enum { CLUSTER_MODULE_ABI = 2, CLUSTER_REASON = 256, CLUSTER_LIBRARY = 96 };
 
 #define CLUSTER_MODULE_FILE     "tinca-mpi.so"
 #define CLUSTER_MODULE_FUNCTION "tinca_cluster_module"
@@ -37,15 +38,18 @@ struct cluster_module {
     bool (*gather)(const void *mine, size_t bytes, void *all, char *reason);
     /* data[0..bytes) becomes that of rank 0. */
     bool (*broadcast)(void *data, size_t bytes, char *reason);
-    /* Values are divided into parts, one for each rank; part r is [r count / ranks, (r + 1) count /
-     * ranks). parts[] becomes this rank's part of the values of each rank, in their order. */
-    bool (*scatter)(const float *values, size_t count, float *parts, char *reason);
-    /* Each rank has its part of the values; all get all parts. */
-    bool (*collect)(float *values, size_t count, char *reason);
-    /* values[] becomes the sum of those of all ranks, in an order that MPI chooses. */
-    bool (*add)(float *values, size_t count, char *reason);
     /* Tests the collective that was started. Returns false with a reason if it has failed. */
     bool (*test)(bool *complete, char *reason);
+
+    /* Start a collective of sums; return false with a reason. A value has `bytes` bytes, 2 or 4. */
+    /* Values are divided into parts, one for each rank; part r is [r count / ranks, (r + 1) count /
+     * ranks). parts[] becomes this rank's part of the values of each rank, in their order. */
+    bool (*scatter)(const void *values, size_t count, size_t bytes, void *parts, char *reason);
+    /* Each rank has its part of the values; all get all parts. */
+    bool (*collect)(void *values, size_t count, size_t bytes, char *reason);
+    /* values[] becomes the sum of those of all ranks, in an order that MPI chooses. */
+    bool (*add)(float *values, size_t count, char *reason);
+    bool (*test_sum)(bool *complete, char *reason);
 
     /* Sends a message to a rank without waiting for it; does nothing if an earlier one to this rank
      * has not left yet, and returns false. At most CLUSTER_MESSAGE bytes. */

@@ -20,8 +20,8 @@ struct outgoing {
 
 static struct {
     int rank, ranks;
-    MPI_Comm world;
-    MPI_Request request; /* of the collective */
+    MPI_Comm world, sums;             /* sums: so that their order and that of the rest are free */
+    MPI_Request request, sum_request; /* of the collectives */
     int *counts, *places, *other_counts, *other_places;
     struct outgoing *outgoing; /* by rank */
 } mpi;
@@ -76,11 +76,12 @@ static bool begin(struct cluster_place *place, char *reason)
         return false;
     /* a communicator of its own, so that nobody else's messages are taken for these */
     if (!explain(MPI_Comm_dup(MPI_COMM_WORLD, &mpi.world), reason) ||
-        !explain(MPI_Comm_set_errhandler(mpi.world, MPI_ERRORS_RETURN), reason))
+        !explain(MPI_Comm_set_errhandler(mpi.world, MPI_ERRORS_RETURN), reason) ||
+        !explain(MPI_Comm_dup(mpi.world, &mpi.sums), reason))
         return false;
     MPI_Comm_rank(mpi.world, &mpi.rank);
     MPI_Comm_size(mpi.world, &mpi.ranks);
-    mpi.request = MPI_REQUEST_NULL;
+    mpi.request = mpi.sum_request = MPI_REQUEST_NULL;
     *place = (struct cluster_place){.rank = (size_t)mpi.rank, .ranks = (size_t)mpi.ranks};
     set_library(place->library);
     return allocate(reason);
@@ -90,6 +91,7 @@ static void end(void)
 {
     for (int i = 0; i < mpi.ranks; i++)
         MPI_Wait(&mpi.outgoing[i].request, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&mpi.sums);
     MPI_Comm_free(&mpi.world);
     MPI_Finalize();
     free(mpi.counts);
@@ -125,7 +127,23 @@ static bool broadcast(void *data, size_t bytes, char *reason)
            explain(MPI_Ibcast(data, (int)bytes, MPI_BYTE, 0, mpi.world, &mpi.request), reason);
 }
 
-/* Sets counts[] and places[] of the parts of an array. */
+static bool test_request(MPI_Request *request, bool *complete, char *reason)
+{
+    int flag = 0;
+    const bool good = explain(MPI_Test(request, &flag, MPI_STATUS_IGNORE), reason);
+    *complete = flag;
+    return good;
+}
+
+static bool test(bool *complete, char *reason)
+{
+    return test_request(&mpi.request, complete, reason);
+}
+
+/* --- sums --- */
+
+/* Sets counts[] and places[] of the parts of an array. MPI reads them until the collective is
+ * complete. */
 static void set_parts(size_t count)
 {
     for (int i = 0; i < mpi.ranks; i++) {
@@ -136,7 +154,12 @@ static void set_parts(size_t count)
     }
 }
 
-static bool scatter(const float *values, size_t count, float *parts, char *reason)
+static MPI_Datatype type_of(size_t bytes)
+{
+    return bytes == sizeof(uint16_t) ? MPI_UINT16_T : MPI_FLOAT;
+}
+
+static bool scatter(const void *values, size_t count, size_t bytes, void *parts, char *reason)
 {
     if (!fits(count + (size_t)mpi.ranks, reason))
         return false;
@@ -145,36 +168,33 @@ static bool scatter(const float *values, size_t count, float *parts, char *reaso
         mpi.other_counts[i] = mpi.counts[mpi.rank];
         mpi.other_places[i] = i * mpi.counts[mpi.rank];
     }
-    return explain(MPI_Ialltoallv(values, mpi.counts, mpi.places, MPI_FLOAT, parts,
-                                  mpi.other_counts, mpi.other_places, MPI_FLOAT, mpi.world,
-                                  &mpi.request),
+    return explain(MPI_Ialltoallv(values, mpi.counts, mpi.places, type_of(bytes), parts,
+                                  mpi.other_counts, mpi.other_places, type_of(bytes), mpi.sums,
+                                  &mpi.sum_request),
                    reason);
 }
 
-static bool collect(float *values, size_t count, char *reason)
+static bool collect(void *values, size_t count, size_t bytes, char *reason)
 {
     if (!fits(count, reason))
         return false;
     set_parts(count);
     return explain(MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, values, mpi.counts,
-                                   mpi.places, MPI_FLOAT, mpi.world, &mpi.request),
+                                   mpi.places, type_of(bytes), mpi.sums, &mpi.sum_request),
                    reason);
 }
 
 static bool add(float *values, size_t count, char *reason)
 {
     return fits(count, reason) &&
-           explain(MPI_Iallreduce(MPI_IN_PLACE, values, (int)count, MPI_FLOAT, MPI_SUM, mpi.world,
-                                  &mpi.request),
+           explain(MPI_Iallreduce(MPI_IN_PLACE, values, (int)count, MPI_FLOAT, MPI_SUM, mpi.sums,
+                                  &mpi.sum_request),
                    reason);
 }
 
-static bool test(bool *complete, char *reason)
+static bool test_sum(bool *complete, char *reason)
 {
-    int flag = 0;
-    const bool good = explain(MPI_Test(&mpi.request, &flag, MPI_STATUS_IGNORE), reason);
-    *complete = flag;
-    return good;
+    return test_request(&mpi.sum_request, complete, reason);
 }
 
 /* --- messages --- */
@@ -216,10 +236,11 @@ static const struct cluster_module module = {
     .end_all = end_all,
     .gather = gather,
     .broadcast = broadcast,
+    .test = test,
     .scatter = scatter,
     .collect = collect,
     .add = add,
-    .test = test,
+    .test_sum = test_sum,
     .send = send,
     .receive = receive,
 };

@@ -1,5 +1,5 @@
 /* The thread that calls MPI: it alone initialises it, runs the collectives that another thread asks
- * for, one at a time, and exchanges messages.
+ * for, one at a time, lets sums go on meanwhile (cluster_sums.c), and exchanges messages.
  *
  * A message is a byte that says what it is. Rank 0 and each other rank tell each other that they
  * live; so rank 0 notices every silent rank, and everybody a silent rank 0. The seconds of silence
@@ -34,6 +34,7 @@ struct state {
     struct cluster *cluster;
     uint64_t last; /* nanoseconds: the last time that messages were received */
     double beat;   /* seconds since the last sign of life */
+    size_t rounds; /* tests of the present step of a sum */
 };
 
 /* --- failures --- */
@@ -171,15 +172,18 @@ static bool start(struct cluster *cluster, char *reason)
     switch (cluster->request) {
     case CLUSTER_GATHER:
         return module->gather(cluster->from, cluster->count, cluster->to, reason);
-    case CLUSTER_BROADCAST:
-        return module->broadcast(cluster->to, cluster->count, reason);
-    case CLUSTER_SCATTER:
-        return module->scatter(cluster->from, cluster->count, cluster->to, reason);
-    case CLUSTER_COLLECT:
-        return module->collect(cluster->to, cluster->count, reason);
     default:
-        return module->add(cluster->to, cluster->count, reason);
+        return module->broadcast(cluster->to, cluster->count, reason);
     }
+}
+
+static void fail_collective(struct cluster *cluster, const char *reason)
+{
+    struct error error;
+    error_set(&error, ERROR_SYSTEM, "MPI",
+              "look at the network; tinca resume goes on from the last checkpoint",
+              "a rank or the network has failed (%s)", reason);
+    set_failure(cluster, &error, false);
 }
 
 static bool is_failing(struct cluster *cluster)
@@ -205,29 +209,36 @@ static void rest(size_t tests)
 static void collective(struct state *state)
 {
     struct cluster *cluster = state->cluster;
-    struct error error;
     char reason[CLUSTER_REASON] = "";
     bool complete = false, good = start(cluster, reason);
     for (size_t tests = 0; good && !complete && !cluster->failed; tests++) {
         good = cluster->module->test(&complete, reason);
         if (!good || complete)
             break;
+        good = cluster_sums_advance(cluster, reason);
         rest(tests);
         if (tests % 64 == 63 || tests > 2000)
             attend(state);
         if (is_failing(cluster))
             return;
     }
-    if (!good) {
-        error_set(&error, ERROR_SYSTEM, "MPI",
-                  "look at the network; tinca resume goes on from the last checkpoint",
-                  "a rank or the network has failed (%s)", reason);
-        set_failure(cluster, &error, false);
-    }
+    if (!good)
+        fail_collective(cluster, reason);
     pthread_mutex_lock(&cluster->lock);
     cluster->request = CLUSTER_NOTHING;
     pthread_cond_broadcast(&cluster->changed);
     pthread_mutex_unlock(&cluster->lock);
+}
+
+/* Lets the sums go on, if there are any. */
+static void advance_sums(struct state *state)
+{
+    struct cluster *cluster = state->cluster;
+    const size_t steps = cluster->sums.steps;
+    char reason[CLUSTER_REASON] = "";
+    if (!cluster_sums_advance(cluster, reason))
+        fail_collective(cluster, reason);
+    state->rounds = cluster->sums.steps == steps ? state->rounds + 1 : 0;
 }
 
 /* --- the thread --- */
@@ -245,19 +256,35 @@ static bool begin(struct cluster *cluster)
     return good;
 }
 
-/* Waits for a request, but not for long. Returns whether there is one. */
-static bool await_request(struct cluster *cluster)
+/* Returns for how many nanoseconds to wait for a request. Sums are tested without a rest while
+ * somebody waits for them, and now and then while the other threads compute. */
+static long patience(const struct state *state)
 {
+    const struct cluster_sums *sums = &state->cluster->sums;
+    if (!sums->first)
+        return 20000000;
+    if (state->rounds == 0 || (sums->awaited && state->rounds < 200))
+        return 0;
+    return state->rounds < 2000 ? 50000 : 500000;
+}
+
+/* Waits for a request, but not for long. Returns whether there is one. */
+static bool await_request(const struct state *state)
+{
+    struct cluster *cluster = state->cluster;
     struct timespec due;
     clock_gettime(CLOCK_MONOTONIC, &due);
-    due.tv_nsec += 20000000;
+    pthread_mutex_lock(&cluster->lock);
+    const long wait = patience(state);
+    due.tv_nsec += wait;
     due.tv_sec += due.tv_nsec / 1000000000;
     due.tv_nsec %= 1000000000;
-    pthread_mutex_lock(&cluster->lock);
-    if (cluster->request == CLUSTER_NOTHING && !cluster->leaving && !cluster->failing)
+    if (wait && cluster->request == CLUSTER_NOTHING && !cluster->leaving && !cluster->failing)
         pthread_cond_timedwait(&cluster->changed, &cluster->lock, &due);
     const bool there = cluster->request != CLUSTER_NOTHING && !cluster->failing;
     pthread_mutex_unlock(&cluster->lock);
+    if (!wait)
+        sched_yield();
     return there;
 }
 
@@ -305,8 +332,9 @@ void *cluster_thread_run(void *context)
     pthread_mutex_unlock(&cluster->lock);
     state.last = clock_nanoseconds();
     while (!cluster->failed) {
-        if (await_request(cluster))
+        if (await_request(&state))
             collective(&state);
+        advance_sums(&state);
         if (is_failing(cluster)) {
             tell_failure(cluster);
             set_failure(cluster, &cluster->failure, false);
@@ -316,7 +344,7 @@ void *cluster_thread_run(void *context)
             else
                 cluster->module->end();
             break;
-        } else
+        } else if (state.rounds % 64 == 0)
             attend(&state);
     }
     return NULL;

@@ -112,6 +112,8 @@ void backend_host_free(struct execution *execution);
 /* Returns the sum of a loss over the images of all processes, after a forward pass. */
 float backend_share_loss(const struct execution *execution, size_t loss);
 
+void backend_share_set_sums(struct execution *execution, const struct gradient_sums *sums);
+
 /* --- execution.c --- */
 
 /* Returns the sum of the losses of blocks[begin..begin + count) of a batch, in their tree. */

@@ -8,10 +8,16 @@
  *   - the gradients are added in the tree of blocks before the update, so every process makes the
  *     same update, and the weights stay equal.
  *
+ * The gradients are added in buckets (gradient_buckets.h), each as soon as the backward pass has
+ * computed it. Unless their size is given, the first backward passes are followed by a single sum
+ * and show when gradients are complete; then the cost of sums is measured, and rank 0 chooses.
+ *
  * All processes call the same functions in the same order. If the cluster fails, values are
  * undefined, but every function returns. */
+#include "engine/execution/gradient_buckets.h"
 #include "engine/execution/passes.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "engine/cluster/cluster.h"
 #include "engine/graph/batch_share.h"
@@ -20,11 +26,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MEASURED_PASSES = 3 };
+
 struct backend_share {
     struct batch_share batch;
     struct cluster *cluster;
-    float *parts;  /* cluster_sum's */
+    float *parts;  /* of the sums */
     float *losses; /* by loss: its sum over the whole batch, after a forward pass */
+
+    struct gradient_sums settings;
+    struct gradient_bucket *buckets, *scratch; /* [graph->parameter_count] */
+    struct cluster_sum *sums;                  /* by bucket */
+    size_t bucket_count, next;                 /* next: the first bucket that is not sent */
+    double *done;   /* by entry of the order: seconds since the backward pass began */
+    uint64_t began; /* nanoseconds: when it began */
+    size_t passes;  /* backward passes so far, up to MEASURED_PASSES */
 };
 
 /* --- sums --- */
@@ -56,6 +72,69 @@ static void set_share(struct execution *execution, const struct batch_share *sha
         execution->calls[a].share = share;
 }
 
+/* --- buckets --- */
+
+static void make_buckets(struct execution *execution, size_t bytes)
+{
+    struct backend_share *share = execution->share;
+    const size_t finest = gradient_buckets_divide(execution->plan, share->buckets);
+    share->bucket_count = gradient_buckets_join(share->buckets, finest, bytes);
+    for (size_t b = 0; b < share->bucket_count; b++)
+        share->sums[b] =
+            (struct cluster_sum){.values = execution->gradients + share->buckets[b].first,
+                                 .count = share->buckets[b].count,
+                                 .parts = share->parts,
+                                 .kind = share->settings.kind};
+}
+
+void backend_share_set_sums(struct execution *execution, const struct gradient_sums *sums)
+{
+    struct backend_share *share = execution->share;
+    share->settings = *sums;
+    share->passes = 0;
+    make_buckets(execution, sums->measure ? SIZE_MAX : sums->bucket_bytes);
+}
+
+/* Chooses the size of the buckets, the same on all ranks. */
+static void choose_buckets(struct execution *execution)
+{
+    struct backend_share *share = execution->share;
+    struct cluster_cost cost;
+    const size_t floats = execution->plan->graph->learnable_floats;
+    if (!cluster_sums_measure(share->cluster, share->settings.kind, floats, &cost))
+        return;
+    const size_t finest = gradient_buckets_divide(execution->plan, share->buckets);
+    size_t bytes =
+        gradient_buckets_choose(share->buckets, finest, share->done, &cost, share->scratch);
+    cluster_broadcast(share->cluster, &bytes, sizeof bytes);
+    make_buckets(execution, bytes);
+}
+
+/* Starts the sums of the buckets that are complete after an entry of the order. */
+static void send_complete(struct execution *execution, size_t entry)
+{
+    struct backend_share *share = execution->share;
+    if (share->settings.measure && share->passes < MEASURED_PASSES)
+        share->done[entry] = clock_seconds(share->began, clock_nanoseconds());
+    while (share->next < share->bucket_count && share->buckets[share->next].entry <= entry)
+        cluster_sums_start(share->cluster, &share->sums[share->next++]);
+}
+
+static bool allocate_buckets(struct execution *execution, struct error *error)
+{
+    struct backend_share *share = execution->share;
+    const struct plan *plan = execution->plan;
+    const size_t most = plan->graph->parameter_count;
+    share->buckets = memory_new(most, sizeof *share->buckets, "the execution", error);
+    share->scratch = memory_new(most, sizeof *share->scratch, "the execution", error);
+    share->sums = memory_new(most, sizeof *share->sums, "the execution", error);
+    share->done = memory_new(plan->order_count, sizeof *share->done, "the execution", error);
+    if (!share->buckets || !share->scratch || !share->sums || !share->done)
+        return false;
+    backend_share_set_sums(execution, &(struct gradient_sums){.bucket_bytes = SIZE_MAX});
+    return true;
+}
+
 /* --- creation --- */
 
 static bool create(struct execution *execution, uint64_t seed, struct error *error)
@@ -79,7 +158,8 @@ static bool create(struct execution *execution, uint64_t seed, struct error *err
     share->losses =
         memory_new(plan->graph->loss_count, sizeof *share->losses, "the execution", error);
     set_share(execution, &share->batch);
-    return share->batch.mine && share->batch.all && share->parts && share->losses;
+    return share->batch.mine && share->batch.all && share->parts && share->losses &&
+           allocate_buckets(execution, error);
 }
 
 static void release(struct execution *execution)
@@ -94,6 +174,10 @@ static void release(struct execution *execution)
     free(share->batch.all);
     free(share->parts);
     free(share->losses);
+    free(share->buckets);
+    free(share->scratch);
+    free(share->sums);
+    free(share->done);
     free(share);
 }
 
@@ -137,9 +221,14 @@ static void forward(struct execution *execution, uint64_t iteration)
 static void backward(struct execution *execution)
 {
     struct backend_share *share = execution->share;
-    execution_run_backward(execution);
-    cluster_sum(share->cluster, execution->gradients, execution->plan->graph->learnable_floats,
-                share->parts, false);
+    share->next = 0;
+    share->began = clock_nanoseconds();
+    execution_run_backward_steps(execution, send_complete);
+    if (!cluster_sums_wait(share->cluster) || !share->settings.measure ||
+        share->passes == MEASURED_PASSES)
+        return;
+    if (++share->passes == MEASURED_PASSES)
+        choose_buckets(execution);
 }
 
 /* Looks at this process's part of the batch alone. */

@@ -197,6 +197,12 @@ bool execution_set_clipping(struct execution *execution, const struct gradient_c
     return true;
 }
 
+void execution_set_sums(struct execution *execution, const struct gradient_sums *sums)
+{
+    if (execution->share)
+        backend_share_set_sums(execution, sums);
+}
+
 bool execution_set_groups(struct execution *execution, const struct parameter_groups *groups,
                           struct error *error)
 {

@@ -21,6 +21,7 @@
 #define TINCA_ENGINE_EXECUTION_EXECUTION_H
 
 #include "base/error.h"
+#include "engine/cluster/cluster_sums.h"
 #include "engine/devices/device.h"
 #include "engine/plan/plan.h"
 #include "engine/profile/profile.h"
@@ -152,6 +153,17 @@ bool execution_set_clipping(struct execution *execution, const struct gradient_c
  * host's memory can. */
 bool execution_set_groups(struct execution *execution, const struct parameter_groups *groups,
                           struct error *error);
+
+/* How several processes add their gradients (cluster_sums.h). */
+struct gradient_sums {
+    enum cluster_sum_kind kind;
+    bool measure;        /* choose the bytes of a message by measurement in the first iterations */
+    size_t bucket_bytes; /* otherwise: send that many at least while the backward pass computes;
+                            SIZE_MAX: all at once after it */
+};
+
+/* Sets how the processes add gradients from now on; without several processes, does nothing. */
+void execution_set_sums(struct execution *execution, const struct gradient_sums *sums);
 
 /* Return and set how the loss is scaled in float16 (loss_scale.h). Otherwise the scale is 0, and
  * setting it does nothing. The first waits for the last step. */

@@ -366,15 +366,23 @@ void execution_run_forward(struct execution *execution, uint64_t iteration)
     end_pass(execution);
 }
 
-void execution_run_backward(struct execution *execution)
+void execution_run_backward_steps(struct execution *execution,
+                                  void (*done)(struct execution *execution, size_t entry))
 {
     const struct plan *plan = execution->plan;
     for (size_t a = plan->step_count; a < plan->order_count; a++) {
         const struct plan_step *step = &plan->steps[plan->order[a].step];
         if (step->kernel && (step->backward || plan->order[a].pass == PLAN_RECOMPUTE))
             run_call(execution, a);
+        if (done)
+            done(execution, a);
     }
     end_pass(execution);
+}
+
+void execution_run_backward(struct execution *execution)
+{
+    execution_run_backward_steps(execution, NULL);
 }
 
 /* Updates each group that is not frozen by itself. */

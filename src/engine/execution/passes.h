@@ -26,6 +26,9 @@ bool execution_can_run(const struct execution *execution, const struct node *nod
 /* Compute a pass, or enqueue it on a device that works asynchronously. */
 void execution_run_forward(struct execution *execution, uint64_t iteration);
 void execution_run_backward(struct execution *execution);
+/* The same, and calls done() after each entry of the plan's order. */
+void execution_run_backward_steps(struct execution *execution,
+                                  void (*done)(struct execution *execution, size_t entry));
 void execution_run_update(struct execution *execution, float learning_rate, uint64_t step);
 
 /* Runs the forward pass step by step. Returns the first step whose output or parameters are not

@@ -34,6 +34,7 @@ void config_defaults(struct run_config *config)
                                   .data = "digits",
                                   .batch = 64,
                                   .blocks = 1,
+                                  .bucket = "auto",
                                   .device = "cpu",
                                   .epochs = 10,
                                   .seed = 1,
@@ -215,6 +216,9 @@ static bool check_form(const struct config_field *field, const char *value, stru
         return refuse(field, value, _("1 to 16 numbers of 1 to 65536, as in 512,256"), error);
     if (IS_MEMBER(field, memory_limit) && value[0] && !text_to_bytes(value, &bytes))
         return refuse(field, value, _("a number of bytes, as in 600M or 1.5G"), error);
+    if (IS_MEMBER(field, bucket) && strcmp(value, "auto") != 0 && strcmp(value, "whole") != 0 &&
+        !(text_to_bytes(value, &bytes) && bytes > 0))
+        return refuse(field, value, _("auto, whole or a number of bytes, as in 256K"), error);
     if (IS_MEMBER(field, max_time) && value[0] &&
         !(text_to_seconds(value, &seconds) && seconds > 0))
         return refuse(field, value, _("a time, as in 90s, 45m, 8h or 1d12h"), error);
@@ -400,6 +404,9 @@ static bool check_training(const struct run_config *config, struct error *error)
         return error_set(error, ERROR_USAGE, config->freeze[0] ? "--freeze" : "--rates",
                          "train without it, or choose the device cpu or reference",
                          "the device %s cannot give layers rates of their own", config->device);
+    if (config->reduce == REDUCE_FAST && config->compress != COMPRESS_NONE)
+        return error_set(error, ERROR_USAGE, "--compress", "leave out --compress or --reduce fast",
+                         "MPI adds no values of bf16 itself");
     if (config->names[0] && !config->weights[0])
         return error_set(error, ERROR_USAGE, "--names", "give --weights a file",
                          "it says how a file names its weights");

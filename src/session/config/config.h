@@ -33,6 +33,9 @@ struct run_config {
     size_t threads;        /* 0: all cores */
     size_t precision;      /* enum device_precision */
     size_t blocks;         /* blocks of images for sums (engine/graph/image_blocks.h); 1: none */
+    size_t reduce;         /* enum config_reduce: how processes add gradients */
+    size_t compress;       /* enum config_compress: of the gradients that processes send */
+    char bucket[32];       /* bytes that they send at once: "auto", "whole", "256K" */
     bool strict_device;    /* refuse a network that the device lacks a kernel for */
     char memory_limit[32]; /* limit for the plan's forecast: "600MiB"; empty: none */
     size_t epochs;
@@ -82,6 +85,10 @@ struct run_config {
 /* How an epoch chooses its images (data/loader/epoch_order.h). */
 enum sampling { SAMPLING_SHUFFLED, SAMPLING_BALANCED };
 extern const char *const sampling_names[]; /* NULL-terminated, by value */
+
+/* How several processes add and send gradients (engine/cluster/cluster_sums.h). */
+enum config_reduce { REDUCE_EXACT, REDUCE_FAST };
+enum config_compress { COMPRESS_NONE, COMPRESS_BF16 };
 
 enum config_kind { CONFIG_TEXT, CONFIG_COUNT, CONFIG_NUMBER, CONFIG_CHOICE, CONFIG_FLAG };
 

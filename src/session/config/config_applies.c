@@ -79,6 +79,11 @@ static bool makes_pictures(const struct run_config *config)
     return strncmp(config->network, "pix2pix", 7) == 0 || strcmp(config->preset, "pix2pix") == 0;
 }
 
+static bool shares_batches(const struct run_config *config)
+{
+    return config->processes > 1;
+}
+
 static bool computes_on_gpu(const struct run_config *config)
 {
     return strncmp(config->device, "cuda", 4) == 0;
@@ -88,6 +93,9 @@ static const struct {
     const char *key;
     bool (*applies)(const struct run_config *config);
 } rules[] = {{"strict-device", computes_on_gpu},
+             {"reduce", shares_batches},
+             {"compress", shares_batches},
+             {"bucket", shares_batches},
              {"groups", shuffles},
              {"beta2", keeps_squares},
              {"epsilon", keeps_squares},

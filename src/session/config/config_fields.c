@@ -9,6 +9,9 @@ static const char *const normalisations[] = {"auto",     "measured", "unit",    
 
 const char *const sampling_names[] = {"shuffled", "balanced", NULL};
 
+static const char *const reductions[] = {"exact", "fast", NULL};
+static const char *const compressions[] = {"none", "bf16", NULL};
+
 const char *const config_presets[] = {"overfit", "cifar", "pix2pix", "digits", NULL};
 
 /* The place of a member in struct run_config. */
@@ -137,6 +140,30 @@ const struct config_field config_fields[] = {
      MEMBER(blocks),
      .low = 1,
      .high = 1024},
+    {.key = "reduce",
+     .label = N_("Gradient sums"),
+     .argument = "exact|fast",
+     .help = N_("How several processes add their gradients: to the same bits for any number of "
+                "them, or in an order that MPI chooses, whose bits may differ from run to run."),
+     .kind = CONFIG_CHOICE,
+     MEMBER(reduce),
+     .choices = reductions},
+    {.key = "compress",
+     .label = N_("Compression"),
+     .argument = "none|bf16",
+     .help = N_("Several processes send their gradients rounded to bf16, which halves the bytes; "
+                "the bits then depend on the number of processes."),
+     .kind = CONFIG_CHOICE,
+     MEMBER(compress),
+     .choices = compressions},
+    {.key = "bucket",
+     .label = N_("Gradient bucket"),
+     .argument = "SIZE",
+     .help = N_("How many bytes of gradients several processes send at once while they compute the "
+                "rest: as 256K; auto: measured; whole: all afterwards. Results do not depend on "
+                "it, except with --reduce fast."),
+     .kind = CONFIG_TEXT,
+     MEMBER(bucket)},
     {.key = "strict-device",
      .label = N_("Strict device"),
      .argument = "yes|no",

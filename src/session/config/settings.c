@@ -1,6 +1,10 @@
 /* Each function copies what its part of the engine wants, and fills in what follows from it. */
 #include "session/config/settings.h"
 
+#include "base/text.h"
+
+#include <string.h>
+
 struct network_request settings_network(const struct run_config *config, size_t classes)
 {
     struct network_request request = {.network = config->network,
@@ -61,6 +65,20 @@ struct early_stopping_settings settings_early_stopping(const struct run_config *
                                                 (enum early_stopping_metric)config->stop_metric,
                                             .patience = config->stop_patience,
                                             .change = config->stop_change};
+}
+
+struct gradient_sums settings_sums(const struct run_config *config)
+{
+    uint64_t bytes = 0;
+    struct gradient_sums sums = {.measure = strcmp(config->bucket, "auto") == 0,
+                                 .bucket_bytes = SIZE_MAX};
+    if (!sums.measure && text_to_bytes(config->bucket, &bytes) && bytes < SIZE_MAX)
+        sums.bucket_bytes = (size_t)bytes;
+    if (config->reduce == REDUCE_FAST)
+        sums.kind = CLUSTER_SUM_FAST;
+    else if (config->compress == COMPRESS_BF16)
+        sums.kind = CLUSTER_SUM_BF16;
+    return sums;
 }
 
 bool settings_soft_targets(const struct run_config *config)

@@ -3,6 +3,7 @@
 #define TINCA_SESSION_CONFIG_SETTINGS_H
 
 #include "data/dataset/dataset.h"
+#include "engine/execution/execution.h"
 #include "engine/plan/plan.h"
 #include "engine/training/clipping.h"
 #include "engine/training/lr_schedule.h"
@@ -18,6 +19,7 @@ const char *settings_technique(const struct run_config *config);
 struct solver_settings settings_solver(const struct run_config *config);
 struct lr_schedule_settings settings_schedule(const struct run_config *config, uint64_t iterations);
 struct gradient_clipping settings_clipping(const struct run_config *config);
+struct gradient_sums settings_sums(const struct run_config *config);
 struct early_stopping_settings settings_early_stopping(const struct run_config *config);
 struct plan_settings settings_plan(const struct run_config *config, size_t threads,
                                    enum plan_mode mode);

@@ -303,6 +303,7 @@ static bool allocate(struct preparation *prepared, const struct run_config *conf
 {
     const struct solver_settings solver = settings_solver(config);
     const struct gradient_clipping clipping = settings_clipping(config);
+    const struct gradient_sums sums = settings_sums(config);
     const struct graph *graph = &prepared->network->graph;
     if (!weights_create(&prepared->weights, graph, error))
         return false;
@@ -318,6 +319,8 @@ static bool allocate(struct preparation *prepared, const struct run_config *conf
         prepared->teaching =
             execution_create(prepared->distillation.teacher, prepared->device,
                              &prepared->teacher->model.weights, NULL, config->seed, error);
+    if (prepared->execution)
+        execution_set_sums(prepared->execution, &sums);
     return prepared->execution && (!prepared->teacher || prepared->teaching) &&
            execution_set_clipping(prepared->execution, &clipping, error);
 }

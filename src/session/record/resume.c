@@ -26,9 +26,9 @@ bool resume_allows(const struct run_snapshot *snapshot, const char *id, struct e
     }
 }
 
-const char *const resume_fields[] = {
-    "threads",          "epochs",         "iterations", "checkpoint",
-    "checkpoint-share", "save-precision", "max-time",   NULL};
+const char *const resume_fields[] = {"threads",    "epochs",           "iterations",
+                                     "checkpoint", "checkpoint-share", "save-precision",
+                                     "max-time",   "bucket",           NULL};
 
 /* Returns whether a longer run would have computed the iterations so far differently. */
 static bool depends_on_length(const struct run_config *config)

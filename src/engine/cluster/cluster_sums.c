@@ -1,0 +1,241 @@
+/* Computes sums in the cluster's thread, step by step, while another thread goes on.
+ *
+ * The queue is a list of the caller's structures. Only the thread takes from its head; the lock
+ * guards the links. A sum has three steps: the parts are scattered, the thread adds its own, and
+ * the sums are collected; MPI's own sum has one. Arrays of bf16 fit into `parts`: half of it takes
+ * what the ranks send, the other half what this rank sends. */
+#include "engine/cluster/cluster_sums.h"
+
+#include "base/clock.h"
+#include "base/float16.h"
+#include "base/memory.h"
+#include "engine/cluster/cluster_internal.h"
+#include "engine/graph/image_blocks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- addition --- */
+
+/* Adds the arrays of ranks [begin, begin + ranks) into that of rank `begin`, in the tree's order.
+ */
+static void add_parts(float *parts, size_t length, size_t begin, size_t ranks)
+{
+    if (ranks == 1)
+        return;
+    const size_t left = image_blocks_left(ranks);
+    add_parts(parts, length, begin, left);
+    add_parts(parts, length, begin + left, ranks - left);
+    float *to = parts + begin * length;
+    const float *from = parts + (begin + left) * length;
+    for (size_t i = 0; i < length; i++)
+        to[i] += from[i];
+}
+
+void cluster_bf16_round(const float *from, uint16_t *to, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = bf16_from_float(from[i]);
+}
+
+/* Returns the sum of one value of ranks [begin, begin + ranks), `stride` values apart. */
+static float add_bf16(const uint16_t *values, size_t stride, size_t begin, size_t ranks)
+{
+    if (ranks == 1)
+        return bf16_to_float(values[begin * stride]);
+    const size_t left = image_blocks_left(ranks);
+    return add_bf16(values, stride, begin, left) +
+           add_bf16(values, stride, begin + left, ranks - left);
+}
+
+void cluster_bf16_add(const uint16_t *parts, size_t count, size_t ranks, float *to)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = add_bf16(parts + i, count, 0, ranks);
+}
+
+/* --- the steps of a sum --- */
+
+/* Returns the values of the largest part of a rank. */
+static size_t largest_part(size_t ranks, size_t count)
+{
+    return count / ranks + (count % ranks > 0);
+}
+
+size_t cluster_sum_floats(size_t ranks, size_t count)
+{
+    return ranks * largest_part(ranks, count);
+}
+
+/* Returns where this rank's values of bf16 are: behind the parts of all ranks. */
+static uint16_t *outgoing(const struct cluster *cluster, const struct cluster_sum *sum)
+{
+    return (uint16_t *)sum->parts + cluster_sum_floats(cluster->place.ranks, sum->count);
+}
+
+static bool start_step(const struct cluster *cluster, const struct cluster_sum *sum, char *reason)
+{
+    const struct cluster_module *module = cluster->module;
+    switch (sum->kind) {
+    case CLUSTER_SUM_FAST:
+        return module->add(sum->values, sum->count, reason);
+    case CLUSTER_SUM_BF16:
+        cluster_bf16_round(sum->values, outgoing(cluster, sum), sum->count);
+        return module->scatter(outgoing(cluster, sum), sum->count, sizeof(uint16_t), sum->parts,
+                               reason);
+    default:
+        return module->scatter(sum->values, sum->count, sizeof(float), sum->parts, reason);
+    }
+}
+
+/* Adds this rank's part, and starts to collect those of all. */
+static bool collect_step(const struct cluster *cluster, const struct cluster_sum *sum, char *reason)
+{
+    const size_t ranks = cluster->place.ranks, rank = cluster->place.rank;
+    const size_t first = cluster_part_begin(sum->count, ranks, rank);
+    const size_t length = cluster_part_begin(sum->count, ranks, rank + 1) - first;
+    if (sum->kind == CLUSTER_SUM_BF16) {
+        uint16_t *rounded = outgoing(cluster, sum);
+        cluster_bf16_add((const uint16_t *)sum->parts, length, ranks, sum->values + first);
+        cluster_bf16_round(sum->values + first, rounded + first, length);
+        return cluster->module->collect(rounded, sum->count, sizeof *rounded, reason);
+    }
+    add_parts(sum->parts, length, 0, ranks);
+    memcpy(sum->values + first, sum->parts, length * sizeof *sum->values);
+    return cluster->module->collect(sum->values, sum->count, sizeof(float), reason);
+}
+
+/* Ends the sum at the head of the queue. */
+static void complete(struct cluster *cluster)
+{
+    struct cluster_sums *sums = &cluster->sums;
+    struct cluster_sum *sum = sums->first;
+    if (sum->kind == CLUSTER_SUM_BF16)
+        for (size_t i = 0; i < sum->count; i++)
+            sum->values[i] = bf16_to_float(outgoing(cluster, sum)[i]);
+    sums->step = SUM_QUEUED;
+    pthread_mutex_lock(&cluster->lock);
+    sums->first = sum->next;
+    if (!sums->first) {
+        sums->last = NULL;
+        pthread_cond_broadcast(&cluster->changed);
+    }
+    pthread_mutex_unlock(&cluster->lock);
+}
+
+bool cluster_sums_advance(struct cluster *cluster, char *reason)
+{
+    struct cluster_sums *sums = &cluster->sums;
+    bool done = false;
+    pthread_mutex_lock(&cluster->lock);
+    const struct cluster_sum *sum = sums->first;
+    pthread_mutex_unlock(&cluster->lock);
+    if (!sum)
+        return true;
+    if (sums->step == SUM_QUEUED) {
+        sums->steps++;
+        sums->step = sum->kind == CLUSTER_SUM_FAST ? SUM_COLLECTED : SUM_SCATTERED;
+        return start_step(cluster, sum, reason);
+    }
+    if (!cluster->module->test_sum(&done, reason))
+        return false;
+    if (!done)
+        return true;
+    sums->steps++;
+    if (sums->step == SUM_SCATTERED) {
+        sums->step = SUM_COLLECTED;
+        return collect_step(cluster, sum, reason);
+    }
+    complete(cluster);
+    return true;
+}
+
+/* --- the callers' side --- */
+
+void cluster_sums_start(struct cluster *cluster, struct cluster_sum *sum)
+{
+    struct cluster_sums *sums = &cluster->sums;
+    sum->next = NULL;
+    pthread_mutex_lock(&cluster->lock);
+    if (!cluster->failed && !cluster->failing) {
+        if (sums->last)
+            sums->last->next = sum;
+        else
+            sums->first = sum;
+        sums->last = sum;
+        pthread_cond_broadcast(&cluster->changed);
+    }
+    pthread_mutex_unlock(&cluster->lock);
+}
+
+bool cluster_sums_wait(struct cluster *cluster)
+{
+    const uint64_t began = clock_nanoseconds();
+    pthread_mutex_lock(&cluster->lock);
+    cluster->sums.awaited = true;
+    while (cluster->sums.first && !cluster->failed)
+        pthread_cond_wait(&cluster->changed, &cluster->lock);
+    cluster->sums.awaited = false;
+    const bool good = !cluster->failed && !cluster->failing;
+    pthread_mutex_unlock(&cluster->lock);
+    atomic_fetch_add(&cluster->waited, clock_nanoseconds() - began);
+    return good;
+}
+
+bool cluster_sum(struct cluster *cluster, float *values, size_t count, float *parts, bool fast)
+{
+    struct cluster_sum sum = {.values = values,
+                              .count = count,
+                              .parts = parts,
+                              .kind = fast ? CLUSTER_SUM_FAST : CLUSTER_SUM_EXACT};
+    cluster_sums_start(cluster, &sum);
+    return cluster_sums_wait(cluster);
+}
+
+/* --- the cost of a sum --- */
+
+enum { FEW = 64, MANY = 1 << 18, REPEATS = 5 };
+
+/* Returns the shortest time of several sums in seconds; negative after a failure. */
+static double time_sum(struct cluster *cluster, struct cluster_sum *sum)
+{
+    double shortest = -1;
+    for (size_t i = 0; i < REPEATS; i++) {
+        char mine = 0, *all = (char *)(sum->parts); /* the ranks begin together */
+        if (!cluster_gather(cluster, &mine, 1, all))
+            return -1;
+        const uint64_t began = clock_nanoseconds();
+        cluster_sums_start(cluster, sum);
+        if (!cluster_sums_wait(cluster))
+            return -1;
+        const double took = clock_seconds(began, clock_nanoseconds());
+        if (shortest < 0 || took < shortest)
+            shortest = took;
+    }
+    return shortest;
+}
+
+bool cluster_sums_measure(struct cluster *cluster, enum cluster_sum_kind kind, size_t count,
+                          struct cluster_cost *cost)
+{
+    const size_t ranks = cluster->place.ranks;
+    const size_t most = count < MANY ? count : MANY, few = most < FEW ? most : FEW;
+    const size_t floats = cluster_sum_floats(ranks, most) + ranks;
+    struct error error;
+    float *values = memory_new(most + floats, sizeof *values, "the measurement", &error);
+    if (!values) {
+        cluster_fail(cluster, &error);
+        return false;
+    }
+    struct cluster_sum sum = {.values = values, .count = few, .parts = values + most, .kind = kind};
+    const double latency = time_sum(cluster, &sum);
+    sum.count = most;
+    const double whole = latency < 0 ? -1 : time_sum(cluster, &sum);
+    *cost = (struct cluster_cost){.latency = latency};
+    if (whole > latency && most > few)
+        cost->seconds_per_byte = (whole - latency) / ((double)(most - few) * sizeof(float));
+    if (whole < 0 || !cluster_broadcast(cluster, cost, sizeof *cost))
+        return false; /* MPI may still write to the arrays, and the stack of the failed caller */
+    free(values);
+    return true;
+}

@@ -1,0 +1,57 @@
+/* cluster_sums.h: sums over the ranks that proceed while the caller computes.
+ *
+ * A sum is started, goes on in the cluster's thread, and is awaited. Sums are computed one after
+ * the other, in the order in which they were started, beside the other collectives: all ranks start
+ * the same sums in the same order, but may gather and broadcast in between.
+ *
+ * CLUSTER_SUM_EXACT divides the values among the ranks: each gets its part of the values of all
+ * ranks, adds them in the order of the tree (batch_share.h), and sends the result to all. The bits
+ * do not depend on MPI, nor on how the values are divided into sums. CLUSTER_SUM_BF16 does the same
+ * with values that are rounded to bf16, to nearest and ties to even, before each of both messages,
+ * which halves the bytes; it adds in float32. What is rounded depends on the number of ranks, and
+ * so do the bits. CLUSTER_SUM_FAST lets MPI choose the order.
+ *
+ * One thread at a time starts and awaits sums. A struct cluster_sum and its arrays belong to the
+ * cluster from the start until cluster_sums_wait returns; after a failure, until cluster_close.
+ */
+#ifndef TINCA_ENGINE_CLUSTER_CLUSTER_SUMS_H
+#define TINCA_ENGINE_CLUSTER_CLUSTER_SUMS_H
+
+#include "engine/cluster/cluster.h"
+
+enum cluster_sum_kind { CLUSTER_SUM_EXACT, CLUSTER_SUM_BF16, CLUSTER_SUM_FAST };
+
+struct cluster_sum {
+    float *values; /* become the sums */
+    size_t count;
+    float *parts; /* cluster_sum_floats() values; sums may have the same, as one is computed at a
+                     time */
+    enum cluster_sum_kind kind;
+    struct cluster_sum *next; /* the cluster's */
+};
+
+/* Starts a sum, whose members before `next` are set. Does nothing after a failure. */
+void cluster_sums_start(struct cluster *cluster, struct cluster_sum *sum);
+
+/* Waits until all sums that were started are complete. Returns false after a failure. */
+bool cluster_sums_wait(struct cluster *cluster);
+
+/* How long a sum takes: latency + bytes * seconds_per_byte, for the float32 values of a rank. */
+struct cluster_cost {
+    double latency, seconds_per_byte;
+};
+
+/* Measures sums of few and of many values, up to `count`; all ranks call it at the same time and
+ * get the figures of rank 0. Returns false after a failure. */
+bool cluster_sums_measure(struct cluster *cluster, enum cluster_sum_kind kind, size_t count,
+                          struct cluster_cost *cost);
+
+/* --- for the bits of CLUSTER_SUM_BF16 --- */
+
+/* Sets to[i] = the nearest bf16 of from[i]. */
+void cluster_bf16_round(const float *from, uint16_t *to, size_t count);
+
+/* Sets to[i] = the sum of parts[r * count + i] over the ranks r, in the tree's order. */
+void cluster_bf16_add(const uint16_t *parts, size_t count, size_t ranks, float *to);
+
+#endif

@@ -1,0 +1,363 @@
+/* Tests sums over ranks that proceed while others gather: the ranks are threads of this process,
+ * with a module that moves their values as MPI would. The sums must have the bits of the tree for
+ * any division into sums, and in bf16 those of rounding before each message. */
+#include "engine/cluster/cluster_sums.h"
+
+#include "base/float16.h"
+#include "base/memory.h"
+#include "base/threads/thread.h"
+#include "engine/cluster/cluster_module.h"
+#include "engine/graph/image_blocks.h"
+#include "tap.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_RANKS = 5, COUNT = 1003, LETTERS = 64, ROUNDS = 20 };
+
+/* --- a module for ranks in one process --- */
+
+enum kind { GATHER, BROADCAST, SCATTER, COLLECT, ADD };
+
+/* What a rank has started; lane 0: collectives, lane 1: those of sums. */
+struct posted {
+    enum kind kind;
+    const void *from;
+    void *to;
+    size_t count, bytes;
+    bool there, done;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    size_t ranks, joined;
+    struct posted posted[2][MOST_RANKS];
+    struct {
+        size_t from, bytes;
+        char text[CLUSTER_MESSAGE];
+    } letters[MOST_RANKS][LETTERS];
+    size_t sent[MOST_RANKS], received[MOST_RANKS];
+    uint64_t bytes_moved;
+} world = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static __thread size_t me;
+
+static bool begin(struct cluster_place *place, char *reason)
+{
+    (void)reason;
+    pthread_mutex_lock(&world.lock);
+    me = world.joined++;
+    pthread_mutex_unlock(&world.lock);
+    *place = (struct cluster_place){.rank = me, .ranks = world.ranks, .library = "threads"};
+    return true;
+}
+
+static void end(void)
+{
+}
+
+static void end_all(int status)
+{
+    exit(status);
+}
+
+static bool post(size_t lane, struct posted what)
+{
+    pthread_mutex_lock(&world.lock);
+    what.there = true;
+    world.posted[lane][me] = what;
+    pthread_mutex_unlock(&world.lock);
+    return true;
+}
+
+static bool gather(const void *mine, size_t bytes, void *all, char *reason)
+{
+    (void)reason;
+    return post(0, (struct posted){GATHER, mine, all, bytes, 1, false, false});
+}
+
+static bool broadcast(void *data, size_t bytes, char *reason)
+{
+    (void)reason;
+    return post(0, (struct posted){BROADCAST, data, data, bytes, 1, false, false});
+}
+
+static bool scatter(const void *values, size_t count, size_t bytes, void *parts, char *reason)
+{
+    (void)reason;
+    return post(1, (struct posted){SCATTER, values, parts, count, bytes, false, false});
+}
+
+static bool collect(void *values, size_t count, size_t bytes, char *reason)
+{
+    (void)reason;
+    return post(1, (struct posted){COLLECT, values, values, count, bytes, false, false});
+}
+
+static bool add(float *values, size_t count, char *reason)
+{
+    (void)reason;
+    return post(1, (struct posted){ADD, values, values, count, sizeof *values, false, false});
+}
+
+/* Copies what rank `from` has for rank `to`. */
+static void move(const struct posted *all, size_t from, size_t to)
+{
+    const struct posted *a = &all[from], *b = &all[to];
+    const size_t owner = a->kind == SCATTER ? to : from;
+    const size_t first = cluster_part_begin(a->count, world.ranks, owner) * a->bytes;
+    const size_t length = cluster_part_begin(a->count, world.ranks, owner + 1) * a->bytes - first;
+    if (a->kind == GATHER)
+        memcpy((char *)b->to + from * a->count, a->from, a->count);
+    else if (a->kind == BROADCAST && from == 0 && to != 0)
+        memcpy(b->to, a->from, a->count);
+    else if (a->kind == SCATTER)
+        memcpy((char *)b->to + from * length, (const char *)a->from + first, length);
+    else if (a->kind == COLLECT && from != to)
+        memcpy((char *)b->to + first, (const char *)a->from + first, length);
+    if (a->kind >= SCATTER && from != to)
+        world.bytes_moved += length;
+}
+
+/* Adds in the order of the ranks from the last one. */
+static void add_all(const struct posted *all)
+{
+    for (size_t i = 0; i < all[0].count; i++) {
+        float sum = 0;
+        for (size_t r = world.ranks; r-- > 0;)
+            sum += ((const float *)all[r].from)[i];
+        for (size_t r = 0; r < world.ranks; r++)
+            ((float *)all[r].to)[i] = sum;
+    }
+}
+
+static void perform(struct posted *all)
+{
+    if (all[0].kind == ADD)
+        add_all(all);
+    else
+        for (size_t from = 0; from < world.ranks; from++)
+            for (size_t to = 0; to < world.ranks; to++)
+                move(all, from, to);
+    for (size_t r = 0; r < world.ranks; r++) {
+        all[r].there = false;
+        all[r].done = true;
+    }
+}
+
+static bool test_lane(size_t lane, bool *complete, char *reason)
+{
+    bool ready = true, alike = true;
+    pthread_mutex_lock(&world.lock);
+    struct posted *all = world.posted[lane];
+    for (size_t r = 0; r < world.ranks; r++) {
+        ready &= all[r].there;
+        alike &= !ready || (all[r].kind == all[0].kind && all[r].count == all[0].count);
+    }
+    if (ready && alike)
+        perform(all);
+    *complete = all[me].done;
+    pthread_mutex_unlock(&world.lock);
+    if (!alike)
+        snprintf(reason, CLUSTER_REASON, "the ranks have started different collectives");
+    return alike;
+}
+
+static bool test(bool *complete, char *reason)
+{
+    return test_lane(0, complete, reason);
+}
+
+static bool test_sum(bool *complete, char *reason)
+{
+    return test_lane(1, complete, reason);
+}
+
+static bool send(size_t rank, const void *message, size_t bytes)
+{
+    pthread_mutex_lock(&world.lock);
+    const size_t n = world.sent[rank]++ % LETTERS;
+    world.letters[rank][n].from = me;
+    world.letters[rank][n].bytes = bytes;
+    memcpy(world.letters[rank][n].text, message, bytes);
+    pthread_mutex_unlock(&world.lock);
+    return true;
+}
+
+static size_t receive(size_t *rank, void *message, size_t size)
+{
+    size_t bytes = 0;
+    pthread_mutex_lock(&world.lock);
+    if (world.received[me] < world.sent[me]) {
+        const size_t n = world.received[me]++ % LETTERS;
+        *rank = world.letters[me][n].from;
+        bytes = world.letters[me][n].bytes;
+        memcpy(message, world.letters[me][n].text, bytes < size ? bytes : size);
+    }
+    pthread_mutex_unlock(&world.lock);
+    return bytes;
+}
+
+static const struct cluster_module module = {.abi = CLUSTER_MODULE_ABI,
+                                             .bytes = sizeof(struct cluster_module),
+                                             .version = "test",
+                                             .begin = begin,
+                                             .end = end,
+                                             .end_all = end_all,
+                                             .gather = gather,
+                                             .broadcast = broadcast,
+                                             .test = test,
+                                             .scatter = scatter,
+                                             .collect = collect,
+                                             .add = add,
+                                             .test_sum = test_sum,
+                                             .send = send,
+                                             .receive = receive};
+
+/* --- the sums --- */
+
+/* A rank, and what it is to do. */
+struct rank {
+    pthread_t thread;
+    enum cluster_sum_kind kind;
+    size_t buckets;
+    struct cluster_cost cost;
+    float sums[COUNT];
+    bool good, gathers;
+};
+
+static float value_of(size_t rank, size_t i, size_t round)
+{
+    return sinf((float)(i * 7 + rank * 131 + round)) * (float)(1 + i % 17);
+}
+
+/* Returns the sum of values of ranks in the tree; with bf16, as they are sent. */
+static float tree(size_t begin, size_t count, size_t i, size_t round, bool bf16)
+{
+    if (count == 1) {
+        const float value = value_of(begin, i, round);
+        return bf16 ? bf16_to_float(bf16_from_float(value)) : value;
+    }
+    const size_t left = image_blocks_left(count);
+    return tree(begin, left, i, round, bf16) + tree(begin + left, count - left, i, round, bf16);
+}
+
+/* Starts the sums of all buckets, and gathers after each. */
+static bool sum_round(struct cluster *cluster, struct rank *rank, float *parts, size_t round)
+{
+    const size_t ranks = cluster_ranks(cluster), own = cluster_rank(cluster);
+    struct cluster_sum sums[16];
+    double all[MOST_RANKS];
+    for (size_t i = 0; i < COUNT; i++)
+        rank->sums[i] = value_of(own, i, round);
+    for (size_t b = 0; b < rank->buckets; b++) {
+        const size_t first = COUNT * b / rank->buckets, last = COUNT * (b + 1) / rank->buckets;
+        const double mine = (double)(100 * own + b);
+        sums[b] = (struct cluster_sum){rank->sums + first, last - first, parts, rank->kind, NULL};
+        cluster_sums_start(cluster, &sums[b]);
+        if (!cluster_gather(cluster, &mine, sizeof mine, all))
+            return false;
+        for (size_t r = 0; r < ranks; r++)
+            rank->gathers &= all[r] == (double)(100 * r + b);
+    }
+    return cluster_sums_wait(cluster);
+}
+
+static bool is_right(const struct rank *rank, size_t ranks, size_t round)
+{
+    bool right = true;
+    for (size_t i = 0; i < COUNT; i++) {
+        float expected = tree(0, ranks, i, round, rank->kind == CLUSTER_SUM_BF16);
+        if (rank->kind == CLUSTER_SUM_BF16)
+            expected = bf16_to_float(bf16_from_float(expected));
+        right &= rank->kind == CLUSTER_SUM_FAST
+                     ? fabsf(rank->sums[i] - expected) < 1e-4f
+                     : memcmp(&rank->sums[i], &expected, sizeof expected) == 0;
+    }
+    return right;
+}
+
+static void *run_rank(void *context)
+{
+    struct rank *rank = context;
+    struct cluster *cluster;
+    struct error error;
+    rank->gathers = true;
+    rank->good = cluster_join_module(&module, world.ranks, "test", &cluster, &error);
+    float *parts =
+        memory_new(cluster_sum_floats(world.ranks, COUNT), sizeof *parts, "a test", NULL);
+    for (size_t round = 0; rank->good && parts && round < ROUNDS; round++)
+        rank->good = sum_round(cluster, rank, parts, round) && is_right(rank, world.ranks, round);
+    rank->good = rank->good && cluster_sums_measure(cluster, rank->kind, COUNT, &rank->cost);
+    cluster_close(cluster, 0);
+    free(parts);
+    return NULL;
+}
+
+/* Returns the bytes that the sums have moved between ranks. */
+static uint64_t test_ranks(size_t ranks, enum cluster_sum_kind kind, size_t buckets,
+                           const char *name)
+{
+    static struct rank all[MOST_RANKS];
+    bool good = true, gathers = true, measured = true;
+    memset(all, 0, sizeof all);
+    memset(world.posted, 0, sizeof world.posted);
+    memset(world.sent, 0, sizeof world.sent);
+    memset(world.received, 0, sizeof world.received);
+    world.joined = 0;
+    world.bytes_moved = 0;
+    world.ranks = ranks;
+    for (size_t r = 0; r < ranks; r++) {
+        all[r].kind = kind;
+        all[r].buckets = buckets;
+        good &= thread_start(&all[r].thread, run_rank, &all[r]) == 0;
+    }
+    for (size_t r = 0; r < ranks; r++) {
+        pthread_join(all[r].thread, NULL);
+        good &= all[r].good;
+        gathers &= all[r].gathers;
+        measured &= all[r].cost.latency > 0 && all[r].cost.latency == all[0].cost.latency &&
+                    all[r].cost.seconds_per_byte == all[0].cost.seconds_per_byte;
+    }
+    tap_ok(good, "%zu ranks, %zu buckets: %s", ranks, buckets, name);
+    tap_ok(gathers, "  what is gathered meanwhile");
+    tap_ok(measured, "  all ranks have the same measured cost");
+    return world.bytes_moved;
+}
+
+/* --- rounding --- */
+
+static void test_rounding(void)
+{
+    const float from[] = {1,     1.00390625f, 1.01171875f, 1.0039063f, -1.00390625f,
+                          3e38f, INFINITY,    -0.0f,       1e-40f};
+    const uint16_t expected[] = {0x3f80, 0x3f80, 0x3f82, 0x3f81, 0xbf80,
+                                 0x7f62, 0x7f80, 0x8000, 0x0001};
+    enum { VALUES = sizeof from / sizeof *from };
+    uint16_t to[VALUES];
+    const float nan = NAN;
+    cluster_bf16_round(from, to, VALUES);
+    tap_ok(memcmp(to, expected, sizeof to) == 0, "bf16 is the nearest value, and ties go to even");
+    cluster_bf16_round(&nan, to, 1);
+    tap_ok(isnan(bf16_to_float(to[0])), "NaN stays NaN");
+    /* 1 + 2^-8 + 2^-8 in float32, from three ranks: bf16 would lose both */
+    const uint16_t parts[] = {0x3f80, 0x3b80, 0x3b80};
+    float sum;
+    cluster_bf16_add(parts, 1, 3, &sum);
+    tap_ok(sum == 1.0078125f, "the sum of bf16 values is float32");
+}
+
+int main(void)
+{
+    test_rounding();
+    for (size_t ranks = 2; ranks <= MOST_RANKS; ranks++) {
+        test_ranks(ranks, CLUSTER_SUM_EXACT, 1, "the bits of the tree");
+        const uint64_t exact = test_ranks(ranks, CLUSTER_SUM_EXACT, 7, "the bits of the tree");
+        const uint64_t bf16 = test_ranks(ranks, CLUSTER_SUM_BF16, 7, "the bits of bf16");
+        tap_ok(bf16 * 2 == exact, "  with half the bytes");
+        test_ranks(ranks, CLUSTER_SUM_FAST, 7, "about the same in MPI's order");
+    }
+    return tap_done();
+}
