@@ -125,10 +125,10 @@ recorded() {
 # a run that is stopped with one size of messages goes on with another, to the same bits
 # shellcheck disable=SC2086 # a list of options
 {
-    mpi 2 train $job --max-time 1s --epochs 400 --run-dir "$T/stopped" -q
+    mpi 2 train $job --max-time 1s --epochs 150 --run-dir "$T/stopped" -q
     mpi 2 resume "$T/stopped" --max-time '' --bucket whole -q
     if [ "$status" = 0 ]; then
-        mpi 2 train $job --epochs 400 --bucket 32K --run-dir "$T/unstopped" -q
+        mpi 2 train $job --epochs 150 --bucket 32K --run-dir "$T/unstopped" -q
         same "a resumed run with other messages" stopped unstopped
     else
         not_ok "a resumed run with other messages" "$status: $(told)"

@@ -1,3 +1,5 @@
+/* Divides the gradients into buckets, and predicts which size of them is best: sums take one after
+ * the other, and each begins once its gradients are complete. */
 #include "engine/execution/gradient_buckets.h"
 
 #include <string.h>
