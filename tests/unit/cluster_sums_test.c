@@ -331,7 +331,7 @@ static uint64_t test_ranks(size_t ranks, enum cluster_sum_kind kind, size_t buck
 
 static void test_rounding(void)
 {
-    const float from[] = {1,     1.00390625f, 1.01171875f, 1.0039063f, -1.00390625f,
+    const float from[] = {1,     1.00390625f, 1.01171875f, 1.004f, -1.00390625f,
                           3e38f, INFINITY,    -0.0f,       1e-40f};
     const uint16_t expected[] = {0x3f80, 0x3f80, 0x3f82, 0x3f81, 0xbf80,
                                  0x7f62, 0x7f80, 0x8000, 0x0001};
