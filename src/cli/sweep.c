@@ -105,12 +105,12 @@ static void refresh_shared(struct sweep *sweep)
     }
 }
 
-/* Says before a long sweep that the disk will be full before its end. */
+/* Says before a long sweep of `jobs` cells at a time that the disk will be full before its end. */
 static void warn_of_disk(const struct sweep *sweep, const struct sweep_estimate *estimate,
-                         const struct sweep_request *request)
+                         const struct sweep_request *request, size_t jobs)
 {
     char text[96];
-    struct sweep_disk disk = sweep_disk_left(estimate, sweep, request->jobs);
+    struct sweep_disk disk = sweep_disk_left(estimate, sweep, jobs);
     sweep_disk_measure_free(&disk);
     if (!request->quiet && sweep_disk_lacks(&disk))
         output_note(_("The disk may not suffice: the runs that remain need %s (forecast).\n"),
@@ -135,7 +135,8 @@ static int compute_cells(struct sweep *sweep, struct sweep_estimate *estimate,
     const struct sweep_jobs jobs = {request->jobs, request->quiet, request->wait};
     if (!sweep_save(sweep, &error) || !reset_failed_cells(sweep, request, &error))
         return output_error(&error);
-    warn_of_disk(sweep, estimate, request);
+    warn_of_disk(sweep, estimate, request,
+                 over->active ? cluster_ranks(over->cluster) : request->jobs);
     int worked = over->active ? sweep_over_run(over, sweep, estimate, request)
                               : sweep_jobs_run(sweep, estimate, &jobs);
     refresh_shared(sweep);

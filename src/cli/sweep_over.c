@@ -49,6 +49,9 @@ static bool check_request(const struct sweep_request *request, struct error *err
 static bool check_alone(const struct sweep_request *request, struct error *error)
 {
     const struct launch launch = launcher_find();
+    if (request->ranks > 0)
+        return error_set(error, ERROR_USAGE, "--ranks", "give --over mpi as well",
+                         "it is the number of processes that share the sweep");
     const bool computes =
         !request->cell && !request->dry_run && !request->due && !request->report && !request->list;
     return !computes || launch.ranks < 2 ||

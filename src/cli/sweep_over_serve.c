@@ -134,7 +134,7 @@ int sweep_over_serve(struct cluster *cluster, const struct sweep_request *reques
         service.rank = (struct sweep_rank){.sweep = &service.sweep, .share = request->jobs};
         cluster_tolerate_losses(cluster);
         good = compute(&service);
-        status = !good ? EXIT_FAILED : stop_signal_came() ? EXIT_INTERRUPTED : EXIT_DONE;
+        status = good ? EXIT_DONE : EXIT_FAILED; /* rank 0's status is that of all */
     }
     if (!good) {
         stop_process(&service);
