@@ -74,8 +74,10 @@ static bool divide_host(struct cluster *cluster, struct sweep_request *request, 
     const uint32_t mark = host_cores_mark();
     size_t on_host = 0, on_cores = 0;
     uint32_t *marks = memory_new(ranks, sizeof *marks, "the ranks", error);
-    if (!marks)
+    if (!marks) {
+        cluster_fail(cluster, error);
         return false;
+    }
     if (!cluster_gather(cluster, &mark, sizeof mark, marks)) /* MPI may still write to the array */
         return cluster_check(cluster, error);
     for (size_t r = 0; r < ranks; r++) {
@@ -119,7 +121,11 @@ bool sweep_over_join(struct sweep_over *over, struct sweep_request *request, int
         *status = sweep_over_serve(over->cluster, request);
         return false;
     }
-    *status = rank > 0 ? processes_print_error(rank, &error) : output_error(&error);
+    *status = EXIT_FAILED;
+    if (rank == 0)
+        *status = output_error(&error);
+    else if (!cluster_failed_elsewhere(over->cluster))
+        *status = processes_print_error(rank, &error);
     cluster_close(over->cluster, *status);
     return false;
 }

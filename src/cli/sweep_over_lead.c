@@ -87,7 +87,7 @@ static void take_result(struct lead *lead, size_t rank, bool again)
         lead->flags[index] |= CELL_OVER;
     sweep_read_result(lead->sweep, index);
     sweep_estimate_add_cell(lead->estimate, cell, NULL);
-    if (cell->state != SWEEP_RUNNING)
+    if (cell->state != SWEEP_RUNNING && cell->state != SWEEP_WAITING)
         sweep_progress_print_cell(&lead->progress, index, rank_name(lead, rank, name, sizeof name));
 }
 

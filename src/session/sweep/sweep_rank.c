@@ -55,7 +55,7 @@ void sweep_rank_take_result(struct sweep *sweep, const struct sweep_letter *lett
 {
     struct sweep_cell *cell = &sweep->cells[letter->cell];
     sweep_refresh(sweep, letter->cell);
-    if (letter->state == SWEEP_RUNNING)
+    if (letter->state == SWEEP_RUNNING || letter->state == SWEEP_WAITING)
         return;
     cell->state = (enum sweep_state)letter->state;
     cell->reason = letter->reason;

@@ -64,7 +64,8 @@ bool sweep_rank_start(struct sweep_rank *rank, size_t cell);
 struct sweep_letter sweep_rank_result(const struct sweep *sweep, size_t cell, bool leaving);
 
 /* Sets the state of a cell from a letter, and the rest from its files. A network file system may
- * show the files later than the letter comes, so the letter has the last word. */
+ * show the files later than the letter comes, so the letter has the last word, unless the rank has
+ * not computed the cell. */
 void sweep_rank_take_result(struct sweep *sweep, const struct sweep_letter *letter);
 
 #endif

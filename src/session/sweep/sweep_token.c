@@ -1,3 +1,5 @@
+/* The token has a name that was never used, so no host can have cached that it does not exist; its
+ * contents tell it from a file that another folder happens to have under that name. */
 #include "session/sweep/sweep_token.h"
 
 #include "base/clock.h"
