@@ -12,8 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Prints the error of a rank other than 0. Returns the exit status. */
-static int print_error(size_t rank, const struct error *error)
+int processes_print_error(size_t rank, const struct error *error)
 {
     struct host host;
     struct error named = *error;
@@ -41,7 +40,7 @@ static int serve(struct cluster *cluster, const struct run_config *config)
     if (!ranks_serve(cluster, config->threads, &error)) {
         status = EXIT_FAILED;
         if (!cluster_failed_elsewhere(cluster))
-            print_error(rank, &error);
+            processes_print_error(rank, &error);
     }
     cluster_close(cluster, status);
     return status;
@@ -53,7 +52,7 @@ bool processes_join(size_t ranks, const struct run_config *config, struct cluste
     struct error error;
     if (!cluster_join(ranks, cluster, &error)) {
         const size_t rank = launcher_find().rank;
-        *status = rank > 0 ? print_error(rank, &error) : output_error(&error);
+        *status = rank > 0 ? processes_print_error(rank, &error) : output_error(&error);
         return false;
     }
     if (!*cluster)

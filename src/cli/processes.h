@@ -19,6 +19,9 @@ bool processes_join(size_t ranks, const struct run_config *config, struct cluste
 /* Tells the others to quit, and leaves. Returns `status`. After a failure it ends all processes. */
 int processes_leave(struct cluster *cluster, int status);
 
+/* Prints the error of a rank other than 0, with its number and host. Returns the exit status. */
+int processes_print_error(size_t rank, const struct error *error);
+
 /* Returns the row of --ranks. */
 struct option_row processes_row(size_t *ranks);
 

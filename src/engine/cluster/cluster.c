@@ -39,6 +39,7 @@ static void cluster_free(struct cluster *cluster)
 {
     pthread_mutex_destroy(&cluster->lock);
     pthread_cond_destroy(&cluster->changed);
+    cluster_letters_free(cluster);
     free(cluster->hosts);
     free(cluster->peers);
     free(cluster);
@@ -142,7 +143,8 @@ bool cluster_join_module(const struct cluster_module *module, size_t expected, c
 
 /* --- leaving --- */
 
-/* Ends the job after a failure. The other ranks first leave rank 0 time to write what it has. */
+/* Ends the job after a failure or a loss. The other ranks first leave rank 0 time to write what it
+ * has. */
 static void end_failed(const struct cluster *cluster, int status)
 {
     fflush(NULL);
@@ -165,7 +167,7 @@ void cluster_close(struct cluster *cluster, int status)
     pthread_mutex_unlock(&cluster->lock);
     if (cluster->started)
         pthread_join(cluster->thread, NULL);
-    if (cluster->failed)
+    if (cluster->failed || cluster->lost > 0)
         end_failed(cluster, status);
     cluster_free(cluster);
 }

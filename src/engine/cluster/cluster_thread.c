@@ -7,6 +7,9 @@
  * rank that fails sends the error to all others. Before it leaves, a rank says goodbye to those
  * that it talks to, and waits for theirs, so that no message is under way when MPI is finalised.
  *
+ * With cluster_tolerate_losses, rank 0 records a rank that fails or falls silent as lost, and talks
+ * to it no more; MPI is then not finalised, since that would wait for this rank.
+ *
  * After a failure the thread calls MPI no more: MPI would write into arrays of the collective that
  * was under way, whose owners may be about to free them. */
 #include "engine/cluster/cluster_internal.h"
@@ -58,6 +61,20 @@ static const char *rank_name(const struct cluster *cluster, size_t rank, char *t
     return text;
 }
 
+/* Records a rank as lost. Returns false if the job cannot go on without it. */
+static bool lose(struct cluster *cluster, size_t rank)
+{
+    pthread_mutex_lock(&cluster->lock);
+    const bool tolerant = cluster->tolerant && rank > 0;
+    if (tolerant && cluster->place.rank == 0 && !cluster->peers[rank].lost) {
+        cluster->peers[rank].lost = true;
+        cluster->lost++;
+        pthread_cond_broadcast(&cluster->changed);
+    }
+    pthread_mutex_unlock(&cluster->lock);
+    return tolerant;
+}
+
 static void fail_silent(struct cluster *cluster, size_t rank)
 {
     struct error error;
@@ -95,7 +112,8 @@ static void tell_failure(struct cluster *cluster)
     memcpy(message.why, error.why, sizeof message.why);
     memcpy(message.advice, error.advice, sizeof message.advice);
     while (told < ranks && clock_seconds(began, clock_nanoseconds()) < telling_time)
-        if (told == cluster->place.rank || cluster->module->send(told, &message, sizeof message))
+        if (told == cluster->place.rank || cluster->peers[told].lost ||
+            cluster->module->send(told, &message, sizeof message))
             told++;
     /* the progress of MPI, which lets them leave */
     for (size_t tries = 0; tries < 200; tries++) {
@@ -111,7 +129,8 @@ static void tell_failure(struct cluster *cluster)
 /* Returns whether this rank and another tell each other that they live. */
 static bool talks_to(const struct cluster *cluster, size_t rank)
 {
-    return rank != cluster->place.rank && (rank == 0 || cluster->place.rank == 0);
+    return rank != cluster->place.rank && !cluster->peers[rank].lost &&
+           (rank == 0 || cluster->place.rank == 0);
 }
 
 static void send_to_peers(struct cluster *cluster, char kind)
@@ -129,13 +148,18 @@ static void receive_messages(struct cluster *cluster)
         struct failure_message failure;
         char bytes[CLUSTER_MESSAGE];
     } message;
+    struct error error;
     size_t rank, bytes;
     while (!cluster->failed &&
            (bytes = cluster->module->receive(&rank, &message, sizeof message)) > 0) {
         cluster->peers[rank].silent = 0;
         cluster->peers[rank].left |= message.kind == GOODBYE;
-        if (message.kind == FAILURE && bytes == sizeof message.failure)
-            take_failure(cluster, rank, &message.failure);
+        if (message.kind == FAILURE && bytes == sizeof message.failure) {
+            if (!lose(cluster, rank))
+                take_failure(cluster, rank, &message.failure);
+        } else if (message.kind == CLUSTER_IS_LETTER &&
+                   !cluster_letters_receive(cluster, rank, message.bytes, bytes, &error))
+            set_failure(cluster, &error, false);
     }
 }
 
@@ -151,13 +175,14 @@ static void attend(struct state *state)
     receive_messages(cluster);
     if (cluster->failed)
         return;
+    cluster_letters_send(cluster);
     if (state->beat >= beat_interval) {
         send_to_peers(cluster, BEAT);
         state->beat = 0;
     }
     for (size_t r = 0; r < cluster->place.ranks; r++)
         if (talks_to(cluster, r) && !cluster->peers[r].left &&
-            (cluster->peers[r].silent += step) > CLUSTER_SILENCE) {
+            (cluster->peers[r].silent += step) > CLUSTER_SILENCE && !lose(cluster, r)) {
             fail_silent(cluster, r);
             return;
         }
@@ -250,7 +275,7 @@ static bool await_request(struct cluster *cluster)
 {
     struct timespec due;
     clock_gettime(CLOCK_MONOTONIC, &due);
-    due.tv_nsec += 20000000;
+    due.tv_nsec += cluster_letters_wait(cluster) ? 1000000 : 20000000;
     due.tv_sec += due.tv_nsec / 1000000000;
     due.tv_nsec %= 1000000000;
     pthread_mutex_lock(&cluster->lock);
@@ -277,16 +302,20 @@ static bool all_left(const struct cluster *cluster)
     return true;
 }
 
-/* Says goodbye, waits for those of others, and finalises MPI. */
+/* Sends the last letters, says goodbye, waits for those of others, and finalises MPI. */
 static void leave(struct state *state)
 {
     struct cluster *cluster = state->cluster;
+    while (!cluster->failed && cluster_letters_wait(cluster)) {
+        attend(state);
+        clock_sleep(0.001);
+    }
     send_to_peers(cluster, GOODBYE);
     while (!cluster->failed && !all_left(cluster)) {
         attend(state);
         clock_sleep(0.001);
     }
-    if (!cluster->failed)
+    if (!cluster->failed && cluster->lost == 0)
         cluster->module->end();
 }
 

@@ -295,7 +295,8 @@ void sweep_forecast(struct sweep *sweep, size_t index, size_t share)
         forecast.swaps) /* a swapping run blocks the machine, and sweeps run unattended */
         forecast_refuse(&forecast, cell->config.batch, &cell->reason);
     else if (cell->memory_needed > forecast.memory_free / share)
-        error_set(&cell->reason, ERROR_MEMORY, cell->id, _("use fewer jobs"),
+        error_set(&cell->reason, ERROR_MEMORY, cell->id,
+                  _("use fewer jobs, or fewer ranks on this host"),
                   _("alone it would fit, but not beside %zu others of its size"), share - 1);
     else
         return;
