@@ -26,9 +26,9 @@ bool resume_allows(const struct run_snapshot *snapshot, const char *id, struct e
     }
 }
 
-const char *const resume_fields[] = {
-    "threads",          "epochs",         "iterations", "checkpoint",
-    "checkpoint-share", "save-precision", "max-time",   NULL};
+const char *const resume_fields[] = {"threads",    "epochs",           "iterations",
+                                     "checkpoint", "checkpoint-share", "save-precision",
+                                     "max-time",   "tensorboard",      NULL};
 
 /* Returns whether a longer run would have computed the iterations so far differently. */
 static bool depends_on_length(const struct run_config *config)
@@ -65,7 +65,7 @@ static bool check_length(const struct run_config *config, const struct run_confi
 bool resume_change(struct run_config *config, const struct run_config *changes, bool *changed,
                    struct error *error)
 {
-    char value[64], old[64];
+    char value[sizeof config->tensorboard], old[sizeof value];
     *changed = false;
     if (!check_length(config, changes, error))
         return false;

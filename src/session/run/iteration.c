@@ -159,6 +159,8 @@ static void record(struct trainer *trainer, const struct gan_losses *losses, dou
                                  .memory_bytes = trainer->now.memory_measured};
     series_add(&trainer->run->own_series, &point);
     journal_add_point(&trainer->run->journal, &point, now);
+    run_events_add_point(&trainer->events, &point, now);
+    trainer_check_events(trainer, false);
     if (watcher_loss(&trainer->watcher, trainer->moment, loss, &trainer->meter, &finding))
         trainer_add_finding(trainer, &finding);
     const struct loss_scale scale = scale_of(trainer);
@@ -377,6 +379,7 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
         return false;
     trainer->batch = prepare_batch(prepared, &batch);
     trainer->new_batch = true;
+    run_events_add_batch(&trainer->events, prepared, &trainer->batch);
     const double rate = current_rate(trainer);
     const bool looking = inspector_is_active(&trainer->inspector);
     if (looking)
