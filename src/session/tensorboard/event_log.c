@@ -136,8 +136,10 @@ void event_log_add_text(struct event_log *log, struct event_time time, const cha
 void event_log_add_image(struct event_log *log, struct event_time time, const char *tag,
                          const struct event_image *image)
 {
+    static char plugin[] = "images";
     Tb__SummaryValue value = TB__SUMMARY_VALUE__INIT;
     Tb__SummaryMetadata metadata = TB__SUMMARY_METADATA__INIT;
+    Tb__PluginData data = TB__PLUGIN_DATA__INIT;
     Tb__Image message = TB__IMAGE__INIT;
     message.has_height = message.has_width = message.has_colorspace = true;
     message.height = (int32_t)image->height;
@@ -148,6 +150,8 @@ void event_log_add_image(struct event_log *log, struct event_time time, const ch
     value.tag = (char *)tag;
     value.image = &message;
     if (image->description) {
+        data.plugin_name = plugin;
+        metadata.plugin_data = &data;
         metadata.summary_description = (char *)image->description;
         value.metadata = &metadata;
     }
