@@ -177,11 +177,11 @@ static bool check_operands(const struct wanted *wanted, const struct operands *o
     for (size_t i = 0; i < operands->count; i++)
         if (is_model(operands->values[i]) && !one)
             return error_set(error, ERROR_USAGE, operands->values[i],
-                             takes_models(wanted->format) ? "name it alone"
+                             takes_models(wanted->format) ? N_("name it alone")
                              : wanted->format == FORMAT_CSV_LONG ||
                                      wanted->format == FORMAT_TFEVENTS
-                                 ? "add --format onnx or npz, or name a run"
-                                 : "add --format onnx, or name a run",
+                                 ? N_("add --format onnx or npz, or name a run")
+                                 : N_("add --format onnx, or name a run"),
                              "this is a saved model, which has no curves");
     return true;
 }

@@ -223,7 +223,7 @@ succeeds "a sweep" sweep --networks mlp --batches 8,16 --data digits,limit=32 --
 succeeds "a group of seeds" train mlp --data digits,limit=32 --batch 8 --epochs 1 --threads 1 --seeds 2 --tensorboard seeds -q
 "$EVENT_LOOK" seeds/*/* | grep '^group' | sort -u >groups
 [ "$(wc -l <groups)" = 1 ] && ok "  is one group of hyperparameters" || not_ok "  is one group of hyperparameters" "$(cat groups)"
-succeeds "fine-tuning" prune plain/weights.safetensors --steps 1 --speedup 1.2 --data digits,limit=64 --epochs 1 --batch 16 \
+succeeds "fine-tuning" prune plain/weights.safetensors --flops 0.7 --data digits,limit=64 --epochs 1 --batch 16 \
     --threads 1 -o pruned.safetensors --tensorboard tuning -q
 [ -e "$(echo tuning/*/events*)" ] && ok "  has its event file" || not_ok "  has its event file" "$(ls tuning 2>&1; told)"
 

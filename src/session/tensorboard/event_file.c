@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/files/file.h"
+#include "base/language.h"
 #include "base/memory.h"
 
 #include <dirent.h>
@@ -70,7 +71,8 @@ static bool create(struct event_file *file, const char *folder, const char *host
                    struct error *error)
 {
     char name[sizeof NAME_START + HOST_MOST + 48];
-    const char *advice = "name a folder that can be written to with --tensorboard, or leave it out";
+    const char *advice =
+        N_("name a folder that can be written to with --tensorboard, or leave it out");
     const long long last = last_seconds(folder), now = (long long)wall;
     for (int i = 0; i < NAME_TRIES; i++) {
         write_name(name, sizeof name, (now > last ? now : last + 1) + i, host);
