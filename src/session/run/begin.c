@@ -91,7 +91,7 @@ bool begin_events(struct trainer *trainer, const struct run_facts *facts, uint64
     struct finding finding = {
         .kind = FINDING_TENSORBOARD, .iteration = done, .epoch = trainer->moment.epoch};
     char text[1100];
-    if (run_events_open(&trainer->events, &run->config, facts, done, run->resumes, &failed)) {
+    if (run_events_open(&trainer->events, &run->config, facts, done, &failed)) {
         if (trainer->events.file.path)
             note_events(trainer, done);
         return true;

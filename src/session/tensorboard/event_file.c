@@ -90,16 +90,12 @@ static bool create(struct event_file *file, const char *folder, const char *host
                      "there are too many event files of the same time");
 }
 
-bool event_file_open(struct event_file *file, const char *folder, bool fresh, const char *host,
+bool event_file_open(struct event_file *file, const char *folder, const char *host,
                      struct event_time start, struct error *error)
 {
     *file = (struct event_file){.descriptor = -1};
     if (!file_make_directories(folder, error))
         return false;
-    if (fresh && event_file_exists_in(folder))
-        return error_set(error, ERROR_INPUT, folder,
-                         "give another folder with --tensorboard, or move the files away",
-                         "it has the event files of another run already");
     if (!create(file, folder, host, start.wall, error)) {
         free(file->path);
         *file = (struct event_file){.descriptor = -1};

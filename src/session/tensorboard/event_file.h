@@ -22,9 +22,9 @@ struct event_file {
 };
 
 /* Creates a file in `folder`, which is made if need be. Its name sorts behind those of all event
- * files there, in which order TensorBoard reads them. If `fresh`, a folder that has event files is
- * refused: they are another run's. `host` becomes part of the name. Returns false with an error. */
-bool event_file_open(struct event_file *file, const char *folder, bool fresh, const char *host,
+ * files there, in which order TensorBoard reads them. `host` becomes part of the name. Returns
+ * false with an error. */
+bool event_file_open(struct event_file *file, const char *folder, const char *host,
                      struct event_time start, struct error *error);
 
 /* Writes what waits, at most once a second. `now` is clock_nanoseconds. */

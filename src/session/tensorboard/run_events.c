@@ -16,8 +16,7 @@ static struct event_time time_of(uint64_t step)
 }
 
 bool run_events_open(struct run_events *events, const struct run_config *config,
-                     const struct run_facts *facts, uint64_t done, bool resumes,
-                     struct error *error)
+                     const struct run_facts *facts, uint64_t done, struct error *error)
 {
     *events = (struct run_events){
         .file.descriptor = -1, .step = done, .written = done, .histogram = UINT64_MAX};
@@ -25,9 +24,8 @@ bool run_events_open(struct run_events *events, const struct run_config *config,
         return true;
     char *folder = file_join(config->tensorboard, facts->id);
     const struct event_time start = time_of(done > 0 ? done + 1 : 0);
-    const bool opened =
-        folder ? event_file_open(&events->file, folder, !resumes, facts->host, start, error)
-               : error_set_memory(error, "a path", 0);
+    const bool opened = folder ? event_file_open(&events->file, folder, facts->host, start, error)
+                               : error_set_memory(error, "a path", 0);
     free(folder);
     if (!opened)
         return false;

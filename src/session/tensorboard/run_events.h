@@ -25,11 +25,9 @@ struct run_events {
 };
 
 /* Begins the file of a run whose next iteration follows `done` iterations, and adds the settings.
- * `resumes`: the run may have files in the folder; otherwise they would be another run's, and are
- * an error. Returns false with an error. */
+ * Returns false with an error. */
 bool run_events_open(struct run_events *events, const struct run_config *config,
-                     const struct run_facts *facts, uint64_t done, bool resumes,
-                     struct error *error);
+                     const struct run_facts *facts, uint64_t done, struct error *error);
 
 /* Adds an iteration; writes what waits if it is time. `now` is clock_nanoseconds. */
 void run_events_add_point(struct run_events *events, const struct series_point *point,

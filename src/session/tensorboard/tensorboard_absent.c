@@ -18,11 +18,10 @@ bool tensorboard_export(struct run *const *runs, size_t count, const char *folde
 }
 
 bool run_events_open(struct run_events *events, const struct run_config *config,
-                     const struct run_facts *facts, uint64_t done, bool resumes,
-                     struct error *error)
+                     const struct run_facts *facts, uint64_t done, struct error *error)
 {
     *events = (struct run_events){.file.descriptor = -1};
-    (void)facts, (void)done, (void)resumes;
+    (void)facts, (void)done;
     return !config->tensorboard[0] || refuse("--tensorboard", error);
 }
 
