@@ -152,10 +152,11 @@ static void cut(struct event_file *file)
 
 static void meet_trouble(struct event_file *file)
 {
+    const int code = errno;
     error_set_errno(&file->trouble, file->path,
                     "free some space; it is tried again, and the training goes on",
                     "the event file cannot be written");
-    if (file->descriptor >= 0 && errno != ENOSPC && errno != EDQUOT) {
+    if (file->descriptor >= 0 && code != ENOSPC && code != EDQUOT) {
         close(file->descriptor);
         file->descriptor = -1;
     }
