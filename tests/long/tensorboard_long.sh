@@ -17,14 +17,14 @@ job="--data digits,limit=640 --validate digits,split=test,limit=100 --batch 32 -
 # shellcheck disable=SC2086 # lists of options
 {
     run train lenet $job --epochs 3 --name plain --save teacher.safetensors
-    run train mlp $job --epochs 2 --name taught --teacher teacher.safetensors
-    run train lenet $job --epochs 60 --name again --max-time 0.5 --checkpoint 0.1 --checkpoint-share 100
-    run resume again --max-time '' --epochs 60 -q
-    run train resnet20 --data shapes,limit=64 --batch 16 --epochs 1 --threads 1 -q --tensorboard board --name 'a name, "quoted"'
+    run train lenet $job --epochs 2 --name taught --teacher teacher.safetensors
+    run train lenet $job --epochs 20 --name again --max-time 0.5 --checkpoint 0.1 --checkpoint-share 100
+    run resume again --max-time '' -q
+    run train resnet20 --data shapes,limit=64 --batch 16 --epochs 1 --threads 1 -q --tensorboard board --name shapes
 }
 adversarial_network gan.json
 run train gan.json --data maps,limit=4 --epochs 3 --batch 2 --threads 1 -q --name gan --tensorboard board
-run sweep --networks mlp --batches 8,16 --rates 0.1,0.01 --data digits,limit=64 --epochs 1 --threads 1 --tensorboard board -q ||
+run sweep --networks mlp --batches 8,16 --vary lr=0.1,0.01 --data digits,limit=64 --epochs 1 --threads 1 --tensorboard board -q ||
     not_ok "a sweep" "$(told)"
 run train mlp --data digits,limit=64 --batch 8 --epochs 1 --threads 1 --seeds 2 --tensorboard board -q
 runs=$XDG_STATE_HOME/tinca/runs
