@@ -10,9 +10,10 @@ import zlib
 
 import numpy as np
 import pandas as pd
+from tensorboard import context as tensorboard_context
 from tensorboard.backend.event_processing import data_provider, event_accumulator, plugin_event_multiplexer
 from tensorboard.plugins import base_plugin
-from tensorboard.plugins.hparams import api_pb2, backend_context, get_experiment, list_session_groups
+from tensorboard.plugins.hparams import api_pb2, backend_context, list_session_groups
 
 runs_folder = sys.argv[1]
 POINTS = ["loss", "loss_mean", "loss_caffe", "loss_discriminator", "loss_l1", "loss_labels", "loss_teacher", "lr",
@@ -103,11 +104,11 @@ for folder in ("board", "exported"):
     multiplexer.Reload()
     check(sorted(multiplexer.Runs()) == runs, f"{folder}: TensorBoard shows each run", multiplexer.Runs())
     provider = data_provider.MultiplexerDataProvider(multiplexer, folder)
+    asked = tensorboard_context.RequestContext()
     context = backend_context.Context(base_plugin.TBContext(logdir=folder, multiplexer=multiplexer, data_provider=provider))
-    request = api_pb2.GetExperimentRequest(experiment_name="", include_metrics=True)
-    content = context.hparams_metadata(None, "")
-    experiment = context.experiment_from_metadata(None, "", True, content,
-                                                  context.hparams_from_data_provider(None, "", limit=10000))
+    content = context.hparams_metadata(asked, "")
+    experiment = context.experiment_from_metadata(asked, "", True, content,
+                                                  context.hparams_from_data_provider(asked, "", limit=10000))
     hparams = {info.name: info for info in experiment.hparam_infos}
     check({"network", "batch", "lr", "seed"} <= set(hparams) and hparams["batch"].type == api_pb2.DATA_TYPE_FLOAT64 and
           hparams["network"].type == api_pb2.DATA_TYPE_STRING, f"{folder}: hyperparameters with their types", list(hparams))
@@ -117,10 +118,7 @@ for folder in ("board", "exported"):
         experiment_name="", start_index=0, slice_size=100, include_metrics=True,
         allowed_statuses=[api_pb2.STATUS_UNKNOWN, api_pb2.STATUS_SUCCESS, api_pb2.STATUS_FAILURE, api_pb2.STATUS_RUNNING],
         col_params=[api_pb2.ColParams(hparam="batch"), api_pb2.ColParams(metric=api_pb2.MetricName(tag="loss"))])
-    try:
-        answer = list_session_groups.Handler(None, context, "", request).run()
-    except TypeError:
-        answer = list_session_groups.Handler(None, backend_context=context, experiment_id="", request=request).run()
+    answer = list_session_groups.Handler(asked, context, "", request).run()
     groups = {group.name: group for group in answer.session_groups}
     check(len(groups) == 10, f"{folder}: ten groups of sessions, as two runs are seeds of one", list(groups))
     seeds = [group for group in groups.values() if len(group.sessions) == 2]
