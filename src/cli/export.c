@@ -218,6 +218,17 @@ static bool write_arrays(const char *model, const char *target, struct error *er
     return export_npz_model(model, target, error);
 }
 
+/* Writes the model or the runs. */
+static bool write_document(const struct operands *operands, const struct wanted *wanted,
+                           size_t *damaged, struct error *error)
+{
+    if (wanted->format == FORMAT_ONNX)
+        return export_onnx(operands->values[0], &wanted->onnx, wanted->target, error);
+    if (wanted->format == FORMAT_NPZ && !wanted->all && is_model(operands->values[0]))
+        return write_arrays(operands->values[0], wanted->target, error);
+    return export_runs(operands, wanted, damaged, error);
+}
+
 static int export_run(const struct command *command, int argc, char **argv)
 {
     struct error error;
@@ -273,15 +284,9 @@ static int export_run(const struct command *command, int argc, char **argv)
         return status;
     if (!check(&wanted, &operands, &error))
         return output_error(&error);
-    if (wanted.format == FORMAT_ONNX &&
-        export_onnx(operands.values[0], &wanted.onnx, wanted.target, &error))
-        return EXIT_DONE;
-    const bool model = wanted.format == FORMAT_NPZ && !wanted.all && is_model(operands.values[0]);
-    if (model && write_arrays(operands.values[0], wanted.target, &error))
-        return EXIT_DONE;
-    if (!model && wanted.format != FORMAT_ONNX && export_runs(&operands, &wanted, &damaged, &error))
-        return damaged > 0 ? EXIT_FAILED : EXIT_DONE;
-    return output_error(&error);
+    if (!write_document(&operands, &wanted, &damaged, &error))
+        return output_error(&error);
+    return damaged > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 const struct command command_export = {

@@ -187,7 +187,7 @@ run resume ./gone --max-time '' -q
     not_ok "a folder that is lost when the run is resumed is reported" "$status: $(told)"
 run export ./gone -o gone.json
 is "  the run is complete all the same" runs.0.status done gone.json
-is "  and has a finding" runs.0.findings.0.kind tensorboard gone.json
+has_line '"kind":"tensorboard"' gone.json && ok "  and has a finding" || not_ok "  and has a finding"
 
 # of finished runs
 succeeds "the event file of a finished run" export ./plain --format tfevents -o exported
@@ -236,10 +236,9 @@ if [ -f "$FAULTS" ]; then
     run export ./full -o full.json
     is "  the run is complete all the same" runs.0.status done full.json
     [ "$(column loss full | wc -l)" = 80 ] && ok "  with all iterations" || not_ok "  with all iterations"
-    case $("$JSON_LOOK" full.json runs.0.findings) in
-    *tensorboard*ends\ with\ iteration*) ok "  and a finding that says where the event file ends" ;;
-    *) not_ok "  and a finding that says where the event file ends" "$("$JSON_LOOK" full.json runs.0.findings)" ;;
-    esac
+    has_line '"kind":"tensorboard".*ends with iteration' full.json &&
+        ok "  and a finding that says where the event file ends" ||
+        not_ok "  and a finding that says where the event file ends" "$(grep findings full.json)"
     holds "  what is in the file is whole" '^version' full_board/*/*
     status=0
     # shellcheck disable=SC2086
