@@ -164,6 +164,11 @@ every_command() {
             try export "$1" --format onnx -o exported.onnx
             try export "$1" --format md -o written/report.md --picture written/curves.png
             clean $(find written -type f ! -name '*.png')
+            try export "$1" --format csv-long -o written/long.csv
+            try export "$1" --format npz -o written/run.npz
+            try export "$runs/$1/best.safetensors" --format npz -o written/model.npz
+            try export "$1" --format tfevents -o written/board
+            try export --all --format csv-long -o written/all.csv
             ;;
         datasets)
             try datasets
@@ -196,7 +201,7 @@ over() {
 }
 
 settings="preset technique widths activation precision memory-limit solver schedule normalise
-    save-precision stop-metric max-time names augment sampling class-weights teacher"
+    save-precision stop-metric max-time names augment sampling class-weights teacher tensorboard"
 hostile_short=1
 over "every string except those that are needed to read the run" $settings created weights
 if grep -q onerror table.markdown && grep -q onerror table.csv && grep -q onerror written/report.md; then

@@ -42,7 +42,7 @@ mv "$runs/$first" "$runs/20300101-000000-mlp"
 for folder in "$runs"/*-mlp-*; do rm -rf "$folder"; done # the sweep's cell
 
 settings="preset technique widths activation precision memory-limit solver schedule normalise
-    save-precision stop-metric max-time names augment sampling class-weights teacher validate"
+    save-precision stop-metric max-time names augment sampling class-weights teacher validate tensorboard"
 hostile_short=1
 hostile_folder "$runs/20300101-000000-mlp" $settings created weights
 printf '{"network": "%s", "data": "folder:%s"}\n' "$(cat payload)" "$T/pictures" >form.json

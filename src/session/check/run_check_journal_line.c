@@ -217,7 +217,7 @@ static const char *take_event(struct check_line *line, const char *event, const 
     }
     snprintf(detail, DETAIL, "\"%.64s\"", event);
     if (strcmp(event, "pause") == 0 || strcmp(event, "go-on") == 0 || strcmp(event, "save") == 0 ||
-        strcmp(event, "loss-scale") == 0)
+        strcmp(event, "loss-scale") == 0 || strcmp(event, "tensorboard") == 0)
         return NULL;
     return _("its event is not known to this version of tinca");
 }

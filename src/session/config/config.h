@@ -44,6 +44,7 @@ struct run_config {
     double checkpoint;       /* seconds between two checkpoints; 0: at the end of epochs only */
     double checkpoint_share; /* percent of the run's time that checkpoints may take */
     size_t save_precision;   /* enum weights_format, of saved models */
+    char tensorboard[512];   /* folder of event files (tensorboard/run_events.h); empty: none */
     size_t solver;           /* enum solver_kind */
     double learning_rate, momentum, weight_decay;
     char weights[512];      /* a file of weights to begin with; empty: none */

@@ -159,6 +159,8 @@ static void record(struct trainer *trainer, const struct gan_losses *losses, dou
                                  .memory_bytes = trainer->now.memory_measured};
     series_add(&trainer->run->own_series, &point);
     journal_add_point(&trainer->run->journal, &point, now);
+    run_events_add_point(&trainer->events, &point, now);
+    trainer_check_events(trainer, false);
     if (watcher_loss(&trainer->watcher, trainer->moment, loss, &trainer->meter, &finding))
         trainer_add_finding(trainer, &finding);
     const struct loss_scale scale = scale_of(trainer);
@@ -365,6 +367,16 @@ static void prepare_inspection(struct trainer *trainer)
     trainer->iteration_start += inspector_before(&trainer->inspector, &trainer->prepared);
 }
 
+/* Adds pictures of the first batch to TensorBoard's event file, outside the iteration's time. */
+static void show_first_batch(struct trainer *trainer)
+{
+    const uint64_t began = clock_nanoseconds();
+    if (trainer->moment.iteration > 0 || !trainer->events.file.path)
+        return;
+    run_events_add_batch(&trainer->events, &trainer->prepared, &trainer->batch);
+    trainer->iteration_start += clock_nanoseconds() - began;
+}
+
 bool iteration_run(struct trainer *trainer, bool *epoch_over)
 {
     struct preparation *prepared = &trainer->prepared;
@@ -377,6 +389,7 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
         return false;
     trainer->batch = prepare_batch(prepared, &batch);
     trainer->new_batch = true;
+    show_first_batch(trainer);
     const double rate = current_rate(trainer);
     const bool looking = inspector_is_active(&trainer->inspector);
     if (looking)

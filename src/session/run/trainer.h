@@ -18,6 +18,7 @@
 #include "session/prepare/inspector.h"
 #include "session/prepare/prepare.h"
 #include "session/record/run_state.h"
+#include "session/tensorboard/run_events.h"
 #include "session/values/pace.h"
 #include "session/values/tempo.h"
 
@@ -88,6 +89,8 @@ struct trainer {
     double earlier_seconds; /* that the run took in earlier processes */
     double earlier_wait;    /* seconds of these in which it waited for data */
 
+    struct run_events events; /* for TensorBoard, with the setting of that name */
+
     struct energy_meter *energy; /* NULL: the energy is not measured, or not any more */
     uint64_t energy_iteration;   /* the first one that is not in now.energy_images */
     uint64_t energy_added;       /* nanoseconds: the last energy_step */
@@ -138,6 +141,13 @@ bool trainer_owns_folder(struct trainer *trainer, bool now);
 
 /* Records that something could not be written and is lost; the first loss counts. */
 void trainer_record_lost(struct trainer *trainer, const struct error *error);
+
+/* Adds histograms of the weights to TensorBoard's event file, if there is one (run_events.h). */
+void trainer_add_weights(struct trainer *trainer, bool last);
+
+/* Adds a finding, once, if TensorBoard's event file ended before the run. `last`: nothing more will
+ * be written, so whatever is missing is lost. */
+void trainer_check_events(struct trainer *trainer, bool last);
 
 /* Makes the snapshot's error agree with what cannot be written at present. */
 void trainer_report_unsaved(struct trainer *trainer);

@@ -209,6 +209,19 @@ static bool is_discarded(const struct run *run, enum run_status status)
     return run->is_new && status == RUN_REFUSED;
 }
 
+/* Completes TensorBoard's event file. That of a stopped run goes on when it is resumed. */
+static void end_events(struct trainer *trainer, enum run_status status)
+{
+    if (!trainer->events.file.path)
+        return;
+    if (status != RUN_FAILED && trainer->moment.iteration > 0)
+        trainer_add_weights(trainer, true);
+    if (status != RUN_STOPPED)
+        run_events_add_end(&trainer->events, status == RUN_DONE);
+    run_events_flush(&trainer->events);
+    trainer_check_events(trainer, true);
+}
+
 /* Writes the run's end and summary. A resumed run that could not continue stays as it was found. */
 static void write_end(struct trainer *trainer, enum run_status status, const struct error *error)
 {
@@ -223,6 +236,7 @@ static void write_end(struct trainer *trainer, enum run_status status, const str
         trainer->now.error = *error;
         return;
     }
+    end_events(trainer, status);
     journal_add_event(&run->journal, "end", NULL);
     const bool synced = saving_finish(trainer);
     trainer->now.error = failed ? *error : trainer->saving.lost;
@@ -260,6 +274,7 @@ void *worker_main(void *context)
     if (trainer.shares)
         ranks_end(run->cluster);
     energy_end(&trainer);
+    run_events_close(&trainer.events);
     inspector_abandon(&trainer.inspector, &trainer.prepared);
     safetensors_close(&trainer.checkpoint);
     experiment_free(&trainer);

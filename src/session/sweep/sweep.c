@@ -374,7 +374,8 @@ void sweep_read_progress(struct sweep *sweep, size_t index)
 /* Returns whether a setting does not affect what a run computes. */
 static bool changes_nothing(const char *key)
 {
-    return strcmp(key, "threads") == 0 || strncmp(key, "checkpoint", 10) == 0;
+    return strcmp(key, "threads") == 0 || strcmp(key, "tensorboard") == 0 ||
+           strncmp(key, "checkpoint", 10) == 0;
 }
 
 /* Returns whether a run computes what the cell asks for. Sweeps and runs of older versions may have
