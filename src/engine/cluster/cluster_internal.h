@@ -21,6 +21,7 @@ enum cluster_request {
 struct cluster_peer {
     double silent; /* seconds since its last message, as far as this process was running */
     bool left;     /* it has said goodbye */
+    struct cluster_work work; /* that it has told; guarded by the lock */
 };
 
 struct cluster {
@@ -37,12 +38,13 @@ struct cluster {
     enum cluster_request request; /* what the thread is to do; CLUSTER_NOTHING: it is done */
     const void *from;
     void *to;
-    size_t count; /* bytes or values */
-    bool begun;   /* MPI is initialised, or could not be */
-    bool leaving; /* cluster_close has been called */
-    bool failing; /* this rank has failed: tell the others */
-    bool failed;  /* `failure` is set; the thread calls MPI no more */
-    bool remote;  /* another rank has told about it */
+    size_t count;             /* bytes or values */
+    struct cluster_work work; /* of this rank */
+    bool begun;               /* MPI is initialised, or could not be */
+    bool leaving;             /* cluster_close has been called */
+    bool failing;             /* this rank has failed: tell the others */
+    bool failed;              /* `failure` is set; the thread calls MPI no more */
+    bool remote;              /* another rank has told about it */
     struct error failure;
 };
 
