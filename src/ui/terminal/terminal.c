@@ -343,6 +343,12 @@ void terminal_enable_mouse(bool taken)
     prepare_restore();
 }
 
+size_t terminal_restore_bytes(const char **bytes)
+{
+    *bytes = terminal.restore;
+    return terminal.restore_length;
+}
+
 void terminal_set_crash_prefix(const char *bytes)
 {
     terminal.crash_prefix = bytes;
