@@ -4,41 +4,33 @@
 #include "ui/launched_terminal.h"
 
 #include "base/language.h"
+#include "ui/terminal/terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
-enum { END_BYTE = 0, RESTORE_MOST = 512, FIRST_SAVED = 10, DESCRIPTORS_MOST = 4096 };
+enum { END_BYTE = 0, RESTORE_MOST = 512, DESCRIPTORS_MOST = 4096, INPUT_MILLISECONDS = 200 };
 static const char advice[] =
     N_("start the launcher in a terminal of this host and not in the background; srun --pty; or "
        "start tinca train in the launcher, and watch it with tinca attach");
-
-/* Sets the process group that has the terminal's foreground, also from the background. */
-static bool set_foreground(int tty, pid_t group)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
-    sigaction(SIGTTOU, &ignore, &before);
-    const bool set = tcsetpgrp(tty, group) == 0;
-    sigaction(SIGTTOU, &before, NULL);
-    return set;
-}
 
 /* --- the guard --- */
 
 struct guard {
     int tty, pipe;
-    pid_t group, rank; /* the process groups that had the foreground, and that of rank 0 */
     struct termios settings;
     char restore[RESTORE_MOST];
     size_t length;
 };
 
-/* Restores screen, line settings and foreground. A terminal that takes no output ends it. */
+/* Restores screen and line settings. A terminal that takes no output ends it. */
 static void restore(const struct guard *guard)
 {
     signal(SIGALRM, SIG_DFL);
@@ -46,8 +38,6 @@ static void restore(const struct guard *guard)
     tcsetattr(guard->tty, TCSANOW, &guard->settings);
     if (guard->length > 0 && write(guard->tty, guard->restore, guard->length) < 0)
         return; /* the terminal is gone */
-    if (tcgetpgrp(guard->tty) == guard->rank)
-        set_foreground(guard->tty, guard->group);
 }
 
 /* Closes what it has inherited, so that nobody waits for its end of a pipe. */
@@ -85,7 +75,7 @@ static void run_guard(struct guard *guard)
 
 static bool start_guard(struct launched_terminal *terminal, struct error *error)
 {
-    struct guard guard = {.tty = terminal->tty, .group = terminal->group, .rank = getpgrp()};
+    struct guard guard = {.tty = terminal->tty};
     int ends[2];
     if (tcgetattr(guard.tty, &guard.settings) != 0 || pipe(ends) != 0)
         return error_set_errno(error, "/dev/tty", NULL, "the terminal could not be prepared");
@@ -127,8 +117,7 @@ static bool find_terminal(struct launched_terminal *terminal, const char *launch
                       N_("the workbench needs a terminal, but standard input and output of rank 0 "
                          "are none, and its host is not the one of the launcher's terminal"),
                       error);
-    terminal->group = tcgetpgrp(terminal->tty);
-    return has_foreground(terminal->group)
+    return has_foreground(tcgetpgrp(terminal->tty))
                ? start_guard(terminal, error)
                : refuse(launcher,
                         N_("the workbench needs the terminal, but the launcher runs in the "
@@ -147,23 +136,29 @@ bool launched_terminal_open(struct launched_terminal *terminal, const char *laun
 
 /* --- using --- */
 
+/* Returns whether the launcher still passes its standard input on. It closes the pipe at the end of
+ * a file, or at once if there is nothing to pass. */
+static bool passes_keys(void)
+{
+    struct pollfd input = {STDIN_FILENO, POLLIN, 0};
+    int waiting = 0;
+    if (poll(&input, 1, INPUT_MILLISECONDS) == 0)
+        return true;
+    return ioctl(STDIN_FILENO, FIONREAD, &waiting) == 0 && waiting > 0;
+}
+
 bool launched_terminal_enter(struct launched_terminal *terminal, struct error *error)
 {
     signal(SIGTSTP, SIG_IGN);
     terminal->ignores_stop = true;
     if (terminal->tty < 0)
         return true;
-    const pid_t mine = getpgrp();
-    if (mine != terminal->group) {
-        if (!set_foreground(terminal->tty, mine))
-            return error_set_errno(error, "/dev/tty", gettext(advice),
-                                   "the foreground of the terminal cannot be taken");
-        kill(getppid(), SIGCONT); /* mpirun looks whether it may still read from the terminal */
-    }
-    for (int i = 0; i < 2; i++) {
-        terminal->saved[i] = fcntl(i, F_DUPFD_CLOEXEC, FIRST_SAVED);
-        dup2(terminal->tty, i);
-    }
+    if (!passes_keys())
+        return refuse(N_("the workbench"),
+                      N_("it needs keys, but the launcher's standard input is no terminal"), error);
+    terminal->saved = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    dup2(terminal->tty, STDOUT_FILENO);
+    terminal_take_passed_keys();
     return true;
 }
 
@@ -175,13 +170,13 @@ void launched_terminal_guard(const struct launched_terminal *terminal, const cha
         return; /* the guard has been killed */
 }
 
-/* Ends the guard, which has nothing to do any more. */
+/* Ends the guard. If the screen was restored, it has nothing to do any more. */
 static void end_guard(struct launched_terminal *terminal)
 {
     const char end = END_BYTE;
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
     sigaction(SIGPIPE, &ignore, &before);
-    if (write(terminal->pipe, &end, 1) < 0)
+    if (!terminal->lost && write(terminal->pipe, &end, 1) < 0)
         kill(terminal->guard, SIGKILL);
     sigaction(SIGPIPE, &before, NULL);
     close(terminal->pipe);
@@ -193,16 +188,12 @@ void launched_terminal_close(struct launched_terminal *terminal)
 {
     if (!terminal->open)
         return;
-    for (int i = 0; i < 2; i++)
-        if (terminal->saved[i] >= 0) {
-            dup2(terminal->saved[i], i);
-            close(terminal->saved[i]);
-        }
-    if (terminal->tty >= 0) {
-        if (tcgetpgrp(terminal->tty) == getpgrp() && terminal->group != getpgrp())
-            set_foreground(terminal->tty, terminal->group);
-        close(terminal->tty);
+    if (terminal->saved >= 0) {
+        dup2(terminal->saved, STDOUT_FILENO);
+        close(terminal->saved);
     }
+    if (terminal->tty >= 0)
+        close(terminal->tty);
     if (terminal->pipe >= 0)
         end_guard(terminal);
     if (terminal->ignores_stop)

@@ -1,9 +1,9 @@
 /* launched_terminal.h: the terminal of a launcher such as mpirun, for the workbench of rank 0.
  *
  * A launcher connects the standard input and output of rank 0 with itself by pipes. If it runs in a
- * terminal of this host, that is also the controlling terminal of rank 0, /dev/tty, which is used
- * instead: its foreground is given to rank 0, so that keys and resizes reach it and no longer the
- * launcher, which gets it back at the end.
+ * terminal of this host, that is also the controlling terminal of rank 0, /dev/tty. The workbench
+ * draws there, and its keys still come by the pipe: the launcher, which has the foreground, reads
+ * them from the terminal and passes them on. Two readers would take each other's keys.
  *
  * A launcher ends rank 0 by SIGKILL when another rank has died. So a small process, the guard,
  * waits for the end of rank 0, and restores the terminal if rank 0 has not done it. It leaves the
@@ -24,14 +24,14 @@ struct launched_terminal {
     int tty;           /* /dev/tty; -1: standard input and output are a terminal already */
     int pipe;          /* to the guard; -1: there is none */
     pid_t guard;       /* its process */
-    pid_t group;       /* the process group that had the foreground */
-    int saved[2];      /* standard input and output as they were; -1: they still are */
+    int saved;         /* standard output as it was; -1: it still is */
     bool ignores_stop; /* C-z is ignored */
+    bool lost;         /* the screen has not been restored: the guard is to do it */
 };
 
 #define LAUNCHED_TERMINAL_NONE                                                                     \
     {                                                                                              \
-        .tty = -1, .pipe = -1, .saved = { -1, -1 }                                                 \
+        .tty = -1, .pipe = -1, .saved = -1                                                         \
     }
 
 /* Finds the terminal, and starts the guard, but changes nothing yet. Call it before MPI is
@@ -40,16 +40,16 @@ struct launched_terminal {
 bool launched_terminal_open(struct launched_terminal *terminal, const char *launcher,
                             struct error *error);
 
-/* Makes it standard input and output, with the foreground. C-z is ignored from now on: a rank that
- * is stopped would end all others. Returns false with an error. */
+/* Makes it standard output, for terminal_open. C-z is ignored from now on: a rank that is stopped
+ * would end all others. Returns false with an error if no keys can come. */
 bool launched_terminal_enter(struct launched_terminal *terminal, struct error *error);
 
 /* Tells the guard which bytes restore the screen. */
 void launched_terminal_guard(const struct launched_terminal *terminal, const char *restore,
                              size_t length);
 
-/* Gives the foreground back, and ends the guard. The screen has been restored. Does nothing for a
- * terminal that is not open. */
+/* Ends the guard. The screen has been restored, unless it is lost. Does nothing for a terminal that
+ * is not open. */
 void launched_terminal_close(struct launched_terminal *terminal);
 
 #endif

@@ -120,6 +120,8 @@ bool ui_run(const struct ui_options *options, struct error *error)
         if (options->remember)
             save_choices(app);
         terminal_close(app->gone);
+        if (options->launched)
+            options->launched->lost = app->gone;
         if (app->detach.state == DETACH_DONE && !app->gone)
             fputs(detach_text(&app->detach, text, sizeof text), stdout);
     }

@@ -15,6 +15,11 @@
  * standard input or output is not a terminal, or if it cannot place its cursor. */
 bool terminal_open(struct error *error);
 
+/* Says, before terminal_open, that standard input is no terminal: a launcher such as mpirun reads
+ * the keys from the terminal, of which this process is in the background, and passes them on. C-c
+ * then counts as SIGINT, and C-z does nothing. */
+void terminal_take_passed_keys(void);
+
 /* Asks the terminal to report clicks, drags and the wheel if it can (`taken`), or to stop. */
 void terminal_enable_mouse(bool taken);
 
