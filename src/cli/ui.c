@@ -100,6 +100,8 @@ static bool join(struct start *start, int *status)
     }
     if (*cluster && !launch.launcher)
         find_terminal(start, "--ranks");
+    if (!*cluster && start->terminal.tty < 0)
+        start->options.launched = NULL; /* a terminal like any other */
     return true;
 }
 

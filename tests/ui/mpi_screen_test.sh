@@ -11,13 +11,15 @@ cd "$T" || exit 99
 runs=$XDG_STATE_HOME/tinca/runs
 job="lenet --data digits,limit=400 --batch 20 --iterations 100000 --threads 1 --defaults"
 
-# launch SIZE LOCALE OPTION...: starts the workbench in a shell, whose prompt comes back at the end
+# launch SIZE LOCALE OPTION...: starts the workbench in a shell, whose prompt comes back at the end; $prefix has
+# assignments of its environment
+prefix=
 launch() {
     size=$1 locale=$2
     shift 2
     # shellcheck disable=SC2086 # a list of options
     cat >shell <<END
-mpirun -n 2 "$TINCA" ui $job $*
+$prefix mpirun -n 2 "$TINCA" ui $job $*
 echo "status \$? PROMPT"
 stty -a | grep -Eo '(^| )-?(icanon|echo)( |;|\$)' | tr -d ' ;\n'
 echo " LINE"
@@ -64,7 +66,7 @@ screen_shows '54321' "  all of them"
 screen_keys Enter
 screen_resize 120x40
 screen_keys C-l
-has_width() { [ "$(screen_text | head -n 40 | wc -l)" -ge 39 ] && seen '^.{100,}$|─{110,}'; }
+has_width() { seen '(─){110,}'; }
 wait_until has_width && ok "it has the size of the terminal, also a new one" ||
     not_ok "it has the size of the terminal, also a new one" "$(screen_text)"
 screen_resize 80x24
@@ -86,7 +88,8 @@ screen_keys n
 screen_wait 'Training data'
 screen_keys F5
 screen_shows 'iteration +[0-9]+ of 54321' "the ranks have waited for the next run"
-screen_keys q q
+screen_keys q
+screen_wait 'Training data'
 screen_keys q
 screen_wait 'Quit'
 screen_lacks 'leave it running' "a run of several processes cannot be left to one"
@@ -98,17 +101,21 @@ for folder in "$runs"/*; do "$JSON_LOOK" "$folder/summary.json" ranks.#; done >f
 
 # --- other terminals ---
 
-screen_terminal=vt100 launch 120x40 C --start
+screen_terminal=vt100
+launch 120x40 C --start
 screen_keys R
 screen_shows '2 ranks, means of the last' "ASCII, 120x40"
 kill -INT "$(rank_of 0)"
 restored "SIGINT ends all, and saves"
-NO_COLOR=1 launch 200x60 C.UTF-8 --start
+screen_terminal=
+prefix=NO_COLOR=1
+launch 200x60 C.UTF-8 --start
 screen_keys R
 screen_shows '2 ranks, means of the last' "without colours, 200x60"
-screen_keys q
-screen_wait 'Training data|Quit'
 screen_end
+wait_until none_left && ok "closing the terminal leaves no process" ||
+    not_ok "closing the terminal leaves no process" "$(ps -eo pid,ppid,stat,args)"
+prefix=
 
 # --- death ---
 
@@ -117,6 +124,7 @@ for rank in 0 1; do
         launch 80x24 C.UTF-8 --start
         screen_wait 'iteration +[0-9]+ of'
         kill -$signal "$(rank_of $rank)"
+        [ "$signal$rank" = STOP1 ] && screen_shows 'rank 1 on .*: it has not answered' "the reason is told"
         restored "SIG$signal on rank $rank ends all"
     done
 done
@@ -139,7 +147,7 @@ wait
 echo PROMPT
 exec sleep 1000
 END
-screen_start 80x24 C.UTF-8 bash shell
+screen_start 80x24 C.UTF-8 sh shell
 screen_wait PROMPT
 grep -q 'runs in the background' err && ok "in the background it says so" || not_ok "in the background it says so" "$(told)"
 done_testing

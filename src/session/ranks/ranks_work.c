@@ -46,7 +46,7 @@ void ranks_meter_stop(struct ranks_meter *meter)
 
 /* --- recording --- */
 
-static const double first_seconds = 1, least_seconds = 2, most_seconds = 60;
+static const double first_seconds = 1.5, least_seconds = 2, most_seconds = 60;
 static const double share_of_run = 0.01; /* the interval grows with the length of the run */
 
 static size_t recorded(const struct cluster *cluster)
@@ -94,11 +94,11 @@ void ranks_record_begin(struct ranks_record *record, struct run *run)
 static void take_means(struct rank_work *rank, const struct cluster_work *before,
                        const struct cluster_work *now)
 {
-    const uint64_t iterations = now->iterations - before->iterations;
-    const double each = 1e-6 / (double)iterations;
     rank->process = now->process;
     if (now->iterations <= before->iterations)
         return;
+    const uint64_t iterations = now->iterations - before->iterations;
+    const double each = 1e-6 / (double)iterations;
     rank->iterations = iterations;
     rank->compute_ms = (double)(now->computing - before->computing) * each;
     rank->data_ms = (double)(now->reading - before->reading) * each;
@@ -117,6 +117,17 @@ static void put(struct ranks_record *record, uint64_t iteration)
         json_free(event);
 }
 
+/* Returns whether a rank has told this in this run. All ranks compute the same iterations, so what
+ * has more, or less than before, came late from the run before. */
+static bool is_of_run(const struct ranks_record *record, size_t rank,
+                      const struct cluster_work *work)
+{
+    const struct cluster_work *before = &record->before[rank];
+    return work->process != 0 && work->iterations <= record->meter.work.iterations + 1 &&
+           work->iterations >= before->iterations && work->computing >= before->computing &&
+           work->reading >= before->reading && work->waiting >= before->waiting;
+}
+
 void ranks_record_step(struct ranks_record *record, uint64_t iteration, uint64_t now)
 {
     if (!record->run || now < record->due)
@@ -124,8 +135,8 @@ void ranks_record_step(struct ranks_record *record, uint64_t iteration, uint64_t
     for (size_t r = 0; r < record->ranks.count; r++) {
         struct cluster_work work;
         cluster_work(record->run->cluster, r, &work);
-        if (work.process == 0)
-            continue; /* it has not told anything yet */
+        if (!is_of_run(record, r, &work))
+            continue;
         take_means(&record->ranks.ranks[r], &record->before[r], &work);
         record->before[r] = work;
     }
