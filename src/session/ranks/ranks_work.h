@@ -2,8 +2,8 @@
  *
  * Each rank measures itself with a ranks_meter and tells rank 0 once a second (cluster_set_work).
  * Rank 0 publishes the figures of all (run_state_put_ranks) and writes them into the journal: soon
- * after the start, then at growing intervals, as means over the iterations since the time before; and at
- * the end as means over all. Without a cluster nothing is measured or recorded. */
+ * after the start, then at growing intervals, as means over the iterations since the time before;
+ * and at the end as means over all. Without a cluster nothing is measured or recorded. */
 #ifndef TINCA_SESSION_RANKS_RANKS_WORK_H
 #define TINCA_SESSION_RANKS_RANKS_WORK_H
 
