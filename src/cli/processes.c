@@ -46,8 +46,15 @@ static int serve(struct cluster *cluster, const struct run_config *config)
     return status;
 }
 
-bool processes_join(size_t ranks, const struct run_config *config, struct cluster **cluster,
-                    int *status)
+int processes_print_error(struct cluster *cluster, const struct error *error)
+{
+    const size_t rank = cluster_rank(cluster);
+    if (rank == 0)
+        return output_error(error);
+    return cluster_failed_elsewhere(cluster) ? EXIT_FAILED : print_error(rank, error);
+}
+
+bool processes_meet(size_t ranks, struct cluster **cluster, int *status)
 {
     struct error error;
     if (!cluster_join(ranks, cluster, &error)) {
@@ -55,9 +62,19 @@ bool processes_join(size_t ranks, const struct run_config *config, struct cluste
         *status = rank > 0 ? processes_print_error(rank, &error) : output_error(&error);
         return false;
     }
+    if (*cluster)
+        launcher_forget(); /* children are no ranks */
+    return true;
+}
+
+bool processes_join(size_t ranks, const struct run_config *config, struct cluster **cluster,
+                    int *status)
+{
+    struct error error;
+    if (!processes_meet(ranks, cluster, status))
+        return false;
     if (!*cluster)
         return true;
-    launcher_forget(); /* children are no ranks */
     if (!ranks_compare(*cluster, config, &error)) {
         *status = cluster_rank(*cluster) == 0 ? output_error(&error) : EXIT_USAGE;
         cluster_close(*cluster, *status);

@@ -91,7 +91,7 @@ list() {
 
 # every_view: opens every tab of the run
 every_view() {
-    for view in $(screen_text | sed -n 's/!.*//; 2p' | grep -o '[1-9]'); do
+    for view in $(screen_text | sed -n 's/!.*//; 2p' | grep -o '[1-9R]'); do
         screen_keys "$view"
         reach "$1, view $view" "^[^!]*$view\["
     done

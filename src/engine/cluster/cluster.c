@@ -199,6 +199,22 @@ uint64_t cluster_waited(const struct cluster *cluster)
     return atomic_load(&((struct cluster *)cluster)->waited);
 }
 
+/* --- work --- */
+
+void cluster_set_work(struct cluster *cluster, const struct cluster_work *work)
+{
+    pthread_mutex_lock(&cluster->lock);
+    cluster->work = *work;
+    pthread_mutex_unlock(&cluster->lock);
+}
+
+void cluster_work(struct cluster *cluster, size_t rank, struct cluster_work *work)
+{
+    pthread_mutex_lock(&cluster->lock);
+    *work = rank == cluster->place.rank ? cluster->work : cluster->peers[rank].work;
+    pthread_mutex_unlock(&cluster->lock);
+}
+
 /* --- failures --- */
 
 void cluster_fail(struct cluster *cluster, const struct error *error)

@@ -52,6 +52,22 @@ size_t cluster_ranks(const struct cluster *cluster);        /* NULL: 1 */
 const char *cluster_library(const struct cluster *cluster); /* "Open MPI v4.1.4" */
 const char *cluster_host(const struct cluster *cluster, size_t rank);
 
+/* What a rank has done in the run that is on. Times are nanoseconds. */
+struct cluster_work {
+    uint64_t process;    /* the ID of its process */
+    uint64_t iterations; /* of this run, computed by this process */
+    uint64_t computing;  /* in all of them: without the next two */
+    uint64_t reading;    /* waiting for the data loader */
+    uint64_t waiting;    /* in cluster_sum and cluster_gather */
+};
+
+/* Sets the work of this rank, of which it tells rank 0 once a second. */
+void cluster_set_work(struct cluster *cluster, const struct cluster_work *work);
+
+/* Copies the work that a rank has told last; {0}: it has not told any. Rank 0 knows that of all
+ * ranks, the others only their own. */
+void cluster_work(struct cluster *cluster, size_t rank, struct cluster_work *work);
+
 /* Collectives: all ranks call the same one. They return false after a failure. */
 /* all[0..ranks * bytes) becomes mine[0..bytes) of all ranks, in their order. */
 bool cluster_gather(struct cluster *cluster, const void *mine, size_t bytes, void *all);

@@ -23,6 +23,7 @@ struct cluster_peer {
     bool left;     /* it has said goodbye */
     bool lost;     /* the job goes on without it; changed with the lock held */
     bool blocked;  /* an earlier message to it has not left yet (cluster_letters.c) */
+    struct cluster_work work; /* that it has told; guarded by the lock */
 };
 
 /* A letter that waits to be sent or taken. */
@@ -52,12 +53,13 @@ struct cluster {
     enum cluster_request request; /* what the thread is to do; CLUSTER_NOTHING: it is done */
     const void *from;
     void *to;
-    size_t count; /* bytes or values */
-    bool begun;   /* MPI is initialised, or could not be */
-    bool leaving; /* cluster_close has been called */
-    bool failing; /* this rank has failed: tell the others */
-    bool failed;  /* `failure` is set; the thread calls MPI no more */
-    bool remote;  /* another rank has told about it */
+    size_t count;             /* bytes or values */
+    struct cluster_work work; /* of this rank */
+    bool begun;               /* MPI is initialised, or could not be */
+    bool leaving;             /* cluster_close has been called */
+    bool failing;             /* this rank has failed: tell the others */
+    bool failed;              /* `failure` is set; the thread calls MPI no more */
+    bool remote;              /* another rank has told about it */
     struct error failure;
     bool tolerant; /* cluster_tolerate_losses has been called */
     size_t lost;   /* how many ranks are lost */

@@ -2,10 +2,11 @@
  * for, one at a time, and exchanges messages.
  *
  * A message is a byte that says what it is. Rank 0 and each other rank tell each other that they
- * live; so rank 0 notices every silent rank, and everybody a silent rank 0. The seconds of silence
- * are counted in steps of the thread: while this process is stopped itself, they do not grow. A
- * rank that fails sends the error to all others. Before it leaves, a rank says goodbye to those
- * that it talks to, and waits for theirs, so that no message is under way when MPI is finalised.
+ * live, and what they have computed; so rank 0 notices every silent rank, and everybody a silent
+ * rank 0. The seconds of silence are counted in steps of the thread: while this process is stopped
+ * itself, they do not grow. A rank that fails sends the error to all others. Before it leaves, a
+ * rank says goodbye to those that it talks to, and waits for theirs, so that no message is under
+ * way when MPI is finalised.
  *
  * With cluster_tolerate_losses, rank 0 records a rank that fails or falls silent as lost, and talks
  * to it no more; MPI is then not finalised, since that would wait for this rank.
@@ -31,6 +32,12 @@ struct failure_message {
     char kind;
     int error_kind;
     char what[256], why[512], advice[256];
+};
+
+/* A sign of life: what the rank has done. */
+struct beat_message {
+    char kind;
+    struct cluster_work work;
 };
 
 struct state {
@@ -135,10 +142,19 @@ static bool talks_to(const struct cluster *cluster, size_t rank)
 
 static void send_to_peers(struct cluster *cluster, char kind)
 {
+    struct beat_message beat = {.kind = kind};
+    cluster_work(cluster, cluster->place.rank, &beat.work);
     for (size_t r = 0; r < cluster->place.ranks; r++)
         if (talks_to(cluster, r))
-            while (!cluster->module->send(r, &kind, 1) && kind == GOODBYE)
+            while (!cluster->module->send(r, &beat, sizeof beat) && kind == GOODBYE)
                 sched_yield();
+}
+
+static void take_work(struct cluster *cluster, size_t rank, const struct cluster_work *work)
+{
+    pthread_mutex_lock(&cluster->lock);
+    cluster->peers[rank].work = *work;
+    pthread_mutex_unlock(&cluster->lock);
 }
 
 static void receive_messages(struct cluster *cluster)
@@ -146,6 +162,7 @@ static void receive_messages(struct cluster *cluster)
     union {
         char kind;
         struct failure_message failure;
+        struct beat_message beat;
         char bytes[CLUSTER_MESSAGE];
     } message;
     struct error error;
@@ -157,9 +174,12 @@ static void receive_messages(struct cluster *cluster)
         if (message.kind == FAILURE && bytes == sizeof message.failure) {
             if (!lose(cluster, rank))
                 take_failure(cluster, rank, &message.failure);
+        } else if (message.kind == BEAT && bytes == sizeof message.beat) {
+            take_work(cluster, rank, &message.beat.work);
         } else if (message.kind == CLUSTER_IS_LETTER &&
-                   !cluster_letters_receive(cluster, rank, message.bytes, bytes, &error))
+                   !cluster_letters_receive(cluster, rank, message.bytes, bytes, &error)) {
             set_failure(cluster, &error, false);
+        }
     }
 }
 

@@ -123,6 +123,9 @@ extern const char *const config_presets[]; /* NULL-terminated */
  * are cropped and flipped. */
 bool config_set(struct run_config *config, const char *key, const char *value, struct error *error);
 
+/* Lets `processes` share each batch (0 counts as 1): without the option, it gets as many blocks. */
+void config_share(struct run_config *config, size_t processes);
+
 /* Returns whether config_set has set this field. */
 bool config_is_given(const struct run_config *config, const char *key);
 

@@ -264,6 +264,28 @@ void ranks_quit(struct cluster *cluster)
         command(cluster, &quit, NULL);
 }
 
+/* --- work --- */
+
+bool ranks_gather_work(struct cluster *cluster, const struct cluster_work *mine,
+                       struct cluster_work **all)
+{
+    struct error error;
+    *all = memory_new(cluster_ranks(cluster), sizeof **all, "the ranks", &error);
+    if (!*all)
+        cluster_fail(cluster, &error);
+    else if (cluster_gather(cluster, mine, sizeof *mine, *all))
+        return true;
+    *all = NULL; /* MPI may still write to the array */
+    return false;
+}
+
+struct cluster_work *ranks_collect_work(struct cluster *cluster, const struct cluster_work *mine)
+{
+    struct ranks_command work = {.order = RANKS_WORK};
+    struct cluster_work *all;
+    return command(cluster, &work, NULL) && ranks_gather_work(cluster, mine, &all) ? all : NULL;
+}
+
 /* --- the first bad layer --- */
 
 struct found {

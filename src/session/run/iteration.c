@@ -144,6 +144,7 @@ static void record(struct trainer *trainer, const struct gan_losses *losses, dou
         iteration_measure(trainer);
     }
     energy_step(trainer, now);
+    ranks_record_step(&trainer->ranks, trainer->moment.iteration, now);
     struct series_point point = {.iteration = trainer->moment.iteration,
                                  .epoch = (float)trainer->moment.epoch,
                                  .loss = loss,
@@ -385,8 +386,10 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
     begin_last_inspection(trainer);
     if (!prepare_groups(prepared, &trainer->run->config, trainer->moment.iteration, trainer->error))
         return false;
+    const uint64_t began = clock_nanoseconds();
     if (!data_loader_next(prepared->loader, &batch, trainer->error))
         return false;
+    ranks_meter_add_data(&trainer->ranks.meter, began);
     trainer->batch = prepare_batch(prepared, &batch);
     trainer->new_batch = true;
     show_first_batch(trainer);
@@ -394,7 +397,9 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
     const bool looking = inspector_is_active(&trainer->inspector);
     if (looking)
         prepare_inspection(trainer);
+    ranks_meter_start(&trainer->ranks.meter);
     const bool stepped = step(trainer, rate, &losses);
+    ranks_meter_stop(&trainer->ranks.meter);
     if (!device_check(prepared->device, trainer->error) ||
         !cluster_check(prepared->cluster, trainer->error))
         return false; /* the computed values are invalid */

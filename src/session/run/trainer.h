@@ -17,6 +17,7 @@
 #include "session/model/correct_images.h"
 #include "session/prepare/inspector.h"
 #include "session/prepare/prepare.h"
+#include "session/ranks/ranks_work.h"
 #include "session/record/run_state.h"
 #include "session/tensorboard/run_events.h"
 #include "session/values/pace.h"
@@ -67,6 +68,7 @@ struct trainer {
     uint64_t start_time, paused;  /* nanoseconds: clock at the start; length of all pauses */
     uint64_t iteration_start;     /* nanoseconds */
     bool new_batch;               /* the other ranks have not computed this batch yet */
+    struct ranks_record ranks;    /* what the ranks do */
     bool shares;                  /* the other ranks have prepared the run (ranks.h) */
     bool in_flight;               /* the device may still compute the last iteration */
     uint64_t measured_at;         /* nanoseconds: the last iteration_measure */

@@ -184,6 +184,7 @@ static enum run_status live(struct trainer *trainer)
     resume_read_parent(trainer);
     if (!start(trainer) || !ranks_share_state(run->cluster, &trainer->prepared, trainer->error))
         return RUN_REFUSED;
+    ranks_record_begin(&trainer->ranks, trainer->run);
     note_weights(trainer);
     note_limit(trainer, trainer->prepared.data);
     note_limit(trainer, trainer->prepared.validation);
@@ -236,6 +237,7 @@ static void write_end(struct trainer *trainer, enum run_status status, const str
         trainer->now.error = *error;
         return;
     }
+    ranks_record_end(&trainer->ranks, trainer->moment.iteration);
     end_events(trainer, status);
     journal_add_event(&run->journal, "end", NULL);
     const bool synced = saving_finish(trainer);
@@ -243,7 +245,9 @@ static void write_end(struct trainer *trainer, enum run_status status, const str
     if (!synced &&
         status == RUN_DONE) /* the last checkpoint is still there, so the run can be resumed */
         trainer->now.status = RUN_FAILED;
-    if (!run_files_write_summary(run->directory, &run->journal, &trainer->now, &lost) && !failed) {
+    if (!run_files_write_summary(run->directory, &run->journal, &trainer->now, &run->ranks,
+                                 &lost) &&
+        !failed) {
         trainer->now.status = RUN_FAILED;
         trainer->now.error = lost;
     }
@@ -273,6 +277,7 @@ void *worker_main(void *context)
         iteration_repeat_last(&trainer);
     if (trainer.shares)
         ranks_end(run->cluster);
+    ranks_record_free(&trainer.ranks);
     energy_end(&trainer);
     run_events_close(&trainer.events);
     inspector_abandon(&trainer.inspector, &trainer.prepared);
