@@ -1,11 +1,13 @@
 /* tinca export: writes runs as a session file (JSON), as the studies' CSV files, as a picture of
- * their curves, or as a report (Markdown), and models as ONNX files (export_onnx.c). */
+ * their curves, or as a report (Markdown), and models as ONNX files (export_onnx.c) or state dicts
+ * of PyTorch (export_torch.c). */
 #include "session/export/export.h"
 #include "session/compare/report.h"
 #include "session/export/chart.h"
 
 #include "cli/command.h"
 #include "cli/export_onnx.h"
+#include "cli/export_torch.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/runs.h"
@@ -19,8 +21,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FORMAT_JSON, FORMAT_CSV, FORMAT_PNG, FORMAT_SVG, FORMAT_PDF, FORMAT_MD, FORMAT_ONNX };
-static const char *const format_names[] = {"json", "csv", "png", "svg", "pdf", "md", "onnx", NULL};
+enum {
+    FORMAT_JSON,
+    FORMAT_CSV,
+    FORMAT_PNG,
+    FORMAT_SVG,
+    FORMAT_PDF,
+    FORMAT_MD,
+    FORMAT_ONNX,
+    FORMAT_TORCH
+};
+static const char *const format_names[] = {"json", "csv",  "png",   "svg", "pdf",
+                                           "md",   "onnx", "torch", NULL};
 static const char *const x_names[] = {"iteration", "epoch", "time", NULL}; /* enum chart_x */
 enum log_axes { LOG_NONE, LOG_X, LOG_Y, LOG_BOTH };
 static const char *const log_names[] = {"none", "x", "y", "both", NULL};
@@ -28,7 +40,7 @@ static const char *const log_names[] = {"none", "x", "y", "both", NULL};
 /* The values of the options. */
 struct wanted {
     size_t format, x, log;
-    const char *target, *size, *picture;
+    const char *target, *size, *picture, *names;
     struct export_onnx_options onnx;
 };
 
@@ -102,32 +114,61 @@ static bool export_runs(const struct operands *operands, const struct wanted *wa
     return written;
 }
 
-/* Checks that options and operands fit each other: a saved model can only become an ONNX file. */
-static bool check(const struct wanted *wanted, const struct operands *operands, struct error *error)
+/* Checks that no option belongs to another format. */
+static bool check_options(const struct wanted *wanted, struct error *error)
 {
-    const bool onnx = wanted->format == FORMAT_ONNX;
+    const bool onnx = wanted->format == FORMAT_ONNX, torch = wanted->format == FORMAT_TORCH;
     if (wanted->picture && wanted->format != FORMAT_MD)
         return error_set(error, ERROR_USAGE, "--picture",
                          "add --format md, or use --format png -o FILE", "it belongs to a report");
+    if (!onnx && (wanted->onnx.fold || wanted->onnx.integers))
+        return error_set(error, ERROR_USAGE,
+                         wanted->onnx.fold ? "--fold-batch-norm" : "--int8-weights",
+                         "add --format onnx", "it is for models");
+    if (!torch && wanted->names)
+        return error_set(error, ERROR_USAGE, "--names", "add --format torch",
+                         "it is for state dicts of PyTorch");
+    return onnx || torch || !wanted->onnx.precision ||
+           error_set(error, ERROR_USAGE, "--save-precision", "add --format onnx or --format torch",
+                     "it is for models");
+}
+
+/* Checks that options and operands fit each other: a saved model can only become a model. */
+static bool check(const struct wanted *wanted, const struct operands *operands, struct error *error)
+{
+    const bool model = wanted->format == FORMAT_ONNX || wanted->format == FORMAT_TORCH;
+    if (!check_options(wanted, error))
+        return false;
     if (wanted->picture && wanted->target && output_file_is_stdout(wanted->picture) &&
         output_file_is_stdout(wanted->target))
         return error_set(error, ERROR_USAGE, "--picture", "name a file for one of them",
                          "report and picture cannot both go to standard output");
-    if (!onnx && (wanted->onnx.fold || wanted->onnx.precision || wanted->onnx.integers))
-        return error_set(error, ERROR_USAGE,
-                         wanted->onnx.fold        ? "--fold-batch-norm"
-                         : wanted->onnx.precision ? "--save-precision"
-                                                  : "--int8-weights",
-                         "add --format onnx", "it is for models");
-    for (size_t i = 0; !onnx && i < operands->count; i++)
+    for (size_t i = 0; !model && i < operands->count; i++)
         if (safetensors_file_is(operands->values[i]))
             return error_set(error, ERROR_USAGE, operands->values[i],
-                             "add --format onnx, or name a run",
+                             "add --format onnx or --format torch, or name a run",
                              "this is a saved model, which has no curves");
-    if (onnx && operands->count > 1)
-        return error_set(error, ERROR_USAGE, "export", "name one", "an ONNX file has one model");
+    if (model && operands->count > 1)
+        return error_set(error, ERROR_USAGE, "export", "name one",
+                         "a file of this format has one model");
     return wanted->format == FORMAT_CSV || wanted->target ||
            error_set(error, ERROR_USAGE, "export", "give -o FILE", "no file was named");
+}
+
+/* Writes the file that the checked options ask for. Returns the exit status. */
+static int write_wanted(const struct wanted *wanted, const struct operands *operands)
+{
+    struct error error;
+    size_t damaged = 0;
+    const char *first = operands->values[0];
+    const bool written =
+        wanted->format == FORMAT_ONNX ? export_onnx(first, &wanted->onnx, wanted->target, &error)
+        : wanted->format == FORMAT_TORCH
+            ? export_torch(first, wanted->names, wanted->onnx.precision, wanted->target, &error)
+            : export_runs(operands, wanted, &damaged, &error);
+    if (!written)
+        return output_error(&error);
+    return damaged > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 static int export_run(const struct command *command, int argc, char **argv)
@@ -135,7 +176,6 @@ static int export_run(const struct command *command, int argc, char **argv)
     struct error error;
     struct operands operands;
     struct wanted wanted = {0};
-    size_t damaged = 0;
     int status;
     const struct option_row rows[] = {
         {.name = "format",
@@ -175,33 +215,34 @@ static int export_run(const struct command *command, int argc, char **argv)
          .kind = OPTION_TEXT,
          .value = &wanted.size},
         EXPORT_ONNX_OPTIONS(&wanted.onnx),
+        {.name = "names",
+         .argument = "MAPPING",
+         .help = N_("PyTorch: how the arrays are named: a built-in mapping, a file of one, or "
+                    "network; without it, the usual one for the network."),
+         .kind = OPTION_TEXT,
+         .value = &wanted.names},
         {0}};
     const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    if (!check(&wanted, &operands, &error))
-        return output_error(&error);
-    if (wanted.format == FORMAT_ONNX &&
-        export_onnx(operands.values[0], &wanted.onnx, wanted.target, &error))
-        return EXIT_DONE;
-    if (wanted.format != FORMAT_ONNX && export_runs(&operands, &wanted, &damaged, &error))
-        return damaged > 0 ? EXIT_FAILED : EXIT_DONE;
-    return output_error(&error);
+    return check(&wanted, &operands, &error) ? write_wanted(&wanted, &operands)
+                                             : output_error(&error);
 }
 
 const struct command command_export = {
     .name = "export",
     .operands = "RUN...|MODEL",
     .summary = N_("Write runs as a session file (JSON), the studies' CSV files, a chart, or a "
-                  "report; or a model as an ONNX file."),
-    .details =
-        N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its "
-           "folder; RUN@seeds is all runs of its group of seeds. A session file is described by "
-           "docs/session.schema.json; the CSV files "
-           "are loss_HOST_tinca.csv and times_HOST_tinca.csv. The chart (PNG, SVG, PDF) shows "
-           "the curves of one run, or those of several over each other. The report (Markdown) "
-           "holds settings, results, findings, times with intervals and memory, of several "
-           "runs also the table of tinca compare. An ONNX file has the network in inference and "
-           "its weights: of MODEL, a saved model, or of a run's best model."),
+                  "report; or a model for ONNX or PyTorch."),
+    .details = N_(
+        "RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its "
+        "folder; RUN@seeds is all runs of its group of seeds. A session file is described by "
+        "docs/session.schema.json; the CSV files "
+        "are loss_HOST_tinca.csv and times_HOST_tinca.csv. The chart (PNG, SVG, PDF) shows "
+        "the curves of one run, or those of several over each other. The report (Markdown) "
+        "holds settings, results, findings, times with intervals and memory, of several "
+        "runs also the table of tinca compare. An ONNX file has the network in inference and "
+        "its weights: of MODEL, a saved model, or of a run's best model. A state dict of PyTorch "
+        "(torch) is a safetensors file of the weights alone, with PyTorch's names."),
     .run = export_run,
 };
