@@ -1,6 +1,7 @@
 /* tinca export: writes runs as a session file (JSON), as the studies' CSV files, as tables and
  * event files for other programs, as a picture of their curves, or as a report (Markdown); and
- * models as ONNX files (export_onnx.c) or as arrays of NumPy. */
+ * models as ONNX files (export_onnx.c), state dicts of PyTorch (export_torch.c) or arrays of NumPy.
+ */
 #include "session/export/export.h"
 #include "session/compare/report.h"
 #include "session/export/chart.h"
@@ -9,6 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/export_onnx.h"
+#include "cli/export_torch.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/runs.h"
@@ -36,10 +38,11 @@ enum {
     FORMAT_ONNX,
     FORMAT_CSV_LONG,
     FORMAT_NPZ,
-    FORMAT_TFEVENTS
+    FORMAT_TFEVENTS,
+    FORMAT_TORCH
 };
-static const char *const format_names[] = {"json", "csv",      "png", "svg",      "pdf", "md",
-                                           "onnx", "csv-long", "npz", "tfevents", NULL};
+static const char *const format_names[] = {"json", "csv",      "png", "svg",      "pdf",   "md",
+                                           "onnx", "csv-long", "npz", "tfevents", "torch", NULL};
 static const char *const x_names[] = {"iteration", "epoch", "time", NULL}; /* enum chart_x */
 enum log_axes { LOG_NONE, LOG_X, LOG_Y, LOG_BOTH };
 static const char *const log_names[] = {"none", "x", "y", "both", NULL};
@@ -48,7 +51,7 @@ static const char *const log_names[] = {"none", "x", "y", "both", NULL};
 struct wanted {
     size_t format, x, log;
     bool all;
-    const char *target, *size, *picture;
+    const char *target, *size, *picture, *names;
     struct export_onnx_options onnx;
 };
 
@@ -155,41 +158,41 @@ static bool is_model(const char *operand)
            (!file_exists(operand) && network_is_model(operand));
 }
 
-/* Returns whether the format is one of models: the only one, or one of both. */
-static bool takes_models(size_t format)
+/* Returns whether the format is one of models alone. */
+static bool is_of_models(size_t format)
 {
-    return format == FORMAT_ONNX || format == FORMAT_NPZ;
+    return format == FORMAT_ONNX || format == FORMAT_TORCH;
 }
 
 /* Checks that the operands are runs, or one model and a format of models. */
 static bool check_operands(const struct wanted *wanted, const struct operands *operands,
                            struct error *error)
 {
-    const bool one = takes_models(wanted->format) && operands->count == 1 && !wanted->all;
+    const bool takes_models = is_of_models(wanted->format) || wanted->format == FORMAT_NPZ;
+    const bool one = operands->count == 1 && !wanted->all;
     if (wanted->all && operands->count > 0)
         return error_set(error, ERROR_USAGE, "--all", "leave out one of the two",
                          "runs were named as well");
     if (!wanted->all && operands->count == 0)
         return error_set(error, ERROR_USAGE, "export", "name them, or give --all",
                          "no run was named");
-    if (wanted->format == FORMAT_ONNX && !one)
-        return error_set(error, ERROR_USAGE, "export", "name one", "an ONNX file has one model");
+    if (is_of_models(wanted->format) && !one)
+        return error_set(error, ERROR_USAGE, "export", "name one",
+                         "a file of this format has one model");
     for (size_t i = 0; i < operands->count; i++)
-        if (is_model(operands->values[i]) && !one)
+        if (is_model(operands->values[i]) && !(takes_models && one))
             return error_set(error, ERROR_USAGE, operands->values[i],
-                             takes_models(wanted->format) ? N_("name it alone")
-                             : wanted->format == FORMAT_CSV_LONG ||
-                                     wanted->format == FORMAT_TFEVENTS
-                                 ? N_("add --format onnx or npz, or name a run")
-                                 : N_("add --format onnx, or name a run"),
+                             takes_models
+                                 ? N_("name it alone")
+                                 : N_("add --format onnx or another of models, or name a run"),
                              "this is a saved model, which has no curves");
     return true;
 }
 
-/* Checks that options and operands fit each other. */
-static bool check(const struct wanted *wanted, const struct operands *operands, struct error *error)
+/* Checks that no option belongs to another format. */
+static bool check_options(const struct wanted *wanted, struct error *error)
 {
-    const bool onnx = wanted->format == FORMAT_ONNX;
+    const bool onnx = wanted->format == FORMAT_ONNX, torch = wanted->format == FORMAT_TORCH;
     if (wanted->picture && wanted->format != FORMAT_MD)
         return error_set(error, ERROR_USAGE, "--picture",
                          "add --format md, or use --format png -o FILE", "it belongs to a report");
@@ -197,13 +200,22 @@ static bool check(const struct wanted *wanted, const struct operands *operands, 
         output_file_is_stdout(wanted->target))
         return error_set(error, ERROR_USAGE, "--picture", "name a file for one of them",
                          "report and picture cannot both go to standard output");
-    if (!onnx && (wanted->onnx.fold || wanted->onnx.precision || wanted->onnx.integers))
+    if (!onnx && (wanted->onnx.fold || wanted->onnx.integers))
         return error_set(error, ERROR_USAGE,
-                         wanted->onnx.fold        ? "--fold-batch-norm"
-                         : wanted->onnx.precision ? "--save-precision"
-                                                  : "--int8-weights",
+                         wanted->onnx.fold ? "--fold-batch-norm" : "--int8-weights",
                          "add --format onnx", "it is for models");
-    return check_operands(wanted, operands, error) &&
+    if (!torch && wanted->names)
+        return error_set(error, ERROR_USAGE, "--names", "add --format torch",
+                         "it is for state dicts of PyTorch");
+    return onnx || torch || !wanted->onnx.precision ||
+           error_set(error, ERROR_USAGE, "--save-precision", "add --format onnx or --format torch",
+                     "it is for models");
+}
+
+/* Checks that options and operands fit each other. */
+static bool check(const struct wanted *wanted, const struct operands *operands, struct error *error)
+{
+    return check_options(wanted, error) && check_operands(wanted, operands, error) &&
            (wanted->format == FORMAT_CSV || wanted->target ||
             error_set(error, ERROR_USAGE, "export", "give -o FILE", "no file was named"));
 }
@@ -222,10 +234,13 @@ static bool write_arrays(const char *model, const char *target, struct error *er
 static bool write_document(const struct operands *operands, const struct wanted *wanted,
                            size_t *damaged, struct error *error)
 {
+    const char *first = operands->values[0];
     if (wanted->format == FORMAT_ONNX)
-        return export_onnx(operands->values[0], &wanted->onnx, wanted->target, error);
-    if (wanted->format == FORMAT_NPZ && !wanted->all && is_model(operands->values[0]))
-        return write_arrays(operands->values[0], wanted->target, error);
+        return export_onnx(first, &wanted->onnx, wanted->target, error);
+    if (wanted->format == FORMAT_TORCH)
+        return export_torch(first, wanted->names, wanted->onnx.precision, wanted->target, error);
+    if (wanted->format == FORMAT_NPZ && !wanted->all && is_model(first))
+        return write_arrays(first, wanted->target, error);
     return export_runs(operands, wanted, damaged, error);
 }
 
@@ -234,7 +249,6 @@ static int export_run(const struct command *command, int argc, char **argv)
     struct error error;
     struct operands operands;
     struct wanted wanted = {0};
-    size_t damaged = 0;
     int status;
     const struct option_row rows[] = {
         {.name = "format",
@@ -278,6 +292,12 @@ static int export_run(const struct command *command, int argc, char **argv)
          .kind = OPTION_TEXT,
          .value = &wanted.size},
         EXPORT_ONNX_OPTIONS(&wanted.onnx),
+        {.name = "names",
+         .argument = "MAPPING",
+         .help = N_("PyTorch: how the arrays are named: a built-in mapping, a file of one, or "
+                    "network; without it, the usual one for the network."),
+         .kind = OPTION_TEXT,
+         .value = &wanted.names},
         {0}};
     const struct option_set set = {.rows = rows, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))
@@ -293,7 +313,7 @@ const struct command command_export = {
     .name = "export",
     .operands = "RUN...|MODEL",
     .summary = N_("Write runs as a session file (JSON), CSV, NumPy's arrays, TensorBoard's events, "
-                  "a chart, or a report; or a model as an ONNX file or arrays."),
+                  "a chart, or a report; or a model for ONNX or PyTorch, or as arrays."),
     .details =
         N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its "
            "folder; RUN@seeds is all runs of its group of seeds. A session file is described by "
@@ -305,6 +325,7 @@ const struct command command_export = {
            "the curves of one run, or those of several over each other. The report (Markdown) "
            "holds settings, results, findings, times with intervals and memory, of several "
            "runs also the table of tinca compare. An ONNX file has the network in inference and "
-           "its weights: of MODEL, a saved model, or of a run's best model."),
+           "its weights: of MODEL, a saved model, or of a run's best model. A state dict of "
+           "PyTorch (torch) is a safetensors file of the weights alone, with PyTorch's names."),
     .run = export_run,
 };

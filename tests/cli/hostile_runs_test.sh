@@ -155,13 +155,20 @@ every_command() {
             try explain "$1"
             try explain "$1" --json
             ;;
-        import) try import --from caffe "$runs/$1/journal.jsonl" ;;
+        import)
+            try import --from caffe "$runs/$1/journal.jsonl"
+            rm -f imported.safetensors
+            try import "$runs/$1/best.safetensors" --network "$runs/$1/network.json" -o imported.safetensors
+            try import "$runs/$1/best.safetensors" --network lenet --names "$evil" --json
+            ;;
         export)
             rm -rf written
             mkdir written
             try export "$1" -o written/session.json
             try export "$1" --format csv -o written
             try export "$1" --format onnx -o exported.onnx
+            try export "$1" --format torch -o exported.safetensors
+            try export "$1" --format torch -o exported.safetensors --names "$evil"
             try export "$1" --format md -o written/report.md --picture written/curves.png
             clean $(find written -type f ! -name '*.png')
             try export "$1" --format csv-long -o written/long.csv

@@ -5,7 +5,7 @@
 # says so.
 CLANG = clang
 TARGETS = network session safetensors idx cifar png jpeg gz log checkpoint preferences sweep \
-	npy npz list onnx
+	npy npz list onnx mapping
 CHECKS = undefined,float-cast-overflow,integer-divide-by-zero
 SANITIZE = -fsanitize=address,$(CHECKS) -fno-sanitize-recover=$(CHECKS)
 FLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -ffp-contract=off -D_GNU_SOURCE \
