@@ -232,7 +232,7 @@ static int show(struct cluster *cluster, const struct devices_ranks *ranks, bool
         return EXIT_DONE;
     host_describe(&host);
     if (!devices_machine_find(&machine, host.cores, tune, &error))
-        return processes_print_error(cluster, &error);
+        return processes_print_failure(cluster, &error);
     if (rank == 0)
         status = as_json ? print_json(&host, &machine, ranks) : print_table(&host, &machine, ranks);
     devices_machine_free(&machine);
@@ -256,7 +256,7 @@ static int devices_run(const struct command *command, int argc, char **argv)
     if (devices_ranks_gather(cluster, &ranks, &error))
         status = show(cluster, &ranks, as_json);
     else
-        status = processes_print_error(cluster, &error);
+        status = processes_print_failure(cluster, &error);
     devices_ranks_free(&ranks);
     cluster_close(cluster, status);
     return status;

@@ -249,6 +249,7 @@ static int export_run(const struct command *command, int argc, char **argv)
     struct error error;
     struct operands operands;
     struct wanted wanted = {0};
+    size_t damaged = 0;
     int status;
     const struct option_row rows[] = {
         {.name = "format",

@@ -46,12 +46,12 @@ static int serve(struct cluster *cluster, const struct run_config *config)
     return status;
 }
 
-int processes_print_error(struct cluster *cluster, const struct error *error)
+int processes_print_failure(struct cluster *cluster, const struct error *error)
 {
     const size_t rank = cluster_rank(cluster);
     if (rank == 0)
         return output_error(error);
-    return cluster_failed_elsewhere(cluster) ? EXIT_FAILED : print_error(rank, error);
+    return cluster_failed_elsewhere(cluster) ? EXIT_FAILED : processes_print_error(rank, error);
 }
 
 bool processes_meet(size_t ranks, struct cluster **cluster, int *status)

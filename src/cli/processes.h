@@ -22,7 +22,7 @@ bool processes_join(size_t ranks, const struct run_config *config, struct cluste
 
 /* Prints an error of this rank, which all of them may have; unless it came from another rank, which
  * prints it. Returns the exit status. */
-int processes_print_error(struct cluster *cluster, const struct error *error);
+int processes_print_failure(struct cluster *cluster, const struct error *error);
 
 /* Tells the others to quit, and leaves. Returns `status`. After a failure it ends all processes. */
 int processes_leave(struct cluster *cluster, int status);
