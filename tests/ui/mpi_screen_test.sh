@@ -35,12 +35,14 @@ show_ranks() {
     screen_keys R
 }
 
+parent_of() { sed 's/.*) [A-Za-z] \([0-9]*\) .*/\1/' "/proc/$1/stat" 2>/dev/null; }
+
 # rank_of R: prints the process of a rank
 rank_of() {
     for environment in $(grep -las -- "TINCA_TEST=$T" /proc/[0-9]*/environ 2>/dev/null); do
         process=${environment#/proc/} process=${process%/environ}
         grep -qz "^OMPI_COMM_WORLD_RANK=$1$" "$environment" 2>/dev/null &&
-            [ "$(ps -o comm= -p "$(ps -o ppid= -p "$process")")" = mpirun ] && echo "$process" && return
+            [ "$(cat "/proc/$(parent_of "$process")/comm" 2>/dev/null)" = mpirun ] && echo "$process" && return
     done
 }
 # left: whether a process of a workbench is still there; a zombie has no environment, but a name
@@ -135,7 +137,7 @@ for rank in 0 1; do
     done
 done
 launch 80x24 C.UTF-8
-kill -KILL "$(ps -o ppid= -p "$(rank_of 0)")"
+kill -KILL "$(parent_of "$(rank_of 0)")"
 restored "SIGKILL on the launcher ends all" # the shell may print before the screen is restored
 
 # --- no terminal ---
