@@ -21,6 +21,10 @@ launch() {
     cat >shell <<END
 $prefix mpirun -n 2 "$TINCA" ui $job $*
 echo "status \$? PROMPT"
+for i in 1 2 3 4 5 6 7 8 9 10; do # a killed launcher ends before rank 0 does
+    stty -a | grep -Eq '(^| )icanon' && break
+    sleep 1
+done
 stty -a | grep -Eo '(^| )-?(icanon|echo)( |;|\$)' | tr -d ' ;\n'
 echo " LINE"
 exec sleep 1000
