@@ -140,6 +140,11 @@ short="--batch 16 --iterations 4 --seed 3"
 often="--checkpoint 0.01 --checkpoint-share 100"
 long="lenet --data digits,limit=400 --batch 20 --iterations 600 --seed 3 --blocks 4"
 ranks_of() { pgrep -P "$1" -f "tinca train" 2>/dev/null; }
+none_left() {
+    ! grep -las "TINCA_TEST=$T" /proc/[0-9]*/environ 2>/dev/null | while read -r environment; do
+        grep -qazx train "$(dirname "$environment")/cmdline" 2>/dev/null && echo left
+    done | grep -q left
+}
 has_checkpoint() { [ -s "$T/$1/checkpoint.safetensors" ]; }
 
 # shellcheck disable=SC2086 # lists of options
@@ -163,9 +168,10 @@ has_checkpoint() { [ -s "$T/$1/checkpoint.safetensors" ]; }
                 not_ok "SIG$signal on rank $rank ends all" "exit $status after $took s: $(told)"
             fi
             [ $signal = STOP ] && says "rank $rank on .*has not answered" "  with the reason"
-            if grep -las "TINCA_TEST=$T" /proc/[0-9]*/environ 2>/dev/null | while read -r environment; do
-                grep -qazx train "$(dirname "$environment")/cmdline" 2>/dev/null && echo left
-            done | grep -q left; then not_ok "  and leaves no process"; else ok "  and leaves no process"; fi
+            # the launcher does not wait for a process that it has killed
+            if wait_until none_left; then ok "  and leaves no process"; else
+                not_ok "  and leaves no process" "$(ps -eo pid,ppid,stat,args | grep '[t]inca train')"
+            fi
             if [ $rank = 1 ]; then mpi 4 resume "$T/$folder" -q; else run resume "$T/$folder" -q; fi
             same "  and the run resumes to the same bits" whole $folder
         done

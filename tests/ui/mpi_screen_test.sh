@@ -21,6 +21,10 @@ launch() {
     cat >shell <<END
 $prefix mpirun -n 2 "$TINCA" ui $job $*
 echo "status \$? PROMPT"
+for i in 1 2 3 4 5 6 7 8 9 10; do # a killed launcher ends before rank 0 does
+    stty -a | grep -Eq '(^| )icanon' && break
+    sleep 1
+done
 stty -a | grep -Eo '(^| )-?(icanon|echo)( |;|\$)' | tr -d ' ;\n'
 echo " LINE"
 exec sleep 1000
@@ -29,12 +33,20 @@ END
     screen_wait 'Set up.*|Run .* lenet' || not_ok "the workbench begins" "$(screen_text)"
 }
 
+# show_ranks: waits until the run has told about its ranks, and shows their view
+show_ranks() {
+    screen_wait '^1.*9.* R( |$)'
+    screen_keys R
+}
+
+parent_of() { sed 's/.*) [A-Za-z] \([0-9]*\) .*/\1/' "/proc/$1/stat" 2>/dev/null; }
+
 # rank_of R: prints the process of a rank
 rank_of() {
     for environment in $(grep -las -- "TINCA_TEST=$T" /proc/[0-9]*/environ 2>/dev/null); do
         process=${environment#/proc/} process=${process%/environ}
         grep -qz "^OMPI_COMM_WORLD_RANK=$1$" "$environment" 2>/dev/null &&
-            [ "$(ps -o comm= -p "$(ps -o ppid= -p "$process")")" = mpirun ] && echo "$process" && return
+            [ "$(cat "/proc/$(parent_of "$process")/comm" 2>/dev/null)" = mpirun ] && echo "$process" && return
     done
 }
 # left: whether a process of a workbench is still there; a zombie has no environment, but a name
@@ -47,7 +59,7 @@ none_left() { ! left && ! ps -eo stat=,ppid=,comm= | grep -q '^Z.* 1 tinca'; }
 
 # restored NAME: the shell has its terminal back as it was, and no process remains
 restored() {
-    screen_shows 'status [0-9]+ PROMPT' "$1"
+    screen_shows ' LINE' "$1"
     screen_shows '^ ?(icanonecho|echoicanon) LINE' "  and restores the terminal"
     wait_until none_left && ok "  no process remains" || not_ok "  no process remains" "$(ps -eo pid,ppid,stat,args)"
     screen_end
@@ -58,8 +70,8 @@ restored() {
 launch 80x24 C.UTF-8
 screen_shows '2 ranks train each run' "the workbench has the launcher's terminal, and says who trains"
 # every key reaches it, none the launcher
-screen_keys / ; screen_keys -l Iterations; screen_keys Enter
-screen_shows '> *Iterations' "keys reach it"
+for _ in 1 2 3 4 5 6 7 8 9 10; do screen_keys Down; done
+screen_shows '^> *Iterations' "keys reach it"
 screen_keys Enter C-u
 screen_keys -l 54321
 screen_shows '54321' "  all of them"
@@ -73,7 +85,7 @@ screen_resize 80x24
 screen_keys C-z
 screen_keys F5
 screen_shows 'iteration +[0-9]+ of 54321' "a run begins; C-z does not suspend it"
-screen_keys R
+show_ranks
 screen_shows 'R.Ranks' "R shows the view Ranks"
 screen_shows '2 ranks, means of the last [0-9]+ iterations' "  with the iterations that it is about"
 screen_shows '^.    1 .* [0-9]+\.[0-9]+ +[0-9.]+ +[0-9.]+ ' "  and the milliseconds of rank 1"
@@ -103,14 +115,14 @@ for folder in "$runs"/*; do "$JSON_LOOK" "$folder/summary.json" ranks.#; done >f
 
 screen_terminal=vt100
 launch 120x40 C --start
-screen_keys R
+show_ranks
 screen_shows '2 ranks, means of the last' "ASCII, 120x40"
 kill -INT "$(rank_of 0)"
 restored "SIGINT ends all, and saves"
 screen_terminal=
 prefix=NO_COLOR=1
 launch 200x60 C.UTF-8 --start
-screen_keys R
+show_ranks
 screen_shows '2 ranks, means of the last' "without colours, 200x60"
 screen_end
 wait_until none_left && ok "closing the terminal leaves no process" ||
@@ -129,8 +141,8 @@ for rank in 0 1; do
     done
 done
 launch 80x24 C.UTF-8
-kill -KILL "$(ps -o ppid= -p "$(rank_of 0)")"
-restored "SIGKILL on the launcher ends all"
+kill -KILL "$(parent_of "$(rank_of 0)")"
+restored "SIGKILL on the launcher ends all" # the shell may print before the screen is restored
 
 # --- no terminal ---
 

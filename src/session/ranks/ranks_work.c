@@ -1,3 +1,6 @@
+/* A rank adds up its times over the whole run, and tells the sums. Rank 0 keeps those of the last
+ * record and records the differences, so a message that is lost or late costs nothing but time. The
+ * means at the end come from a collective, since the last heartbeat may be a second old. */
 #include "session/ranks/ranks_work.h"
 
 #include "base/clock.h"

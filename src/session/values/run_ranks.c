@@ -1,3 +1,5 @@
+/* The list of ranks, and the one form in which all files have it: an array of objects in the order
+ * of the ranks. What is read may come from a stranger; a list that is incomplete is none. */
 #include "session/values/run_ranks.h"
 
 #include "base/memory.h"
