@@ -126,12 +126,17 @@ static int import_operands(struct import_request *request, struct import_onnx_op
                                  : import_files(request, operands, onnx->as_json);
 }
 
+/* The options of models. */
+struct model_options {
+    struct import_onnx_options onnx;
+    struct import_torch_options torch;
+};
+
 static int import_run(const struct command *command, int argc, char **argv)
 {
     struct operands operands;
     struct import_request request = {0};
-    struct import_onnx_options onnx = {0};
-    struct import_torch_options torch = {0};
+    struct model_options models = {0};
     int status;
     const struct option_row rows[] = {
         {.name = "framework",
@@ -179,14 +184,14 @@ static int import_run(const struct command *command, int argc, char **argv)
          .help = N_("The machine that computed it."),
          .kind = OPTION_TEXT,
          .value = &request.host},
-        IMPORT_ONNX_OPTIONS(&onnx),
-        IMPORT_TORCH_OPTIONS(&torch),
-        OUTPUT_JSON_OPTION(&onnx.as_json),
+        IMPORT_ONNX_OPTIONS(&models.onnx),
+        IMPORT_TORCH_OPTIONS(&models.torch),
+        OUTPUT_JSON_OPTION(&models.onnx.as_json),
         {0}};
     const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    return import_operands(&request, &onnx, &torch, &operands);
+    return import_operands(&request, &models.onnx, &models.torch, &operands);
 }
 
 const struct command command_import = {
