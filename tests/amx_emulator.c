@@ -13,10 +13,12 @@
 
 #if defined(HAVE_AMX_KERNELS) && defined(__linux__)
 
+#include <cpuid.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -259,10 +261,23 @@ bool amx_emulator_start(void)
     return host_has_bf16() && amx_emulator_install();
 }
 
+/* Returns whether the processor has the tiles itself, whatever TINCA_CPU asks for, and asks the
+ * kernel for permission to use them (base/host/amx.c). Without permission only some of the
+ * instructions raise SIGILL there, so that they cannot be emulated. */
+static bool processor_has_tiles(void)
+{
+    enum { REQUEST_STATE_PERMISSION = 0x1023, STATE_OF_TILES = 18 };
+    const unsigned needed =
+        1u << 22 /* AMX-BF16 */ | 1u << 24 /* AMX-TILE */ | 1u << 25; /* AMX-INT8 */
+    unsigned eax, ebx, ecx, edx;
+    return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (edx & needed) == needed &&
+           syscall(SYS_arch_prctl, REQUEST_STATE_PERMISSION, STATE_OF_TILES) == 0;
+}
+
 bool amx_emulator_install(void)
 {
     struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO};
-    return sigaction(SIGILL, &action, NULL) == 0;
+    return processor_has_tiles() || sigaction(SIGILL, &action, NULL) == 0;
 }
 
 #else

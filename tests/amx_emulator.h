@@ -16,7 +16,8 @@
 
 #include <stdbool.h>
 
-/* Installs the handler for the rest of the program. Returns false if this build has no kernels for
+/* Installs the handler for the rest of the program; on a processor that has AMX, gets permission to
+ * use its own tiles instead. Returns false if this build has no kernels for
  * AMX or the processor cannot run the rest of their code (AVX512-BF16). */
 bool amx_emulator_start(void);
 

@@ -10,6 +10,13 @@ uint64_t clock_nanoseconds(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+double clock_unix_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 char *clock_now_rfc3339(char *text, size_t size)
 {
     time_t now = time(NULL);

@@ -19,6 +19,9 @@ static inline double clock_seconds(uint64_t from, uint64_t to)
  * least 21 bytes. Returns `text`. */
 char *clock_now_rfc3339(char *text, size_t size);
 
+/* Returns the seconds since 1970 (UTC), with a fraction. */
+double clock_unix_seconds(void);
+
 /* Sleeps for `seconds`, whatever signals arrive. */
 void clock_sleep(double seconds);
 

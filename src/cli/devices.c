@@ -1,11 +1,14 @@
 /* tinca devices: lists the devices that can compute, and for the others the reason why they cannot;
- * also the machine's processor, its measured figures, memory limits and GPUs. A device driver that
+ * also the machine's processor, its measured figures, memory limits and GPUs. In a launcher, rank 0
+ * shows its own machine and then all ranks. A device driver that
  * is usable has a row for each of its devices (cuda:0, cuda:1), otherwise one row with the reason.
  */
 #include "cli/command.h"
 #include "cli/devices_machine.h"
+#include "cli/devices_ranks.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/processes.h"
 
 #include "base/host/host.h"
 #include "base/host/host_load.h"
@@ -140,11 +143,13 @@ static bool build_devices(struct json *root)
     return complete;
 }
 
-static int print_json(const struct host *host, const struct devices_machine *machine)
+static int print_json(const struct host *host, const struct devices_machine *machine,
+                      const struct devices_ranks *ranks)
 {
     struct json *root = json_new_object();
     return output_json(root, build_host(root, host) && build_devices(root) && build_details(root) &&
-                                 build_gpus(root) && devices_machine_add(root, machine));
+                                 build_gpus(root) && devices_machine_add(root, machine) &&
+                                 devices_ranks_add(root, ranks));
 }
 
 static void print_gpus(void)
@@ -191,7 +196,8 @@ static void print_device(struct table *table, const struct device_row *row)
                    row->available ? gettext(row->driver->description) : language_text(row->reason));
 }
 
-static int print_table(const struct host *host, const struct devices_machine *machine)
+static int print_table(const struct host *host, const struct devices_machine *machine,
+                       const struct devices_ranks *ranks)
 {
     char bytes[32];
     output_print(ngettext("%s: %s, %zu core, %s of memory, instruction set %s\n\n",
@@ -207,26 +213,52 @@ static int print_table(const struct host *host, const struct devices_machine *ma
         }
     int status = table_print(&table);
     print_gpus();
+    if (status == EXIT_DONE)
+        status = devices_ranks_print(ranks);
     return status == EXIT_DONE ? devices_machine_print(machine) : status;
+}
+
+/* Shows this machine and the ranks. Another rank than 0 shows nothing; to measure its machine, if
+ * that was asked, is the work of the first rank on it. Returns the exit status. */
+static int show(struct cluster *cluster, const struct devices_ranks *ranks, bool as_json)
+{
+    struct host host;
+    struct devices_machine machine;
+    struct error error;
+    const size_t rank = cluster_rank(cluster);
+    const bool tune = options_tune() && (rank == 0 || devices_ranks_is_first(ranks, rank));
+    int status = EXIT_DONE;
+    if (rank > 0 && !tune)
+        return EXIT_DONE;
+    host_describe(&host);
+    if (!devices_machine_find(&machine, host.cores, tune, &error))
+        return processes_print_failure(cluster, &error);
+    if (rank == 0)
+        status = as_json ? print_json(&host, &machine, ranks) : print_table(&host, &machine, ranks);
+    devices_machine_free(&machine);
+    return status;
 }
 
 static int devices_run(const struct command *command, int argc, char **argv)
 {
     bool as_json = false;
     struct operands operands;
-    struct host host;
     int status;
-    const struct option_row rows[] = {OUTPUT_JSON_OPTION(&as_json), {0}};
-    const struct option_set set = {.rows = rows, .opens_device = true};
-    struct devices_machine machine;
+    size_t count = 0;
+    struct cluster *cluster;
+    struct devices_ranks ranks;
     struct error error;
-    if (!options_read(command, &set, argc, argv, &operands, &status))
+    const struct option_row rows[] = {OUTPUT_JSON_OPTION(&as_json), processes_row(&count), {0}};
+    const struct option_set set = {.rows = rows, .opens_device = true};
+    if (!options_read(command, &set, argc, argv, &operands, &status) ||
+        !processes_meet(count, &cluster, &status))
         return status;
-    host_describe(&host);
-    if (!devices_machine_find(&machine, host.cores, options_tune(), &error))
-        return output_error(&error);
-    status = as_json ? print_json(&host, &machine) : print_table(&host, &machine);
-    devices_machine_free(&machine);
+    if (devices_ranks_gather(cluster, &ranks, &error))
+        status = show(cluster, &ranks, as_json);
+    else
+        status = processes_print_failure(cluster, &error);
+    devices_ranks_free(&ranks);
+    cluster_close(cluster, status);
     return status;
 }
 
@@ -234,6 +266,6 @@ const struct command command_devices = {
     .name = "devices",
     .operands = "",
     .summary = N_("List the devices that can compute, and why the others cannot."),
-    .details = "",
+    .details = N_("In a launcher (mpirun -n 4 tinca devices) it also lists the ranks."),
     .run = devices_run,
 };

@@ -1,26 +1,48 @@
-/* tinca export: writes runs as a session file (JSON), as the studies' CSV files, as a picture of
- * their curves, or as a report (Markdown), and models as ONNX files (export_onnx.c). */
+/* tinca export: writes runs as a session file (JSON), as the studies' CSV files, as tables and
+ * event files for other programs, as a picture of their curves, or as a report (Markdown); and
+ * models as ONNX files (export_onnx.c), state dicts of PyTorch (export_torch.c) or arrays of NumPy.
+ */
 #include "session/export/export.h"
 #include "session/compare/report.h"
 #include "session/export/chart.h"
+#include "session/export/export_tables.h"
+#include "session/tensorboard/tensorboard.h"
 
 #include "cli/command.h"
 #include "cli/export_onnx.h"
+#include "cli/export_torch.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/runs.h"
 
+#include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "engine/network/network.h"
 #include "engine/weights/safetensors.h"
 #include "engine/weights/weights.h"
+#include "session/files/run_directory.h"
+#include "session/onnx/onnx.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FORMAT_JSON, FORMAT_CSV, FORMAT_PNG, FORMAT_SVG, FORMAT_PDF, FORMAT_MD, FORMAT_ONNX };
-static const char *const format_names[] = {"json", "csv", "png", "svg", "pdf", "md", "onnx", NULL};
+enum {
+    FORMAT_JSON,
+    FORMAT_CSV,
+    FORMAT_PNG,
+    FORMAT_SVG,
+    FORMAT_PDF,
+    FORMAT_MD,
+    FORMAT_ONNX,
+    FORMAT_CSV_LONG,
+    FORMAT_NPZ,
+    FORMAT_TFEVENTS,
+    FORMAT_TORCH
+};
+static const char *const format_names[] = {"json", "csv",      "png", "svg",      "pdf",   "md",
+                                           "onnx", "csv-long", "npz", "tfevents", "torch", NULL};
 static const char *const x_names[] = {"iteration", "epoch", "time", NULL}; /* enum chart_x */
 enum log_axes { LOG_NONE, LOG_X, LOG_Y, LOG_BOTH };
 static const char *const log_names[] = {"none", "x", "y", "both", NULL};
@@ -28,7 +50,8 @@ static const char *const log_names[] = {"none", "x", "y", "both", NULL};
 /* The values of the options. */
 struct wanted {
     size_t format, x, log;
-    const char *target, *size, *picture;
+    bool all;
+    const char *target, *size, *picture, *names;
     struct export_onnx_options onnx;
 };
 
@@ -64,6 +87,12 @@ static bool write_runs(struct run *const *runs, size_t count, const struct wante
 {
     if (wanted->format == FORMAT_CSV)
         return export_csv(runs, count, wanted->target ? wanted->target : ".", error);
+    if (wanted->format == FORMAT_CSV_LONG)
+        return export_csv_long(runs, count, wanted->target, error);
+    if (wanted->format == FORMAT_NPZ)
+        return export_npz(runs, count, wanted->target, error);
+    if (wanted->format == FORMAT_TFEVENTS)
+        return tensorboard_export(runs, count, wanted->target, error);
     if (is_chart(wanted->format))
         return write_picture(runs, count, wanted,
                              CANVAS_PNG + (enum canvas_format)(wanted->format - FORMAT_PNG),
@@ -86,13 +115,30 @@ static bool report_damage(const struct run *run)
     return true;
 }
 
+/* Opens all runs of the folder of runs, oldest first. */
+static bool open_all(struct opened_runs *runs, struct error *error)
+{
+    char **ids;
+    size_t count;
+    if (!run_directory_list(&ids, &count, error))
+        return false;
+    bool opened = count > 0 || error_set(error, ERROR_USAGE, "--all", "train one with tinca train",
+                                         "there are no runs");
+    for (size_t i = 0; i < count; i++) {
+        opened = opened && runs_open_operand(runs, ids[i], error);
+        free(ids[i]);
+    }
+    free(ids);
+    return opened;
+}
+
 /* Exports the runs. Damaged ones are exported as far as they can be read and counted in *damaged.
  */
 static bool export_runs(const struct operands *operands, const struct wanted *wanted,
                         size_t *damaged, struct error *error)
 {
     struct opened_runs runs = {0};
-    bool opened = true;
+    bool opened = !wanted->all || open_all(&runs, error);
     for (size_t i = 0; opened && i < operands->count; i++)
         opened = runs_open_operand(&runs, operands->values[i], error);
     bool written = opened && write_runs(runs.list, runs.count, wanted, error);
@@ -102,10 +148,51 @@ static bool export_runs(const struct operands *operands, const struct wanted *wa
     return written;
 }
 
-/* Checks that options and operands fit each other: a saved model can only become an ONNX file. */
-static bool check(const struct wanted *wanted, const struct operands *operands, struct error *error)
+/* Returns whether an operand is a saved model, by its content; one that is not there, by its name.
+ */
+static bool is_model(const char *operand)
 {
-    const bool onnx = wanted->format == FORMAT_ONNX;
+    if (file_is_directory(operand))
+        return false;
+    return safetensors_file_is(operand) || onnx_file_is(operand) ||
+           (!file_exists(operand) && network_is_model(operand));
+}
+
+/* Returns whether the format is one of models alone. */
+static bool is_of_models(size_t format)
+{
+    return format == FORMAT_ONNX || format == FORMAT_TORCH;
+}
+
+/* Checks that the operands are runs, or one model and a format of models. */
+static bool check_operands(const struct wanted *wanted, const struct operands *operands,
+                           struct error *error)
+{
+    const bool takes_models = is_of_models(wanted->format) || wanted->format == FORMAT_NPZ;
+    const bool one = operands->count == 1 && !wanted->all;
+    if (wanted->all && operands->count > 0)
+        return error_set(error, ERROR_USAGE, "--all", "leave out one of the two",
+                         "runs were named as well");
+    if (!wanted->all && operands->count == 0)
+        return error_set(error, ERROR_USAGE, "export", "name them, or give --all",
+                         "no run was named");
+    if (is_of_models(wanted->format) && !one)
+        return error_set(error, ERROR_USAGE, "export", "name one",
+                         "a file of this format has one model");
+    for (size_t i = 0; i < operands->count; i++)
+        if (is_model(operands->values[i]) && !(takes_models && one))
+            return error_set(error, ERROR_USAGE, operands->values[i],
+                             takes_models
+                                 ? N_("name it alone")
+                                 : N_("add --format onnx or another of models, or name a run"),
+                             "this is a saved model, which has no curves");
+    return true;
+}
+
+/* Checks that no option belongs to another format. */
+static bool check_options(const struct wanted *wanted, struct error *error)
+{
+    const bool onnx = wanted->format == FORMAT_ONNX, torch = wanted->format == FORMAT_TORCH;
     if (wanted->picture && wanted->format != FORMAT_MD)
         return error_set(error, ERROR_USAGE, "--picture",
                          "add --format md, or use --format png -o FILE", "it belongs to a report");
@@ -113,21 +200,48 @@ static bool check(const struct wanted *wanted, const struct operands *operands, 
         output_file_is_stdout(wanted->target))
         return error_set(error, ERROR_USAGE, "--picture", "name a file for one of them",
                          "report and picture cannot both go to standard output");
-    if (!onnx && (wanted->onnx.fold || wanted->onnx.precision || wanted->onnx.integers))
+    if (!onnx && (wanted->onnx.fold || wanted->onnx.integers))
         return error_set(error, ERROR_USAGE,
-                         wanted->onnx.fold        ? "--fold-batch-norm"
-                         : wanted->onnx.precision ? "--save-precision"
-                                                  : "--int8-weights",
+                         wanted->onnx.fold ? "--fold-batch-norm" : "--int8-weights",
                          "add --format onnx", "it is for models");
-    for (size_t i = 0; !onnx && i < operands->count; i++)
-        if (safetensors_file_is(operands->values[i]))
-            return error_set(error, ERROR_USAGE, operands->values[i],
-                             "add --format onnx, or name a run",
-                             "this is a saved model, which has no curves");
-    if (onnx && operands->count > 1)
-        return error_set(error, ERROR_USAGE, "export", "name one", "an ONNX file has one model");
-    return wanted->format == FORMAT_CSV || wanted->target ||
-           error_set(error, ERROR_USAGE, "export", "give -o FILE", "no file was named");
+    if (!torch && wanted->names)
+        return error_set(error, ERROR_USAGE, "--names", "add --format torch",
+                         "it is for state dicts of PyTorch");
+    return onnx || torch || !wanted->onnx.precision ||
+           error_set(error, ERROR_USAGE, "--save-precision", "add --format onnx or --format torch",
+                     "it is for models");
+}
+
+/* Checks that options and operands fit each other. */
+static bool check(const struct wanted *wanted, const struct operands *operands, struct error *error)
+{
+    return check_options(wanted, error) && check_operands(wanted, operands, error) &&
+           (wanted->format == FORMAT_CSV || wanted->target ||
+            error_set(error, ERROR_USAGE, "export", "give -o FILE", "no file was named"));
+}
+
+/* Writes the arrays of a model as NumPy's. */
+static bool write_arrays(const char *model, const char *target, struct error *error)
+{
+    if (!safetensors_file_is(model) && onnx_file_is(model))
+        return error_set(error, ERROR_UNSUPPORTED, model,
+                         "tinca import makes a safetensors file of it, which can be exported",
+                         "this is an ONNX file");
+    return export_npz_model(model, target, error);
+}
+
+/* Writes the model or the runs. */
+static bool write_document(const struct operands *operands, const struct wanted *wanted,
+                           size_t *damaged, struct error *error)
+{
+    const char *first = operands->values[0];
+    if (wanted->format == FORMAT_ONNX)
+        return export_onnx(first, &wanted->onnx, wanted->target, error);
+    if (wanted->format == FORMAT_TORCH)
+        return export_torch(first, wanted->names, wanted->onnx.precision, wanted->target, error);
+    if (wanted->format == FORMAT_NPZ && !wanted->all && is_model(first))
+        return write_arrays(first, wanted->target, error);
+    return export_runs(operands, wanted, damaged, error);
 }
 
 static int export_run(const struct command *command, int argc, char **argv)
@@ -147,10 +261,14 @@ static int export_run(const struct command *command, int argc, char **argv)
         {.name = "output",
          .letter = 'o',
          .argument = "FILE",
-         .help = N_("The output: a file, or a folder (csv; without it the current one). - is "
-                    "standard output."),
+         .help = N_("The output: a file, or a folder (tfevents; csv, without it the current one). "
+                    "- is standard output."),
          .kind = OPTION_TEXT,
          .value = &wanted.target},
+        {.name = "all",
+         .help = N_("Write all runs that tinca runs lists."),
+         .kind = OPTION_SWITCH,
+         .value = &wanted.all},
         {.name = "picture",
          .argument = "FILE",
          .help =
@@ -175,33 +293,40 @@ static int export_run(const struct command *command, int argc, char **argv)
          .kind = OPTION_TEXT,
          .value = &wanted.size},
         EXPORT_ONNX_OPTIONS(&wanted.onnx),
+        {.name = "names",
+         .argument = "MAPPING",
+         .help = N_("PyTorch: how the arrays are named: a built-in mapping, a file of one, or "
+                    "network; without it, the usual one for the network."),
+         .kind = OPTION_TEXT,
+         .value = &wanted.names},
         {0}};
-    const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = (size_t)-1};
+    const struct option_set set = {.rows = rows, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
     if (!check(&wanted, &operands, &error))
         return output_error(&error);
-    if (wanted.format == FORMAT_ONNX &&
-        export_onnx(operands.values[0], &wanted.onnx, wanted.target, &error))
-        return EXIT_DONE;
-    if (wanted.format != FORMAT_ONNX && export_runs(&operands, &wanted, &damaged, &error))
-        return damaged > 0 ? EXIT_FAILED : EXIT_DONE;
-    return output_error(&error);
+    if (!write_document(&operands, &wanted, &damaged, &error))
+        return output_error(&error);
+    return damaged > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 const struct command command_export = {
     .name = "export",
     .operands = "RUN...|MODEL",
-    .summary = N_("Write runs as a session file (JSON), the studies' CSV files, a chart, or a "
-                  "report; or a model as an ONNX file."),
+    .summary = N_("Write runs as a session file (JSON), CSV, NumPy's arrays, TensorBoard's events, "
+                  "a chart, or a report; or a model for ONNX or PyTorch, or as arrays."),
     .details =
         N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its "
            "folder; RUN@seeds is all runs of its group of seeds. A session file is described by "
            "docs/session.schema.json; the CSV files "
-           "are loss_HOST_tinca.csv and times_HOST_tinca.csv. The chart (PNG, SVG, PDF) shows "
+           "are loss_HOST_tinca.csv and times_HOST_tinca.csv. csv-long is one table with a row for "
+           "each value: run, series, step, epoch, time, value. npz has an array for each series, "
+           "or for each array of MODEL, for numpy.load. tfevents writes a folder for TensorBoard, "
+           "with a folder for each run. The chart (PNG, SVG, PDF) shows "
            "the curves of one run, or those of several over each other. The report (Markdown) "
            "holds settings, results, findings, times with intervals and memory, of several "
            "runs also the table of tinca compare. An ONNX file has the network in inference and "
-           "its weights: of MODEL, a saved model, or of a run's best model."),
+           "its weights: of MODEL, a saved model, or of a run's best model. A state dict of "
+           "PyTorch (torch) is a safetensors file of the weights alone, with PyTorch's names."),
     .run = export_run,
 };

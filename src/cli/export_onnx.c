@@ -2,14 +2,12 @@
  * record of the training. */
 #include "cli/export_onnx.h"
 
+#include "cli/export_model.h"
 #include "cli/output.h"
 #include "cli/runs.h"
 
-#include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/language.h"
-#include "engine/network/network.h"
-#include "engine/weights/safetensors.h"
 #include "session/onnx/onnx.h"
 
 #include <stdlib.h>
@@ -31,34 +29,11 @@ static bool write_model(struct onnx_export_request *request, const char *path, s
     return true;
 }
 
-/* Returns the path of the run's best model, or of its last one, which the caller frees; NULL with
- * an error. */
-static char *find_model(const struct run *run, struct error *error)
-{
-    static const char *const names[] = {"best.safetensors", "weights.safetensors"};
-    const struct run_facts *facts = run_facts(run);
-    if (!run_trained_by_tinca(facts->imported, facts->id, error))
-        return NULL;
-    for (size_t i = 0; i < 2; i++) {
-        char *path = file_join(facts->directory, names[i]);
-        if (!path) {
-            error_set_memory(error, "a path", 0);
-            return NULL;
-        }
-        if (file_exists(path))
-            return path;
-        free(path);
-    }
-    error_set(error, ERROR_INPUT, facts->id, "wait for its first epoch, or resume it",
-              "the run has saved no model");
-    return NULL;
-}
-
 static bool write_run(struct onnx_export_request *request, const char *operand, const char *path,
                       struct error *error)
 {
     struct run *run = runs_open(operand, error);
-    char *model = run ? find_model(run, error) : NULL;
+    char *model = run ? export_model_of_run(run, error) : NULL;
     char *record = model ? onnx_record(run, error) : NULL;
     request->model = model;
     request->record = record;
@@ -77,10 +52,7 @@ bool export_onnx(const char *operand, const struct export_onnx_options *options,
                                           .format_given = options->precision,
                                           .signed_weights = options->integers &&
                                                             strcmp(options->integers, "int8") == 0};
-    for (size_t i = 0; options->precision && weights_format_names[i]; i++)
-        if (strcmp(options->precision, weights_format_names[i]) == 0)
-            request.format = (enum weights_format)i;
-    return safetensors_file_is(operand) || network_is_model(operand)
-               ? write_model(&request, path, error)
-               : write_run(&request, operand, path, error);
+    request.format = export_format(options->precision);
+    return export_operand_is_model(operand) ? write_model(&request, path, error)
+                                            : write_run(&request, operand, path, error);
 }

@@ -23,7 +23,7 @@ extern const char *const export_onnx_integers[];
      .value = &(options)->fold},                                                                   \
         {.name = "save-precision",                                                                 \
          .argument = "NAME",                                                                       \
-         .help = N_("ONNX: number format of the weights; without it, the model's."),               \
+         .help = N_("Models: number format of the weights; without it, the model's."),             \
          .kind = OPTION_NAME,                                                                      \
          .value = &(options)->precision,                                                           \
          .choices = weights_format_names},                                                         \

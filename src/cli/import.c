@@ -1,14 +1,16 @@
 /* tinca import: turns logs of other frameworks into runs that are listed, drawn and compared like
  * runs computed here. session/import reads the logs; this file prints what was imported. ONNX
- * files become saved models (import_onnx.c). */
+ * files and state dicts of PyTorch become saved models (import_onnx.c, import_torch.c). */
 #include "session/import/import.h"
 
 #include "cli/command.h"
 #include "cli/import_onnx.h"
+#include "cli/import_torch.h"
 #include "cli/options.h"
 #include "cli/output.h"
 
 #include "base/language.h"
+#include "engine/weights/safetensors.h"
 #include "session/onnx/onnx.h"
 
 #include <stdio.h>
@@ -78,32 +80,63 @@ static int import_files(struct import_request *request, const struct operands *o
     return imported ? status : output_error(&error);
 }
 
-/* Imports logs, or one ONNX file. */
+/* What the files of an import are. */
+enum import_kind { IMPORT_LOGS, IMPORT_ONNX, IMPORT_TORCH };
+
+static enum import_kind kind_of(const struct operands *operands)
+{
+    enum import_kind kind = IMPORT_LOGS;
+    for (size_t i = 0; i < operands->count && kind == IMPORT_LOGS; i++)
+        kind = onnx_file_is(operands->values[i])          ? IMPORT_ONNX
+               : safetensors_file_is(operands->values[i]) ? IMPORT_TORCH
+                                                          : IMPORT_LOGS;
+    return kind;
+}
+
+/* Checks that no option belongs to another kind of file. */
+static bool check_options(enum import_kind kind, const struct operands *operands,
+                          const struct import_onnx_options *onnx,
+                          const struct import_torch_options *torch, struct error *error)
+{
+    if (kind != IMPORT_LOGS && operands->count > 1)
+        return error_set(error, ERROR_USAGE, "import", "import it alone",
+                         "one of several files is a model");
+    if (kind != IMPORT_TORCH && (torch->names || torch->classes))
+        return error_set(error, ERROR_USAGE, torch->names ? "--names" : "--classes", "leave it out",
+                         "it is for state dicts of PyTorch, and this is no such file");
+    return kind != IMPORT_LOGS || (!onnx->output && !onnx->normalise) ||
+           error_set(error, ERROR_USAGE, onnx->output ? "--output" : "--normalise", "leave it out",
+                     "it is for models, and this is no such file");
+}
+
+/* Imports logs, or one ONNX file or state dict. */
 static int import_operands(struct import_request *request, struct import_onnx_options *onnx,
-                           const struct operands *operands)
+                           struct import_torch_options *torch, const struct operands *operands)
 {
     struct error error;
-    bool model = false;
-    for (size_t i = 0; i < operands->count; i++)
-        model |= onnx_file_is(operands->values[i]);
-    if (model && operands->count == 1)
-        return import_onnx(operands->values[0], onnx);
-    if (model)
-        error_set(&error, ERROR_USAGE, "import", "import it alone",
-                  "one of several files is an ONNX model");
-    else if (onnx->output || onnx->normalise)
-        error_set(&error, ERROR_USAGE, onnx->output ? "--output" : "--normalise", "leave it out",
-                  "it is for ONNX models, and this is no such file");
-    else
-        return import_files(request, operands, onnx->as_json);
-    return output_error(&error);
+    const enum import_kind kind = kind_of(operands);
+    if (!check_options(kind, operands, onnx, torch, &error))
+        return output_error(&error);
+    torch->output = onnx->output;
+    torch->normalise = onnx->normalise;
+    torch->network = request->network;
+    torch->as_json = onnx->as_json;
+    return kind == IMPORT_TORCH  ? import_torch(operands->values[0], torch)
+           : kind == IMPORT_ONNX ? import_onnx(operands->values[0], onnx)
+                                 : import_files(request, operands, onnx->as_json);
 }
+
+/* The options of models. */
+struct model_options {
+    struct import_onnx_options onnx;
+    struct import_torch_options torch;
+};
 
 static int import_run(const struct command *command, int argc, char **argv)
 {
     struct operands operands;
     struct import_request request = {0};
-    struct import_onnx_options onnx = {0};
+    struct model_options models = {0};
     int status;
     const struct option_row rows[] = {
         {.name = "framework",
@@ -114,7 +147,8 @@ static int import_run(const struct command *command, int argc, char **argv)
          .choices = framework_names},
         {.name = "network",
          .argument = "NET",
-         .help = N_("The network's name, if the log does not give it."),
+         .help = N_("The network's name, if the log does not give it; PyTorch: the network, a name "
+                    "or a file; without it, the built-in one that fits."),
          .kind = OPTION_TEXT,
          .value = &request.network},
         {.name = "batch",
@@ -150,28 +184,32 @@ static int import_run(const struct command *command, int argc, char **argv)
          .help = N_("The machine that computed it."),
          .kind = OPTION_TEXT,
          .value = &request.host},
-        IMPORT_ONNX_OPTIONS(&onnx),
-        OUTPUT_JSON_OPTION(&onnx.as_json),
+        IMPORT_ONNX_OPTIONS(&models.onnx),
+        IMPORT_TORCH_OPTIONS(&models.torch),
+        OUTPUT_JSON_OPTION(&models.onnx.as_json),
         {0}};
     const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    return import_operands(&request, &onnx, &operands);
+    return import_operands(&request, &models.onnx, &models.torch, &operands);
 }
 
 const struct command command_import = {
     .name = "import",
-    .operands = "LOG...|MODEL.onnx",
-    .summary = N_("Import logs of Caffe, TensorFlow or Keras as runs, or an ONNX model."),
-    .details =
-        N_("LOG is the output of the framework, plain or gzip-compressed. From a Caffe log come "
-           "the running mean, the loss of each iteration (Train net output), tests, learning "
-           "rates, times, and the text of solver and network; from a TensorFlow log the lines that "
-           "name a step and a loss; from a Keras log its progress, one point for each epoch: the "
-           "mean of the epoch's losses. The studies' tables, loss_HOST_FRAMEWORK.csv and "
-           "times_HOST_FRAMEWORK.csv, give a run for each training in them. Iterations count from "
-           "1. Options override the log; what neither gives stays unknown. No run is overwritten, "
-           "and a file that cannot be imported leaves no run. An ONNX model becomes a saved model "
-           "and a network file; if it has operators that tinca lacks, they are listed."),
+    .operands = "LOG...|MODEL.onnx|STATE.safetensors",
+    .summary =
+        N_("Import logs of Caffe, TensorFlow or Keras as runs, or a model of ONNX or PyTorch."),
+    .details = N_(
+        "LOG is the output of the framework, plain or gzip-compressed. From a Caffe log come "
+        "the running mean, the loss of each iteration (Train net output), tests, learning "
+        "rates, times, and the text of solver and network; from a TensorFlow log the lines that "
+        "name a step and a loss; from a Keras log its progress, one point for each epoch: the "
+        "mean of the epoch's losses. The studies' tables, loss_HOST_FRAMEWORK.csv and "
+        "times_HOST_FRAMEWORK.csv, give a run for each training in them. Iterations count from "
+        "1. Options override the log; what neither gives stays unknown. No run is overwritten, "
+        "and a file that cannot be imported leaves no run. An ONNX model becomes a saved model "
+        "and a network file; if it has operators that tinca lacks, they are listed. A state "
+        "dict of PyTorch (safetensors) becomes a saved model of a network that has arrays of the "
+        "same shapes; those that are missing, unexpected or of another shape are listed."),
     .run = import_run,
 };

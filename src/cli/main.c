@@ -1,6 +1,7 @@
 /* The program: finds the subcommand and runs it; without one it opens the workbench. Before that it
  * prepares the process: standard streams, memory allocation and the language of messages. */
 #include "base/host/host_load.h"
+#include "base/host/spawn.h"
 #include "base/language.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -158,6 +159,7 @@ static void return_large_blocks(void)
 int main(int argc, char **argv)
 {
     blas_core_choose(argv);
+    spawn_follow_parent();
     occupy_standard_streams();
     return_large_blocks();
     share_arena();

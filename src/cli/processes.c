@@ -12,8 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Prints the error of a rank other than 0. Returns the exit status. */
-static int print_error(size_t rank, const struct error *error)
+int processes_print_error(size_t rank, const struct error *error)
 {
     struct host host;
     struct error named = *error;
@@ -41,24 +40,41 @@ static int serve(struct cluster *cluster, const struct run_config *config)
     if (!ranks_serve(cluster, config->threads, &error)) {
         status = EXIT_FAILED;
         if (!cluster_failed_elsewhere(cluster))
-            print_error(rank, &error);
+            processes_print_error(rank, &error);
     }
     cluster_close(cluster, status);
     return status;
+}
+
+int processes_print_failure(struct cluster *cluster, const struct error *error)
+{
+    const size_t rank = cluster_rank(cluster);
+    if (rank == 0)
+        return output_error(error);
+    return cluster_failed_elsewhere(cluster) ? EXIT_FAILED : processes_print_error(rank, error);
+}
+
+bool processes_meet(size_t ranks, struct cluster **cluster, int *status)
+{
+    struct error error;
+    if (!cluster_join(ranks, cluster, &error)) {
+        const size_t rank = launcher_find().rank;
+        *status = rank > 0 ? processes_print_error(rank, &error) : output_error(&error);
+        return false;
+    }
+    if (*cluster)
+        launcher_forget(); /* children are no ranks */
+    return true;
 }
 
 bool processes_join(size_t ranks, const struct run_config *config, struct cluster **cluster,
                     int *status)
 {
     struct error error;
-    if (!cluster_join(ranks, cluster, &error)) {
-        const size_t rank = launcher_find().rank;
-        *status = rank > 0 ? print_error(rank, &error) : output_error(&error);
+    if (!processes_meet(ranks, cluster, status))
         return false;
-    }
     if (!*cluster)
         return true;
-    launcher_forget(); /* children are no ranks */
     if (!ranks_compare(*cluster, config, &error)) {
         *status = cluster_rank(*cluster) == 0 ? output_error(&error) : EXIT_USAGE;
         cluster_close(*cluster, *status);

@@ -10,14 +10,25 @@
 #include <stddef.h>
 
 /* Joins the other processes, if there are any, and sets *cluster (NULL: there are none). `ranks` is
- * the value of --ranks, `config` what the command line says. On a rank other than 0 it computes for
+ * the value of --ranks. Returns false with the exit status if that fails; the error is printed. All
+ * ranks go on. */
+bool processes_meet(size_t ranks, struct cluster **cluster, int *status);
+
+/* Does the same, and `config` is what the command line says. On a rank other than 0 it computes for
  * rank 0 until that quits. Returns whether this process is to do the command's work; otherwise
  * *status is the exit status. */
 bool processes_join(size_t ranks, const struct run_config *config, struct cluster **cluster,
                     int *status);
 
+/* Prints an error of this rank, which all of them may have; unless it came from another rank, which
+ * prints it. Returns the exit status. */
+int processes_print_failure(struct cluster *cluster, const struct error *error);
+
 /* Tells the others to quit, and leaves. Returns `status`. After a failure it ends all processes. */
 int processes_leave(struct cluster *cluster, int status);
+
+/* Prints the error of a rank other than 0, with its number and host. Returns the exit status. */
+int processes_print_error(size_t rank, const struct error *error);
 
 /* Prints, before the first iteration, what --reduce and --compress mean for the run's bits. */
 void processes_announce(const struct cluster *cluster, const struct run_config *config);

@@ -3,13 +3,15 @@
  *
  * The request (sweep_request.c) becomes a sweep. prepare_cells() reads what earlier commands and
  * other processes have computed and forecasts the rest; then the command prints (sweep_output.c),
- * computes the cells that remain in processes (sweep_jobs.c), or computes a single cell itself
- * (--cell). */
+ * computes the cells that remain in processes (sweep_jobs.c), here or on the ranks of a launcher
+ * (sweep_over.c), or computes a single cell itself (--cell). */
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/processes.h"
 #include "cli/sweep_jobs.h"
 #include "cli/sweep_output.h"
+#include "cli/sweep_over.h"
 #include "cli/sweep_request.h"
 
 #include "base/files/file.h"
@@ -24,6 +26,7 @@
 
 static const char *const format_names[] = {"text", "markdown", NULL}; /* enum sweep_format */
 static const char *const grid_names[] = {"overfit", "cifar", NULL};
+static const char *const over_names[] = {"mpi", NULL};
 
 enum { ESTIMATE_RUNS = 100 }; /* the newest runs from which times are estimated */
 
@@ -102,12 +105,12 @@ static void refresh_shared(struct sweep *sweep)
     }
 }
 
-/* Says before a long sweep that the disk will be full before its end. */
+/* Says before a long sweep of `jobs` cells at a time that the disk will be full before its end. */
 static void warn_of_disk(const struct sweep *sweep, const struct sweep_estimate *estimate,
-                         const struct sweep_request *request)
+                         const struct sweep_request *request, size_t jobs)
 {
     char text[96];
-    struct sweep_disk disk = sweep_disk_left(estimate, sweep, request->jobs);
+    struct sweep_disk disk = sweep_disk_left(estimate, sweep, jobs);
     sweep_disk_measure_free(&disk);
     if (!request->quiet && sweep_disk_lacks(&disk))
         output_note(_("The disk may not suffice: the runs that remain need %s (forecast).\n"),
@@ -125,15 +128,17 @@ static bool any_after_is_open(const struct sweep *sweep)
 
 /* Computes the cells that remain, and reports. */
 static int compute_cells(struct sweep *sweep, struct sweep_estimate *estimate,
-                         const struct sweep_request *request)
+                         const struct sweep_request *request, struct sweep_over *over)
 {
     struct error error;
     size_t counts[SWEEP_STATES];
     const struct sweep_jobs jobs = {request->jobs, request->quiet, request->wait};
     if (!sweep_save(sweep, &error) || !reset_failed_cells(sweep, request, &error))
         return output_error(&error);
-    warn_of_disk(sweep, estimate, request);
-    int worked = sweep_jobs_run(sweep, estimate, &jobs);
+    warn_of_disk(sweep, estimate, request,
+                 over->active ? cluster_ranks(over->cluster) : request->jobs);
+    int worked = over->active ? sweep_over_run(over, sweep, estimate, request)
+                              : sweep_jobs_run(sweep, estimate, &jobs);
     refresh_shared(sweep);
     sweep_count(sweep, counts);
     if (!request->quiet && counts[SWEEP_RUNNING] > 0)
@@ -178,7 +183,8 @@ static int run_one(struct sweep *sweep, const struct sweep_request *request)
     return sweep->cells[index].state == SWEEP_FAILED ? EXIT_FAILED : EXIT_DONE;
 }
 
-static int sweep_all(struct sweep *sweep, const struct sweep_request *request)
+static int sweep_all(struct sweep *sweep, const struct sweep_request *request,
+                     struct sweep_over *over)
 {
     struct error error;
     struct sweep_estimate estimate = {0};
@@ -194,7 +200,7 @@ static int sweep_all(struct sweep *sweep, const struct sweep_request *request)
     else
         status = request->dry_run || request->report
                      ? sweep_output_report(sweep, &estimate, request)
-                     : compute_cells(sweep, &estimate, request);
+                     : compute_cells(sweep, &estimate, request, over);
     sweep_estimate_free(&estimate);
     return status;
 }
@@ -228,16 +234,19 @@ static bool check_targets(const struct sweep_request *request, struct error *err
     return !csv || output_file_is_stream(csv) || file_make_directories(csv, error);
 }
 
-static int run_request(const struct sweep_request *request)
+static int run_request(const struct sweep_request *request, struct sweep_over *over)
 {
     struct error error;
     struct sweep sweep = {0};
+    int status;
     if (request->list)
         return sweep_output_list();
-    if (!check_jobs(request, &error) || !check_targets(request, &error))
+    if (!over->active && !check_jobs(request, &error))
         return output_error(&error);
-    int status = sweep_request_open(request, &sweep, &error) ? sweep_all(&sweep, request)
-                                                             : output_error(&error);
+    if (!check_targets(request, &error) || !sweep_request_open(request, &sweep, &error))
+        status = output_error(&error);
+    else
+        status = sweep_all(&sweep, request, over);
     sweep_free(&sweep);
     return status;
 }
@@ -258,7 +267,7 @@ static const char **offered_fields(void)
     return keys;
 }
 
-enum { GRID_ROWS = 9, AFTER_ROWS = 2, WORK_ROWS = 9, OUTPUT_ROWS = 5 };
+enum { GRID_ROWS = 9, AFTER_ROWS = 2, WORK_ROWS = 9, OVER_ROWS = 2, OUTPUT_ROWS = 5 };
 
 /* Fills in the options that describe the grid. */
 static void make_grid_rows(struct sweep_request *request, struct option_row rows[GRID_ROWS])
@@ -388,6 +397,20 @@ static void make_work_rows(struct sweep_request *request, struct option_row rows
     memcpy(rows, own, sizeof own);
 }
 
+/* Fills in the options that say where else the cells are computed. */
+static void make_over_rows(struct sweep_request *request, struct option_row rows[OVER_ROWS])
+{
+    rows[0] = (struct option_row){
+        .name = "over",
+        .argument = "LIBRARY",
+        .help = N_("Give the cells to the processes that mpirun or srun has started, on all hosts, "
+                   "the largest cells first."),
+        .kind = OPTION_NAME,
+        .value = &request->over,
+        .choices = over_names};
+    rows[1] = processes_row(&request->ranks);
+}
+
 /* Fills in the options that say what to write, and where. */
 static void make_output_rows(struct sweep_request *request, struct option_row rows[OUTPUT_ROWS])
 {
@@ -423,18 +446,22 @@ static int sweep_run(const struct command *command, int argc, char **argv)
     struct sweep_request request = {.jobs = 1};
     struct operands operands;
     int status;
-    struct option_row rows[GRID_ROWS + AFTER_ROWS + WORK_ROWS + OUTPUT_ROWS + 1] = {0};
+    struct sweep_over over = {0};
+    struct option_row rows[GRID_ROWS + AFTER_ROWS + WORK_ROWS + OVER_ROWS + OUTPUT_ROWS + 1] = {0};
     make_grid_rows(&request, rows);
     make_after_rows(&request, rows + GRID_ROWS);
     make_work_rows(&request, rows + GRID_ROWS + AFTER_ROWS);
-    make_output_rows(&request, rows + GRID_ROWS + AFTER_ROWS + WORK_ROWS);
+    make_over_rows(&request, rows + GRID_ROWS + AFTER_ROWS + WORK_ROWS);
+    make_output_rows(&request, rows + GRID_ROWS + AFTER_ROWS + WORK_ROWS + OVER_ROWS);
     const struct option_set set = {
         .rows = rows, .config = &request.config, .fields = offered_fields(), .operands_max = 1};
     config_defaults(&request.config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
     request.file = operands.count > 0 ? operands.values[0] : NULL;
-    return run_request(&request);
+    if (!sweep_over_join(&over, &request, &status))
+        return status;
+    return sweep_over_leave(&over, run_request(&request, &over));
 }
 
 const struct command command_sweep = {

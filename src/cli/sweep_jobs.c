@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/stop_signal.h"
+#include "cli/sweep_progress.h"
 #include "cli/train_wait.h"
 
 #include "base/clock.h"
@@ -23,10 +24,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-static const double poll_seconds = 0.2, first_poll_seconds = 0.005, plain_interval = 5;
+static const double poll_seconds = 0.2, first_poll_seconds = 0.005;
 
 /* --- one cell, in this process --- */
 
@@ -172,41 +172,18 @@ struct work {
     const struct sweep_jobs *settings;
     struct sweep_process *jobs; /* id 0: free */
     bool *tried;                /* one flag for each cell: none is started twice */
-    bool terminal;              /* standard error is a terminal */
-    bool line_open;             /* the terminal shows a line that will be rewritten */
-    double shown;               /* the clock at the last line of progress, in seconds */
-    double poll;                /* seconds until the next poll: they double while nothing happens */
+    struct sweep_progress progress;
+    double poll; /* seconds until the next poll: they double while nothing happens */
     struct run_queue_place place; /* in the queue; number 0: none */
     struct error error;           /* why no place could be taken; ERROR_NONE: none such */
 };
-
-static double now_seconds(void)
-{
-    return clock_seconds(0, clock_nanoseconds());
-}
-
-static void clear_line(struct work *work)
-{
-    if (work->line_open)
-        output_live_clear();
-    work->line_open = false;
-}
-
-static void print_cell(struct work *work, size_t index)
-{
-    char line[1300];
-    if (work->settings->quiet)
-        return;
-    clear_line(work);
-    output_note("%s\n", sweep_outcome_text(work->sweep, index, line, sizeof line));
-}
 
 static void start(struct work *work, struct sweep_process *job, size_t cell)
 {
     work->tried[cell] = true;
     work->poll = first_poll_seconds;
     if (!sweep_process_start(job, work->sweep, cell, SPAWN_GROUP_SHARED))
-        print_cell(work, cell);
+        sweep_progress_print_cell(&work->progress, cell, NULL);
 }
 
 /* Finds the next cell to start. Its state is read again: another process may have computed it, or
@@ -258,50 +235,17 @@ static void reap(struct work *work)
             continue;
         sweep_read_result(work->sweep, cell);
         sweep_estimate_add_cell(work->estimate, &work->sweep->cells[cell], NULL);
-        print_cell(work, cell);
+        sweep_progress_print_cell(&work->progress, cell, NULL);
     }
-}
-
-/* --- progress --- */
-
-static void describe(const struct work *work, char *line, size_t size)
-{
-    size_t used;
-    char left[160];
-    const struct sweep *sweep = work->sweep;
-    struct sweep_time time = sweep_estimate_left(work->estimate, sweep);
-    used = (size_t)snprintf(line, size, _("%zu of %zu done"), sweep_count_computed(sweep),
-                            sweep->count);
-    for (size_t i = 0; i < work->settings->jobs && used < size; i++) {
-        const struct sweep_cell *cell = &sweep->cells[work->jobs[i].cell];
-        if (work->jobs[i].id)
-            used += (size_t)snprintf(line + used, size - used, "  %s %llu/%llu", cell->id,
-                                     (unsigned long long)cell->iteration,
-                                     (unsigned long long)cell->iterations);
-    }
-    if (used < size)
-        snprintf(line + used, size - used, _("  left (estimate): %s"),
-                 sweep_time_text(&time, work->settings->jobs, left, sizeof left));
 }
 
 static void show(struct work *work)
 {
-    char line[400];
-    struct winsize window;
-    if (work->settings->quiet || (!work->terminal && now_seconds() - work->shown < plain_interval))
-        return;
-    for (size_t i = 0; i < work->settings->jobs; i++)
+    size_t running[64], count = 0;
+    for (size_t i = 0; i < work->settings->jobs && count < sizeof running / sizeof *running; i++)
         if (work->jobs[i].id)
-            sweep_read_progress(work->sweep, work->jobs[i].cell);
-    describe(work, line, sizeof line);
-    work->shown = now_seconds();
-    if (!work->terminal) {
-        output_note("%s\n", line);
-        return;
-    }
-    bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1;
-    output_live(line, known ? window.ws_col - 1u : 79);
-    work->line_open = true;
+            running[count++] = work->jobs[i].cell;
+    sweep_progress_show(&work->progress, running, count, work->settings->jobs);
 }
 
 /* --- the loop --- */
@@ -347,7 +291,7 @@ static void compute_all(struct work *work)
         show(work);
     }
     leave_queue(work);
-    clear_line(work);
+    sweep_progress_clear(&work->progress);
 }
 
 int sweep_jobs_run(struct sweep *sweep, struct sweep_estimate *estimate,
@@ -359,8 +303,7 @@ int sweep_jobs_run(struct sweep *sweep, struct sweep_estimate *estimate,
     work.jobs = memory_new(settings->jobs, sizeof *work.jobs, "the jobs", &error);
     if (work.jobs)
         work.tried = memory_new(sweep->count, sizeof *work.tried, "the jobs", &error);
-    work.terminal = isatty(STDERR_FILENO);
-    work.shown = now_seconds();
+    work.progress = sweep_progress_begin(sweep, estimate, settings->quiet);
     stop_signal_catch();
     if (work.tried)
         compute_all(&work);

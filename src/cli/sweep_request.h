@@ -25,8 +25,10 @@ struct sweep_request {
     size_t after_epochs;                                   /* --after-epochs; 0: not given */
     const char *csv, *target;                              /* --csv DIR, --output FILE */
     size_t jobs;                                           /* runs at the same time, from 1 */
-    size_t cores;  /* to be divided among the jobs; 0: all cores of the machine */
-    size_t format; /* enum sweep_format */
+    size_t cores;     /* to be divided among the jobs; 0: all cores of the machine */
+    size_t format;    /* enum sweep_format */
+    const char *over; /* --over: "mpi" */
+    size_t ranks;     /* --ranks; 0: not given */
     bool dry_run, report, due, as_json, retry, quiet, list, wait;
 };
 

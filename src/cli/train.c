@@ -134,6 +134,22 @@ static void print_loss_scale(output_printer *print_line, const struct run_snapsh
                    snapshot->loss_scale, (unsigned long long)snapshot->skipped_steps);
 }
 
+/* Prints what the processes of the run have done. */
+static void print_ranks(output_printer *print_line, const struct run *run)
+{
+    struct run_ranks ranks = {0};
+    struct run_ranks_range range;
+    if (run_ranks(run, &ranks) && run_ranks_range(&ranks, &range)) {
+        print_line(ngettext("  %zu ranks on %zu host", "  %zu ranks on %zu hosts", range.hosts),
+                   ranks.count, range.hosts);
+        print_line(_(": %.4g to %.4g ms/iteration without waiting, the slowest is rank %zu; %.1f "
+                     "to %.1f %% waiting in sums\n"),
+                   range.fastest, range.slowest, range.slowest_rank, 100 * range.wait_least,
+                   100 * range.wait_most);
+    }
+    run_ranks_free(&ranks);
+}
+
 /* Prints the result. It goes to standard error if a document is written to standard output. */
 static void print_summary(const struct train *train, const struct run *run,
                           const struct run_snapshot *snapshot)
@@ -167,6 +183,7 @@ static void print_summary(const struct train *train, const struct run *run,
     if (snapshot->iteration > 0)
         print_energy(print_line, snapshot);
     print_loss_scale(print_line, snapshot);
+    print_ranks(print_line, run);
     print_checkpoints(print_line, snapshot);
     print_line(_("  stored in %s\n"), facts->directory);
     if (train->options.save_path)

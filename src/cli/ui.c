@@ -7,9 +7,11 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/processes.h"
 #include "cli/train.h"
 #include "cli/workbench.h"
 #include "engine/cluster/launcher.h"
+#include "ui/launched_terminal.h"
 #include "ui/shared/last_form.h"
 
 #include <string.h>
@@ -18,10 +20,13 @@
 struct start {
     struct ui_options options;
     struct workbench workbench;
-    bool fresh; /* --defaults */
+    bool fresh;   /* --defaults */
+    size_t ranks; /* --ranks */
+    struct launched_terminal terminal;
+    struct error refused; /* why there is no terminal */
 };
 
-enum { START_ROWS = 5 };
+enum { START_ROWS = 6 };
 
 static void make_rows(struct start *start, struct option_row *rows)
 {
@@ -49,7 +54,8 @@ static void make_rows(struct start *start, struct option_row *rows)
          .argument = "FILE",
          .help = N_("The file that the export dialog proposes."),
          .kind = OPTION_TEXT,
-         .value = &options->export_path}};
+         .value = &options->export_path},
+        processes_row(&start->ranks)};
     memcpy(rows, first, sizeof first);
     workbench_rows(&start->workbench, rows + START_ROWS);
 }
@@ -72,14 +78,31 @@ static void take_last_form(struct start *start)
     start->options.config = last;
 }
 
-/* Refuses to open the workbench once in each process that a launcher has started. */
-static bool check_alone(struct error *error)
+/* Finds the terminal, if this is rank 0 of a launcher. */
+static void find_terminal(struct start *start, const char *launcher)
 {
+    if (launched_terminal_open(&start->terminal, launcher, &start->refused))
+        start->options.launched = &start->terminal;
+}
+
+/* Joins the ranks of a launcher. The terminal is looked for before that, since its guard must not
+ * be a copy of a process of MPI; if the launcher is not recognised, only MPI knows the rank.
+ * Returns whether this process shows the workbench; otherwise *status is the exit status. */
+static bool join(struct start *start, int *status)
+{
+    struct cluster **cluster = &start->options.run.cluster;
     const struct launch launch = launcher_find();
-    return launch.ranks < 2 ||
-           error_set(error, ERROR_UNSUPPORTED, launch.launcher,
-                     "start tinca train in it, and watch that with tinca attach",
-                     "it started %zu processes, but the workbench is one", launch.ranks);
+    if (launch.launcher && launch.rank == 0)
+        find_terminal(start, launch.launcher);
+    if (!processes_join(start->ranks, &start->options.config, cluster, status)) {
+        launched_terminal_close(&start->terminal);
+        return false;
+    }
+    if (*cluster && !launch.launcher)
+        find_terminal(start, "--ranks");
+    if (!*cluster && start->terminal.tty < 0)
+        start->options.launched = NULL; /* a terminal like any other */
+    return true;
 }
 
 /* Trains as tinca train does, on a terminal that cannot position its cursor. Returns the exit
@@ -91,32 +114,40 @@ static int start_plainly(const struct ui_options *options)
     return train_go(&train);
 }
 
+/* Opens the workbench, on rank 0. Returns the exit status. */
+static int show(struct start *start)
+{
+    struct error error;
+    if (start->refused.kind != ERROR_NONE)
+        return output_error(&start->refused);
+    if (!workbench_read_options(&start->workbench, &start->options, &error))
+        return output_error(&error);
+    if (start->options.run.save_path &&
+        !output_file_check(start->options.run.save_path, OUTPUT_BINARY, &error))
+        return output_error(&error);
+    take_last_form(start);
+    if (start->options.start && !start->options.launched && ui_prints_lines_only())
+        return start_plainly(&start->options);
+    const bool done = ui_run(&start->options, &error);
+    launched_terminal_close(&start->terminal); /* before a message */
+    return done ? EXIT_DONE : output_error(&error);
+}
+
 static int ui_command_run(const struct command *command, int argc, char **argv)
 {
-    struct start start = {.options.remember = true};
+    struct start start = {.options.remember = true, .terminal = LAUNCHED_TERMINAL_NONE};
     struct option_row rows[START_ROWS + WORKBENCH_ROWS];
-    struct error error;
     struct operands operands;
     int status;
     make_rows(&start, rows);
     const struct option_set set = {
         .rows = rows, .config = &start.options.config, .operands_max = 1, .network_operand = true};
     config_defaults(&start.options.config);
-    if (!options_read(command, &set, argc, argv, &operands, &status))
+    if (!options_read(command, &set, argc, argv, &operands, &status) || !join(&start, &status))
         return status;
-    if (!check_alone(&error))
-        return launcher_find().rank > 0 ? EXIT_FAILED : output_error(&error);
-    if (!workbench_read_options(&start.workbench, &start.options, &error))
-        return output_error(&error);
-    if (start.options.run.save_path &&
-        !output_file_check(start.options.run.save_path, OUTPUT_BINARY, &error))
-        return output_error(&error);
-    take_last_form(&start);
-    if (start.options.start && ui_prints_lines_only())
-        return start_plainly(&start.options);
-    if (!ui_run(&start.options, &error))
-        return output_error(&error);
-    return EXIT_DONE;
+    status = show(&start);
+    launched_terminal_close(&start.terminal);
+    return processes_leave(start.options.run.cluster, status);
 }
 
 const struct command command_ui = {
@@ -124,6 +155,7 @@ const struct command command_ui = {
     .operands = "[NET]",
     .summary = N_("Open the workbench: set up, watch and export runs (the default)."),
     .details = N_("The options fill in the form of the workbench; the rest of it is as it was last "
-                  "left. The key ? lists all keys."),
+                  "left. The key ? lists all keys.\nIn a launcher (mpirun -n 4 tinca ui) rank 0 "
+                  "shows the workbench, and all ranks train each run that is started there."),
     .run = ui_command_run,
 };

@@ -2,8 +2,10 @@
  * saves at the end what the user has changed, the form and the axes of the plots. */
 #include "ui/ui.h"
 
+#include "base/language.h"
 #include "base/memory.h"
 #include "ui/app/app.h"
+#include "ui/launched_terminal.h"
 #include "ui/screens.h"
 #include "ui/shared/last_form.h"
 #include "ui/terminal/terminal.h"
@@ -70,12 +72,33 @@ static void prepare(struct app *app, const struct ui_options *options)
     app->unicode = glyphs_unicode_works();
     take_preferences(app, options);
     app_apply_preferences(app);
+    app->shared.runs.cluster = options->run.cluster;
     form_begin(&app->shared.form, &options->config);
+    app->shared.form.ranks = cluster_ranks(options->run.cluster);
     app_show(app, options->start || options->attach ? SCREEN_RUN : SCREEN_SETUP);
     if (options->broken.kind != ERROR_NONE)
         app_say_error(app, &options->broken);
     else if (options->skipped.kind != ERROR_NONE)
         app_say_error(app, &options->skipped);
+    else if (options->run.cluster)
+        app_say(app, ROLE_STRONG, _("%zu ranks train each run that you start here; R shows them."),
+                cluster_ranks(options->run.cluster));
+}
+
+/* Opens the terminal: that of the launcher, if there is one. */
+static bool open_terminal(const struct ui_options *options, struct error *error)
+{
+    return (!options->launched || launched_terminal_enter(options->launched, error)) &&
+           terminal_open(error);
+}
+
+/* Lets the guard of the launcher's terminal know how it is restored now. */
+static void guard_terminal(const struct ui_options *options)
+{
+    const char *bytes;
+    const size_t length = terminal_restore_bytes(&bytes);
+    if (options->launched)
+        launched_terminal_guard(options->launched, bytes, length);
 }
 
 bool ui_prints_lines_only(void)
@@ -89,13 +112,16 @@ bool ui_run(const struct ui_options *options, struct error *error)
     struct app *app = memory_new(1, sizeof *app, "the workbench", error);
     if (!app)
         return false;
-    bool done = app_begin(app, screens, error) && terminal_open(error);
+    bool done = app_begin(app, screens, error) && open_terminal(options, error);
     if (done) {
         prepare(app, options);
+        guard_terminal(options);
         done = app_run(app, error);
         if (options->remember)
             save_choices(app);
         terminal_close(app->gone);
+        if (options->launched)
+            options->launched->lost = app->gone;
         if (app->detach.state == DETACH_DONE && !app->gone)
             fputs(detach_text(&app->detach, text, sizeof text), stdout);
     }

@@ -155,15 +155,27 @@ every_command() {
             try explain "$1"
             try explain "$1" --json
             ;;
-        import) try import --from caffe "$runs/$1/journal.jsonl" ;;
+        import)
+            try import --from caffe "$runs/$1/journal.jsonl"
+            rm -f imported.safetensors
+            try import "$runs/$1/best.safetensors" --network "$runs/$1/network.json" -o imported.safetensors
+            try import "$runs/$1/best.safetensors" --network lenet --names "$evil" --json
+            ;;
         export)
             rm -rf written
             mkdir written
             try export "$1" -o written/session.json
             try export "$1" --format csv -o written
             try export "$1" --format onnx -o exported.onnx
+            try export "$1" --format torch -o exported.safetensors
+            try export "$1" --format torch -o exported.safetensors --names "$evil"
             try export "$1" --format md -o written/report.md --picture written/curves.png
             clean $(find written -type f ! -name '*.png')
+            try export "$1" --format csv-long -o written/long.csv
+            try export "$1" --format npz -o written/run.npz
+            try export "$runs/$1/best.safetensors" --format npz -o written/model.npz
+            try export "$1" --format tfevents -o written/board
+            try export --all --format csv-long -o written/all.csv
             ;;
         datasets)
             try datasets
@@ -196,7 +208,7 @@ over() {
 }
 
 settings="preset technique widths activation precision memory-limit solver schedule normalise
-    save-precision stop-metric max-time names augment sampling class-weights teacher
+    save-precision stop-metric max-time names augment sampling class-weights teacher tensorboard
     reduce compress bucket"
 hostile_short=1
 over "every string except those that are needed to read the run" $settings created weights

@@ -23,6 +23,7 @@ hostile_folder() {
     cat >>"$folder/journal.jsonl" <<'END'
 {"event":"finding","kind":"plateau","iteration":6,"epoch":1.5,"text":"it"}
 {"event":"finding","kind":"OTHER","iteration":6,"epoch":1.5,"text":"it"}
+{"event":"ranks","iteration":6,"ranks":[{"host":"it","process":7,"iterations":6,"compute_ms":1,"data_ms":0,"wait_ms":null}]}
 END
     sed 's/"error": *null/"error": {"kind": 2, "what": "it", "why": "it", "advice": "it"}/; s/"error":	null/"error": {"kind": 2, "what": "it", "why": "it", "advice": "it"}/' \
         "$folder/summary.json" >"$T/summary" && cat "$T/summary" >"$folder/summary.json"

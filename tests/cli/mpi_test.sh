@@ -3,6 +3,7 @@
 # happens when a process dies, is stopped, or cannot read its images.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
+. "$srcdir/tests/cli/mpi.sh"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
 module=$(dirname "$TINCA")/tinca-mpi.so
@@ -30,26 +31,8 @@ if [ ! -e "$module" ]; then
     # shellcheck disable=SC2086
     launched "OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0" train $job
     says "built without MPI|there is no .*tinca-mpi.so" "a launcher without the module"
-    skip "training in several processes" "this build has no MPI (configure says why)"
-    done_testing
 fi
-if ! command -v mpirun >/dev/null || ! mpirun --version 2>/dev/null | grep -q 'Open MPI'; then
-    skip "training in several processes" "there is no mpirun of Open MPI"
-    done_testing
-fi
-
-# Open MPI refuses root and more processes than cores unless it is told; its files belong into the scratch folder.
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_hwloc_base_binding_policy=none
-export OMPI_MCA_mpi_yield_when_idle=1 TMPDIR="$T"
-
-# mpi N ARGUMENT...: runs the program in N processes
-mpi() {
-    processes=$1
-    shift
-    status=0
-    mpirun -n "$processes" "$TINCA" "$@" >"$T/out" 2>"$T/err" </dev/null || status=$?
-}
+need_mpi "training in several processes"
 
 # same NAME FOLDER FOLDER: two runs have the same weights
 same() {
@@ -120,7 +103,7 @@ short="--batch 16 --iterations 4 --seed 3"
     launched "PMI_SIZE=4 PMI_RANK=0" train $job --ranks 2
     says "says 2, but mpiexec started 4" "--ranks that contradicts the launcher"
     launched "OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0" ui
-    says "mpirun: it started 2 processes, but the workbench is one" "several workbenches"
+    says "mpirun: it started 2 processes, but MPI" "a workbench that MPI does not know"
     mpi 2 train $job --blocks 3
     says "2 processes cannot have whole subtrees of 3 blocks" "blocks that the processes cannot share"
     mpi 2 train lenet --data digits --batch 15 --epochs 1 -q
@@ -157,6 +140,11 @@ short="--batch 16 --iterations 4 --seed 3"
 often="--checkpoint 0.01 --checkpoint-share 100"
 long="lenet --data digits,limit=400 --batch 20 --iterations 600 --seed 3 --blocks 4"
 ranks_of() { pgrep -P "$1" -f "tinca train" 2>/dev/null; }
+none_left() {
+    ! grep -las "TINCA_TEST=$T" /proc/[0-9]*/environ 2>/dev/null | while read -r environment; do
+        grep -qazx train "$(dirname "$environment")/cmdline" 2>/dev/null && echo left
+    done | grep -q left
+}
 has_checkpoint() { [ -s "$T/$1/checkpoint.safetensors" ]; }
 
 # shellcheck disable=SC2086 # lists of options
@@ -180,9 +168,10 @@ has_checkpoint() { [ -s "$T/$1/checkpoint.safetensors" ]; }
                 not_ok "SIG$signal on rank $rank ends all" "exit $status after $took s: $(told)"
             fi
             [ $signal = STOP ] && says "rank $rank on .*has not answered" "  with the reason"
-            if grep -las "TINCA_TEST=$T" /proc/[0-9]*/environ 2>/dev/null | while read -r environment; do
-                grep -qazx train "$(dirname "$environment")/cmdline" 2>/dev/null && echo left
-            done | grep -q left; then not_ok "  and leaves no process"; else ok "  and leaves no process"; fi
+            # the launcher does not wait for a process that it has killed
+            if wait_until none_left; then ok "  and leaves no process"; else
+                not_ok "  and leaves no process" "$(ps -eo pid,ppid,stat,args | grep '[t]inca train')"
+            fi
             if [ $rank = 1 ]; then mpi 4 resume "$T/$folder" -q; else run resume "$T/$folder" -q; fi
             same "  and the run resumes to the same bits" whole $folder
         done

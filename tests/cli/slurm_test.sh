@@ -204,7 +204,20 @@ is "  are done" states.done 10
 "$array" grid.json >out 2>err
 check "nothing remains for another array" grep -q 'nothing to submit' err
 
+# The ranks that srun starts share a sweep, if Slurm and the module know PMIx.
+if [ -e "$(dirname "$TINCA")/tinca-mpi.so" ] && srun --mpi=list 2>&1 | grep -q pmix; then
+    srun --mpi=pmix -n 2 "$TINCA" sweep --networks mlp,lenet --batches 2,4 --data digits,limit=40 --iterations 2 \
+        --name ranks --over mpi >out 2>err </dev/null
+    check "srun starts two ranks of a sweep" test $? = 0
+    check "  which compute its cells" test "$(grep -c 'done, .* (rank [01] on ' err),$(runs)" = 4,14
+    srun --mpi=none -n 2 "$TINCA" sweep --name ranks >out 2>err </dev/null
+    check "without --over it is refused" grep -q '^tinca: srun: it started 2 processes, each of which' err
+else
+    skip "srun starts the ranks of a sweep" "Slurm has no PMIx here, or this build no MPI"
+fi
+
 # shellcheck disable=SC2086
+before=$(runs)
 check "two endless cells" "$array" $endless
 id=$(squeue --noheader --format=%F | head -n 1) # the array's number
 eventually is_on 1
@@ -227,5 +240,5 @@ check "cancelled: removed from the queue" queue_is_empty
 check "  the first cell is saved" is_state 1 interrupted
 is "  it ended by itself and was not killed" status stopped "$XDG_STATE_HOME/tinca/runs/$first/summary.json"
 check "  and so is the second" is_state 2 interrupted
-check "  two runs in all" test "$(runs)" = 12
+check "  two more runs in all" test "$(runs)" = $((before + 2))
 done_testing

@@ -9,7 +9,8 @@
  *   kill              the process is killed there; half of what was to be written is written
  * A failing malloc or thread needs no name. A sync that fails drops what was written behind the
  * file's end at its last good sync, as Linux may do: there are zeros then, and the next sync
- * succeeds without complaint. FAULT_COUNT=FILE writes at the end how many calls there were.
+ * succeeds without complaint. FAULT_ONLY=PART: write fails and counts on files only whose path
+ * contains PART. FAULT_COUNT=FILE writes at the end how many calls there were.
  * GATE=PREFIX:FILE makes every thread that opens a file or folder whose path begins so for reading
  * wait until FILE exists, as a disk does that does not answer.
  * RECORD and RECORD_ROOT keep a log of what is done to files (record.h); what a failing sync drops
@@ -106,10 +107,24 @@ static int fails(enum call call)
 
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
+/* Returns whether the file is one that FAULT_ONLY names; without it, all are. */
+static int is_chosen(int descriptor)
+{
+    char link[64], path[4096];
+    const char *only = getenv("FAULT_ONLY");
+    if (!only)
+        return 1;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    const ssize_t length = readlink(link, path, sizeof path - 1);
+    path[length > 0 ? length : 0] = '\0';
+    return strstr(path, only) != NULL;
+}
+
 static int is_file(int descriptor)
 {
     struct stat status;
-    return descriptor > 2 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+    return descriptor > 2 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+           is_chosen(descriptor);
 }
 
 static ssize_t write_and_record(int descriptor, const void *bytes, size_t count,

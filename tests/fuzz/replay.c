@@ -27,7 +27,8 @@ static const struct {
                {"npy", fuzz_npy},
                {"npz", fuzz_npz},
                {"list", fuzz_list},
-               {"onnx", fuzz_onnx}};
+               {"onnx", fuzz_onnx},
+               {"mapping", fuzz_mapping}};
 
 static bool feed_file(fuzz_target *run, const char *path)
 {

@@ -5,6 +5,7 @@
 #include "data/formats/npy.h"
 #include "engine/network/network.h"
 #include "engine/weights/safetensors.h"
+#include "engine/weights/weights_names.h"
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -144,6 +145,34 @@ static void write_weights(void)
     };
     failures += !safetensors_write(place("safetensors", "two"), arrays, 2, metadata, &error);
     failures += !safetensors_write(place("safetensors", "none"), arrays, 0, NULL, &error);
+}
+
+static void write_mappings(void)
+{
+    for (size_t i = 0; i < weights_names_builtin_count; i++)
+        put_text("mapping", weights_names_builtins[i].name, weights_names_builtins[i].text);
+    put_text("mapping", "stars",
+             "{\"names\": [[\"*a*a*a*a*a*a*a*b\", \"*****a***\"], [\"********\", \"*\"]], "
+             "\"then\": [[\"*.*\", \"*.x.*\"], [\"**\", \"**\"]], \"identity\": [\"*a*a*a*a*b\"], "
+             "\"subtract\": [[\"*.bias\", \"*.running_mean\"]], \"num_batches_tracked\": false}");
+}
+
+/* A mapping of many lines: each name is compared with each. */
+static void write_many_names(void)
+{
+    enum { LINES = 4000, LONGEST = 64 };
+    char *text = malloc((size_t)LINES * LONGEST);
+    size_t used = 0;
+    if (!text) {
+        failures++;
+        return;
+    }
+    for (size_t i = 0; i < LINES; i++)
+        used += (size_t)snprintf(text + used, LONGEST, "%s[\"a%zu.*\", \"b%zu.*\"]",
+                                 i ? ", " : "{\"names\": [", i, i);
+    used += (size_t)snprintf(text + used, LONGEST, "]}");
+    put("mapping", "many", text, used);
+    free(text);
 }
 
 /* --- data sets --- */
@@ -409,6 +438,7 @@ int main(int argc, char **argv)
     write_sessions();
     write_settings();
     write_weights();
+    write_mappings();
     write_onnx();
     place("checkpoint", "");
     snprintf(folder, sizeof folder, "%s/checkpoint", root);
@@ -427,5 +457,6 @@ int main(int argc, char **argv)
     write_large_networks();
     write_large_lines();
     write_many_weights();
+    write_many_names();
     return failures ? 1 : 0;
 }

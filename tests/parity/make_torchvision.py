@@ -59,9 +59,9 @@ def vgg_features(plan, d, norm):
 
 
 class VGG(nn.Module):
-    def __init__(self, d=1, side=7, classes=1000, hidden=4096):
+    def __init__(self, d=1, side=7, classes=1000, hidden=4096, plan=VGG16, norm=False):
         super().__init__()
-        self.features = vgg_features(VGG16, d, False)
+        self.features = vgg_features(plan, d, norm)
         self.classifier = seq(nn.Linear(512 // d * side * side, hidden), nn.ReLU(), nn.Dropout(),
                               nn.Linear(hidden, hidden), nn.ReLU(), nn.Dropout(),
                               nn.Linear(hidden, classes))
@@ -95,6 +95,20 @@ class Fire(nn.Module):
 
 FIRES = {3: (64, 16, 64), 4: (128, 16, 64), 6: (128, 32, 128), 7: (256, 32, 128),
          9: (256, 48, 192), 10: (384, 48, 192), 11: (384, 64, 256), 12: (512, 64, 256)}
+
+
+class SqueezeNet10(nn.Module):
+    """SqueezeNet 1.0, as a network file only."""
+
+    def __init__(self, classes=1000):
+        super().__init__()
+        pool = lambda: nn.MaxPool2d(3, 2, ceil_mode=True)
+        self.features = seq(nn.Conv2d(3, 96, 7, 2), nn.ReLU(), pool(), Fire(96, 16, 64),
+                            Fire(128, 16, 64), Fire(128, 32, 128), pool(), Fire(256, 32, 128),
+                            Fire(256, 48, 192), Fire(384, 48, 192), Fire(384, 64, 256), pool(),
+                            Fire(512, 64, 256))
+        self.classifier = seq(nn.Dropout(), nn.Conv2d(512, classes, 1), nn.ReLU(),
+                              nn.AdaptiveAvgPool2d(1))
 
 
 class SqueezeNet(nn.Module):
@@ -225,6 +239,8 @@ def sequential(prefix, module):
             layers.append({"op": "dropout", "name": name, "rate": m.p})
         elif isinstance(m, Fire):
             layers += fire(name, m)
+        elif isinstance(m, nn.BatchNorm2d):
+            layers.append({"op": "batch_norm", "name": name})
         else:
             layers.append(relu(name))
     return layers
@@ -277,11 +293,55 @@ def googlenet(net):
 
 def plain(net):
     flatten = [{"op": "flatten", "name": "flatten"}]
-    if isinstance(net, SqueezeNet):
+    if isinstance(net, (SqueezeNet, SqueezeNet10)):
         return sequential("features", net.features) + sequential("classifier", net.classifier) + \
             flatten
     return sequential("features", net.features) + flatten + \
         sequential("classifier", net.classifier)
+
+
+def resnet(blocks, bottleneck):
+    """The layers of torchvision's ResNets, by their names, which are timm's, too."""
+    layers = [conv("conv1", 64, 7, 2, 3, bias=False), {"op": "batch_norm", "name": "bn1"},
+              relu("relu"), {"op": "max_pool", "name": "maxpool", "kernel": 3, "stride": 2, "pad": 1}]
+    source, inputs = "maxpool", 64
+    for stage, count in enumerate(blocks):
+        width = 64 << stage
+        outputs = 4 * width if bottleneck else width
+        for b in range(count):
+            name, stride = f"layer{stage + 1}.{b}.", 2 if stage and not b else 1
+            plan = [(width, 1, 1), (width, 3, stride), (outputs, 1, 1)] if bottleneck else \
+                [(width, 3, stride), (width, 3, 1)]
+            way = source
+            for i, (o, kernel, step) in enumerate(plan):
+                at = {"from": source} if i == 0 else {}
+                layers += [conv(f"{name}conv{i + 1}", o, kernel, step, kernel // 2, bias=False, **at),
+                           {"op": "batch_norm", "name": f"{name}bn{i + 1}"}]
+                if i + 1 < len(plan):
+                    layers.append(relu(f"{name}relu{i + 1}"))
+            if stride > 1 or inputs != outputs:
+                way = name + "downsample.1"
+                layers += [conv(name + "downsample.0", outputs, 1, stride, bias=False,
+                                **{"from": source}), {"op": "batch_norm", "name": way}]
+            layers += [{"op": "add", "name": name + "add", "from": [f"{name}bn{len(plan)}", way]},
+                       relu(name + "relu")]
+            source, inputs = name + "relu", outputs
+    return layers + [{"op": "average_pool", "name": "avgpool", "global": True},
+                     {"op": "flatten", "name": "flatten"},
+                     {"op": "linear", "name": "fc", "output": 1000, "init": "he"}]
+
+
+def write_more(full):
+    """The networks of which there are no goldens; tests/long/torch_long.sh compares them with torchvision's."""
+    of = "with torchvision's layers and names"
+    for name, layers, title in (
+            ("squeezenet1_0", plain(SqueezeNet10()), "SqueezeNet 1.0"),
+            ("vgg19", plain(VGG(plan=VGG19)), "VGG-19"),
+            ("vgg19_bn", plain(VGG(plan=VGG19, norm=True)), "VGG-19 with batch norm"),
+            ("resnet18", resnet((2, 2, 2, 2), False), "ResNet-18"),
+            ("resnet34", resnet((3, 4, 6, 3), False), "ResNet-34"),
+            ("resnet50", resnet((3, 4, 6, 3), True), "ResNet-50")):
+        write_network(f"{full}/{name}.json", f"{title} {of}", 224, 1000, layers)
 
 
 def cifar_vgg(net):
@@ -374,6 +434,7 @@ def main():
         net, little_side = little
         write_network(f"{small}/small-{name}.json", f"small {name}", little_side, 10, layers(net))
         goldens[f"small-{name}"] = golden(net, f"small-{name}", "", little_side)
+    write_more(full)
     goldens["resnet20-a"] = golden(CifarResNet(1, "A"), "resnet20", "cifar-resnet", 32)
     goldens["resnet20-b"] = golden(CifarResNet(1, "B"), "resnet20", "cifar-resnet", 32)
     net = CifarVGG(32)

@@ -196,6 +196,83 @@ static void test_patterns(void)
            "a pattern matches the whole name");
 }
 
+/* A pattern that a search without notes would try for hours. */
+static void test_many_stars(void)
+{
+    char name[128], out[128];
+    memset(name, 'a', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    tap_ok(!weights_names_replace("*a*a*a*a*a*a*a*b", "x", name, out, sizeof out) &&
+               weights_names_replace("*a*a*a*a*a*a*a*", "*", name, out, sizeof out) &&
+               strcmp(out, "a") == 0,
+           "eight stars are matched at once");
+}
+
+/* Checks that what a mapping calls the arrays of a network is translated back to them, and returns
+ * whether it has a name for each. */
+static bool test_back(const struct weights_names *names, const struct graph *graph)
+{
+    char there[128], back[128];
+    bool all = true;
+    for (size_t p = 0; p < graph->parameter_count; p++) {
+        const char *name = graph->parameters[p].name;
+        if (!weights_names_translate_back(names, name, there, sizeof there)) {
+            all = false;
+            continue;
+        }
+        weights_names_translate(names, there, back, sizeof back);
+        if (strcmp(back, name) != 0)
+            tap_ok(false, "%s is called %s, which is %s", name, there, back);
+    }
+    return all;
+}
+
+/* Every built-in mapping in both directions, for every built-in network. */
+static void test_both_directions(void)
+{
+    static const struct {
+        const char *mapping, *network, *ours, *theirs;
+    } cases[] = {
+        {"cifar-resnet", "resnet20", "stage2.0.conv_shortcut.weight", "layer2.0.shortcut.0.weight"},
+        {"torchvision-resnet", "resnet56", "stage2.0.bn_shortcut.bias",
+         "layer2.0.downsample.1.bias"},
+        {"cifar-vgg", "vgg19", "stage5.4.bn.running_var", "features.50.running_var"},
+        {"cifar-mobilenet", "mobilenet", "block7.5.pw_bn.bias", "layers.10.bn2.bias"},
+        {"timm-mobilenet", "mobilenet", "block9.1.dw.weight", "blocks.4.1.conv_dw.weight"},
+        {"torchvision-alexnet", "alexnet", "fc8.bias", "classifier.6.bias"},
+        {"sequential-alexnet", "alexnet", "conv5.weight", "f.12.weight"},
+        {"sequential-googlenet", "googlenet", "inception_4d.5x5.bias", "i4d.c.2.bias"},
+        {"sequential-lenet", "lenet", "ip2.weight", "n.7.weight"},
+        {"sequential-squeezenet", "squeezenet", "fire9.bn1x1.bias", "n.12.e1.1.bias"},
+        {"sequential-squeezenet", "squeezenet-shuffle", "fire2.bn.bias", "n.3.bc.bias"},
+        {"sequential-resnet20", "resnet20", "stage3.2.bn1.bias", "body.8.ba.bias"},
+        {"sequential-resnet56", "resnet56-shift", "stage3.0.conv2.weight", "body.18.b.weight"},
+        {"sequential-resnet110", "resnet110-dsc", "stage2.0.pw2.weight", "body.18.b.1.weight"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error error = {0};
+        struct weights_names names = {0};
+        char there[128] = "";
+        struct network *network =
+            network_build(&(struct network_request){.network = cases[i].network}, &error);
+        const bool read = network && weights_names_read(&names, cases[i].mapping, &error);
+        tap_ok(read && test_back(&names, &network->graph) &&
+                   weights_names_translate_back(&names, cases[i].ours, there, sizeof there) &&
+                   strcmp(there, cases[i].theirs) == 0,
+               "%s has a name for every array of %s: %s", cases[i].mapping, cases[i].network,
+               read ? there : error.why);
+        weights_names_free(&names);
+        network_free(network);
+    }
+    tap_ok(strcmp(weights_names_of_network("resnet56"), "cifar-resnet") == 0 &&
+               strcmp(weights_names_of_network("lenet"), WEIGHTS_NAMES_OWN) == 0,
+           "a network has a usual mapping, or its own names");
+    tap_ok(weights_names_is_counter("bn1.num_batches_tracked") &&
+               weights_names_is_counter("num_batches_tracked") &&
+               !weights_names_is_counter("x_num_batches_tracked"),
+           "counters of batch norms are known by their names");
+}
+
 static void test_mapping(const char *text, const char *why)
 {
     struct error error = {0};
@@ -226,11 +303,23 @@ int main(void)
             test_logits(json_key(golden), golden, names);
     }
     test_patterns();
+    test_many_stars();
+    test_both_directions();
     test_mapping("{\"names\": [[\"a\", \"b\"]]}", NULL);
     test_mapping("{\"names\": [[\"a\"]]}", "no pair");
     test_mapping("{\"names\": [[\"a\", \"*\"]]}", "more *");
     test_mapping("[]", "object");
     test_mapping("{\"names\": [], \"identity\": [1]}", "no list of names");
+    test_mapping("{\"names\": [], \"then\": [[\"a\", \"b*\"]]}", "more *");
+    test_mapping("{\"names\": [], \"then\": [[1, 2]]}", "no pair");
+    test_mapping("{\"names\": [], \"networks\": {}}", "no list of names");
+    test_mapping("{\"names\": [], \"identity\": [\"*********\"]}", "no list of names");
+    test_mapping("{\"names\": [], \"num_batches_tracked\": 1}", "neither true nor false");
+    test_mapping("{\"names\": [[\"*********\", \"b\"]]}", "more *");
+    test_mapping(
+        "{\"names\": [[\"0123456789012345678901234567890123456789012345678901234567890123456789"
+        "0123456789012345678901234567890123456789012345678901234567890123456789\", \"b\"]]}",
+        "127");
     struct weights_names names;
     tap_ok(!weights_names_read(&names, "nothing", &error), "no mapping: %s", error.why);
     json_document_free(&goldens);

@@ -434,6 +434,41 @@ const struct inspection *run_inspection(struct run *run, struct error *error)
     return run->inspection;
 }
 
+/* --- the ranks of a run, if UI_FAKE_RANKS says how many --- */
+
+size_t run_rank_count(const struct run *run)
+{
+    const char *count = getenv("UI_FAKE_RANKS");
+    (void)run;
+    return count ? strtoul(count, NULL, 10) : 0;
+}
+
+/* Rank 1 is slow: it does not wait, the others wait for it. The last one has told nothing yet. */
+bool run_ranks(const struct run *run, struct run_ranks *ranks)
+{
+    const size_t count = run_rank_count(run);
+    run_ranks_free(ranks);
+    ranks->ranks = count > 0 ? calloc(count, sizeof *ranks->ranks) : NULL;
+    if (!ranks->ranks)
+        return count == 0;
+    ranks->count = count;
+    for (size_t r = 0; r < count; r++) {
+        const bool known = r + 1 < count;
+        struct rank_work *rank = &ranks->ranks[r];
+        *rank = (struct rank_work){.process = 1000 + r,
+                                   .iterations = known ? 250 : 0,
+                                   .compute_ms = !known   ? (double)NAN
+                                                 : r == 1 ? 20
+                                                          : 10,
+                                   .data_ms = known ? 0.5 : (double)NAN,
+                                   .wait_ms = !known   ? (double)NAN
+                                              : r == 1 ? 0
+                                                       : 9.5};
+        snprintf(rank->host, sizeof rank->host, "node%zu", r / 2);
+    }
+    return true;
+}
+
 bool run_send(struct run *run, enum run_command command, double value)
 {
     struct run_snapshot *now = &run->snapshot;

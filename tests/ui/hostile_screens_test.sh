@@ -42,7 +42,7 @@ mv "$runs/$first" "$runs/20300101-000000-mlp"
 for folder in "$runs"/*-mlp-*; do rm -rf "$folder"; done # the sweep's cell
 
 settings="preset technique widths activation precision memory-limit solver schedule normalise
-    save-precision stop-metric max-time names augment sampling class-weights teacher validate
+    save-precision stop-metric max-time names augment sampling class-weights teacher validate tensorboard
     reduce compress bucket"
 hostile_short=1
 hostile_folder "$runs/20300101-000000-mlp" $settings created weights
@@ -92,7 +92,7 @@ list() {
 
 # every_view: opens every tab of the run
 every_view() {
-    for view in $(screen_text | sed -n 's/!.*//; 2p' | grep -o '[1-9]'); do
+    for view in $(screen_text | sed -n 's/!.*//; 2p' | grep -o '[1-9R]'); do
         screen_keys "$view"
         reach "$1, view $view" "^[^!]*$view\["
     done

@@ -56,6 +56,29 @@ screen_keys Enter
 screen_shows 'conv fast refused' "Enter: the details in place of the table"
 screen_end
 
+# --- a run of several processes ---
+screen_start 80x24 C.UTF-8 env UI_FAKE_RANKS=5 "$FAKE" --start --epochs 1000
+screen_wait '\[Curves\]'
+screen_keys R
+screen_shows 'R\[Ranks\]' "R: the ranks"
+screen_shows '5 ranks, means of the last 250 iterations' "and over which iterations"
+screen_shows '^ +1 node0 +20.000 +0.500 +0.000 +0.0 +1001' "with the milliseconds of each"
+screen_shows '^ +4 node2 +[?] +[?] +[?] +[?] +1004' "or question marks while a rank has told nothing"
+screen_shows '20.5 ms on rank *$|20.5 ms on rank 1' "the slowest is named"
+screen_keys Right
+screen_shows '^> +1 node0' "Right sorts: the slowest first"
+for size in 40x12 20x6 1x1 30x8 200x60; do
+    screen_resize $size
+    screen_keys R Enter Down Up Left Right End Home PgDn PgUp
+done
+screen_shows 'node2' "the view works at every size"
+screen_end
+screen_start 80x24 C.UTF-8 "$FAKE" --start --epochs 1000
+screen_wait '\[Curves\]'
+screen_keys R
+screen_shows 'nothing to show there' "a run of one process has no ranks"
+screen_end
+
 # --- a generator and a discriminator, without UTF-8 and colours ---
 screen_start 100x30 C env NO_COLOR=1 "$FAKE" --start --network pix2pix --epochs 1000
 screen_wait 'gen. loss'

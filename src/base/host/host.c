@@ -51,6 +51,19 @@ static uint64_t kibibytes_of(const char *path, const char *key)
     return find_line(path, key, value, sizeof value) ? strtoull(value, NULL, 10) * 1024 : 0;
 }
 
+uint32_t host_cores_mark(void)
+{
+    cpu_set_t set;
+    uint32_t mark = 2166136261u; /* FNV-1a */
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return 0;
+    for (size_t i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &set))
+            mark = (mark ^ (uint32_t)i) * 16777619u;
+    return mark;
+}
+
 size_t host_cores(void)
 {
     cpu_set_t set;

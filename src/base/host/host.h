@@ -82,6 +82,9 @@ uint64_t host_memory_of_process(long process);
 /* Returns the number of cores that this process may run on. */
 size_t host_cores(void);
 
+/* Returns a number that processes of one machine share if they may run on the same cores. */
+uint32_t host_cores_mark(void);
+
 /* Returns the highest resident memory of this process so far, in bytes; 0 if unknown. */
 uint64_t host_process_peak(void);
 

@@ -1,14 +1,23 @@
 /* The child is started by posix_spawn from /proc/self/exe, so that it is this very program even if
- * its file was replaced meanwhile. */
+ * its file was replaced meanwhile. Only the child itself can ask the kernel for a signal when its
+ * parent ends, so an environment variable tells it to. */
 #include "base/host/spawn.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 #include <unistd.h>
 
 extern char **environ;
+
+static const char parent_variable[] = "TINCA_PARENT"; /* the process that the child is tied to */
 
 static int redirect(posix_spawn_file_actions_t *actions, const struct spawn *spawn)
 {
@@ -29,7 +38,8 @@ static int set_attributes(posix_spawnattr_t *attributes, enum spawn_group group)
 {
     static const short groups[] = {[SPAWN_GROUP_SHARED] = 0,
                                    [SPAWN_GROUP_OWN] = POSIX_SPAWN_SETPGROUP,
-                                   [SPAWN_SESSION_OWN] = POSIX_SPAWN_SETSID};
+                                   [SPAWN_SESSION_OWN] = POSIX_SPAWN_SETSID,
+                                   [SPAWN_GROUP_TIED] = POSIX_SPAWN_SETPGROUP};
     sigset_t none, defaults;
     sigemptyset(&none);
     sigemptyset(&defaults);
@@ -39,11 +49,32 @@ static int set_attributes(posix_spawnattr_t *attributes, enum spawn_group group)
     int failed = posix_spawnattr_setsigmask(attributes, &none);
     if (!failed)
         failed = posix_spawnattr_setsigdefault(attributes, &defaults);
-    if (!failed && group == SPAWN_GROUP_OWN)
+    if (!failed && groups[group] == POSIX_SPAWN_SETPGROUP)
         failed = posix_spawnattr_setpgroup(attributes, 0);
     if (!failed)
         failed = posix_spawnattr_setflags(
             attributes, (short)(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | groups[group]));
+    return failed;
+}
+
+/* Starts the child with an environment that names this process. Returns 0 or an error number. */
+static int start_tied(const struct spawn *spawn, const posix_spawn_file_actions_t *actions,
+                      const posix_spawnattr_t *attributes, pid_t *process)
+{
+    char variable[48];
+    size_t count = 0;
+    while (environ[count])
+        count++;
+    char **variables = calloc(count + 2, sizeof *variables);
+    if (!variables)
+        return ENOMEM;
+    snprintf(variable, sizeof variable, "%s=%ld", parent_variable, (long)getpid());
+    for (size_t i = 0; i < count; i++)
+        variables[i] = environ[i];
+    variables[count] = variable;
+    const int failed = posix_spawn(process, "/proc/self/exe", actions, attributes,
+                                   (char *const *)spawn->words, variables);
+    free(variables);
     return failed;
 }
 
@@ -59,11 +90,27 @@ int spawn_start(const struct spawn *spawn, pid_t *process)
         failed = redirect(&actions, spawn);
         if (!failed)
             failed = set_attributes(&attributes, spawn->group);
-        if (!failed)
+        if (!failed && spawn->group == SPAWN_GROUP_TIED)
+            failed = start_tied(spawn, &actions, &attributes, process);
+        else if (!failed)
             failed = posix_spawn(process, "/proc/self/exe", &actions, &attributes,
                                  (char *const *)spawn->words, environ);
         posix_spawnattr_destroy(&attributes);
     }
     posix_spawn_file_actions_destroy(&actions);
     return failed;
+}
+
+void spawn_follow_parent(void)
+{
+    const char *parent = getenv(parent_variable);
+    if (!parent)
+        return;
+#ifdef __linux__
+    const long process = strtol(parent, NULL, 10);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if ((long)getppid() != process)
+        raise(SIGTERM);
+#endif
+    unsetenv(parent_variable);
 }

@@ -8,7 +8,9 @@
 enum spawn_group {
     SPAWN_GROUP_SHARED, /* Ctrl-C and the end of the terminal, as they reach this process */
     SPAWN_GROUP_OWN,    /* none: it has a process group of its own */
-    SPAWN_SESSION_OWN   /* none: it has a session of its own, without a terminal */
+    SPAWN_SESSION_OWN,  /* none: it has a session of its own, without a terminal */
+    SPAWN_GROUP_TIED /* none, as SPAWN_GROUP_OWN, but SIGTERM comes when the thread that starts it
+                        ends, whatever ends this process (Linux; elsewhere SPAWN_GROUP_OWN) */
 };
 
 struct spawn {
@@ -23,5 +25,10 @@ struct spawn {
  * in a session of its own. Returns 0, or an error number. The caller collects the child (waitpid).
  */
 int spawn_start(const struct spawn *spawn, pid_t *process);
+
+/* Ties this process to the one that started it if that asked for it (SPAWN_GROUP_TIED); ends this
+ * process if the other one has ended already. Called once at the start of the program, before there
+ * are threads. */
+void spawn_follow_parent(void);
 
 #endif

@@ -8,6 +8,7 @@
 #include <png.h>
 #include <setjmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 struct png_writing {
     png_structp png;
@@ -70,4 +71,18 @@ bool image_file_export_png(const struct image *image, const char *path, struct e
         return output_file_commit(&output, error);
     output_file_abandon(&output);
     return false;
+}
+
+void *image_file_encode_png(const struct image *image, size_t *size, struct error *error)
+{
+    char *png = NULL;
+    FILE *stream = open_memstream(&png, size);
+    bool written = stream ? put_png(image, stream, "a picture", error)
+                          : error_set_memory(error, "a picture", 0);
+    if (stream && fclose(stream) != 0 && written)
+        written = error_set_memory(error, "a picture", 0);
+    if (written)
+        return png;
+    free(png);
+    return NULL;
 }

@@ -39,6 +39,9 @@ bool image_file_read_fitted(struct image *image, const char *path, size_t channe
 /* Writes an 8-bit PNG into a run's folder (base/files/file.h). */
 bool image_file_write_png(const struct image *image, const char *path, struct error *error);
 
+/* Returns an 8-bit PNG of *size bytes, owned by the caller, or NULL with an error. */
+void *image_file_encode_png(const struct image *image, size_t *size, struct error *error);
+
 /* Writes an 8-bit PNG to a target that the user named (base/files/output_file.h). */
 bool image_file_export_png(const struct image *image, const char *path, struct error *error);
 

@@ -136,7 +136,7 @@ size_t npy_header_write(uint8_t *out, const char *type, const size_t *shape, siz
 {
     char text[WRITTEN];
     size_t used = (size_t)snprintf(text, sizeof text,
-                                   "{'descr': '%.4s', 'fortran_order': False, 'shape': (", type);
+                                   "{'descr': '%.12s', 'fortran_order': False, 'shape': (", type);
     for (size_t i = 0; i < dimensions && i < NPY_MAX_DIMENSIONS; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%zu, ", shape[i]);
     if (dimensions > 1)

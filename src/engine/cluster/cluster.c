@@ -35,6 +35,7 @@ static void cluster_free(struct cluster *cluster)
 {
     pthread_mutex_destroy(&cluster->lock);
     pthread_cond_destroy(&cluster->changed);
+    cluster_letters_free(cluster);
     free(cluster->hosts);
     free(cluster->peers);
     free(cluster);
@@ -138,7 +139,8 @@ bool cluster_join_module(const struct cluster_module *module, size_t expected, c
 
 /* --- leaving --- */
 
-/* Ends the job after a failure. The other ranks first leave rank 0 time to write what it has. */
+/* Ends the job after a failure or a loss. The other ranks first leave rank 0 time to write what it
+ * has. */
 static void end_failed(const struct cluster *cluster, int status)
 {
     fflush(NULL);
@@ -161,7 +163,7 @@ void cluster_close(struct cluster *cluster, int status)
     pthread_mutex_unlock(&cluster->lock);
     if (cluster->started)
         pthread_join(cluster->thread, NULL);
-    if (cluster->failed)
+    if (cluster->failed || cluster->lost > 0)
         end_failed(cluster, status);
     cluster_free(cluster);
 }
@@ -191,6 +193,22 @@ const char *cluster_host(const struct cluster *cluster, size_t rank)
 uint64_t cluster_waited(const struct cluster *cluster)
 {
     return atomic_load(&((struct cluster *)cluster)->waited);
+}
+
+/* --- work --- */
+
+void cluster_set_work(struct cluster *cluster, const struct cluster_work *work)
+{
+    pthread_mutex_lock(&cluster->lock);
+    cluster->work = *work;
+    pthread_mutex_unlock(&cluster->lock);
+}
+
+void cluster_work(struct cluster *cluster, size_t rank, struct cluster_work *work)
+{
+    pthread_mutex_lock(&cluster->lock);
+    *work = rank == cluster->place.rank ? cluster->work : cluster->peers[rank].work;
+    pthread_mutex_unlock(&cluster->lock);
 }
 
 /* --- failures --- */

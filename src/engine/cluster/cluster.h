@@ -1,15 +1,16 @@
-/* cluster.h: the processes, on one or several machines, that train one network together.
+/* cluster.h: the processes, on one or several machines, that train one network or compute one sweep
+ * together.
  *
  * A launcher (mpirun, srun) has started the same command several times. Each process is a rank:
  * rank 0 has the run, its files and the terminal; the others compute what it tells them
- * (session/ranks). MPI moves the data; its module is opened at run time (cluster_module.h). A
- * thread of the cluster makes all calls of MPI. While a collective or nothing is under way, it also
- * tells the other ranks once a second that this one lives, and notices when one of them has failed,
- * or has been silent for CLUSTER_SILENCE seconds.
+ * (session/ranks, session/sweep). MPI moves the data; its module is opened at run time
+ * (cluster_module.h). A thread of the cluster makes all calls of MPI. While a collective or nothing
+ * is under way, it also tells the other ranks once a second that this one lives, and notices when
+ * one of them has failed, or has been silent for CLUSTER_SILENCE seconds.
  *
  * After a failure, every function that communicates returns false at once, and cluster_check says
  * what happened and on which rank. Arrays of a collective that has failed must stay allocated until
- * cluster_close.
+ * cluster_close. After cluster_tolerate_losses, only rank 0 and MPI itself can fail.
  *
  * Thread safety: one thread at a time may communicate; the others of these functions may be called
  * by any.
@@ -51,6 +52,22 @@ size_t cluster_ranks(const struct cluster *cluster);        /* NULL: 1 */
 const char *cluster_library(const struct cluster *cluster); /* "Open MPI v4.1.4" */
 const char *cluster_host(const struct cluster *cluster, size_t rank);
 
+/* What a rank has done in the run that is on. Times are nanoseconds. */
+struct cluster_work {
+    uint64_t process;    /* the ID of its process */
+    uint64_t iterations; /* of this run, computed by this process */
+    uint64_t computing;  /* in all of them: without the next two */
+    uint64_t reading;    /* waiting for the data loader */
+    uint64_t waiting;    /* for sums and in cluster_gather */
+};
+
+/* Sets the work of this rank, of which it tells rank 0 once a second. */
+void cluster_set_work(struct cluster *cluster, const struct cluster_work *work);
+
+/* Copies the work that a rank has told last; {0}: it has not told any. Rank 0 knows that of all
+ * ranks, the others only their own. */
+void cluster_work(struct cluster *cluster, size_t rank, struct cluster_work *work);
+
 /* Collectives: all ranks call the same one. They return false after a failure. */
 /* all[0..ranks * bytes) becomes mine[0..bytes) of all ranks, in their order. */
 bool cluster_gather(struct cluster *cluster, const void *mine, size_t bytes, void *all);
@@ -64,6 +81,30 @@ size_t cluster_sum_floats(size_t ranks, size_t count);
 
 /* Returns the nanoseconds that this process has waited in cluster_gather and for sums. */
 uint64_t cluster_waited(const struct cluster *cluster);
+
+/* --- letters ---
+ * A letter is a message of the program from one rank to another, beside the collectives. Rank 0 and
+ * each other rank may send letters to each other. Letters between two ranks arrive in the order in
+ * which they were sent. */
+enum { CLUSTER_LETTER = 1399 }; /* the most bytes of a letter */
+
+/* Queues a letter to a rank; a letter to a lost rank is dropped. Returns false with an error if
+ * memory is short or something has failed. */
+bool cluster_post(struct cluster *cluster, size_t rank, const void *letter, size_t bytes,
+                  struct error *error);
+
+/* Waits for a letter, for at most `seconds`. Returns its length, and its sender in *rank; 0: none
+ * has come. A letter that is longer than `size` is cut. */
+size_t cluster_take(struct cluster *cluster, double seconds, size_t *rank, void *letter,
+                    size_t size);
+
+/* Makes the loss of a rank other than 0 no failure of all: from now on a rank that fails or is
+ * silent is lost. All ranks call it, and use no collective afterwards. When ranks were lost,
+ * cluster_close on rank 0 ends the whole job. */
+void cluster_tolerate_losses(struct cluster *cluster);
+
+/* Returns whether a rank is lost. Only rank 0 knows. */
+bool cluster_is_lost(struct cluster *cluster, size_t rank);
 
 /* Tells all ranks that this one cannot go on, and why. Nobody can communicate afterwards. */
 void cluster_fail(struct cluster *cluster, const struct error *error);

@@ -15,7 +15,23 @@ enum cluster_request { CLUSTER_NOTHING, CLUSTER_GATHER, CLUSTER_BROADCAST };
 struct cluster_peer {
     double silent; /* seconds since its last message, as far as this process was running */
     bool left;     /* it has said goodbye */
+    bool lost;     /* the job goes on without it; changed with the lock held */
+    bool blocked;  /* an earlier message to it has not left yet (cluster_letters.c) */
+    struct cluster_work work; /* that it has told; guarded by the lock */
 };
+
+/* A letter that waits to be sent or taken. */
+struct cluster_letter {
+    struct cluster_letter *next;
+    size_t rank, bytes;            /* of the other side; of the message */
+    char message[CLUSTER_MESSAGE]; /* CLUSTER_IS_LETTER, then the letter */
+};
+
+struct cluster_letters {
+    struct cluster_letter *first, *last;
+};
+
+enum { CLUSTER_IS_LETTER = 'l' }; /* the first byte of its message */
 
 /* The sums that were started (cluster_sums.c). */
 struct cluster_sums {
@@ -40,14 +56,18 @@ struct cluster {
     enum cluster_request request; /* what the thread is to do; CLUSTER_NOTHING: it is done */
     const void *from;
     void *to;
-    size_t count; /* bytes or values */
-    bool begun;   /* MPI is initialised, or could not be */
-    bool leaving; /* cluster_close has been called */
-    bool failing; /* this rank has failed: tell the others */
-    bool failed;  /* `failure` is set; the thread calls MPI no more */
-    bool remote;  /* another rank has told about it */
+    size_t count;             /* bytes or values */
+    struct cluster_work work; /* of this rank */
+    bool begun;               /* MPI is initialised, or could not be */
+    bool leaving;             /* cluster_close has been called */
+    bool failing;             /* this rank has failed: tell the others */
+    bool failed;              /* `failure` is set; the thread calls MPI no more */
+    bool remote;              /* another rank has told about it */
     struct error failure;
     struct cluster_sums sums;
+    bool tolerant; /* cluster_tolerate_losses has been called */
+    size_t lost;   /* how many ranks are lost */
+    struct cluster_letters incoming, outgoing;
 };
 
 /* The thread of a cluster. */
@@ -55,5 +75,21 @@ void *cluster_thread_run(void *cluster);
 
 /* Lets the thread take the next step of the sums, if one is due. Returns false with a reason. */
 bool cluster_sums_advance(struct cluster *cluster, char *reason);
+
+/* --- cluster_letters.c, called by the thread --- */
+
+/* Sends the letters that can be sent now. */
+void cluster_letters_send(struct cluster *cluster);
+
+/* Returns whether letters wait to be sent. */
+bool cluster_letters_wait(struct cluster *cluster);
+
+/* Keeps a message that is a letter until it is taken. Returns false with an error if memory is
+ * short. */
+bool cluster_letters_receive(struct cluster *cluster, size_t rank, const char *message,
+                             size_t bytes, struct error *error);
+
+/* Frees all letters. */
+void cluster_letters_free(struct cluster *cluster);
 
 #endif

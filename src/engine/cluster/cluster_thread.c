@@ -2,10 +2,14 @@
  * for, one at a time, lets sums go on meanwhile (cluster_sums.c), and exchanges messages.
  *
  * A message is a byte that says what it is. Rank 0 and each other rank tell each other that they
- * live; so rank 0 notices every silent rank, and everybody a silent rank 0. The seconds of silence
- * are counted in steps of the thread: while this process is stopped itself, they do not grow. A
- * rank that fails sends the error to all others. Before it leaves, a rank says goodbye to those
- * that it talks to, and waits for theirs, so that no message is under way when MPI is finalised.
+ * live, and what they have computed; so rank 0 notices every silent rank, and everybody a silent
+ * rank 0. The seconds of silence are counted in steps of the thread: while this process is stopped
+ * itself, they do not grow. A rank that fails sends the error to all others. Before it leaves, a
+ * rank says goodbye to those that it talks to, and waits for theirs, so that no message is under
+ * way when MPI is finalised.
+ *
+ * With cluster_tolerate_losses, rank 0 records a rank that fails or falls silent as lost, and talks
+ * to it no more; MPI is then not finalised, since that would wait for this rank.
  *
  * After a failure the thread calls MPI no more: MPI would write into arrays of the collective that
  * was under way, whose owners may be about to free them. */
@@ -30,11 +34,17 @@ struct failure_message {
     char what[256], why[512], advice[256];
 };
 
+/* A sign of life: what the rank has done. */
+struct beat_message {
+    char kind;
+    struct cluster_work work;
+};
+
 struct state {
     struct cluster *cluster;
     uint64_t last; /* nanoseconds: the last time that messages were received */
     double beat;   /* seconds since the last sign of life */
-    size_t rounds; /* tests of the present step of a sum */
+    size_t rounds; /* tests of the present step of a sum; 0 without sums */
 };
 
 /* --- failures --- */
@@ -57,6 +67,20 @@ static const char *rank_name(const struct cluster *cluster, size_t rank, char *t
     const char *host = cluster->hosts ? cluster->hosts[rank] : "";
     snprintf(text, size, host[0] ? "rank %zu on %s" : "rank %zu", rank, host);
     return text;
+}
+
+/* Records a rank as lost. Returns false if the job cannot go on without it. */
+static bool lose(struct cluster *cluster, size_t rank)
+{
+    pthread_mutex_lock(&cluster->lock);
+    const bool tolerant = cluster->tolerant && rank > 0;
+    if (tolerant && cluster->place.rank == 0 && !cluster->peers[rank].lost) {
+        cluster->peers[rank].lost = true;
+        cluster->lost++;
+        pthread_cond_broadcast(&cluster->changed);
+    }
+    pthread_mutex_unlock(&cluster->lock);
+    return tolerant;
 }
 
 static void fail_silent(struct cluster *cluster, size_t rank)
@@ -96,7 +120,8 @@ static void tell_failure(struct cluster *cluster)
     memcpy(message.why, error.why, sizeof message.why);
     memcpy(message.advice, error.advice, sizeof message.advice);
     while (told < ranks && clock_seconds(began, clock_nanoseconds()) < telling_time)
-        if (told == cluster->place.rank || cluster->module->send(told, &message, sizeof message))
+        if (told == cluster->place.rank || cluster->peers[told].lost ||
+            cluster->module->send(told, &message, sizeof message))
             told++;
     /* the progress of MPI, which lets them leave */
     for (size_t tries = 0; tries < 200; tries++) {
@@ -112,15 +137,25 @@ static void tell_failure(struct cluster *cluster)
 /* Returns whether this rank and another tell each other that they live. */
 static bool talks_to(const struct cluster *cluster, size_t rank)
 {
-    return rank != cluster->place.rank && (rank == 0 || cluster->place.rank == 0);
+    return rank != cluster->place.rank && !cluster->peers[rank].lost &&
+           (rank == 0 || cluster->place.rank == 0);
 }
 
 static void send_to_peers(struct cluster *cluster, char kind)
 {
+    struct beat_message beat = {.kind = kind};
+    cluster_work(cluster, cluster->place.rank, &beat.work);
     for (size_t r = 0; r < cluster->place.ranks; r++)
         if (talks_to(cluster, r))
-            while (!cluster->module->send(r, &kind, 1) && kind == GOODBYE)
+            while (!cluster->module->send(r, &beat, sizeof beat) && kind == GOODBYE)
                 sched_yield();
+}
+
+static void take_work(struct cluster *cluster, size_t rank, const struct cluster_work *work)
+{
+    pthread_mutex_lock(&cluster->lock);
+    cluster->peers[rank].work = *work;
+    pthread_mutex_unlock(&cluster->lock);
 }
 
 static void receive_messages(struct cluster *cluster)
@@ -128,15 +163,24 @@ static void receive_messages(struct cluster *cluster)
     union {
         char kind;
         struct failure_message failure;
+        struct beat_message beat;
         char bytes[CLUSTER_MESSAGE];
     } message;
+    struct error error;
     size_t rank, bytes;
     while (!cluster->failed &&
            (bytes = cluster->module->receive(&rank, &message, sizeof message)) > 0) {
         cluster->peers[rank].silent = 0;
         cluster->peers[rank].left |= message.kind == GOODBYE;
-        if (message.kind == FAILURE && bytes == sizeof message.failure)
-            take_failure(cluster, rank, &message.failure);
+        if (message.kind == FAILURE && bytes == sizeof message.failure) {
+            if (!lose(cluster, rank))
+                take_failure(cluster, rank, &message.failure);
+        } else if (message.kind == BEAT && bytes == sizeof message.beat) {
+            take_work(cluster, rank, &message.beat.work);
+        } else if (message.kind == CLUSTER_IS_LETTER &&
+                   !cluster_letters_receive(cluster, rank, message.bytes, bytes, &error)) {
+            set_failure(cluster, &error, false);
+        }
     }
 }
 
@@ -152,13 +196,14 @@ static void attend(struct state *state)
     receive_messages(cluster);
     if (cluster->failed)
         return;
+    cluster_letters_send(cluster);
     if (state->beat >= beat_interval) {
         send_to_peers(cluster, BEAT);
         state->beat = 0;
     }
     for (size_t r = 0; r < cluster->place.ranks; r++)
         if (talks_to(cluster, r) && !cluster->peers[r].left &&
-            (cluster->peers[r].silent += step) > CLUSTER_SILENCE) {
+            (cluster->peers[r].silent += step) > CLUSTER_SILENCE && !lose(cluster, r)) {
             fail_silent(cluster, r);
             return;
         }
@@ -238,7 +283,10 @@ static void advance_sums(struct state *state)
     char reason[CLUSTER_REASON] = "";
     if (!cluster_sums_advance(cluster, reason))
         fail_collective(cluster, reason);
-    state->rounds = cluster->sums.steps == steps ? state->rounds + 1 : 0;
+    pthread_mutex_lock(&cluster->lock);
+    const bool waits = cluster->sums.first && cluster->sums.steps == steps;
+    pthread_mutex_unlock(&cluster->lock);
+    state->rounds = waits ? state->rounds + 1 : 0;
 }
 
 /* --- the thread --- */
@@ -257,12 +305,13 @@ static bool begin(struct cluster *cluster)
 }
 
 /* Returns for how many nanoseconds to wait for a request. Sums are tested without a rest while
- * somebody waits for them, and now and then while the other threads compute. */
+ * somebody waits for them, and now and then while the other threads compute. The caller holds the
+ * lock. */
 static long patience(const struct state *state)
 {
     const struct cluster_sums *sums = &state->cluster->sums;
     if (!sums->first)
-        return 20000000;
+        return state->cluster->outgoing.first ? 1000000 : 20000000;
     if (state->rounds == 0 || (sums->awaited && state->rounds < 200))
         return 0;
     return state->rounds < 2000 ? 50000 : 500000;
@@ -304,16 +353,20 @@ static bool all_left(const struct cluster *cluster)
     return true;
 }
 
-/* Says goodbye, waits for those of others, and finalises MPI. */
+/* Sends the last letters, says goodbye, waits for those of others, and finalises MPI. */
 static void leave(struct state *state)
 {
     struct cluster *cluster = state->cluster;
+    while (!cluster->failed && cluster_letters_wait(cluster)) {
+        attend(state);
+        clock_sleep(0.001);
+    }
     send_to_peers(cluster, GOODBYE);
     while (!cluster->failed && !all_left(cluster)) {
         attend(state);
         clock_sleep(0.001);
     }
-    if (!cluster->failed)
+    if (!cluster->failed && cluster->lost == 0)
         cluster->module->end();
 }
 

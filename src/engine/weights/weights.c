@@ -153,6 +153,17 @@ void weights_initialise(struct weights *weights, uint64_t seed, struct pool *poo
 
 const char *const weights_format_names[WEIGHTS_FORMATS + 1] = {"float32", "bf16", "float16"};
 
+enum weights_format weights_format_of(const struct safetensors *file)
+{
+    enum weights_format format = WEIGHTS_FLOAT32;
+    for (size_t i = 0; i < file->count; i++)
+        if (file->entries[i].type == SAFETENSORS_BF16)
+            format = WEIGHTS_BF16;
+        else if (file->entries[i].type == SAFETENSORS_F16)
+            format = WEIGHTS_FLOAT16;
+    return format;
+}
+
 static bool fits_float16(const float *values, size_t count)
 {
     for (size_t i = 0; i < count; i++)

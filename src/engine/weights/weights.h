@@ -64,6 +64,9 @@ bool weights_copy_common(struct weights *to, const struct weights *from, struct 
 enum weights_format { WEIGHTS_FLOAT32, WEIGHTS_BF16, WEIGHTS_FLOAT16, WEIGHTS_FORMATS };
 extern const char *const weights_format_names[WEIGHTS_FORMATS + 1];
 
+/* Returns the format in which a file has its weights. */
+enum weights_format weights_format_of(const struct safetensors *file);
+
 /* Fetches all parameters and running statistics and writes them to a file with a checksum. Weights
  * are rounded to `format`; running statistics, and an array of weights that float16 cannot hold,
  * stay float32. In a quantized layer the weights are rounded to int8, whatever the format, unless

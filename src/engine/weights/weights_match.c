@@ -91,10 +91,18 @@ static struct misfits find_misfits(const struct weights_pairing *pairing)
     return misfits;
 }
 
-static size_t count_misfits(const struct weights_pairing *pairing)
+size_t weights_pairing_misfits(const struct weights_pairing *pairing)
 {
     const struct misfits misfits = find_misfits(pairing);
     return misfits.missing + misfits.different;
+}
+
+size_t weights_pairing_unused(const struct weights_pairing *pairing)
+{
+    size_t unused = 0;
+    for (size_t i = 0; i < pairing->file.count; i++)
+        unused += !weights_pairing_uses(pairing, i);
+    return unused;
 }
 
 /* Renames the entries by the pairing's mapping. */
@@ -117,17 +125,20 @@ static bool use_mapping(struct weights_pairing *pairing, const char *name, struc
     return true;
 }
 
-/* Takes the built-in mapping with the fewest misfits, or none. */
+/* Takes the built-in mapping with the fewest misfits, or none; of those with as many, the one that
+ * leaves the fewest arrays of the file unused. */
 static bool choose_mapping(struct weights_pairing *pairing, struct error *error)
 {
-    size_t fewest = count_misfits(pairing);
+    size_t fewest = weights_pairing_misfits(pairing), least = weights_pairing_unused(pairing);
     const char *best = "";
-    for (size_t i = 0; fewest > 0 && i < weights_names_builtin_count; i++) {
+    for (size_t i = 0; fewest + least > 0 && i < weights_names_builtin_count; i++) {
         if (!use_mapping(pairing, weights_names_builtins[i].name, error))
             return false;
-        const size_t misfits = count_misfits(pairing);
-        if (misfits < fewest) {
+        const size_t misfits = weights_pairing_misfits(pairing);
+        const size_t unused = weights_pairing_unused(pairing);
+        if (misfits < fewest || (misfits == fewest && unused < least)) {
             fewest = misfits;
+            least = unused;
             best = weights_names_builtins[i].name;
         }
     }
@@ -175,6 +186,8 @@ static const struct parameter *find_reduced(const struct weights_pairing *pairin
 
 bool weights_pairing_uses(const struct weights_pairing *pairing, size_t i)
 {
+    if (weights_names_is_counter(pairing->original[i].name))
+        return true;
     const struct parameter *parameter =
         graph_find_parameter(pairing->graph, pairing->file.entries[i].name);
     if (!parameter)
@@ -191,11 +204,8 @@ static void count_unused(const struct weights_pairing *pairing, struct weights_m
 
 /* --- reading --- */
 
-/* Makes a parameter pass values on unchanged: of a convolution the middle of the kernel, from each
- * input channel to the output channel in the middle of the outputs, as a shortcut that pads
- * channels with zeros (He et al. 2016, option A); of a batch norm, no change. */
-static void fill_identity(const struct graph *graph, const struct parameter *parameter,
-                          float *values)
+void weights_fill_identity(const struct graph *graph, const struct parameter *parameter,
+                           float *values)
 {
     const char *suffix = strrchr(parameter->name, '.');
     const size_t *dims = parameter->dims;
@@ -223,7 +233,7 @@ static bool read_parameter(struct weights_pairing *pairing, const struct paramet
                weights_check_scales(parameter, values, pairing->file.path, error);
     case WEIGHTS_FIT_IDENTITY:
         match->identities++;
-        fill_identity(pairing->graph, parameter, values);
+        weights_fill_identity(pairing->graph, parameter, values);
         return true;
     case WEIGHTS_FIT_RESET:
         match->reset++;

@@ -53,8 +53,21 @@ enum weights_fit {
 enum weights_fit weights_pairing_fit(const struct weights_pairing *pairing,
                                      const struct parameter *parameter, size_t *entry);
 
-/* Returns whether the network has a place for entry number `i` of the file. */
+/* Returns whether the network has a place for entry number `i` of the file, or the entry is a
+ * counter of a batch norm (num_batches_tracked), which says nothing about the values. */
 bool weights_pairing_uses(const struct weights_pairing *pairing, size_t i);
+
+/* Returns how many arrays of the network are missing or have another shape in the file. */
+size_t weights_pairing_misfits(const struct weights_pairing *pairing);
+
+/* Returns how many arrays of the file have no place in the network. */
+size_t weights_pairing_unused(const struct weights_pairing *pairing);
+
+/* Makes a parameter pass values on unchanged: of a convolution the middle of the kernel, from each
+ * input channel to the output channel in the middle of the outputs, as a shortcut that pads
+ * channels with zeros (He et al. 2016, option A); of a batch norm, no change. */
+void weights_fill_identity(const struct graph *graph, const struct parameter *parameter,
+                           float *values);
 
 /* Reads the parameters and running statistics of the graph from a safetensors file, without those
  * that are reset: they keep their values. Returns false with an error that names what is missing or

@@ -4,6 +4,7 @@
 #include "base/language.h"
 #include "session/files/journal.h"
 #include "session/files/run_files.h"
+#include "session/values/run_ranks.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -199,6 +200,14 @@ static const char *take_place(struct check_record *record, const char *event,
     return NULL;
 }
 
+static const char *check_ranks(const struct json *json)
+{
+    struct run_ranks ranks = {0};
+    const bool good = run_ranks_read(json, &ranks);
+    run_ranks_free(&ranks);
+    return good ? NULL : _("it is not a complete list of ranks");
+}
+
 static const char *take_event(struct check_line *line, const char *event, const struct json *json,
                               char *detail)
 {
@@ -215,9 +224,11 @@ static const char *take_event(struct check_line *line, const char *event, const 
         record->ended = true;
         return NULL;
     }
+    if (strcmp(event, "ranks") == 0)
+        return check_ranks(json);
     snprintf(detail, DETAIL, "\"%.64s\"", event);
     if (strcmp(event, "pause") == 0 || strcmp(event, "go-on") == 0 || strcmp(event, "save") == 0 ||
-        strcmp(event, "loss-scale") == 0)
+        strcmp(event, "loss-scale") == 0 || strcmp(event, "tensorboard") == 0)
         return NULL;
     return _("its event is not known to this version of tinca");
 }

@@ -52,6 +52,7 @@ static const struct member {
                {"loss", MEMBER_NUMBER, true},
                {"loss_caffe", MEMBER_NUMBER, true},
                {"has_validation", MEMBER_OTHER, true},
+               {"ranks", MEMBER_OTHER, false},
                {"journal", MEMBER_COUNT, false},
                {"journal_crc32", MEMBER_COUNT, false}};
 enum { MEMBERS = sizeof members / sizeof *members };

@@ -35,8 +35,8 @@ static bool add_model(struct json *root, const char *path, struct error *error)
 /* Adds the settings that were given, but those that change nothing in the result. */
 static bool add_settings(struct json *root, const struct run_config *config)
 {
-    static const char *const without[] = {"threads", "checkpoint", "checkpoint-share", "max-time",
-                                          NULL};
+    static const char *const without[] = {"threads",  "checkpoint",  "checkpoint-share",
+                                          "max-time", "tensorboard", NULL};
     struct run_config settings = *config;
     for (size_t i = 0; without[i]; i++)
         settings.given &= ~((uint64_t)1 << (config_find(without[i]) - config_fields));

@@ -63,6 +63,13 @@ static uint64_t bit_of(const struct config_field *field)
     return UINT64_C(1) << (field - config_fields);
 }
 
+void config_share(struct run_config *config, size_t processes)
+{
+    config->processes = processes > 1 ? processes : 1;
+    if (config->processes > 1 && !config_is_given(config, "blocks"))
+        config->blocks = config->processes;
+}
+
 bool config_is_given(const struct run_config *config, const char *key)
 {
     return config->given & bit_of(config_find(key));

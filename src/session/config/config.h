@@ -47,6 +47,7 @@ struct run_config {
     double checkpoint;       /* seconds between two checkpoints; 0: at the end of epochs only */
     double checkpoint_share; /* percent of the run's time that checkpoints may take */
     size_t save_precision;   /* enum weights_format, of saved models */
+    char tensorboard[512];   /* folder of event files (tensorboard/run_events.h); empty: none */
     size_t solver;           /* enum solver_kind */
     double learning_rate, momentum, weight_decay;
     char weights[512];      /* a file of weights to begin with; empty: none */
@@ -128,6 +129,9 @@ extern const char *const config_presets[]; /* NULL-terminated */
  * iterations. Until `augment` is set, it follows the data set: folders and large generated pictures
  * are cropped and flipped. */
 bool config_set(struct run_config *config, const char *key, const char *value, struct error *error);
+
+/* Lets `processes` share each batch (0 counts as 1): without the option, it gets as many blocks. */
+void config_share(struct run_config *config, size_t processes);
 
 /* Returns whether config_set has set this field. */
 bool config_is_given(const struct run_config *config, const char *key);

@@ -526,6 +526,13 @@ const struct config_field config_fields[] = {
      .kind = CONFIG_CHOICE,
      MEMBER(save_precision),
      .choices = weights_format_names},
+    {.key = "tensorboard",
+     .label = N_("TensorBoard"),
+     .argument = "DIR",
+     .help = N_("Writes curves, settings, sample images and histograms of the weights for "
+                "TensorBoard into DIR/RUN while the run trains; empty: none."),
+     .kind = CONFIG_TEXT,
+     MEMBER(tensorboard)},
 };
 const size_t config_field_count = sizeof config_fields / sizeof *config_fields;
 _Static_assert(sizeof config_fields / sizeof *config_fields <= 64, "given has 64 bits");

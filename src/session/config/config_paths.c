@@ -22,7 +22,8 @@ static const char *find_path(const char *key, const char *value, size_t *length)
             *length = strlen(value);
         return value;
     }
-    if (strcmp(key, "weights") == 0 || strcmp(key, "teacher") == 0) {
+    if (strcmp(key, "weights") == 0 || strcmp(key, "teacher") == 0 ||
+        strcmp(key, "tensorboard") == 0) {
         *length = strlen(value);
         return value;
     }
@@ -134,7 +135,9 @@ bool config_make_absolute(struct run_config *config, struct error *error)
         !config_absolute_value("class-weights", config->class_weights, absolute.class_weights,
                                sizeof absolute.class_weights, error) ||
         !config_absolute_value("names", config->names, absolute.names, sizeof absolute.names,
-                               error))
+                               error) ||
+        !config_absolute_value("tensorboard", config->tensorboard, absolute.tensorboard,
+                               sizeof absolute.tensorboard, error))
         return false;
     *config = absolute;
     return true;

@@ -204,6 +204,22 @@ static bool put_timing(FILE *stream, const struct run *run, const struct run_sna
     return put_tree(stream, "timing", tree, complete, error);
 }
 
+/* Writes what each of several processes has done, if that was recorded. */
+static bool put_ranks(FILE *stream, const struct run *run, struct error *error)
+{
+    struct run_ranks ranks = {0};
+    if (!run_ranks(run, &ranks))
+        return error_set_memory(error, "the ranks", 0);
+    struct json *holder = ranks.count > 0 ? json_new_object() : NULL;
+    const bool complete = run_ranks_add(holder, &ranks);
+    const bool put =
+        ranks.count == 0 ||
+        put_tree(stream, "ranks", json_copy(json_member(holder, "ranks")), complete, error);
+    json_free(holder);
+    run_ranks_free(&ranks);
+    return put;
+}
+
 /* Writes the source of an imported run. */
 static bool put_import(FILE *stream, const struct run_facts *facts, struct error *error)
 {
@@ -307,7 +323,8 @@ static bool put_run(FILE *stream, struct run *run, struct error *error)
         return false;
     put_curves(stream, run);
     put = put_findings(stream, run, snapshot.finding_count, error) &&
-          put_timing(stream, run, &snapshot, error) && put_profile(stream, run, error);
+          put_timing(stream, run, &snapshot, error) && put_ranks(stream, run, error) &&
+          put_profile(stream, run, error);
     fputc('}', stream);
     return put;
 }

@@ -7,7 +7,9 @@
 #include "base/threads/thread.h"
 #include "session/export/chart.h"
 #include "session/export/export.h"
+#include "session/export/export_tables.h"
 #include "session/record/run_open.h"
+#include "session/tensorboard/tensorboard.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +46,12 @@ static bool write_runs(struct export_job *job, struct run *const *runs)
         return export_session(runs, job->count, job->path, &job->error);
     case EXPORT_CSV:
         return export_csv(runs, job->count, job->path, &job->error);
+    case EXPORT_CSV_LONG:
+        return export_csv_long(runs, job->count, job->path, &job->error);
+    case EXPORT_NPZ:
+        return export_npz(runs, job->count, job->path, &job->error);
+    case EXPORT_TFEVENTS:
+        return tensorboard_export(runs, job->count, job->path, &job->error);
     case EXPORT_PNG:
         return write_chart(job, runs, CANVAS_PNG, job->path);
     case EXPORT_SVG:

@@ -22,6 +22,9 @@ enum export_format {
     EXPORT_PDF,
     EXPORT_REPORT,
     EXPORT_REPORT_PICTURE, /* a report, and its chart in REPORT.png */
+    EXPORT_CSV_LONG,
+    EXPORT_NPZ,
+    EXPORT_TFEVENTS, /* the path is a folder */
     EXPORT_FORMATS
 };
 

@@ -336,7 +336,8 @@ static bool add_error(struct json *tree, const struct error *error)
 }
 
 bool run_files_write_summary(const char *directory, const struct journal *journal,
-                             const struct run_snapshot *snapshot, struct error *error)
+                             const struct run_snapshot *snapshot, const struct run_ranks *ranks,
+                             struct error *error)
 {
     struct json *tree = json_new_object();
     bool complete = json_add_string(tree, "format", "tinca-summary") &&
@@ -349,7 +350,8 @@ bool run_files_write_summary(const char *directory, const struct journal *journa
                     json_add_bool(tree, "has_validation", snapshot->has_validation) &&
                     json_add_string(tree, "energy_unknown", snapshot->energy_unknown) &&
                     json_add_count(tree, "journal", journal->synced) &&
-                    json_add_count(tree, "journal_crc32", journal->crc32);
+                    json_add_count(tree, "journal_crc32", journal->crc32) &&
+                    (!ranks || ranks->count == 0 || run_ranks_add(tree, ranks));
     return run_json_write(directory, "summary.json", tree, complete, error);
 }
 

@@ -5,6 +5,7 @@
 #include "session/config/config.h"
 #include "session/files/journal.h"
 #include "session/values/run_facts.h"
+#include "session/values/run_ranks.h"
 #include "session/values/run_snapshot.h"
 
 /* Writes config.json. Returns false with an error. */
@@ -17,9 +18,10 @@ struct json *run_files_start_event(const struct run_facts *facts,
                                    const struct run_snapshot *snapshot);
 
 /* Writes summary.json, which records length and CRC-32 of the journal; the journal must be synced.
- * Returns false with an error. */
+ * `ranks` may be NULL or empty. Returns false with an error. */
 bool run_files_write_summary(const char *directory, const struct journal *journal,
-                             const struct run_snapshot *snapshot, struct error *error);
+                             const struct run_snapshot *snapshot, const struct run_ranks *ranks,
+                             struct error *error);
 
 /* Adds {weights, gradients, solver, activations, workspace, total} as member `key` of `parent`. */
 bool run_files_add_memory(struct json *parent, const char *key,

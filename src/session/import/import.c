@@ -281,7 +281,7 @@ static bool write_run(const struct import_request *request, const struct importe
            run_files_write_config(run->directory, &run->config, &run->early_facts, error) &&
            journal_open(&run->journal, run->directory, UINT64_MAX, error) &&
            write_start(run, log, &end, error) && write_journal(run, log, error) &&
-           run_files_write_summary(run->directory, &run->journal, &end, error);
+           run_files_write_summary(run->directory, &run->journal, &end, NULL, error);
 }
 
 /* --- importing a file --- */

@@ -205,18 +205,6 @@ static bool export_graph(struct onnx_exporter *exporter, const struct network *n
     return true;
 }
 
-/* Returns the format in which most of a file's weights are. */
-static enum weights_format format_of(const struct safetensors *file)
-{
-    enum weights_format format = WEIGHTS_FLOAT32;
-    for (size_t i = 0; i < file->count; i++)
-        if (file->entries[i].type == SAFETENSORS_BF16)
-            format = WEIGHTS_BF16;
-        else if (file->entries[i].type == SAFETENSORS_F16)
-            format = WEIGHTS_FLOAT16;
-    return format;
-}
-
 /* Makes batch norms part of other layers, in place. */
 static bool fold(struct model *model, struct error *error)
 {
@@ -238,7 +226,7 @@ static bool export_model(const struct onnx_export_request *request, struct model
 {
     struct onnx_exporter exporter = {.weights = &model->weights,
                                      .format =
-                                         request->format_given ? request->format : format_of(file),
+                                         request->format_given ? request->format : weights_format_of(file),
                                      .signed_weights = request->signed_weights};
     char name[NETWORK_SHORT_NAME + 64];
     network_full_name(model->network, name, sizeof name);

@@ -38,7 +38,7 @@ static bool compare_configs(const struct cluster *cluster, const struct run_conf
     for (size_t r = 1; r < cluster_ranks(cluster); r++)
         for (size_t i = 0; i < config_field_count; i++) {
             const struct config_field *field = &config_fields[i];
-            if (strcmp(field->key, "threads") != 0 &&
+            if (strcmp(field->key, "threads") != 0 && strcmp(field->key, "tensorboard") != 0 &&
                 !config_field_equal(&configs[0], &configs[r], field))
                 return refuse_setting(cluster, r, field->key,
                                       config_get(&configs[0], field->key, first, sizeof first),
@@ -262,6 +262,28 @@ void ranks_quit(struct cluster *cluster)
     struct ranks_command quit = {.order = RANKS_QUIT};
     if (cluster)
         command(cluster, &quit, NULL);
+}
+
+/* --- work --- */
+
+bool ranks_gather_work(struct cluster *cluster, const struct cluster_work *mine,
+                       struct cluster_work **all)
+{
+    struct error error;
+    *all = memory_new(cluster_ranks(cluster), sizeof **all, "the ranks", &error);
+    if (!*all)
+        cluster_fail(cluster, &error);
+    else if (cluster_gather(cluster, mine, sizeof *mine, *all))
+        return true;
+    *all = NULL; /* MPI may still write to the array */
+    return false;
+}
+
+struct cluster_work *ranks_collect_work(struct cluster *cluster, const struct cluster_work *mine)
+{
+    struct ranks_command work = {.order = RANKS_WORK};
+    struct cluster_work *all;
+    return command(cluster, &work, NULL) && ranks_gather_work(cluster, mine, &all) ? all : NULL;
 }
 
 /* --- the first bad layer --- */

@@ -4,7 +4,15 @@
 
 #include "session/ranks/ranks.h"
 
-enum ranks_order { RANKS_BEGIN, RANKS_STATE, RANKS_STEP, RANKS_FIND, RANKS_END, RANKS_QUIT };
+enum ranks_order {
+    RANKS_BEGIN,
+    RANKS_STATE,
+    RANKS_STEP,
+    RANKS_FIND,
+    RANKS_WORK,
+    RANKS_END,
+    RANKS_QUIT
+};
 
 /* A command as it is broadcast. RANKS_BEGIN is followed by a broadcast of the configuration, and
  * RANKS_STATE by the arrays. */
@@ -21,5 +29,11 @@ bool ranks_broadcast_state(struct cluster *cluster, struct preparation *preparat
 bool ranks_gather_bad_layers(struct cluster *cluster, struct execution *execution,
                              const struct graph *graph, uint64_t iteration,
                              struct bad_layer *layer);
+
+/* Rank 0 gets the work of all ranks, in their order, and frees the array; NULL after a failure or
+ * without memory. `mine` is its own. The second function is that of the other ranks. */
+struct cluster_work *ranks_collect_work(struct cluster *cluster, const struct cluster_work *mine);
+bool ranks_gather_work(struct cluster *cluster, const struct cluster_work *mine,
+                       struct cluster_work **all);
 
 #endif

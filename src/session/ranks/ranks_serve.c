@@ -3,15 +3,19 @@
  *
  * A rank that cannot go on tells all others with cluster_fail; otherwise the others would wait for
  * its sums. */
+#include "base/clock.h"
 #include "session/ranks/ranks_internal.h"
+#include "session/ranks/ranks_work.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 struct service {
     struct cluster *cluster;
     struct run_config config;
     struct preparation prepared;
     struct execution_batch batch;
+    struct ranks_meter meter;
     bool runs; /* `prepared` is */
 };
 
@@ -36,6 +40,8 @@ static bool begin_run(struct service *service, uint64_t first_iteration, struct 
     service->runs = ranks_agree(cluster, &service->config, &service->prepared, prepared, error);
     if (prepared && !service->runs)
         prepare_free(&service->prepared);
+    if (service->runs)
+        ranks_meter_begin(&service->meter, cluster);
     return cluster_check(cluster, error);
 }
 
@@ -61,12 +67,16 @@ static bool step(struct service *service, const struct ranks_command *command, s
     if (!prepare_groups(prepared, &service->config, command->iteration, error))
         return fail(service, error);
     if (command->next) {
+        const uint64_t began = clock_nanoseconds();
         if (!data_loader_next(prepared->loader, &batch, error))
             return fail(service, error);
+        ranks_meter_add_data(&service->meter, began);
         service->batch = prepare_batch(prepared, &batch);
     }
+    ranks_meter_start(&service->meter);
     prepare_bind(prepared, &service->batch, command->iteration);
     execution_iterate(prepared->execution, command->iteration, command->learning_rate);
+    ranks_meter_stop(&service->meter);
     return cluster_check(service->cluster, error);
 }
 
@@ -76,6 +86,15 @@ static bool find(struct service *service, uint64_t iteration, struct error *erro
     ranks_gather_bad_layers(service->cluster, service->prepared.execution,
                             &service->prepared.network->graph, iteration, &unused);
     return cluster_check(service->cluster, error);
+}
+
+static bool tell_work(struct service *service, struct error *error)
+{
+    struct cluster_work *all;
+    if (!ranks_gather_work(service->cluster, &service->meter.work, &all))
+        return cluster_check(service->cluster, error);
+    free(all);
+    return true;
 }
 
 static bool obey(struct service *service, const struct ranks_command *command, struct error *error)
@@ -89,6 +108,8 @@ static bool obey(struct service *service, const struct ranks_command *command, s
         return step(service, command, error);
     case RANKS_FIND:
         return find(service, command->iteration, error);
+    case RANKS_WORK:
+        return tell_work(service, error);
     default:
         end_run(service);
         return true;

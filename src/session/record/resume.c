@@ -3,6 +3,7 @@
 
 #include "base/language.h"
 #include "engine/training/lr_schedule.h"
+#include "session/config/config_paths.h"
 
 #include <string.h>
 
@@ -26,9 +27,9 @@ bool resume_allows(const struct run_snapshot *snapshot, const char *id, struct e
     }
 }
 
-const char *const resume_fields[] = {"threads",    "epochs",           "iterations",
-                                     "checkpoint", "checkpoint-share", "save-precision",
-                                     "max-time",   "bucket",           NULL};
+const char *const resume_fields[] = {
+    "threads",        "epochs",   "iterations",  "checkpoint", "checkpoint-share",
+    "save-precision", "max-time", "tensorboard", "bucket",     NULL};
 
 /* Returns whether a longer run would have computed the iterations so far differently. */
 static bool depends_on_length(const struct run_config *config)
@@ -65,7 +66,7 @@ static bool check_length(const struct run_config *config, const struct run_confi
 bool resume_change(struct run_config *config, const struct run_config *changes, bool *changed,
                    struct error *error)
 {
-    char value[64], old[64];
+    char given[sizeof config->tensorboard], value[sizeof given], old[sizeof given];
     *changed = false;
     if (!check_length(config, changes, error))
         return false;
@@ -73,7 +74,9 @@ bool resume_change(struct run_config *config, const struct run_config *changes, 
         const char *key = resume_fields[i];
         if (!config_is_given(changes, key))
             continue;
-        config_get(changes, key, value, sizeof value);
+        config_get(changes, key, given, sizeof given);
+        if (!config_absolute_value(key, given, value, sizeof value, error))
+            return false;
         config_get(config, key, old, sizeof old);
         *changed |= strcmp(value, old) != 0;
         if (!config_set(config, key, value, error))

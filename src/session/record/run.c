@@ -60,6 +60,8 @@ void run_free(struct run *run)
     commands_free(&run->commands);
     pthread_cond_destroy(&run->became_over);
     pthread_mutex_destroy(&run->lock_over);
+    pthread_mutex_destroy(&run->lock_ranks);
+    run_ranks_free(&run->ranks);
     free(run->save_path);
     free(run->directory);
     free(run);

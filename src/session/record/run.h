@@ -12,6 +12,7 @@
 #include "session/values/finding.h"
 #include "session/values/inspection.h"
 #include "session/values/run_facts.h"
+#include "session/values/run_ranks.h"
 #include "session/values/run_snapshot.h"
 #include "session/values/series.h"
 
@@ -59,6 +60,14 @@ void run_finding(const struct run *run, size_t index, struct finding *finding);
  * error->kind ERROR_NONE if there is none. Never waits, and never makes the worker wait. The result
  * belongs to the run and is valid until the next call. Only one thread may call it at a time. */
 const struct inspection *run_inspection(struct run *run, struct error *error);
+
+/* Returns how many processes have trained the run together, as far as that was recorded; 0: one
+ * alone. */
+size_t run_rank_count(const struct run *run);
+/* Replaces `ranks` by a copy of their figures: of a running run as they were some seconds ago, of
+ * one that is over means over all iterations of the last processes. Returns false if out of memory.
+ * Any thread may call it. */
+bool run_ranks(const struct run *run, struct run_ranks *ranks);
 
 /* Sends a command to the worker. Returns false for a run without a worker (run_open). Never blocks;
  * of two contrary commands the later one counts. Async-signal-safe. */

@@ -95,6 +95,15 @@ static void read_number(const struct json *line, const char *key, double *value)
         json_number(member, value);
 }
 
+/* Takes the figures of the ranks. A list that is none changes nothing. */
+static void take_ranks(struct run *run, const struct json *line)
+{
+    struct run_ranks ranks = {0};
+    if (run_ranks_read(line, &ranks))
+        run_state_put_ranks(run, &ranks);
+    run_ranks_free(&ranks);
+}
+
 static void take_event(struct run_reading *reading, const char *event, const struct json *line)
 {
     struct run_snapshot *now = reading->snapshot;
@@ -109,13 +118,15 @@ static void take_event(struct run_reading *reading, const char *event, const str
         now->begun_at = number_to_uint64(iteration);
         reading->pace = (struct pace){0};
         series_add_resume(&reading->run->own_series, now->begun_at);
+        run_state_put_ranks(reading->run, &(struct run_ranks){0}); /* others may have resumed it */
         reading->phase = RUN_RUNNING;
     } else if (strcmp(event, "loss-scale") == 0) {
         double skipped = 0;
         read_number(line, "skipped", &skipped);
         read_number(line, "scale", &now->loss_scale);
         now->skipped_steps = number_to_uint64(skipped);
-    }
+    } else if (strcmp(event, "ranks") == 0)
+        take_ranks(reading->run, line);
     if (strcmp(event, "checkpoint") != 0)
         return;
     now->checkpoints++;

@@ -35,6 +35,7 @@ struct run *run_state_create(const struct run_config *config, struct error *erro
     atomic_init(&run->series, &run->no_series);
     atomic_init(&run->finding_count, 0);
     atomic_init(&run->inspection_new, NULL);
+    pthread_mutex_init(&run->lock_ranks, NULL);
     create_condition(run);
     return run;
 }
@@ -60,6 +61,14 @@ void run_state_put_inspection(struct run *run, struct inspection *inspection)
 {
     inspection_free(
         atomic_exchange_explicit(&run->inspection_new, inspection, memory_order_acq_rel));
+}
+
+void run_state_put_ranks(struct run *run, const struct run_ranks *ranks)
+{
+    pthread_mutex_lock(&run->lock_ranks);
+    if (run_ranks_copy(&run->ranks, ranks)) /* else the old figures stay */
+        atomic_store(&run->rank_count, ranks->count);
+    pthread_mutex_unlock(&run->lock_ranks);
 }
 
 void run_state_read_inspection(struct run *run)
@@ -88,6 +97,20 @@ const struct inspection *run_inspection(struct run *run, struct error *error)
     if (atomic_load_explicit(&run->has_inspection_error, memory_order_acquire))
         *error = run->inspection_error;
     return run->inspection;
+}
+
+size_t run_rank_count(const struct run *run)
+{
+    return atomic_load(&run->rank_count);
+}
+
+bool run_ranks(const struct run *run, struct run_ranks *ranks)
+{
+    pthread_mutex_t *lock = &((struct run *)run)->lock_ranks;
+    pthread_mutex_lock(lock);
+    const bool copied = run_ranks_copy(ranks, &run->ranks);
+    pthread_mutex_unlock(lock);
+    return copied;
 }
 
 struct run *run_share(struct run *run)

@@ -13,6 +13,7 @@
 #include "session/record/commands.h"
 #include "session/record/run.h"
 #include "session/record/snapshot.h"
+#include "session/values/run_ranks.h"
 #include "session/values/tempo.h"
 
 #include <pthread.h>
@@ -46,6 +47,9 @@ struct run {
     struct error damage;              /* see run_damage */
     struct error inspection_error;    /* why the saved inspection cannot be read */
     atomic_bool has_inspection_error; /* inspection_error is set, and does not change any more */
+    pthread_mutex_t lock_ranks;       /* guards `ranks` */
+    struct run_ranks ranks;           /* the processes that train it; none: one alone */
+    atomic_size_t rank_count;         /* ranks.count */
     struct follower *follower;        /* follows another process's run; NULL: none */
     void (*follower_free)(struct follower *follower);
 
@@ -69,6 +73,10 @@ bool run_state_add_finding(struct run *run, const struct finding *finding);
 
 /* Publishes an inspection, which the run then owns. */
 void run_state_put_inspection(struct run *run, struct inspection *inspection);
+
+/* Replaces the figures of the ranks by a copy. A reader may just be copying the old ones, which
+ * takes microseconds. */
+void run_state_put_ranks(struct run *run, const struct run_ranks *ranks);
 
 /* Reads the saved inspection of a finished run, if there is one, and publishes it, or the reason
  * why it cannot be read. */

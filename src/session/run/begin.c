@@ -72,6 +72,40 @@ static bool load_ancestor(struct trainer *trainer)
     return loaded;
 }
 
+/* Notes the event file in the journal. */
+static void note_events(struct trainer *trainer, uint64_t done)
+{
+    struct json *event = json_new_object();
+    if (json_add_string(event, "event", "tensorboard") &&
+        json_add_count(event, "iteration", done) &&
+        json_add_string(event, "file", trainer->events.file.path))
+        journal_add_event(&trainer->run->journal, "tensorboard", event);
+    else
+        json_free(event);
+}
+
+bool begin_events(struct trainer *trainer, const struct run_facts *facts, uint64_t done)
+{
+    struct error failed;
+    const struct run *run = trainer->run;
+    struct finding finding = {
+        .kind = FINDING_TENSORBOARD, .iteration = done, .epoch = trainer->moment.epoch};
+    char text[1100];
+    if (run_events_open(&trainer->events, &run->config, facts, done, &failed)) {
+        if (trainer->events.file.path)
+            note_events(trainer, done);
+        return true;
+    }
+    if (!run->resumes) {
+        *trainer->error = failed;
+        return false;
+    }
+    snprintf(finding.text, sizeof finding.text, "%.319s", error_format(&failed, text, sizeof text));
+    trainer_add_finding(trainer, &finding);
+    trainer_record_lost(trainer, &failed);
+    return true;
+}
+
 bool begin_run(struct trainer *trainer)
 {
     struct run *run = trainer->run;
@@ -101,5 +135,5 @@ bool begin_run(struct trainer *trainer)
                          !facts.discriminator_parameters);
     run_state_publish(run, &facts);
     journal_add_event(&run->journal, "start", event);
-    return true;
+    return begin_events(trainer, &facts, 0);
 }

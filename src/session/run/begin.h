@@ -15,4 +15,9 @@ bool begin_run(struct trainer *trainer);
 /* Returns the facts about a prepared run. */
 struct run_facts begin_facts(const struct trainer *trainer);
 
+/* Opens TensorBoard's event file, with the setting tensorboard, after `done` iterations, and notes
+ * it in the journal. A new run without it returns false with *trainer->error; a resumed run goes on
+ * and has a finding. */
+bool begin_events(struct trainer *trainer, const struct run_facts *facts, uint64_t done);
+
 #endif

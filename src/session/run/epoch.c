@@ -86,6 +86,7 @@ static void record_validation(struct trainer *trainer, const struct evaluation *
     now->pixel_accuracy = evaluation->pixel_accuracy;
     series_add_validation(&trainer->run->own_series, &validation);
     journal_add_validation(&trainer->run->journal, &validation);
+    run_events_add_validation(&trainer->events, &validation);
     const double image_error =
         lowest_losses_compare(&trainer->lowest, &trainer->run->own_series,
                               trainer->prepared.evaluator.losses, evaluation->images);
@@ -105,6 +106,7 @@ bool epoch_validate(struct trainer *trainer)
     trainer->now.validation_done = 0;
     trainer_set_status(trainer, RUN_VALIDATING);
     journal_flush(&trainer->run->journal);
+    run_events_flush(&trainer->events);
     data_loader_pause(trainer->prepared.loader);
     bool good = evaluator_run(&trainer->prepared.evaluator, show_progress, trainer, &evaluation,
                               trainer->error);
@@ -147,6 +149,7 @@ bool epoch_end(struct trainer *trainer)
     if (trainer->epoch_end_due)
         return true;
     model_save_samples(trainer);
+    trainer_add_weights(trainer, false);
     update_schedule(trainer);
     trainer->epoch_loss = 0;
     trainer->epoch_iterations = 0;

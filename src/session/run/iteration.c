@@ -144,6 +144,7 @@ static void record(struct trainer *trainer, const struct gan_losses *losses, dou
         iteration_measure(trainer);
     }
     energy_step(trainer, now);
+    ranks_record_step(&trainer->ranks, trainer->moment.iteration, now);
     struct series_point point = {.iteration = trainer->moment.iteration,
                                  .epoch = (float)trainer->moment.epoch,
                                  .loss = loss,
@@ -159,6 +160,8 @@ static void record(struct trainer *trainer, const struct gan_losses *losses, dou
                                  .memory_bytes = trainer->now.memory_measured};
     series_add(&trainer->run->own_series, &point);
     journal_add_point(&trainer->run->journal, &point, now);
+    run_events_add_point(&trainer->events, &point, now);
+    trainer_check_events(trainer, false);
     if (watcher_loss(&trainer->watcher, trainer->moment, loss, &trainer->meter, &finding))
         trainer_add_finding(trainer, &finding);
     const struct loss_scale scale = scale_of(trainer);
@@ -365,6 +368,16 @@ static void prepare_inspection(struct trainer *trainer)
     trainer->iteration_start += inspector_before(&trainer->inspector, &trainer->prepared);
 }
 
+/* Adds pictures of the first batch to TensorBoard's event file, outside the iteration's time. */
+static void show_first_batch(struct trainer *trainer)
+{
+    const uint64_t began = clock_nanoseconds();
+    if (trainer->moment.iteration > 0 || !trainer->events.file.path)
+        return;
+    run_events_add_batch(&trainer->events, &trainer->prepared, &trainer->batch);
+    trainer->iteration_start += clock_nanoseconds() - began;
+}
+
 bool iteration_run(struct trainer *trainer, bool *epoch_over)
 {
     struct preparation *prepared = &trainer->prepared;
@@ -373,15 +386,20 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
     begin_last_inspection(trainer);
     if (!prepare_groups(prepared, &trainer->run->config, trainer->moment.iteration, trainer->error))
         return false;
+    const uint64_t began = clock_nanoseconds();
     if (!data_loader_next(prepared->loader, &batch, trainer->error))
         return false;
+    ranks_meter_add_data(&trainer->ranks.meter, began);
     trainer->batch = prepare_batch(prepared, &batch);
     trainer->new_batch = true;
+    show_first_batch(trainer);
     const double rate = current_rate(trainer);
     const bool looking = inspector_is_active(&trainer->inspector);
     if (looking)
         prepare_inspection(trainer);
+    ranks_meter_start(&trainer->ranks.meter);
     const bool stepped = step(trainer, rate, &losses);
+    ranks_meter_stop(&trainer->ranks.meter);
     if (!device_check(prepared->device, trainer->error) ||
         !cluster_check(prepared->cluster, trainer->error))
         return false; /* the computed values are invalid */

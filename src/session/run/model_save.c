@@ -74,9 +74,11 @@ void model_save_samples(struct trainer *trainer)
     char *path = file_join(trainer->run->directory, name);
     bool saved =
         path ? samples_write(samples, path, &failed) : error_set_memory(&failed, "a path", 0);
-    free(path);
-    if (!saved)
+    if (saved)
+        run_events_add_generated(&trainer->events, path);
+    else
         trainer_record_lost(trainer, &failed);
+    free(path);
     trainer->sample_iteration = trainer->moment.iteration;
     trainer_restart_clock(trainer);
 }

@@ -278,6 +278,7 @@ bool resume_restore(struct trainer *trainer)
     const struct run_facts facts = begin_facts(trainer);
     run_state_publish(trainer->run, &facts);
     note_resumption(trainer);
+    begin_events(trainer, &facts, trainer->moment.iteration);
     resume_arithmetic_report(trainer);
     if (!known) {
         resume_arithmetic_report_unknown(trainer);

@@ -130,9 +130,10 @@ struct run *run_start(const struct run_config *config, const struct run_options 
     struct run_fork fork = {0};
     if (!options)
         options = &plain;
-    absolute.processes = cluster_ranks(options->cluster);
-    if (options->cluster && !config_is_given(config, "blocks") && !options->fork.directory[0])
-        absolute.blocks = absolute.processes;
+    if (options->fork.directory[0]) /* it has the ancestor's blocks */
+        absolute.processes = cluster_ranks(options->cluster);
+    else
+        config_share(&absolute, cluster_ranks(options->cluster));
     if (!config_make_absolute(&absolute, error) ||
         (options->fork.directory[0] && !fork_plan(&options->fork, &absolute, &fork, error)) ||
         !check_request(&absolute, options, &forecast, error))

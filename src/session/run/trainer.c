@@ -4,6 +4,8 @@
 
 #include "base/clock.h"
 
+#include <stdio.h>
+
 static const uint64_t check_interval = 250000000; /* nanoseconds */
 
 double trainer_seconds(const struct trainer *trainer, uint64_t now)
@@ -54,11 +56,38 @@ void trainer_record_lost(struct trainer *trainer, const struct error *error)
         trainer->saving.lost = *error;
 }
 
+void trainer_add_weights(struct trainer *trainer, bool last)
+{
+    if (!trainer->events.file.path)
+        return;
+    execution_wait(trainer_execution(trainer));
+    run_events_add_weights(&trainer->events, &trainer->prepared,
+                           trainer_seconds(trainer, clock_nanoseconds()), last);
+    run_events_flush(&trainer->events);
+    trainer_restart_clock(trainer);
+}
+
+void trainer_check_events(struct trainer *trainer, bool last)
+{
+    struct error error;
+    char text[1100];
+    struct finding finding = {.kind = FINDING_TENSORBOARD,
+                              .iteration = trainer->events.written,
+                              .epoch = trainer->moment.epoch};
+    if (run_events_check(&trainer->events, last, &error))
+        return;
+    snprintf(finding.text, sizeof finding.text, "%.319s", error_format(&error, text, sizeof text));
+    trainer_add_finding(trainer, &finding);
+    trainer_record_lost(trainer, &error);
+}
+
 void trainer_report_unsaved(struct trainer *trainer)
 {
     struct saving *saving = &trainer->saving;
-    const struct error *trouble =
-        saving->unsaved.kind != ERROR_NONE ? &saving->unsaved : &trainer->run->journal.trouble;
+    const struct error *trouble = saving->unsaved.kind != ERROR_NONE ? &saving->unsaved
+                                  : trainer->run->journal.trouble.kind != ERROR_NONE
+                                      ? &trainer->run->journal.trouble
+                                      : &trainer->events.file.trouble;
     if (trouble->kind == ERROR_NONE && !saving->reported)
         return;
     saving->reported = trouble->kind != ERROR_NONE;

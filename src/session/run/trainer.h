@@ -17,7 +17,9 @@
 #include "session/model/correct_images.h"
 #include "session/prepare/inspector.h"
 #include "session/prepare/prepare.h"
+#include "session/ranks/ranks_work.h"
 #include "session/record/run_state.h"
+#include "session/tensorboard/run_events.h"
 #include "session/values/pace.h"
 #include "session/values/tempo.h"
 
@@ -66,6 +68,7 @@ struct trainer {
     uint64_t start_time, paused;  /* nanoseconds: clock at the start; length of all pauses */
     uint64_t iteration_start;     /* nanoseconds */
     bool new_batch;               /* the other ranks have not computed this batch yet */
+    struct ranks_record ranks;    /* what the ranks do */
     bool shares;                  /* the other ranks have prepared the run (ranks.h) */
     bool in_flight;               /* the device may still compute the last iteration */
     uint64_t measured_at;         /* nanoseconds: the last iteration_measure */
@@ -87,6 +90,8 @@ struct trainer {
     struct experiment_texts experiment;
     double earlier_seconds; /* that the run took in earlier processes */
     double earlier_wait;    /* seconds of these in which it waited for data */
+
+    struct run_events events; /* for TensorBoard, with the setting of that name */
 
     struct energy_meter *energy; /* NULL: the energy is not measured, or not any more */
     uint64_t energy_iteration;   /* the first one that is not in now.energy_images */
@@ -138,6 +143,13 @@ bool trainer_owns_folder(struct trainer *trainer, bool now);
 
 /* Records that something could not be written and is lost; the first loss counts. */
 void trainer_record_lost(struct trainer *trainer, const struct error *error);
+
+/* Adds histograms of the weights to TensorBoard's event file, if there is one (run_events.h). */
+void trainer_add_weights(struct trainer *trainer, bool last);
+
+/* Adds a finding, once, if TensorBoard's event file ended before the run. `last`: nothing more will
+ * be written, so whatever is missing is lost. */
+void trainer_check_events(struct trainer *trainer, bool last);
 
 /* Makes the snapshot's error agree with what cannot be written at present. */
 void trainer_report_unsaved(struct trainer *trainer);

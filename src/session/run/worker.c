@@ -184,6 +184,7 @@ static enum run_status live(struct trainer *trainer)
     resume_read_parent(trainer);
     if (!start(trainer) || !ranks_share_state(run->cluster, &trainer->prepared, trainer->error))
         return RUN_REFUSED;
+    ranks_record_begin(&trainer->ranks, trainer->run);
     note_weights(trainer);
     note_limit(trainer, trainer->prepared.data);
     note_limit(trainer, trainer->prepared.validation);
@@ -209,6 +210,19 @@ static bool is_discarded(const struct run *run, enum run_status status)
     return run->is_new && status == RUN_REFUSED;
 }
 
+/* Completes TensorBoard's event file. That of a stopped run goes on when it is resumed. */
+static void end_events(struct trainer *trainer, enum run_status status)
+{
+    if (!trainer->events.file.path)
+        return;
+    if (status != RUN_FAILED && trainer->moment.iteration > 0)
+        trainer_add_weights(trainer, true);
+    if (status != RUN_STOPPED)
+        run_events_add_end(&trainer->events, status == RUN_DONE);
+    run_events_flush(&trainer->events);
+    trainer_check_events(trainer, true);
+}
+
 /* Writes the run's end and summary. A resumed run that could not continue stays as it was found. */
 static void write_end(struct trainer *trainer, enum run_status status, const struct error *error)
 {
@@ -223,13 +237,17 @@ static void write_end(struct trainer *trainer, enum run_status status, const str
         trainer->now.error = *error;
         return;
     }
+    ranks_record_end(&trainer->ranks, trainer->moment.iteration);
+    end_events(trainer, status);
     journal_add_event(&run->journal, "end", NULL);
     const bool synced = saving_finish(trainer);
     trainer->now.error = failed ? *error : trainer->saving.lost;
     if (!synced &&
         status == RUN_DONE) /* the last checkpoint is still there, so the run can be resumed */
         trainer->now.status = RUN_FAILED;
-    if (!run_files_write_summary(run->directory, &run->journal, &trainer->now, &lost) && !failed) {
+    if (!run_files_write_summary(run->directory, &run->journal, &trainer->now, &run->ranks,
+                                 &lost) &&
+        !failed) {
         trainer->now.status = RUN_FAILED;
         trainer->now.error = lost;
     }
@@ -259,7 +277,9 @@ void *worker_main(void *context)
         iteration_repeat_last(&trainer);
     if (trainer.shares)
         ranks_end(run->cluster);
+    ranks_record_free(&trainer.ranks);
     energy_end(&trainer);
+    run_events_close(&trainer.events);
     inspector_abandon(&trainer.inspector, &trainer.prepared);
     safetensors_close(&trainer.checkpoint);
     experiment_free(&trainer);

@@ -295,7 +295,8 @@ void sweep_forecast(struct sweep *sweep, size_t index, size_t share)
         forecast.swaps) /* a swapping run blocks the machine, and sweeps run unattended */
         forecast_refuse(&forecast, cell->config.batch, &cell->reason);
     else if (cell->memory_needed > forecast.memory_free / share)
-        error_set(&cell->reason, ERROR_MEMORY, cell->id, _("use fewer jobs"),
+        error_set(&cell->reason, ERROR_MEMORY, cell->id,
+                  _("use fewer jobs, or fewer ranks on this host"),
                   _("alone it would fit, but not beside %zu others of its size"), share - 1);
     else
         return;
@@ -373,7 +374,8 @@ void sweep_read_progress(struct sweep *sweep, size_t index)
 /* Returns whether a setting does not affect what a run computes. */
 static bool changes_nothing(const char *key)
 {
-    return strcmp(key, "threads") == 0 || strncmp(key, "checkpoint", 10) == 0;
+    return strcmp(key, "threads") == 0 || strcmp(key, "tensorboard") == 0 ||
+           strncmp(key, "checkpoint", 10) == 0;
 }
 
 /* Returns whether a run computes what the cell asks for. Sweeps and runs of older versions may have

@@ -457,8 +457,8 @@ size_t sweep_grid_devices(const struct sweep_grid *grid)
 static bool is_left_out(const struct run_config *config, const char *key, bool with_threads)
 {
     return (config->has_iterations && strcmp(key, "epochs") == 0) || strcmp(key, "max-time") == 0 ||
-           strcmp(key, "seeds") == 0 || strcmp(key, "seed-group") == 0 ||
-           (!with_threads && strcmp(key, "threads") == 0);
+           strcmp(key, "tensorboard") == 0 || strcmp(key, "seeds") == 0 ||
+           strcmp(key, "seed-group") == 0 || (!with_threads && strcmp(key, "threads") == 0);
 }
 
 /* Returns the FNV-1a hash (Fowler, Noll, Vo) of the settings that differ from the defaults. So a

@@ -18,7 +18,8 @@ static const struct {
              [FINDING_EARLY_STOP] = {"early-stop", N_("early stop")},
              [FINDING_TIME] = {"time", N_("time")},
              [FINDING_GRAPH] = {"graph", N_("CUDA graph")},
-             [FINDING_LOSS_SCALE] = {"loss-scale", N_("loss scale")}};
+             [FINDING_LOSS_SCALE] = {"loss-scale", N_("loss scale")},
+             [FINDING_TENSORBOARD] = {"tensorboard", N_("TensorBoard")}};
 
 const char *finding_kind_name(enum finding_kind kind)
 {

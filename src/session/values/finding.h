@@ -21,6 +21,7 @@ enum finding_kind {
     FINDING_TIME,        /* the run was stopped at its maximum time */
     FINDING_GRAPH,       /* the device refused to record an iteration as a CUDA graph */
     FINDING_LOSS_SCALE,  /* fp16: a gradient overflowed, so a step was skipped */
+    FINDING_TENSORBOARD, /* TensorBoard's event file ended before the run */
     FINDING_KINDS
 };
 

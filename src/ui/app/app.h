@@ -19,7 +19,7 @@
 struct other_runs;
 struct run_loading;
 
-enum closing { CLOSING_NO, CLOSING_QUIT, CLOSING_SIGNAL };
+enum closing { CLOSING_NO, CLOSING_QUIT, CLOSING_SIGNAL, CLOSING_RANKS };
 
 /* The message above the key hints. */
 struct message {

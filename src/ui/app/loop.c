@@ -230,7 +230,7 @@ static void take_wakes(struct app *app, unsigned wakes)
 {
     if (wakes & WAKE_HANGUP)
         app->gone = true;
-    if (wakes & WAKE_STOP && app->closing != CLOSING_SIGNAL) {
+    if (wakes & WAKE_STOP && app->closing < CLOSING_SIGNAL) {
         app_close(app, COMMAND_STOP);
         app->closing = CLOSING_SIGNAL;
         app->dialog.open = app->menu.open = app->commands.chooser.open = false;
@@ -254,6 +254,8 @@ static double rest(const struct app *app, uint64_t tick, bool frame_pending)
 {
     const struct run_list *runs = &app->shared.runs;
     double seconds = fmin(3600, background_seconds_to_next(app));
+    if (app->options->run.cluster) /* another rank may fail */
+        seconds = fmin(seconds, seconds_until(tick));
     seconds = fmin(seconds, commands_seconds(app));
     if (run_list_is_busy(runs) || run_list_waiting(runs) > 0 || frame_pending ||
         detach_is_active(&app->detach) || sweep_job_is_live(&app->shared.sweep))
@@ -264,6 +266,16 @@ static double rest(const struct app *app, uint64_t tick, bool frame_pending)
     if (app->message.text[0] && !app->message.holds)
         seconds = fmin(seconds, seconds_until(app->message.until) + 0.001);
     return seconds;
+}
+
+/* Closes the workbench if another rank has failed: no run can be trained any more. */
+static void check_ranks(struct app *app)
+{
+    if (app->closing >= CLOSING_SIGNAL || cluster_check(app->options->run.cluster, NULL))
+        return;
+    app_close(app, COMMAND_STOP);
+    app->closing = CLOSING_RANKS;
+    app->dialog.open = app->menu.open = app->commands.chooser.open = false;
 }
 
 /* Returns whether a message has appeared since there were `before`, or the present one has ended.
@@ -299,6 +311,7 @@ static void loop(struct app *app)
         dialog_step(&app->dialog);
         busy = background_step(app) && !app->closing;
         if (clock_nanoseconds() >= tick) {
+            check_ranks(app);
             app_poll_runs(app);
             step_detach(app);
             tick = after(TICK_SECONDS);
@@ -357,6 +370,8 @@ bool app_run(struct app *app, struct error *error)
     loop(app);
     if (app->gone)
         finish_without_terminal(app);
+    if (app->closing == CLOSING_RANKS && !cluster_check(app->options->run.cluster, error))
+        return false;
     if (app->closing == CLOSING_SIGNAL)
         return error_set(error, ERROR_INTERRUPTED, "the workbench", NULL,
                          "a signal asked to stop; the runs were saved");

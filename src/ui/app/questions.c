@@ -52,6 +52,12 @@ static bool is_leaving(const struct app *app)
     return detach_is_active(&app->detach);
 }
 
+/* Returns whether a background process could go on: it would train without the other ranks. */
+static bool can_leave(const struct app *app)
+{
+    return !app->shared.runs.cluster;
+}
+
 static void leave_running(struct app *app)
 {
     if (!detach_begin(&app->detach, &app->shared.runs, &app->shared.sweep)) {
@@ -68,7 +74,7 @@ static void answer_quit(struct app *app, size_t choice)
         app_close(app, COMMAND_STOP);
     else if (choice == 1)
         app_close(app, COMMAND_STOP_AT_EPOCH);
-    else if (choice == 2)
+    else if (choice == 2 && can_leave(app))
         leave_running(app);
 }
 
@@ -76,7 +82,7 @@ static void answer_quit_waiting(struct app *app, size_t choice)
 {
     if (choice == 0)
         app_close(app, COMMAND_STOP);
-    else if (choice == 1)
+    else if (choice == 1 && can_leave(app))
         leave_running(app);
 }
 
@@ -89,8 +95,10 @@ static void ask_quit_waiting(struct app *app, size_t waiting)
                       "%zu runs wait for the runs of other processes.", waiting),
              waiting);
     dialog_offer(dialog, 'y', 's', ngettext("drop it, and quit", "drop them, and quit", waiting));
-    dialog_offer(dialog, 'l', 'd',
-                 ngettext("leave it waiting, and quit", "leave them waiting, and quit", waiting));
+    if (can_leave(app))
+        dialog_offer(
+            dialog, 'l', 'd',
+            ngettext("leave it waiting, and quit", "leave them waiting, and quit", waiting));
     dialog_offer(dialog, 'c', 'n', _("carry on"));
 }
 
@@ -127,6 +135,7 @@ void ask_quit(struct app *app)
     dialog_offer(dialog, 'e', 0,
                  app->shared.runs.held ? _("finish this cell, and quit")
                                        : _("finish this epoch, save, and quit"));
-    dialog_offer(dialog, 'l', 'd', _("leave it running, and quit"));
+    if (can_leave(app))
+        dialog_offer(dialog, 'l', 'd', _("leave it running, and quit"));
     dialog_offer(dialog, 'c', 'n', _("carry on"));
 }

@@ -14,7 +14,7 @@ bool completion_has_source(const struct config_field *field)
 {
     return field->kind == CONFIG_TEXT && !field->choices &&
            (config_suggestion(field->key, 0) || strcmp(field->key, "weights") == 0 ||
-            strcmp(field->key, "teacher") == 0);
+            strcmp(field->key, "teacher") == 0 || strcmp(field->key, "tensorboard") == 0);
 }
 
 /* Adds the earlier value, unless it is the present one. */
@@ -295,6 +295,8 @@ void completion_of_field(struct completion *completion, const char *text, const 
         data_source(completion, text, subject);
     } else if (strcmp(key, "weights") == 0 || strcmp(key, "teacher") == 0)
         completion_add_paths(completion, text, 0, ".safetensors");
+    else if (strcmp(key, "tensorboard") == 0)
+        completion_add_paths(completion, text, 0, NULL);
     else
         suggestion_source(completion, text, subject);
 }

@@ -391,8 +391,10 @@ void form_make_forecast(struct form *form)
     form->forecast_known = false;
     form->problem_field = FORM_NO_FIELD;
     form->problem = (struct error){0};
-    if (!config_check(&form->config, &form->problem) ||
-        !forecast_make(&form->config, known_classes(form), &form->forecast, &form->problem)) {
+    struct run_config config = form->config;
+    config_share(&config, form->ranks);
+    if (!config_check(&config, &form->problem) ||
+        !forecast_make(&config, known_classes(form), &form->forecast, &form->problem)) {
         form->problem_field = field_of_error(form, &form->problem);
         return;
     }

@@ -31,6 +31,7 @@ struct form {
     struct completion completion; /* the candidates for `edit` */
     struct error edit_error;      /* why the typed text is invalid; kind ERROR_NONE: it is valid */
 
+    size_t ranks;        /* the processes that would train the run together; 0, 1: one alone */
     bool forecast_stale; /* the configuration has changed since the forecast */
     bool forecast_known; /* `forecast` is valid */
     struct forecast forecast;

@@ -84,8 +84,9 @@ char *run_entry_status_text(const struct run_entry *entry, char *text, size_t si
     return text;
 }
 
-static void start(struct run_entry *entry)
+static void start(const struct run_list *list, struct run_entry *entry)
 {
+    entry->options.cluster = list->cluster;
     entry->run = entry->resumed_directory[0]
                      ? run_resume(entry->resumed_directory, NULL, &entry->options, &entry->error)
                      : run_start(&entry->config, &entry->options, &entry->error);
@@ -187,7 +188,7 @@ static void start_next(struct run_list *list)
         }
         if (!is_turn(list, entry))
             return;
-        start(entry);
+        start(list, entry);
         queue_join_leave(&entry->place);
     }
 }

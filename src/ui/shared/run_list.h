@@ -56,6 +56,7 @@ struct run_entry {
 struct run_list { /* starts as {0} */
     struct run_entry *entries;
     size_t count, capacity;
+    struct cluster *cluster; /* borrowed: the processes that train its runs; NULL: this one alone */
     bool held;        /* something else computes, a cell of the sweep: no waiting run is started */
     bool leaving;     /* the runs are left to background processes: no waiting run is started */
     uint64_t serials; /* runs added so far */

@@ -82,8 +82,8 @@ enum action {
     ACTION_QUANTITY,
     ACTION_SYMBOLS,
     ACTION_VIEW,
-    ACTION_VIEW_1, /* the nine views are consecutive */
-    ACTION_VIEW_9 = ACTION_VIEW_1 + 8,
+    ACTION_VIEW_1, /* the ten views are consecutive */
+    ACTION_VIEW_LAST = ACTION_VIEW_1 + 9,
     ACTION_NEXT,
     ACTION_PREVIOUS,
     ACTION_REMOVE,

@@ -32,6 +32,7 @@ static const int crash_signals[CRASH_SIGNALS] = {SIGSEGV, SIGABRT, SIGBUS, SIGFP
 
 static struct {
     SCREEN *screen;
+    bool passed; /* the keys come from a launcher, see terminal_take_passed_keys */
     struct termios settings;
     char restore[256]; /* bytes that restore the terminal's state */
     size_t restore_length;
@@ -48,6 +49,12 @@ static struct {
 
 static volatile sig_atomic_t resized, stop_asked, hung_up, suspend_asked;
 
+/* Returns the descriptor whose line settings are changed. */
+static int line(void)
+{
+    return terminal.passed ? terminal.output : STDIN_FILENO;
+}
+
 /* --- handlers --- */
 
 static void restore_from_handler(void)
@@ -59,7 +66,7 @@ static void restore_from_handler(void)
     if ((crash_prefix && write(STDOUT_FILENO, crash_prefix, strlen(crash_prefix)) < 0) ||
         write(STDOUT_FILENO, terminal.restore, terminal.restore_length) < 0)
         return; /* the terminal is gone */
-    tcsetattr(STDIN_FILENO, TCSANOW, &terminal.settings);
+    tcsetattr(line(), TCSANOW, &terminal.settings);
 }
 
 /* Redirects standard output to /dev/null if the terminal does not accept output: it may have
@@ -215,7 +222,7 @@ static void close_pipe(void)
 static bool check_is_terminal(struct error *error)
 {
     static const char advice[] = N_("run it in a terminal, or use tinca train");
-    if (!isatty(STDIN_FILENO))
+    if (!terminal.passed && !isatty(STDIN_FILENO))
         return error_set(error, ERROR_USAGE, "the workbench", advice,
                          "it needs a terminal, but standard input is not one");
     if (!isatty(STDOUT_FILENO))
@@ -290,6 +297,12 @@ static void shorten_styles(void)
     remove_from(tigetstr("sgr0"), "\033(B");
 }
 
+void terminal_take_passed_keys(void)
+{
+    terminal.passed = true;
+    signal(SIGTTOU, SIG_IGN); /* else the settings of the terminal could not be changed */
+}
+
 bool terminal_open(struct error *error)
 {
     if (!check_is_terminal(error) || !check_is_able(error) || !open_pipe(error))
@@ -297,7 +310,7 @@ bool terminal_open(struct error *error)
     terminal.output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
     terminal.null_device = open("/dev/null", O_WRONLY | O_CLOEXEC);
     resized = stop_asked = hung_up = suspend_asked = 0;
-    tcgetattr(STDIN_FILENO, &terminal.settings);
+    tcgetattr(line(), &terminal.settings);
     terminal.restore_length = 0;
     terminal.mouse = false;
     terminal.crash_prefix = NULL;
@@ -312,7 +325,10 @@ bool terminal_open(struct error *error)
     begin_input();
     prepare_restore();
     shorten_styles();
-    cbreak();
+    if (terminal.passed)
+        raw(); /* signals of the keyboard would go to the launcher */
+    else
+        cbreak();
     noecho();
     nonl();
     keypad(stdscr, TRUE);
@@ -343,6 +359,12 @@ void terminal_enable_mouse(bool taken)
     prepare_restore();
 }
 
+size_t terminal_restore_bytes(const char **bytes)
+{
+    *bytes = terminal.restore;
+    return terminal.restore_length;
+}
+
 void terminal_set_crash_prefix(const char *bytes)
 {
     terminal.crash_prefix = bytes;
@@ -362,9 +384,9 @@ static bool make_writable(void)
     if (writable_within(0))
         return true;
     struct termios settings;
-    if (tcgetattr(STDIN_FILENO, &settings) == 0) { /* clearing IXON undoes C-s */
+    if (tcgetattr(line(), &settings) == 0) { /* clearing IXON undoes C-s */
         settings.c_iflag &= ~(tcflag_t)IXON;
-        tcsetattr(STDIN_FILENO, TCSANOW, &settings);
+        tcsetattr(line(), TCSANOW, &settings);
     }
     if (writable_within(500))
         return true;
@@ -395,7 +417,7 @@ void terminal_close(bool gone)
         endwin();
         delscreen(terminal.screen);
     } else {
-        tcsetattr(STDIN_FILENO, TCSANOW, &terminal.settings);
+        tcsetattr(line(), TCSANOW, &terminal.settings);
         redirect_to_null();
     }
     terminal.mouse = terminal.pastes = false;
@@ -409,7 +431,7 @@ void terminal_close(bool gone)
 static void leave_screen(void)
 {
     if (!make_writable()) {
-        tcsetattr(STDIN_FILENO, TCSANOW, &terminal.settings);
+        tcsetattr(line(), TCSANOW, &terminal.settings);
         return;
     }
     switch_pastes(false);
@@ -460,6 +482,15 @@ static void take_new_size(void)
         resizeterm(size.ws_row, size.ws_col);
 }
 
+/* Notices a new size if no signal comes: only the foreground gets SIGWINCH. */
+static void look_at_size(void)
+{
+    struct winsize size;
+    if (terminal.passed && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 &&
+        size.ws_col > 0 && (size.ws_row != LINES || size.ws_col != COLS))
+        resized = 1;
+}
+
 static double seconds_now(void)
 {
     return (double)clock_nanoseconds() / 1e9;
@@ -485,6 +516,7 @@ unsigned terminal_wait(double seconds)
         hung_up = 1;
     if (suspend_asked)
         suspend();
+    look_at_size();
     if (resized) {
         take_new_size();
         wakes |= WAKE_RESIZE;
@@ -515,6 +547,18 @@ enum paste_outcome terminal_paste_outcome(void)
     return terminal.paste_outcome;
 }
 
+/* Removes each C-c, which interrupts as in other terminals. Returns how many bytes remain. */
+static ssize_t take_interrupts(char *bytes, ssize_t count)
+{
+    ssize_t kept = 0;
+    for (ssize_t i = 0; i < count; i++)
+        if (bytes[i] == '\003')
+            raise(SIGINT);
+        else
+            bytes[kept++] = bytes[i];
+    return kept;
+}
+
 /* Passes the bytes that wait to the decoder, as many as it has room for. Returns false if there are
  * none. */
 static bool read_bytes(void)
@@ -524,7 +568,9 @@ static bool read_bytes(void)
     const size_t room = INPUT_BYTES - terminal.input.count;
     if (room == 0 || poll(&watched, 1, 0) <= 0 || !(watched.revents & POLLIN))
         return false;
-    const ssize_t got = read(STDIN_FILENO, bytes, room);
+    ssize_t got = read(STDIN_FILENO, bytes, room);
+    if (terminal.passed)
+        got = take_interrupts(bytes, got);
     return got > 0 && input_put(&terminal.input, bytes, (size_t)got, seconds_now()) > 0;
 }
 

@@ -9,10 +9,16 @@
 #include "base/error.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Switches the terminal to the workbench's screen and installs the signal handlers. Fails if
  * standard input or output is not a terminal, or if it cannot place its cursor. */
 bool terminal_open(struct error *error);
+
+/* Says, before terminal_open, that standard input is no terminal: a launcher such as mpirun reads
+ * the keys from the terminal, of which this process is in the background, and passes them on. C-c
+ * then counts as SIGINT, and C-z does nothing. */
+void terminal_take_passed_keys(void);
 
 /* Asks the terminal to report clicks, drags and the wheel if it can (`taken`), or to stop. */
 void terminal_enable_mouse(bool taken);
@@ -37,6 +43,10 @@ bool terminal_prints_lines_only(void);
 
 /* Restores the terminal and the signal handlers. If `gone` (it has hung up) nothing is written. */
 void terminal_close(bool gone);
+
+/* Sets *bytes to those that restore the screen of the open terminal, which they do without the
+ * line settings, and returns their number. */
+size_t terminal_restore_bytes(const char **bytes);
 
 /* Sets the bytes that a crash handler sends before it restores the terminal. They end a control
  * sequence that was being sent past ncurses. Borrowed until terminal_close; NULL: none. */

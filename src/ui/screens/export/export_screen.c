@@ -30,6 +30,9 @@ static const struct {
     [EXPORT_PDF] = {".pdf", N_("PDF: the curves as a figure for a paper")},
     [EXPORT_REPORT] = {".md", N_("Markdown: a report")},
     [EXPORT_REPORT_PICTURE] = {".md", N_("Markdown: a report and its picture")},
+    [EXPORT_CSV_LONG] = {".csv", N_("CSV: one table of all values, for pandas")},
+    [EXPORT_NPZ] = {".npz", N_("NPZ: the series as arrays, for NumPy")},
+    [EXPORT_TFEVENTS] = {"", N_("Event files for TensorBoard, into a folder")},
 };
 
 /* The state of the open dialog. */
@@ -124,6 +127,8 @@ static bool replaces(enum export_format format, const char *path)
 {
     char other[sizeof((struct dialog *)0)->edit.text + 32];
     glob_t found;
+    if (format == EXPORT_TFEVENTS)
+        return false; /* a folder that has the files of others is refused */
     if (format != EXPORT_CSV) {
         export_chart_path(path, other, sizeof other);
         return file_exists(path) || (format == EXPORT_REPORT_PICTURE && file_exists(other));
@@ -148,6 +153,9 @@ static void edited(struct app *app)
     if (export_state(app)->format == EXPORT_CSV && dialog->edit.text[0])
         snprintf(dialog->note, sizeof dialog->note, "%s",
                  _("loss_HOST_tinca.csv and times_HOST_tinca.csv go into this folder."));
+    if (export_state(app)->format == EXPORT_TFEVENTS && dialog->edit.text[0])
+        snprintf(dialog->note, sizeof dialog->note, "%s",
+                 _("Each run goes into a folder of its ID in this folder."));
 }
 
 /* --- the answer --- */

@@ -32,6 +32,8 @@ void run_model_free(struct run_model *model)
     insight_table_free(&model->layers);
     insight_table_free(&model->gemm);
     insight_table_free(&model->weights);
+    insight_table_free(&model->rank_table);
+    run_ranks_free(&model->ranks);
 }
 
 /* The extent of the last frame is converted too, because the next key may come before the next

@@ -4,6 +4,7 @@
 #define TINCA_UI_SCREENS_RUN_RUN_MODEL_H
 
 #include "session/findings/loss_lesson.h"
+#include "session/values/run_ranks.h"
 #include "session/values/run_snapshot.h"
 #include "ui/plot/axis_hold.h"
 #include "ui/plot/axis_marks.h"
@@ -48,7 +49,8 @@ struct run_model {
     struct value_range range;      /* of the panel that is being measured */
     struct sample_model sample;
     struct insight insight;
-    struct insight_table_view layers, gemm, weights;
+    struct insight_table_view layers, gemm, weights, rank_table;
+    struct run_ranks ranks; /* a copy of what is shown of them */
     struct arena_model arena;
     struct loss_model loss;
     /* Values that change with every iteration are shown from this snapshot, which is copied only

@@ -16,9 +16,7 @@
 
 #include "base/clock.h"
 #include "base/language.h"
-#include "ui/app/run_actions.h"
 #include "ui/screens/run/run_plot.h"
-#include "ui/screens/run/run_view.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>
@@ -40,7 +38,8 @@ static const struct key_binding bindings[] = {
      N_("export this run, the session or the marked runs: JSON, CSV, picture, report; asks")},
     {'v', 0, ACTION_VIEW, "v", N_("view"),
      N_("the next view: curves, findings, memory, the plan's arena, layers, matrix products, "
-        "weights, Caffe's mean; of networks that make pictures a sample")},
+        "weights, Caffe's mean; of networks that make pictures a sample, of several processes "
+        "ranks")},
     {'1', 0, ACTION_VIEW_1, "1 .. 9", NULL, N_("one of these views: its digit stands at its tab")},
     {'2', 0, ACTION_VIEW_1 + 1, "2", NULL, NULL},
     {'3', 0, ACTION_VIEW_1 + 2, "3", NULL, NULL},
@@ -49,7 +48,9 @@ static const struct key_binding bindings[] = {
     {'6', 0, ACTION_VIEW_1 + 5, "6", NULL, NULL},
     {'7', 0, ACTION_VIEW_1 + 6, "7", NULL, NULL},
     {'8', 0, ACTION_VIEW_1 + 7, "8", NULL, NULL},
-    {'9', 0, ACTION_VIEW_9, "9", NULL, NULL},
+    {'9', 0, ACTION_VIEW_1 + 8, "9", NULL, NULL},
+    {'R', 0, ACTION_VIEW_LAST, "R", NULL,
+     N_("of a run of several processes: what each rank computes, and how long it waits")},
     {'y', 0, ACTION_QUANTITY, "y", N_("picture"),
      N_("what the curves show: losses, accuracy, Caffe's mean, ms/image")},
     {'Y', 0, ACTION_TRACES, "Y", N_("curves"), N_("switch each curve on and off")},
@@ -203,7 +204,7 @@ static void act(struct app *app, enum action action)
     if (is_about_curves(action) && views_shown(app, entry) != &view_curves && !laboratory)
         views_go(app, entry, 1);
     const struct view *view = views_shown(app, entry);
-    if (action >= ACTION_VIEW_1 && action <= ACTION_VIEW_9) {
+    if (action >= ACTION_VIEW_1 && action <= ACTION_VIEW_LAST) {
         views_go(app, entry, action - ACTION_VIEW_1 + 1);
         return;
     }
@@ -291,7 +292,7 @@ static bool is_settled(const struct run_entry *entry)
 static bool offers(const struct app *app, enum action action)
 {
     const struct run_entry *entry = app_entry(app);
-    if (action >= ACTION_VIEW_1 && action <= ACTION_VIEW_9)
+    if (action >= ACTION_VIEW_1 && action <= ACTION_VIEW_LAST)
         return views_are_offered(entry, action - ACTION_VIEW_1 + 1);
     switch (action) {
     case ACTION_QUANTITY:
@@ -318,7 +319,8 @@ static bool shows_details(const struct run_model *model, const struct view *view
 {
     return (view == &view_layers && model->layers.both) ||
            (view == &view_gemm && model->gemm.both) ||
-           (view == &view_weights && model->weights.both);
+           (view == &view_weights && model->weights.both) ||
+           (view == &view_ranks && model->rank_table.both);
 }
 
 static const char *refuses(const struct app *app, enum action action)
@@ -346,7 +348,7 @@ static const char *refuses(const struct app *app, enum action action)
 static const char *hint(const struct app *app, enum action action)
 {
     const struct run_entry *entry = app_entry(app);
-    if (action >= ACTION_VIEW_1 && action <= ACTION_VIEW_9)
+    if (action >= ACTION_VIEW_1 && action <= ACTION_VIEW_LAST)
         return views_name(action - ACTION_VIEW_1 + 1);
     return action == ACTION_PAUSE && entry && entry->pause_asked ? _("go on") : NULL;
 }

@@ -1,7 +1,7 @@
 /* Drawing of the run screen: the tabs, the newest finding, the view in front (views.h), the
  * run's values beside or below it, and the progress. A completed run is shown as its last snapshot.
  */
-#include "ui/screens/run/run_view.h"
+#include "ui/screens/run/views.h"
 
 #include "base/clock.h"
 #include "base/language.h"
@@ -10,7 +10,6 @@
 #include "ui/screens/run/run_model.h"
 #include "ui/screens/run/run_plot.h"
 #include "ui/screens/run/run_text.h"
-#include "ui/screens/run/views.h"
 #include "ui/shared/setting_words.h"
 #include "ui/terminal/columns.h"
 

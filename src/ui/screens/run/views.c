@@ -1,4 +1,5 @@
-/* The list of the run screen's views, and their tabs. */
+/* The list of the run screen's views, and their tabs. The first nine have a digit, the last one a
+ * letter, since 0 shows the whole curves. */
 #include "ui/screens/run/views.h"
 
 #include "base/language.h"
@@ -6,10 +7,12 @@
 #include "ui/screens/run/run_model.h"
 #include "ui/terminal/columns.h"
 
-static const struct view *const views[] = {&view_curves,  &view_findings, &view_memory,
-                                           &view_arena,   &view_layers,   &view_gemm,
-                                           &view_weights, &view_sample,   &view_loss};
+static const struct view *const views[] = {
+    &view_curves, &view_findings, &view_memory, &view_arena, &view_layers,
+    &view_gemm,   &view_weights,  &view_sample, &view_loss,  &view_ranks};
 enum { VIEWS = sizeof views / sizeof *views };
+static const char view_keys[] = "123456789R";
+_Static_assert(sizeof view_keys == VIEWS + 1, "each view has a key");
 
 static bool is_available(const struct view *view, const struct run_entry *entry)
 {
@@ -90,7 +93,7 @@ void views_draw_tabs(struct app *app, const struct run_entry *entry, struct rect
         if (!is_available(views[i], entry))
             continue;
         const int start = column;
-        column = draw_format(canvas, area, 0, column, ROLE_KEY, "%zu", i + 1);
+        column = draw_format(canvas, area, 0, column, ROLE_KEY, "%c", view_keys[i]);
         if (views[i] == shown && canvas->cursor_row < 0)
             draw_cursor(canvas, area, 0, column + 1);
         if (views[i] == shown)
@@ -100,6 +103,6 @@ void views_draw_tabs(struct app *app, const struct run_entry *entry, struct rect
         else
             column = draw_text(canvas, area, 0, column, ROLE_FAINT, " ");
         struct rect tab = {area.row, area.column + start, 1, column - start};
-        targets_add(&canvas->targets, tab, '1' + (int)i, 1);
+        targets_add(&canvas->targets, tab, view_keys[i], 1);
     }
 }

@@ -1,5 +1,5 @@
-/* views.h: the views of the run screen. Each is one file *_view.c with one table; views.c lists
- * them. The tabs, the key for the next view and the digit keys are made from that list. */
+/* views.h: the run screen's drawing. Each of its views is one file *_view.c with one table; views.c
+ * lists them. The tabs, the key for the next view and the digit keys are made from that list. */
 #ifndef TINCA_UI_SCREENS_RUN_VIEWS_H
 #define TINCA_UI_SCREENS_RUN_VIEWS_H
 
@@ -38,7 +38,7 @@ struct view {
 };
 
 extern const struct view view_curves, view_findings, view_memory, view_arena, view_layers,
-    view_gemm, view_weights, view_sample, view_loss;
+    view_gemm, view_weights, view_sample, view_loss, view_ranks;
 
 /* Returns the view in front: the chosen one or, if the run does not have it, the first. */
 const struct view *views_shown(const struct app *app, const struct run_entry *entry);
@@ -49,10 +49,13 @@ bool views_are_offered(const struct run_entry *entry, size_t digit);
 const char *views_name(size_t digit);
 /* Goes to the next view that the run has. */
 void views_next(struct app *app, const struct run_entry *entry);
-/* Returns the number of a view, counted from 1: the digit at its tab. */
+/* Returns the number of a view, counted from 1: the digit at its tab; 10 has a letter. */
 size_t views_digit(const struct view *view);
 /* Goes to view number `digit`, counted from 1. */
 void views_go(struct app *app, const struct run_entry *entry, size_t digit);
+
+/* Draws the shown run: the tabs, the view in front, the run's values and its progress. */
+void run_view_draw(struct app *app, struct rect body);
 
 /* Draws the tabs in one line: digits and names or, where they do not all fit, only the name of the
  * view in front. */

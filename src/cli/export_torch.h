@@ -1,0 +1,15 @@
+/* export_torch.h: tinca export --format torch. */
+#ifndef TINCA_CLI_EXPORT_TORCH_H
+#define TINCA_CLI_EXPORT_TORCH_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+
+/* Writes the saved model, or the model of the run, that `operand` names as a state dict of PyTorch.
+ * `names` is a mapping (weights_names.h), and `precision` one of weights_format_names; NULL: the
+ * mapping of the network, and the format of the model. Returns false with an error. */
+bool export_torch(const char *operand, const char *names, const char *precision, const char *path,
+                  struct error *error);
+
+#endif

@@ -1,0 +1,26 @@
+# Sourced by tests of several processes, after tap.sh: Open MPI's mpirun, or the whole script is skipped.
+
+# need_mpi NAME: skips the whole script without the module or without mpirun
+need_mpi() {
+    if [ ! -e "$(dirname "$TINCA")/tinca-mpi.so" ]; then
+        skip "$1" "this build has no MPI (configure says why)"
+        done_testing
+    fi
+    if ! command -v mpirun >/dev/null || ! mpirun --version 2>/dev/null | grep -q 'Open MPI'; then
+        skip "$1" "there is no mpirun of Open MPI"
+        done_testing
+    fi
+    # Open MPI refuses root and more processes than cores unless it is told; its files belong into the scratch
+    # folder.
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_hwloc_base_binding_policy=none
+    export OMPI_MCA_mpi_yield_when_idle=1 TMPDIR="$T"
+}
+
+# mpi N ARGUMENT...: runs the program in N processes
+mpi() {
+    processes=$1
+    shift
+    status=0
+    mpirun -n "$processes" "$TINCA" "$@" >"$T/out" 2>"$T/err" </dev/null || status=$?
+}

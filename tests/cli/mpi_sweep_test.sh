@@ -1,0 +1,334 @@
+#!/bin/sh
+# tinca sweep --over mpi: the ranks of a launcher share the cells of a sweep: the largest first, each computed
+# once, with the results of a plain sweep, whatever ends ranks, launcher or cells.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
+case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
+module=$(dirname "$TINCA")/tinca-mpi.so
+cd "$T" || exit 99
+
+# launched VARIABLES ARGUMENT...: runs the program as if a launcher had set these variables
+launched() {
+    variables=$1
+    shift
+    status=0
+    # shellcheck disable=SC2086 # a list of assignments
+    env $variables "$TINCA" "$@" >"$T/out" 2>"$T/err" </dev/null || status=$?
+}
+
+# says STATUS PATTERN NAME: the last command ended with this status (+: any but 0) and a message that matches
+says() {
+    case $1 in "$status") good=yes ;; +) [ "$status" != 0 ] && good=yes || good=no ;; *) good=no ;; esac
+    if [ $good = yes ] && grep -Eq -- "$2" "$T/err"; then ok "$3"; else not_ok "$3" "exit $status: $(told)"; fi
+}
+
+check() { # check NAME COMMAND...
+    name=$1
+    shift
+    if "$@" >"$T/said" 2>&1; then ok "$name"; else not_ok "$name" "$* $(tail -n 5 "$T/said") $(told)"; fi
+}
+
+# --- what is refused ---
+
+grid="--networks mlp,lenet --batches 2,4,16 --data digits,limit=64 --iterations 20 --threads 1"
+two="OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK"
+# shellcheck disable=SC2086 # lists of options
+{
+    refuses 2 "no launcher such as mpirun or srun" "without a launcher" sweep $grid --over mpi
+    refuses 2 "mpi" "another library" sweep $grid --over gloo
+    refuses 2 "give --over mpi as well" "ranks of a plain sweep" sweep $grid --ranks 2
+    for other in "--cell 1" "--wait" "--jobs 2" "--dry-run" "--due" "--report" "--list"; do
+        launched "$two=0" sweep $grid --over mpi $other
+        says 2 "^tinca: ${other% [0-9]}: it cannot be given with --over" "--over with $other"
+    done
+    launched "$two=0" sweep $grid
+    says 2 "mpirun: it started 2 processes, each of which would compute the whole sweep" \
+        "several processes without --over"
+    launched "$two=1" sweep $grid
+    if [ "$status" = 2 ] && [ ! -s err ]; then ok "  which rank 0 says for all"; else
+        not_ok "  which rank 0 says for all" "$status: $(told)"
+    fi
+    mkdir alone && cp "$TINCA" alone/tinca
+    status=0
+    env OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 alone/tinca sweep $grid --over mpi >out 2>err </dev/null ||
+        status=$?
+    says 1 "built without MPI|there is no .*tinca-mpi.so|built for another version|but MPI .* knows" \
+        "without the module"
+    launched "$two=1" sweep $grid --over mpi
+    says 1 "rank 1 on .*: .*(built without MPI|there is no .*tinca-mpi.so|but MPI .* knows 1)" \
+        "a launcher of another MPI"
+    check "  nothing is stored" test ! -e state/tinca/sweeps
+
+    launched "OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0" sweep $grid --over mpi --name single -q
+    check "one rank needs no MPI" test "$status" = 0
+    rm -rf state
+}
+
+if [ ! -e "$module" ]; then
+    skip "sweeps over several ranks" "this build has no MPI (configure says why)"
+    done_testing
+fi
+if ! command -v mpirun >/dev/null || ! mpirun --version 2>/dev/null | grep -q 'Open MPI'; then
+    skip "sweeps over several ranks" "there is no mpirun of Open MPI"
+    done_testing
+fi
+
+# Open MPI refuses root and more processes than cores unless it is told; its files belong into the scratch folder.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_hwloc_base_binding_policy=none
+export OMPI_MCA_mpi_yield_when_idle=1 TMPDIR="$T"
+
+# mpi N ARGUMENT...: runs tinca sweep --over mpi in N processes
+mpi() {
+    processes=$1
+    shift
+    status=0
+    mpirun -n "$processes" "$TINCA" sweep --over mpi "$@" >"$T/out" 2>"$T/err" </dev/null || status=$?
+}
+
+# state FOLDER: the state folder of the commands that follow
+state() { export XDG_STATE_HOME="$T/$1"; }
+runs() { find "$XDG_STATE_HOME/tinca/runs" -name config.json 2>/dev/null | wc -l; }
+# run_of FOLDER SWEEP CELL: prints the ID of the run of a cell
+run_of() { "$JSON_LOOK" "$T/$1/tinca/sweeps/$2/$3/cell.json" run 2>/dev/null; }
+cells_of() { (cd "$T/$1/tinca/sweeps/$2" && ls -d ./*-cpu-*); }
+# differing FOLDER FOLDER SWEEP: prints the cells whose weights are missing or differ
+differing() {
+    for cell in $(cells_of "$1" "$3"); do
+        cmp -s "$1/tinca/runs/$(run_of "$1" "$3" "$cell")/weights.safetensors" \
+            "$2/tinca/runs/$(run_of "$2" "$3" "$cell")/weights.safetensors" || echo "$cell"
+    done
+}
+same_as_plain() { # same_as_plain NAME FOLDER SWEEP
+    found=$(differing plain "$2" "$3")
+    if [ -z "$found" ]; then ok "$1"; else not_ok "$1" "$found"; fi
+}
+# left: prints the commands of this test's sweeps that still run
+left() {
+    for environment in $(grep -las -- "TINCA_TEST=$T" /proc/[0-9]*/environ 2>/dev/null); do
+        cat "${environment%environ}cmdline" 2>/dev/null | tr '\0' ' ' | grep -a '^[^ ]*tinca sweep'
+    done
+}
+none_left() { [ -z "$(left)" ]; }
+
+# --- the same results, the largest cell first ---
+
+state plain
+# shellcheck disable=SC2086
+run sweep $grid --name same -q
+run sweep --name same --report --json
+losses=$(for i in 0 1 2 3 4 5; do "$JSON_LOOK" out "cells.$i.result.loss"; done)
+
+# by_size: prints the numbers of the cells, by FLOPs x batch, the largest first; the cells have equally many iterations
+by_size() {
+    number=0
+    for network in mlp lenet; do
+        "$TINCA" info $network --json >info 2>/dev/null
+        for batch in 2 4 16; do
+            number=$((number + 1))
+            echo "$(($("$JSON_LOOK" info flops) * batch)) $number"
+        done
+    done | sort -rn | cut -d' ' -f2 | tr '\n' ' '
+}
+
+for ranks in 1 2 4; do
+    state ranks-$ranks
+    # shellcheck disable=SC2086
+    mpi $ranks $grid --name same
+    cp err lines
+    check "$ranks ranks compute a sweep" test "$status" = 0
+    check "  one run for each cell" test "$(runs)" = 6
+    check "  and one line" test "$(grep -c 'done, .* ms/image' lines)" = 6
+    same_as_plain "  the weights of a plain sweep" ranks-$ranks same
+    shows '^lenet +[0-9.]+ +[0-9.]+ +[0-9.]+$' "  rank 0 prints the tables"
+    run sweep --name same --report --json
+    is "  all are done" states.done 6
+    check "  with the same losses" test "$(for i in 0 1 2 3 4 5; do "$JSON_LOOK" out "cells.$i.result.loss"; done)" = "$losses"
+    if [ $ranks = 1 ]; then
+        order=$(sed -n 's,^\([0-9]\)/6 .*done.*,\1,p' lines | tr '\n' ' ')
+        if [ "$order" = "$(by_size)" ]; then ok "  the largest first"; else not_ok "  the largest first" "$order, not $(by_size)"; fi
+    else
+        check "  a line names the rank and its host" grep -q "done, .* (rank [0-9] on $(hostname)" lines
+    fi
+done
+check "of 4 ranks more than one computes" test "$(sed -n 's/.*(\(rank [0-9]\) on.*/\1/p' lines | sort -u | wc -l)" -gt 1
+# shellcheck disable=SC2046
+succeeds "tinca compare lists them" compare $(ls "$XDG_STATE_HOME/tinca/runs")
+check "  all" test "$(grep -c 'lenet\|mlp' out)" -ge 6
+mpi 3 --name same
+check "once more: nothing is computed" test "$status,$(runs)" = 0,6
+check "  by its name, without the grid" grep -q '^lenet ' out
+check "no token is left" test -z "$(find "$T"/ranks-*/tinca/sweeps -name 'ranks-*' -type f)"
+
+# --- two sweeps at once in one folder ---
+
+slow="--networks mlp,lenet --batches 4,8,16 --data digits,limit=400 --iterations 150 --threads 1 --vary seed=1,2"
+state plain
+# shellcheck disable=SC2086
+run sweep $slow --name twice -q --jobs 2
+state twice
+# shellcheck disable=SC2086
+{
+    mpirun -n 2 "$TINCA" sweep --over mpi $slow --name twice -q >out-1 2>err-1 </dev/null &
+    other=$!
+    mpi 2 $slow --name twice -q
+}
+wait $other
+check "two sweeps at once in one folder: both end" test "$?,$status" = 0,0
+check "  no cell is computed twice" test "$(runs)" = 12
+check "  no journal has an iteration twice" test -z "$(for journal in twice/tinca/runs/*/journal.jsonl; do
+    sed -n 's/^{"iteration":\([0-9]*\),.*/\1/p' "$journal" | sort | uniq -d; done)"
+run sweep --name twice --report --json
+is "  all are done" states.done 12
+same_as_plain "  as a plain sweep does" twice twice
+check "no process is left" none_left
+
+# --- kills ---
+
+often="--checkpoint 0.01 --checkpoint-share 100"
+long="--networks mlp,lenet --batches 8,16 --data digits,limit=400 --iterations 600 --threads 1"
+state plain
+# shellcheck disable=SC2086
+run sweep $long $often --name killed -q --jobs 2
+
+# begin FOLDER OPTION...: starts mpirun with these options, and waits until the two largest cells have checkpoints
+begin() {
+    state "$1"
+    shift
+    # shellcheck disable=SC2086
+    mpirun "$@" "$TINCA" sweep --over mpi $long $often --name killed >out 2>err </dev/null &
+    launcher=$!
+    wait_until two_run
+}
+two_run() { [ "$(find "$XDG_STATE_HOME/tinca/runs" -name checkpoint.safetensors 2>/dev/null | wc -l)" -ge 2 ]; }
+# ids: prints the runs of the cells that have one
+ids() { for cell in "$XDG_STATE_HOME"/tinca/sweeps/killed/*/cell.json; do "$JSON_LOOK" "$cell" run; done; }
+# processes: prints the processes of the sweep, cells included
+processes() {
+    for environment in $(grep -las -- "XDG_STATE_HOME=$XDG_STATE_HOME" /proc/[0-9]*/environ 2>/dev/null); do
+        cat "${environment%environ}cmdline" 2>/dev/null | tr '\0' ' ' | grep -aq '^[^ ]*tinca sweep' &&
+            echo "$environment" | tr -dc 0-9 && echo
+    done
+}
+# finish NAME RANKS: starts the same sweep again; it continues the interrupted runs
+finish() {
+    wait_until none_left
+    check "$1: no process is left" none_left
+    begun=$(ids)
+    "$TINCA" sweep --name killed --dry-run --json >look 2>/dev/null
+    is "  two cells are interrupted" states.interrupted 2 look
+    # shellcheck disable=SC2086
+    mpi "$2" $long $often --name killed
+    check "  the second start succeeds" test "$status" = 0
+    check "  it continues the same runs" test -z "$(echo "$begun" | grep -vxF "$(ids)")"
+    check "  and starts only the others" test "$(runs)" = 4
+    same_as_plain "  to the weights of a plain sweep" "$(basename "$XDG_STATE_HOME")" killed
+}
+
+begin all -n 2
+# shellcheck disable=SC2046
+kill -KILL $launcher $(processes)
+wait $launcher 2>/dev/null
+finish "SIGKILL of launcher, ranks and cells" 2
+
+begin launcher -n 2
+kill -KILL $launcher
+wait $launcher 2>/dev/null
+finish "SIGKILL of the launcher" 4
+
+begin stopped -n 2 --mca odls_base_sigkill_timeout 60
+kill -TERM $launcher
+wait $launcher
+status=$?
+check "SIGTERM: the launcher fails" test $status != 0
+finish "  stopped in order" 3
+
+# rank_process NUMBER: prints the process of a rank
+rank_process() {
+    for process in $(pgrep -P $launcher -f "tinca sweep"); do
+        grep -qz "^OMPI_COMM_WORLD_RANK=$1$" "/proc/$process/environ" && echo "$process"
+    done
+}
+
+# A rank that is told to stop hands its cell back.
+begin left -n 2
+kill -TERM "$(rank_process 1)"
+wait $launcher
+status=$?
+check "SIGTERM of one rank: the sweep is done" test $status = 0
+check "  a cell was handed back" grep -q 'interrupted (rank 1 on' err
+check "  and continued by rank 0" test "$(grep -c 'done, .*(rank 0 on' err),$(runs)" = 4,4
+same_as_plain "  to the same weights" left killed
+
+# A rank that dies, under a launcher that keeps the others.
+begin lost --enable-recovery -n 3
+kill -KILL "$(rank_process 1)"
+wait $launcher
+check "SIGKILL of one rank: the loss is reported" grep -q 'rank 1 on .* is lost' err
+check "  its cell was given to another" test "$(grep -c 'done, .*(rank [02] on' err),$(runs)" = 4,4
+same_as_plain "  to the same weights" lost killed
+check "  no process is left" none_left
+
+# The same by a launcher that ends all ranks.
+begin ended -n 3
+kill -KILL "$(rank_process 1)"
+wait $launcher
+status=$?
+check "SIGKILL of one rank, which the launcher answers by ending all" test $status != 0
+wait_until none_left
+check "  no process is left" none_left
+# shellcheck disable=SC2086
+mpi 2 $long $often --name killed -q
+check "  the second start succeeds" test "$status,$(runs)" = 0,4
+same_as_plain "  to the same weights" ended killed
+
+# --- hosts that differ ---
+
+# pair OPTIONS: runs a sweep on a rank 0 started with $first before it, and a rank 1 with $second
+pair() {
+    status=0
+    # shellcheck disable=SC2086
+    mpirun -n 1 $first "$TINCA" sweep --over mpi "$@" : -n 1 $second "$TINCA" sweep --over mpi "$@" \
+        >out 2>err </dev/null || status=$?
+}
+
+state apart
+first= second="env XDG_STATE_HOME=$T/elsewhere"
+# shellcheck disable=SC2086
+pair $grid --name apart
+says 1 "rank 1 on .*: .*elsewhere/tinca/sweeps/apart: this is not the folder that rank 0 uses" \
+    "a host with another state folder is refused"
+check "  computes nothing" test "$(runs)" = 0
+check "  and leaves no token" test -z "$(find "$T/apart" -name 'ranks-*')"
+
+second=
+# shellcheck disable=SC2086
+pair --networks mlp --batches 2 --data "idx:/nowhere" --iterations 2 --name bad --vary "data=idx:/nowhere;digits,limit=40"
+says 1 "1/2 .*: failed: " "a cell that fails: status 1"
+run sweep --name bad --dry-run --json
+is "  is marked" cells.0.state failed
+is "  and the other is done" cells.1.state done
+
+# A host without enough memory for a cell leaves it to another one.
+if (ulimit -v 1500000 && "$TINCA" --version >/dev/null 2>&1) && unshare -u hostname tinca-other 2>/dev/null; then
+    state memory
+    printf '#!/bin/sh\nulimit -v 1500000\nexec "$@"\n' >small
+    printf '#!/bin/sh\nexec unshare -u sh -c "hostname tinca-other && exec \\"\\$@\\"" sh "$@"\n' >other
+    chmod +x small other
+    first=$T/small second=$T/other
+    pair --networks googlenet --batches 48 --data tench --iterations 1 --name memory --threads 1
+    check "a cell that does not fit the host of rank 0: computed by another" \
+        grep -q 'done, .*(rank 1 on tinca-other)' err
+    first=$T/other second=$T/small
+    pair --networks googlenet --batches 48 --data tench --iterations 1 --name memory-2 --threads 1
+    check "  whatever the order of the hosts" grep -q 'done, .*(rank 0 on tinca-other)' err
+    first=$T/small second=$T/small
+    pair --networks googlenet --batches 48 --data tench --iterations 1 --name memory-3 --threads 1
+    check "  and where it fits none, it is no failure" test "$status" = 0
+    shows 'googlenet-b048-[^ ]*: cannot fit: ' "  and it is shown"
+else
+    skip "a host without enough memory for a cell" "addresses cannot be limited, or no other host name be given"
+fi
+
+done_testing
