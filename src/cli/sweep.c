@@ -255,9 +255,9 @@ static int run_request(const struct sweep_request *request, struct sweep_over *o
  * lists instead. */
 static const char **offered_fields(void)
 {
-    static const char *keys[64];
+    static const char *keys[CONFIG_MAX_FIELDS + 1];
     size_t count = 0;
-    for (size_t i = 0; i < config_field_count && count + 1 < sizeof keys / sizeof *keys; i++) {
+    for (size_t i = 0; i < config_field_count; i++) {
         const char *key = config_fields[i].key;
         if (strcmp(key, "technique") != 0 && strcmp(key, "batch") != 0 &&
             strcmp(key, "device") != 0)

@@ -39,7 +39,7 @@ static bool add_settings(struct json *root, const struct run_config *config)
                                           "max-time", "tensorboard", NULL};
     struct run_config settings = *config;
     for (size_t i = 0; without[i]; i++)
-        settings.given &= ~((uint64_t)1 << (config_find(without[i]) - config_fields));
+        config_forget(&settings, without[i]);
     return config_given_to_json(&settings, json_add_object(root, "settings"));
 }
 

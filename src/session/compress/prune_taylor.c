@@ -22,7 +22,8 @@ static bool make_config(struct run_config *config, const char *path,
         return false;
     config->has_iterations = true;
     config->iterations = request->batches;
-    config->given = 0; /* epochs that were given do not contradict the iterations */
+    config->given =
+        (struct config_given){0}; /* epochs that were given do not contradict the iterations */
     return config_check(config, error);
 }
 

@@ -58,11 +58,6 @@ void config_defaults(struct run_config *config)
 
 /* --- given fields --- */
 
-static uint64_t bit_of(const struct config_field *field)
-{
-    return UINT64_C(1) << (field - config_fields);
-}
-
 void config_share(struct run_config *config, size_t processes)
 {
     config->processes = processes > 1 ? processes : 1;
@@ -72,7 +67,20 @@ void config_share(struct run_config *config, size_t processes)
 
 bool config_is_given(const struct run_config *config, const char *key)
 {
-    return config->given & bit_of(config_find(key));
+    return config->given.fields[config_find(key) - config_fields];
+}
+
+bool config_gives_any(const struct run_config *config)
+{
+    for (size_t i = 0; i < config_field_count; i++)
+        if (config->given.fields[i])
+            return true;
+    return false;
+}
+
+void config_forget(struct run_config *config, const char *key)
+{
+    config->given.fields[config_find(key) - config_fields] = false;
 }
 
 /* Returns whether the images of a data set are larger than the network's input, so that random
@@ -259,7 +267,7 @@ bool config_set_default(struct run_config *config, const char *key, const char *
 
 static void mark_given(struct run_config *config, const struct config_field *field)
 {
-    config->given |= bit_of(field);
+    config->given.fields[field - config_fields] = true;
     if (IS_MEMBER(field, iterations))
         config->has_iterations = true;
 }
@@ -271,7 +279,7 @@ bool config_set_field(struct run_config *config, const struct config_field *fiel
         return config_apply_preset(config, value, error);
     if (IS_MEMBER(field, iterations) && !value[0]) {
         config->has_iterations = false;
-        config->given &= ~bit_of(field);
+        config->given.fields[field - config_fields] = false;
         return true;
     }
     if (!store(config, field, value, error))

@@ -16,8 +16,17 @@
 #include "engine/training/solver.h"
 #include "engine/weights/weights.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* No configuration has more fields than this. */
+enum { CONFIG_MAX_FIELDS = 80 };
+
+/* Which fields config_set has set, in the order of config_fields. */
+struct config_given {
+    bool fields[CONFIG_MAX_FIELDS];
+};
 
 struct run_config {
     char network[512];             /* name with suffixes, or path of a file or saved model */
@@ -80,7 +89,7 @@ struct run_config {
     size_t sampling;                 /* enum sampling */
     char normalise[16]; /* a name of normalisation_choose, or "auto": as the network expects */
     size_t processes;   /* that share every batch in this start; not recorded; 0 counts as 1 */
-    uint64_t given;     /* bit i: config_set has set config_fields[i], so presets must not */
+    struct config_given given; /* what config_set has set, so presets must not */
 };
 
 /* How an epoch chooses its images (data/loader/epoch_order.h). */
@@ -135,6 +144,12 @@ void config_share(struct run_config *config, size_t processes);
 
 /* Returns whether config_set has set this field. */
 bool config_is_given(const struct run_config *config, const char *key);
+
+/* Returns whether config_set has set any field. */
+bool config_gives_any(const struct run_config *config);
+
+/* Makes a field count as not given; its value stays. */
+void config_forget(struct run_config *config, const char *key);
 
 /* Writes a field's value in the form that config_set reads. Returns `text`. */
 char *config_get(const struct run_config *config, const char *key, char *text, size_t size);

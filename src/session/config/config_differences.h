@@ -9,9 +9,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* No configuration has more fields than this. */
-enum { CONFIG_MAX_FIELDS = 64 };
-
 /* Returns whether two configurations have the same value in a field. */
 bool config_field_equal(const struct run_config *a, const struct run_config *b,
                         const struct config_field *field);

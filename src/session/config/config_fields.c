@@ -535,4 +535,4 @@ const struct config_field config_fields[] = {
      MEMBER(tensorboard)},
 };
 const size_t config_field_count = sizeof config_fields / sizeof *config_fields;
-_Static_assert(sizeof config_fields / sizeof *config_fields <= 64, "given has 64 bits");
+_Static_assert(sizeof config_fields / sizeof *config_fields <= CONFIG_MAX_FIELDS, "it is larger");

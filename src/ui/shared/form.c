@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(FORM_MAX_FIELDS >= 64, "config_fields has at most 64 rows");
-
 /* Chooses the fields to show and leaves the focus on the same field if it is still shown. */
 static void choose_fields(struct form *form)
 {

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { FORM_MAX_FIELDS = 64, FORM_TEXT = 512 };
+enum { FORM_MAX_FIELDS = CONFIG_MAX_FIELDS, FORM_TEXT = 512 };
 
 #define FORM_NO_FIELD ((size_t)-1)
 

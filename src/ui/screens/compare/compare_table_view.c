@@ -473,7 +473,7 @@ static void draw_setting_heads(struct app *app, struct rect line)
 void compare_draw_settings(struct app *app, struct rect area)
 {
     struct compare_model *model = compare_model(app);
-    const struct config_field *fields[64];
+    const struct config_field *fields[CONFIG_MAX_FIELDS];
     size_t count = compare_model_differences(model, fields);
     const size_t fitting = setting_columns(area.columns);
     if (model->left + fitting > model->count)

@@ -193,7 +193,8 @@ bool setup_toggle_defaults(struct setup_model *model, struct form *form)
 {
     struct run_config defaults;
     config_defaults(&defaults);
-    const bool back = model->replaced && form->config.given == 0 && !form->config.preset[0];
+    const bool back =
+        model->replaced && !config_gives_any(&form->config) && !form->config.preset[0];
     if (!back)
         model->before = form->config;
     model->replaced = !back;

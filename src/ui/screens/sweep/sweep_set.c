@@ -304,7 +304,7 @@ static bool set_length(struct sweep_set *set, const char *key, const char *text,
     if (!config_set(&changed, "iterations", "", error) || !config_set(&changed, key, text, error))
         return false;
     if (strcmp(key, "iterations") == 0 && text[0])
-        changed.given &= ~(UINT64_C(1) << (config_find("epochs") - config_fields));
+        config_forget(&changed, "epochs");
     set->base = changed;
     return true;
 }
