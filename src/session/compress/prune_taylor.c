@@ -1,3 +1,4 @@
+/* Gradients of a saved model, from the batches of a training that updates nothing. */
 #include "session/compress/prune_taylor.h"
 
 #include "base/memory.h"
@@ -22,8 +23,8 @@ static bool make_config(struct run_config *config, const char *path,
         return false;
     config->has_iterations = true;
     config->iterations = request->batches;
-    config->given =
-        (struct config_given){0}; /* epochs that were given do not contradict the iterations */
+    /* epochs that were given do not contradict the iterations */
+    config->given = (struct config_given){0};
     return config_check(config, error);
 }
 

@@ -116,8 +116,8 @@ static struct run_config training_only(const struct rate_search *search)
     config.ema = 0;
     config.has_iterations = true;
     config.iterations = search->iterations;
-    config.given =
-        (struct config_given){0}; /* epochs that were given do not contradict the iterations */
+    /* epochs that were given do not contradict the iterations */
+    config.given = (struct config_given){0};
     return config;
 }
 
