@@ -1,10 +1,12 @@
 /* tinca export: writes runs as a session file (JSON), as the studies' CSV files, as a picture of
- * their curves, or as a report (Markdown), and models as ONNX files (export_onnx.c). */
+ * their curves, or as a report (Markdown), and models as ONNX files (export_onnx.c)
+ * or as networks of Caffe (export_caffe.c). */
 #include "session/export/export.h"
 #include "session/compare/report.h"
 #include "session/export/chart.h"
 
 #include "cli/command.h"
+#include "cli/export_caffe.h"
 #include "cli/export_onnx.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -19,8 +21,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FORMAT_JSON, FORMAT_CSV, FORMAT_PNG, FORMAT_SVG, FORMAT_PDF, FORMAT_MD, FORMAT_ONNX };
-static const char *const format_names[] = {"json", "csv", "png", "svg", "pdf", "md", "onnx", NULL};
+enum {
+    FORMAT_JSON,
+    FORMAT_CSV,
+    FORMAT_PNG,
+    FORMAT_SVG,
+    FORMAT_PDF,
+    FORMAT_MD,
+    FORMAT_ONNX,
+    FORMAT_PROTOTXT,
+    FORMAT_CAFFE
+};
+static const char *const format_names[] = {"json", "csv",  "png",      "svg",   "pdf",
+                                           "md",   "onnx", "prototxt", "caffe", NULL};
 static const char *const x_names[] = {"iteration", "epoch", "time", NULL}; /* enum chart_x */
 enum log_axes { LOG_NONE, LOG_X, LOG_Y, LOG_BOTH };
 static const char *const log_names[] = {"none", "x", "y", "both", NULL};
@@ -102,10 +115,16 @@ static bool export_runs(const struct operands *operands, const struct wanted *wa
     return written;
 }
 
-/* Checks that options and operands fit each other: a saved model can only become an ONNX file. */
+/* Returns whether a format is one of models, not of runs. */
+static bool is_of_models(size_t format)
+{
+    return format >= FORMAT_ONNX;
+}
+
+/* Checks that options and operands fit each other: a saved model can only become a model's file. */
 static bool check(const struct wanted *wanted, const struct operands *operands, struct error *error)
 {
-    const bool onnx = wanted->format == FORMAT_ONNX;
+    const bool onnx = wanted->format == FORMAT_ONNX, models = is_of_models(wanted->format);
     if (wanted->picture && wanted->format != FORMAT_MD)
         return error_set(error, ERROR_USAGE, "--picture",
                          "add --format md, or use --format png -o FILE", "it belongs to a report");
@@ -119,13 +138,14 @@ static bool check(const struct wanted *wanted, const struct operands *operands, 
                          : wanted->onnx.precision ? "--save-precision"
                                                   : "--int8-weights",
                          "add --format onnx", "it is for models");
-    for (size_t i = 0; !onnx && i < operands->count; i++)
+    for (size_t i = 0; !models && i < operands->count; i++)
         if (safetensors_file_is(operands->values[i]))
             return error_set(error, ERROR_USAGE, operands->values[i],
-                             "add --format onnx, or name a run",
+                             "add --format onnx or caffe, or name a run",
                              "this is a saved model, which has no curves");
-    if (onnx && operands->count > 1)
-        return error_set(error, ERROR_USAGE, "export", "name one", "an ONNX file has one model");
+    if (models && operands->count > 1)
+        return error_set(error, ERROR_USAGE, "export", "name one",
+                         "a file of this format has one model");
     return wanted->format == FORMAT_CSV || wanted->target ||
            error_set(error, ERROR_USAGE, "export", "give -o FILE", "no file was named");
 }
@@ -184,16 +204,19 @@ static int export_run(const struct command *command, int argc, char **argv)
     if (wanted.format == FORMAT_ONNX &&
         export_onnx(operands.values[0], &wanted.onnx, wanted.target, &error))
         return EXIT_DONE;
-    if (wanted.format != FORMAT_ONNX && export_runs(&operands, &wanted, &damaged, &error))
+    if (wanted.format > FORMAT_ONNX &&
+        export_caffe(operands.values[0], wanted.target, wanted.format == FORMAT_CAFFE, &error))
+        return EXIT_DONE;
+    if (!is_of_models(wanted.format) && export_runs(&operands, &wanted, &damaged, &error))
         return damaged > 0 ? EXIT_FAILED : EXIT_DONE;
     return output_error(&error);
 }
 
 const struct command command_export = {
     .name = "export",
-    .operands = "RUN...|MODEL",
+    .operands = "RUN...|MODEL|NETWORK",
     .summary = N_("Write runs as a session file (JSON), the studies' CSV files, a chart, or a "
-                  "report; or a model as an ONNX file."),
+                  "report; or a model as an ONNX file or a Caffe network."),
     .details =
         N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its "
            "folder; RUN@seeds is all runs of its group of seeds. A session file is described by "
@@ -202,6 +225,8 @@ const struct command command_export = {
            "the curves of one run, or those of several over each other. The report (Markdown) "
            "holds settings, results, findings, times with intervals and memory, of several "
            "runs also the table of tinca compare. An ONNX file has the network in inference and "
-           "its weights: of MODEL, a saved model, or of a run's best model."),
+           "its weights: of MODEL, a saved model, or of a run's best model. So have Caffe's files: "
+           "prototxt writes the layers, also of NETWORK, a name or a network file; caffe also "
+           "writes the weights, into the .caffemodel file beside it."),
     .run = export_run,
 };

@@ -31,9 +31,7 @@ static bool write_model(struct onnx_export_request *request, const char *path, s
     return true;
 }
 
-/* Returns the path of the run's best model, or of its last one, which the caller frees; NULL with
- * an error. */
-static char *find_model(const struct run *run, struct error *error)
+char *export_onnx_find_model(const struct run *run, struct error *error)
 {
     static const char *const names[] = {"best.safetensors", "weights.safetensors"};
     const struct run_facts *facts = run_facts(run);
@@ -58,7 +56,7 @@ static bool write_run(struct onnx_export_request *request, const char *operand, 
                       struct error *error)
 {
     struct run *run = runs_open(operand, error);
-    char *model = run ? find_model(run, error) : NULL;
+    char *model = run ? export_onnx_find_model(run, error) : NULL;
     char *record = model ? onnx_record(run, error) : NULL;
     request->model = model;
     request->record = record;

@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+struct run;
+
 struct export_onnx_options {
     bool fold;
     const char *precision; /* NULL: as the model has them */
@@ -37,5 +39,9 @@ extern const char *const export_onnx_integers[];
  * false with an error. */
 bool export_onnx(const char *operand, const struct export_onnx_options *options, const char *path,
                  struct error *error);
+
+/* Returns the path of the run's best model, or of its last one, which the caller frees; NULL with
+ * an error. */
+char *export_onnx_find_model(const struct run *run, struct error *error);
 
 #endif

@@ -1,9 +1,10 @@
 /* tinca import: turns logs of other frameworks into runs that are listed, drawn and compared like
  * runs computed here. session/import reads the logs; this file prints what was imported. ONNX
- * files become saved models (import_onnx.c). */
+ * files become saved models (import_onnx.c), and so do Caffe's networks (import_caffe.c). */
 #include "session/import/import.h"
 
 #include "cli/command.h"
+#include "cli/import_caffe.h"
 #include "cli/import_onnx.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -78,12 +79,23 @@ static int import_files(struct import_request *request, const struct operands *o
     return imported ? status : output_error(&error);
 }
 
-/* Imports logs, or one ONNX file. */
+/* Imports logs, one ONNX file, or a network of Caffe. */
 static int import_operands(struct import_request *request, struct import_onnx_options *onnx,
+                           const struct import_caffe_options *caffe,
                            const struct operands *operands)
 {
     struct error error;
     bool model = false;
+    if (import_caffe_is(operands))
+        return import_caffe(operands, caffe, onnx->output, onnx->normalise, onnx->as_json);
+    if (caffe->weights || caffe->order || caffe->input) {
+        error_set(&error, ERROR_USAGE,
+                  caffe->weights ? "--weights"
+                  : caffe->order ? "--channel-order"
+                                 : "--input",
+                  "leave it out", "it is for networks of Caffe, and this is no such file");
+        return output_error(&error);
+    }
     for (size_t i = 0; i < operands->count; i++)
         model |= onnx_file_is(operands->values[i]);
     if (model && operands->count == 1)
@@ -93,7 +105,7 @@ static int import_operands(struct import_request *request, struct import_onnx_op
                   "one of several files is an ONNX model");
     else if (onnx->output || onnx->normalise)
         error_set(&error, ERROR_USAGE, onnx->output ? "--output" : "--normalise", "leave it out",
-                  "it is for ONNX models, and this is no such file");
+                  "it is for ONNX models and networks of Caffe, and this is no such file");
     else
         return import_files(request, operands, onnx->as_json);
     return output_error(&error);
@@ -104,6 +116,7 @@ static int import_run(const struct command *command, int argc, char **argv)
     struct operands operands;
     struct import_request request = {0};
     struct import_onnx_options onnx = {0};
+    struct import_caffe_options caffe = {0};
     int status;
     const struct option_row rows[] = {
         {.name = "framework",
@@ -151,18 +164,20 @@ static int import_run(const struct command *command, int argc, char **argv)
          .kind = OPTION_TEXT,
          .value = &request.host},
         IMPORT_ONNX_OPTIONS(&onnx),
+        IMPORT_CAFFE_OPTIONS(&caffe),
         OUTPUT_JSON_OPTION(&onnx.as_json),
         {0}};
     const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    return import_operands(&request, &onnx, &operands);
+    return import_operands(&request, &onnx, &caffe, &operands);
 }
 
 const struct command command_import = {
     .name = "import",
-    .operands = "LOG...|MODEL.onnx",
-    .summary = N_("Import logs of Caffe, TensorFlow or Keras as runs, or an ONNX model."),
+    .operands = "LOG...|MODEL.onnx|NET.prototxt [NET.caffemodel]",
+    .summary = N_(
+        "Import logs of Caffe, TensorFlow or Keras as runs, or an ONNX model or a Caffe network."),
     .details =
         N_("LOG is the output of the framework, plain or gzip-compressed. From a Caffe log come "
            "the running mean, the loss of each iteration (Train net output), tests, learning "
@@ -172,6 +187,8 @@ const struct command command_import = {
            "times_HOST_FRAMEWORK.csv, give a run for each training in them. Iterations count from "
            "1. Options override the log; what neither gives stays unknown. No run is overwritten, "
            "and a file that cannot be imported leaves no run. An ONNX model becomes a saved model "
-           "and a network file; if it has operators that tinca lacks, they are listed."),
+           "and a network file; if it has operators that tinca lacks, they are listed. So does a "
+           "network of Caffe, NET.prototxt with the weights NET.caffemodel; a solver file of Caffe "
+           "is printed as the options of tinca train."),
     .run = import_run,
 };

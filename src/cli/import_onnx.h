@@ -18,13 +18,13 @@ extern const char *const import_onnx_normalisations[];
     {.name = "output",                                                                             \
      .letter = 'o',                                                                                \
      .argument = "FILE",                                                                           \
-     .help = N_("ONNX: the saved model to write, FILE.safetensors, and FILE.json beside it; "      \
-                "without it, named after the ONNX file, in the current folder."),                  \
+     .help = N_("Models: the saved model to write, FILE.safetensors, and FILE.json beside it; "    \
+                "without it, named after the imported file, in the current folder."),              \
      .kind = OPTION_TEXT,                                                                          \
      .value = &(options)->output},                                                                 \
     {                                                                                              \
         .name = "normalise", .argument = "NAME",                                                   \
-        .help = N_("ONNX: how images are normalised; without it, as the file says, or unit."),     \
+        .help = N_("Models: how images are normalised; without it, as the file says, or usual."),  \
         .kind = OPTION_NAME, .value = &(options)->normalise, .choices = import_onnx_normalisations \
     }
 
