@@ -162,6 +162,7 @@ every_command() {
             try export "$1" -o written/session.json
             try export "$1" --format csv -o written
             try export "$1" --format onnx -o exported.onnx
+            try export "$1" --format caffe -o exported.prototxt
             try export "$1" --format md -o written/report.md --picture written/curves.png
             clean $(find written -type f ! -name '*.png')
             ;;

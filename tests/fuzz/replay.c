@@ -27,7 +27,9 @@ static const struct {
                {"npy", fuzz_npy},
                {"npz", fuzz_npz},
                {"list", fuzz_list},
-               {"onnx", fuzz_onnx}};
+               {"onnx", fuzz_onnx},
+               {"prototxt", fuzz_prototxt},
+               {"caffemodel", fuzz_caffemodel}};
 
 static bool feed_file(fuzz_target *run, const char *path)
 {

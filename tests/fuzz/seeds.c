@@ -397,6 +397,41 @@ static void write_onnx(void)
     put("onnx", "branches", onnx_model, sizeof onnx_model);
 }
 
+/* --- Caffe --- */
+
+static const char caffe_net[] =
+    "name: \"small\" # a comment\nlayer { name: 'data' type: \"Input\" top: \"data\" input_param "
+    "{ shape: { dim: [1, 3, 8, 8] } } }\nlayer { name: \"conv\" type: \"Convolution\" bottom: "
+    "\"data\" top: \"c\" convolution_param { num_output: 4 kernel_size: 3 pad: 1 group: 1 "
+    "weight_filler < type: \"xavier\" > } }\nlayer { name: \"bn\" type: \"BatchNorm\" bottom: "
+    "\"c\" "
+    "top: \"c\" }\nlayer { name: \"s\" type: \"Scale\" bottom: \"c\" top: \"c\" scale_param { "
+    "bias_term: true } }\nlayer { name: \"p\" type: \"Pooling\" bottom: \"c\" top: \"p\" "
+    "pooling_param { pool: AVE kernel_size: 3 stride: 2 } }\nlayer { name: \"n\" type: \"LRN\" "
+    "bottom: \"p\" top: \"n\" lrn_param { local_size: 3 alpha: 1e-4 } }\nlayer { name: \"j\" type: "
+    "\"Concat\" bottom: \"p\" bottom: \"n\" top: \"j\" }\nlayer { name: \"ip\" type: "
+    "\"InnerProduct\" bottom: \"j\" top: \"ip\" inner_product_param { num_output: 5 } }\nlayer { "
+    "name: \"loss\" type: \"SoftmaxWithLoss\" bottom: \"ip\" bottom: \"ip\" top: \"l\" include { "
+    "phase: TEST } }\n";
+static const char caffe_old_net[] =
+    "input: \"data\"\ninput_dim: 1\ninput_dim: 1\ninput_dim: 4\ninput_dim: 4\nlayers { name: "
+    "\"ip\" "
+    "type: INNER_PRODUCT bottom: \"data\" top: \"ip\" blobs_lr: 1 blobs_lr: 2 inner_product_param "
+    "{ "
+    "num_output: 2 } }\nlayers { name: \"p\" type: SOFTMAX bottom: \"ip\" top: \"p\" }\n";
+static const char caffe_solver[] =
+    "net: \"train.prototxt\"\nbase_lr: 0.01\nlr_policy: \"step\"\ngamma: 0.1\nstepsize: 100\n"
+    "momentum: 0.9\nweight_decay: 0.0005\nmax_iter: 450\nsnapshot: 5\nsolver_mode: GPU\n";
+
+static void write_caffe(void)
+{
+    put_text("prototxt", "net", caffe_net);
+    put_text("prototxt", "old", caffe_old_net);
+    put_text("prototxt", "solver", caffe_solver);
+    put_large("prototxt", "large", caffe_old_net,
+              "layers { name: \"r%d\" type: RELU bottom: \"ip\" top: \"ip%d\" }\n", "");
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3) {
@@ -410,6 +445,7 @@ int main(int argc, char **argv)
     write_settings();
     write_weights();
     write_onnx();
+    write_caffe();
     place("checkpoint", "");
     snprintf(folder, sizeof folder, "%s/checkpoint", root);
     failures += !checkpoint_seed(folder);

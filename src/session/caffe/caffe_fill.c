@@ -108,16 +108,34 @@ static bool reorder(struct caffe_importer *im, struct weights *weights)
     return true;
 }
 
+/* Returns where a parameter of the network comes from; NULL: it begins as the layer says. */
+static const struct caffe_source *source_of(const struct caffe_importer *im,
+                                            const struct parameter *to)
+{
+    const struct parameter *from = graph_find_parameter(&im->graph, to->name);
+    const struct caffe_source *source = from ? &im->sources[from - im->graph.parameters] : NULL;
+    return source && source->layer && source->copy != CAFFE_DEFAULT ? source : NULL;
+}
+
+bool caffe_check_weights(struct caffe_importer *im, const struct graph *graph)
+{
+    for (size_t p = 0; p < graph->parameter_count; p++) {
+        const struct caffe_source *source = source_of(im, &graph->parameters[p]);
+        struct caffe_blob blob;
+        if (source && !find_blob(im, source, graph->parameters[p].count, &blob))
+            return false;
+    }
+    return true;
+}
+
 bool caffe_fill_weights(struct caffe_importer *im, struct weights *weights)
 {
     const struct graph *graph = weights->graph;
     weights_initialise(weights, 0, NULL);
     for (size_t p = 0; p < graph->parameter_count; p++) {
         const struct parameter *to = &graph->parameters[p];
-        const struct parameter *from = graph_find_parameter(&im->graph, to->name);
-        const struct caffe_source *source = from ? &im->sources[from - im->graph.parameters] : NULL;
-        if (source && source->layer && source->copy != CAFFE_DEFAULT &&
-            !copy_values(im, source, to, weights->values + to->offset))
+        const struct caffe_source *source = source_of(im, to);
+        if (source && !copy_values(im, source, to, weights->values + to->offset))
             return false;
     }
     if (graph->nodes[0].output.channels == 3 && !im->request->rgb && !reorder(im, weights))

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+enum { MAX_INPUTS = 16 };
+
 /* Reads a list of numbers, of which the first is the batch. */
 static bool read_dims(struct caffe_importer *im, const struct caffe_field *message,
                       const char *name, size_t first, size_t count, struct shape *shape)
@@ -66,6 +68,8 @@ static bool add_input(struct caffe_importer *im, const struct caffe_field *at, c
 bool caffe_import_fields(struct caffe_importer *im)
 {
     const struct caffe_field *root = &im->tree.root, *input = caffe_first(root, "input");
+    if (caffe_count(root, "input") > MAX_INPUTS)
+        return caffe_damaged(im, input, "input", N_("it has too many inputs or outputs"));
     for (size_t i = 0; input && !im->failed; i++, input = caffe_next(input)) {
         const struct caffe_field *shape = caffe_nth(root, "input_shape", i);
         struct shape size = {1, 1, 1};

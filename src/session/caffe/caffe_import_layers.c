@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MAX_NAMES = 1024 };
+
 /* --- layers of one input --- */
 
 static bool import_relu(struct caffe_importer *im, const struct caffe_field *layer)
@@ -317,6 +319,14 @@ void caffe_import_layer(struct caffe_importer *im, const struct caffe_field *lay
 {
     const char *type = caffe_text(layer, "type", "");
     size_t row = 0;
+    if (caffe_count(layer, "bottom") > MAX_NAMES || caffe_count(layer, "top") > MAX_NAMES) {
+        caffe_damaged(im, layer, caffe_layer_name(layer), N_("it has too many inputs or outputs"));
+        return;
+    }
+    if (!type[0]) {
+        caffe_damaged(im, layer, caffe_layer_name(layer), N_("it has no type"));
+        return;
+    }
     if (reads_unknown(im, layer) && im->failed)
         return;
     while (row < sizeof layers / sizeof *layers && strcmp(layers[row].type, type) != 0 &&

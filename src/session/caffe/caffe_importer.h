@@ -163,6 +163,10 @@ bool caffe_import_save(struct caffe_importer *im);
 
 /* --- caffe_fill.c --- */
 
+/* Returns whether the file has an array of the right size for each one of the network, before
+ * memory is taken for them; if not, sets an error that names the layer. */
+bool caffe_check_weights(struct caffe_importer *im, const struct graph *graph);
+
 /* Copies the arrays of the file into the weights of the network, whose parameters have the names of
  * im->graph. Returns false with an error that names the layer. */
 bool caffe_fill_weights(struct caffe_importer *im, struct weights *weights);

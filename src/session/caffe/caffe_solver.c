@@ -21,7 +21,7 @@ static bool refuse(const struct reading *reading, const char *what, const char *
     const struct caffe_field *field = caffe_first(&reading->tree.root, what);
     char place[64];
     snprintf(place, sizeof place, "%.40s", what);
-    return error_set(reading->error, ERROR_UNSUPPORTED, reading->path, NULL, _("line %zu: %s: %s"),
+    return error_set(reading->error, ERROR_UNSUPPORTED, reading->path, NULL, "line %zu: %s: %s",
                      field ? field->line : 1, place, gettext(why));
 }
 

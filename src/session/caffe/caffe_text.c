@@ -22,7 +22,7 @@ struct reader {
 
 static bool fail(struct reader *reader, const char *why)
 {
-    return error_set(reader->error, ERROR_INPUT, reader->tree->path, NULL, _("line %zu: %s"),
+    return error_set(reader->error, ERROR_INPUT, reader->tree->path, NULL, "line %zu: %s",
                      reader->line, gettext(why));
 }
 

@@ -22,7 +22,7 @@ bool caffe_damaged(struct caffe_importer *im, const struct caffe_field *field, c
         return false;
     im->failed = true;
     if (field && field->line > 0)
-        return error_set(im->error, ERROR_INPUT, im->path, NULL, _("line %zu: %s: %s"), field->line,
+        return error_set(im->error, ERROR_INPUT, im->path, NULL, "line %zu: %s: %s", field->line,
                          what, gettext(why));
     return error_set(im->error, ERROR_INPUT, im->path, NULL, "%s: %s", what, gettext(why));
 }
@@ -112,7 +112,7 @@ static void choose_name(const struct caffe_importer *im, const char *wanted, con
 {
     char base[NODE_NAME_SIZE];
     size_t length = 0, other;
-    for (const char *c = wanted; *c && length < 48; c++) {
+    for (const char *c = wanted; *c && length < 40; c++) {
         const bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
                            (*c >= '0' && *c <= '9') || strchr("._-", *c);
         base[length++] = *c == '/' ? '.' : plain ? *c : '_';
@@ -120,10 +120,12 @@ static void choose_name(const struct caffe_importer *im, const char *wanted, con
     base[length] = '\0';
     snprintf(name, NODE_NAME_SIZE, "%s%s", length > 0 ? base : "layer", suffix ? suffix : "");
     const bool reserved = strcmp(name, "loss") == 0 || strcmp(name, "target") == 0;
-    for (unsigned k = 2;
-         k < 99999 && (graph_find(&im->graph, name, &other) || (reserved && k == 2)); k++)
-        snprintf(name, NODE_NAME_SIZE, "%s%s_%u", length > 0 ? base : "layer", suffix ? suffix : "",
-                 k);
+    for (size_t k = im->graph.node_count; reserved || graph_find(&im->graph, name, &other); k++) {
+        snprintf(name, NODE_NAME_SIZE, "%.40s%s_%zu", length > 0 ? base : "layer",
+                 suffix ? suffix : "", k);
+        if (!graph_find(&im->graph, name, &other))
+            break;
+    }
 }
 
 bool caffe_add(struct caffe_importer *im, const struct caffe_field *layer, const char *suffix,
