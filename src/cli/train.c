@@ -358,6 +358,17 @@ static bool take_solver_file(struct train *train, struct error *error)
     return true;
 }
 
+static struct option_row solver_file_row(struct train *train)
+{
+    return (struct option_row){
+        .name = "solver-file",
+        .argument = "FILE",
+        .help = N_("Take the settings of a solver file of Caffe (.prototxt); options override "
+                   "them."),
+        .kind = OPTION_TEXT,
+        .value = &train->solver_file};
+}
+
 enum { OPTIONS = 13 }; /* with the row that ends the table */
 
 /* Writes the table of options, which point to the request. */
@@ -401,12 +412,7 @@ static void list_options(struct train *train, struct option_list *tags, size_t *
                     "@final or @best names its checkpoint."),
          .kind = OPTION_TEXT,
          .value = &train->fork},
-        {.name = "solver-file",
-         .argument = "FILE",
-         .help = N_("Take the settings of a solver file of Caffe (.prototxt); options override "
-                    "them."),
-         .kind = OPTION_TEXT,
-         .value = &train->solver_file},
+        solver_file_row(train),
         processes_row(ranks),
         {.name = "wait",
          .help = N_("Start when no other run of yours is on, first come first served."),

@@ -1,3 +1,5 @@
+/* Fields, their names and their texts come from chunks of memory that are freed together. A message
+ * keeps its fields in a list, in the order of the file. */
 #include "session/caffe/caffe_tree.h"
 
 #include <errno.h>
