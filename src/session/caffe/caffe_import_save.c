@@ -77,19 +77,37 @@ static bool add_losses(struct caffe_importer *im, size_t output, struct network 
     return graph_finish(graph, im->error);
 }
 
+/* Copies the nodes that the losses need. The last layer of a network file is the one that the main
+ * loss reads, so that one comes last. */
+static bool copy_nodes(struct caffe_importer *im, struct graph_copy *copy, size_t output)
+{
+    const struct graph *graph = &im->graph;
+    const size_t loss = graph->losses[0];
+    for (size_t i = 0; i < graph->loss_count; i++)
+        copy->wanted[graph->losses[i]] = true;
+    graph_complete_ancestors(graph, copy->wanted);
+    for (size_t i = 1; i < graph->node_count; i++) {
+        if (!copy->wanted[i] || i == output || i == loss)
+            continue;
+        for (size_t k = 0; k < graph->nodes[i].input_count; k++)
+            if (graph->nodes[i].inputs[k] == output)
+                return caffe_damaged(im, NULL, graph->nodes[i].name,
+                                     N_("an auxiliary head reads the network's output"));
+        if (!graph_copy_add(copy, i, NULL, im->error))
+            return false;
+    }
+    return graph_copy_add(copy, output, NULL, im->error) &&
+           graph_copy_add(copy, loss, NULL, im->error);
+}
+
 /* Returns the network of the nodes that the losses need; NULL with an error. */
-static struct network *make_network(struct caffe_importer *im, const struct network *head)
+static struct network *make_network(struct caffe_importer *im, const struct network *head,
+                                    size_t output)
 {
     struct graph_copy copy;
     struct network *network = NULL;
-    bool copied = graph_copy_begin(&copy, &im->graph, im->error);
-    for (size_t i = 0; copied && i < im->graph.loss_count; i++)
-        copy.wanted[im->graph.losses[i]] = true;
-    if (copied)
-        graph_complete_ancestors(&im->graph, copy.wanted);
-    for (size_t i = 1; copied && i < im->graph.node_count; i++)
-        copied = !copy.wanted[i] || graph_copy_add(&copy, i, NULL, im->error);
-    if (copied && graph_copy_finish(&copy, im->error))
+    if (graph_copy_begin(&copy, &im->graph, im->error) && copy_nodes(im, &copy, output) &&
+        graph_copy_finish(&copy, im->error))
         network = graph_copy_network(&copy, head, NULL, im->error);
     graph_copy_free(&copy);
     return network;
@@ -209,7 +227,7 @@ bool caffe_import_save(struct caffe_importer *im)
     if (output == 0)
         return caffe_damaged(im, NULL, "output", N_("no layer computes the network's output"));
     describe(im, &head);
-    if (!add_losses(im, output, &head) || !(origin.network = make_network(im, &head)))
+    if (!add_losses(im, output, &head) || !(origin.network = make_network(im, &head, output)))
         return false;
     network_short_name(origin.network, im->result->network, sizeof im->result->network);
     const bool saved = write_files(im, &origin);
