@@ -60,7 +60,7 @@ struct bytes {
 static void put_number(struct bytes *bytes, uint64_t value)
 {
     for (; value > 127; value >>= 7)
-        bytes->data[bytes->count++] = (unsigned char)(value & 127 | 128);
+        bytes->data[bytes->count++] = (unsigned char)((value & 127) | 128);
     bytes->data[bytes->count++] = (unsigned char)value;
 }
 
@@ -84,7 +84,7 @@ static void put_integer(struct bytes *bytes, unsigned key, uint64_t value)
 }
 
 /* Appends an array as field `key`: with a shape of one size, or as in old files with four. */
-static void put_blob(struct bytes *layer, unsigned key, const float *values, size_t count, int old)
+static void put_blob(struct bytes *to, unsigned key, const float *values, size_t count, int old)
 {
     static struct bytes blob;
     struct bytes shape = {.count = 0};
@@ -98,7 +98,7 @@ static void put_blob(struct bytes *layer, unsigned key, const float *values, siz
         put_bytes(&blob, 7, shape.data, shape.count);
     }
     put_bytes(&blob, 5, values, count * 4);
-    put_bytes(layer, key, blob.data, blob.count);
+    put_bytes(to, key, blob.data, blob.count);
 }
 
 static struct bytes net, layer;
