@@ -160,18 +160,37 @@ static bool export_pool(struct caffe_exporter *ex, const struct node *node)
 
 /* --- batch norms --- */
 
+/* Returns a name that no node has, NODE_suffix; NULL with an error. */
+static const char *name_second(struct caffe_exporter *ex, const struct node *node,
+                               const char *suffix)
+{
+    size_t unused;
+    const size_t size = strlen(node->name) + strlen(suffix) + 2;
+    char *name = caffe_tree_memory(&ex->memory, size);
+    if (!name) {
+        error_set_memory(ex->error, "the Caffe model", 0);
+        return NULL;
+    }
+    snprintf(name, size, "%s_%s", node->name, suffix);
+    if (!graph_find(ex->graph, name, &unused))
+        return name;
+    error_set(ex->error, ERROR_UNSUPPORTED, name, "give the layer another name",
+              "%s becomes two layers in Caffe's file, and this is the second one's name",
+              node->name);
+    return NULL;
+}
+
 /* The statistics are Caffe's with the factor 1; weight and bias are the Scale that follows. */
 static bool export_norm(struct caffe_exporter *ex, const struct node *node)
 {
     static const float one = 1;
     static const size_t single = 1;
     const struct batch_norm_attributes *norm = &node->attributes.batch_norm;
-    char *scale = caffe_tree_memory(&ex->memory, NODE_NAME_SIZE + 8);
     if (norm->instance)
         return lacks(ex, node, N_("it takes the statistics of each image"));
+    const char *scale = name_second(ex, node, "scale");
     if (!scale)
-        return error_set_memory(ex->error, "the Caffe model", 0);
-    snprintf(scale, NODE_NAME_SIZE + 8, "%s_scale", node->name);
+        return false;
     struct caffe_written_layer *layer =
         caffe_begin_layer(ex, "BatchNorm", node->name, &ex->tops[node->inputs[0]], 1);
     text_append(&ex->text,
@@ -255,10 +274,9 @@ static bool export_join(struct caffe_exporter *ex, const struct node *node)
 /* The factors lose their axes of size 1, so that Caffe multiplies by one for each channel. */
 static bool export_gate(struct caffe_exporter *ex, const struct node *node)
 {
-    char *flat = caffe_tree_memory(&ex->memory, NODE_NAME_SIZE + 8);
+    const char *flat = name_second(ex, node, "gate");
     if (!flat)
-        return error_set_memory(ex->error, "the Caffe model", 0);
-    snprintf(flat, NODE_NAME_SIZE + 8, "%s_gate", node->name);
+        return false;
     caffe_begin_layer(ex, "Flatten", flat, &ex->tops[node->inputs[1]], 1);
     caffe_end_layer(ex);
     const char *bottoms[2] = {ex->tops[node->inputs[0]], flat};

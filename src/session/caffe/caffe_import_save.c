@@ -36,7 +36,9 @@ static size_t find_output(struct caffe_importer *im)
             im->result->left_out += output > 0;
             output = i;
         }
-    if (output > 0 && im->graph.nodes[output].op == &op_softmax) {
+    if (output == 0) /* a layer that changes nothing reads the last one */
+        output = im->graph.node_count - 1;
+    if (im->graph.nodes[output].op == &op_softmax) {
         output = im->graph.nodes[output].inputs[0]; /* the loss has the softmax */
         im->result->softmax_left_out = true;
     }

@@ -141,13 +141,13 @@ static bool read_quoted(struct reader *reader, char *text, size_t *length)
     return true;
 }
 
-/* Returns the end of the strings that begin here: an upper limit of their length together. */
+/* Returns an upper limit of the length of the string that begins here. */
 static size_t quoted_limit(const struct reader *reader)
 {
-    const char *newline = reader->at;
-    while (newline < reader->end && *newline != '\n')
-        newline++;
-    return (size_t)(newline - reader->at);
+    const char *at = reader->at + 1;
+    while (at < reader->end && *at != *reader->at && *at != '\n')
+        at += *at == '\\' && at + 1 < reader->end ? 2 : 1;
+    return (size_t)(at - reader->at);
 }
 
 /* Reads a string, or several that stand beside each other and are one. */
