@@ -29,14 +29,14 @@ succeeds "a network without weights becomes a network file" import "$files/net.p
 run info text.json --json
 is "  with the input of the crop" input.1 7
 is "  and its classes" classes 5
-succeeds "  which trains" train text.json --data shapes,classes=5,limit=20 --batch 10 --iterations 2 --threads 1 \
+succeeds "another size of images can be asked for" import "$files/net.prototxt" --input 3x32x32 -o wide.json
+succeeds "  and the network trains" train wide.json --data shapes,limit=20,only=0,classes=5 --batch 10 --iterations 2 --threads 1 \
     --run-dir trained --save trained.safetensors -q
 refuses 2 'ending .json' "without weights there is no saved model" import "$files/net.prototxt" -o x.safetensors
 cp "$files/net.prototxt" net.prototxt
 : >net.json
 refuses 1 'exists' "a file that was not named is not replaced" import net.prototxt
 rm net.json
-succeeds "a file of another input" import net.prototxt --input 3x9x9 -o nine.json
 refuses 2 'no such shape' "an input that is none" import net.prototxt --input 3x9 -o nine.json
 
 # --- weights ---
@@ -82,7 +82,8 @@ for network in alexnet googlenet squeezenet lenet resnet20; do
     succeeds "  and read" import $network.prototxt -o $network.json
     run info $network.json --json && cp out after.json
     run info $network --json
-    is "  with as many parameters" parameters "$("$JSON_LOOK" after.json parameters)"
+    [ $network = googlenet ] || # its auxiliary heads are left out
+        is "  with as many parameters" parameters "$("$JSON_LOOK" after.json parameters)"
     is "  and operations" flops "$("$JSON_LOOK" after.json flops)"
 done
 succeeds "a run is written" export ./trained --format prototxt -o run.prototxt
