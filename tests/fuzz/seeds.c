@@ -436,14 +436,18 @@ static const unsigned char caffe_model[] = {
     0x6f, 0x62, 0x22, 0x04, 0x70, 0x72, 0x6f, 0x62, 0x28, 0x14,
 };
 
+static void write_large_caffe(void)
+{
+    put_large("prototxt", "large", caffe_old_net,
+              "layers { name: \"r%d\" type: RELU bottom: \"ip\" top: \"ip%d\" }\n", "");
+}
+
 static void write_caffe(void)
 {
     put("caffemodel", "old", caffe_model, sizeof caffe_model);
     put_text("prototxt", "net", caffe_net);
     put_text("prototxt", "old", caffe_old_net);
     put_text("prototxt", "solver", caffe_solver);
-    put_large("prototxt", "large", caffe_old_net,
-              "layers { name: \"r%d\" type: RELU bottom: \"ip\" top: \"ip%d\" }\n", "");
 }
 
 int main(int argc, char **argv)
@@ -474,6 +478,7 @@ int main(int argc, char **argv)
     write_jpeg("progressive", true, 3);
     write_jpeg("grey", false, 1);
     root = argv[2];
+    write_large_caffe();
     write_large_networks();
     write_large_lines();
     write_many_weights();
