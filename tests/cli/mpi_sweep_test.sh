@@ -237,7 +237,7 @@ kill -KILL $launcher
 wait $launcher 2>/dev/null
 finish "SIGKILL of the launcher" 4
 
-begin stopped -n 2 --mca odls_base_sigkill_timeout 60
+begin stopped -n 2 --mca odls_base_sigkill_timeout 5
 kill -TERM $launcher
 wait $launcher
 status=$?
