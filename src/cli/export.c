@@ -299,12 +299,7 @@ static int export_run(const struct command *command, int argc, char **argv)
          .kind = OPTION_TEXT,
          .value = &wanted.size},
         EXPORT_ONNX_OPTIONS(&wanted.onnx),
-        {.name = "names",
-         .argument = "MAPPING",
-         .help = N_("PyTorch: how the arrays are named: a built-in mapping, a file of one, or "
-                    "network; without it, the usual one for the network."),
-         .kind = OPTION_TEXT,
-         .value = &wanted.names},
+        EXPORT_TORCH_OPTIONS(&wanted.names),
         {0}};
     const struct option_set set = {.rows = rows, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))

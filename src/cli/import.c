@@ -82,8 +82,8 @@ static int import_files(struct import_request *request, const struct operands *o
     return imported ? status : output_error(&error);
 }
 
-/* The options of models. */
-struct model_options {
+struct import_options {
+    struct import_request request;
     struct import_onnx_options onnx; /* --output, --normalise and --json are those of all models */
     struct import_torch_options torch;
     struct import_caffe_options caffe;
@@ -104,11 +104,11 @@ static enum import_kind kind_of(const struct operands *operands)
 
 /* Checks that no option belongs to another kind of file. */
 static bool check_options(enum import_kind kind, const struct operands *operands,
-                          const struct model_options *models, struct error *error)
+                          const struct import_options *options, struct error *error)
 {
-    const struct import_onnx_options *onnx = &models->onnx;
-    const struct import_torch_options *torch = &models->torch;
-    const struct import_caffe_options *caffe = &models->caffe;
+    const struct import_onnx_options *onnx = &options->onnx;
+    const struct import_torch_options *torch = &options->torch;
+    const struct import_caffe_options *caffe = &options->caffe;
     if (kind != IMPORT_CAFFE && (caffe->weights || caffe->order || caffe->input))
         return error_set(error, ERROR_USAGE,
                          caffe->weights ? "--weights"
@@ -127,92 +127,91 @@ static bool check_options(enum import_kind kind, const struct operands *operands
 }
 
 /* Imports logs, or one model. */
-static int import_operands(struct import_request *request, struct model_options *models,
-                           const struct operands *operands)
+static int import_operands(struct import_options *options, const struct operands *operands)
 {
     struct error error;
-    struct import_onnx_options *onnx = &models->onnx;
-    struct import_torch_options *torch = &models->torch;
+    struct import_onnx_options *onnx = &options->onnx;
+    struct import_torch_options *torch = &options->torch;
     const enum import_kind kind = kind_of(operands);
-    if (!check_options(kind, operands, models, &error))
+    if (!check_options(kind, operands, options, &error))
         return output_error(&error);
     torch->output = onnx->output;
     torch->normalise = onnx->normalise;
-    torch->network = request->network;
+    torch->network = options->request.network;
     torch->as_json = onnx->as_json;
     switch (kind) {
     case IMPORT_CAFFE:
-        return import_caffe(operands, &models->caffe, onnx->output, onnx->normalise, onnx->as_json);
+        return import_caffe(operands, &options->caffe, onnx->output, onnx->normalise,
+                            onnx->as_json);
     case IMPORT_TORCH:
         return import_torch(operands->values[0], torch);
     case IMPORT_ONNX:
         return import_onnx(operands->values[0], onnx);
     default:
-        return import_files(request, operands, onnx->as_json);
+        return import_files(&options->request, operands, onnx->as_json);
     }
 }
 
 static int import_run(const struct command *command, int argc, char **argv)
 {
     struct operands operands;
-    struct import_request request = {0};
-    struct model_options models = {0};
+    struct import_options options = {0};
     int status;
     const struct option_row rows[] = {
         {.name = "framework",
          .argument = "NAME",
          .help = N_("The framework that wrote the log; without it, detected."),
          .kind = OPTION_NAME,
-         .value = &request.framework,
+         .value = &options.request.framework,
          .choices = framework_names},
         {.name = "network",
          .argument = "NET",
          .help = N_("The network's name, if the log does not give it; PyTorch: the network, a name "
                     "or a file; without it, the built-in one that fits."),
          .kind = OPTION_TEXT,
-         .value = &request.network},
+         .value = &options.request.network},
         {.name = "batch",
          .argument = "N",
          .help = N_(
              "Images per iteration; if neither this nor the log gives them, ms/image is unknown."),
          .kind = OPTION_COUNT,
-         .value = &request.batch,
+         .value = &options.request.batch,
          .low = 1,
          .high = 65536},
         {.name = "images",
          .argument = "N",
          .help = N_("Images per epoch; without it epochs are unknown."),
          .kind = OPTION_COUNT,
-         .value = &request.images,
+         .value = &options.request.images,
          .low = 1,
          .high = (size_t)1 << 40},
         {.name = "average-loss",
          .argument = "N",
          .help = N_("The number of losses in Caffe's mean."),
          .kind = OPTION_COUNT,
-         .value = &request.average_loss,
+         .value = &options.request.average_loss,
          .low = 1,
          .high = 10000},
         {.name = "device",
          .argument = "NAME",
          .help = N_("The device that computed it."),
          .kind = OPTION_NAME,
-         .value = &request.device,
+         .value = &options.request.device,
          .choices = device_names},
         {.name = "host",
          .argument = "NAME",
          .help = N_("The machine that computed it."),
          .kind = OPTION_TEXT,
-         .value = &request.host},
-        IMPORT_ONNX_OPTIONS(&models.onnx),
-        IMPORT_TORCH_OPTIONS(&models.torch),
-        IMPORT_CAFFE_OPTIONS(&models.caffe),
-        OUTPUT_JSON_OPTION(&models.onnx.as_json),
+         .value = &options.request.host},
+        IMPORT_ONNX_OPTIONS(&options.onnx),
+        IMPORT_TORCH_OPTIONS(&options.torch),
+        IMPORT_CAFFE_OPTIONS(&options.caffe),
+        OUTPUT_JSON_OPTION(&options.onnx.as_json),
         {0}};
     const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    return import_operands(&request, &models, &operands);
+    return import_operands(&options, &operands);
 }
 
 const struct command command_import = {
