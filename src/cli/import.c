@@ -141,8 +141,8 @@ static int import_operands(struct import_options *options, const struct operands
     torch->as_json = onnx->as_json;
     switch (kind) {
     case IMPORT_CAFFE:
-        return import_caffe(operands, &options->caffe, onnx->output, onnx->normalise,
-                            onnx->as_json);
+        return import_caffe_network(operands, &options->caffe, onnx->output, onnx->normalise,
+                                    onnx->as_json);
     case IMPORT_TORCH:
         return import_torch(operands->values[0], torch);
     case IMPORT_ONNX:
@@ -216,7 +216,7 @@ static int import_run(const struct command *command, int argc, char **argv)
 
 const struct command command_import = {
     .name = "import",
-    .operands = "LOG...|MODEL.onnx|STATE.safetensors|NET.prototxt [NET.caffemodel]",
+    .operands = "LOG...|MODEL|NET.prototxt [NET.caffemodel]",
     .summary = N_(
         "Import logs of Caffe, TensorFlow or Keras as runs, or a model of ONNX, PyTorch or Caffe."),
     .details = N_(
@@ -227,7 +227,8 @@ const struct command command_import = {
         "mean of the epoch's losses. The studies' tables, loss_HOST_FRAMEWORK.csv and "
         "times_HOST_FRAMEWORK.csv, give a run for each training in them. Iterations count from "
         "1. Options override the log; what neither gives stays unknown. No run is overwritten, "
-        "and a file that cannot be imported leaves no run. An ONNX model becomes a saved model "
+        "and a file that cannot be imported leaves no run. MODEL: an ONNX file becomes a saved "
+        "model "
         "and a network file; if it has operators that tinca lacks, they are listed. A state "
         "dict of PyTorch (safetensors) becomes a saved model of a network that has arrays of the "
         "same shapes; those that are missing, unexpected or of another shape are listed. A "

@@ -219,8 +219,9 @@ static bool read_request(const struct operands *operands,
     return read_input(options->input, &request->input, error);
 }
 
-int import_caffe(const struct operands *operands, const struct import_caffe_options *options,
-                 const char *output, const char *normalise, bool as_json)
+int import_caffe_network(const struct operands *operands,
+                         const struct import_caffe_options *options, const char *output,
+                         const char *normalise, bool as_json)
 {
     struct error error = {0};
     struct caffe_import_request request = {0};

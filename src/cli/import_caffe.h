@@ -42,7 +42,8 @@ bool import_caffe_is(const struct operands *operands);
 
 /* Makes a network file and a saved model of a network of Caffe, or prints a solver file as options.
  * Returns the exit status. `output`, `normalise` and `as_json` are those of import_onnx.h. */
-int import_caffe(const struct operands *operands, const struct import_caffe_options *options,
-                 const char *output, const char *normalise, bool as_json);
+int import_caffe_network(const struct operands *operands,
+                         const struct import_caffe_options *options, const char *output,
+                         const char *normalise, bool as_json);
 
 #endif
