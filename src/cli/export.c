@@ -1,7 +1,7 @@
 /* tinca export: writes runs as a session file (JSON), as the studies' CSV files, as tables and
  * event files for other programs, as a picture of their curves, or as a report (Markdown); and
- * models as ONNX files (export_onnx.c), state dicts of PyTorch (export_torch.c) or arrays of NumPy.
- */
+ * models as ONNX files (export_onnx.c), state dicts of PyTorch (export_torch.c),
+ * networks of Caffe (export_caffe.c) or arrays of NumPy. */
 #include "session/export/export.h"
 #include "session/compare/report.h"
 #include "session/export/chart.h"
@@ -9,6 +9,7 @@
 #include "session/tensorboard/tensorboard.h"
 
 #include "cli/command.h"
+#include "cli/export_caffe.h"
 #include "cli/export_onnx.h"
 #include "cli/export_torch.h"
 #include "cli/options.h"
@@ -39,10 +40,13 @@ enum {
     FORMAT_CSV_LONG,
     FORMAT_NPZ,
     FORMAT_TFEVENTS,
-    FORMAT_TORCH
+    FORMAT_TORCH,
+    FORMAT_PROTOTXT,
+    FORMAT_CAFFE
 };
-static const char *const format_names[] = {"json", "csv",      "png", "svg",      "pdf",   "md",
-                                           "onnx", "csv-long", "npz", "tfevents", "torch", NULL};
+static const char *const format_names[] = {"json",  "csv",      "png",      "svg", "pdf",
+                                           "md",    "onnx",     "csv-long", "npz", "tfevents",
+                                           "torch", "prototxt", "caffe",    NULL};
 static const char *const x_names[] = {"iteration", "epoch", "time", NULL}; /* enum chart_x */
 enum log_axes { LOG_NONE, LOG_X, LOG_Y, LOG_BOTH };
 static const char *const log_names[] = {"none", "x", "y", "both", NULL};
@@ -161,7 +165,7 @@ static bool is_model(const char *operand)
 /* Returns whether the format is one of models alone. */
 static bool is_of_models(size_t format)
 {
-    return format == FORMAT_ONNX || format == FORMAT_TORCH;
+    return format == FORMAT_ONNX || format >= FORMAT_TORCH;
 }
 
 /* Checks that the operands are runs, or one model and a format of models. */
@@ -239,6 +243,8 @@ static bool write_document(const struct operands *operands, const struct wanted 
         return export_onnx(first, &wanted->onnx, wanted->target, error);
     if (wanted->format == FORMAT_TORCH)
         return export_torch(first, wanted->names, wanted->onnx.precision, wanted->target, error);
+    if (wanted->format == FORMAT_PROTOTXT || wanted->format == FORMAT_CAFFE)
+        return export_caffe(first, wanted->target, wanted->format == FORMAT_CAFFE, error);
     if (wanted->format == FORMAT_NPZ && !wanted->all && is_model(first))
         return write_arrays(first, wanted->target, error);
     return export_runs(operands, wanted, damaged, error);
@@ -293,12 +299,7 @@ static int export_run(const struct command *command, int argc, char **argv)
          .kind = OPTION_TEXT,
          .value = &wanted.size},
         EXPORT_ONNX_OPTIONS(&wanted.onnx),
-        {.name = "names",
-         .argument = "MAPPING",
-         .help = N_("PyTorch: how the arrays are named: a built-in mapping, a file of one, or "
-                    "network; without it, the usual one for the network."),
-         .kind = OPTION_TEXT,
-         .value = &wanted.names},
+        EXPORT_TORCH_OPTIONS(&wanted.names),
         {0}};
     const struct option_set set = {.rows = rows, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))
@@ -312,9 +313,9 @@ static int export_run(const struct command *command, int argc, char **argv)
 
 const struct command command_export = {
     .name = "export",
-    .operands = "RUN...|MODEL",
+    .operands = "RUN...|MODEL|NETWORK",
     .summary = N_("Write runs as a session file (JSON), CSV, NumPy's arrays, TensorBoard's events, "
-                  "a chart, or a report; or a model for ONNX or PyTorch, or as arrays."),
+                  "a chart, or a report; or a model for ONNX, PyTorch or Caffe, or as arrays."),
     .details =
         N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its "
            "folder; RUN@seeds is all runs of its group of seeds. A session file is described by "
@@ -327,6 +328,9 @@ const struct command command_export = {
            "holds settings, results, findings, times with intervals and memory, of several "
            "runs also the table of tinca compare. An ONNX file has the network in inference and "
            "its weights: of MODEL, a saved model, or of a run's best model. A state dict of "
-           "PyTorch (torch) is a safetensors file of the weights alone, with PyTorch's names."),
+           "PyTorch (torch) is a safetensors file of the weights alone, with PyTorch's names. Of "
+           "Caffe's files "
+           "prototxt has the layers, also of NETWORK, a name or a network file; caffe also "
+           "writes the weights, into the .caffemodel file beside it."),
     .run = export_run,
 };

@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+struct run;
+
 struct export_onnx_options {
     bool fold;
     const char *precision; /* NULL: as the model has them */

@@ -1,9 +1,11 @@
 /* tinca import: turns logs of other frameworks into runs that are listed, drawn and compared like
  * runs computed here. session/import reads the logs; this file prints what was imported. ONNX
- * files and state dicts of PyTorch become saved models (import_onnx.c, import_torch.c). */
+ * files, state dicts of PyTorch and networks of Caffe become saved models (import_onnx.c,
+ * import_torch.c, import_caffe.c). */
 #include "session/import/import.h"
 
 #include "cli/command.h"
+#include "cli/import_caffe.h"
 #include "cli/import_onnx.h"
 #include "cli/import_torch.h"
 #include "cli/options.h"
@@ -80,12 +82,19 @@ static int import_files(struct import_request *request, const struct operands *o
     return imported ? status : output_error(&error);
 }
 
+struct import_options {
+    struct import_request request;
+    struct import_onnx_options onnx; /* --output, --normalise and --json are those of all models */
+    struct import_torch_options torch;
+    struct import_caffe_options caffe;
+};
+
 /* What the files of an import are. */
-enum import_kind { IMPORT_LOGS, IMPORT_ONNX, IMPORT_TORCH };
+enum import_kind { IMPORT_LOGS, IMPORT_ONNX, IMPORT_TORCH, IMPORT_CAFFE };
 
 static enum import_kind kind_of(const struct operands *operands)
 {
-    enum import_kind kind = IMPORT_LOGS;
+    enum import_kind kind = import_caffe_is(operands) ? IMPORT_CAFFE : IMPORT_LOGS;
     for (size_t i = 0; i < operands->count && kind == IMPORT_LOGS; i++)
         kind = onnx_file_is(operands->values[i])          ? IMPORT_ONNX
                : safetensors_file_is(operands->values[i]) ? IMPORT_TORCH
@@ -95,10 +104,18 @@ static enum import_kind kind_of(const struct operands *operands)
 
 /* Checks that no option belongs to another kind of file. */
 static bool check_options(enum import_kind kind, const struct operands *operands,
-                          const struct import_onnx_options *onnx,
-                          const struct import_torch_options *torch, struct error *error)
+                          const struct import_options *options, struct error *error)
 {
-    if (kind != IMPORT_LOGS && operands->count > 1)
+    const struct import_onnx_options *onnx = &options->onnx;
+    const struct import_torch_options *torch = &options->torch;
+    const struct import_caffe_options *caffe = &options->caffe;
+    if (kind != IMPORT_CAFFE && (caffe->weights || caffe->order || caffe->input))
+        return error_set(error, ERROR_USAGE,
+                         caffe->weights ? "--weights"
+                         : caffe->order ? "--channel-order"
+                                        : "--input",
+                         "leave it out", "it is for networks of Caffe, and this is no such file");
+    if ((kind == IMPORT_ONNX || kind == IMPORT_TORCH) && operands->count > 1)
         return error_set(error, ERROR_USAGE, "import", "import it alone",
                          "one of several files is a model");
     if (kind != IMPORT_TORCH && (torch->names || torch->classes))
@@ -109,96 +126,99 @@ static bool check_options(enum import_kind kind, const struct operands *operands
                      "it is for models, and this is no such file");
 }
 
-/* Imports logs, or one ONNX file or state dict. */
-static int import_operands(struct import_request *request, struct import_onnx_options *onnx,
-                           struct import_torch_options *torch, const struct operands *operands)
+/* Imports logs, or one model. */
+static int import_operands(struct import_options *options, const struct operands *operands)
 {
     struct error error;
+    struct import_onnx_options *onnx = &options->onnx;
+    struct import_torch_options *torch = &options->torch;
     const enum import_kind kind = kind_of(operands);
-    if (!check_options(kind, operands, onnx, torch, &error))
+    if (!check_options(kind, operands, options, &error))
         return output_error(&error);
     torch->output = onnx->output;
     torch->normalise = onnx->normalise;
-    torch->network = request->network;
+    torch->network = options->request.network;
     torch->as_json = onnx->as_json;
-    return kind == IMPORT_TORCH  ? import_torch(operands->values[0], torch)
-           : kind == IMPORT_ONNX ? import_onnx(operands->values[0], onnx)
-                                 : import_files(request, operands, onnx->as_json);
+    switch (kind) {
+    case IMPORT_CAFFE:
+        return import_caffe_network(operands, &options->caffe, onnx->output, onnx->normalise,
+                                    onnx->as_json);
+    case IMPORT_TORCH:
+        return import_torch(operands->values[0], torch);
+    case IMPORT_ONNX:
+        return import_onnx(operands->values[0], onnx);
+    default:
+        return import_files(&options->request, operands, onnx->as_json);
+    }
 }
-
-/* The options of models. */
-struct model_options {
-    struct import_onnx_options onnx;
-    struct import_torch_options torch;
-};
 
 static int import_run(const struct command *command, int argc, char **argv)
 {
     struct operands operands;
-    struct import_request request = {0};
-    struct model_options models = {0};
+    struct import_options options = {0};
     int status;
     const struct option_row rows[] = {
         {.name = "framework",
          .argument = "NAME",
          .help = N_("The framework that wrote the log; without it, detected."),
          .kind = OPTION_NAME,
-         .value = &request.framework,
+         .value = &options.request.framework,
          .choices = framework_names},
         {.name = "network",
          .argument = "NET",
          .help = N_("The network's name, if the log does not give it; PyTorch: the network, a name "
                     "or a file; without it, the built-in one that fits."),
          .kind = OPTION_TEXT,
-         .value = &request.network},
+         .value = &options.request.network},
         {.name = "batch",
          .argument = "N",
          .help = N_(
              "Images per iteration; if neither this nor the log gives them, ms/image is unknown."),
          .kind = OPTION_COUNT,
-         .value = &request.batch,
+         .value = &options.request.batch,
          .low = 1,
          .high = 65536},
         {.name = "images",
          .argument = "N",
          .help = N_("Images per epoch; without it epochs are unknown."),
          .kind = OPTION_COUNT,
-         .value = &request.images,
+         .value = &options.request.images,
          .low = 1,
          .high = (size_t)1 << 40},
         {.name = "average-loss",
          .argument = "N",
          .help = N_("The number of losses in Caffe's mean."),
          .kind = OPTION_COUNT,
-         .value = &request.average_loss,
+         .value = &options.request.average_loss,
          .low = 1,
          .high = 10000},
         {.name = "device",
          .argument = "NAME",
          .help = N_("The device that computed it."),
          .kind = OPTION_NAME,
-         .value = &request.device,
+         .value = &options.request.device,
          .choices = device_names},
         {.name = "host",
          .argument = "NAME",
          .help = N_("The machine that computed it."),
          .kind = OPTION_TEXT,
-         .value = &request.host},
-        IMPORT_ONNX_OPTIONS(&models.onnx),
-        IMPORT_TORCH_OPTIONS(&models.torch),
-        OUTPUT_JSON_OPTION(&models.onnx.as_json),
+         .value = &options.request.host},
+        IMPORT_ONNX_OPTIONS(&options.onnx),
+        IMPORT_TORCH_OPTIONS(&options.torch),
+        IMPORT_CAFFE_OPTIONS(&options.caffe),
+        OUTPUT_JSON_OPTION(&options.onnx.as_json),
         {0}};
     const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    return import_operands(&request, &models.onnx, &models.torch, &operands);
+    return import_operands(&options, &operands);
 }
 
 const struct command command_import = {
     .name = "import",
-    .operands = "LOG...|MODEL.onnx|STATE.safetensors",
-    .summary =
-        N_("Import logs of Caffe, TensorFlow or Keras as runs, or a model of ONNX or PyTorch."),
+    .operands = "LOG...|MODEL|NET.prototxt [NET.caffemodel]",
+    .summary = N_(
+        "Import logs of Caffe, TensorFlow or Keras as runs, or a model of ONNX, PyTorch or Caffe."),
     .details = N_(
         "LOG is the output of the framework, plain or gzip-compressed. From a Caffe log come "
         "the running mean, the loss of each iteration (Train net output), tests, learning "
@@ -207,9 +227,13 @@ const struct command command_import = {
         "mean of the epoch's losses. The studies' tables, loss_HOST_FRAMEWORK.csv and "
         "times_HOST_FRAMEWORK.csv, give a run for each training in them. Iterations count from "
         "1. Options override the log; what neither gives stays unknown. No run is overwritten, "
-        "and a file that cannot be imported leaves no run. An ONNX model becomes a saved model "
+        "and a file that cannot be imported leaves no run. MODEL: an ONNX file becomes a saved "
+        "model "
         "and a network file; if it has operators that tinca lacks, they are listed. A state "
         "dict of PyTorch (safetensors) becomes a saved model of a network that has arrays of the "
-        "same shapes; those that are missing, unexpected or of another shape are listed."),
+        "same shapes; those that are missing, unexpected or of another shape are listed. A "
+        "network of Caffe, NET.prototxt with the weights NET.caffemodel, becomes the same as an "
+        "ONNX "
+        "model; a solver file of Caffe is printed as the options of tinca train."),
     .run = import_run,
 };

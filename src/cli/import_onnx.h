@@ -18,14 +18,14 @@ extern const char *const import_onnx_normalisations[];
     {.name = "output",                                                                             \
      .letter = 'o',                                                                                \
      .argument = "FILE",                                                                           \
-     .help =                                                                                       \
-         N_("Models: the saved model to write, FILE.safetensors (of ONNX also FILE.json beside "   \
-            "it); without it, named after the file, in the current folder."),                      \
+     .help = N_(                                                                                   \
+         "Models: the saved model to write, FILE.safetensors (unless of PyTorch also FILE.json "   \
+         "beside it); without it, named after the file, in the current folder."),                  \
      .kind = OPTION_TEXT,                                                                          \
      .value = &(options)->output},                                                                 \
     {                                                                                              \
         .name = "normalise", .argument = "NAME",                                                   \
-        .help = N_("Models: how images are normalised; without it, as the file says, or unit."),   \
+        .help = N_("Models: how images are normalised; without it, as the file says, or usual."),  \
         .kind = OPTION_NAME, .value = &(options)->normalise, .choices = import_onnx_normalisations \
     }
 

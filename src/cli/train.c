@@ -17,6 +17,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "data/dataset/dataset.h"
+#include "session/caffe/caffe.h"
 #include "session/config/config_paths.h"
 #include "session/export/export.h"
 #include "session/files/run_name.h"
@@ -357,7 +358,39 @@ static bool take_ancestor(struct train *train, struct error *error)
     return true;
 }
 
-enum { OPTIONS = 12 }; /* with the row that ends the table */
+/* Takes the settings of a solver file, under the options that were given. */
+static bool take_solver_file(struct train *train, struct error *error)
+{
+    struct caffe_solver solver;
+    if (!train->solver_file)
+        return true;
+    if (train->fork)
+        return error_set(error, ERROR_USAGE, "--solver-file", "leave one of them out",
+                         "--fork gives the settings already");
+    if (!caffe_solver_read(train->solver_file, &solver, error) ||
+        !caffe_solver_apply(&solver, &train->config, error))
+        return false;
+    if (solver.iter_size > 1 && !config_is_given(&train->config, "batch"))
+        return error_set(
+            error, ERROR_USAGE, train->solver_file,
+            "give --batch, iter_size times the batch of Caffe's data layer",
+            "iter_size %zu adds gradients of several batches, which are one batch here",
+            solver.iter_size);
+    return true;
+}
+
+static struct option_row solver_file_row(struct train *train)
+{
+    return (struct option_row){
+        .name = "solver-file",
+        .argument = "FILE",
+        .help = N_("Take the settings of a solver file of Caffe (.prototxt); options override "
+                   "them."),
+        .kind = OPTION_TEXT,
+        .value = &train->solver_file};
+}
+
+enum { OPTIONS = 13 }; /* with the row that ends the table */
 
 /* Writes the table of options, which point to the request. */
 static void list_options(struct train *train, struct option_list *tags, size_t *ranks,
@@ -400,6 +433,7 @@ static void list_options(struct train *train, struct option_list *tags, size_t *
                     "@final or @best names its checkpoint."),
          .kind = OPTION_TEXT,
          .value = &train->fork},
+        solver_file_row(train),
         processes_row(ranks),
         {.name = "wait",
          .help = N_("Start when no other run of yours is on, first come first served."),
@@ -438,8 +472,10 @@ static int train_run(const struct command *command, int argc, char **argv)
         return status;
     join_tags(&tags, train.tags, sizeof train.tags);
     train.options.tags = train.tags;
-    if (train.fork ? !take_ancestor(&train, &error)
-                   : !check_is_complete(&train.config, &operands, &error))
+    if (!take_solver_file(&train, &error))
+        status = output_error(&error);
+    else if (train.fork ? !take_ancestor(&train, &error)
+                        : !check_is_complete(&train.config, &operands, &error))
         status = output_error(&error);
     else
         status = train_go(&train);

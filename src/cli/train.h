@@ -14,6 +14,7 @@ struct train {
     const char *export_path; /* --export: the session file, written at the end; NULL: none */
     char tags[512];          /* --tag, separated by spaces */
     const char *fork;        /* --fork: RUN[@CHECKPOINT]; NULL: none */
+    const char *solver_file; /* --solver-file: a solver file of Caffe; NULL: none */
     bool quiet;
     bool json; /* --json: events on standard output, instead of the summary */
     bool wait; /* --wait: starts when no other run of this machine is alive */

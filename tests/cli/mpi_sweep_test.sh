@@ -201,7 +201,11 @@ begin() {
     launcher=$!
     wait_until two_run
 }
-two_run() { [ "$(find "$XDG_STATE_HOME/tinca/runs" -name checkpoint.safetensors 2>/dev/null | wc -l)" -ge 2 ]; }
+# While a checkpoint replaces another, there is only the previous one.
+two_run() {
+    [ "$(find "$XDG_STATE_HOME/tinca/runs" -name 'checkpoint*.safetensors' -printf '%h\n' 2>/dev/null |
+        sort -u | wc -l)" -ge 2 ]
+}
 # ids: prints the runs of the cells that have one
 ids() { for cell in "$XDG_STATE_HOME"/tinca/sweeps/killed/*/cell.json; do "$JSON_LOOK" "$cell" run; done; }
 # processes: prints the processes of the sweep, cells included
@@ -237,7 +241,7 @@ kill -KILL $launcher
 wait $launcher 2>/dev/null
 finish "SIGKILL of the launcher" 4
 
-begin stopped -n 2 --mca odls_base_sigkill_timeout 60
+begin stopped -n 2 --mca odls_base_sigkill_timeout 5
 kill -TERM $launcher
 wait $launcher
 status=$?

@@ -84,7 +84,7 @@ refuses 1 'not an ONNX model|no graph' "an empty file is no model" import lenet.
 cp all.onnx renamed.log
 succeeds "a model is known by its content" import renamed.log -o x.safetensors
 refuses 1 'exists' "a file that was not named is not replaced" import all.onnx
-refuses 2 'ONNX models' "a log has no such option" import all.json -o x.safetensors
+refuses 2 'it is for models' "a log has no such option" import all.json -o x.safetensors
 
 # --- PyTorch's files ---
 if ! command -v python3 >/dev/null; then

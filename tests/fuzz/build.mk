@@ -5,7 +5,7 @@
 # says so.
 CLANG = clang
 TARGETS = network session safetensors idx cifar png jpeg gz log checkpoint preferences sweep \
-	npy npz list onnx mapping
+	npy npz list onnx mapping prototxt caffemodel
 CHECKS = undefined,float-cast-overflow,integer-divide-by-zero
 SANITIZE = -fsanitize=address,$(CHECKS) -fno-sanitize-recover=$(CHECKS)
 FLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -ffp-contract=off -D_GNU_SOURCE \
@@ -15,14 +15,15 @@ FLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -ffp-contract=off -D_GNU_SOURCE
 LIBRARIES = $(wildcard $(KERNELS)/libkernels_*.a)
 LIBS := $(shell pkg-config --libs libcjson libpng libjpeg zlib openblas ncursesw) -lpthread -ldl -lm
 
-# ONNX is there if the build tree has it, and so are TensorBoard's event files, which no fuzzer reads
+# ONNX and Caffe's weights are there if the build tree has them, and so are TensorBoard's event files,
+# which no fuzzer reads
 ifneq ($(wildcard $(KERNELS)/onnx.pb-c.c),)
 FLAGS += $(shell pkg-config --cflags libprotobuf-c)
 LIBS += $(shell pkg-config --libs libprotobuf-c)
-LEFT_OUT = %/onnx_absent.c
+LEFT_OUT = %/onnx_absent.c %/caffe_binary_absent.c
 else
 LEFT_OUT = $(filter-out %/onnx_absent.c %/onnx_detect.c %/onnx_record.c,\
-	$(wildcard $(SOURCE)/src/session/onnx/*.c))
+	$(wildcard $(SOURCE)/src/session/onnx/*.c)) %/caffe_binary.c
 endif
 
 ifneq ($(wildcard $(KERNELS)/events.pb-c.c),)
@@ -43,7 +44,7 @@ FILES = $(filter-out %/replay.c %/seeds.c %/libfuzzer.c %/canvas_cairo.c %/clust
 	src/ui/plot/smoothing.c src/ui/terminal/theme.c src/ui/terminal/glyphs.c) \
 	$(addprefix $(SOURCE)/src/engine/devices/cpu/,cpu.c idle_code.c limits.c measure_machine.c)
 PARSERS = $(FILES:$(SOURCE)/%.c=%.o)
-GENERATED = network_builtins.o names_builtins.o $(patsubst $(KERNELS)/%.c,%.o,$(wildcard $(KERNELS)/onnx.pb-c.c $(KERNELS)/events.pb-c.c))
+GENERATED = network_builtins.o names_builtins.o $(patsubst $(KERNELS)/%.c,%.o,$(wildcard $(KERNELS)/*.pb-c.c))
 OBJECTS = $(PARSERS) $(GENERATED)
 
 all: $(TARGETS:%=fuzz_%)

@@ -28,7 +28,9 @@ static const struct {
                {"npz", fuzz_npz},
                {"list", fuzz_list},
                {"onnx", fuzz_onnx},
-               {"mapping", fuzz_mapping}};
+               {"mapping", fuzz_mapping},
+               {"prototxt", fuzz_prototxt},
+               {"caffemodel", fuzz_caffemodel}};
 
 static bool feed_file(fuzz_target *run, const char *path)
 {

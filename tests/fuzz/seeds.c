@@ -426,6 +426,59 @@ static void write_onnx(void)
     put("onnx", "branches", onnx_model, sizeof onnx_model);
 }
 
+/* --- Caffe --- */
+
+static const char caffe_net[] =
+    "name: \"small\" # a comment\nlayer { name: 'data' type: \"Input\" top: \"data\" input_param "
+    "{ shape: { dim: [1, 3, 8, 8] } } }\nlayer { name: \"conv\" type: \"Convolution\" bottom: "
+    "\"data\" top: \"c\" convolution_param { num_output: 4 kernel_size: 3 pad: 1 group: 1 "
+    "weight_filler < type: \"xavier\" > } }\nlayer { name: \"bn\" type: \"BatchNorm\" bottom: "
+    "\"c\" "
+    "top: \"c\" }\nlayer { name: \"s\" type: \"Scale\" bottom: \"c\" top: \"c\" scale_param { "
+    "bias_term: true } }\nlayer { name: \"p\" type: \"Pooling\" bottom: \"c\" top: \"p\" "
+    "pooling_param { pool: AVE kernel_size: 3 stride: 2 } }\nlayer { name: \"n\" type: \"LRN\" "
+    "bottom: \"p\" top: \"n\" lrn_param { local_size: 3 alpha: 1e-4 } }\nlayer { name: \"j\" type: "
+    "\"Concat\" bottom: \"p\" bottom: \"n\" top: \"j\" }\nlayer { name: \"ip\" type: "
+    "\"InnerProduct\" bottom: \"j\" top: \"ip\" inner_product_param { num_output: 5 } }\nlayer { "
+    "name: \"loss\" type: \"SoftmaxWithLoss\" bottom: \"ip\" bottom: \"ip\" top: \"l\" include { "
+    "phase: TEST } }\n";
+static const char caffe_old_net[] =
+    "input: \"data\"\ninput_dim: 1\ninput_dim: 1\ninput_dim: 4\ninput_dim: 4\nlayers { name: "
+    "\"ip\" "
+    "type: INNER_PRODUCT bottom: \"data\" top: \"ip\" blobs_lr: 1 blobs_lr: 2 inner_product_param "
+    "{ "
+    "num_output: 2 } }\nlayers { name: \"p\" type: SOFTMAX bottom: \"ip\" top: \"p\" }\n";
+static const char caffe_solver[] =
+    "net: \"train.prototxt\"\nbase_lr: 0.01\nlr_policy: \"step\"\ngamma: 0.1\nstepsize: 100\n"
+    "momentum: 0.9\nweight_decay: 0.0005\nmax_iter: 450\nsnapshot: 5\nsolver_mode: GPU\n";
+
+/* What caffe_golden writes in the old format: a product of four values and a softmax. */
+static const unsigned char caffe_model[] = {
+    0x0a, 0x07, 0x6f, 0x6c, 0x64, 0x20, 0x6e, 0x65, 0x74, 0x1a, 0x04, 0x64, 0x61, 0x74, 0x61,
+    0x20, 0x01, 0x20, 0x01, 0x20, 0x02, 0x20, 0x02, 0x12, 0x55, 0x12, 0x04, 0x64, 0x61, 0x74,
+    0x61, 0x1a, 0x02, 0x69, 0x70, 0x22, 0x02, 0x69, 0x70, 0x28, 0x0e, 0x32, 0x2a, 0x08, 0x01,
+    0x10, 0x01, 0x18, 0x01, 0x20, 0x08, 0x2a, 0x20, 0x00, 0x00, 0x80, 0x3f, 0x00, 0x00, 0x00,
+    0x40, 0x00, 0x00, 0x40, 0x40, 0x00, 0x00, 0x80, 0x40, 0x00, 0x00, 0xa0, 0x40, 0x00, 0x00,
+    0xc0, 0x40, 0x00, 0x00, 0xe0, 0x40, 0x00, 0x00, 0x00, 0x41, 0x32, 0x12, 0x08, 0x01, 0x10,
+    0x01, 0x18, 0x01, 0x20, 0x02, 0x2a, 0x08, 0x00, 0x00, 0x00, 0x3f, 0x00, 0x00, 0x00, 0xbf,
+    0x8a, 0x01, 0x02, 0x08, 0x02, 0x12, 0x12, 0x12, 0x02, 0x69, 0x70, 0x1a, 0x04, 0x70, 0x72,
+    0x6f, 0x62, 0x22, 0x04, 0x70, 0x72, 0x6f, 0x62, 0x28, 0x14,
+};
+
+static void write_large_caffe(void)
+{
+    put_large("prototxt", "large", caffe_old_net,
+              "layers { name: \"r%d\" type: RELU bottom: \"ip\" top: \"ip%d\" }\n", "");
+}
+
+static void write_caffe(void)
+{
+    put("caffemodel", "old", caffe_model, sizeof caffe_model);
+    put_text("prototxt", "net", caffe_net);
+    put_text("prototxt", "old", caffe_old_net);
+    put_text("prototxt", "solver", caffe_solver);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3) {
@@ -440,6 +493,7 @@ int main(int argc, char **argv)
     write_weights();
     write_mappings();
     write_onnx();
+    write_caffe();
     place("checkpoint", "");
     snprintf(folder, sizeof folder, "%s/checkpoint", root);
     failures += !checkpoint_seed(folder);
@@ -454,6 +508,7 @@ int main(int argc, char **argv)
     write_jpeg("progressive", true, 3);
     write_jpeg("grey", false, 1);
     root = argv[2];
+    write_large_caffe();
     write_large_networks();
     write_large_lines();
     write_many_weights();

@@ -225,8 +225,8 @@ static bool export_model(const struct onnx_export_request *request, struct model
                          struct onnx_export_result *result, struct error *error)
 {
     struct onnx_exporter exporter = {.weights = &model->weights,
-                                     .format =
-                                         request->format_given ? request->format : weights_format_of(file),
+                                     .format = request->format_given ? request->format
+                                                                     : weights_format_of(file),
                                      .signed_weights = request->signed_weights};
     char name[NETWORK_SHORT_NAME + 64];
     network_full_name(model->network, name, sizeof name);

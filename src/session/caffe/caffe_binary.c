@@ -1,0 +1,308 @@
+/* protobuf-c allocates what a file asks for, through the allocator here, which gives at most a
+ * multiple of the file's size. The tree is made by walking through protobuf-c's descriptors, which
+ * have the names of fields and the words of enumerations. */
+#include "session/caffe/caffe_binary.h"
+
+#include "base/files/file.h"
+#include "base/files/output_file.h"
+#include "base/memory.h"
+
+#include <caffe.pb-c.h>
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GROWTH = 160, MARGIN = 1 << 20, MAX_DEPTH = 8 };
+#define FILE_LIMIT  ((size_t)INT32_MAX)
+#define SMALL_LIMIT ((size_t)256 << 20)
+
+struct caffe_model {
+    ProtobufCAllocator allocator;
+    size_t left; /* bytes that may still be allocated */
+    Caffe__Net *net;
+};
+
+static void *allocate(void *context, size_t size)
+{
+    struct caffe_model *model = context;
+    if (size > model->left)
+        return NULL;
+    model->left -= size;
+    return malloc(size > 0 ? size : 1);
+}
+
+static void release(void *context, void *memory)
+{
+    (void)context;
+    free(memory);
+}
+
+bool caffe_binary_check(const char *path, struct error *error)
+{
+    (void)path;
+    (void)error;
+    return true;
+}
+
+struct caffe_model *caffe_model_read(const char *path, struct error *error)
+{
+    size_t size;
+    char *bytes = file_read(path, FILE_LIMIT, &size, error);
+    struct caffe_model *model = bytes ? memory_new(1, sizeof *model, path, error) : NULL;
+    if (!model) {
+        free(bytes);
+        return NULL;
+    }
+    model->allocator = (ProtobufCAllocator){allocate, release, model};
+    model->left = MARGIN + 2 * size + (size < SMALL_LIMIT / GROWTH ? GROWTH * size : SMALL_LIMIT);
+    model->net = caffe__net__unpack(&model->allocator, size, (const uint8_t *)bytes);
+    free(bytes);
+    if (model->net && model->net->n_layer + model->net->n_layers > 0)
+        return model;
+    error_set(error, ERROR_INPUT, path, "copy the file again",
+              "it is not a Caffe model, or ends too early");
+    caffe_model_free(model);
+    return NULL;
+}
+
+void caffe_model_free(struct caffe_model *model)
+{
+    if (!model)
+        return;
+    if (model->net)
+        caffe__net__free_unpacked(model->net, &model->allocator);
+    free(model);
+}
+
+/* --- arrays --- */
+
+/* Sets the arrays of the first layer of this name that has some. Returns their number. */
+static size_t find_blobs(const struct caffe_model *model, const char *layer, Caffe__Blob ***blobs)
+{
+    const Caffe__Net *net = model->net;
+    for (size_t i = 0; i < net->n_layer; i++)
+        if (net->layer[i]->name && net->layer[i]->n_blobs > 0 &&
+            strcmp(net->layer[i]->name, layer) == 0) {
+            *blobs = net->layer[i]->blobs;
+            return net->layer[i]->n_blobs;
+        }
+    for (size_t i = 0; i < net->n_layers; i++)
+        if (net->layers[i]->name && net->layers[i]->n_blobs > 0 &&
+            strcmp(net->layers[i]->name, layer) == 0) {
+            *blobs = net->layers[i]->blobs;
+            return net->layers[i]->n_blobs;
+        }
+    return 0;
+}
+
+size_t caffe_model_blobs(const struct caffe_model *model, const char *layer)
+{
+    Caffe__Blob **blobs;
+    return find_blobs(model, layer, &blobs);
+}
+
+struct caffe_blob caffe_model_blob(const struct caffe_model *model, const char *layer, size_t n)
+{
+    Caffe__Blob **blobs;
+    if (find_blobs(model, layer, &blobs) <= n)
+        return (struct caffe_blob){0};
+    const Caffe__Blob *blob = blobs[n];
+    return blob->n_data > 0 ? (struct caffe_blob){blob->data, NULL, blob->n_data}
+                            : (struct caffe_blob){NULL, blob->double_data, blob->n_double_data};
+}
+
+/* --- the tree --- */
+
+/* Prints a number or the word of an enumeration into memory of the tree. */
+static const char *print_scalar(struct caffe_tree *tree, const ProtobufCFieldDescriptor *field,
+                                const void *value)
+{
+    char text[64] = "";
+    switch (field->type) {
+    case PROTOBUF_C_TYPE_INT32:
+        snprintf(text, sizeof text, "%ld", (long)*(const int32_t *)value);
+        break;
+    case PROTOBUF_C_TYPE_UINT32:
+        snprintf(text, sizeof text, "%lu", (unsigned long)*(const uint32_t *)value);
+        break;
+    case PROTOBUF_C_TYPE_INT64:
+        snprintf(text, sizeof text, "%lld", (long long)*(const int64_t *)value);
+        break;
+    case PROTOBUF_C_TYPE_FLOAT:
+        snprintf(text, sizeof text, "%.9g", (double)*(const float *)value);
+        break;
+    case PROTOBUF_C_TYPE_BOOL:
+        return *(const protobuf_c_boolean *)value ? "true" : "false";
+    case PROTOBUF_C_TYPE_ENUM: {
+        const int number = *(const int *)value;
+        const ProtobufCEnumValue *word =
+            protobuf_c_enum_descriptor_get_value(field->descriptor, number);
+        if (word)
+            return word->name;
+        snprintf(text, sizeof text, "%d", number);
+        break;
+    }
+    default:
+        break;
+    }
+    char *copy = caffe_tree_memory(tree, strlen(text) + 1);
+    return copy ? strcpy(copy, text) : NULL;
+}
+
+static bool add_message(struct caffe_tree *tree, struct caffe_field *to,
+                        const ProtobufCMessage *message, size_t depth);
+
+static bool add_value(struct caffe_tree *tree, struct caffe_field *to,
+                      const ProtobufCFieldDescriptor *field, const void *value, size_t depth)
+{
+    if (field->type == PROTOBUF_C_TYPE_MESSAGE) {
+        const ProtobufCMessage *message = *(const ProtobufCMessage *const *)value;
+        if (!message || message->descriptor == &caffe__blob__descriptor)
+            return true;
+        struct caffe_field *added = caffe_tree_add(tree, to, field->name, CAFFE_MESSAGE, "");
+        return added && depth < MAX_DEPTH && add_message(tree, added, message, depth + 1);
+    }
+    if (field->type == PROTOBUF_C_TYPE_BYTES)
+        return caffe_tree_add(tree, to, field->name, CAFFE_MESSAGE, "");
+    const bool string = field->type == PROTOBUF_C_TYPE_STRING;
+    const char *text = string ? *(const char *const *)value : print_scalar(tree, field, value);
+    return text && caffe_tree_add(tree, to, field->name, string ? CAFFE_STRING : CAFFE_WORD, text);
+}
+
+/* Returns the size of one value of a repeated field. */
+static size_t value_size(ProtobufCType type)
+{
+    switch (type) {
+    case PROTOBUF_C_TYPE_INT64:
+        return sizeof(int64_t);
+    case PROTOBUF_C_TYPE_STRING:
+    case PROTOBUF_C_TYPE_MESSAGE:
+        return sizeof(void *);
+    default:
+        return sizeof(int32_t);
+    }
+}
+
+/* Returns whether an optional field has a value. */
+static bool is_there(const ProtobufCFieldDescriptor *field, const char *base)
+{
+    if (field->type == PROTOBUF_C_TYPE_STRING || field->type == PROTOBUF_C_TYPE_MESSAGE)
+        return *(const void *const *)(const void *)(base + field->offset) != NULL;
+    return *(const protobuf_c_boolean *)(const void *)(base + field->quantifier_offset);
+}
+
+static bool add_message(struct caffe_tree *tree, struct caffe_field *to,
+                        const ProtobufCMessage *message, size_t depth)
+{
+    const char *base = (const char *)message;
+    for (unsigned i = 0; i < message->descriptor->n_fields; i++) {
+        const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
+        const void *at = base + field->offset;
+        if (field->label != PROTOBUF_C_LABEL_REPEATED) {
+            if (is_there(field, base) && !add_value(tree, to, field, at, depth))
+                return false;
+            continue;
+        }
+        const size_t count = *(const size_t *)(const void *)(base + field->quantifier_offset);
+        const char *values = *(const char *const *)at;
+        for (size_t k = 0; k < count; k++)
+            if (!add_value(tree, to, field, values + k * value_size(field->type), depth))
+                return false;
+    }
+    return true;
+}
+
+bool caffe_model_tree(const struct caffe_model *model, const char *path, struct caffe_tree *tree,
+                      struct error *error)
+{
+    *tree = (struct caffe_tree){.path = path, .root = {.name = "", .kind = CAFFE_MESSAGE}};
+    tree->root.text = "";
+    tree->left = SMALL_LIMIT;
+    return add_message(tree, &tree->root, &model->net->base, 0) ||
+           error_set(error, ERROR_INPUT, path, NULL, "the text needs too much memory");
+}
+
+/* --- writing --- */
+
+static bool fill_blob(struct caffe_tree *memory, Caffe__Blob *blob,
+                      const struct caffe_written_blob *from)
+{
+    Caffe__BlobShape *shape = caffe_tree_memory(memory, sizeof *shape);
+    int64_t *dims = caffe_tree_memory(memory, from->rank * sizeof *dims);
+    size_t count = 1;
+    if (!shape || !dims)
+        return false;
+    caffe__blob_shape__init(shape);
+    for (size_t i = 0; i < from->rank; i++) {
+        dims[i] = (int64_t)from->dims[i];
+        count *= from->dims[i];
+    }
+    shape->dim = dims;
+    shape->n_dim = from->rank;
+    blob->shape = shape;
+    blob->data = (float *)from->values;
+    blob->n_data = count;
+    return true;
+}
+
+static bool fill_layer(struct caffe_tree *memory, Caffe__Layer *layer,
+                       const struct caffe_written_layer *from)
+{
+    Caffe__Blob **blobs =
+        caffe_tree_memory(memory, sizeof from->blobs / sizeof *from->blobs * sizeof *blobs);
+    caffe__layer__init(layer);
+    layer->name = (char *)from->name;
+    layer->type = (char *)from->type;
+    layer->bottom = (char **)from->bottoms;
+    layer->n_bottom = from->bottom_count;
+    layer->top = (char **)from->tops;
+    layer->n_top = from->top_count;
+    layer->blobs = blobs;
+    for (size_t i = 0; blobs && i < from->blob_count; i++) {
+        blobs[i] = caffe_tree_memory(memory, sizeof **blobs);
+        if (!blobs[i])
+            return false;
+        caffe__blob__init(blobs[i]);
+        if (!fill_blob(memory, blobs[i], &from->blobs[i]))
+            return false;
+        layer->n_blobs++;
+    }
+    return blobs;
+}
+
+static bool write_net(const Caffe__Net *net, const char *path, struct error *error)
+{
+    const size_t size = caffe__net__get_packed_size(net);
+    uint8_t *bytes = size <= FILE_LIMIT ? memory_new(size, 1, path, error) : NULL;
+    if (size > FILE_LIMIT)
+        return error_set(error, ERROR_UNSUPPORTED, path, NULL,
+                         "protobuf files are limited to 2 GiB, and this one would be larger");
+    if (!bytes)
+        return false;
+    caffe__net__pack(net, bytes);
+    const bool written = output_file_write(path, bytes, size, OUTPUT_BINARY, error);
+    free(bytes);
+    return written;
+}
+
+bool caffe_binary_write(const char *name, const struct caffe_written_layer *layers, size_t count,
+                        const char *path, struct error *error)
+{
+    Caffe__Net net = CAFFE__NET__INIT;
+    struct caffe_tree memory = {.left = SMALL_LIMIT};
+    Caffe__Layer **list = caffe_tree_memory(&memory, count * sizeof *list);
+    net.name = (char *)name;
+    net.layer = list;
+    bool filled = list;
+    for (size_t i = 0; filled && i < count; i++) {
+        list[i] = caffe_tree_memory(&memory, sizeof **list);
+        filled = list[i] && fill_layer(&memory, list[i], &layers[i]);
+    }
+    net.n_layer = count;
+    const bool written =
+        filled ? write_net(&net, path, error) : error_set_memory(error, "the Caffe model", 0);
+    caffe_tree_free(&memory);
+    return written;
+}
