@@ -220,7 +220,9 @@ finish() {
     wait_until none_left
     check "$1: no process is left" none_left
     begun=$(ids)
-    "$TINCA" sweep --name killed --dry-run --json >look 2>/dev/null
+    run sweep --name killed --dry-run --json
+    cp "$T/out" look
+    [ "$status" = 0 ] || echo "# $(told)"
     is "  two cells are interrupted" states.interrupted 2 look
     # shellcheck disable=SC2086
     mpi "$2" $long $often --name killed

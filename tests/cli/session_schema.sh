@@ -76,7 +76,7 @@ def accept(change):
     session = copy.deepcopy(good)
     change(session, session["runs"][0])
     validator.validate(session)
-def later_member(s, r): r["ranks"] = 8; s["later"] = s["host"]["later"] = s["tinca"]["later"] = []
+def later_member(s, r): r["moons"] = 8; s["later"] = s["host"]["later"] = s["tinca"]["later"] = []
 def first_version(s, r):
     s["version"] = 1
     for key in ("name", "tags", "note", "command", "software", "network", "data", "model", "disk_bytes",
