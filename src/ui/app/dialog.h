@@ -13,7 +13,7 @@
 struct app;
 struct canvas;
 
-enum { DIALOG_MAX_CHOICES = 4, DIALOG_MAX_PICKS = 2, DIALOG_MAX_VALUES = 8 };
+enum { DIALOG_MAX_CHOICES = 4, DIALOG_MAX_PICKS = 2, DIALOG_MAX_VALUES = 16 };
 
 struct dialog_choice {
     int key, other;    /* letters that choose it at once; `other` may be 0 */

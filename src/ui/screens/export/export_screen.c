@@ -34,6 +34,7 @@ static const struct {
     [EXPORT_NPZ] = {".npz", N_("NPZ: the series as arrays, for NumPy")},
     [EXPORT_TFEVENTS] = {"", N_("Event files for TensorBoard, into a folder")},
 };
+_Static_assert((size_t)EXPORT_FORMATS <= DIALOG_MAX_VALUES, "the dialog has no place for a format");
 
 /* The state of the open dialog. */
 struct export_state {
