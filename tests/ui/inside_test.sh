@@ -64,7 +64,7 @@ screen_shows 'R\[Ranks\]' "R: the ranks"
 screen_shows '5 ranks, means of the last 250 iterations' "and over which iterations"
 screen_shows '^ +1 node0 +20.000 +0.500 +0.000 +0.0 +1001' "with the milliseconds of each"
 screen_shows '^ +4 node2 +[?] +[?] +[?] +[?] +1004' "or question marks while a rank has told nothing"
-screen_shows '20.5 ms on rank *$|20.5 ms on rank 1' "the slowest is named"
+screen_shows 'rank 1, the slowest' "the slowest is named"
 screen_keys Right
 screen_shows '^> +1 node0' "Right sorts: the slowest first"
 for size in 40x12 20x6 1x1 30x8 200x60; do
