@@ -45,7 +45,7 @@ screen_shows 'In the order of: name' "o sorts them"
 screen_keys End
 screen_shows '^ ?c.* mlp' "  by name"
 screen_keys Up Up Down
-screen_shows 'Against lenet: [+-][0-9.]+ points' "the gain against the origin is shown"
+screen_shows 'Against lenet: [+-][0-9.]+' "the gain against the origin is shown"
 screen_keys v
 screen_shows '\[Pareto front\]' "v shows the Pareto front"
 screen_shows 'top-1 \(%\); the line is the Pareto front; data [a-z]' "  of the accuracy"

@@ -58,13 +58,13 @@ screen_keys End
 screen_keys Space
 screen_wait 'a automatic'
 screen_keys Escape
-screen_shows 'network.*save-prec' "C adds a column by hand"
+screen_shows 'network.*tensorb' "C adds a column by hand"
 screen_keys q q
 ended "the program ends"
 screen_start 118x30 C.UTF-8 "$TINCA"
 screen_wait 'What it takes'
 screen_keys o
-screen_shows 'network.*save-prec' "which the next session shows again"
+screen_shows 'network.*tensorb' "which the next session shows again"
 screen_keys C
 screen_wait 'space toggles'
 for step in $(seq 19); do screen_keys Down; done
@@ -77,7 +77,7 @@ screen_shows 'a automatic, space toggles, Esc ends' "a small terminal has the wh
 screen_shows '^space toggle +Down next +a automatic' "and the line of hints, with the list's keys, is free of the box"
 screen_resize 118x30
 screen_keys a Escape
-screen_lacks 'save-prec' "a there chooses the columns automatically again"
+screen_lacks 'tensorb' "a there chooses the columns automatically again"
 
 # --- the filter ---
 screen_keys / l r
