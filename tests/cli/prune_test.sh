@@ -71,13 +71,26 @@ is "  and the table says why" layers.2.held_because "--keep names their layer"
 succeeds "a pruned model is pruned again" prune half.safetensors -o quarter.safetensors --flops 0.5 --json
 is "  its name has both" network "lenet+prune:0.5+prune:0.5"
 within "  a quarter remains" after.flops 1000000 1146500
-# the least time, with as many threads, is below every median that the load of the machine gives
-run prune m.safetensors -o l.safetensors --flops 0.9 --json --threads 1
-before=$("$JSON_LOOK" out before.ms_per_image.min)
-succeeds "a time" prune m.safetensors -o l.safetensors --latency "$(awk "BEGIN { printf \"%.6f\", $before * 0.7 }")" --json --threads 1
-within "  makes a smaller network" after.flops 1 4585999
-succeeds "  as text" prune m.safetensors -o l.safetensors --latency "$(awk "BEGIN { printf \"%.6f\", $before * 0.7 }")" --threads 1
-shows 'the search measured [0-9.]+ ms' "    with what was measured"
+# shorten OPTION...: measures the network, and prunes it to 0.7 of its least time; again where the machine has
+# become so much faster between the two that nothing is left to do. Returns whether it was not.
+shorten() {
+    for attempt in 1 2 3 4 5; do
+        run prune m.safetensors -o l.safetensors --flops 0.9 --json --threads 1
+        limit=$(awk "BEGIN { printf \"%.6f\", $("$JSON_LOOK" out before.ms_per_image.min) * 0.7 }")
+        run prune m.safetensors -o l.safetensors --latency "$limit" --threads 1 "$@"
+        [ "$status" = 1 ] && grep -q 'the model takes .* already' "$T/err" || return 0
+    done
+    skip "a time, $attempt attempts" "this machine is busy: $(told)"
+    return 1
+}
+if shorten --json; then
+    [ "$status" = 0 ] && ok "a time" || not_ok "a time" "exit $status: $(told)"
+    within "  makes a smaller network" after.flops 1 4585999
+fi
+if shorten; then
+    [ "$status" = 0 ] && ok "  as text" || not_ok "  as text" "exit $status: $(told)"
+    shows 'the search measured [0-9.]+ ms' "    with what was measured"
+fi
 [ -z "$(ls "$runs" 2>/dev/null)" ] && ok "without fine-tuning there is no run" || not_ok "without fine-tuning there is no run" "$(ls "$runs")"
 
 # --- fine-tuning ---
