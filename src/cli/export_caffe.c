@@ -97,7 +97,7 @@ bool export_caffe(const char *operand, const char *path, bool weights, struct er
 {
     const char *dot = strrchr(operand, '.');
     const bool file = dot && strcmp(dot, ".json") == 0;
-    if (safetensors_file_is(operand) || network_is_model(operand))
+    if (export_operand_is_model(operand))
         return write_model(operand, path, weights, error);
     if (!weights && (file || (!network_is_path(operand) && is_network(operand))))
         return write_named(operand, path, error);

@@ -3,6 +3,7 @@
 # (--bucket); --compress bf16 and --reduce fast train as well, are recorded, and say what they change.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
+. "$srcdir/tests/cli/mpi.sh"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
 cd "$T" || exit 99
@@ -28,25 +29,7 @@ job="lenet --data digits,limit=256 --batch 32 --epochs 2 --threads 1 --seed 3"
         not_ok "one process says that it has no effect" "$status: $(cat err)"
 }
 
-if [ ! -e "$(dirname "$TINCA")/tinca-mpi.so" ]; then
-    skip "sums over MPI" "this build has no MPI (configure says why)"
-    done_testing
-fi
-if ! command -v mpirun >/dev/null || ! mpirun --version 2>/dev/null | grep -q 'Open MPI'; then
-    skip "sums over MPI" "there is no mpirun of Open MPI"
-    done_testing
-fi
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_hwloc_base_binding_policy=none
-export OMPI_MCA_mpi_yield_when_idle=1 TMPDIR="$T"
-
-# mpi N ARGUMENT...: runs the program in N processes
-mpi() {
-    processes=$1
-    shift
-    status=0
-    mpirun -n "$processes" "$TINCA" "$@" >"$T/out" 2>"$T/err" </dev/null || status=$?
-}
+need_mpi "sums over MPI"
 
 # same NAME FOLDER FOLDER: two runs have the same weights
 same() {
