@@ -4,11 +4,12 @@
 # compared with NumPy in tests/long/caffe_long.sh.
 srcdir=$(cd "${srcdir:-.}" && pwd)
 . "$srcdir/tests/cli/tap.sh"
-for name in TINCA JSON_LOOK MAKE_PICTURE; do
+for name in TINCA JSON_LOOK; do
     eval "path=\$$name"
     case $path in /*) ;; *) eval "$name=\$PWD/$path" ;; esac
 done
-GOLDEN=${GOLDEN:-$(dirname "$TINCA")/caffe_golden}
+GOLDEN=$(dirname "$TINCA")/caffe_golden
+MAKE_PICTURE=$(dirname "$TINCA")/make_picture
 cd "$T" || exit 99
 files=$srcdir/tests/cli/caffe
 "$MAKE_PICTURE" interlaced 7 7 picture.png || exit 99

@@ -40,8 +40,6 @@ screen_keys 3
 screen_shows 'Measured over time' "3: memory, also over time"
 screen_keys 8
 screen_shows 'nothing to show there' "8: a classifier has no samples"
-# Enter shows the details in place of the table where both do not fit, so an even number of small sizes
-# ends with the table.
 for size in 40x12 20x6 1x1 30x8 200x60; do
     screen_resize $size
     for view in 3 4 5 6 7; do
@@ -49,9 +47,14 @@ for size in 40x12 20x6 1x1 30x8 200x60; do
     done
 done
 screen_shows 'conv1.weight' "every view works at every size"
-screen_resize 40x12
+screen_end
+
+# --- a small terminal: Enter shows the details in place of the table ---
+screen_start 40x12 C.UTF-8 "$FAKE" --start --epochs 1000
+screen_wait '\[Curves\]'
 screen_keys 5
-screen_lacks 'refused' "a small terminal shows the table only"
+screen_shows ">conv1 " "a small terminal shows the table"
+screen_lacks 'refused' "  only"
 screen_keys Enter
 screen_shows 'conv fast refused' "Enter: the details in place of the table"
 screen_end
