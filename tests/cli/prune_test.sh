@@ -111,7 +111,7 @@ is "  is named by what it reaches" runs.0.network "lenet+prune:0.75"
 
 # --- interrupted ---
 rm -rf "$runs"
-has_checkpoint() { ls "$runs"/*/checkpoint.safetensors >files 2>/dev/null; }
+has_checkpoint_or_ended() { ls "$runs"/*/checkpoint.safetensors >files 2>/dev/null || gone $child; }
 slow="m.safetensors --flops 0.5 --steps 2 --data digits --batch 10 --iterations 150 --lr 0.01 --checkpoint 0.01"
 # shellcheck disable=SC2086
 run prune $slow -o whole.safetensors -q --threads 1
@@ -122,7 +122,7 @@ echo old >cut.safetensors
 # shellcheck disable=SC2086
 "$TINCA" prune $slow -o cut.safetensors --threads 1 >out 2>err </dev/null &
 child=$!
-wait_until has_checkpoint
+wait_until has_checkpoint_or_ended
 kill -INT $child
 status=0
 wait $child || status=$?

@@ -22,6 +22,7 @@ mkdir "$XDG_CACHE_HOME" && : >"$XDG_CACHE_HOME/tinca"
 unset NO_COLOR LANGUAGE
 tap_count=0
 tap_failed=0
+tap_in_vain= # what a test waited for until the limit
 
 ok() {
     tap_count=$((tap_count + 1))
@@ -43,7 +44,10 @@ skip() { # skip NAME WHY
 # subcommands: prints the names of the program's subcommands, from the list that it is built with
 subcommands() { sed -n 's/^SUBCOMMAND(\([a-z_]*\))$/\1/p' "${srcdir:-.}/src/cli/subcommands.inc" | tr _ -; }
 
+# done_testing: ends the script. A condition that never came true is a failure, also where nothing else depended on
+# it: the test has not seen what it waited for, and took minutes.
 done_testing() {
+    [ -z "$tap_in_vain" ] || [ "$tap_failed" = 1 ] || not_ok "every condition came true" "not$tap_in_vain"
     echo "1..$tap_count"
     exit $tap_failed
 }
@@ -70,6 +74,7 @@ wait_until() {
         fi
         if [ $tries -ge "$PATIENCE" ] || { [ "$tap_failed" = 1 ] && [ $tries -ge "$PATIENCE_AFTER_FAILURE" ]; }; then
             echo "# waited in vain for: $*" >&2
+            tap_in_vain="$tap_in_vain, $*"
             return 1
         fi
         sleep 0.1

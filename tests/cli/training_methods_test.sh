@@ -75,10 +75,11 @@ for wrong in soon -1 0 1x 1m1h; do
 done
 
 # --- two signals at once ---
+has_started() { has_line '"event":"start"' "$XDG_STATE_HOME"/tinca/runs/*/journal.jsonl; }
 # shellcheck disable=SC2086
 "$TINCA" train $job --epochs 100000 >signalled 2>&1 </dev/null &
 process=$!
-wait_until has_line '"event":"start"' "$XDG_STATE_HOME"/tinca/runs/*/journal.jsonl
+wait_until has_started
 sleep 0.2
 kill -INT $process; kill -INT $process
 wait $process

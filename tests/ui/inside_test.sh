@@ -51,7 +51,7 @@ screen_end
 
 # --- a small terminal: Enter shows the details in place of the table ---
 screen_start 40x12 C.UTF-8 "$FAKE" --start --epochs 1000
-screen_wait '\[Curves\]'
+screen_wait 'ms/image'
 screen_keys 5
 screen_shows ">conv1 " "a small terminal shows the table"
 screen_lacks 'refused' "  only"
@@ -111,11 +111,12 @@ screen_shows 'Iterations 101 to 116' "measured values are stored"
 screen_end
 
 # --- the end of a run, of the real program ---
-train() { # train EPOCHS SIGNAL: a run that gets the signal, unless it ends before; $run: its ID
+reached() { has_line "\"iteration\":$1," "$XDG_STATE_HOME"/tinca/runs/*-mlp-*/journal.jsonl; }
+train() { # train EPOCHS SIGNAL N: a run that gets the signal after N iterations, unless it ends before; $run: its ID
     "$TINCA" train mlp --data digits,limit=200 --batch 20 --epochs "$1" --threads 1 -q </dev/null \
         2>/dev/null &
     child=$!
-    wait_until has_line "\"iteration\":$3," "$XDG_STATE_HOME"/tinca/runs/*-mlp-*/journal.jsonl
+    wait_until reached "$3"
     kill -"$2" $child 2>/dev/null
     wait $child 2>/dev/null
     run=$(ls "$XDG_STATE_HOME/tinca/runs" | grep mlp)

@@ -104,12 +104,13 @@ screen_wait '\[Curves\]'
 
 # --- a run of another process ---
 screen_end
+ls "$runs" >earlier
 "$TINCA" train lenet --data digits,limit=400 --batch 10 --epochs 100000 --seed 7 --threads 1 -q \
     >/dev/null 2>&1 &
 live=$!
 begun() { for file in "$runs"/*/journal.jsonl; do [ "$(wc -l <"$file")" -ge "$1" ] || return 1; done; }
 wait_until begun 3
-on=$(find "$runs" -mindepth 1 -maxdepth 1 | sort | tail -n 1 | sed 's|.*/||')
+on=$(ls "$runs" | grep -vxFf earlier)
 slow_start live
 : >"$gate"
 screen_keys o
