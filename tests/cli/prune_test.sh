@@ -112,7 +112,7 @@ is "  is named by what it reaches" runs.0.network "lenet+prune:0.75"
 # --- interrupted ---
 rm -rf "$runs"
 has_checkpoint_or_ended() { ls "$runs"/*/checkpoint.safetensors >files 2>/dev/null || gone $child; }
-slow="m.safetensors --flops 0.5 --steps 2 --data digits --batch 10 --iterations 150 --lr 0.01 --checkpoint 0.01"
+slow="m.safetensors --flops 0.5 --steps 2 --data digits --batch 10 --iterations 600 --lr 0.01 --checkpoint 0.01"
 # shellcheck disable=SC2086
 run prune $slow -o whole.safetensors -q --threads 1
 [ "$status" = 0 ] || not_ok "an undisturbed pruning" "$(told)"
