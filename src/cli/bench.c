@@ -3,10 +3,12 @@
  * layers against the machine's limits in bench_roofline.c. */
 #include "session/measure/bench.h"
 
+#include "cli/bench_cluster.h"
 #include "cli/bench_roofline.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/processes.h"
 
 #include "base/language.h"
 #include "base/text.h"
@@ -315,22 +317,12 @@ static int print_bench(const struct bench *bench, bool as_json)
 static struct bench_settings make_settings(const struct run_config *config, const char *mode,
                                            size_t iterations, bool profile)
 {
-    const bool infer = mode && strcmp(mode, "infer") == 0;
-    struct bench_settings settings = {.network = settings_network(config, 0),
-                                      .device = config->device,
-                                      .threads = config->threads,
-                                      .mode = infer ? PLAN_INFERENCE : PLAN_TRAINING,
-                                      .infers_int8 = !mode,
-                                      .iterations = iterations,
-                                      .seed = config->seed,
-                                      .strict_device = config->strict_device,
-                                      .memory_limit = config_memory_limit(config),
-                                      .precision = (enum device_precision)config->precision,
-                                      .precision_chosen = config_is_given(config, "precision"),
-                                      .image_blocks = config->blocks,
-                                      .profile = profile};
-    if (config_is_given(config, "batch"))
-        settings.batch = config->batch;
+    struct bench_settings settings = bench_settings_of(config);
+    if (mode && strcmp(mode, "infer") == 0)
+        settings.mode = PLAN_INFERENCE;
+    settings.infers_int8 = !mode;
+    settings.iterations = iterations;
+    settings.profile = profile;
     return settings;
 }
 
@@ -345,8 +337,8 @@ static int bench_command_run(const struct command *command, int argc, char **arg
     struct error error;
     struct operands operands;
     const char *mode = NULL;
-    size_t iterations = 0;
-    bool as_json = false, profile = false;
+    size_t iterations = 0, ranks = 0;
+    bool as_json = false, profile = false, cluster = false;
     int status;
     const struct option_row rows[] = {
         {.name = "mode",
@@ -368,6 +360,12 @@ static int bench_command_run(const struct command *command, int argc, char **arg
                     "close it comes to this machine's limits."),
          .kind = OPTION_SWITCH,
          .value = &profile},
+        {.name = "cluster",
+         .help = N_("Under mpirun or srun: measure how training scales over their processes, and "
+                    "predict other clusters."),
+         .kind = OPTION_SWITCH,
+         .value = &cluster},
+        processes_row(&ranks),
         OUTPUT_JSON_OPTION(&as_json),
         {0}};
     const struct option_set set = {.rows = rows,
@@ -380,6 +378,8 @@ static int bench_command_run(const struct command *command, int argc, char **arg
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
     struct bench_settings settings = make_settings(&config, mode, iterations, profile);
+    if (cluster)
+        return bench_cluster_run(&config, &settings, ranks, as_json);
     if (!bench_run(&settings, &bench, &error))
         return output_error(&error);
     status = print_bench(&bench, as_json);

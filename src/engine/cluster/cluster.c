@@ -195,6 +195,11 @@ uint64_t cluster_waited(const struct cluster *cluster)
     return atomic_load(&((struct cluster *)cluster)->waited);
 }
 
+uint64_t cluster_gathers(const struct cluster *cluster)
+{
+    return atomic_load(&((struct cluster *)cluster)->gathers);
+}
+
 /* --- work --- */
 
 void cluster_set_work(struct cluster *cluster, const struct cluster_work *work)
@@ -278,6 +283,7 @@ static bool ask_timed(struct cluster *cluster, enum cluster_request request, con
 
 bool cluster_gather(struct cluster *cluster, const void *mine, size_t bytes, void *all)
 {
+    atomic_fetch_add(&cluster->gathers, 1);
     return ask_timed(cluster, CLUSTER_GATHER, mine, all, bytes);
 }
 

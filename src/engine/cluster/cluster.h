@@ -81,6 +81,8 @@ size_t cluster_sum_floats(size_t ranks, size_t count);
 
 /* Returns the nanoseconds that this process has waited in cluster_gather and for sums. */
 uint64_t cluster_waited(const struct cluster *cluster);
+/* Returns how often this process has called cluster_gather. */
+uint64_t cluster_gathers(const struct cluster *cluster);
 
 /* --- letters ---
  * A letter is a message of the program from one rank to another, beside the collectives. Rank 0 and

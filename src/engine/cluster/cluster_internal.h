@@ -49,7 +49,7 @@ struct cluster {
     struct cluster_peer *peers; /* the thread's */
     pthread_t thread;
     bool started; /* the thread has been started */
-    atomic_uint_fast64_t waited;
+    atomic_uint_fast64_t waited, gathers;
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;

@@ -18,6 +18,7 @@
 #include "engine/execution/execution.h"
 #include "engine/ops/op.h"
 #include "engine/weights/weights.h"
+#include "session/config/settings.h"
 #include "session/machine/tuned_device.h"
 #include "session/measure/bench_int8.h"
 #include "session/measure/memory_check.h"
@@ -114,10 +115,12 @@ static struct plan_settings choose_settings(const struct bench *bench,
         .kind = SOLVER_ADAM, .momentum = 0.5f, .beta2 = 0.999f, .epsilon = 1e-8f};
     return (struct plan_settings){
         .mode = bench->mode,
-        .batch = bench->batch,
+        .batch =
+            settings->batch ? settings->batch : bench->batch * cluster_ranks(settings->cluster),
         .threads = bench->device->threads,
         .ranks = bench->mode == PLAN_TRAINING ? bench->device->other_count + 1 : 1,
         .image_blocks = settings->image_blocks,
+        .processes = cluster_ranks(settings->cluster),
         .solver = is_gan(bench) ? adam : sgd,
         .strict_device = settings->strict_device,
         .precision = bench->precision,
@@ -213,12 +216,21 @@ static bool quantize_if_asked(struct bench *bench, const struct bench_settings *
     return bench->assumed_ranges = true;
 }
 
+static bool check_cluster(const struct bench *bench, const struct bench_settings *settings,
+                          struct error *error)
+{
+    return !settings->cluster || !network_has_discriminator(bench->network) ||
+           error_set(error, ERROR_UNSUPPORTED, bench->network->name, "measure it in one process",
+                     "a network with a discriminator cannot be trained by several processes");
+}
+
 static bool prepare_bench(struct bench *bench, struct workload *workload,
                           const struct bench_settings *settings, struct error *error)
 {
     bench->network = network_build(&settings->network, error);
-    bench->device =
-        bench->network ? tuned_device_open(settings->device, settings->threads, NULL, error) : NULL;
+    bench->device = bench->network && check_cluster(bench, settings, error)
+                        ? tuned_device_open(settings->device, settings->threads, NULL, error)
+                        : NULL;
     if (!bench->device)
         return false;
     bench->mode = mode_of(bench, settings);
@@ -227,11 +239,41 @@ static bool prepare_bench(struct bench *bench, struct workload *workload,
     bench->precision = precision_of(bench, settings);
     if (!device_set_precision(bench->device, bench->precision, error))
         return false;
-    bench->batch = settings->batch ? settings->batch : usual_batch(bench);
+    bench->device->cluster = settings->cluster;
+    bench->batch =
+        settings->batch ? settings->batch / cluster_ranks(settings->cluster) : usual_batch(bench);
     const struct plan_settings plans = choose_settings(bench, settings);
     return build_plans(bench, &plans, error) && check_memory(bench, &plans, error) &&
            make_execution(workload, bench, &plans.solver, settings->seed, error) &&
            draw_batch(workload, bench, settings->seed, error);
+}
+
+/* Fails on all ranks if one of them has failed, with the error of the first such rank: the others
+ * would wait for its sums. */
+static bool agree(struct cluster *cluster, bool prepared, struct error *error)
+{
+    struct report {
+        bool failed;
+        struct error error;
+    } mine = {.failed = !prepared};
+    if (!cluster)
+        return prepared;
+    if (!prepared)
+        mine.error = *error;
+    struct report *all = memory_new(cluster_ranks(cluster), sizeof *all, "the measurement", error);
+    if (!all) {
+        cluster_fail(cluster, error);
+        return false;
+    }
+    if (!cluster_gather(cluster, &mine, sizeof mine, all)) /* MPI may still write to the array */
+        return cluster_check(cluster, error);
+    for (size_t r = cluster_ranks(cluster); r-- > 0;)
+        if (all[r].failed) {
+            *error = all[r].error;
+            prepared = false;
+        }
+    free(all);
+    return prepared;
 }
 
 /* --- measuring --- */
@@ -322,12 +364,13 @@ static bool iterate_times(struct workload *workload, const struct bench *bench, 
 }
 
 /* Runs a few iterations that are not timed; a GPU also needs a second to raise its clock. */
-static bool warm_up(struct workload *workload, const struct bench *bench, struct error *error)
+static bool warm_up(struct workload *workload, struct bench *bench, struct error *error)
 {
     const double seconds = bench->device->driver->computes_on_host ? 0 : GPU_WARM_UP_SECONDS;
     const uint64_t start = clock_nanoseconds();
     bool good = iterate_times(workload, bench, WARM_UP, NULL, error);
-    while (good && clock_seconds(start, clock_nanoseconds()) < seconds)
+    for (bench->warm_up = WARM_UP; good && clock_seconds(start, clock_nanoseconds()) < seconds;
+         bench->warm_up++)
         good = iterate_times(workload, bench, 1, NULL, error);
     return good;
 }
@@ -389,12 +432,28 @@ static bool measure_all(struct bench *bench, struct workload *workload,
     return measured && (!settings->profile || measure_profile(bench, workload, error));
 }
 
+struct bench_settings bench_settings_of(const struct run_config *config)
+{
+    return (struct bench_settings){.network = settings_network(config, 0),
+                                   .device = config->device,
+                                   .threads = config->threads,
+                                   .mode = PLAN_TRAINING,
+                                   .batch = config_is_given(config, "batch") ? config->batch : 0,
+                                   .seed = config->seed,
+                                   .strict_device = config->strict_device,
+                                   .memory_limit = config_memory_limit(config),
+                                   .precision = (enum device_precision)config->precision,
+                                   .precision_chosen = config_is_given(config, "precision"),
+                                   .image_blocks = config->blocks};
+}
+
 bool bench_run(const struct bench_settings *settings, struct bench *bench, struct error *error)
 {
     struct workload workload = {0};
     *bench = (struct bench){0};
-    bool measured = prepare_bench(bench, &workload, settings, error) &&
-                    measure_all(bench, &workload, settings, error);
+    bool measured = prepare_bench(bench, &workload, settings, error);
+    measured =
+        agree(settings->cluster, measured, error) && measure_all(bench, &workload, settings, error);
     execution_free(workload.execution);
     gan_free(workload.gan);
     weights_free(&workload.weights);

@@ -10,11 +10,13 @@
 #define TINCA_SESSION_MEASURE_BENCH_H
 
 #include "base/error.h"
+#include "engine/cluster/cluster.h"
 #include "engine/devices/device.h"
 #include "engine/execution/gan.h"
 #include "engine/network/network.h"
 #include "engine/plan/plan.h"
 #include "engine/profile/profile.h"
+#include "session/config/config.h"
 #include "session/measure/energy_meter.h"
 #include "session/values/statistics.h"
 
@@ -34,8 +36,10 @@ struct bench_settings {
     bool strict_device;    /* see plan.h */
     uint64_t memory_limit; /* limit for training, see plan.h; 0: none */
     enum device_precision precision;
-    bool precision_chosen; /* else a quantized network infers in int8 where the device can */
-    size_t image_blocks;   /* see plan.h */
+    bool precision_chosen;   /* else a quantized network infers in int8 where the device can */
+    size_t image_blocks;     /* see plan.h */
+    struct cluster *cluster; /* the processes that share the batch, which all call bench_run at the
+                                same time; NULL: there are no others */
     bool profile; /* afterwards repeat the iterations with a profile attached, which costs a little
                      time, and measure the limits of the device */
 };
@@ -58,7 +62,8 @@ struct bench {
     enum plan_mode mode;
     enum device_precision precision;
     bool assumed_ranges; /* the network was quantized for this bench (bench_int8.h) */
-    size_t batch, iterations;
+    size_t batch;        /* images that this process computes in an iteration */
+    size_t iterations, warm_up;
     struct statistics ms_per_image; /* on the device; without the copies of an inference's batch */
     /* Of inference: the time of a batch as its user sees it, from its images in the host's memory
      * to the answer there. */
@@ -74,6 +79,9 @@ struct bench {
     struct device_limits limits;
     struct error limits_error;
 };
+
+/* Returns settings that train what `config` says, on the usual batch if it gives none. */
+struct bench_settings bench_settings_of(const struct run_config *config);
 
 /* Runs the benchmark. Returns false with an error; if the free memory does not suffice, the error
  * names the largest batch that fits. */

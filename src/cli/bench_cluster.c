@@ -1,0 +1,232 @@
+/* Rank 0 prints what it has measured with the others, and what the model says of other clusters. */
+#include "cli/bench_cluster.h"
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/processes.h"
+
+#include "base/language.h"
+#include "base/text.h"
+#include "session/measure/scaling.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { USUAL_BATCH = 32, MOST_RANKS = 64 };
+
+/* Networks between hosts for the prediction: typical latencies of TCP over 10 Gbit/s Ethernet, and
+ * of RDMA over 100 Gbit/s. */
+static const struct network_kind {
+    const char *key;
+    double latency, bits_per_second;
+} networks[] = {{"10_gbit", 25e-6, 10e9}, {"100_gbit", 3e-6, 100e9}};
+enum { NETWORKS = sizeof networks / sizeof *networks };
+
+static double speedup(const struct scaling *scaling, double seconds)
+{
+    return scaling_one(scaling) / seconds;
+}
+
+/* --- JSON --- */
+
+static bool add_prediction(struct json *list, const struct scaling *scaling, size_t ranks,
+                           const struct scaling_link *link)
+{
+    struct json *object = json_add_object(list, NULL);
+    const double seconds = scaling_predict(scaling, ranks, link);
+    return json_add_count(object, "ranks", ranks) && json_add_number(object, "ms", 1e3 * seconds) &&
+           json_add_number(object, "speedup", speedup(scaling, seconds));
+}
+
+static bool add_predictions(struct json *list, const struct scaling *scaling,
+                            const struct scaling_link *link)
+{
+    bool added = list;
+    for (size_t ranks = 2; added && ranks <= MOST_RANKS && ranks <= scaling->batch; ranks *= 2)
+        added = add_prediction(list, scaling, ranks, link);
+    return added;
+}
+
+/* Adds what the model says of other clusters. */
+static bool add_clusters(struct json *root, const struct scaling *scaling)
+{
+    struct json *clusters = json_add_object(root, "predictions");
+    if (scaling->hosts > 1)
+        return add_predictions(json_add_array(clusters, "this_network"), scaling, &scaling->link);
+    bool added = clusters;
+    for (size_t i = 0; added && i < NETWORKS; i++) {
+        const struct scaling_link link =
+            scaling_network(scaling, networks[i].latency, networks[i].bits_per_second);
+        added = add_predictions(json_add_array(clusters, networks[i].key), scaling, &link);
+    }
+    return added;
+}
+
+static int print_json(const struct scaling *scaling)
+{
+    const struct scaling_link *link = &scaling->link;
+    struct json *root = json_new_object();
+    const bool complete =
+        json_add_string(root, "network", scaling->network) &&
+        json_add_string(root, "technique", technique_name(scaling->technique)) &&
+        json_add_count(root, "ranks", scaling->ranks) &&
+        json_add_count(root, "hosts", scaling->hosts) &&
+        json_add_count(root, "threads", scaling->threads) &&
+        json_add_count(root, "batch", scaling->batch) &&
+        json_add_count(root, "gradients", scaling->gradients) &&
+        json_add_count(root, "gathers", scaling->gathers) &&
+        json_add_number(root, "one_process_ms",
+                        scaling->one > 0 ? 1e3 * scaling->one : (double)NAN) &&
+        json_add_number(root, "share_alone_ms", 1e3 * scaling->share_alone) &&
+        json_add_number(root, "share_ms", 1e3 * scaling->share) &&
+        json_add_number(root, "latency_us", 1e6 * link->latency) &&
+        json_add_number(root, "ns_per_byte", 1e9 * link->seconds_per_byte) &&
+        json_add_number(root, "gather_us", 1e6 * link->gather) &&
+        json_add_number(root, "predicted_ms", 1e3 * scaling_predict_measured(scaling)) &&
+        json_add_number(root, "measured_ms", 1e3 * scaling->together) &&
+        add_clusters(root, scaling);
+    return output_json(root, complete);
+}
+
+/* --- text --- */
+
+static void print_parts(const struct scaling *scaling)
+{
+    const struct scaling_link *link = &scaling->link;
+    char bytes[32];
+    if (scaling->one > 0)
+        output_print(_("  one process  %.4g ms an iteration\n"), 1e3 * scaling->one);
+    else
+        output_print(_("  one process  the batch does not fit into its memory\n"));
+    output_print(_("  its share    %.4g ms for %zu images, %.4g ms while all ranks compute\n"),
+                 1e3 * scaling->share_alone, scaling->batch / scaling->ranks, 1e3 * scaling->share);
+    output_print(_("  messages     gradients: %s; gathers: %zu\n"),
+                 text_bytes(scaling->gradients * sizeof(float), bytes, sizeof bytes),
+                 scaling->gathers);
+    output_print(_("  parameters   latency %.3g us, %.3g ns/byte; a gather %.3g us\n"),
+                 1e6 * link->latency, 1e9 * link->seconds_per_byte, 1e6 * link->gather);
+}
+
+static void print_result(const struct scaling *scaling)
+{
+    const double predicted = scaling_predict_measured(scaling);
+    output_print(_("  predicted    %.4g ms, %.2f times as fast as one process\n"), 1e3 * predicted,
+                 speedup(scaling, predicted));
+    output_print(_("  measured     %.4g ms, %.2f times as fast; the model is off by %+.0f %%\n"),
+                 1e3 * scaling->together, speedup(scaling, scaling->together),
+                 100 * (predicted / scaling->together - 1));
+    if (scaling->together >= scaling_one(scaling))
+        output_print(
+            _("  These ranks are slower than one process: data parallelism does not pay here.\n"));
+}
+
+/* Appends the time and the speed-up of a prediction to the table. */
+static void print_prediction(struct table *table, const struct scaling *scaling, size_t ranks,
+                             const struct scaling_link *link)
+{
+    const double seconds = scaling_predict(scaling, ranks, link);
+    table_cell(table, "%.4g", 1e3 * seconds);
+    table_cell(table, "%.2f", speedup(scaling, seconds));
+}
+
+static int print_clusters(const struct scaling *scaling)
+{
+    const bool here = scaling->hosts > 1;
+    struct table table =
+        here ? table_begin("rrr", _("RANKS|ms|TIMES AS FAST"))
+             : table_begin("rrrrr",
+                           _("RANKS|10 Gbit/s ms|TIMES AS FAST|100 Gbit/s ms|TIMES AS FAST"));
+    output_print(
+        "\n%s\n",
+        here ? _("Predicted, each rank on a host like that of rank 0, in this network:")
+             : _("Predicted, each rank on a host like this one, with latencies of 25 and 3 us:"));
+    for (size_t ranks = 2; ranks <= MOST_RANKS && ranks <= scaling->batch; ranks *= 2) {
+        table_cell(&table, "%zu", ranks);
+        if (here)
+            print_prediction(&table, scaling, ranks, &scaling->link);
+        for (size_t i = 0; !here && i < NETWORKS; i++) {
+            const struct scaling_link link =
+                scaling_network(scaling, networks[i].latency, networks[i].bits_per_second);
+            print_prediction(&table, scaling, ranks, &link);
+        }
+    }
+    return table_print(&table);
+}
+
+static int print_text(const struct scaling *scaling)
+{
+    output_print(
+        ngettext(
+            "%s, technique %s: training, batch %zu in %zu ranks on %zu host, %zu thread each\n",
+            "%s, technique %s: training, batch %zu in %zu ranks on %zu hosts, %zu threads each\n",
+            scaling->threads),
+        scaling->network, technique_name(scaling->technique), scaling->batch, scaling->ranks,
+        scaling->hosts, scaling->threads);
+    print_parts(scaling);
+    print_result(scaling);
+    return print_clusters(scaling);
+}
+
+/* --- the command --- */
+
+/* Checks what all ranks can check alike, before they meet. */
+static bool check(const struct run_config *config, const struct bench_settings *settings,
+                  struct error *error)
+{
+    if (settings->mode == PLAN_TRAINING && !settings->profile)
+        return !config_is_given(config, "device") || strcmp(config->device, "cpu") == 0 ||
+               error_set(error, ERROR_USAGE, "--cluster", "leave --device out",
+                         "several processes share a batch on the device cpu only");
+    return error_set(error, ERROR_USAGE, "--cluster", "leave --mode and --profile out",
+                     "it measures how an iteration of training scales");
+}
+
+/* Sets batch and blocks, and checks that the ranks can share them. */
+static bool divide(const struct run_config *config, struct bench_settings *settings,
+                   struct error *error)
+{
+    const size_t ranks = cluster_ranks(settings->cluster);
+    char batch[48], advice[64];
+    if (!settings->batch)
+        settings->batch = (USUAL_BATCH + ranks - 1) / ranks * ranks;
+    if (!config_is_given(config, "blocks"))
+        settings->image_blocks = ranks;
+    if (ranks == 1)
+        return error_set(error, ERROR_USAGE, "--cluster",
+                         "start it with mpirun -n 2 tinca bench NET --cluster",
+                         "there is only one process");
+    snprintf(batch, sizeof batch, "--batch %zu", settings->batch);
+    snprintf(advice, sizeof advice, _("choose a multiple of %zu"), ranks);
+    return settings->batch % ranks == 0 || error_set(error, ERROR_USAGE, batch, advice,
+                                                     "%zu ranks cannot have equal shares", ranks);
+}
+
+/* Prints an error, which all ranks have unless the cluster has failed. Returns the exit status. */
+static int print_failure(struct cluster *cluster, const struct error *error)
+{
+    if (cluster_rank(cluster) == 0 || !cluster_check(cluster, NULL))
+        return processes_print_failure(cluster, error);
+    return error->kind == ERROR_USAGE ? EXIT_USAGE : EXIT_FAILED;
+}
+
+int bench_cluster_run(const struct run_config *config, struct bench_settings *settings,
+                      size_t ranks, bool as_json)
+{
+    struct error error;
+    struct scaling scaling;
+    int status;
+    if (!check(config, settings, &error))
+        return output_error(&error);
+    if (!processes_meet(ranks, &settings->cluster, &status))
+        return status;
+    struct cluster *cluster = settings->cluster;
+    if (!divide(config, settings, &error) || !scaling_measure(settings, &scaling, &error))
+        status = print_failure(cluster, &error);
+    else if (cluster_rank(cluster) == 0)
+        status = as_json ? print_json(&scaling) : print_text(&scaling);
+    else
+        status = EXIT_DONE;
+    cluster_close(cluster, status);
+    return status;
+}

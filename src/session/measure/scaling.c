@@ -1,0 +1,244 @@
+/* All ranks take the same steps, so each step ends with a gather, which also tells whether a rank
+ * has failed. */
+#include "session/measure/scaling.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "engine/cluster/cluster_sums.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GATHERS = 20 };
+
+/* Returns the steps of a collective of `ranks` ranks. */
+static double steps(size_t ranks)
+{
+    return ceil(log2((double)ranks));
+}
+
+/* Returns the share of its values that a rank sends in a reduce-scatter or an all-gather. */
+static double sent(size_t ranks)
+{
+    return (double)(ranks - 1) / (double)ranks;
+}
+
+/* --- measuring --- */
+
+/* What a rank has measured in a step. */
+struct report {
+    double seconds;
+    struct error error;
+    char failed;
+};
+
+/* Sets *seconds to the longest time of all ranks. Fails on all ranks if one of them has failed. */
+static bool take_slowest(struct cluster *cluster, const struct report *mine, double *seconds,
+                         struct error *error)
+{
+    const size_t ranks = cluster_ranks(cluster);
+    struct report *all = memory_new(ranks, sizeof *all, "the measurement", error);
+    if (!all) {
+        cluster_fail(cluster, error);
+        return false;
+    }
+    if (!cluster_gather(cluster, mine, sizeof *mine, all)) /* MPI may still write to the array */
+        return cluster_check(cluster, error);
+    bool good = true;
+    *seconds = 0;
+    for (size_t r = 0; r < ranks; r++) {
+        if (good && all[r].failed)
+            *error = all[r].error;
+        good = good && !all[r].failed;
+        *seconds = fmax(*seconds, all[r].seconds);
+    }
+    free(all);
+    return good;
+}
+
+/* Measures an iteration of this process; the seconds of the report are 0 if it has none to do. */
+static struct report measure_iteration(const struct bench_settings *settings,
+                                       struct scaling *scaling)
+{
+    struct report report = {.seconds = 0};
+    struct bench bench;
+    const uint64_t before = settings->cluster ? cluster_gathers(settings->cluster) : 0;
+    report.failed = !bench_run(settings, &bench, &report.error);
+    if (report.failed)
+        return report;
+    report.seconds = 1e-3 * bench.ms_per_image.median * (double)bench.batch;
+    network_short_name(bench.network, scaling->network, sizeof scaling->network);
+    scaling->technique = bench.network->technique;
+    scaling->threads = bench.device->threads;
+    scaling->gradients = bench.main.graph->learnable_floats;
+    if (settings->cluster)
+        scaling->gathers = (size_t)(cluster_gathers(settings->cluster) - before) /
+                           (bench.iterations + bench.warm_up);
+    bench_free(&bench);
+    return report;
+}
+
+/* Measures an iteration of `batch` images in one process: in rank 0 alone, while the others wait,
+ * or in all at once. */
+static bool measure_without_messages(const struct bench_settings *settings, size_t batch,
+                                     bool all_at_once, struct scaling *scaling, double *seconds,
+                                     struct error *error)
+{
+    struct cluster *cluster = settings->cluster;
+    struct bench_settings own = *settings;
+    struct report report = {.seconds = 0};
+    own.cluster = NULL;
+    own.batch = batch;
+    own.image_blocks = 1;
+    if (all_at_once || cluster_rank(cluster) == 0)
+        report = measure_iteration(&own, scaling);
+    return take_slowest(cluster, &report, seconds, error);
+}
+
+/* Measures the whole batch in one process; where it does not fit, there is nothing to compare. */
+static bool measure_one(const struct bench_settings *settings, struct scaling *scaling,
+                        struct error *error)
+{
+    struct error reason;
+    if (measure_without_messages(settings, settings->batch, false, scaling, &scaling->one, &reason))
+        return true;
+    scaling->one = 0;
+    return cluster_check(settings->cluster, error);
+}
+
+static bool measure_together(const struct bench_settings *settings, struct scaling *scaling,
+                             struct error *error)
+{
+    const struct report report = measure_iteration(settings, scaling);
+    return take_slowest(settings->cluster, &report, &scaling->together, error);
+}
+
+/* Measures gathers of the statistics of a batch norm of 64 channels. */
+static bool measure_gather(struct cluster *cluster, double *seconds, struct error *error)
+{
+    double mine[3 * 64] = {0};
+    double *all = memory_new(cluster_ranks(cluster), sizeof mine, "the measurement", error);
+    if (!all) {
+        cluster_fail(cluster, error);
+        return false;
+    }
+    double times[GATHERS];
+    for (size_t i = 0; i < GATHERS; i++) {
+        const uint64_t began = clock_nanoseconds();
+        if (!cluster_gather(cluster, mine, sizeof mine, all))
+            return cluster_check(cluster, error);
+        times[i] = clock_seconds(began, clock_nanoseconds());
+    }
+    free(all);
+    struct statistics statistics;
+    if (!statistics_compute(times, GATHERS, &statistics, error)) {
+        cluster_fail(cluster, error);
+        return false;
+    }
+    *seconds = statistics.median;
+    return true;
+}
+
+static bool measure_link(struct cluster *cluster, struct scaling *scaling, struct error *error)
+{
+    struct cluster_cost cost;
+    double gather;
+    const size_t ranks = cluster_ranks(cluster);
+    if (!measure_gather(cluster, &gather, error))
+        return false;
+    if (!cluster_sums_measure(cluster, CLUSTER_SUM_EXACT, scaling->gradients, &cost))
+        return cluster_check(cluster, error);
+    scaling->link =
+        (struct scaling_link){.latency = cost.latency / (2 * steps(ranks)),
+                              .seconds_per_byte = cost.seconds_per_byte / (2 * sent(ranks)),
+                              .gather = gather / steps(ranks)};
+    return true;
+}
+
+static size_t count_hosts(const struct cluster *cluster)
+{
+    size_t hosts = 0;
+    for (size_t r = 0; r < cluster_ranks(cluster); r++) {
+        bool first = true;
+        for (size_t s = 0; s < r; s++)
+            first &= strcmp(cluster_host(cluster, r), cluster_host(cluster, s)) != 0;
+        hosts += first;
+    }
+    return hosts;
+}
+
+static struct scaling begin(const struct bench_settings *settings)
+{
+    return (struct scaling){.ranks = cluster_ranks(settings->cluster),
+                            .hosts = count_hosts(settings->cluster),
+                            .batch = settings->batch};
+}
+
+bool scaling_measure(const struct bench_settings *settings, struct scaling *scaling,
+                     struct error *error)
+{
+    struct cluster *cluster = settings->cluster;
+    const size_t each = settings->batch / cluster_ranks(cluster);
+    *scaling = begin(settings);
+    return measure_without_messages(settings, each, true, scaling, &scaling->share, error) &&
+           measure_without_messages(settings, each, false, scaling, &scaling->share_alone, error) &&
+           measure_one(settings, scaling, error) && measure_together(settings, scaling, error) &&
+           measure_link(cluster, scaling, error);
+}
+
+bool scaling_compare(const struct bench_settings *settings, struct scaling *scaling,
+                     struct error *error)
+{
+    *scaling = begin(settings);
+    return measure_together(settings, scaling, error) && measure_one(settings, scaling, error);
+}
+
+/* --- the model --- */
+
+static double messages(const struct scaling *scaling, size_t ranks, const struct scaling_link *link)
+{
+    const double bytes = (double)scaling->gradients * sizeof(float);
+    if (ranks == 1)
+        return 0;
+    return steps(ranks) * (double)scaling->gathers * link->gather +
+           2 * steps(ranks) * link->latency + 2 * sent(ranks) * bytes * link->seconds_per_byte;
+}
+
+double scaling_predict_measured(const struct scaling *scaling)
+{
+    return scaling->share + messages(scaling, scaling->ranks, &scaling->link);
+}
+
+/* Returns the time of an iteration of `images` images in one process. The line goes through both
+ * measured points; where the whole batch does not fit, through the origin. */
+static double compute(const struct scaling *scaling, double images)
+{
+    const double whole = (double)scaling->batch, part = whole / (double)scaling->ranks;
+    if (scaling->one <= scaling->share_alone)
+        return scaling->share_alone * images / part;
+    const double slope = (scaling->one - scaling->share_alone) / (whole - part);
+    const double fixed = fmax(0, scaling->one - slope * whole);
+    return fixed + slope * images;
+}
+
+double scaling_one(const struct scaling *scaling)
+{
+    return scaling->one > 0 ? scaling->one : compute(scaling, (double)scaling->batch);
+}
+
+double scaling_predict(const struct scaling *scaling, size_t ranks, const struct scaling_link *link)
+{
+    return compute(scaling, (double)scaling->batch / (double)ranks) +
+           messages(scaling, ranks, link);
+}
+
+struct scaling_link scaling_network(const struct scaling *scaling, double latency,
+                                    double bits_per_second)
+{
+    struct scaling_link link = scaling->link;
+    link.latency += latency;
+    link.gather += latency;
+    link.seconds_per_byte += 8 / bits_per_second;
+    return link;
+}

@@ -1,0 +1,75 @@
+/* scaling.h: how long a training iteration takes in several processes, measured and by a model.
+ *
+ * The model has three parts for N ranks that share a batch of B images:
+ *
+ *   compute(B / N)                       forward and backward pass and update, fixed + images x
+ * each gathers x gather x log2 N            statistics of batch norms, and the losses 2 log2 N
+ * latency + 2 (N - 1) / N bytes / bandwidth                  the sum of the gradients
+ *
+ * The last line is the cost of a reduce-scatter and an all-gather of Thakur, Rabenseifner, Gropp,
+ * "Optimization of Collective Communication Operations in MPICH", 2005. It counts nothing as
+ * overlapped: by default the gradients are sent after the backward pass unless that is slower
+ * (gradient_buckets.h).
+ *
+ * All parameters are measured, with MPI's collectives and iterations on synthetic batches. Times
+ * are seconds.
+ */
+#ifndef TINCA_SESSION_MEASURE_SCALING_H
+#define TINCA_SESSION_MEASURE_SCALING_H
+
+#include "base/error.h"
+#include "engine/cluster/cluster.h"
+#include "session/measure/bench.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What the messages of a group of ranks cost. */
+struct scaling_link {
+    double latency;          /* of a step of a sum */
+    double seconds_per_byte; /* of what a rank sends, the additions included */
+    double gather;           /* a step of a gather of a few bytes */
+};
+
+/* What was measured. Rank 0 has all of it, the others nothing that they may use. */
+struct scaling {
+    char network[NETWORK_SHORT_NAME];
+    enum technique technique;
+    size_t ranks, hosts, threads; /* threads: of rank 0 */
+    size_t batch;                 /* images of all ranks */
+    size_t gradients;             /* values that are added in an iteration */
+    size_t gathers;               /* of an iteration */
+    double one;         /* an iteration of the whole batch in one process; 0: it does not fit */
+    double share_alone; /* an iteration of B / N images in one process, the others idle */
+    double share;       /* the same in all ranks at once, without messages: the slowest */
+    double together;    /* an iteration of all ranks: the slowest */
+    struct scaling_link link;
+};
+
+/* Measures. All ranks call it with equal settings, whose batch is that of all ranks; the settings'
+ * cluster has two ranks or more. Returns false with an error. */
+bool scaling_measure(const struct bench_settings *settings, struct scaling *scaling,
+                     struct error *error);
+
+/* Measures only `one` and `together`, as scaling_measure does. */
+bool scaling_compare(const struct bench_settings *settings, struct scaling *scaling,
+                     struct error *error);
+
+/* Returns how long an iteration of the measured ranks takes by the model, without `together`. */
+double scaling_predict_measured(const struct scaling *scaling);
+
+/* Returns how long an iteration takes by the model if each of `ranks` ranks has a host like that of
+ * rank 0, and messages cost what `link` says. */
+double scaling_predict(const struct scaling *scaling, size_t ranks,
+                       const struct scaling_link *link);
+
+/* Returns how long an iteration of the whole batch takes in one process: as measured, or by the
+ * model where it does not fit. */
+double scaling_one(const struct scaling *scaling);
+
+/* Returns the cost of messages between hosts: what the processes of one host have needed, which is
+ * the time of software and memory, and the network's latency in seconds and bits per second. */
+struct scaling_link scaling_network(const struct scaling *scaling, double latency,
+                                    double bits_per_second);
+
+#endif

@@ -1,0 +1,65 @@
+#!/bin/sh
+# tinca bench --cluster: what is measured with the ranks of a launcher, and that the prediction follows from it by
+# the model of docs/clusters.md; tinca train says when one process is faster.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+. "$srcdir/tests/cli/mpi.sh"
+case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
+case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
+cd "$T" || exit 99
+
+refuses 2 'there is only one process' "one process" bench lenet --cluster
+refuses 2 'leave --mode and --profile out' "inference" bench lenet --cluster --mode infer
+refuses 2 'leave --mode and --profile out' "a profile" bench lenet --cluster --profile
+refuses 2 'leave --device out' "another device" bench lenet --cluster --device reference
+need_mpi "the scaling over ranks"
+
+value() { "$JSON_LOOK" out "$1"; }
+
+# follows RANKS STEPS: the predicted time is that of the model with the measured parameters
+follows() {
+    for key in share_ms gathers gather_us latency_us gradients ns_per_byte predicted_ms; do
+        printf '%s ' "$(value $key)"
+    done | awk -v ranks="$1" -v steps="$2" '{
+        ms = $1 + steps * $2 * $3 / 1e3 + 2 * steps * $4 / 1e3 + 2 * (ranks - 1) / ranks * 4 * $5 * $6 / 1e6
+        exit !(ms > 0 && ms / $7 < 1.0001 && ms / $7 > 0.9999)
+    }'
+}
+
+mpi 2 bench lenet --cluster --batch 32 --threads 1 --iterations 3 --json
+[ "$status" = 0 ] && ok "two ranks" || not_ok "two ranks" "$status: $(told)"
+is "  on one host" hosts 1
+is "  with the gradients of LeNet" gradients 431152
+is "  and one gather, of the loss" gathers 1
+follows 2 1 && ok "  the model predicts from what was measured" || not_ok "  the model predicts" "$(cat out)"
+for key in one_process_ms share_alone_ms measured_ms predictions.10_gbit.5.ms predictions.100_gbit.4.speedup; do
+    case $(value $key) in '' | 0 | null | -*) not_ok "  $key" "$(cat out)" ;; *) ok "  $key" ;; esac
+done
+mpi 4 bench resnet20 --technique shift --cluster --batch 8 --threads 1 --iterations 2 --json
+[ "$status" = 0 ] && ok "four ranks" || not_ok "four ranks" "$status: $(told)"
+follows 4 2 && ok "  by the model" || not_ok "  by the model" "$(cat out)"
+mpi 2 bench lenet --cluster --batch 16 --threads 1 --iterations 2
+[ "$status" = 0 ] && has_line 'predicted .* times as fast' out && has_line 'measured .* the model is off by' out &&
+    has_line '100 Gbit/s' out && ok "the text" || not_ok "the text" "$status: $(cat out err)"
+mpi 2 bench lenet --cluster --batch 15
+[ "$status" = 2 ] && has_line 'choose a multiple of 2' err && ok "uneven shares" ||
+    not_ok "uneven shares" "$status: $(cat err)"
+[ "$(grep -c 'tinca:' err)" = 1 ] && ok "  are told once" || not_ok "  are told once" "$(cat err)"
+mpi 2 bench lenet --cluster --batch 18 --blocks 3
+[ "$status" = 2 ] && has_line 'whole subtrees' err && ok "blocks that cannot be shared" ||
+    not_ok "blocks that cannot be shared" "$status: $(cat err)"
+mpi 2 bench pix2pix --cluster --batch 2
+[ "$status" != 0 ] && has_line 'discriminator' err && ok "a network with a discriminator" ||
+    not_ok "a network with a discriminator" "$status: $(cat err)"
+
+# --- before a run ---
+# An iteration of the smallest network takes microseconds, and a message between processes as many at least.
+mpi 2 train perceptron --data digits,limit=40 --batch 2 --iterations 2 --threads 1 --run-dir "$T/small"
+[ "$status" = 0 ] && has_line 'data parallelism does not pay here' err && ok "a run that one process computes faster" ||
+    not_ok "a run that one process computes faster" "$status: $(cat err)"
+mpi 2 train perceptron --data digits,limit=40 --batch 2 --iterations 2 --threads 1 --run-dir "$T/quiet" -q
+[ "$status" = 0 ] && [ ! -s err ] && ok "  -q: not a word" || not_ok "  -q: not a word" "$status: $(cat err)"
+mpi 2 train lenet --data digits,limit=40 --batch 5 --iterations 2 --threads 1 --run-dir "$T/uneven"
+[ "$status" = 2 ] && ! has_line 'data parallelism' err && ok "  a run that is refused is not measured" ||
+    not_ok "  a run that is refused is not measured" "$status: $(cat err)"
+done_testing
