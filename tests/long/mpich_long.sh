@@ -1,0 +1,56 @@
+#!/bin/sh
+# The same bits with MPICH as with Open MPI: builds the module with mpicc.mpich (Debian: mpich, libmpich-dev) beside
+# a copy of the program, trains with 1, 2 and 4 processes of mpiexec.mpich, and lets the launchers of both libraries
+# start processes of the other, which must be refused.
+srcdir=$(cd "${srcdir:-.}" && pwd)
+. "$srcdir/tests/cli/tap.sh"
+for program in mpicc.mpich mpiexec.mpich mpirun.openmpi; do
+    command -v $program >/dev/null && continue
+    skip "runs with MPICH" "there is no $program"
+    done_testing
+done
+case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
+build=$(dirname "$TINCA")
+mkdir "$T/mpich"
+cp "$TINCA" "$T/mpich/tinca"
+mpicc.mpich -DHAVE_CONFIG_H -I"$build" -I"$srcdir/src" -D_GNU_SOURCE -std=c11 -O2 -Wall -Wextra -Werror -fPIC \
+    -fvisibility=hidden -shared -o "$T/mpich/tinca-mpi.so" "$srcdir/src/engine/cluster/cluster_mpi.c" 2>"$T/err" &&
+    ok "the module compiles with MPICH" || not_ok "the module compiles with MPICH" "$(cat "$T/err")"
+cd "$T" || exit 99
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+openmpi=$TINCA
+mpich=$T/mpich/tinca
+
+for job in "lenet --data digits,limit=64 --batch 16" "resnet20 --data shapes,limit=32 --batch 16" \
+    "squeezenet --technique shift --data shapes,limit=32 --batch 16"; do
+    network=${job%% *}
+    # shellcheck disable=SC2086 # a list of options
+    "$openmpi" train $job --iterations 3 --blocks 4 --threads 1 --seed 3 -q --run-dir "$network-1" 2>err ||
+        not_ok "$network, one process" "$(cat err)"
+    for ranks in 1 2 4; do
+        # shellcheck disable=SC2086
+        mpiexec.mpich -n $ranks "$mpich" train $job --iterations 3 --blocks 4 --threads 1 --seed 3 -q \
+            --run-dir "$network-mpich-$ranks" >out 2>err </dev/null
+        status=$?
+        if [ $status = 0 ] && cmp -s "$network-1/weights.safetensors" "$network-mpich-$ranks/weights.safetensors"; then
+            ok "$network, $ranks processes of MPICH: the same bits"
+        else
+            not_ok "$network, $ranks processes of MPICH: the same bits" "exit $status: $(told)"
+        fi
+    done
+done
+mpiexec.mpich -n 2 "$mpich" devices --json >out 2>err </dev/null
+grep -q '"mpi".*MPICH' out && ok "tinca devices names MPICH" || not_ok "tinca devices names MPICH" "$(cat out err)"
+mpiexec.mpich -n 2 "$mpich" bench lenet --cluster --batch 16 --threads 1 --iterations 2 >out 2>err </dev/null
+[ $? = 0 ] && grep -q 'the model is off by' out && ok "bench --cluster" || not_ok "bench --cluster" "$(cat out err)"
+mpiexec.mpich -n 2 "$mpich" train lenet --data folder:nowhere --iterations 1 -q >out 2>err </dev/null
+[ $? != 0 ] && grep -q nowhere err && ok "an error ends all processes" || not_ok "an error ends all" "$(cat err)"
+
+# --- the launcher of one library, the module of the other ---
+mpiexec.mpich -n 2 "$openmpi" train lenet --data digits,limit=32 --iterations 1 -q --run-dir crossed >out 2>err </dev/null
+[ $? != 0 ] && [ ! -e crossed/summary.json ] && grep -q 'started 2' err && ok "mpiexec of MPICH, module of Open MPI" ||
+    not_ok "mpiexec of MPICH, module of Open MPI" "$(cat err)"
+mpirun.openmpi -n 2 "$mpich" train lenet --data digits,limit=32 --iterations 1 -q --run-dir crossed >out 2>err </dev/null
+[ $? != 0 ] && [ ! -e crossed/summary.json ] && grep -q 'started 2' err && ok "mpirun of Open MPI, module of MPICH" ||
+    not_ok "mpirun of Open MPI, module of MPICH" "$(cat err)"
+done_testing
