@@ -63,6 +63,7 @@ while [ $round -lt "$ROUNDS" ] && ! is_done; do
     wait_until stored
     # shellcheck disable=SC2086
     choose $disturbances
+    [ "$n" = 1 ] && [ "$chosen" = stop ] && chosen=kill # nobody notices that a process alone is stopped
     disturb "$chosen"
     [ "$chosen" = full ] || wait_until none_left
     if [ "$chosen" = full ]; then
@@ -72,10 +73,12 @@ while [ $round -lt "$ROUNDS" ] && ! is_done; do
         pkill -INT -f "^$TINCA (train|resume).*$folder"
         wait_until none_left
     fi
+    none_left || { echo "# round $round, $chosen: still there: $(ranks_of | xargs ps -o pid,stat,etime,args)"; bad=$((bad + 1)); end_processes; }
     wait $launcher
-    if ! run runs check "$folder" || [ "$status" != 0 ]; then
+    run runs --check "$folder"
+    if [ "$status" != 0 ]; then
         bad=$((bad + 1))
-        echo "# round $round, $chosen: runs check: $(told)"
+        echo "# round $round, $chosen: runs --check: $(told)"
     fi
 done
 [ $bad = 0 ] && ok "$round disturbances leave a valid run" || not_ok "$round disturbances leave a valid run" "$bad did not"
