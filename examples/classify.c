@@ -1,4 +1,4 @@
-/* classify MODEL.safetensors PICTURE.ppm: prints the most probable classes of a picture. */
+/* classify MODEL.safetensors PICTURE.ppm: prints the five most probable classes of a picture. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tinca.h>
@@ -9,18 +9,12 @@ static uint8_t *read_picture(const char *path, size_t *height, size_t *width, si
 {
     FILE *file = fopen(path, "rb");
     char kind;
-    int read = file && fscanf(file, "P%c %zu %zu 255", &kind, width, height) == 3 &&
-               *width <= 16384 && *height <= 16384 && fgetc(file) != EOF;
-    *channels = read && kind == '6' ? 3 : 1;
-    size_t size = read ? *height * *width * *channels : 0;
-    uint8_t *picture = size ? malloc(size) : NULL;
-    if (picture && fread(picture, 1, size, file) != size) {
-        free(picture);
-        picture = NULL;
-    }
-    if (file)
-        fclose(file);
-    return picture;
+    if (!file || fscanf(file, "P%c %5zu %5zu 255", &kind, width, height) != 3 || fgetc(file) == EOF)
+        return NULL;
+    *channels = kind == '6' ? 3 : 1;
+    size_t size = *height * *width * *channels;
+    uint8_t *picture = malloc(size);
+    return picture && fread(picture, 1, size, file) == size ? picture : NULL;
 }
 
 int main(int argc, char **argv)
@@ -34,19 +28,17 @@ int main(int argc, char **argv)
     float *scores = classes ? calloc(classes, sizeof *scores) : NULL;
     if (!scores ||
         tinca_run_pictures(session, picture, 1, height, width, channels, scores, &error)) {
-        fprintf(stderr, "%s\n", error.status ? error.text : "no classifier, or no PNM picture");
+        fprintf(stderr, "%s\n", session ? "no classifier, or no PNM picture" : error.text);
         return 1;
     }
     tinca_probabilities(scores, classes, scores);
-    for (size_t shown = 0; shown < 5 && shown < classes; shown++) {
+    for (int i = 0; i < 5; i++) {
         size_t best = 0;
         for (size_t c = 1; c < classes; c++)
             best = scores[c] > scores[best] ? c : best;
-        printf("%6.2f %%  %s\n", 100 * (double)scores[best], tinca_model_class_name(model, best));
+        printf("%6.2f %%  %s\n", 100 * scores[best], tinca_model_class_name(model, best));
         scores[best] = -1;
     }
-    free(scores);
-    free(picture);
     tinca_session_close(session);
     tinca_model_close(model);
     return 0;
