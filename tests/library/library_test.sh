@@ -102,7 +102,7 @@ build_program() {
         $CC $flags -Wall -Wextra -Werror -I. -o "$1" "$3" $(pkg-config --cflags --libs libtinca)
     else
         $CC $flags -Wall -Wextra -Werror -I. -o "$1" "$3" $(pkg-config --cflags libtinca) \
-            $(pkg-config --static --libs libtinca | sed "s|-ltinca|$I/lib/libtinca.a|")
+            $(pkg-config --static --libs libtinca | sed 's/-ltinca/-l:libtinca.a/')
     fi
 }
 export LD_LIBRARY_PATH="$I/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"

@@ -304,8 +304,12 @@ static void test_damage(const unsigned char *bytes, size_t size)
         tinca_model_close(model);
     }
     tap_ok(accepted == 0 && silent == 0, "a model that ends too early is an error: %s", error.text);
-    accepted = 0;
+    /* without the checksum's key the file would be one of another program, which has none */
+    const unsigned char *key = memmem(bytes, size, "tinca.crc32", 11);
+    accepted = key == NULL;
     for (size_t at = 0; at < header + 8 + 2000; at += 7) {
+        if (bytes + at >= key && bytes + at < key + 11)
+            continue;
         memcpy(copy, bytes, size);
         copy[at] ^= 0x15;
         error.text[0] = '\0';

@@ -23,8 +23,8 @@ bool export_npz(struct run *const *runs, size_t count, const char *path, struct 
  * NumPy does not have, becomes float32. */
 bool export_npz_model(const char *model, const char *path, struct error *error);
 
-/* Writes the bytes of a saved model as a constant array of C, aligned to 64 bytes, and a constant of
- * its size, NAME and NAME_size, for a library that reads models from memory. NAME is that of the
+/* Writes the bytes of a saved model as a constant array of C, aligned to 64 bytes, and a constant
+ * of its size, NAME and NAME_size, for a library that reads models from memory. NAME is that of the
  * file. In a header (.h) both are static. Returns false with an error. */
 bool export_c_array(const char *model, const char *path, struct error *error);
 
