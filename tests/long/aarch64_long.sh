@@ -63,12 +63,12 @@ arm() { "$QEMU" -L "$R" -E LD_LIBRARY_PATH="$T/installed/lib:/usr/$L/openblas-pt
 cd "$T" || exit 99
 libraries=$(pkg-config --libs libcjson openblas zlib)
 for program in examples/classify tests/library/scores; do
-    name=${program##*/}
+    short=${program##*/}
     # shellcheck disable=SC2086 # lists of options
-    judge "$name, shared" $CC --sysroot="$R" -Wall -Wextra -Werror -I"$T/installed/include" -o "$name" "$srcdir/$program.c" \
+    judge "$short, shared" $CC --sysroot="$R" -Wall -Wextra -Werror -I"$T/installed/include" -o "$short" "$srcdir/$program.c" \
         -L"$T/installed/lib" -ltinca -Wl,-rpath-link,"$R/usr/$L:$R/$L:$R/usr/$L/openblas-pthread"
     # shellcheck disable=SC2086
-    judge "$name, static" $CC --sysroot="$R" -Wall -Wextra -Werror -I"$T/installed/include" -o "${name}_static" "$srcdir/$program.c" \
+    judge "$short, static" $CC --sysroot="$R" -Wall -Wextra -Werror -I"$T/installed/include" -o "${short}_static" "$srcdir/$program.c" \
         "$T/installed/lib/libtinca.a" $libraries -lm -Wl,-rpath-link,"$R/usr/$L:$R/$L:$R/usr/$L/openblas-pthread"
 done
 python3 - <<'PYTHON'
