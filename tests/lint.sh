@@ -3,7 +3,7 @@
 # LINT='cppcheck' or LINT='clang-tidy' runs only that one.
 srcdir=${srcdir:-.}
 failed=0
-includes="-D_GNU_SOURCE -DLOCALEDIR=\"/\" -DPKGLIBDIR=\"/\" -I$srcdir/src -I."
+includes="-D_GNU_SOURCE -DLOCALEDIR=\"/\" -DPKGLIBDIR=\"/\" -I$srcdir/src -I$srcdir/include -I."
 
 wanted() { case " ${LINT:-cppcheck clang-tidy} " in *" $1 "*) true ;; *) false ;; esac; }
 

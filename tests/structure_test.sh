@@ -44,6 +44,7 @@ base base
 data base|data
 engine base|engine
 session base|data|engine|session
+library base|data|engine|session|library
 ui base|data|engine|session|ui
 cli base|data|engine|session|ui|cli
 RULES
@@ -143,6 +144,13 @@ objects() { # objects ROOT DIRECTORY
     done
 }
 
+# The library uses of session only how a saved model is read and the figures of the machine.
+library_reaches() { # library_reaches ROOT
+    [ -d "$1/library" ] || return 0
+    matches "$1/library" '^[[:space:]]*#[[:space:]]*include[[:space:]]*"session/' |
+        grep -Ev 'include[[:space:]]*"session/(model/model_file|machine/(machine|autotune)_file)\.h"'
+}
+
 # A screen's folder includes no other screen's.
 screens_that_meet() { # screens_that_meet ROOT
     include_edges "$1" | awk '
@@ -211,7 +219,7 @@ wrong_libraries() { # wrong_libraries ROOT
 # A comment may name these functions. fflush(stdout) is allowed: it prints nothing new, and orders
 # earlier output before a document that is written to the same descriptor.
 noisy_folders() { # noisy_folders ROOT
-    for folder in base data engine session; do
+    for folder in base data engine session library; do
         [ -d "$1/$folder" ] || continue
         matches "$1/$folder" \
             '(^|[^_[:alnum:].>"])(printf|puts|putchar|perror|exit|_exit|abort|assert_fail)[[:space:]]*\(' |
@@ -242,7 +250,7 @@ check_rule() { # check_rule FUNCTION NAME
 
 # A small tree that breaks every rule.
 make_broken_tree() { # make_broken_tree ROOT
-    mkdir -p "$1/base" "$1/data" "$1/engine/plan" "$1/engine/graph" "$1/engine/ops" "$1/cli" \
+    mkdir -p "$1/base" "$1/data" "$1/engine/plan" "$1/engine/graph" "$1/engine/ops" "$1/cli" "$1/library" \
         "$1/session/sweep" "$1/session/study" "$1/ui/screens/run/parts" "$1/ui/screens/runs"
     echo '#include "engine/plan/plan.h"' >"$1/data/upward.c"
     echo '#include <ncursesw/ncurses.h>' >"$1/engine/curses.c"
@@ -253,6 +261,7 @@ make_broken_tree() { # make_broken_tree ROOT
     echo '#include "engine/ops/ops.h"' >"$1/engine/graph/graph.h"
     echo '#include "engine/plan/plan.h"' >"$1/engine/ops/ops.h"
     echo '#include "session/sweep/sweep.h"' >"$1/session/study/study.c"
+    echo '#include "session/run/run.h"' >"$1/library/reach.c"
     echo '#include "ui/screens/runs/runs.h"' >"$1/ui/screens/run/parts/part.c"
     awk 'BEGIN { print "void g(void)\n{"; for (i = 0; i < 59; i++) print "    x++;"; print "}" }' \
         >"$1/base/long.c"
@@ -281,7 +290,7 @@ make_sound_tree() { # make_sound_tree ROOT
     done
 }
 
-FOLDER_RULES='wrong_includes include_cycles screens_that_meet capabilities_that_meet full_folders
+FOLDER_RULES='wrong_includes include_cycles library_reaches screens_that_meet capabilities_that_meet full_folders
     long_functions silent_files wrong_libraries noisy_folders unescaped unfinished'
 
 # Prints the rules that miss a violation or report a sound tree.
@@ -352,6 +361,7 @@ report $? "each rule reports a tree that breaks it, and no other" "$found"
 check_rule wrong_includes "top-level folders include only the folders below them"
 check_rule include_cycles "no cycle of includes between folders"
 check_call_cycles
+check_rule library_reaches "the library uses of session what reads saved models"
 check_rule screens_that_meet "no screen includes another screen"
 check_rule capabilities_that_meet "compare, sweep, study, import and export do not include each other"
 check_rule full_folders "no folder has more than $FOLDER_MAX files"

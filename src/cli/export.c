@@ -1,7 +1,7 @@
 /* tinca export: writes runs as a session file (JSON), as the studies' CSV files, as tables and
  * event files for other programs, as a picture of their curves, or as a report (Markdown); and
  * models as ONNX files (export_onnx.c), state dicts of PyTorch (export_torch.c),
- * networks of Caffe (export_caffe.c) or arrays of NumPy. */
+ * networks of Caffe (export_caffe.c), arrays of NumPy, or an array of C. */
 #include "session/export/export.h"
 #include "session/compare/report.h"
 #include "session/export/chart.h"
@@ -10,6 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/export_caffe.h"
+#include "cli/export_model.h"
 #include "cli/export_onnx.h"
 #include "cli/export_torch.h"
 #include "cli/options.h"
@@ -42,11 +43,12 @@ enum {
     FORMAT_TFEVENTS,
     FORMAT_TORCH,
     FORMAT_PROTOTXT,
-    FORMAT_CAFFE
+    FORMAT_CAFFE,
+    FORMAT_C
 };
 static const char *const format_names[] = {"json",  "csv",      "png",      "svg", "pdf",
                                            "md",    "onnx",     "csv-long", "npz", "tfevents",
-                                           "torch", "prototxt", "caffe",    NULL};
+                                           "torch", "prototxt", "caffe",    "c",   NULL};
 static const char *const x_names[] = {"iteration", "epoch", "time", NULL}; /* enum chart_x */
 enum log_axes { LOG_NONE, LOG_X, LOG_Y, LOG_BOTH };
 static const char *const log_names[] = {"none", "x", "y", "both", NULL};
@@ -234,6 +236,15 @@ static bool write_arrays(const char *model, const char *target, struct error *er
     return export_npz_model(model, target, error);
 }
 
+/* Writes a model, or that of a run, as an array of C. */
+static bool write_c_array(const char *operand, const char *target, struct error *error)
+{
+    char *model = export_model_path(operand, error);
+    const bool written = model && export_c_array(model, target, error);
+    free(model);
+    return written;
+}
+
 /* Writes the model or the runs. */
 static bool write_document(const struct operands *operands, const struct wanted *wanted,
                            size_t *damaged, struct error *error)
@@ -245,6 +256,8 @@ static bool write_document(const struct operands *operands, const struct wanted 
         return export_torch(first, wanted->names, wanted->onnx.precision, wanted->target, error);
     if (wanted->format == FORMAT_PROTOTXT || wanted->format == FORMAT_CAFFE)
         return export_caffe(first, wanted->target, wanted->format == FORMAT_CAFFE, error);
+    if (wanted->format == FORMAT_C)
+        return write_c_array(first, wanted->target, error);
     if (wanted->format == FORMAT_NPZ && !wanted->all && is_model(first))
         return write_arrays(first, wanted->target, error);
     return export_runs(operands, wanted, damaged, error);
@@ -315,7 +328,7 @@ const struct command command_export = {
     .name = "export",
     .operands = "RUN...|MODEL|NETWORK",
     .summary = N_("Write runs as a session file (JSON), CSV, NumPy's arrays, TensorBoard's events, "
-                  "a chart, or a report; or a model for ONNX, PyTorch or Caffe, or as arrays."),
+                  "a chart, or a report; or a model for ONNX, PyTorch, Caffe or C, or as arrays."),
     .details =
         N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its "
            "folder; RUN@seeds is all runs of its group of seeds. A session file is described by "
@@ -331,6 +344,7 @@ const struct command command_export = {
            "PyTorch (torch) is a safetensors file of the weights alone, with PyTorch's names. Of "
            "Caffe's files "
            "prototxt has the layers, also of NETWORK, a name or a network file; caffe also "
-           "writes the weights, into the .caffemodel file beside it."),
+           "writes the weights, into the .caffemodel file beside it. An array of C (c) has the "
+           "bytes of MODEL, for a program with libtinca."),
     .run = export_run,
 };

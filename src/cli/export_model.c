@@ -2,6 +2,7 @@
 #include "cli/export_model.h"
 
 #include "base/files/file.h"
+#include "base/memory.h"
 #include "engine/network/network.h"
 
 #include <stdlib.h>
@@ -40,4 +41,14 @@ char *export_model_of_run(const struct run *run, struct error *error)
     error_set(error, ERROR_INPUT, facts->id, "wait for its first epoch, or resume it",
               "the run has saved no model");
     return NULL;
+}
+
+char *export_model_path(const char *operand, struct error *error)
+{
+    if (export_operand_is_model(operand))
+        return memory_copy_text(operand, error);
+    struct run *run = runs_open(operand, error);
+    char *model = run ? export_model_of_run(run, error) : NULL;
+    run_free(run);
+    return model;
 }

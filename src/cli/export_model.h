@@ -13,6 +13,10 @@ bool export_operand_is_model(const char *operand);
  * an error. */
 char *export_model_of_run(const struct run *run, struct error *error);
 
+/* Returns the path of the saved model that the operand names, or of the model of the run, which the
+ * caller frees; NULL with an error. */
+char *export_model_path(const char *operand, struct error *error);
+
 /* Returns the format of this name (weights_format_names); float32 for NULL. */
 enum weights_format export_format(const char *name);
 

@@ -170,6 +170,8 @@ every_command() {
             try export "$1" --format torch -o exported.safetensors
             try export "$1" --format torch -o exported.safetensors --names "$evil"
             try export "$1" --format caffe -o exported.prototxt
+            try export "$1" --format c -o written/model.c
+            [ ! -f written/model.c ] || clean written/model.c
             try export "$1" --format md -o written/report.md --picture written/curves.png
             clean $(find written -type f ! -name '*.png')
             try export "$1" --format csv-long -o written/long.csv

@@ -59,7 +59,16 @@ succeeds "example 3 leaves widths and activation open" \
     info "$T/example3.json" --widths 64 --activation sigmoid --json
 succeeds "example 4 has dilations and gates" info "$T/example4.json" --json
 
-for page in tinca.1 tinca-config.5 tinca-network.5; do
+# Every function of the library's header.
+for name in $(sed -n 's/.*\b\(tinca_[a-z_]*\)(.*/\1/p' "$srcdir/include/tinca.h" | sort -u); do
+    if grep -q "^\.Fn $name\b" "$srcdir/man/libtinca.3"; then
+        ok "libtinca(3) names $name"
+    else
+        not_ok "libtinca(3) names $name"
+    fi
+done
+
+for page in tinca.1 tinca-config.5 tinca-network.5 libtinca.3; do
     if ! command -v groff >/dev/null; then
         skip "$page is well-formed" "there is no groff here"
     else

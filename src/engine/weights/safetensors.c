@@ -144,6 +144,15 @@ static bool read_header(struct safetensors *file, struct error *error)
     return parse_entries(file, (uint64_t)size - file->data_start, error);
 }
 
+/* Reads the header of the stream that was opened. On failure closes all. */
+static bool begin_reading(struct safetensors *file, struct error *error)
+{
+    if (file->file && read_header(file, error))
+        return true;
+    safetensors_close(file);
+    return false;
+}
+
 bool safetensors_open(struct safetensors *file, const char *path, struct error *error)
 {
     *file = (struct safetensors){0};
@@ -156,10 +165,25 @@ bool safetensors_open(struct safetensors *file, const char *path, struct error *
         return false;
     }
     file->file = file_open_stream(path, error);
-    if (file->file && read_header(file, error))
-        return true;
-    safetensors_close(file);
-    return false;
+    return begin_reading(file, error);
+}
+
+bool safetensors_open_memory(struct safetensors *file, const char *name, const void *bytes,
+                             size_t size, struct error *error)
+{
+    *file = (struct safetensors){0};
+    file->path = memory_copy_text(name, error);
+    if (!file->path)
+        return false;
+    if (size == 0) { /* fmemopen may refuse it */
+        wrong(file, error, "", "shorter than the 8 bytes that give the header's length");
+        safetensors_close(file);
+        return false;
+    }
+    file->file = fmemopen((void *)(uintptr_t)bytes, size, "rb");
+    if (!file->file)
+        error_set_errno(error, name, NULL, "the bytes cannot be read");
+    return begin_reading(file, error);
 }
 
 bool safetensors_file_is(const char *path)

@@ -43,6 +43,11 @@ struct safetensors {
  * offsets, or entries that overlap or lie outside the file. */
 bool safetensors_open(struct safetensors *file, const char *path, struct error *error);
 
+/* Opens the `size` bytes of a file that are in memory, in the same way. They must stay as they are
+ * until safetensors_close; `name` stands for the path in errors. */
+bool safetensors_open_memory(struct safetensors *file, const char *name, const void *bytes,
+                             size_t size, struct error *error);
+
 /* Returns whether a regular file begins like a safetensors file: with the length of a header that
  * fits into it, and a "{". False for files that cannot be read. */
 bool safetensors_file_is(const char *path);

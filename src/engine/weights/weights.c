@@ -303,17 +303,23 @@ static bool load_parameter(struct safetensors *file, const struct parameter *par
            weights_check_scales(parameter, values, file->path, error);
 }
 
+bool weights_read(struct weights *weights, struct safetensors *file, struct error *error)
+{
+    bool loaded = !safetensors_has_checksum(file) || safetensors_check(file, error);
+    for (size_t p = 0; loaded && p < weights->graph->parameter_count; p++) {
+        const struct parameter *parameter = &weights->graph->parameters[p];
+        loaded = load_parameter(file, parameter, weights->values + parameter->offset, error);
+    }
+    weights_mark_changed(weights);
+    return loaded;
+}
+
 bool weights_load(struct weights *weights, const char *path, struct error *error)
 {
     struct safetensors file;
     if (!safetensors_open(&file, path, error))
         return false;
-    bool loaded = !safetensors_has_checksum(&file) || safetensors_check(&file, error);
-    for (size_t p = 0; loaded && p < weights->graph->parameter_count; p++) {
-        const struct parameter *parameter = &weights->graph->parameters[p];
-        loaded = load_parameter(&file, parameter, weights->values + parameter->offset, error);
-    }
+    const bool loaded = weights_read(weights, &file, error);
     safetensors_close(&file);
-    weights_mark_changed(weights);
     return loaded;
 }

@@ -90,4 +90,7 @@ bool weights_check_scales(const struct parameter *parameter, const float *values
  * file's checksum, if it has one, is wrong. */
 bool weights_load(struct weights *weights, const char *path, struct error *error);
 
+/* Does the same with an open file. */
+bool weights_read(struct weights *weights, struct safetensors *file, struct error *error);
+
 #endif

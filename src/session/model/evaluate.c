@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "data/formats/image_file.h"
 #include "data/loader/augment.h"
-#include "engine/quantize/simulate.h"
 #include "session/config/config.h"
 #include "session/files/kernel_choices.h"
 #include "session/machine/tuned_device.h"
@@ -32,19 +31,10 @@ bool model_load(struct model *model, const char *path, const char *device, size_
         model_free(model);
         return false;
     }
-    /* a quantized model is made for int8; devices that have none round in float32 */
-    const bool int8 = graph_is_quantized(&model->network->graph) &&
-                      device_check_precision(model->device->driver, PRECISION_INT8, NULL);
-    loaded = model_compute_in(model, int8 ? PRECISION_INT8 : model->device->precision, error);
+    loaded = model_compute_in(model, model_own_precision(model), error);
     if (!loaded)
         model_free(model);
     return loaded;
-}
-
-bool model_compute_in(struct model *model, enum device_precision precision, struct error *error)
-{
-    return device_set_precision(model->device, precision, error) &&
-           (precision == PRECISION_INT8 || network_simulate(model->network, error));
 }
 
 bool model_set_precision(struct model *model, const struct run_config *config, struct error *error)

@@ -1,20 +1,14 @@
 /* A saved model carries the text of its network file and the variation, so that loading it rebuilds
- * the same network; the metadata also has normalisation and class names. */
+ * the same network (model_describe.c); the metadata also has normalisation and class names. */
 #include "session/model/model_file.h"
 
 #include "base/json/json.h"
-#include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "engine/network/network_model.h"
-#include "engine/weights/safetensors.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- writing --- */
 
 /* Returns the names of the classes as a JSON list; NULL if out of memory. */
 static char *print_class_names(const struct model_facts *facts, struct error *error)
@@ -110,75 +104,4 @@ bool model_save_derived(const struct model *origin, const struct network *networ
     const struct model_facts facts = {
         .network = network, .origin = origin, .normalisation = origin->normalisation};
     return model_file_save(&facts, weights, format, path, error);
-}
-
-/* --- reading --- */
-
-static bool parse_triple(const char *text, float *values)
-{
-    return text && sscanf(text, "%f %f %f", &values[0], &values[1], &values[2]) == 3 &&
-           isfinite(values[0]) && isfinite(values[1]) && isfinite(values[2]);
-}
-
-static bool read_input(struct model *model, const struct safetensors *file, struct error *error)
-{
-    struct normalisation *normalisation = &model->normalisation;
-    const char *name = safetensors_metadata(file, "tinca.normalisation");
-    const char *stored = safetensors_metadata(file, "tinca.stored");
-    snprintf(normalisation->name, sizeof normalisation->name, "%s", name ? name : "");
-    if (!parse_triple(safetensors_metadata(file, "tinca.mean"), normalisation->mean))
-        return network_refuse_metadata(file, "tinca.mean", N_("is not three numbers"), error);
-    if (!parse_triple(safetensors_metadata(file, "tinca.deviation"), normalisation->deviation))
-        return network_refuse_metadata(file, "tinca.deviation", N_("is not three numbers"), error);
-    for (size_t c = 0; c < 3; c++)
-        if (normalisation->deviation[c] == 0)
-            return network_refuse_metadata(file, "tinca.deviation", N_("holds a zero"), error);
-    if (!stored || sscanf(stored, "%zu %zu", &model->stored_height, &model->stored_width) != 2 ||
-        model->stored_height < model->network->input.height ||
-        model->stored_width < model->network->input.width ||
-        model->stored_height > IMAGE_MAX_SIDE || model->stored_width > IMAGE_MAX_SIDE)
-        return network_refuse_metadata(file, "tinca.stored", N_("is not a height and a width"),
-                                       error);
-    return true;
-}
-
-static bool read_class_names(struct model *model, const struct safetensors *file,
-                             struct error *error)
-{
-    const char *text = safetensors_metadata(file, "tinca.class_names");
-    struct json_document document = {0};
-    size_t count = model->network->classes, i = 0;
-    if (!text || !json_parse(&document, text, strlen(text), file->path, NULL))
-        return network_refuse_metadata(file, "tinca.class_names", N_("is not a list"), error);
-    model->class_names = memory_new(count, sizeof *model->class_names, "class names", error);
-    const struct json *name = model->class_names ? json_first(document.root) : NULL;
-    for (; i < count && json_string(name); i++, name = json_next(name))
-        snprintf(model->class_names[i], sizeof model->class_names[i], "%s", json_string(name));
-    json_document_free(&document);
-    if (!model->class_names)
-        return false;
-    return i == count || network_refuse_metadata(file, "tinca.class_names",
-                                                 N_("does not name every class"), error);
-}
-
-/* Copies a checksum of the metadata; one that is missing or too long is not known. */
-static void copy_checksum(const struct safetensors *file, const char *key,
-                          char checksum[MODEL_CHECKSUM])
-{
-    const char *text = safetensors_metadata(file, key);
-    snprintf(checksum, MODEL_CHECKSUM, "%s", text && strlen(text) < MODEL_CHECKSUM ? text : "");
-}
-
-bool model_file_describe(struct model *model, const char *path, struct error *error)
-{
-    struct safetensors file;
-    if (!safetensors_open(&file, path, error))
-        return false;
-    model->network = network_of_model(&file, error);
-    bool described =
-        model->network && read_input(model, &file, error) && read_class_names(model, &file, error);
-    copy_checksum(&file, "tinca.crc32", model->checksum);
-    copy_checksum(&file, "tinca.parent", model->parent);
-    safetensors_close(&file);
-    return described;
 }

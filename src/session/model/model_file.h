@@ -54,4 +54,11 @@ bool model_save_derived(const struct model *origin, const struct network *networ
 /* Fills network, normalisation, class names and stored size of `model` from a file's metadata. */
 bool model_file_describe(struct model *model, const char *path, struct error *error);
 
+/* Does the same with an open file. */
+bool model_describe(struct model *model, const struct safetensors *file, struct error *error);
+
+/* Returns the precision in which the model is computed unless another one is asked for: int8 if it
+ * is quantized and its device computes in int8, else that of the device. */
+enum device_precision model_own_precision(const struct model *model);
+
 #endif
