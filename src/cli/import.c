@@ -17,7 +17,6 @@
 
 #include <stdio.h>
 
-static const char *const framework_names[] = {"caffe", "tensorflow", "keras", NULL};
 static const char *const device_names[] = {"cpu", "cuda", NULL};
 
 static bool add_json(struct json *list, const struct import_result *result, const char *path)
@@ -163,7 +162,7 @@ static int import_run(const struct command *command, int argc, char **argv)
          .help = N_("The framework that wrote the log; without it, detected."),
          .kind = OPTION_NAME,
          .value = &options.request.framework,
-         .choices = framework_names},
+         .choices = import_frameworks},
         {.name = "network",
          .argument = "NET",
          .help = N_("The network's name, if the log does not give it; PyTorch: the network, a name "
