@@ -9,11 +9,13 @@
 #include "session/import/import_run.h"
 
 #include "base/clock.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "engine/training/loss_meter.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
+#include "session/files/run_name.h"
 #include "session/findings/watcher.h"
 #include "session/history/run_remove.h"
 #include "session/record/run_state.h"
@@ -268,8 +270,9 @@ static bool write_start(struct import_run *imported, const struct imported_log *
     struct run_snapshot start = end_of(log, false);
     uint64_t length = 1;
     if (imported->live) {
+        const double share = start.epoch / (double)start.iteration;
         start.iterations = imported->iterations;
-        start.epochs = 0;
+        start.epochs = share > 0 ? share * (double)imported->iterations : 0;
     }
     for (unsigned i = 0; i < imported->rewritten % 15; i++)
         length *= 10; /* another number of digits, see above */
@@ -342,7 +345,8 @@ static bool begin_journal(struct import_run *imported, const struct imported_log
     imported->watcher = (struct watcher){0};
     imported->diverged = log->times_only;
     imported->shown.count = imported->shown.validation_count = 0;
-    journal_abandon(&run->journal);
+    if (run->journal.path)
+        journal_abandon(&run->journal);
     return journal_open(&run->journal, run->directory, 0, error) &&
            write_start(imported, log, error);
 }
@@ -460,7 +464,11 @@ static bool create_folder(struct import_run *imported, const struct imported_log
     struct run *run = imported->run;
     run_id_name(run->config.network, "", name);
     run->directory = run_directory_create(NULL, name, run->early_facts.id, error);
-    return run->directory && run_hold_take(&run->hold, run->directory, error);
+    if (!run->directory || !run_hold_take(&run->hold, run->directory, error))
+        return false;
+    if (imported->live) /* its name is that of the source, if that can be a name */
+        run_name_write(run->directory, file_base_name(imported->request->path), NULL);
+    return true;
 }
 
 struct import_run *import_run_create(const struct import_request *request,
