@@ -160,6 +160,19 @@ static void print_memory(const struct watch *watch)
                      text_bytes(watch_gpu_memory(watch), gpu, sizeof gpu));
 }
 
+/* Reports that no source had a loss, if none said more. */
+static int report_nothing(const struct watch *watch)
+{
+    struct error error;
+    for (size_t i = 0; i < watch_count(watch); i++)
+        if (watch_state(watch, i)->id[0] || watch_state(watch, i)->error.kind != ERROR_NONE)
+            return EXIT_DONE;
+    error_set(&error, ERROR_INPUT, "watch",
+              "give the folder into which the trainer writes event files, or metrics.csv",
+              "no file with a loss came");
+    return output_error(&error);
+}
+
 /* Prints what became of each source. Returns the exit status. */
 static int report(const struct watch *watch, const struct watch_options *options, bool stopped)
 {
@@ -171,6 +184,8 @@ static int report(const struct watch *watch, const struct watch_options *options
     for (size_t i = 0; i < watch_count(watch); i++)
         if (watch_state(watch, i)->error.kind != ERROR_NONE)
             status = output_error(&watch_state(watch, i)->error);
+    if (status == EXIT_DONE && !stopped)
+        status = report_nothing(watch);
     return status == EXIT_DONE && stopped ? EXIT_INTERRUPTED : status;
 }
 

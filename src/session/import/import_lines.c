@@ -55,17 +55,19 @@ static const char *progress_at(const char *line, const char *slash)
         (after[1] != '[' && strncmp(after + 1, "\xe2\x94\x81", 3) != 0))
         return NULL;
     const char *from = slash - width;
-    for (const char *at = from; at < slash; at++)
-        if (!isdigit((unsigned char)*at) &&
-            (*at != ' ' || isdigit((unsigned char)at[-(at > from)])) && !(at == from && *at == ' '))
-            return NULL;
-    return isdigit((unsigned char)slash[-1]) ? from : NULL;
+    const size_t blank = strspn(from, " ");
+    if (blank + strspn(from + blank, "0123456789") != width || blank == width)
+        return NULL;
+    const char *drawn = from; /* the bar of tqdm stands before its numbers, that of Keras behind */
+    while (drawn > line && drawn[-1] == ' ')
+        drawn--;
+    const bool tqdm = drawn > line && drawn[-1] == '|';
+    return tqdm ? NULL : from;
 }
 
-size_t import_first_record(const char *line, bool *torn)
+size_t import_first_record(const char *line)
 {
     const size_t blank = strspn(line, " ");
-    *torn = false;
     for (const char *at = line + blank + (line[blank] != '\0'); *at; at++) {
         const char *progress = *at == '/' ? progress_at(line, at) : NULL;
         if (begins_record(at))
@@ -108,10 +110,19 @@ static bool ends_in_key(const char *line)
            isalpha((unsigned char)last[strspn(last, " ")]);
 }
 
+/* Returns whether the line has a single value below a bar of Lightning that had no room for it. */
+static bool is_value_of_bar(const char *before, const char *line)
+{
+    return strncmp(before, "Epoch ", 6) == 0 && strstr(before, "it/s ") &&
+           strncmp(line, "    ", 4) == 0 && is_key_rest(line + strspn(line, " "));
+}
+
 bool import_is_rest(const char *before, const char *line, bool *space)
 {
     const size_t length = strlen(before);
-    *space = false;
+    *space = is_value_of_bar(before, line);
+    if (*space)
+        return true;
     if (length < 20 ||
         (!strstr(before, "loss") && !strstr(before, "Iteration ") && !strstr(before, "step")))
         return false;

@@ -78,9 +78,8 @@ extern const struct import_dialect import_caffe, import_tensorflow, import_keras
 enum { IMPORT_HELD_SECONDS = 3 }; /* without news, until what may still change is shown */
 
 /* Returns the size of the first of several records in a line that lacks its line breaks; the length
- * of the line if it has one. *torn: the first one ends in a number that cannot be told from the
- * next record, and its last pair is not in the size. (import_lines.c) */
-size_t import_first_record(const char *line, bool *torn);
+ * of the line if it has one. (import_lines.c) */
+size_t import_first_record(const char *line);
 
 /* Returns whether `line` is the rest of the line before it, which a terminal or a program has
  * wrapped. *space: the wrapping took the place of a space. (import_lines.c) */

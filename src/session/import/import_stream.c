@@ -170,8 +170,7 @@ static char *give_records(struct import_stream *stream, char *line, double arriv
                           struct error *error)
 {
     for (;;) {
-        bool torn;
-        const size_t length = import_first_record(line, &torn);
+        const size_t length = import_first_record(line);
         const char next = line[length];
         line[length] = '\0';
         const bool good = give_record(stream, line, arrival, error);

@@ -177,6 +177,10 @@ static bool update(struct watch_source *source, bool live, double idle, bool sto
     struct imported_logs logs;
     struct error *error = &source->state.error;
     bool good = import_stream_logs(source->stream, live, idle, &logs, error);
+    if (good && !live && logs.count == 0 && source->folder) {
+        import_logs_free(&logs);
+        return true; /* a folder may have files of other things, such as hyperparameters */
+    }
     if (good && (logs.count > 1 || (!live && logs.count == 0)))
         good = import_stream_refuse(&source->request, &logs, import_stream_is_empty(source->stream),
                                     error);

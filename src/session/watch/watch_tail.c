@@ -46,7 +46,10 @@ bool watch_tail_open(struct watch_tail *tail, const char *path, struct error *er
 bool watch_tail_take(struct watch_tail *tail, int descriptor, struct error *error)
 {
     *tail = (struct watch_tail){.descriptor = descriptor};
-    return note_file(tail, error);
+    if (!note_file(tail, error))
+        return false;
+    tail->pipe = true; /* a file as standard input has an end, too */
+    return true;
 }
 
 void watch_tail_close(struct watch_tail *tail)
