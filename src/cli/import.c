@@ -18,8 +18,6 @@
 
 #include <stdio.h>
 
-static const char *const device_names[] = {"cpu", "cuda", NULL};
-
 static bool add_json(struct json *list, const struct import_result *result, const char *path)
 {
     struct json *object = json_add_object(list, NULL);
@@ -185,17 +183,7 @@ static int import_run(const struct command *command, int argc, char **argv)
          .value = &options.request.average_loss,
          .low = 1,
          .high = 10000},
-        {.name = "device",
-         .argument = "NAME",
-         .help = N_("The device that computed it."),
-         .kind = OPTION_NAME,
-         .value = &options.request.device,
-         .choices = device_names},
-        {.name = "host",
-         .argument = "NAME",
-         .help = N_("The machine that computed it."),
-         .kind = OPTION_TEXT,
-         .value = &options.request.host},
+        IMPORT_MACHINE_OPTIONS(&options.request),
         IMPORT_ONNX_OPTIONS(&options.onnx),
         IMPORT_TORCH_OPTIONS(&options.torch),
         IMPORT_CAFFE_OPTIONS(&options.caffe),

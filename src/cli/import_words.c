@@ -2,6 +2,8 @@
 
 #include "cli/output.h"
 
+const char *const import_devices[] = {"cpu", "cuda", NULL};
+
 void import_words_print(const char *path, size_t damaged, size_t replaced, const char *top1)
 {
     if (damaged)

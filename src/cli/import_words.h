@@ -8,6 +8,22 @@
 
 #include <stddef.h>
 
+/* The rows of the options of all logs. */
+#define IMPORT_MACHINE_OPTIONS(request)                                                            \
+    {.name = "device",                                                                             \
+     .argument = "NAME",                                                                           \
+     .help = N_("The device that computed it."),                                                   \
+     .kind = OPTION_NAME,                                                                          \
+     .value = &(request)->device,                                                                  \
+     .choices = import_devices},                                                                   \
+    {                                                                                              \
+        .name = "host", .argument = "NAME", .help = N_("The machine that computed it."),           \
+        .kind = OPTION_TEXT, .value = &(request)->host                                             \
+    }
+
+/* The devices that can be named, NULL at the end. */
+extern const char *const import_devices[];
+
 /* The row of the option that maps names to quantities. */
 #define IMPORT_COLUMNS_OPTION(variable)                                                            \
     {                                                                                              \

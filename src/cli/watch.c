@@ -26,7 +26,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const device_names[] = {"cpu", "cuda", NULL};
 static const double poll_seconds = 0.1, line_seconds = 5;
 
 struct watch_options {
@@ -369,17 +368,7 @@ static void make_rows(struct watch_options *options, struct option_row *rows)
          .value = &import->images,
          .low = 1,
          .high = (size_t)1 << 40},
-        {.name = "device",
-         .argument = "NAME",
-         .help = N_("The device that computes it."),
-         .kind = OPTION_NAME,
-         .value = &import->device,
-         .choices = device_names},
-        {.name = "host",
-         .argument = "NAME",
-         .help = N_("The machine that computes it."),
-         .kind = OPTION_TEXT,
-         .value = &import->host},
+        IMPORT_MACHINE_OPTIONS(import),
         {.name = "lines",
          .help = N_("Print lines also on a terminal, instead of opening the workbench."),
          .kind = OPTION_SWITCH,

@@ -62,7 +62,8 @@ static const char *progress_at(const char *line, const char *slash)
     while (drawn > line && drawn[-1] == ' ')
         drawn--;
     const bool tqdm = drawn > line && drawn[-1] == '|';
-    return tqdm ? NULL : from;
+    const bool epoch = from - line >= 6 && strncmp(from - 6, "Epoch ", 6) == 0; /* Lightning's */
+    return tqdm || epoch ? NULL : from;
 }
 
 size_t import_first_record(const char *line)
