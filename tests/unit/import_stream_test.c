@@ -229,6 +229,12 @@ static void test_wrapped(void)
     tap_ok(log->count == 3 && point_is(log, 0, 1, 2.5f) && point_is(log, 1, 2, 2) &&
                point_is(log, 2, 3, 1.5f),
            "the same of Caffe");
+    log = read_log(
+        "2017-03-01 12:00:00.1: step 10, loss = \n2017-03-01 12:00:05.1: step 20, loss = 1.5 "
+        "(5 examples/sec; 0.1 sec/batch)\n2017-03-01 12:00:05.1: step 30, loss = \n-4.5e-08\n");
+    tap_ok(log->count == 2 && point_is(log, 0, 20, 1.5f) && point_is(log, 1, 30, -4.5e-8f) &&
+               log->damaged == 1,
+           "a date is not the rest of a loss; a number is (%zu damaged)", log->damaged);
     log = read_log("INFO:tensorflow:loss = 2.5, step = 1\nINFO:tensorflow:loss = 2, step = "
                    "101 (0.5 sec)INFO:tensorflow:loss = 1, step = 201 (0.5 sec)\n");
     tap_ok(log->count == 3 && point_is(log, 2, 201, 1), "the same of TensorFlow");

@@ -81,12 +81,17 @@ size_t import_first_record(const char *line)
 
 /* --- wrapped lines --- */
 
+/* Returns whether the line begins with a number, or with the rest of one, behind which a value
+ * ends. */
 static bool is_number_rest(const char *line)
 {
-    const size_t length = strspn(line, "0123456789.");
+    const size_t length = strspn(line, "0123456789.eE+-");
     const char *after = line + length;
-    return length > 0 && (!*after || strncmp(after, " - ", 3) == 0 || *after == ')' ||
-                          *after == ',' || *after == ']' || strncmp(after, " (", 2) == 0);
+    double value;
+    return length > 0 && strpbrk(line, "0123456789") < after &&
+           import_number(line, &value) == after &&
+           (!*after || strncmp(after, " - ", 3) == 0 || *after == ')' || *after == ',' ||
+            *after == ']' || strncmp(after, " (", 2) == 0);
 }
 
 static bool is_key_rest(const char *line)
@@ -132,9 +137,8 @@ bool import_is_rest(const char *before, const char *line, bool *space)
         end--;
     const char last = end > before ? end[-1] : '\0';
     if (last == ':' || last == '=') {
-        double value;
         *space = *end != ' ';
-        return import_number(line, &value) != NULL;
+        return is_number_rest(line);
     }
     if (last == '-' && end - before > 1 && end[-2] == ' ') {
         *space = *end != ' ';

@@ -231,24 +231,41 @@ static void damage(struct import_stream *stream)
         stream->logs[i].damaged++;
 }
 
+static bool ends_line(char byte)
+{
+    return byte == '\n' || byte == '\r' || byte == '\b';
+}
+
+/* Adds bytes to the line, with spaces for NUL. */
+static void add_to_line(struct place *place, const char *bytes, size_t count)
+{
+    const size_t from = place->line.length;
+    if (place->too_long)
+        return;
+    text_append_bytes(&place->line, bytes, count);
+    for (size_t i = from; i < place->line.length; i++)
+        if (!place->line.data[i])
+            place->line.data[i] = ' ';
+    place->too_long = place->line.length >= LINE_MOST;
+}
+
 /* Takes the text of a place up to its last line end. */
 static bool take_text(struct import_stream *stream, const char *bytes, size_t count, double arrival,
                       struct error *error)
 {
     struct place *place = &stream->places[stream->at];
-    for (size_t i = 0; i < count; i++) {
-        const char byte = bytes[i];
-        const bool ends = byte == '\n' || byte == '\r' || byte == '\b';
-        if (!ends && !place->too_long) {
-            text_append_bytes(&place->line, byte ? &byte : " ", 1);
-            place->too_long = place->line.length >= LINE_MOST;
-        }
-        if (!ends)
-            continue;
+    for (size_t at = 0; at < count;) {
+        size_t end = at;
+        while (end < count && !ends_line(bytes[end]))
+            end++;
+        add_to_line(place, bytes + at, end - at);
+        at = end + 1;
+        if (end == count)
+            break;
         if (place->too_long)
             damage(stream);
         else if (place->line.length > 0 &&
-                 !take_line(stream, place->line.data, byte == '\n', arrival, error))
+                 !take_line(stream, place->line.data, bytes[end] == '\n', arrival, error))
             return false;
         place->line.length = 0;
         place->too_long = false;
