@@ -321,15 +321,25 @@ static bool take_events(struct import_stream *stream, const char *bytes, size_t 
 
 /* --- bytes --- */
 
-/* Decides whether a file is one of events, once its first bytes are there. */
-static bool decide(struct import_stream *stream, struct place *place, bool ended)
+/* Returns whether a file with these first bytes can be one of events, as far as they tell: its
+ * first record is short, so that the upper bytes of its length are 0. */
+static bool may_be_events(const struct text *head)
 {
-    if (!ended && place->line.length < EVENT_HEAD &&
-        !memchr(place->line.data ? place->line.data : "", '\n', place->line.length))
+    for (size_t i = 2; i < 8 && i < head->length; i++)
+        if (head->data[i])
+            return false;
+    return true;
+}
+
+/* Decides whether a file is one of events, once its first bytes are there. Returns whether it is
+ * decided. */
+static bool decide(struct place *place, bool ended)
+{
+    const struct text *head = &place->line;
+    if (!ended && head->length < EVENT_HEAD && may_be_events(head))
         return false;
     place->decided = true;
-    place->events = place->line.data && event_reader_is(place->line.data, place->line.length);
-    (void)stream;
+    place->events = head->length > 0 && event_reader_is(head->data, head->length);
     return true;
 }
 
@@ -361,7 +371,7 @@ bool import_stream_feed(struct import_stream *stream, const char *bytes, size_t 
     text_append_bytes(&place->line, bytes, count);
     if (place->line.failed)
         return error_set_memory(error, "the log", 0);
-    return !decide(stream, place, false) || feed_head(stream, arrival, error);
+    return !decide(place, false) || feed_head(stream, arrival, error);
 }
 
 /* --- the end --- */
@@ -383,7 +393,7 @@ bool import_stream_end(struct import_stream *stream, struct error *error)
     for (size_t i = 0; good && i < PLACES; i++) {
         struct place *place = &stream->places[i];
         stream->at = i;
-        if (!place->decided && decide(stream, place, true))
+        if (!place->decided && decide(place, true))
             good = feed_head(stream, (double)NAN, error);
         if (!good || place->events || place->line.length == 0 || place->too_long)
             continue;
