@@ -12,7 +12,8 @@ bool event_reader_is(const char *bytes, size_t count)
     for (size_t i = 2; i < 8; i++)
         if (bytes[i])
             return false; /* the first record is shorter than 64 KiB */
-    for (size_t at = 12; at + length <= count && at < EVENT_HEAD; at++)
+    const size_t end = count < EVENT_HEAD ? count : EVENT_HEAD; /* more would not be there always */
+    for (size_t at = 12; at + length <= end; at++)
         if (memcmp(bytes + at, version, length) == 0)
             return true;
     return false;
