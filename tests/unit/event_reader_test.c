@@ -125,7 +125,7 @@ static struct {
 } seen[64];
 static size_t seen_count;
 
-static bool see(void *context, const struct event_scalar *scalar, struct error *error)
+static bool see(void *context, const struct event_value *scalar, struct error *error)
 {
     (void)context, (void)error;
     if (seen_count == 64)

@@ -275,7 +275,7 @@ static bool take_text(struct import_stream *stream, const char *bytes, size_t co
 
 /* --- event files --- */
 
-static bool take_scalar(void *context, const struct event_scalar *scalar, struct error *error)
+static bool take_scalar(void *context, const struct event_value *scalar, struct error *error)
 {
     struct import_stream *stream = context;
     struct import_reader *reader = &stream->readers[EVENTS];

@@ -172,7 +172,7 @@ static bool visit_message(struct event_reader *reader, const char *bytes, size_t
         return true;
     }
     for (size_t i = 0; good && event->summary && i < event->summary->n_value; i++) {
-        struct event_scalar scalar = {
+        struct event_value scalar = {
             .tag = event->summary->value[i]->tag, .step = event->step, .wall = event->wall_time};
         if (is_scalar(event->summary->value[i], &scalar.value))
             good = visit(context, &scalar, error);

@@ -14,7 +14,7 @@
 
 enum { EVENT_HEAD = 64 }; /* bytes by which an event file is recognised */
 
-struct event_scalar {
+struct event_value {
     const char *tag;
     int64_t step;
     double wall; /* seconds since 1970 */
@@ -22,7 +22,7 @@ struct event_scalar {
 };
 
 /* Takes a scalar. Returns false with an error. */
-typedef bool event_visit(void *context, const struct event_scalar *scalar, struct error *error);
+typedef bool event_visit(void *context, const struct event_value *scalar, struct error *error);
 
 struct event_reader;
 
