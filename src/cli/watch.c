@@ -320,6 +320,7 @@ static int watch_sources(struct watch_options *options, const struct operands *o
         watch_end(watch, stopped);
         status = report(watch, options, stopped);
     }
+    watch_end(watch, true); /* also if the workbench could not be opened */
     watch_free(watch);
     return status;
 }
