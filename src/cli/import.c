@@ -8,6 +8,7 @@
 #include "cli/import_caffe.h"
 #include "cli/import_onnx.h"
 #include "cli/import_torch.h"
+#include "cli/import_words.h"
 #include "cli/options.h"
 #include "cli/output.h"
 
@@ -16,9 +17,6 @@
 #include "session/onnx/onnx.h"
 
 #include <stdio.h>
-
-static const char *const framework_names[] = {"caffe", "tensorflow", "keras", NULL};
-static const char *const device_names[] = {"cpu", "cuda", NULL};
 
 static bool add_json(struct json *list, const struct import_result *result, const char *path)
 {
@@ -37,16 +35,8 @@ static void print_result(const struct import_result *result, const char *path)
     output_print(ngettext("%s: %s, %llu point from %s\n", "%s: %s, %llu points from %s\n",
                           result->iterations),
                  result->id, result->framework, (unsigned long long)result->iterations, path);
-    if (result->damaged)
-        output_note(ngettext("tinca: %s: %zu damaged line was left out\n",
-                             "tinca: %s: %zu damaged lines were left out\n", result->damaged),
-                    path, result->damaged);
-    if (result->replaced)
-        output_note(
-            ngettext("tinca: %s: %zu iteration is there twice; the later one was taken\n",
-                     "tinca: %s: %zu iterations are there twice; the later ones were taken\n",
-                     result->replaced),
-            path, result->replaced);
+    import_words_print(path, result->damaged, result->replaced,
+                       result->several_top1 ? result->top1_name : NULL);
 }
 
 /* Reports what was imported from one file, in `list` if there is one. False if out of memory.
@@ -163,7 +153,8 @@ static int import_run(const struct command *command, int argc, char **argv)
          .help = N_("The framework that wrote the log; without it, detected."),
          .kind = OPTION_NAME,
          .value = &options.request.framework,
-         .choices = framework_names},
+         .choices = import_frameworks},
+        IMPORT_COLUMNS_OPTION(&options.request.columns),
         {.name = "network",
          .argument = "NET",
          .help = N_("The network's name, if the log does not give it; PyTorch: the network, a name "
@@ -192,17 +183,7 @@ static int import_run(const struct command *command, int argc, char **argv)
          .value = &options.request.average_loss,
          .low = 1,
          .high = 10000},
-        {.name = "device",
-         .argument = "NAME",
-         .help = N_("The device that computed it."),
-         .kind = OPTION_NAME,
-         .value = &options.request.device,
-         .choices = device_names},
-        {.name = "host",
-         .argument = "NAME",
-         .help = N_("The machine that computed it."),
-         .kind = OPTION_TEXT,
-         .value = &options.request.host},
+        IMPORT_MACHINE_OPTIONS(&options.request),
         IMPORT_ONNX_OPTIONS(&options.onnx),
         IMPORT_TORCH_OPTIONS(&options.torch),
         IMPORT_CAFFE_OPTIONS(&options.caffe),

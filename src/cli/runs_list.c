@@ -108,7 +108,7 @@ static void read_run(struct listed_run *listed, const struct runs_list *list)
         .parameters = facts->parameters,
         .disk_bytes = listed->record.disk_bytes,
         .known = true,
-        .started = listed->snapshot.iterations > 0,
+        .started = listed->snapshot.iterations > 0 || listed->snapshot.iteration > 0,
     };
     find_place(listed, list);
 }
@@ -385,8 +385,11 @@ static void add_row(struct table *table, const struct listed_run *listed, bool d
         table_cell(table, "%s", listed->error.why);
         return;
     }
-    table_cell(table, "%llu/%llu", (unsigned long long)snapshot->iteration,
-               (unsigned long long)snapshot->iterations);
+    if (snapshot->iterations == 0 && snapshot->iteration > 0) /* a watched run: no end is known */
+        table_cell(table, "%llu/?", (unsigned long long)snapshot->iteration);
+    else
+        table_cell(table, "%llu/%llu", (unsigned long long)snapshot->iteration,
+                   (unsigned long long)snapshot->iterations);
     const bool loss_known = !listed->facts.imported[0] || !isnan(snapshot->loss);
     if (snapshot->iteration && loss_known)
         table_cell(table, "%.4g", figures.loss);

@@ -62,6 +62,10 @@ every_command() {
             try attach "$1"
             try attach "$runs/$1"
             ;;
+        watch)
+            try watch "$runs/$1/journal.jsonl" "$runs/$1" --idle 0.1s --network "$evil" --columns "top1=$evil"
+            try watch "$evil" --framework "$evil"
+            ;;
         sweep)
             try sweep --list
             try sweep "$runs/$1/config.json"

@@ -5,7 +5,7 @@
 # says so.
 CLANG = clang
 TARGETS = network session safetensors idx cifar png jpeg gz log checkpoint preferences sweep \
-	npy npz list onnx mapping prototxt caffemodel
+	npy npz list onnx mapping prototxt caffemodel events
 CHECKS = undefined,float-cast-overflow,integer-divide-by-zero
 SANITIZE = -fsanitize=address,$(CHECKS) -fno-sanitize-recover=$(CHECKS)
 FLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -ffp-contract=off -D_GNU_SOURCE \
@@ -15,8 +15,7 @@ FLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -ffp-contract=off -D_GNU_SOURCE
 LIBRARIES = $(wildcard $(KERNELS)/libkernels_*.a)
 LIBS := $(shell pkg-config --libs libcjson libpng libjpeg zlib openblas ncursesw) -lpthread -ldl -lm
 
-# ONNX and Caffe's weights are there if the build tree has them, and so are TensorBoard's event files,
-# which no fuzzer reads
+# ONNX and Caffe's weights are there if the build tree has them, and so are TensorBoard's event files
 ifneq ($(wildcard $(KERNELS)/onnx.pb-c.c),)
 FLAGS += $(shell pkg-config --cflags libprotobuf-c)
 LIBS += $(shell pkg-config --libs libprotobuf-c)
@@ -31,11 +30,12 @@ FLAGS += $(shell pkg-config --cflags libprotobuf-c)
 LIBS += $(shell pkg-config --libs libprotobuf-c)
 LEFT_OUT += %/tensorboard_absent.c
 else
-LEFT_OUT += $(filter-out %/tensorboard_absent.c,$(wildcard $(SOURCE)/src/session/tensorboard/*.c))
+LEFT_OUT += $(filter-out %/tensorboard_absent.c %/event_detect.c,\
+	$(wildcard $(SOURCE)/src/session/tensorboard/*.c))
 endif
 
 UNREACHED = session/check session/compare session/export session/find_rate session/findings session/history \
-	session/inspect session/seeds session/storage session/tables
+	session/inspect session/seeds session/storage session/tables session/watch
 FOLDERS = src/base src/data src/engine src/session tests/fuzz
 FILES = $(filter-out %/replay.c %/seeds.c %/libfuzzer.c %/canvas_cairo.c %/cluster_mpi.c \
 	$(SOURCE)/src/engine/devices/cpu/% $(LEFT_OUT) $(UNREACHED:%=$(SOURCE)/src/%/%),\

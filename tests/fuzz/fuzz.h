@@ -16,7 +16,7 @@ typedef void fuzz_target(const uint8_t *data, size_t size);
 
 fuzz_target fuzz_network, fuzz_session, fuzz_safetensors, fuzz_idx, fuzz_cifar, fuzz_png, fuzz_jpeg,
     fuzz_gz, fuzz_log, fuzz_checkpoint, fuzz_preferences, fuzz_sweep, fuzz_npy, fuzz_npz, fuzz_list,
-    fuzz_onnx, fuzz_mapping, fuzz_prototxt, fuzz_caffemodel;
+    fuzz_onnx, fuzz_mapping, fuzz_prototxt, fuzz_caffemodel, fuzz_events;
 
 /* In checkpoint.c: writes the checkpoint of the training that fuzz_checkpoint reads into, as
  * `directory`/checkpoint.safetensors. */

@@ -52,12 +52,12 @@ fuzz() {
     fi
 }
 
-for target in network session safetensors idx cifar png jpeg gz log checkpoint preferences sweep npy npz list onnx mapping prototxt caffemodel; do
+for target in network session safetensors idx cifar png jpeg gz log checkpoint preferences sweep npy npz list onnx mapping prototxt caffemodel events; do
     fuzz $target 65536 seeds
 done
 # The parsers of texts and tables also get files of the maximum size, which reveals quadratic time. Few such
 # inputs fit into the time, so small inputs have a separate run.
-for target in network session safetensors log mapping prototxt; do
+for target in network session safetensors log mapping prototxt events; do
     fuzz $target 1048576 large
 done
 echo "1..$count"

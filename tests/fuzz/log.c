@@ -10,7 +10,8 @@
 
 void fuzz_log(const uint8_t *data, size_t size)
 {
-    static const char *const frameworks[] = {NULL, "caffe", "tensorflow", "keras"};
+    static const char *const frameworks[] = {NULL,        "caffe", "tensorflow", "keras",
+                                             "lightning", "csv",   "jsonl",      "tensorboard"};
     for (size_t i = 0; i < sizeof frameworks / sizeof *frameworks; i++) {
         struct error error;
         struct imported_logs logs = {0};
@@ -21,7 +22,7 @@ void fuzz_log(const uint8_t *data, size_t size)
             return;
         memcpy(text, data, size);
         text[size] = '\0';
-        import_logs_read(&logs, &request, text, &error);
+        import_logs_read(&logs, &request, text, size, &error);
         import_logs_free(&logs);
         free(text);
     }

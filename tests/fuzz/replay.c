@@ -30,7 +30,8 @@ static const struct {
                {"onnx", fuzz_onnx},
                {"mapping", fuzz_mapping},
                {"prototxt", fuzz_prototxt},
-               {"caffemodel", fuzz_caffemodel}};
+               {"caffemodel", fuzz_caffemodel},
+               {"events", fuzz_events}};
 
 static bool feed_file(fuzz_target *run, const char *path)
 {

@@ -28,7 +28,7 @@ static const struct imported_log *read_log(const char *text)
     error = (struct error){0};
     if (!request.path)
         request.path = "train.log";
-    const bool good = copy && import_logs_read(&logs, &request, copy, &error);
+    const bool good = copy && import_logs_read(&logs, &request, copy, strlen(copy), &error);
     free(copy);
     if (!good)
         tap_note("%s: %s", error.what, error.why);

@@ -1,4 +1,4 @@
-/* import.h: imports logs of Caffe, TensorFlow or Keras as saved runs, marked as imported, for
+/* import.h: imports logs of other trainers as saved runs, marked as imported, for
  * comparisons. A table of the studies becomes one run for each training in it. Existing runs are
  * never changed. */
 #ifndef TINCA_SESSION_IMPORT_IMPORT_H
@@ -13,17 +13,23 @@
 
 /* What the user knows about the log. Given values override those in the log. */
 struct import_request {
-    const char *path;                    /* the log; may be gzip-compressed */
-    const char *framework;               /* "caffe", "tensorflow", "keras"; NULL: detect it */
+    const char *path;      /* the log; may be gzip-compressed */
+    const char *framework; /* a name of import_frameworks; NULL: detect it */
+    const char *columns;   /* "loss=NAME,..." (import_names.h); NULL: by their names */
     const char *network, *host, *device; /* NULL: as the log says */
     size_t batch, average_loss, images;  /* 0: as the log says; images per epoch */
 };
+
+/* The names of the frameworks and forms that can be read, NULL at the end. */
+extern const char *const import_frameworks[];
 
 struct import_result {
     char id[RUN_ID_SIZE];
     char framework[16];
     uint64_t iterations, validations; /* imported */
     size_t damaged, replaced;         /* see import_log.h */
+    char top1_name[96];               /* see import_log.h */
+    bool several_top1;
 };
 
 struct import_results {

@@ -237,7 +237,7 @@ static void drop_last(struct import_reader *reader)
     if (!behind && reader->losses == 0)
         return;
     log->count--;
-    log->damaged += !behind && !log->finished;
+    log->damaged += !behind && !log->finished && !reader->live;
 }
 
 static bool settle(struct import_reader *reader)
@@ -253,4 +253,4 @@ static bool settle(struct import_reader *reader)
     return true;
 }
 
-const struct import_dialect import_caffe = {"caffe", take, settle};
+const struct import_dialect import_caffe = {.name = "caffe", .take = take, .settle = settle};

@@ -27,6 +27,7 @@ struct keras_epoch {
     double loss, seconds;            /* NaN: not in the log */
     double unit_seconds;             /* for an image or a step; NaN: not in the log */
     double val_loss, accuracy, top5; /* validation results; NaN: none */
+    double rate;                     /* learning rate; NaN: not in the log */
 };
 
 /* --- lines --- */
@@ -101,27 +102,54 @@ static double read_unit(const char *text, const char *word)
     return NAN;
 }
 
-/* Reads the pairs " - KEY: VALUE". Reads validation accuracies, which Keras names after their
- * metrics: val_*top* is top-5, another val_*acc* top-1.
- */
-static void read_metrics(struct keras_epoch *epoch, const char *text)
+/* Finds the next pair " - KEY: VALUE" at or after *at, and moves *at behind it. Returns false if
+ * there is none; a key without a number counts as damage, in *damaged. */
+static bool next_pair(const char **at, char key[64], double *value, size_t *damaged)
 {
-    for (const char *at = text; (at = strstr(at, "- ")); at += 2) {
-        char key[64];
+    while ((*at = strstr(*at, "- "))) {
         int length = 0;
-        double value;
-        if (sscanf(at, "- %63[^: ]:%n", key, &length) != 1 || length == 0 ||
-            !import_number(at + length, &value))
+        *at += 2;
+        if (sscanf(*at, "%63[^: ]:%n", key, &length) != 1 || length == 0)
             continue;
-        if (strcmp(key, "loss") == 0)
-            epoch->loss = value;
-        else if (strcmp(key, "val_loss") == 0)
-            epoch->val_loss = value;
-        else if (strncmp(key, "val_", 4) == 0 && strstr(key, "top"))
-            epoch->top5 = 100 * value;
-        else if (strncmp(key, "val_", 4) == 0 && strstr(key, "acc") && isnan(epoch->accuracy))
-            epoch->accuracy = 100 * value;
+        if (import_number(*at + length, value))
+            return true;
+        *damaged += strncmp(key, "ETA", 3) != 0;
     }
+    return false;
+}
+
+/* Stores the value of a metric. Of several accuracies of validations, as a model with several
+ * outputs has them, the chosen one counts. */
+static void store_metric(struct import_reader *reader, struct keras_epoch *epoch, const char *key,
+                         double value)
+{
+    bool replaced;
+    const enum import_quantity quantity = import_names_offer(&reader->names, key, false, &replaced);
+    if (quantity == IMPORT_LOSS)
+        epoch->loss = value;
+    else if (quantity == IMPORT_VAL_LOSS)
+        epoch->val_loss = value;
+    else if (quantity == IMPORT_TOP5)
+        epoch->top5 = 100 * value;
+    else if (quantity == IMPORT_TOP1)
+        epoch->accuracy = 100 * value;
+    else if (quantity == IMPORT_RATE)
+        epoch->rate = value;
+}
+
+/* Reads the pairs " - KEY: VALUE". All names are offered before the values are stored, so that the
+ * best ones are chosen. */
+static void read_metrics(struct import_reader *reader, struct keras_epoch *epoch, const char *text)
+{
+    char key[64];
+    double value;
+    bool replaced;
+    size_t damaged = 0;
+    for (const char *at = text; next_pair(&at, key, &value, &damaged);)
+        import_names_offer(&reader->names, key, false, &replaced);
+    reader->log->damaged += damaged;
+    for (const char *at = text; next_pair(&at, key, &value, &damaged);)
+        store_metric(reader, epoch, key, value);
 }
 
 /* Stores the epoch: the last progress shown replaces earlier ones. If a training starts again, it
@@ -151,13 +179,14 @@ static bool take_progress(struct import_reader *reader, const char *line)
                                 .val_loss = NAN,
                                 .accuracy = NAN,
                                 .top5 = NAN,
-                                .unit_seconds = NAN};
+                                .unit_seconds = NAN,
+                                .rate = NAN};
     const char *rest = read_progress(reader, line);
     if (rest == line && strncmp(line + strspn(line, " "), "- ", 2) != 0)
         return true;
     epoch.done = reader->done;
     epoch.total = reader->total;
-    read_metrics(&epoch, rest);
+    read_metrics(reader, &epoch, rest);
     epoch.seconds =
         epoch.done < epoch.total ? NAN : read_seconds(rest); /* earlier lines show the time left */
     if (strstr(rest, "/sample"))
@@ -254,6 +283,8 @@ static bool add_epoch(struct import_reader *reader, const struct keras_epoch *ep
     import_last_point(log)->epoch = at;
     if (isnan(took))
         import_last_point(log)->seconds = NAN;
+    if (!isnan(epoch->rate))
+        import_last_point(log)->learning_rate = (float)epoch->rate;
     if (isnan(epoch->val_loss) && isnan(epoch->accuracy))
         return true;
     if (!import_add_validation(reader, iteration))
@@ -266,9 +297,21 @@ static bool add_epoch(struct import_reader *reader, const struct keras_epoch *ep
     return true;
 }
 
+/* Leaves out the epoch in progress while the log grows: its values still change. */
+static void hold_last(struct import_reader *reader)
+{
+    if (!reader->live || reader->shown_count == 0)
+        return;
+    const struct keras_epoch *last = &reader->shown[reader->shown_count - 1];
+    const bool complete = last->pass < reader->passes ||
+                          (last->done == last->total && reader->idle >= IMPORT_HELD_SECONDS);
+    reader->shown_count -= !complete;
+}
+
 static bool settle(struct import_reader *reader)
 {
     bool good = true;
+    hold_last(reader);
     find_batch(reader);
     reader->now = reader->started = 0;
     reader->log->epoch_means = true;
@@ -281,9 +324,7 @@ static bool settle(struct import_reader *reader)
         else
             good = add_epoch(reader, &reader->shown[i]);
     }
-    free(reader->shown);
-    reader->shown = NULL;
     return good;
 }
 
-const struct import_dialect import_keras = {"keras", take, settle};
+const struct import_dialect import_keras = {.name = "keras", .take = take, .settle = settle};

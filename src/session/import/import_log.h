@@ -20,11 +20,14 @@ struct imported_log {
     uint64_t max_iterations;
     double learning_rate, momentum, weight_decay; /* NaN: not said */
     bool finished;                                /* the log says that the training ended */
-    bool mean_only;              /* only Caffe's mean, no losses of single iterations */
-    bool times_only;             /* a table of mean times: one point without a loss */
-    bool epoch_means;            /* losses are means over the epoch so far */
-    size_t damaged;              /* lines that should have had values but are unreadable */
-    size_t replaced;             /* iterations that a later part of the log repeats */
+    bool mean_only;     /* only Caffe's mean, no losses of single iterations */
+    bool times_only;    /* a table of mean times: one point without a loss */
+    char loss_name[96]; /* the column, key or tag of the losses; "": the log has no names */
+    char top1_name[96]; /* the same for the accuracy of validations */
+    bool several_top1;  /* others could be meant, too */
+    bool epoch_means;   /* losses are means over the epoch so far */
+    size_t damaged;     /* lines that should have had values but are unreadable */
+    size_t replaced;    /* iterations that a later part of the log repeats */
     struct series_point *points; /* epoch: NaN where it follows from images and batch alone;
                                     ms_per_image is that of an iteration */
     size_t count, capacity;
@@ -38,11 +41,12 @@ struct imported_logs {
     size_t count, capacity;
 };
 
-/* Reads `text`, and modifies it: a table of the studies or the log of a framework, which is
- * detected unless the request names it. Iterations count from 1. Fails if nothing of that kind is
- * found, if two frameworks are mixed, or if memory runs out. */
-bool import_logs_read(struct imported_logs *logs, const struct import_request *request, char *text,
-                      struct error *error);
+/* Reads `size` bytes, and modifies them; there is room for one more. They are a table of the
+ * studies, an event file of TensorBoard, or the log of a framework, which is detected unless the
+ * request names it. Iterations count from 1. Fails if nothing of that kind is found, if two
+ * frameworks are mixed, or if memory runs out. */
+bool import_logs_read(struct imported_logs *logs, const struct import_request *request, char *bytes,
+                      size_t size, struct error *error);
 
 /* Frees the logs and their points. */
 void import_logs_free(struct imported_logs *logs);

@@ -74,12 +74,13 @@ static void drop_validations(struct imported_log *log, uint64_t iteration)
         log->validation_count--;
 }
 
-static void drop_from(struct imported_log *log, uint64_t iteration)
+static void drop_from(const struct import_reader *reader, uint64_t iteration)
 {
+    struct imported_log *log = reader->log;
     const size_t before = log->count;
     while (log->count > 0 && import_last_point(log)->iteration >= iteration)
         log->count--;
-    log->replaced += before - log->count;
+    log->replaced += reader->joined ? 0 : before - log->count;
     if (log->count < before)
         drop_validations(log, iteration);
 }
@@ -115,7 +116,7 @@ bool import_add_point(struct import_reader *reader, uint64_t iteration, float lo
     struct imported_log *log = reader->log;
     if (is_repeated(import_last_point(log), iteration, loss, caffe))
         return true;
-    drop_from(log, iteration);
+    drop_from(reader, iteration);
     if (isnan(reader->started))
         reader->started = reader->now;
     if (!memory_grow(&log->points, &log->capacity, log->count + 1, sizeof *log->points,

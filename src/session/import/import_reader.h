@@ -7,10 +7,14 @@
 #include "base/error.h"
 #include "session/import/import.h"
 #include "session/import/import_log.h"
+#include "session/import/import_names.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* What a row without a step is. */
+enum import_rows { ROWS_UNKNOWN, ROWS_ARE_EPOCHS, ROWS_ARE_COUNTED };
 
 struct import_reader {
     struct imported_log *log;
@@ -19,6 +23,24 @@ struct import_reader {
     bool asked;          /* the user named the framework */
     double now, started; /* time in the line and in the first line, seconds; NaN: none */
     double rate;         /* iterations per second, as last printed; NaN: none */
+    bool live;           /* while settling: the log still grows */
+    double idle;         /* while settling: seconds without news */
+    bool begun;          /* a line was read */
+    bool joined;         /* the line is the previous one and its rest, which was on the next line */
+
+    /* Values with names */
+    struct import_names names;
+    enum import_rows rows;
+    double row_epoch;                  /* of the last row with a loss; NaN: none */
+    bool of_validation;                /* the values belong to a validation, whatever their names */
+    bool steps_are_epochs;             /* the steps of an event file count epochs (Keras) */
+    char (*columns)[IMPORT_NAME_SIZE]; /* of a table */
+    size_t column_count;
+    char separator; /* of a table; '\0': its first row is still to come */
+
+    /* Lightning */
+    double shown_loss, shown_top1, shown_top5; /* the validation in the progress bar; NaN: none */
+    bool validated;                            /* a validation ran since */
 
     /* Caffe */
     bool testing;     /* the next outputs belong to a test, not to an iteration */
@@ -39,14 +61,33 @@ struct import_reader {
     size_t shown_count, shown_capacity;
 };
 
-/* The reader of a framework: a function for each line, and one for the end (may be NULL). Both
- * return false only with an error. */
+/* The reader of a framework: a function for each line, one for the end (may be NULL), and one that
+ * says whether a line can only be of this framework, so that no other reader takes it (may be
+ * NULL). The first two return false only with an error. The end works on a copy of reader and log,
+ * and may come several times while the log grows: live and idle say how it is then. */
 struct import_dialect {
     const char *name;
     bool (*take)(struct import_reader *reader, const char *line);
     bool (*settle)(struct import_reader *reader);
+    bool (*claims)(struct import_reader *reader, const char *line);
+    bool without_times; /* a line has no time: that of its arrival counts, if it is known */
 };
-extern const struct import_dialect import_caffe, import_tensorflow, import_keras;
+extern const struct import_dialect import_caffe, import_tensorflow, import_keras, import_lightning,
+    import_jsonl, import_table, import_events;
+
+enum { IMPORT_HELD_SECONDS = 3 }; /* without news, until what may still change is shown */
+
+/* Returns the size of the first of several records in a line that lacks its line breaks; the length
+ * of the line if it has one. (import_lines.c) */
+size_t import_first_record(const char *line);
+
+/* Returns whether `line` is the rest of the line before it, which a terminal or a program has
+ * wrapped. *space: the wrapping took the place of a space. (import_lines.c) */
+bool import_is_rest(const char *before, const char *line, bool *space);
+
+/* Removes escape sequences (ESC [ parameters letter), which colour text and move the cursor.
+ * (import_lines.c) */
+void import_strip_escapes(char *text);
 
 /* Reads the number at the start of `text`, including other systems' spellings of NaN and infinity
  * (1.#QNAN). Returns the text after it, or NULL if there is none. */

@@ -142,4 +142,5 @@ static bool take(struct import_reader *reader, const char *line)
     return true;
 }
 
-const struct import_dialect import_tensorflow = {"tensorflow", take, NULL};
+const struct import_dialect import_tensorflow = {
+    .name = "tensorflow", .take = take, .without_times = true};

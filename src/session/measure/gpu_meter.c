@@ -22,6 +22,11 @@ struct nvml_pci {
     unsigned domain, bus, device, identifier, subsystem;
     char text[32];
 };
+struct nvml_process {
+    unsigned pid;
+    unsigned long long memory; /* bytes; all ones: not known */
+    unsigned gpu_instance, compute_instance;
+};
 enum { NVML_SUCCESS = 0, NVML_CORE_TEMPERATURE = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2 };
 
 struct gpu_meter {
@@ -41,6 +46,7 @@ struct gpu_meter {
     int (*power)(nvml_device device, unsigned *milliwatts);
     int (*clock)(nvml_device device, int kind, unsigned *megahertz);
     int (*energy)(nvml_device device, unsigned long long *millijoules);
+    int (*processes)(nvml_device device, unsigned *count, struct nvml_process *processes);
 };
 
 const char *gpu_metric_name(enum gpu_metric metric)
@@ -83,6 +89,7 @@ static bool find_all(struct gpu_meter *meter, const char *library, struct error 
     find(meter, "nvmlDeviceGetPowerUsage", &meter->power);
     find(meter, "nvmlDeviceGetClockInfo", &meter->clock);
     find(meter, "nvmlDeviceGetTotalEnergyConsumption", &meter->energy);
+    find(meter, "nvmlDeviceGetComputeRunningProcesses_v3", &meter->processes);
     return true;
 }
 
@@ -196,4 +203,35 @@ bool gpu_meter_read(struct gpu_meter *meter, struct gpu_reading *readings, size_
             read_gpu(meter, device, &readings[(*read)++]);
     }
     return true;
+}
+
+/* --- one process --- */
+
+enum { PROCESSES_MOST = 256 };
+
+static uint64_t memory_on(const struct gpu_meter *meter, nvml_device device, long process)
+{
+    struct nvml_process processes[PROCESSES_MOST];
+    unsigned count = PROCESSES_MOST;
+    uint64_t bytes = 0;
+    if (meter->processes(device, &count, processes) != NVML_SUCCESS)
+        return 0;
+    for (unsigned i = 0; i < count && i < PROCESSES_MOST; i++)
+        if ((long)processes[i].pid == process && processes[i].memory != ~0ull)
+            bytes += processes[i].memory;
+    return bytes;
+}
+
+uint64_t gpu_meter_process_memory(struct gpu_meter *meter, long process)
+{
+    unsigned count = 0;
+    uint64_t bytes = 0;
+    if (!meter->processes || meter->count(&count) != NVML_SUCCESS)
+        return 0;
+    for (unsigned i = 0; i < count && i < GPU_MAX; i++) {
+        nvml_device device;
+        if (meter->handle(i, &device) == NVML_SUCCESS)
+            bytes += memory_on(meter, device, process);
+    }
+    return bytes;
 }

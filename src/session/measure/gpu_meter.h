@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum gpu_metric {
     GPU_MEMORY_USED,  /* bytes */
@@ -53,5 +54,8 @@ void gpu_meter_close(struct gpu_meter *meter); /* NULL is allowed */
  * if the driver fails. */
 bool gpu_meter_read(struct gpu_meter *meter, struct gpu_reading *readings, size_t *read,
                     struct error *error);
+
+/* Returns the bytes that a process has on all GPUs; 0 if it has none, or if that is not known. */
+uint64_t gpu_meter_process_memory(struct gpu_meter *meter, long process);
 
 #endif

@@ -35,9 +35,12 @@ static bool take_start(struct run_reading *reading, const struct json *line, str
         epochs = (double)tests;
     if (!(epochs >= 0 && epochs <= 1e7))
         epochs = 0;
+    size_t points; /* an imported run says how many points to make room for */
+    const struct json *room = json_member(line, "points");
+    if (!room || !json_count(room, &points) || points > SERIES_MAX_POINTS)
+        points = reading->snapshot->iterations;
     reading->phase = RUN_RUNNING;
-    reading->started =
-        series_create(&run->own_series, reading->snapshot->iterations, (size_t)epochs, error);
+    reading->started = series_create(&run->own_series, points, (size_t)epochs, error);
     series_set_smoothing(&run->own_series, run->config.average_loss,
                          !reading->facts.discriminator_parameters && !reading->facts.imported[0]);
     return reading->started;

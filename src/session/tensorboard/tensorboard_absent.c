@@ -1,4 +1,5 @@
 /* What a build without protobuf-c does: a run with the setting is refused, and so is an export. */
+#include "session/tensorboard/event_reader.h"
 #include "session/tensorboard/run_events.h"
 #include "session/tensorboard/tensorboard.h"
 
@@ -8,6 +9,33 @@ static bool refuse(const char *what, struct error *error)
                      "leave it out, or install protobuf-c (Debian: apt-get install "
                      "libprotobuf-c-dev protobuf-c-compiler), then configure and build again",
                      "this tinca was built without TensorBoard's event files");
+}
+
+struct event_reader *event_reader_create(struct error *error)
+{
+    error_set(error, ERROR_UNSUPPORTED, "the event file",
+              "give CSV, JSON lines or a log, or install protobuf-c (Debian: apt-get install "
+              "libprotobuf-c-dev protobuf-c-compiler), then configure and build again",
+              "this tinca was built without TensorBoard's event files");
+    return NULL;
+}
+
+void event_reader_free(struct event_reader *reader)
+{
+    (void)reader;
+}
+
+bool event_reader_feed(struct event_reader *reader, const char *bytes, size_t count,
+                       event_visit *visit, void *context, struct error *error)
+{
+    (void)reader, (void)bytes, (void)count, (void)visit, (void)context, (void)error;
+    return true;
+}
+
+size_t event_reader_damaged(const struct event_reader *reader)
+{
+    (void)reader;
+    return 0;
 }
 
 bool tensorboard_export(struct run *const *runs, size_t count, const char *folder,

@@ -32,7 +32,8 @@ void runs_record(const struct run_entry *entry, struct run_record *record)
         .disk_bytes = entry->disk_bytes,
         .place = entry->queue_rank,
         .known = read,
-        .started = (entry->run || entry->outline_known) && entry->snapshot.iterations > 0,
+        .started = (entry->run || entry->outline_known) &&
+                   (entry->snapshot.iterations > 0 || entry->snapshot.iteration > 0),
     };
 }
 

@@ -82,10 +82,16 @@ static void put_loss_scale(struct writer *writer, const char *both, const struct
     put(writer, N_(" skipped"), ROLE_TEXT, ngettext("%llu step", "%llu steps", skipped), skipped);
 }
 
-/* Adds the epochs and iterations done, and of how many; "-" until the run is prepared. */
+/* Adds the epochs and iterations done, and of how many, if that is known (a watched run of another
+ * program may not say); "-" until the run is prepared. */
 static void put_progress(struct writer *writer, const struct run_snapshot *now)
 {
     char epoch[24], epochs[24];
+    if (now->iterations == 0 && now->iteration > 0) {
+        put(writer, N_("epoch"), ROLE_TEXT, "%s", epoch_text(now->epoch, epoch, sizeof epoch));
+        put(writer, N_("iteration"), ROLE_TEXT, "%llu", (unsigned long long)now->iteration);
+        return;
+    }
     if (now->iterations == 0) {
         put(writer, N_("epoch"), ROLE_TEXT, "-");
         put(writer, N_("iteration"), ROLE_TEXT, "-");
@@ -253,7 +259,9 @@ static void grid_small(struct writer *writer, const struct run_display *display)
         put_adversarial(writer, display, N_("gen. loss"), N_("disc.loss"), N_("pixels"));
     else
         small_losses(writer, display);
-    if (now->iterations > 0)
+    if (now->iterations == 0 && now->iteration > 0)
+        put(writer, N_("epoch"), ROLE_TEXT, "%s", epoch_text(now->epoch, epoch, sizeof epoch));
+    else if (now->iterations > 0)
         put(writer, N_("epoch"), ROLE_TEXT, "%s/%s", epoch_text(now->epoch, epoch, sizeof epoch),
             epochs_text(now->epochs, epochs, sizeof epochs));
     else
@@ -408,6 +416,8 @@ char *run_text_progress(const struct run_display *display, int columns, char *te
     else if (over)
         snprintf(text, size, _("%.0f %%  %s after %s"), percent,
                  gettext(run_snapshot_word(&display->now)), gone);
+    else if (display->now.iterations == 0 && display->now.iteration > 0) /* no end is known */
+        snprintf(text, size, _("%s elapsed"), gone);
     else if (columns < 50)
         snprintf(text, size, "%.0f %% %s", percent, known ? left : "");
     else if (known)

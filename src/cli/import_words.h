@@ -1,0 +1,40 @@
+/* import_words.h: notes and options that tinca import and tinca watch share. */
+#ifndef TINCA_CLI_IMPORT_WORDS_H
+#define TINCA_CLI_IMPORT_WORDS_H
+
+#include "cli/options.h"
+
+#include "base/language.h"
+
+#include <stddef.h>
+
+/* The rows of the options of all logs. */
+#define IMPORT_MACHINE_OPTIONS(request)                                                            \
+    {.name = "device",                                                                             \
+     .argument = "NAME",                                                                           \
+     .help = N_("The device that computed it."),                                                   \
+     .kind = OPTION_NAME,                                                                          \
+     .value = &(request)->device,                                                                  \
+     .choices = import_devices},                                                                   \
+    {                                                                                              \
+        .name = "host", .argument = "NAME", .help = N_("The machine that computed it."),           \
+        .kind = OPTION_TEXT, .value = &(request)->host                                             \
+    }
+
+/* The devices that can be named, NULL at the end. */
+extern const char *const import_devices[];
+
+/* The row of the option that maps names to quantities. */
+#define IMPORT_COLUMNS_OPTION(variable)                                                            \
+    {                                                                                              \
+        .name = "columns", .argument = "QUANTITY=NAME,...",                                        \
+        .help = N_("Which column, key or tag is which quantity: step, epoch, time, loss, lr, "     \
+                   "val_loss, top1, top5, accuracy, batch, memory; without it, by their names."),  \
+        .kind = OPTION_TEXT, .value = (variable)                                                   \
+    }
+
+/* Prints notes about lines that were left out or repeated, and about an accuracy that is one of
+ * several; `top1` is its name, or NULL. */
+void import_words_print(const char *path, size_t damaged, size_t replaced, const char *top1);
+
+#endif

@@ -1,0 +1,186 @@
+/* Folders are looked through every second, since new files and new trainings may come. */
+#include "session/watch/watch.h"
+
+#include "base/clock.h"
+#include "base/files/file.h"
+#include "base/language.h"
+#include "base/memory.h"
+#include "session/watch/watch_folder.h"
+#include "session/watch/watch_process.h"
+#include "session/watch/watch_source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const double scan_seconds = 1, measure_seconds = 0.5;
+
+struct watch {
+    const struct watch_request *request;
+    struct watch_source **sources;
+    size_t count, capacity;
+    struct watch_process process;
+    bool process_ended;
+    uint64_t began;           /* clock_nanoseconds */
+    double scanned, measured; /* when, on the watch's clock */
+    double last_news;
+};
+
+static double now_of(const struct watch *watch)
+{
+    return clock_seconds(watch->began, clock_nanoseconds());
+}
+
+/* --- the sources --- */
+
+/* Adds a source. Returns it, or NULL with an error. */
+static struct watch_source *add_source(struct watch *watch, const char *path, struct error *error)
+{
+    if (!memory_grow(&watch->sources, &watch->capacity, watch->count + 1, sizeof *watch->sources,
+                     "the sources", error))
+        return NULL;
+    struct watch_source *source = watch_source_new(&watch->request->import, path, error);
+    if (source)
+        watch->sources[watch->count++] = source;
+    return source;
+}
+
+static struct watch_source *find_training(const struct watch *watch, const char *path)
+{
+    for (size_t i = 0; i < watch->count; i++)
+        if (watch->sources[i]->folder && strcmp(watch->sources[i]->state.path, path) == 0)
+            return watch->sources[i];
+    return NULL;
+}
+
+static bool scan_folder(struct watch *watch, const char *folder, struct error *error)
+{
+    struct watch_files files = {0};
+    bool good = watch_folder_scan(folder, &files, error);
+    for (size_t i = 0; good && i < files.count; i++) {
+        const struct watch_found *found = &files.items[i];
+        struct watch_source *source = find_training(watch, found->training);
+        if (!source && (source = add_source(watch, found->training, error)))
+            source->folder = true;
+        good = source && watch_source_add_file(source, found->path, found->validation, error);
+    }
+    watch_files_free(&files);
+    return good;
+}
+
+static bool open_source(struct watch *watch, const char *path, struct error *error)
+{
+    if (strcmp(path, "-") != 0 && file_is_directory(path))
+        return scan_folder(watch, path, error);
+    const bool input = strcmp(path, "-") == 0;
+    struct watch_source *source = add_source(watch, input ? "standard input" : path, error);
+    if (!source)
+        return false;
+    struct watch_tail *tail = &source->parts[0].tail;
+    return input ? watch_tail_take(tail, watch->request->input, error)
+                 : watch_tail_open(tail, path, error);
+}
+
+struct watch *watch_open(const struct watch_request *request, struct error *error)
+{
+    struct watch *watch = memory_new(1, sizeof *watch, "the watch", error);
+    if (!watch)
+        return NULL;
+    watch->request = request;
+    watch->began = clock_nanoseconds();
+    bool good = watch_process_open(&watch->process, request->pid, error);
+    for (size_t i = 0; good && i < request->count; i++)
+        good = open_source(watch, request->sources[i], error);
+    if (good)
+        return watch;
+    watch_free(watch);
+    return NULL;
+}
+
+void watch_free(struct watch *watch)
+{
+    if (!watch)
+        return;
+    for (size_t i = 0; i < watch->count; i++)
+        watch_source_free(watch->sources[i], false);
+    free(watch->sources);
+    watch_process_close(&watch->process);
+    free(watch);
+}
+
+/* --- watching --- */
+
+static void scan_folders(struct watch *watch, double now)
+{
+    if (now - watch->scanned < scan_seconds)
+        return;
+    watch->scanned = now;
+    for (size_t i = 0; i < watch->request->count; i++) {
+        const char *path = watch->request->sources[i];
+        if (strcmp(path, "-") != 0 && file_is_directory(path))
+            scan_folder(watch, path, NULL); /* a folder that is unreadable now is read later */
+    }
+}
+
+static void measure(struct watch *watch, double now)
+{
+    if (watch->process.pid == 0 || watch->process_ended || now - watch->measured < measure_seconds)
+        return;
+    watch->measured = now;
+    watch->process_ended = !watch_process_measure(&watch->process);
+}
+
+bool watch_step(struct watch *watch)
+{
+    const double now = now_of(watch);
+    bool more = false;
+    scan_folders(watch, now);
+    measure(watch, now); /* before reading, so that all that the process wrote is read */
+    for (size_t i = 0; i < watch->count; i++) {
+        struct watch_source *source = watch->sources[i];
+        more |= watch_source_step(source, now, watch->process.memory);
+        if (source->last_news > watch->last_news)
+            watch->last_news = source->last_news;
+    }
+    return more;
+}
+
+bool watch_is_over(const struct watch *watch)
+{
+    bool all = watch->count > 0;
+    for (size_t i = 0; i < watch->count; i++)
+        all = all && watch->sources[i]->ended;
+    const double idle = watch->request->idle;
+    return all || watch->process_ended || (idle > 0 && now_of(watch) - watch->last_news >= idle);
+}
+
+void watch_end(struct watch *watch, bool stopped)
+{
+    for (size_t i = 0; i < watch->count; i++) {
+        struct watch_source *source = watch->sources[i];
+        while (!source->ended && watch_source_step(source, now_of(watch), watch->process.memory))
+            ;
+        watch_source_end(source, stopped, watch->process.memory);
+    }
+}
+
+/* --- what it sees --- */
+
+size_t watch_count(const struct watch *watch)
+{
+    return watch->count;
+}
+
+const struct watch_state *watch_state(const struct watch *watch, size_t index)
+{
+    return &watch->sources[index]->state;
+}
+
+uint64_t watch_memory(const struct watch *watch)
+{
+    return watch->process.memory_most;
+}
+
+uint64_t watch_gpu_memory(const struct watch *watch)
+{
+    return watch->process.gpu_memory_most;
+}

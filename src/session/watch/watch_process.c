@@ -1,0 +1,95 @@
+/* Reads /proc. Where there is none (other systems than Linux), only a signal 0 tells whether the
+ * process runs, and its memory stays unknown. */
+#include "session/watch/watch_process.h"
+
+#include "session/measure/gpu_meter.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Returns the state letter of a process and when it was started, from /proc/PID/stat; '\0' if that
+ * cannot be read. */
+static char read_stat(long pid, unsigned long long *started)
+{
+    char path[64], text[1024], state = '\0';
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    FILE *file = fopen(path, "r");
+    const size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[length] = '\0';
+    const char *name_end = strrchr(text, ')'); /* the name may have spaces and brackets */
+    if (name_end && sscanf(name_end + 1,
+                           " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
+                           "%*d %*d %llu",
+                           &state, started) != 2)
+        state = '\0';
+    return state;
+}
+
+static uint64_t read_resident(long pid)
+{
+    char path[64];
+    unsigned long long pages = 0;
+    snprintf(path, sizeof path, "/proc/%ld/statm", pid);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return 0;
+    if (fscanf(file, "%*u %llu", &pages) != 1)
+        pages = 0;
+    fclose(file);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static bool has_proc(void)
+{
+    unsigned long long started;
+    return read_stat((long)getpid(), &started) != '\0';
+}
+
+static bool runs(const struct watch_process *process)
+{
+    unsigned long long started = 0;
+    if (!has_proc())
+        return kill((pid_t)process->pid, 0) == 0 || errno == EPERM;
+    const char state = read_stat(process->pid, &started);
+    return state != '\0' && state != 'Z' && state != 'X' && started == process->started;
+}
+
+bool watch_process_open(struct watch_process *process, long pid, struct error *error)
+{
+    *process = (struct watch_process){.pid = pid};
+    if (pid == 0)
+        return true;
+    read_stat(pid, &process->started);
+    if (!runs(process))
+        return error_set(error, ERROR_USAGE, "--pid",
+                         "give the number of the process that trains, as ps prints it",
+                         "there is no process %ld", pid);
+    process->meter = gpu_meter_open(NULL, NULL);
+    watch_process_measure(process);
+    return true;
+}
+
+void watch_process_close(struct watch_process *process)
+{
+    gpu_meter_close(process->meter);
+    *process = (struct watch_process){0};
+}
+
+bool watch_process_measure(struct watch_process *process)
+{
+    if (!runs(process))
+        return false;
+    process->memory = read_resident(process->pid);
+    if (process->memory > process->memory_most)
+        process->memory_most = process->memory;
+    process->gpu_memory =
+        process->meter ? gpu_meter_process_memory(process->meter, process->pid) : 0;
+    if (process->gpu_memory > process->gpu_memory_most)
+        process->gpu_memory_most = process->gpu_memory;
+    return true;
+}

@@ -1,0 +1,156 @@
+#!/bin/sh
+# tinca watch without a terminal: files that grow, are torn, rotated and written anew; trainers that start
+# again; standard input, folders and processes. A watched run is the run that an import makes.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+logs=$(cd "$srcdir/tests/cli/logs" && pwd)
+cd "$T" || exit 99
+
+# watch_begin ARGUMENT...: starts a watch in the background
+watch_begin() {
+    "$TINCA" watch "$@" --json >"$T/watched" 2>"$T/err" </dev/null &
+    watcher=$!
+}
+
+# watch_end SIGNAL STATUS NAME: ends it with a signal (none: it ends by itself)
+watch_end() {
+    [ "$1" = none ] || kill -"$1" $watcher
+    wait $watcher
+    status=$?
+    cp "$T/watched" "$T/out"
+    if [ $status = "$2" ]; then ok "$3"; else not_ok "$3" "exit $status: $(told)"; fi
+}
+
+newest() { ls -t "$XDG_STATE_HOME/tinca/runs" | head -n 1; }
+# run_has N: whether the newest run has a point of iteration N
+run_has() { [ -n "$(newest)" ] && grep -q "^{\"iteration\":$1," "$XDG_STATE_HOME/tinca/runs/$(newest)/journal.jsonl" 2>/dev/null; }
+runs_are() { [ "$(ls "$XDG_STATE_HOME/tinca/runs" 2>/dev/null | wc -l)" = "$1" ]; }
+# curves: exports the run that the watch has printed
+curves() { run export "$("$JSON_LOOK" "$T/out" runs.0.id)" -o curves.json; }
+
+# --- every log of an import, watched: the same curves ---
+for log in caffe.txt keras.txt tensorflow.txt; do
+    run import "$logs/$log" --json
+    run export "$("$JSON_LOOK" "$T/out" runs.0.id)" -o imported.json
+    succeeds "$log is watched" watch "$logs/$log" --idle 0.2s --json
+    curves
+    for series in iteration loss loss_caffe lr epoch; do
+        grep "\"$series\":\[" imported.json >a
+        grep "\"$series\":\[" curves.json >b
+        cmp -s a b || not_ok "  $series as imported" "$(diff a b | head -n 4)"
+    done
+    grep -A3 '"validation"' imported.json >a
+    grep -A3 '"validation"' curves.json >b
+    if cmp -s a b; then ok "  with the curves of an import"; else not_ok "  with the curves of an import" "$(diff a b)"; fi
+done
+
+# --- a table that grows, with a torn row ---
+rm -rf "$XDG_STATE_HOME/tinca/runs"
+printf 'step,loss,lr\n1,4,0.1\n2,3,0.1\n3,2.' >grow.csv
+watch_begin grow.csv --network mynet
+wait_until run_has 2 || not_ok "a table that grows" "$(told)"
+if run_has 3; then not_ok "a torn row waits"; else ok "a torn row waits"; fi
+run runs --json
+is "the run is in progress" runs.0.status running
+is "  with the name of its file" runs.0.name grow.csv
+is "  and of its network" runs.0.network mynet
+printf '5,0.1\n4,1,0.05\n' >>grow.csv
+wait_until run_has 4 || not_ok "  the rest of the row" "$(told)"
+printf '3,9,0.1\n' >>grow.csv
+went_back() { run_has 3 && ! run_has 4; }
+wait_until went_back || not_ok "  the trainer starts again" "$(told)"
+printf '4,8,0.1\n' >>grow.csv
+wait_until run_has 4
+# another file under the same name, then the same file cut and written anew
+mv grow.csv grow.csv.1
+printf 'step,loss,lr\n5,7,0.1\n' >grow.csv
+wait_until run_has 5 || not_ok "  rotation" "$(told)"
+printf 'step,loss\n6,6\n' >grow.csv
+wait_until run_has 6 || not_ok "  a file that was written anew" "$(told)"
+watch_end INT 130 "Ctrl-C ends a watch"
+is "  its iterations" runs.0.iterations 6
+is "  those that were repeated" runs.0.replaced 2
+is "  it was stopped" runs.0.status stopped
+curves
+is "  the row that was torn, replaced later" runs.0.series.loss.2 9 curves.json
+is "  the last value" runs.0.series.loss.5 6 curves.json
+run runs --json
+is "  the run is complete" runs.0.status stopped
+run runs --check
+[ "$status" = 0 ] && ok "  and sound" || not_ok "  and sound" "$(told)"
+
+# --- several sources, of other forms ---
+printf '{"step": 1, "train/loss": 2.5}\n{"step": 2, "train/loss": 1.5, "val/acc": 0.5}\n' >lines.jsonl
+printf 'iteration;objective\n10;3\n20;2\n' >other.csv
+succeeds "several sources" watch lines.jsonl "$logs/keras.txt" --idle 0.2s --json
+is "  JSON lines" runs.0.framework jsonl
+is "  their iterations" runs.0.iterations 2
+is "  their validations" runs.0.validations 1
+is "  the log of Keras" runs.1.framework keras
+succeeds "a column that the user names" watch other.csv --columns loss=objective --idle 0.2s --json
+curves
+is "  its iterations" runs.0.series.iteration.1 20 curves.json
+refuses 1 "no line contains a loss" "a source without a loss" watch other.csv --idle 0.2s
+refuses 2 "is no quantity" "a quantity that does not exist" watch other.csv --columns cost=objective
+
+# --- standard input ---
+"$TINCA" watch - --json <"$logs/caffe.txt" >out 2>err
+is "standard input" runs.0.iterations 4
+mkfifo pipe
+(printf '{"step": 1, "loss": 2}\n'; sleep 0.3; printf '{"step": 2, "loss": 1}\n') >pipe &
+succeeds "a named pipe" watch pipe --json --idle 5s
+is "  both lines" runs.0.iterations 2
+refuses 2 "only one source" "standard input twice" watch - -
+
+# --- a process ---
+sleep 600 &
+trainer=$!
+printf 'step,loss\n1,2\n' >pid.csv
+rm -rf "$XDG_STATE_HOME/tinca/runs"
+watch_begin pid.csv --pid $trainer
+wait_until run_has 1
+printf '2,1\n' >>pid.csv
+kill $trainer
+wait $trainer 2>/dev/null
+watch_end none 0 "the watch ends with the process"
+is "  after its last line" runs.0.iterations 2
+is "  it is done" runs.0.status done
+if [ -r /proc/self/statm ]; then
+    curves
+    memory=$("$JSON_LOOK" curves.json runs.0.series.memory_bytes.0)
+    [ "${memory:-0}" -gt 10000 ] && ok "  its memory is recorded" || not_ok "  its memory is recorded" "$memory"
+fi
+refuses 2 "no process" "a process that does not exist" watch pid.csv --pid 2147483000
+
+# --- folders of event files ---
+run train mlp --data digits,limit=64 --validate digits,limit=32 --batch 16 --epochs 3 --threads 1 -q --tensorboard board --name one
+if [ "$status" = 0 ]; then
+    run export one -o trained.json
+    succeeds "a folder of event files" watch board --idle 0.2s --json
+    is "  its framework" runs.0.framework tensorboard
+    curves
+    for place in series.iteration.11 series.loss.0 series.loss.11 validation.loss.2 validation.top1.2; do
+        expected=$("$JSON_LOOK" trained.json runs.0.$place)
+        is "  $place as it was trained" runs.0.$place "$expected" curves.json
+    done
+    file=$(find board -name '*tfevents*' | head -n 1)
+    head -c $(($(wc -c <"$file") - 20)) "$file" >torn.events
+    succeeds "a torn event file" watch torn.events --idle 0.2s --json
+    is "  what is whole counts" runs.0.iterations 12
+    succeeds "  imported" import "$file" --json
+    is "  it has all iterations" runs.0.iterations 12
+else
+    skip "a folder of event files" "this build writes none"
+fi
+mkdir empty
+refuses 1 "no file with a loss" "a folder without files" watch empty --idle 0.2s
+
+# --- refusals ---
+refuses 1 "missing.csv" "a file that does not exist" watch missing.csv
+refuses 2 "duration" "a duration that is none" watch other.csv --idle soon
+refuses 2 "caffe" "an unknown framework" watch other.csv --framework theano
+head -c 100000 /dev/urandom >noise
+refuses 1 "noise" "noise" watch noise --idle 0.2s
+cat "$logs/caffe.txt" "$logs/keras.txt" >both.log
+refuses 1 "lines of caffe" "lines of two frameworks" watch both.log --idle 0.2s
+done_testing

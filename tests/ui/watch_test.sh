@@ -1,0 +1,42 @@
+#!/bin/sh
+# tinca watch in the workbench: the run of another program's table on the run screen, live, at two sizes; the
+# runs are complete when the workbench is left.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/ui/screen.sh"
+need_tmux "tinca watch"
+cd "$T" || exit 99
+
+printf 'step,train_loss,val_acc\n1,4,\n2,3,0.25\n3,2,\n' >train.csv
+printf '{"step": 1, "loss": 2}\n{"step": 2, "loss": 1}\n' >other.jsonl
+screen_start 80x24 C.UTF-8 "$TINCA" watch train.csv other.jsonl --lines-not-there
+ended "an option that does not exist"
+
+screen_start 80x24 C.UTF-8 sh -c "\"$TINCA\" watch train.csv other.jsonl --network mine; echo status \$?; sleep 600"
+screen_shows 'imported: csv.*mine.*running' "the run screen shows the watched run"
+screen_shows 'iteration +3' "  its iterations, of which no number is known"
+screen_shows 'top-1 +25' "  the accuracy of its validation"
+printf '4,1.5,\n5,1.25,0.75\n' >>train.csv
+screen_shows 'iteration +5' "  new rows appear"
+screen_shows 'top-1 +75' "  and new validations"
+screen_shows 'loss +1.25' "  with the loss"
+screen_resize 120x40
+screen_shows 'iteration +5' "the same at 120x40"
+screen_keys '?'
+screen_shows 'Watching a run' "help"
+screen_keys Escape
+screen_shows 'iteration +5' "  and back"
+screen_keys q
+screen_shows 'status 0|other.jsonl|Runs|Set up' "q leaves the screen"
+wait_for_end() {
+    seen 'status 0' && return
+    screen_keys q
+    return 1
+}
+wait_until wait_for_end && ok "the workbench ends" || not_ok "the workbench ends" "$(screen_text)"
+screen_shows 'csv, 5 points from train.csv' "the end names what was watched"
+run runs --json
+is "both runs are there" "runs.#" 2
+is "  and complete" runs.0.status stopped
+run runs --check
+[ "$status" = 0 ] && ok "  and sound" || not_ok "  and sound" "$(told)"
+done_testing
