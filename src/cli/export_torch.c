@@ -4,23 +4,10 @@
 #include "cli/output.h"
 
 #include "base/language.h"
-#include "base/memory.h"
 #include "session/torch/torch.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Returns the path of the model that the operand names, which the caller frees; NULL with an error.
- */
-static char *find_model(const char *operand, struct error *error)
-{
-    if (export_operand_is_model(operand))
-        return memory_copy_text(operand, error);
-    struct run *run = runs_open(operand, error);
-    char *model = run ? export_model_of_run(run, error) : NULL;
-    run_free(run);
-    return model;
-}
 
 static void print_result(const char *path, const struct torch_export_result *result)
 {
@@ -54,7 +41,9 @@ bool export_torch(const char *operand, const char *names, const char *precision,
                   struct error *error)
 {
     struct torch_export_result result;
-    char *model = find_model(operand, error);
+    struct run *run;
+    char *model = export_model_find(operand, &run, error);
+    run_free(run);
     const struct torch_export_request request = {.model = model,
                                                  .names = names ? names : "",
                                                  .format_given = precision,
