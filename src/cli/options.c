@@ -2,6 +2,8 @@
  * fields, then --tune if the command opens a device, the command's rows, --language, --help and
  * --version. The value of an option is FIRST_VALUE plus its index, which differs from every
  * letter. */
+#include "config.h"
+
 #include "cli/options.h"
 
 #include "base/language.h"
@@ -395,7 +397,11 @@ static const struct option_row *row_of_letter(const struct reader *reader, int l
 static int read_options(const struct reader *reader, int argc, char **argv,
                         const struct option_row **ending)
 {
-    optind = 0; /* makes GNU getopt start over */
+#if HAVE_DECL_OPTRESET
+    optreset = optind = 1; /* start over: BSD's getopt */
+#else
+    optind = 0; /* GNU's */
+#endif
     opterr = 0;
     for (;;) {
         int code = getopt_long(argc, argv, reader->letters, reader->longs, NULL), status;

@@ -64,7 +64,7 @@ for format in json csv-long md; do
     refuses 1 'short\.safetensors: .*exceeds the file' "$format: a damaged model beside a run" export first short.safetensors --format $format -o x
     refuses 1 'no saved model, and there is no run' "$format: another file" export short_without_ending --format $format -o x
 done
-refuses 1 'folder\.safetensors' "a folder with a model's name" export folder.safetensors --format torch -o x.safetensors
+refuses 2 'folder\.safetensors: .*no such run' "a folder with a model's name" export folder.safetensors --format torch -o x.safetensors
 
 # a file that happens to have the name of a run does not hide it
 echo text >first
