@@ -26,7 +26,7 @@ fi
 build() {
     mkdir -p "$1" && cd "$1" || return 1
     tar xzf "$one" && cd tinca-* || return 1
-    (umask "$2" && TZ=$3 ./configure -q $options CFLAGS="-O2 -g -ffile-prefix-map=$PWD=." &&
+    (umask "$2" && TZ=$3 ./configure -q $options CFLAGS="${BUILD_CFLAGS:--O2 -g} -ffile-prefix-map=$PWD=." &&
         TZ=$3 make -s -j"$jobs" && umask 022 && make -s install DESTDIR="$T/$1/installed") >../build.log 2>&1
     built=$?
     cd "$T" || exit 99

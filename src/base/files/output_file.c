@@ -46,13 +46,27 @@ static void guard_begin(struct pipe_guard *guard)
     pthread_sigmask(SIG_BLOCK, &guard->pipe, &guard->before);
 }
 
+/* Removes a pending signal of the set, which has one, if there is any. */
+static void take_signal(const sigset_t *set)
+{
+#if HAVE_SIGTIMEDWAIT
+    static const struct timespec now = {0};
+    while (sigtimedwait(set, NULL, &now) < 0 && errno == EINTR)
+        ;
+#else
+    sigset_t pending;
+    int number;
+    sigemptyset(&pending);
+    if (sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1)
+        sigwait(set, &number);
+#endif
+}
+
 static void guard_end(const struct pipe_guard *guard)
 {
-    static const struct timespec now = {0};
     const int code = errno;
     if (!guard->was_pending)
-        while (sigtimedwait(&guard->pipe, NULL, &now) < 0 && errno == EINTR)
-            ;
+        take_signal(&guard->pipe);
     pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
     errno = code;
 }

@@ -80,13 +80,13 @@ static inline void relax(void)
 }
 
 /* A wait that has begun. */
-struct wait {
+struct spin {
     unsigned rounds;
     uint64_t end; /* when to stop spinning; 0: not known yet */
 };
 
 /* Waits a moment; returns false if the wait has taken so long that the thread should sleep. */
-static bool keep_spinning(struct wait *wait)
+static bool keep_spinning(struct spin *wait)
 {
     relax();
     if (++wait->rounds % SPIN_ROUNDS != 0)
@@ -101,7 +101,7 @@ static bool keep_spinning(struct wait *wait)
  * sees that this worker sleeps, or the worker sees the new number. */
 static unsigned wait_for_job(struct slot *slot, unsigned seen)
 {
-    struct wait wait = {0};
+    struct spin wait = {0};
     while (atomic_load_explicit(&slot->job, memory_order_acquire) == seen)
         if (!keep_spinning(&wait)) {
             atomic_store(&slot->asleep, seen);
@@ -131,7 +131,7 @@ static bool all_finished(const struct pool *pool)
  * sleeps, or the caller sees what it has finished. */
 static void wait_for_tasks(struct pool *pool)
 {
-    struct wait wait = {0};
+    struct spin wait = {0};
     while (!all_finished(pool))
         if (!keep_spinning(&wait)) {
             atomic_store(&pool->caller_sleeps, true);
