@@ -17,12 +17,15 @@
  * environment yet, so setenv has no effect. Therefore this file executes the program again with the
  * variable set. No message can be translated at this point. */
 #include "base/host/host_load.h"
+#include "base/program_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#if defined(__ELF__) /* other systems have no such array of functions */
 
 static const char blas_threads[] = "OPENBLAS_NUM_THREADS=";
 
@@ -41,10 +44,8 @@ static void limit_blas_threads(char **argv, char **environment)
             changed[kept++] = environment[i];
     changed[kept++] = setting;
     changed[kept] = NULL;
-    const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (length <= 0)
+    if (!program_file_path(path, sizeof path))
         return;
-    path[length] = '\0';
     /* execve returns only if it fails; OpenBLAS then starts all of its threads */
     execve(path, argv, changed);
 }
@@ -77,3 +78,5 @@ static void prepare_blas(int argc, char **argv, char **environment)
 
 __attribute__((section(".preinit_array"),
                used)) static void (*const before_libraries)(int, char **, char **) = prepare_blas;
+
+#endif

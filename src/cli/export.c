@@ -20,12 +20,7 @@
 #include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/language.h"
-#include "base/memory.h"
-#include "engine/network/network.h"
-#include "engine/weights/safetensors.h"
-#include "engine/weights/weights.h"
 #include "session/files/run_directory.h"
-#include "session/onnx/onnx.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,16 +149,6 @@ static bool export_runs(const struct operands *operands, const struct wanted *wa
     return written;
 }
 
-/* Returns whether an operand is a saved model, by its content; one that is not there, by its name.
- */
-static bool is_model(const char *operand)
-{
-    if (file_is_directory(operand))
-        return false;
-    return safetensors_file_is(operand) || onnx_file_is(operand) ||
-           (!file_exists(operand) && network_is_model(operand));
-}
-
 /* Returns whether the format is one of models alone. */
 static bool is_of_models(size_t format)
 {
@@ -185,13 +170,17 @@ static bool check_operands(const struct wanted *wanted, const struct operands *o
     if (is_of_models(wanted->format) && !one)
         return error_set(error, ERROR_USAGE, "export", "name one",
                          "a file of this format has one model");
-    for (size_t i = 0; i < operands->count; i++)
-        if (is_model(operands->values[i]) && !(takes_models && one))
+    for (size_t i = 0; i < operands->count && !(takes_models && one); i++) {
+        const enum export_operand kind = export_operand_kind(operands->values[i], error);
+        if (kind == OPERAND_WRONG)
+            return false;
+        if (kind != OPERAND_RUN)
             return error_set(error, ERROR_USAGE, operands->values[i],
                              takes_models
                                  ? N_("name it alone")
                                  : N_("add --format onnx or another of models, or name a run"),
                              "this is a saved model, which has no curves");
+    }
     return true;
 }
 
@@ -226,21 +215,28 @@ static bool check(const struct wanted *wanted, const struct operands *operands, 
             error_set(error, ERROR_USAGE, "export", "give -o FILE", "no file was named"));
 }
 
-/* Writes the arrays of a model as NumPy's. */
-static bool write_arrays(const char *model, const char *target, struct error *error)
+/* Writes what a run has recorded, or the arrays of a model, as NumPy's. */
+static bool write_arrays(const struct operands *operands, const struct wanted *wanted,
+                         size_t *damaged, struct error *error)
 {
-    if (!safetensors_file_is(model) && onnx_file_is(model))
-        return error_set(error, ERROR_UNSUPPORTED, model,
-                         "tinca import makes a safetensors file of it, which can be exported",
-                         "this is an ONNX file");
-    return export_npz_model(model, target, error);
+    const char *first = operands->values[0];
+    struct run *run;
+    if (wanted->all || operands->count > 1 || export_operand_kind(first, error) == OPERAND_RUN)
+        return export_runs(operands, wanted, damaged, error);
+    char *model = export_model_find(first, &run, error);
+    const bool written = model && export_npz_model(model, wanted->target, error);
+    run_free(run);
+    free(model);
+    return written;
 }
 
 /* Writes a model, or that of a run, as an array of C. */
 static bool write_c_array(const char *operand, const char *target, struct error *error)
 {
-    char *model = export_model_path(operand, error);
+    struct run *run;
+    char *model = export_model_find(operand, &run, error);
     const bool written = model && export_c_array(model, target, error);
+    run_free(run);
     free(model);
     return written;
 }
@@ -258,8 +254,8 @@ static bool write_document(const struct operands *operands, const struct wanted 
         return export_caffe(first, wanted->target, wanted->format == FORMAT_CAFFE, error);
     if (wanted->format == FORMAT_C)
         return write_c_array(first, wanted->target, error);
-    if (wanted->format == FORMAT_NPZ && !wanted->all && is_model(first))
-        return write_arrays(first, wanted->target, error);
+    if (wanted->format == FORMAT_NPZ)
+        return write_arrays(operands, wanted, damaged, error);
     return export_runs(operands, wanted, damaged, error);
 }
 

@@ -4,7 +4,6 @@
 
 #include "cli/export_model.h"
 #include "cli/output.h"
-#include "cli/runs.h"
 
 #include "base/files/output_file.h"
 #include "base/language.h"
@@ -73,16 +72,6 @@ static bool write_named(const char *name, const char *path, struct error *error)
     return written;
 }
 
-static bool write_run(const char *operand, const char *path, bool weights, struct error *error)
-{
-    struct run *run = runs_open(operand, error);
-    char *model = run ? export_model_of_run(run, error) : NULL;
-    const bool written = model && write_model(model, path, weights, error);
-    free(model);
-    run_free(run);
-    return written;
-}
-
 /* Returns whether a text is the name of a network, with or without suffixes. */
 static bool is_network(const char *name)
 {
@@ -97,9 +86,12 @@ bool export_caffe(const char *operand, const char *path, bool weights, struct er
 {
     const char *dot = strrchr(operand, '.');
     const bool file = dot && strcmp(dot, ".json") == 0;
-    if (export_operand_is_model(operand))
-        return write_model(operand, path, weights, error);
+    struct run *run;
     if (!weights && (file || (!network_is_path(operand) && is_network(operand))))
         return write_named(operand, path, error);
-    return write_run(operand, path, weights, error);
+    char *model = export_model_find(operand, &run, error);
+    const bool written = model && write_model(model, path, weights, error);
+    run_free(run);
+    free(model);
+    return written;
 }

@@ -4,7 +4,6 @@
 
 #include "cli/export_model.h"
 #include "cli/output.h"
-#include "cli/runs.h"
 
 #include "base/files/output_file.h"
 #include "base/language.h"
@@ -29,30 +28,22 @@ static bool write_model(struct onnx_export_request *request, const char *path, s
     return true;
 }
 
-static bool write_run(struct onnx_export_request *request, const char *operand, const char *path,
-                      struct error *error)
+bool export_onnx(const char *operand, const struct export_onnx_options *options, const char *path,
+                 struct error *error)
 {
-    struct run *run = runs_open(operand, error);
-    char *model = run ? export_model_of_run(run, error) : NULL;
-    char *record = model ? onnx_record(run, error) : NULL;
-    request->model = model;
-    request->record = record;
-    const bool written = record && write_model(request, path, error);
+    struct onnx_export_request request = {.fold = options->fold,
+                                          .format_given = options->precision,
+                                          .signed_weights = options->integers &&
+                                                            strcmp(options->integers, "int8") == 0};
+    struct run *run;
+    char *model = export_model_find(operand, &run, error);
+    char *record = run ? onnx_record(run, error) : NULL;
+    request.format = export_format(options->precision);
+    request.model = model;
+    request.record = record;
+    const bool written = model && (record || !run) && write_model(&request, path, error);
     free(record);
     free(model);
     run_free(run);
     return written;
-}
-
-bool export_onnx(const char *operand, const struct export_onnx_options *options, const char *path,
-                 struct error *error)
-{
-    struct onnx_export_request request = {.model = operand,
-                                          .fold = options->fold,
-                                          .format_given = options->precision,
-                                          .signed_weights = options->integers &&
-                                                            strcmp(options->integers, "int8") == 0};
-    request.format = export_format(options->precision);
-    return export_operand_is_model(operand) ? write_model(&request, path, error)
-                                            : write_run(&request, operand, path, error);
 }

@@ -41,7 +41,9 @@ bool export_torch(const char *operand, const char *names, const char *precision,
                   struct error *error)
 {
     struct torch_export_result result;
-    char *model = export_model_path(operand, error);
+    struct run *run;
+    char *model = export_model_find(operand, &run, error);
+    run_free(run);
     const struct torch_export_request request = {.model = model,
                                                  .names = names ? names : "",
                                                  .format_given = precision,

@@ -9,6 +9,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "cli/output.h"
+#include "cli/version.h"
 #include "session/machine/tuned_device.h"
 #include "session/measure/model_operand.h"
 
@@ -33,7 +34,9 @@ struct reader {
 static const struct option_row help_row = {
     .name = "help", .letter = 'h', .help = N_("Print this text and end."), .kind = OPTION_SWITCH};
 static const struct option_row version_row = {
-    .name = "version", .help = N_("Print the version and end."), .kind = OPTION_SWITCH};
+    .name = "version",
+    .help = N_("Print the version and what it was built with, with --json as JSON, and end."),
+    .kind = OPTION_SWITCH};
 
 /* main() has already set the language: here the option is only checked, and explained by --help. */
 static const char *language_given;
@@ -43,6 +46,8 @@ static const struct option_row language_row = {.name = "language",
                                                .kind = OPTION_NAME,
                                                .value = &language_given,
                                                .choices = language_names};
+
+static const char *const flag_names[] = {"yes", "no", NULL};
 
 /* The option of all commands that open a device. */
 static bool tune_given;
@@ -196,13 +201,6 @@ static void print_help(const struct reader *reader)
         else
             print_row(reader->rows[i]);
     }
-}
-
-static void print_version(void)
-{
-    output_print(_("tinca %s\n"
-                   "Copyright (c) 2026 the tinca authors. MIT licence: there is no warranty.\n"),
-                 PACKAGE_VERSION);
 }
 
 /* --- wrong usage --- */
@@ -399,7 +397,11 @@ static const struct option_row *row_of_letter(const struct reader *reader, int l
 static int read_options(const struct reader *reader, int argc, char **argv,
                         const struct option_row **ending)
 {
-    optind = 0; /* makes GNU getopt start over */
+#if HAVE_DECL_OPTRESET
+    optreset = optind = 1; /* start over: BSD's getopt */
+#else
+    optind = 0; /* GNU's */
+#endif
     opterr = 0;
     for (;;) {
         int code = getopt_long(argc, argv, reader->letters, reader->longs, NULL), status;
@@ -435,17 +437,67 @@ static int check_operands(const struct reader *reader, const struct operands *op
     return refuse(reader, reader->command->name, why);
 }
 
+/* --- completion of shells --- */
+
+static options_listener *listener; /* of the next options_read; NULL: it reads options */
+static void *listener_context;
+
+void options_listen(options_listener *to, void *context)
+{
+    listener = to;
+    listener_context = context;
+}
+
+/* Passes the options to the listener. */
+static void tell_options(const struct reader *reader)
+{
+    struct option_entry entries[MAX_OPTIONS];
+    options_listener *const told = listener;
+    for (size_t i = 0; i < reader->count; i++) {
+        const struct option_row *row = reader->rows[i];
+        const struct config_field *field = reader->fields[i];
+        const bool flag = row && row->kind == OPTION_FLAG;
+        entries[i] = (struct option_entry){
+            .name = reader->longs[i].name,
+            .letter = row ? row->letter : '\0',
+            .argument = field ? field->argument : row->argument,
+            .argument_optional = reader->longs[i].has_arg == optional_argument,
+            .repeats = row && row->kind == OPTION_LIST,
+            .help = field ? field->help : row->help,
+            .choices = field  ? (field->kind == CONFIG_FLAG ? flag_names : field->choices)
+                       : flag ? flag_names
+                              : row->choices,
+            .field = field};
+    }
+    listener = NULL;
+    told(reader->command, reader->set, entries, reader->count, listener_context);
+}
+
+/* Returns whether --json is one of the arguments, also where the command has no such option. */
+static bool follows_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--json") == 0)
+            return true;
+    return false;
+}
+
 bool options_read(const struct command *command, const struct option_set *set, int argc,
                   char **argv, struct operands *operands, int *status)
 {
     struct reader reader = make_reader(command, set);
     struct error error;
     const struct option_row *ending = NULL;
+    *status = EXIT_DONE;
+    if (listener) {
+        tell_options(&reader);
+        return false;
+    }
     *status = read_options(&reader, argc, argv, &ending);
     if (ending == &help_row)
         print_help(&reader);
     if (ending == &version_row)
-        print_version();
+        *status = version_print(follows_json(argc, argv));
     if (*status != EXIT_DONE || ending)
         return false;
     *operands = (struct operands){argv + optind, (size_t)(argc - optind)};

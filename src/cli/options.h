@@ -50,6 +50,7 @@ struct option_set {
     size_t operands_min, operands_max;
     const char *unused;   /* the key of a field without which the command does: it has no default */
     bool network_operand; /* the first operand, if given, is the configuration's network */
+    const char *const *operand_choices; /* words that the first operand may be, NULL-terminated */
     /* The command opens a device although it has no field "device". Such commands have the option
      * --tune, which calls tuned_device_measure_again. */
     bool opens_device;
@@ -64,6 +65,26 @@ struct operands {
  * with *status: --help or --version was printed, or an error on standard error. */
 bool options_read(const struct command *command, const struct option_set *set, int argc,
                   char **argv, struct operands *operands, int *status);
+
+/* An option as the completion of a shell needs it. */
+struct option_entry {
+    const char *name;                 /* "batch": --batch */
+    char letter;                      /* 0: none */
+    const char *argument;             /* NULL: it takes no value */
+    bool argument_optional;           /* then only --name=VALUE has one */
+    bool repeats;                     /* it may be given several times */
+    const char *help;                 /* not translated */
+    const char *const *choices;       /* NULL-terminated; NULL: other values */
+    const struct config_field *field; /* NULL: not a field of the configuration */
+};
+
+/* Receives the options of a command in the order of --help. They are valid during the call. */
+typedef void options_listener(const struct command *command, const struct option_set *set,
+                              const struct option_entry *entries, size_t count, void *context);
+
+/* Makes the next options_read, whatever its command line, pass its options to `listener` instead,
+ * and return false with EXIT_DONE in *status. */
+void options_listen(options_listener *listener, void *context);
 
 /* Returns whether --tune was given. */
 bool options_tune(void);

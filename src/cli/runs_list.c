@@ -13,6 +13,7 @@
 #include "base/host/host.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "base/portable/portable.h"
 #include "base/text.h"
 #include "base/threads/pool.h"
 #include "session/config/config_paths.h"
@@ -240,7 +241,7 @@ void runs_list_sort(struct runs_list *list, size_t field, bool backwards)
 {
     struct order order = {field, backwards};
     if (list->count > 0)
-        qsort_r(list->runs, list->count, sizeof *list->runs, by_field, &order);
+        portable_sort(list->runs, list->count, sizeof *list->runs, by_field, &order);
 }
 
 /* --- as JSON --- */

@@ -74,7 +74,8 @@ static int tables_run(const struct command *command, int argc, char **argv)
          .kind = OPTION_TEXT,
          .value = &request.target},
         {0}};
-    const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = 1};
+    const struct option_set set = {
+        .rows = rows, .operands_min = 1, .operands_max = 1, .operand_choices = study_names};
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
     request.study = operands.values[0];

@@ -184,6 +184,16 @@ every_command() {
             try export "$1" --format tfevents -o written/board
             try export --all --format csv-long -o written/all.csv
             ;;
+        completion)
+            try completion "$evil"
+            for typed in '' "$evil" "--$evil" "--data=folder:$evil/" "$runs/$1/" "$1"; do
+                try completion words -- "$typed"
+                try completion words -- train "$typed"
+                try completion words -- export "$evil" "$typed"
+                try completion words -- runs "$typed"
+                try completion words -- train --data "$typed"
+            done
+            ;;
         datasets)
             try datasets
             try datasets "list:$evil"

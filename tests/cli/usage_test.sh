@@ -17,6 +17,36 @@ for command in $commands; do
 done
 succeeds "--version" --version
 shows '^tinca [0-9]+\.[0-9]+' "  prints the version"
+if [ "$(head -n 1 "$T/out" | grep -Ec '^tinca [0-9]+\.[0-9]+\.[0-9]+$')" = 1 ]; then
+    ok "  alone in the first line"
+else
+    not_ok "  alone in the first line" "$(head -n 1 "$T/out")"
+fi
+fits "  fits 80 columns"
+for part in commit compiler options system BLAS kernels 'in use' CUDA MPI charts ONNX TensorBoard protobuf-c libpng libjpeg \
+    ncurses cJSON zlib; do
+    shows "^  .*$part +[^ ]" "  says $part"
+done
+if grep -q "$(cd "$srcdir" && pwd)" "$T/out"; then
+    case $(cd "$srcdir" && pwd) in
+    "$(cd "$(dirname "$TINCA")" && pwd)") skip "  names no folder of the sources" "they are the program's folder" ;;
+    *) not_ok "  names no folder of the sources" "$(cat "$T/out")" ;;
+    esac
+else
+    ok "  names no folder of the sources"
+fi
+commit=$(sh "$srcdir/src/cli/build_commit.sh" name "$srcdir")
+shows "^  commit +${commit:-unknown}$" "  the commit is that of the sources"
+for arguments in '--version --json' 'networks --json --version' 'train --version --json'; do
+    # shellcheck disable=SC2086 # two words
+    run $arguments
+    if [ "$status" = 0 ] && [ "$("$JSON_LOOK" "$T/out" version)" = "$("$TINCA" --version | sed -n '1s/^tinca //p')" ] &&
+        [ -n "$("$JSON_LOOK" "$T/out" libraries.zlib)" ] && [ -n "$("$JSON_LOOK" "$T/out" blas)" ]; then
+        ok "$arguments is a JSON document"
+    else
+        not_ok "$arguments is a JSON document" "$(cat "$T/out" "$T/err")"
+    fi
+done
 for command in $commands; do
     succeeds "$command --help" "$command" --help
     fits "  fits 80 columns"

@@ -1,6 +1,8 @@
 /* Writes a document from memory, or from a file if it is large (struct source). It goes to a
  * temporary file that then replaces the target, if such a file can have the target's owner, mode
  * and attributes; otherwise it goes into the target itself. */
+#include "config.h"
+
 #include "base/files/output_file.h"
 
 #include "base/language.h"
@@ -12,7 +14,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#if HAVE_LINUX_XATTR
 #include <sys/xattr.h>
+#endif
 #include <time.h>
 #include <unistd.h>
 
@@ -42,13 +46,27 @@ static void guard_begin(struct pipe_guard *guard)
     pthread_sigmask(SIG_BLOCK, &guard->pipe, &guard->before);
 }
 
+/* Removes a pending signal of the set, which has one, if there is any. */
+static void take_signal(const sigset_t *set)
+{
+#if HAVE_SIGTIMEDWAIT
+    static const struct timespec now = {0};
+    while (sigtimedwait(set, NULL, &now) < 0 && errno == EINTR)
+        ;
+#else
+    sigset_t pending;
+    int number;
+    sigemptyset(&pending);
+    if (sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1)
+        sigwait(set, &number);
+#endif
+}
+
 static void guard_end(const struct pipe_guard *guard)
 {
-    static const struct timespec now = {0};
     const int code = errno;
     if (!guard->was_pending)
-        while (sigtimedwait(&guard->pipe, NULL, &now) < 0 && errno == EINTR)
-            ;
+        take_signal(&guard->pipe);
     pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
     errno = code;
 }
@@ -94,13 +112,25 @@ static bool put(int descriptor, const struct source *source)
 
 /* --- into the target itself --- */
 
+/* Allocates the space of a file. Returns 0 or an error number; 0 where the system cannot. */
+static int reserve(int descriptor, off_t size)
+{
+#if HAVE_POSIX_FALLOCATE
+    return posix_fallocate(descriptor, 0, size);
+#else
+    (void)descriptor;
+    (void)size;
+    return 0;
+#endif
+}
+
 /* Overwrites a regular file. Allocates its space first, so that a full disk leaves it unchanged. */
 static bool overwrite(int descriptor, const struct source *source)
 {
     struct stat old;
     if (fstat(descriptor, &old) != 0)
         return false;
-    const int refused = source->size > 0 ? posix_fallocate(descriptor, 0, (off_t)source->size) : 0;
+    const int refused = source->size > 0 ? reserve(descriptor, (off_t)source->size) : 0;
     if (refused == ENOSPC || refused == EFBIG || refused == EDQUOT || refused == EIO) {
         if (ftruncate(descriptor, old.st_size) == 0)
             errno = refused;
@@ -155,6 +185,7 @@ static bool put_into(const struct output_target *target, const struct source *so
 
 /* --- a temporary file that replaces the target --- */
 
+#if HAVE_LINUX_XATTR
 /* Copies one extended attribute of `path`, such as its access control list. */
 static bool copy_attribute(int descriptor, const char *path, const char *name)
 {
@@ -178,6 +209,15 @@ static bool copy_attributes(int descriptor, const char *path)
     free(names);
     return copied;
 }
+#else
+/* Other systems' calls differ; mode and owner are kept there as well. */
+static bool copy_attributes(int descriptor, const char *path)
+{
+    (void)descriptor;
+    (void)path;
+    return true;
+}
+#endif
 
 /* Gives the temporary file the owner, attributes and mode of the target. The mode comes last,
  * because a change of owner clears privileged bits. */

@@ -9,7 +9,9 @@
 #include <cpuid.h>
 #include <stdlib.h>
 #include <string.h>
+#if HAVE_SYS_SYSCALL_H
 #include <sys/syscall.h>
+#endif
 #include <unistd.h>
 
 /* See the kernel's Documentation/arch/x86/xstate.rst: the state of the tiles is large (8 KiB), so
@@ -29,6 +31,16 @@ static bool weaker_set_wanted(void)
     return false;
 }
 
+/* Asks the kernel for permission to use tiles; only Linux has such a call. */
+static bool may_use_tiles(void)
+{
+#ifdef SYS_arch_prctl
+    return syscall(SYS_arch_prctl, REQUEST_STATE_PERMISSION, STATE_OF_TILES) == 0;
+#else
+    return false;
+#endif
+}
+
 /* Returns whether the processor has tiles and their products `product`, and the kernel lets this
  * process use them. */
 static bool has_tiles(unsigned product)
@@ -36,8 +48,7 @@ static bool has_tiles(unsigned product)
     unsigned eax, ebx, ecx, edx;
     if (weaker_set_wanted() || !__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx))
         return false;
-    return (edx & product) && (edx & EDX_AMX_TILE) &&
-           syscall(SYS_arch_prctl, REQUEST_STATE_PERMISSION, STATE_OF_TILES) == 0;
+    return (edx & product) && (edx & EDX_AMX_TILE) && may_use_tiles();
 }
 
 bool host_has_amx(void)

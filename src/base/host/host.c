@@ -1,4 +1,5 @@
-/* Everything here is read from /proc, sysconf and getrlimit each time it is asked for. */
+/* Everything here is read from /proc, sysconf and getrlimit each time it is asked for. Systems
+ * without /proc tell less: what is not known is 0, as the header says. */
 #include "config.h"
 
 #include "base/host/host.h"
@@ -10,14 +11,18 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#if HAVE_LINK_H
 #include <link.h>
+#endif
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#if HAVE_SYS_SYSCALL_H
 #include <sys/syscall.h>
+#endif
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -53,6 +58,7 @@ static uint64_t kibibytes_of(const char *path, const char *key)
 
 uint32_t host_cores_mark(void)
 {
+#if HAVE_SCHED_GETAFFINITY
     cpu_set_t set;
     uint32_t mark = 2166136261u; /* FNV-1a */
     CPU_ZERO(&set);
@@ -62,13 +68,18 @@ uint32_t host_cores_mark(void)
         if (CPU_ISSET(i, &set))
             mark = (mark ^ (uint32_t)i) * 16777619u;
     return mark;
+#else
+    return 1; /* processes may run on all cores */
+#endif
 }
 
 size_t host_cores(void)
 {
+#if HAVE_SCHED_GETAFFINITY
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
         return (size_t)CPU_COUNT(&set);
+#endif
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 ? (size_t)online : 1;
 }
@@ -152,7 +163,7 @@ static void lower_to_limit(struct available_memory *available, int resource, uin
     struct rlimit limit;
     if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return;
-    uint64_t left = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+    const uint64_t most = (uint64_t)limit.rlim_cur, left = most > used ? most - used : 0;
     lower(available, left, left, BOUND_ULIMIT);
 }
 
@@ -194,7 +205,17 @@ uint64_t host_memory_of_process(long process)
 
 uint64_t host_process_peak(void)
 {
+#if defined(__APPLE__) || defined(__FreeBSD__)
+    struct rusage usage; /* in bytes on macOS, in KiB on FreeBSD */
+#if defined(__APPLE__)
+    const uint64_t unit = 1;
+#else
+    const uint64_t unit = 1024;
+#endif
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * unit : 0;
+#else
     return kibibytes_of("/proc/self/status", "VmHWM");
+#endif
 }
 
 void host_process_reset_peak(void)
@@ -220,6 +241,7 @@ static uint64_t absent_bytes(FILE *pagemap, uintptr_t begin, uintptr_t end, uint
     return absent;
 }
 
+#if HAVE_DL_ITERATE_PHDR
 /* Is called by dl_iterate_phdr. Adds the bytes of the program's read-only segments that are not in
  * memory to *context. Returns 1, so that only the first object, the program, is visited. */
 static int count_program(struct dl_phdr_info *object, size_t size, void *context)
@@ -238,6 +260,7 @@ static int count_program(struct dl_phdr_info *object, size_t size, void *context
         fclose(pagemap);
     return 1;
 }
+#endif
 
 uint64_t host_unloaded_bytes(uintptr_t begin, uintptr_t end)
 {
@@ -252,11 +275,15 @@ uint64_t host_unloaded_bytes(uintptr_t begin, uintptr_t end)
 uint64_t host_program_unloaded_bytes(void)
 {
     uint64_t absent = 0;
+#if HAVE_DL_ITERATE_PHDR
     dl_iterate_phdr(count_program, &absent);
+#endif
     return absent;
 }
 
 /* --- priority --- */
+
+#ifdef SYS_sched_setattr
 
 /* The first version of the kernel's struct sched_attr (sched_setattr(2)), which glibc 2.36 lacks.
  */
@@ -281,6 +308,15 @@ void host_prefer_low_latency(void)
     errno = saved;
 }
 
+#else
+
+void host_prefer_low_latency(void)
+{
+    /* only Linux lets a program choose its time slices */
+}
+
+#endif
+
 enum { LOW_PRIORITY = 10 }; /* a nice value */
 
 void host_yield_processor(void)
@@ -291,6 +327,9 @@ void host_yield_processor(void)
             setpriority(PRIO_PROCESS, (id_t)strtoul(entry->d_name, NULL, 10), LOW_PRIORITY);
     if (threads)
         closedir(threads);
+    else
+        setpriority(PRIO_PROCESS, 0,
+                    LOW_PRIORITY); /* of the whole process, where threads have none */
     FILE *session = fopen("/proc/self/autogroup", "we");
     if (session) {
         fprintf(session, "%d", LOW_PRIORITY);

@@ -1,7 +1,12 @@
-/* The child is started by posix_spawn from /proc/self/exe, so that it is this very program even if
- * its file was replaced meanwhile. Only the child itself can ask the kernel for a signal when its
- * parent ends, so an environment variable tells it to. */
+/* The child is started by posix_spawn, on Linux from /proc/self/exe, so that it is this very
+ * program even if its file was replaced meanwhile. Where posix_spawn makes no session, the child
+ * makes one itself, which an environment variable tells it. Only the child itself can ask the
+ * kernel for a signal when its parent ends, so an environment variable tells it to. */
+#include "config.h"
+
 #include "base/host/spawn.h"
+
+#include "base/program_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +22,12 @@
 
 extern char **environ;
 
-static const char parent_variable[] = "TINCA_PARENT"; /* the process that the child is tied to */
+#if !HAVE_DECL_POSIX_SPAWN_SETSID
+#define POSIX_SPAWN_SETSID 0
+#endif
+
+static const char session_variable[] = "TINCA_SESSION"; /* the child is to make a session */
+static const char parent_variable[] = "TINCA_PARENT";   /* the process that the child is tied to */
 
 static int redirect(posix_spawn_file_actions_t *actions, const struct spawn *spawn)
 {
@@ -57,25 +67,41 @@ static int set_attributes(posix_spawnattr_t *attributes, enum spawn_group group)
     return failed;
 }
 
-/* Starts the child with an environment that names this process. Returns 0 or an error number. */
-static int start_tied(const struct spawn *spawn, const posix_spawn_file_actions_t *actions,
+/* Starts the child with one more variable in its environment. Returns 0 or an error number. */
+static int start_with(const struct spawn *spawn, const char *program, char *variable,
+                      const posix_spawn_file_actions_t *actions,
                       const posix_spawnattr_t *attributes, pid_t *process)
 {
-    char variable[48];
     size_t count = 0;
     while (environ[count])
         count++;
     char **variables = calloc(count + 2, sizeof *variables);
     if (!variables)
         return ENOMEM;
-    snprintf(variable, sizeof variable, "%s=%ld", parent_variable, (long)getpid());
     for (size_t i = 0; i < count; i++)
         variables[i] = environ[i];
     variables[count] = variable;
-    const int failed = posix_spawn(process, "/proc/self/exe", actions, attributes,
-                                   (char *const *)spawn->words, variables);
+    const int failed =
+        posix_spawn(process, program, actions, attributes, (char *const *)spawn->words, variables);
     free(variables);
     return failed;
+}
+
+/* Starts the child. Returns 0 or an error number. */
+static int start(const struct spawn *spawn, const posix_spawn_file_actions_t *actions,
+                 const posix_spawnattr_t *attributes, pid_t *process)
+{
+    char program[4096], variable[48];
+    if (!program_file_executable(program, sizeof program))
+        return ENOENT;
+    if (spawn->group == SPAWN_GROUP_TIED)
+        snprintf(variable, sizeof variable, "%s=%ld", parent_variable, (long)getpid());
+    else if (spawn->group == SPAWN_SESSION_OWN && POSIX_SPAWN_SETSID == 0)
+        snprintf(variable, sizeof variable, "%s=1", session_variable);
+    else
+        return posix_spawn(process, program, actions, attributes, (char *const *)spawn->words,
+                           environ);
+    return start_with(spawn, program, variable, actions, attributes, process);
 }
 
 int spawn_start(const struct spawn *spawn, pid_t *process)
@@ -90,11 +116,8 @@ int spawn_start(const struct spawn *spawn, pid_t *process)
         failed = redirect(&actions, spawn);
         if (!failed)
             failed = set_attributes(&attributes, spawn->group);
-        if (!failed && spawn->group == SPAWN_GROUP_TIED)
-            failed = start_tied(spawn, &actions, &attributes, process);
-        else if (!failed)
-            failed = posix_spawn(process, "/proc/self/exe", &actions, &attributes,
-                                 (char *const *)spawn->words, environ);
+        if (!failed)
+            failed = start(spawn, &actions, &attributes, process);
         posix_spawnattr_destroy(&attributes);
     }
     posix_spawn_file_actions_destroy(&actions);
@@ -104,6 +127,10 @@ int spawn_start(const struct spawn *spawn, pid_t *process)
 void spawn_follow_parent(void)
 {
     const char *parent = getenv(parent_variable);
+    if (getenv(session_variable)) {
+        setsid();
+        unsetenv(session_variable);
+    }
     if (!parent)
         return;
 #ifdef __linux__

@@ -389,3 +389,8 @@ char *json_print_utf8(const struct json *root, bool pretty, struct error *error)
 {
     return print_tree(root, pretty, true, error);
 }
+
+const char *json_library_version(void)
+{
+    return cJSON_Version();
+}

@@ -108,4 +108,7 @@ enum { JSON_FLOAT_SIZE = 32 };
 /* Writes that shortest text, "null" if `value` is not finite. Returns its length. */
 size_t json_float_text(float value, char text[JSON_FLOAT_SIZE]);
 
+/* Returns the version of the library that parses: "1.7.15". */
+const char *json_library_version(void);
+
 #endif

@@ -22,15 +22,14 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/threads/futex.h"
 
 #include <limits.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
@@ -80,26 +79,14 @@ static inline void relax(void)
 #endif
 }
 
-/* Sleeps until wake() is called for `word`; returns at once unless it still has this value. It may
- * also return for no reason. */
-static void sleep_while(atomic_uint *word, unsigned value)
-{
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
-}
-
-static void wake(atomic_uint *word)
-{
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-}
-
 /* A wait that has begun. */
-struct wait {
+struct spin {
     unsigned rounds;
     uint64_t end; /* when to stop spinning; 0: not known yet */
 };
 
 /* Waits a moment; returns false if the wait has taken so long that the thread should sleep. */
-static bool keep_spinning(struct wait *wait)
+static bool keep_spinning(struct spin *wait)
 {
     relax();
     if (++wait->rounds % SPIN_ROUNDS != 0)
@@ -114,12 +101,12 @@ static bool keep_spinning(struct wait *wait)
  * sees that this worker sleeps, or the worker sees the new number. */
 static unsigned wait_for_job(struct slot *slot, unsigned seen)
 {
-    struct wait wait = {0};
+    struct spin wait = {0};
     while (atomic_load_explicit(&slot->job, memory_order_acquire) == seen)
         if (!keep_spinning(&wait)) {
             atomic_store(&slot->asleep, seen);
             while (atomic_load(&slot->job) == seen)
-                sleep_while(&slot->job, seen);
+                futex_wait(&slot->job, seen);
         }
     return atomic_load_explicit(&slot->job, memory_order_acquire);
 }
@@ -129,7 +116,7 @@ static void announce(struct slot *slot)
 {
     const unsigned before = atomic_fetch_add(&slot->job, 1);
     if (atomic_load(&slot->asleep) == before)
-        wake(&slot->job);
+        futex_wake(&slot->job);
 }
 
 static bool all_finished(const struct pool *pool)
@@ -144,7 +131,7 @@ static bool all_finished(const struct pool *pool)
  * sleeps, or the caller sees what it has finished. */
 static void wait_for_tasks(struct pool *pool)
 {
-    struct wait wait = {0};
+    struct spin wait = {0};
     while (!all_finished(pool))
         if (!keep_spinning(&wait)) {
             atomic_store(&pool->caller_sleeps, true);
@@ -152,7 +139,7 @@ static void wait_for_tasks(struct pool *pool)
                 const unsigned seen = atomic_load(&pool->wakeups);
                 if (all_finished(pool))
                     break;
-                sleep_while(&pool->wakeups, seen);
+                futex_wait(&pool->wakeups, seen);
             }
             atomic_store(&pool->caller_sleeps, false);
         }
@@ -163,7 +150,7 @@ static void report_finished(struct pool *pool, size_t thread, unsigned count)
     atomic_fetch_add(&pool->slots[thread].finished, count);
     if (atomic_load(&pool->caller_sleeps)) {
         atomic_fetch_add(&pool->wakeups, 1);
-        wake(&pool->wakeups);
+        futex_wake(&pool->wakeups);
     }
 }
 

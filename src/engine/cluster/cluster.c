@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/host/host.h"
 #include "base/memory.h"
+#include "base/threads/condition.h"
 #include "base/threads/thread.h"
 #include "engine/cluster/cluster_internal.h"
 
@@ -18,16 +19,12 @@
 
 static struct cluster *cluster_new(const struct cluster_module *module, struct error *error)
 {
-    pthread_condattr_t attributes;
     struct cluster *cluster = memory_new(1, sizeof *cluster, "the cluster", error);
     if (!cluster)
         return NULL;
     cluster->module = module;
     pthread_mutex_init(&cluster->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&cluster->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    condition_create(&cluster->changed);
     return cluster;
 }
 

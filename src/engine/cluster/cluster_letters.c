@@ -4,6 +4,7 @@
 #include "engine/cluster/cluster_internal.h"
 
 #include "base/memory.h"
+#include "base/threads/condition.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -52,7 +53,7 @@ bool cluster_post(struct cluster *cluster, size_t rank, const void *text, size_t
 static void await_letter(struct cluster *cluster, double seconds)
 {
     struct timespec due;
-    clock_gettime(CLOCK_MONOTONIC, &due);
+    condition_now(&due);
     const long nanoseconds = due.tv_nsec + (long)((seconds - (double)(time_t)seconds) * 1e9);
     due.tv_sec += (time_t)seconds + nanoseconds / 1000000000;
     due.tv_nsec = nanoseconds % 1000000000;

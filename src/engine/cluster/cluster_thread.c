@@ -16,6 +16,7 @@
 #include "engine/cluster/cluster_internal.h"
 
 #include "base/clock.h"
+#include "base/threads/condition.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -322,7 +323,7 @@ static bool await_request(const struct state *state)
 {
     struct cluster *cluster = state->cluster;
     struct timespec due;
-    clock_gettime(CLOCK_MONOTONIC, &due);
+    condition_now(&due);
     pthread_mutex_lock(&cluster->lock);
     const long wait = patience(state);
     due.tv_nsec += wait;

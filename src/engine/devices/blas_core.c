@@ -1,6 +1,7 @@
 #include "engine/devices/blas_core.h"
 
 #include "base/host/host.h"
+#include "base/program_file.h"
 
 #include <cblas.h>
 #include <limits.h>
@@ -31,9 +32,7 @@ void blas_core_choose(char **argv)
     char program[PATH_MAX];
     if (!core || getenv(variable) || strcmp(openblas_get_corename(), fallback) != 0)
         return;
-    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length < 0 || setenv(variable, core, 1) != 0)
+    if (!program_file_path(program, sizeof program) || setenv(variable, core, 1) != 0)
         return;
-    program[length] = '\0';
     execv(program, argv);
 }

@@ -18,6 +18,7 @@
 #include "engine/execution/passes.h"
 
 #include "base/memory.h"
+#include "base/threads/condition.h"
 #include "base/threads/thread.h"
 #include "engine/devices/device_backend.h"
 #include "engine/devices/device_buffer.h"
@@ -73,7 +74,7 @@ static void wait_for_change(struct rank *rank)
     struct backend_group *group = rank->group;
     struct device *device = rank->execution->device;
     struct timespec due;
-    clock_gettime(CLOCK_MONOTONIC, &due);
+    condition_now(&due);
     due.tv_nsec += POLL_NANOSECONDS;
     due.tv_sec += due.tv_nsec / 1000000000;
     due.tv_nsec %= 1000000000;
@@ -134,12 +135,8 @@ static bool start_thread(struct rank *rank, struct error *error)
 
 static void make_lock(struct backend_group *group)
 {
-    pthread_condattr_t attributes;
     pthread_mutex_init(&group->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&group->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    condition_create(&group->changed);
 }
 
 /* --- creation --- */
@@ -345,7 +342,7 @@ static float iterate(struct execution *first, uint64_t iteration, float learning
     return group->ranks[0].loss;
 }
 
-static void wait(struct execution *first)
+static void wait_all(struct execution *first)
 {
     work_all(first->group, wait_part);
 }
@@ -418,7 +415,7 @@ const struct execution_backend backend_group = {
     .backward = backward,
     .update = update,
     .iterate = iterate,
-    .wait = wait,
+    .wait = wait_all,
     .output = output,
     .gradients = backend_device_gradients,
     .solver_state = backend_device_solver_state,

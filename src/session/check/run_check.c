@@ -9,6 +9,7 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "base/portable/portable.h"
 #include "session/columns/journal_columns.h"
 #include "session/files/run_directory.h"
 #include "session/values/run_snapshot.h"

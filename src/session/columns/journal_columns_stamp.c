@@ -2,6 +2,7 @@
 #include "session/columns/journal_columns_internal.h"
 
 #include "base/files/file.h"
+#include "base/portable/portable.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,7 +55,7 @@ bool config_check_validation(const struct run_config *config, struct error *erro
 static char *write_part(const struct run_config *config, const char *part, char *text)
 {
     const char *share = share_of(config);
-    snprintf(text, CONFIG_SPEC, "%s,%s=%s,draw=%" PRIu64, config->data, part, share ? share : "0.1",
+    snprintf(text, CONFIG_SPEC, "%s,%s=%s,draw=%zu", config->data, part, share ? share : "0.1",
              config->seed);
     return text;
 }

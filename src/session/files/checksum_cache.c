@@ -4,6 +4,7 @@
 
 #include "base/files/file.h"
 #include "base/memory.h"
+#include "base/portable/portable.h"
 #include "base/text.h"
 #include "session/files/run_directory.h"
 

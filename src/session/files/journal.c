@@ -11,6 +11,7 @@
 #include "base/files/file.h"
 #include "base/files/lines.h"
 #include "base/memory.h"
+#include "base/portable/portable.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +53,7 @@ static uint64_t end_of_lines(int descriptor, uint64_t size)
         uint64_t length = size < BLOCK ? size : BLOCK;
         if (pread(descriptor, block, length, (off_t)(size - length)) != (ssize_t)length)
             return size;
-        const char *newline = memrchr(block, '\n', length);
+        const char *newline = portable_find_last(block, '\n', length);
         if (newline)
             return size - length + (uint64_t)(newline - block) + 1;
         size -= length;
@@ -247,7 +248,7 @@ static uint64_t cut_torn_line(const struct journal *journal)
 {
     const size_t unsynced = (size_t)(journal->written - journal->synced);
     const char *text = journal->pending.data;
-    const char *newline = unsynced ? memrchr(text, '\n', unsynced) : NULL;
+    const char *newline = unsynced ? portable_find_last(text, '\n', unsynced) : NULL;
     const uint64_t whole = journal->synced + (newline ? (uint64_t)(newline - text) + 1 : 0);
     if (journal->descriptor < 0 || whole == journal->written)
         return whole;

@@ -4,6 +4,7 @@
 
 #include "base/files/file.h"
 #include "base/memory.h"
+#include "base/portable/portable.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +56,7 @@ static enum journal_tail_result take_piece(struct journal_tail *tail, int descri
     if (piece && !file_read_at(descriptor, piece, length, tail->offset))
         error_set_errno(error, path, NULL, "cannot be read");
     else if (piece) {
-        const char *newline = memrchr(piece, '\n', length);
+        const char *newline = portable_find_last(piece, '\n', length);
         /* no valid line is as long as a piece, so these bytes are skipped */
         const size_t whole = newline                   ? (size_t)(newline - piece) + 1
                              : length == JOURNAL_PIECE ? length

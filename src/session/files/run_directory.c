@@ -6,6 +6,7 @@
 #include "base/files/user_path.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "base/portable/portable.h"
 #include "session/files/folder_trust.h"
 #include "session/files/run_name.h"
 #include "session/values/run_id.h"

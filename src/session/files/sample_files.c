@@ -1,5 +1,6 @@
 #include "session/files/sample_files.h"
 
+#include "base/portable/portable.h"
 #include "base/text.h"
 
 #include <dirent.h>

@@ -3,6 +3,7 @@
 #include "session/history/run_listing.h"
 
 #include "base/memory.h"
+#include "base/portable/portable.h"
 #include "base/threads/detached_task.h"
 #include "session/files/run_directory.h"
 #include "session/history/run_trash.h"

@@ -3,6 +3,7 @@
 #include "session/measure/device_meter.h"
 
 #include "base/memory.h"
+#include "base/threads/condition.h"
 #include "base/threads/thread.h"
 
 #include <pthread.h>
@@ -57,7 +58,7 @@ static void open_gpus(struct device_meter *meter)
 static bool rest(struct device_meter *meter)
 {
     struct timespec due;
-    clock_gettime(CLOCK_MONOTONIC, &due);
+    condition_now(&due);
     due.tv_sec += DEVICE_METER_MILLISECONDS / 1000;
     pthread_mutex_lock(&meter->lock);
     int code = 0;
@@ -91,15 +92,11 @@ static void free_meter(struct device_meter *meter)
 struct device_meter *device_meter_start(struct error *error)
 {
     struct device_meter *meter = memory_new(1, sizeof *meter, "the meter of the devices", error);
-    pthread_condattr_t attributes;
     if (!meter)
         return NULL;
     meter->enabled = true;
     pthread_mutex_init(&meter->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&meter->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    condition_create(&meter->changed);
     int code = thread_start(&meter->thread, work, meter);
     if (code == 0)
         return meter;

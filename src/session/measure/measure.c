@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/files/file.h"
 #include "base/host/host.h"
+#include "base/portable/portable.h"
 #include "engine/devices/device.h"
 #include "session/measure/energy_meter.h"
 #include "session/model/evaluate.h"

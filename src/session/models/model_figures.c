@@ -6,6 +6,7 @@
 #include "base/host/host.h"
 #include "base/json/json_field.h"
 #include "base/memory.h"
+#include "base/portable/portable.h"
 #include "data/dataset/dataset.h"
 #include "data/generated/generate.h"
 #include "engine/graph/operator.h"
@@ -22,7 +23,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-enum { FILE_LIMIT = 1 << 20, VERSION = 2, BLOCK = 1 << 20 };
+enum { FILE_LIMIT = 1 << 20, FORMAT_VERSION = 2, BLOCK = 1 << 20 };
 
 /* --- members --- */
 
@@ -172,7 +173,7 @@ static bool read_tree(struct model_figures *figures, const struct json *root)
     size_t version = 0;
     const char *format = json_string(json_member(root, "format"));
     if (!format || strcmp(format, "tinca-model-figures") != 0 ||
-        !json_count(json_member(root, "version"), &version) || version != VERSION ||
+        !json_count(json_member(root, "version"), &version) || version != FORMAT_VERSION ||
         !model_description_from_json(&figures->facts, json_member(root, "facts")))
         return false;
     const struct json *item = json_first(json_member(root, "measured"));
@@ -211,7 +212,7 @@ static bool write_file(const struct model_figures *figures, struct error *error)
 {
     struct json *root = json_new_object();
     bool added = json_add_string(root, "format", "tinca-model-figures") &&
-                 json_add_count(root, "version", VERSION) &&
+                 json_add_count(root, "version", FORMAT_VERSION) &&
                  model_description_to_json(json_add_object(root, "facts"), &figures->facts);
     struct json *list = added ? json_add_array(root, "measured") : NULL;
     for (size_t i = 0; list && added && i < figures->count; i++)

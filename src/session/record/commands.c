@@ -1,9 +1,8 @@
 /* Every command is idempotent, and of COMMAND_PAUSE and COMMAND_GO_ON only the last one counts, so
  * a word of bits is enough for a queue. It is never full. Sending is a compare-and-swap and a
- * sem_post, both async-signal-safe. The worker polls with one exchange per iteration. */
+ * wake_send, both async-signal-safe. The worker polls with one exchange per iteration. */
 #include "session/record/commands.h"
 
-#include <errno.h>
 #include <string.h>
 
 static unsigned bit(enum run_command command)
@@ -15,13 +14,13 @@ bool commands_create(struct command_box *box, struct error *error)
 {
     atomic_init(&box->pending, 0);
     atomic_init(&box->rate_bits, 0);
-    return sem_init(&box->wake, 0, 0) == 0 ||
+    return wake_create(&box->wake) ||
            error_set_errno(error, "the run", NULL, "no semaphore could be made");
 }
 
 void commands_free(struct command_box *box)
 {
-    sem_destroy(&box->wake);
+    wake_free(&box->wake);
 }
 
 void commands_send(struct command_box *box, enum run_command command, double value)
@@ -39,9 +38,7 @@ void commands_send(struct command_box *box, enum run_command command, double val
                                                   (old & ~cancelled) | bit(command),
                                                   memory_order_release, memory_order_relaxed))
         ;
-    int code = errno; /* a signal handler must not change it */
-    sem_post(&box->wake);
-    errno = code;
+    wake_send(&box->wake);
 }
 
 struct commands commands_take(struct command_box *box)
@@ -58,5 +55,5 @@ struct commands commands_take(struct command_box *box)
 void commands_wait(struct command_box *box)
 {
     while (atomic_load_explicit(&box->pending, memory_order_relaxed) == 0)
-        sem_wait(&box->wake);
+        wake_wait(&box->wake);
 }

@@ -2,15 +2,15 @@
 #ifndef TINCA_SESSION_RECORD_COMMANDS_H
 #define TINCA_SESSION_RECORD_COMMANDS_H
 
+#include "base/threads/wake.h"
 #include "session/record/run.h"
 
-#include <semaphore.h>
 #include <stdatomic.h>
 
 struct command_box {
     atomic_uint pending; /* one bit per command */
     _Atomic uint64_t rate_bits;
-    sem_t wake;
+    struct wake wake;
 };
 
 struct commands {

@@ -1,6 +1,8 @@
 /* The functions that the owner of a run calls: snapshots, commands, waiting, freeing. */
 #include "session/record/run_state.h"
 
+#include "base/threads/condition.h"
+
 #include <stdlib.h>
 #include <time.h>
 
@@ -15,7 +17,7 @@ bool run_send(struct run *run, enum run_command command, double value)
 static struct timespec deadline_in(double seconds)
 {
     struct timespec deadline;
-    clock_gettime(CLOCK_MONOTONIC, &deadline);
+    condition_now(&deadline);
     double whole = seconds > 1e9 ? 1e9 : seconds;
     deadline.tv_sec += (time_t)whole;
     deadline.tv_nsec += (long)((whole - (double)(time_t)whole) * 1e9);

@@ -2,6 +2,7 @@
 #include "session/record/run_state.h"
 
 #include "base/memory.h"
+#include "base/threads/condition.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -10,11 +11,7 @@
 /* Uses the monotonic clock, so that run_wait does not depend on changes of the time of day. */
 static void create_condition(struct run *run)
 {
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&run->became_over, &attributes);
-    pthread_condattr_destroy(&attributes);
+    condition_create(&run->became_over);
     pthread_mutex_init(&run->lock_over, NULL);
 }
 

@@ -624,3 +624,10 @@ void terminal_redraw(void)
 {
     clearok(curscr, TRUE);
 }
+
+/* curses_version() is "ncurses 6.4.20221231". */
+const char *terminal_library_version(void)
+{
+    const char *version = curses_version(), *space = strchr(version, ' ');
+    return space ? space + 1 : version;
+}

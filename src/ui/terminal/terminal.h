@@ -83,4 +83,7 @@ void terminal_end_frame(int cursor_row, int cursor_column);
 /* Makes the next frame send the whole screen. */
 void terminal_redraw(void);
 
+/* Returns the version of the library that draws: "6.4.20221231". Needs no terminal. */
+const char *terminal_library_version(void);
+
 #endif

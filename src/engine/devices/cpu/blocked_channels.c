@@ -146,7 +146,7 @@ static void move_row(const struct moving *moving, const struct piece *piece, con
     for (size_t x = begin; x < end; x++) {
         const vector value = element_load(from + (x - (size_t)piece->dx) * LANES);
         const vector_indices lanes =
-            piece->used & (vector_indices)__builtin_shuffle(value, piece->places);
+            piece->used & (vector_indices)vector_pick(value, piece->places);
         element *at = to + x * LANES;
         element_store(at, moving->accumulate ? element_load(at) + (vector)lanes
                                              : (vector)((vector_indices)element_load(at) | lanes));

@@ -112,7 +112,7 @@ ALWAYS_INLINE vector load_lanes(const struct lanes *lanes, const element *first,
 {
     if (straight)
         return element_load(first);
-    return __builtin_shuffle(element_load(first), element_load(second), lanes->places);
+    return vector_pick_two(element_load(first), element_load(second), lanes->places);
 }
 
 /* What all positions of a row share. */

@@ -96,7 +96,7 @@ static inline vector layout_load(const float *from, size_t stride)
     vector_indices even;
     for (int i = 0; i < LANES; i++)
         even[i] = 2 * i;
-    return __builtin_shuffle(first, vector_load(from + LANES), even);
+    return vector_pick_two(first, vector_load(from + LANES), even);
 }
 
 /* Copies a row of values to positions [begin, end) and fills the rest. If `from_end` and `to_end`

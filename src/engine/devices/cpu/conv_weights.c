@@ -118,33 +118,41 @@ typedef float eight __attribute__((vector_size(32)));
 typedef eight eight_in_memory __attribute__((aligned(4), may_alias));
 typedef int eight_indices __attribute__((vector_size(32)));
 
+/* The values of two vectors at constant places: i of the first, 8 + i of the second. A macro, since
+ * functions cannot pass vectors that are wider than the registers of some processors. */
+#if defined(__clang__)
+#define EIGHT_PICK(first, second, ...) __builtin_shufflevector(first, second, __VA_ARGS__)
+#else
+#define EIGHT_PICK(first, second, ...)                                                             \
+    __builtin_shuffle(first, second, (eight_indices){__VA_ARGS__})
+#endif
+
 /* Writes to[column][row] = from[row][column] for 8 x 8 values. */
 static void transpose_block(const float *from, size_t from_stride, float *to, size_t to_stride)
 {
-    const eight_indices low1 = {0, 8, 1, 9, 4, 12, 5, 13}, high1 = {2, 10, 3, 11, 6, 14, 7, 15};
-    const eight_indices low2 = {0, 1, 8, 9, 4, 5, 12, 13}, high2 = {2, 3, 10, 11, 6, 7, 14, 15};
-    const eight_indices low4 = {0, 1, 2, 3, 8, 9, 10, 11}, high4 = {4, 5, 6, 7, 12, 13, 14, 15};
     eight a[8], b[8];
 #pragma GCC unroll 8
     for (int i = 0; i < 8; i++)
         a[i] = *(const eight_in_memory *)(from + (size_t)i * from_stride);
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) { /* pairs of rows: 01 23 45 67 */
-        b[2 * i] = __builtin_shuffle(a[2 * i], a[2 * i + 1], low1);
-        b[2 * i + 1] = __builtin_shuffle(a[2 * i], a[2 * i + 1], high1);
+        b[2 * i] = EIGHT_PICK(a[2 * i], a[2 * i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+        b[2 * i + 1] = EIGHT_PICK(a[2 * i], a[2 * i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
     }
 #pragma GCC unroll 2
     for (int i = 0; i < 2; i++)
 #pragma GCC unroll 2
         for (int j = 0; j < 2; j++) { /* fours of rows */
-            a[4 * i + 2 * j] = __builtin_shuffle(b[4 * i + j], b[4 * i + 2 + j], low2);
-            a[4 * i + 2 * j + 1] = __builtin_shuffle(b[4 * i + j], b[4 * i + 2 + j], high2);
+            a[4 * i + 2 * j] = EIGHT_PICK(b[4 * i + j], b[4 * i + 2 + j], 0, 1, 8, 9, 4, 5, 12, 13);
+            a[4 * i + 2 * j + 1] =
+                EIGHT_PICK(b[4 * i + j], b[4 * i + 2 + j], 2, 3, 10, 11, 6, 7, 14, 15);
         }
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
-        *(eight_in_memory *)(to + (size_t)i * to_stride) = __builtin_shuffle(a[i], a[i + 4], low4);
+        *(eight_in_memory *)(to + (size_t)i * to_stride) =
+            EIGHT_PICK(a[i], a[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
         *(eight_in_memory *)(to + (size_t)(i + 4) * to_stride) =
-            __builtin_shuffle(a[i], a[i + 4], high4);
+            EIGHT_PICK(a[i], a[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
     }
 }
 

@@ -69,6 +69,33 @@ static inline vector vector_splat(float value)
     return value - (vector){0};
 }
 
+/* Return the lanes that `places` names: of one vector, or of two, where LANES + i is lane i of the
+ * second. clang lacks GCC's built-in function for places that are not constant. */
+static inline vector vector_pick(vector value, vector_indices places)
+{
+#if defined(__clang__)
+    vector picked = value;
+    for (int i = 0; i < LANES; i++)
+        picked[i] = value[places[i] & (LANES - 1)];
+    return picked;
+#else
+    return __builtin_shuffle(value, places);
+#endif
+}
+
+static inline vector vector_pick_two(vector first, vector second, vector_indices places)
+{
+#if defined(__clang__)
+    vector picked = first;
+    for (int i = 0; i < LANES; i++)
+        picked[i] =
+            places[i] & LANES ? second[places[i] & (LANES - 1)] : first[places[i] & (LANES - 1)];
+    return picked;
+#else
+    return __builtin_shuffle(first, second, places);
+#endif
+}
+
 /* Returns the sum of all lanes, added in a fixed order. */
 static inline float vector_sum(vector value)
 {

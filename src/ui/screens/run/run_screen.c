@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/language.h"
+#include "base/portable/portable.h"
 #include "ui/screens/run/run_plot.h"
 #include "ui/terminal/columns.h"
 
@@ -364,7 +365,7 @@ static bool reachable(const struct app *app)
 static void shorten_data(const char *spec, char *text, size_t size)
 {
     int length = (int)spec_head_length(spec), kind = (int)strcspn(spec, ":/,");
-    const char *last = memrchr(spec, '/', (size_t)length);
+    const char *last = portable_find_last(spec, '/', (size_t)length);
     if (!last || length <= 24)
         snprintf(text, size, "%.*s", length, spec);
     else

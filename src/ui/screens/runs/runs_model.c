@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/portable/portable.h"
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 
@@ -216,7 +217,7 @@ static bool make_order(struct app *app)
             model->order[model->count++] = i;
     }
     if (model->count > 0) /* else `order` may be NULL */
-        qsort_r(model->order, model->count, sizeof *model->order, by_column, model);
+        portable_sort(model->order, model->count, sizeof *model->order, by_column, model);
     make_groups(model);
     make_seed_groups(model);
     make_rows(model);
