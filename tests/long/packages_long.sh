@@ -64,4 +64,15 @@ for file in usr/bin/tinca usr/share/man/man1/tinca.1.gz usr/share/bash-completio
     if grep -qx "./$file" files; then ok "tinca has $file"; else not_ok "tinca has $file"; fi
 done
 if dpkg-deb -c "$DEBS_FOLDER"/tinca-mpi_*.deb | grep -q 'tinca/tinca-mpi.so$'; then ok "tinca-mpi has the module"; else not_ok "tinca-mpi has the module"; fi
+dpkg-deb -c "$DEBS_FOLDER"/libtinca1_*.deb >files
+if grep -q 'libtinca.so.1.0.0$' files; then ok "libtinca1 has the shared library"; else not_ok "libtinca1 has the shared library"; fi
+dpkg-deb -c "$DEBS_FOLDER"/libtinca-dev_*.deb | awk '{ print $6 }' >files
+for file in include/tinca.h share/man/man3/libtinca.3.gz share/doc/libtinca-dev/examples/classify.c; do
+    if grep -qx "./usr/$file" files; then ok "libtinca-dev has $file"; else not_ok "libtinca-dev has $file"; fi
+done
+if grep -q 'libtinca.a$' files && grep -q 'pkgconfig/libtinca.pc$' files; then
+    ok "libtinca-dev has the static library and pkg-config's file"
+else
+    not_ok "libtinca-dev has the static library and pkg-config's file"
+fi
 done_testing

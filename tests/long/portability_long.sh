@@ -1,5 +1,5 @@
 #!/bin/sh
-# Configures and compiles everything below src/cli and src/ui for Linux with musl, FreeBSD and macOS, by zig, which
+# Configures and compiles base, data, engine and session for Linux with musl, FreeBSD and macOS, by zig, which
 # carries the C libraries' headers of these systems (pip install ziglang). The headers of the libraries that tinca is
 # linked with are those of this system, which are the same everywhere. Nothing is linked or run.
 srcdir=$(cd "${srcdir:-.}" && pwd)
