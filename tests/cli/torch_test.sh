@@ -107,11 +107,11 @@ grep -q '^features.0.bias *64 *BF16 *0 *0 *0 *0$' table && grep -q '^features.0.
 succeeds "a run's model" export ours --format torch -o run.safetensors --names sequential-lenet
 refuses 2 'no curves' "a state dict has no curves" export run.safetensors -o run.json
 
-# --- the commands of docs/interoperability.md, but those of Python ---
+# --- the commands of docs/interoperability.md, but those of Python and those that watch ---
 docs=$srcdir/docs/interoperability.md
 mkdir docs && cd docs || exit 99
 sed -n '/^```json$/,/^```$/p' "$docs" | grep -v '^```' >wrapped.json
-grep '^    tinca ' "$docs" | grep -v 'trained.safetensors\|PICTURE\|PREFIX' | sed "s|^    tinca|'$TINCA'|" >commands
+grep '^    tinca ' "$docs" | grep -v 'trained.safetensors\|PICTURE\|PREFIX\|tinca watch' | sed "s|^    tinca|'$TINCA'|" >commands
 [ "$(wc -l <commands)" = 5 ] && ok "the documentation has its commands" || not_ok "the documentation has its commands" "$(cat commands)"
 while IFS= read -r command; do
     sh -c "$command" >log 2>&1 </dev/null && ok "  ${command#* }" || not_ok "  ${command#* }" "$(cat log)"
