@@ -70,7 +70,7 @@ ended "and the workbench ends"
 screen_start 80x24 C.UTF-8 env UI_FAKE_FREEZE=640 "$FAKE" --start
 screen_wait '64 %'
 screen_keys '?'
-screen_wait 'this help'
+screen_wait '[?] close'
 screen_keys F5
 screen_shows 'running, 1 waiting' "and from the help"
 screen_keys e
@@ -78,6 +78,8 @@ screen_wait '─ Export ─'
 screen_keys F5
 screen_shows 'running, 2 waiting' "F5 closes a dialog in which nothing was typed, and runs"
 screen_lacks '─ Export ─' "the dialog is gone"
+screen_keys Escape
+screen_lacks '[?] close' "Esc closes the help"
 screen_keys s
 screen_wait 'Stop the run'
 screen_keys C-r
