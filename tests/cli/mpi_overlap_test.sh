@@ -62,10 +62,12 @@ alike lenet lenet --data digits,limit=128 --batch 16 --iterations 8 --seed 3
 alike resnet20 resnet20 --data shapes,limit=40 --batch 8 --iterations 5
 alike squeezenet squeezenet-shift --data shapes,limit=16 --batch 4 --iterations 4
 
+# losses FOLDER: the last losses of a run; a slow machine writes more lines of other kinds between them
+losses() { grep -o '"loss": *[0-9.e-]*' "$1/journal.jsonl" | grep -o '[0-9.e-]*$' | tail -n 4; }
 # near NAME FOLDER: the last losses of the run are near those of the exact one
 near() {
-    tail -n 4 exact/journal.jsonl | grep -o '"loss": *[0-9.e-]*' | grep -o '[0-9.e-]*$' >losses-exact
-    tail -n 4 "$2/journal.jsonl" | grep -o '"loss": *[0-9.e-]*' | grep -o '[0-9.e-]*$' >losses
+    losses exact >losses-exact
+    losses "$2" >losses
     if [ -s losses-exact ] && paste losses-exact losses |
         awk '{d = $1 - $2; if (d < 0) d = -d; if (NF != 2 || d > 0.02 * $1 + 0.002) bad = 1} END {exit bad}'; then
         ok "$1"
