@@ -37,7 +37,7 @@ fuzz() {
     known=$srcdir/tests/fuzz/found/$target
     [ -d "$known" ] || known=
     mkdir -p "corpus/$3/$target"
-    nice -n 10 "./fuzz_$target" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2560 \
+    nice -n 10 "./fuzz_$target" -max_total_time="$seconds" -timeout=200 -rss_limit_mb=2560 \
         -max_len="$2" -print_final_stats=1 -artifact_prefix="new-$target-" \
         "corpus/$3/$target" "$3/$target" ${known:+"$known"} >"$3-$target.log" 2>&1 </dev/null
     status=$?

@@ -125,7 +125,7 @@ static bool next_word(const char **name, enum word *word)
     *name = at;
     *word = WORD_UNKNOWN;
     for (size_t i = 0; i < sizeof vocabulary / sizeof *vocabulary; i++)
-        if (strcmp(text, vocabulary[i].text) == 0)
+        if (text[0] == vocabulary[i].text[0] && strcmp(text, vocabulary[i].text) == 0)
             *word = vocabulary[i].word;
     return true;
 }

@@ -59,10 +59,10 @@ static bool is_head(const struct import_reader *reader, const char *line)
         return false;
     for (const char *at = line; at; cells++) {
         at = next_cell(at, separator, cell);
-        const enum import_quantity quantity = import_name_means(cell, &rank);
         if (isdigit((unsigned char)cell[0]) || strpbrk(cell, ":=[]{}") ||
             (reader->begun && strchr(cell, ' ')))
             return false;
+        const enum import_quantity quantity = import_name_means(cell, &rank);
         has_loss |= quantity == IMPORT_LOSS || quantity == IMPORT_VAL_LOSS;
         for (size_t i = 0; i < IMPORT_QUANTITIES; i++)
             has_loss |= names->chosen[i].given && strcmp(names->chosen[i].text, cell) == 0;
