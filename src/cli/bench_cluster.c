@@ -156,13 +156,10 @@ static int print_clusters(const struct scaling *scaling)
 
 static int print_text(const struct scaling *scaling)
 {
-    output_print(
-        ngettext(
-            "%s, technique %s: training, batch %zu in %zu ranks on %zu host, %zu thread each\n",
-            "%s, technique %s: training, batch %zu in %zu ranks on %zu hosts, %zu threads each\n",
-            scaling->threads),
-        scaling->network, technique_name(scaling->technique), scaling->batch, scaling->ranks,
-        scaling->hosts, scaling->threads);
+    output_print(_("%s, technique %s: training, batch %zu; ranks: %zu, hosts: %zu, threads of "
+                   "each rank: %zu\n"),
+                 scaling->network, technique_name(scaling->technique), scaling->batch,
+                 scaling->ranks, scaling->hosts, scaling->threads);
     print_parts(scaling);
     print_result(scaling);
     return print_clusters(scaling);

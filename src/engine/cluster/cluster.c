@@ -284,6 +284,32 @@ bool cluster_gather(struct cluster *cluster, const void *mine, size_t bytes, voi
     return ask_timed(cluster, CLUSTER_GATHER, mine, all, bytes);
 }
 
+bool cluster_agree(struct cluster *cluster, bool good, struct error *error)
+{
+    struct report {
+        bool good;
+        struct error error;
+    } mine = {.good = good};
+    if (!cluster)
+        return good;
+    if (!good)
+        mine.error = *error;
+    struct report *all = memory_new(cluster_ranks(cluster), sizeof *all, "the ranks", error);
+    if (!all) {
+        cluster_fail(cluster, error);
+        return false;
+    }
+    if (!cluster_gather(cluster, &mine, sizeof mine, all)) /* MPI may still write to the array */
+        return cluster_check(cluster, error);
+    for (size_t r = cluster_ranks(cluster); r-- > 0;)
+        if (!all[r].good) {
+            *error = all[r].error;
+            good = false;
+        }
+    free(all);
+    return good;
+}
+
 bool cluster_broadcast(struct cluster *cluster, void *data, size_t bytes)
 {
     return ask(cluster, CLUSTER_BROADCAST, NULL, data, bytes);

@@ -71,6 +71,9 @@ void cluster_work(struct cluster *cluster, size_t rank, struct cluster_work *wor
 /* Collectives: all ranks call the same one. They return false after a failure. */
 /* all[0..ranks * bytes) becomes mine[0..bytes) of all ranks, in their order. */
 bool cluster_gather(struct cluster *cluster, const void *mine, size_t bytes, void *all);
+/* Returns whether all ranks are `good`; if one is not, all get its error, that of the first such
+ * rank. NULL: returns `good`. */
+bool cluster_agree(struct cluster *cluster, bool good, struct error *error);
 /* data[0..bytes) becomes that of rank 0. */
 bool cluster_broadcast(struct cluster *cluster, void *data, size_t bytes);
 /* Each value becomes its sum over the ranks (cluster_sums.h), added in the tree of batch_share.h,

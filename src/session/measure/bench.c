@@ -248,34 +248,6 @@ static bool prepare_bench(struct bench *bench, struct workload *workload,
            draw_batch(workload, bench, settings->seed, error);
 }
 
-/* Fails on all ranks if one of them has failed, with the error of the first such rank: the others
- * would wait for its sums. */
-static bool agree(struct cluster *cluster, bool prepared, struct error *error)
-{
-    struct report {
-        bool failed;
-        struct error error;
-    } mine = {.failed = !prepared};
-    if (!cluster)
-        return prepared;
-    if (!prepared)
-        mine.error = *error;
-    struct report *all = memory_new(cluster_ranks(cluster), sizeof *all, "the measurement", error);
-    if (!all) {
-        cluster_fail(cluster, error);
-        return false;
-    }
-    if (!cluster_gather(cluster, &mine, sizeof mine, all)) /* MPI may still write to the array */
-        return cluster_check(cluster, error);
-    for (size_t r = cluster_ranks(cluster); r-- > 0;)
-        if (all[r].failed) {
-            *error = all[r].error;
-            prepared = false;
-        }
-    free(all);
-    return prepared;
-}
-
 /* --- measuring --- */
 
 static bool iterate_gan(struct workload *workload, struct error *error)
@@ -452,8 +424,9 @@ bool bench_run(const struct bench_settings *settings, struct bench *bench, struc
     struct workload workload = {0};
     *bench = (struct bench){0};
     bool measured = prepare_bench(bench, &workload, settings, error);
-    measured =
-        agree(settings->cluster, measured, error) && measure_all(bench, &workload, settings, error);
+    /* a rank that is not prepared would let the others wait for its sums */
+    measured = cluster_agree(settings->cluster, measured, error) &&
+               measure_all(bench, &workload, settings, error);
     execution_free(workload.execution);
     gan_free(workload.gan);
     weights_free(&workload.weights);

@@ -1,5 +1,4 @@
-/* All ranks take the same steps, so each step ends with a gather, which also tells whether a rank
- * has failed. */
+/* All ranks take the same steps, and agree after each whether all of them could. */
 #include "session/measure/scaling.h"
 
 #include "base/clock.h"
@@ -26,48 +25,33 @@ static double sent(size_t ranks)
 
 /* --- measuring --- */
 
-/* What a rank has measured in a step. */
-struct report {
-    double seconds;
-    struct error error;
-    char failed;
-};
-
-/* Sets *seconds to the longest time of all ranks. Fails on all ranks if one of them has failed. */
-static bool take_slowest(struct cluster *cluster, const struct report *mine, double *seconds,
-                         struct error *error)
+/* Sets *seconds to the longest time of all ranks. */
+static bool take_slowest(struct cluster *cluster, double mine, double *seconds, struct error *error)
 {
     const size_t ranks = cluster_ranks(cluster);
-    struct report *all = memory_new(ranks, sizeof *all, "the measurement", error);
+    double *all = memory_new(ranks, sizeof *all, "the measurement", error);
     if (!all) {
         cluster_fail(cluster, error);
         return false;
     }
-    if (!cluster_gather(cluster, mine, sizeof *mine, all)) /* MPI may still write to the array */
+    if (!cluster_gather(cluster, &mine, sizeof mine, all)) /* MPI may still write to the array */
         return cluster_check(cluster, error);
-    bool good = true;
     *seconds = 0;
-    for (size_t r = 0; r < ranks; r++) {
-        if (good && all[r].failed)
-            *error = all[r].error;
-        good = good && !all[r].failed;
-        *seconds = fmax(*seconds, all[r].seconds);
-    }
+    for (size_t r = 0; r < ranks; r++)
+        *seconds = fmax(*seconds, all[r]);
     free(all);
-    return good;
+    return true;
 }
 
-/* Measures an iteration of this process; the seconds of the report are 0 if it has none to do. */
-static struct report measure_iteration(const struct bench_settings *settings,
-                                       struct scaling *scaling)
+/* Measures the seconds of an iteration of this process. */
+static bool measure_iteration(const struct bench_settings *settings, struct scaling *scaling,
+                              double *seconds, struct error *error)
 {
-    struct report report = {.seconds = 0};
     struct bench bench;
     const uint64_t before = settings->cluster ? cluster_gathers(settings->cluster) : 0;
-    report.failed = !bench_run(settings, &bench, &report.error);
-    if (report.failed)
-        return report;
-    report.seconds = 1e-3 * bench.ms_per_image.median * (double)bench.batch;
+    if (!bench_run(settings, &bench, error))
+        return false;
+    *seconds = 1e-3 * bench.ms_per_image.median * (double)bench.batch;
     network_short_name(bench.network, scaling->network, sizeof scaling->network);
     scaling->technique = bench.network->technique;
     scaling->threads = bench.device->threads;
@@ -76,7 +60,7 @@ static struct report measure_iteration(const struct bench_settings *settings,
         scaling->gathers = (size_t)(cluster_gathers(settings->cluster) - before) /
                            (bench.iterations + bench.warm_up);
     bench_free(&bench);
-    return report;
+    return true;
 }
 
 /* Measures an iteration of `batch` images in one process: in rank 0 alone, while the others wait,
@@ -87,31 +71,32 @@ static bool measure_without_messages(const struct bench_settings *settings, size
 {
     struct cluster *cluster = settings->cluster;
     struct bench_settings own = *settings;
-    struct report report = {.seconds = 0};
+    double mine = 0;
+    bool good = true;
     own.cluster = NULL;
     own.batch = batch;
     own.image_blocks = 1;
     if (all_at_once || cluster_rank(cluster) == 0)
-        report = measure_iteration(&own, scaling);
-    return take_slowest(cluster, &report, seconds, error);
+        good = measure_iteration(&own, scaling, &mine, error);
+    return cluster_agree(cluster, good, error) && take_slowest(cluster, mine, seconds, error);
 }
 
 /* Measures the whole batch in one process; where it does not fit, there is nothing to compare. */
 static bool measure_one(const struct bench_settings *settings, struct scaling *scaling,
                         struct error *error)
 {
-    struct error reason;
-    if (measure_without_messages(settings, settings->batch, false, scaling, &scaling->one, &reason))
+    if (measure_without_messages(settings, settings->batch, false, scaling, &scaling->one, error))
         return true;
     scaling->one = 0;
-    return cluster_check(settings->cluster, error);
+    return error->kind == ERROR_MEMORY && cluster_check(settings->cluster, error);
 }
 
 static bool measure_together(const struct bench_settings *settings, struct scaling *scaling,
                              struct error *error)
 {
-    const struct report report = measure_iteration(settings, scaling);
-    return take_slowest(settings->cluster, &report, &scaling->together, error);
+    double mine;
+    return measure_iteration(settings, scaling, &mine, error) &&
+           take_slowest(settings->cluster, mine, &scaling->together, error);
 }
 
 /* Measures gathers of the statistics of a batch norm of 64 channels. */

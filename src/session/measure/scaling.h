@@ -1,12 +1,12 @@
 /* scaling.h: how long a training iteration takes in several processes, measured and by a model.
  *
- * The model has three parts for N ranks that share a batch of B images:
+ * The model for N ranks that share a batch of B images has three parts, log2 N being rounded up:
  *
- *   compute(B / N)                       forward and backward pass and update, fixed + images x
- * each gathers x gather x log2 N            statistics of batch norms, and the losses 2 log2 N
- * latency + 2 (N - 1) / N bytes / bandwidth                  the sum of the gradients
+ *   - compute: forward and backward pass and update of B / N images, a fixed time and one for each
+ *   - gathers of the statistics of batch norms and of the losses: each log2 N x gather
+ *   - the sum of the gradients: 2 log2 N x latency + 2 (N - 1) / N x bytes x seconds_per_byte
  *
- * The last line is the cost of a reduce-scatter and an all-gather of Thakur, Rabenseifner, Gropp,
+ * The last part is the cost of a reduce-scatter and an all-gather of Thakur, Rabenseifner, Gropp,
  * "Optimization of Collective Communication Operations in MPICH", 2005. It counts nothing as
  * overlapped: by default the gradients are sent after the backward pass unless that is slower
  * (gradient_buckets.h).
