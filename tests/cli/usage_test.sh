@@ -27,11 +27,9 @@ for part in commit compiler options system BLAS kernels 'in use' CUDA MPI charts
     ncurses cJSON zlib; do
     shows "^  .*$part +[^ ]" "  says $part"
 done
-if grep -q "$(cd "$srcdir" && pwd)" "$T/out"; then
-    case $(cd "$srcdir" && pwd) in
-    "$(cd "$(dirname "$TINCA")" && pwd)") skip "  names no folder of the sources" "they are the program's folder" ;;
-    *) not_ok "  names no folder of the sources" "$(cat "$T/out")" ;;
-    esac
+# The modules are named with the program's folder, which may lie among the sources.
+if grep -v '/tinca-[a-z]*\.so$' "$T/out" | grep -qF "$(cd "$srcdir" && pwd)"; then
+    not_ok "  names no folder of the sources" "$(cat "$T/out")"
 else
     ok "  names no folder of the sources"
 fi
