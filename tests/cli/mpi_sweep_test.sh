@@ -174,8 +174,10 @@ state twice
     other=$!
     mpi 2 $slow --name twice -q
 }
-wait $other
-check "two sweeps at once in one folder: both end" test "$?,$status" = 0,0
+other_status=0
+wait $other || other_status=$?
+cat err-1 >>err
+check "two sweeps at once in one folder: both end" test "$other_status,$status" = 0,0
 check "  no cell is computed twice" test "$(runs)" = 12
 check "  no journal has an iteration twice" test -z "$(for journal in twice/tinca/runs/*/journal.jsonl; do
     sed -n 's/^{"iteration":\([0-9]*\),.*/\1/p' "$journal" | sort | uniq -d; done)"
