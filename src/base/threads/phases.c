@@ -1,6 +1,6 @@
 /* Each part counts the phases that it has begun, has shared and has finished. A thread of the pool
  * follows one part through its phases. Before each phase it waits until all parts of the group have
- * shared the phase before. If that takes longer than a microsecond or so, it begins phases that
+ * shared the phase before. If that takes some microseconds, it begins phases that
  * their own threads have not begun: those may be asleep, or have no core. From then on it does so
  * at once, until they are back.
  *
@@ -16,7 +16,12 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { CACHE_LINE = 64 };
+enum {
+    CACHE_LINE = 64,
+    /* Of a spin loop before a thread takes a phase of another one: some microseconds. Where the
+     * other is only late, what its cache has costs more than the wait. */
+    HELP_ROUNDS = 4 * SPIN_ROUNDS,
+};
 
 /* Numbers of phases. The other threads only look at `shared`, unless they begin a phase of the
  * part. */
@@ -123,7 +128,7 @@ static void wait_for_phase(const struct wait *wait)
     struct spin spin = {0};
     while (!is_over(wait)) {
         const bool spins = spin_goes_on(&spin);
-        if (!help(wait, spin.rounds >= SPIN_ROUNDS) && !spins)
+        if (!help(wait, spin.rounds >= HELP_ROUNDS) && !spins)
             sleep_until_change(wait);
     }
 }
