@@ -1,11 +1,11 @@
-/* protobuf-c allocates what a file asks for, through the allocator here, which gives at most a
- * multiple of the file's size. The tree is made by walking through protobuf-c's descriptors, which
+/* The tree is made by walking through protobuf-c's descriptors, which
  * have the names of fields and the words of enumerations. */
 #include "session/caffe/caffe_binary.h"
 
 #include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/memory.h"
+#include "session/protobuf/message_memory.h"
 
 #include <caffe.pb-c.h>
 
@@ -14,30 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROWTH = 160, MARGIN = 1 << 20, MAX_DEPTH = 8 };
+enum { MAX_DEPTH = 8 };
 #define FILE_LIMIT  ((size_t)INT32_MAX)
 #define SMALL_LIMIT ((size_t)256 << 20)
 
 struct caffe_model {
-    ProtobufCAllocator allocator;
-    size_t left; /* bytes that may still be allocated */
+    struct message_memory memory;
     Caffe__Net *net;
 };
-
-static void *allocate(void *context, size_t size)
-{
-    struct caffe_model *model = context;
-    if (size > model->left)
-        return NULL;
-    model->left -= size;
-    return malloc(size > 0 ? size : 1);
-}
-
-static void release(void *context, void *memory)
-{
-    (void)context;
-    free(memory);
-}
 
 bool caffe_binary_check(const char *path, struct error *error)
 {
@@ -55,9 +39,8 @@ struct caffe_model *caffe_model_read(const char *path, struct error *error)
         free(bytes);
         return NULL;
     }
-    model->allocator = (ProtobufCAllocator){allocate, release, model};
-    model->left = MARGIN + 2 * size + (size < SMALL_LIMIT / GROWTH ? GROWTH * size : SMALL_LIMIT);
-    model->net = caffe__net__unpack(&model->allocator, size, (const uint8_t *)bytes);
+    message_memory_prepare(&model->memory, message_memory_of_file(size, SMALL_LIMIT));
+    model->net = caffe__net__unpack(&model->memory.allocator, size, (const uint8_t *)bytes);
     free(bytes);
     if (model->net && model->net->n_layer + model->net->n_layers > 0)
         return model;
@@ -72,7 +55,7 @@ void caffe_model_free(struct caffe_model *model)
     if (!model)
         return;
     if (model->net)
-        caffe__net__free_unpacked(model->net, &model->allocator);
+        caffe__net__free_unpacked(model->net, &model->memory.allocator);
     free(model);
 }
 

@@ -1,14 +1,12 @@
 /* Bytes wait in `waiting` until a record is complete. The checksum of a length is 32 bits over 8
  * bytes, so a length that is right by chance among damaged bytes is rare, and the checksum of its
- * message then refuses it.
- *
- * protobuf-c unpacks a message into many small pieces. A hostile message of empty parts would take
- * a hundred times its size, so that the pieces of one message are limited. */
+ * message then refuses it. */
 #include "session/tensorboard/event_reader.h"
 
 #include "base/float16.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "session/protobuf/message_memory.h"
 #include "session/tensorboard/crc32c.h"
 
 #include <events.pb-c.h>
@@ -37,26 +35,8 @@ struct event_reader {
     struct text waiting;
     size_t damaged;
     bool lost; /* among damaged bytes, which are counted */
-    size_t unpacked;
-    ProtobufCAllocator allocator;
+    struct message_memory memory;
 };
-
-/* --- memory --- */
-
-static void *allocate(void *context, size_t size)
-{
-    struct event_reader *reader = context;
-    if (size > UNPACKED_MOST - reader->unpacked)
-        return NULL;
-    reader->unpacked += size;
-    return malloc(size);
-}
-
-static void release(void *context, void *memory)
-{
-    (void)context;
-    free(memory);
-}
 
 struct event_reader *event_reader_create(struct error *error)
 {
@@ -64,7 +44,7 @@ struct event_reader *event_reader_create(struct error *error)
     if (!reader)
         return NULL;
     crc32c_prepare(&reader->crc);
-    reader->allocator = (ProtobufCAllocator){allocate, release, reader};
+    message_memory_prepare(&reader->memory, UNPACKED_MOST);
     return reader;
 }
 
@@ -165,8 +145,8 @@ static bool visit_message(struct event_reader *reader, const char *bytes, size_t
                           event_visit *visit, void *context, struct error *error)
 {
     bool good = true;
-    reader->unpacked = 0;
-    Tb__Event *event = tb__event__unpack(&reader->allocator, length, (const uint8_t *)bytes);
+    reader->memory.left = UNPACKED_MOST;
+    Tb__Event *event = tb__event__unpack(&reader->memory.allocator, length, (const uint8_t *)bytes);
     if (!event) {
         reader->damaged++;
         return true;
@@ -177,7 +157,7 @@ static bool visit_message(struct event_reader *reader, const char *bytes, size_t
         if (is_scalar(event->summary->value[i], &scalar.value))
             good = visit(context, &scalar, error);
     }
-    tb__event__free_unpacked(event, &reader->allocator);
+    tb__event__free_unpacked(event, &reader->memory.allocator);
     return good;
 }
 
