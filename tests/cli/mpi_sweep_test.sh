@@ -168,10 +168,10 @@ state plain
 # shellcheck disable=SC2086
 run sweep $slow --name twice -q --jobs 2
 state twice
-mkdir other # two launchers that begin at once may fail to make Open MPI's folder in one TMPDIR
+mkdir twice-tmp # two launchers that begin at once may fail to make Open MPI's folder in one TMPDIR
 # shellcheck disable=SC2086
 {
-    TMPDIR="$T/other" mpirun -n 2 "$TINCA" sweep --over mpi $slow --name twice -q >out-1 2>err-1 </dev/null &
+    TMPDIR="$T/twice-tmp" mpirun -n 2 "$TINCA" sweep --over mpi $slow --name twice -q >out-1 2>err-1 </dev/null &
     other=$!
     mpi 2 $slow --name twice -q
 }
