@@ -28,7 +28,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL
 # Other tests use what is built, so nothing is made again: with -o not even where the commit has changed since.
 built() { (cd "$build" && ls -lin --full-time tinca tinca-chart build_commit.c lib*.a lib*.so* 2>/dev/null); }
 built >"$T/built"
-judge "make install" make -s -C "$build" -o build_commit.c install prefix="$I"
+judge "make install" make -s -C "$build" -o build_commit.c AM_MAKEFLAGS='-o build_commit.c' install prefix="$I"
 built | cmp "$T/built" - >"$T/others" 2>&1 && ok "  makes nothing again" || not_ok "  makes nothing again" "$(cat "$T/others")"
 sed "s|^prefix=.*|prefix=$I|" "$I/lib/pkgconfig/libtinca.pc" >"$T/libtinca.pc"
 export PKG_CONFIG_PATH="$T${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
