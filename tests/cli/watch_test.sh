@@ -119,6 +119,52 @@ if [ -r /proc/self/statm ]; then
     curves
     memory=$("$JSON_LOOK" curves.json runs.0.series.memory_bytes.0)
     [ "${memory:-0}" -gt 10000 ] && ok "  its memory is recorded" || not_ok "  its memory is recorded" "$memory"
+    [ -n "$(ls /dev/nvidia* 2>/dev/null)" ] || is "  that on GPUs is null without one" gpu_memory_bytes null "$T/watched"
+fi
+# on GPUs: what a stand-in for NVIDIA's library says (tests/unit/fake_nvml.c)
+build=$(dirname "$TINCA")
+if [ -f "$build/fake_nvml.so" ]; then
+    mkdir nvml
+    ln -s "$(cd "$build" && pwd)/fake_nvml.so" nvml/libnvidia-ml.so.1
+    sleep 600 &
+    trainer=$!
+    rm -rf "$XDG_STATE_HOME/tinca/runs"
+    echo "$trainer 123456789" >on_gpus
+    printf 'step,loss\n1,2\n' >pid.csv
+    path=$LD_LIBRARY_PATH
+    export FAKE_NVML_PROCESS=$T/on_gpus LD_LIBRARY_PATH=$T/nvml${path:+:$path}
+    watch_begin pid.csv --pid $trainer
+    wait_until run_has 1
+    echo "$trainer 198765432" >on_gpus
+    step=1
+    # last_row PATTERN: adds a row, until the last one in the journal matches
+    last_row() {
+        grep '^{"iteration":' "$XDG_STATE_HOME/tinca/runs/$(newest)/journal.jsonl" | tail -n 1 | grep -q -- "$1" && return
+        step=$((step + 1))
+        echo $step,1 >>pid.csv
+        return 1
+    }
+    wait_until last_row '"gpu_memory_bytes":198765432}$'
+    rm on_gpus
+    wait_until last_row '"memory_bytes":[0-9]*}$'
+    kill $trainer
+    wait $trainer 2>/dev/null
+    watch_end none 0 "a process with memory on a GPU"
+    LD_LIBRARY_PATH=$path
+    [ -n "$path" ] || unset LD_LIBRARY_PATH
+    curves
+    is "  it is in the curves" runs.0.series.gpu_memory_bytes.0 123456789 curves.json
+    tr -d '\n' <curves.json | grep -q '"gpu_memory_bytes":\[123456789,[^]]*198765432[^]]*,null\]' &&
+        ok "  as it changes, and null where it is not known" ||
+        not_ok "  as it changes, and null where it is not known" "$(grep gpu_memory curves.json)"
+    is "  the most that it had" gpu_memory_bytes 198765432 "$T/watched"
+    run export "$(newest)" --format csv-long -o long.csv
+    grep -q ',gpu_memory_bytes,1,[^,]*,[^,]*,123456789$' long.csv && ok "  and in the table" ||
+        not_ok "  and in the table" "$(grep gpu long.csv)"
+    run runs --check
+    [ "$status" = 0 ] && ok "  the run is sound" || not_ok "  the run is sound" "$(told)"
+else
+    skip "a process with memory on a GPU" "there is no stand-in for NVIDIA's library"
 fi
 refuses 2 "no process" "a process that does not exist" watch pid.csv --pid 2147483000
 
