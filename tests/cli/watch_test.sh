@@ -2,6 +2,7 @@
 # tinca watch without a terminal: files that grow, are torn, rotated and written anew; trainers that start
 # again; standard input, folders and processes. A watched run is the run that an import makes.
 srcdir=${srcdir:-.}
+srcdir_full=$(cd "$srcdir" && pwd)
 . "$srcdir/tests/cli/tap.sh"
 logs=$(cd "$srcdir/tests/cli/logs" && pwd)
 cd "$T" || exit 99
@@ -187,6 +188,46 @@ if [ "$status" = 0 ]; then
     is "  it has all iterations" runs.0.iterations 12
 else
     skip "a folder of event files" "this build writes none"
+fi
+
+# --- what Keras's callback for TensorBoard writes: scalars that are tensors, the validation in its own folder ---
+if command -v python3 >/dev/null && [ -d board ]; then
+    # keras_curves NAME POINTS PLACE=VALUE...
+    keras_curves() {
+        keras=$1
+        is "$keras: one run" "runs.#" 1
+        is "  its points" runs.0.iterations "$2"
+        is "  its validations" runs.0.validations 4
+        shift 2
+        curves
+        for pair; do
+            is "  ${pair%=*}" "runs.0.${pair%=*}" "${pair#*=}" curves.json
+        done
+    }
+    python3 "$srcdir_full/tests/cli/keras_events.py" keras/epochs
+    python3 "$srcdir_full/tests/cli/keras_events.py" keras/batches batch
+    for command in "watch --idle 0.2s" import; do
+        succeeds "tinca ${command%% *}: Keras's event files" $command keras/epochs --json
+        keras_curves "epoch_loss" 4 series.iteration.0=1 series.epoch.3=4 series.loss.0=2 series.loss.3=1.25 series.lr.1=0.25 \
+            validation.iteration.0=1 validation.iteration.3=4 validation.epoch.3=4 validation.loss.0=2.5 validation.loss.3=1 \
+            validation.top1.0=25 validation.top1.3=62.5
+        succeeds "tinca ${command%% *}: with update_freq" $command keras/batches --json
+        keras_curves "batch_loss" 20 series.iteration.0=1 series.iteration.19=20 series.loss.0=8.9 series.loss.19=5.5 \
+            validation.iteration.0=5 validation.iteration.3=20 validation.loss.0=2.5 validation.loss.3=1 \
+            validation.top1.0=25 validation.top1.3=62.5
+    done
+    succeeds "both, in a folder above them" import keras --json
+    is "  are two runs" "runs.#" 2
+    file=$(ls keras/epochs/validation/*)
+    head -c 400 "$file" >cut
+    mv cut "$file"
+    succeeds "a validation that is cut off" import keras/epochs --json
+    is "  has what is whole" runs.0.validations 1
+    rm keras/epochs/train/* keras/batches/*/*
+    mkdir keras/none
+    refuses 1 "no file in it has a loss" "a folder without event files, imported" import keras/none
+else
+    skip "Keras's event files" "this build reads none, or there is no Python"
 fi
 mkdir empty
 refuses 1 "no file with a loss" "a folder without files" watch empty --idle 0.2s
