@@ -99,7 +99,7 @@ refuses 2 "is no quantity" "a quantity that does not exist" watch other.csv --co
 is "standard input" runs.0.iterations 4
 mkfifo pipe
 (printf '{"step": 1, "loss": 2}\n'; sleep 0.3; printf '{"step": 2, "loss": 1}\n') >pipe &
-succeeds "a named pipe" watch pipe --json --idle 5s
+succeeds "a named pipe" watch pipe --json --idle 100s
 is "  both lines" runs.0.iterations 2
 refuses 2 "only one source" "standard input twice" watch - -
 
