@@ -228,6 +228,14 @@ if command -v python3 >/dev/null && [ -d board ]; then
     refuses 1 "no file in it has a loss" "a folder without event files, imported" import keras/none
 else
     skip "Keras's event files" "this build reads none, or there is no Python"
+    # a build that reads none says so
+    { printf '\030\0\0\0\0\0\0\0\243\177\113\042\011\0\0\300\236\026\124\331\101\032\015brain.Event:2'; head -c 40 /dev/zero; } >some.tfevents.1
+    if [ ! -d board ]; then
+        refuses 1 "built without TensorBoard's event files.*install protobuf-c" "an event file, watched" watch some.tfevents.1 --idle 0.2s
+        refuses 1 "built without TensorBoard's event files.*install protobuf-c" "  and imported" import some.tfevents.1
+        mkdir some && mv some.tfevents.1 some
+        refuses 1 "built without TensorBoard's event files.*install protobuf-c" "  and in a folder" import some
+    fi
 fi
 mkdir empty
 refuses 1 "no file with a loss" "a folder without files" watch empty --idle 0.2s
