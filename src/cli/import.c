@@ -6,12 +6,14 @@
 
 #include "cli/command.h"
 #include "cli/import_caffe.h"
+#include "cli/import_folder.h"
 #include "cli/import_onnx.h"
 #include "cli/import_torch.h"
 #include "cli/import_words.h"
 #include "cli/options.h"
 #include "cli/output.h"
 
+#include "base/files/file.h"
 #include "base/language.h"
 #include "engine/weights/safetensors.h"
 #include "session/onnx/onnx.h"
@@ -53,22 +55,55 @@ static bool report(struct json *list, const struct import_results *results, cons
     return complete;
 }
 
+/* Where a folder's trainings are reported, and whether that has not failed. */
+struct reports {
+    struct json *list;
+    bool complete;
+};
+
+static bool report_training(void *context, const struct watch_state *training)
+{
+    struct reports *reports = context;
+    struct import_result result = {.iterations = training->points,
+                                   .validations = training->validations,
+                                   .damaged = training->damaged,
+                                   .replaced = training->replaced,
+                                   .several_top1 = training->several_top1};
+    const struct import_results results = {.items = &result, .count = 1};
+    snprintf(result.id, sizeof result.id, "%s", training->id);
+    snprintf(result.framework, sizeof result.framework, "%s", training->framework);
+    snprintf(result.top1_name, sizeof result.top1_name, "%s", training->top1_name);
+    reports->complete = report(reports->list, &results, training->path) && reports->complete;
+    return reports->complete;
+}
+
+/* Imports a file, or the files of a folder, and reports the runs. */
+static bool import_one(const struct import_request *request, struct reports *reports,
+                       struct error *error)
+{
+    struct import_results results = {0};
+    if (file_is_directory(request->path))
+        return import_folder(request, report_training, reports, error);
+    const bool imported = import_file(request, &results, error);
+    reports->complete = report(reports->list, &results, request->path) && reports->complete;
+    import_results_free(&results);
+    return imported;
+}
+
 /* Imports the files one after another and stops at the first that cannot be imported. */
 static int import_files(struct import_request *request, const struct operands *operands,
                         bool as_json)
 {
     struct error error = {0};
     struct json *root = as_json ? json_new_object() : NULL;
-    struct json *list = as_json ? json_add_array(root, "runs") : NULL;
-    bool complete = true, imported = true;
+    struct reports reports = {.list = as_json ? json_add_array(root, "runs") : NULL,
+                              .complete = true};
+    bool imported = true;
     for (size_t i = 0; imported && i < operands->count; i++) {
-        struct import_results results = {0};
         request->path = operands->values[i];
-        imported = import_file(request, &results, &error);
-        complete = report(list, &results, request->path) && complete;
-        import_results_free(&results);
+        imported = import_one(request, &reports, &error);
     }
-    int status = as_json ? output_json(root, complete) : EXIT_DONE;
+    int status = as_json ? output_json(root, reports.complete) : EXIT_DONE;
     return imported ? status : output_error(&error);
 }
 
@@ -206,7 +241,9 @@ const struct command command_import = {
         "rates, times, and the text of solver and network; from a TensorFlow log the lines that "
         "name a step and a loss; from a Keras log its progress, one point for each epoch: the "
         "mean of the epoch's losses. The studies' tables, loss_HOST_FRAMEWORK.csv and "
-        "times_HOST_FRAMEWORK.csv, give a run for each training in them. Iterations count from "
+        "times_HOST_FRAMEWORK.csv, give a run for each training in them. A folder is searched for "
+        "event files of TensorBoard, as by tinca watch; each training in it becomes a run. "
+        "Iterations count from "
         "1. Options override the log; what neither gives stays unknown. No run is overwritten, "
         "and a file that cannot be imported leaves no run. MODEL: an ONNX file becomes a saved "
         "model "

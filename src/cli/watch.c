@@ -124,17 +124,23 @@ static bool add_json(struct json *list, const struct watch_state *state)
                                             : json_add_string(object, "error", state->error.why));
 }
 
-static int print_json(const struct watch *watch)
+/* Adds a number of bytes; null if it is 0, which stands for one that is not known. */
+static bool add_bytes(struct json *object, const char *key, uint64_t bytes)
+{
+    return bytes > 0 ? json_add_count(object, key, bytes) : json_add_null(object, key);
+}
+
+/* Prints the result as JSON. `of_process`: with the memory of the process. */
+static int print_json(const struct watch *watch, bool of_process)
 {
     struct json *root = json_new_object();
     struct json *list = json_add_array(root, "runs");
     bool complete = true;
     for (size_t i = 0; i < watch_count(watch); i++)
         complete = complete && add_json(list, watch_state(watch, i));
-    if (watch_memory(watch) > 0)
-        complete = complete && json_add_count(root, "memory_bytes", watch_memory(watch));
-    if (watch_gpu_memory(watch) > 0)
-        complete = complete && json_add_count(root, "gpu_memory_bytes", watch_gpu_memory(watch));
+    if (of_process)
+        complete = complete && add_bytes(root, "memory_bytes", watch_memory(watch)) &&
+                   add_bytes(root, "gpu_memory_bytes", watch_gpu_memory(watch));
     return output_json(root, complete);
 }
 
@@ -175,7 +181,7 @@ static int report_nothing(const struct watch *watch)
 /* Prints what became of each source. Returns the exit status. */
 static int report(const struct watch *watch, const struct watch_options *options, bool stopped)
 {
-    int status = options->as_json ? print_json(watch) : EXIT_DONE;
+    int status = options->as_json ? print_json(watch, options->pid > 0) : EXIT_DONE;
     for (size_t i = 0; i < watch_count(watch) && !options->as_json && !options->quiet; i++)
         print_end(watch_state(watch, i));
     if (!options->as_json && !options->quiet)

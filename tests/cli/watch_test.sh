@@ -2,6 +2,7 @@
 # tinca watch without a terminal: files that grow, are torn, rotated and written anew; trainers that start
 # again; standard input, folders and processes. A watched run is the run that an import makes.
 srcdir=${srcdir:-.}
+srcdir_full=$(cd "$srcdir" && pwd)
 . "$srcdir/tests/cli/tap.sh"
 logs=$(cd "$srcdir/tests/cli/logs" && pwd)
 cd "$T" || exit 99
@@ -98,7 +99,7 @@ refuses 2 "is no quantity" "a quantity that does not exist" watch other.csv --co
 is "standard input" runs.0.iterations 4
 mkfifo pipe
 (printf '{"step": 1, "loss": 2}\n'; sleep 0.3; printf '{"step": 2, "loss": 1}\n') >pipe &
-succeeds "a named pipe" watch pipe --json --idle 5s
+succeeds "a named pipe" watch pipe --json --idle 100s
 is "  both lines" runs.0.iterations 2
 refuses 2 "only one source" "standard input twice" watch - -
 
@@ -119,6 +120,52 @@ if [ -r /proc/self/statm ]; then
     curves
     memory=$("$JSON_LOOK" curves.json runs.0.series.memory_bytes.0)
     [ "${memory:-0}" -gt 10000 ] && ok "  its memory is recorded" || not_ok "  its memory is recorded" "$memory"
+    [ -n "$(ls /dev/nvidia* 2>/dev/null)" ] || is "  that on GPUs is null without one" gpu_memory_bytes null "$T/watched"
+fi
+# on GPUs: what a stand-in for NVIDIA's library says (tests/unit/fake_nvml.c)
+build=$(dirname "$TINCA")
+if [ -f "$build/fake_nvml.so" ]; then
+    mkdir nvml
+    ln -s "$(cd "$build" && pwd)/fake_nvml.so" nvml/libnvidia-ml.so.1
+    sleep 600 &
+    trainer=$!
+    rm -rf "$XDG_STATE_HOME/tinca/runs"
+    echo "$trainer 123456789" >on_gpus
+    printf 'step,loss\n1,2\n' >pid.csv
+    path=$LD_LIBRARY_PATH
+    export FAKE_NVML_PROCESS=$T/on_gpus LD_LIBRARY_PATH=$T/nvml${path:+:$path}
+    watch_begin pid.csv --pid $trainer
+    wait_until run_has 1
+    echo "$trainer 198765432" >on_gpus
+    step=1
+    # last_row PATTERN: adds a row, until the last one in the journal matches
+    last_row() {
+        grep '^{"iteration":' "$XDG_STATE_HOME/tinca/runs/$(newest)/journal.jsonl" | tail -n 1 | grep -q -- "$1" && return
+        step=$((step + 1))
+        echo $step,1 >>pid.csv
+        return 1
+    }
+    wait_until last_row '"gpu_memory_bytes":198765432}$'
+    rm on_gpus
+    wait_until last_row '"memory_bytes":[0-9]*}$'
+    kill $trainer
+    wait $trainer 2>/dev/null
+    watch_end none 0 "a process with memory on a GPU"
+    LD_LIBRARY_PATH=$path
+    [ -n "$path" ] || unset LD_LIBRARY_PATH
+    curves
+    is "  it is in the curves" runs.0.series.gpu_memory_bytes.0 123456789 curves.json
+    tr -d '\n' <curves.json | grep -q '"gpu_memory_bytes":\[123456789,[^]]*198765432[^]]*,null\]' &&
+        ok "  as it changes, and null where it is not known" ||
+        not_ok "  as it changes, and null where it is not known" "$(grep gpu_memory curves.json)"
+    is "  the most that it had" gpu_memory_bytes 198765432 "$T/watched"
+    run export "$(newest)" --format csv-long -o long.csv
+    grep -q ',gpu_memory_bytes,1,[^,]*,[^,]*,123456789$' long.csv && ok "  and in the table" ||
+        not_ok "  and in the table" "$(grep gpu long.csv)"
+    run runs --check
+    [ "$status" = 0 ] && ok "  the run is sound" || not_ok "  the run is sound" "$(told)"
+else
+    skip "a process with memory on a GPU" "there is no stand-in for NVIDIA's library"
 fi
 refuses 2 "no process" "a process that does not exist" watch pid.csv --pid 2147483000
 
@@ -141,6 +188,54 @@ if [ "$status" = 0 ]; then
     is "  it has all iterations" runs.0.iterations 12
 else
     skip "a folder of event files" "this build writes none"
+fi
+
+# --- what Keras's callback for TensorBoard writes: scalars that are tensors, the validation in its own folder ---
+if command -v python3 >/dev/null && [ -d board ]; then
+    # keras_curves NAME POINTS PLACE=VALUE...
+    keras_curves() {
+        keras=$1
+        is "$keras: one run" "runs.#" 1
+        is "  its points" runs.0.iterations "$2"
+        is "  its validations" runs.0.validations 4
+        shift 2
+        curves
+        for pair; do
+            is "  ${pair%=*}" "runs.0.${pair%=*}" "${pair#*=}" curves.json
+        done
+    }
+    python3 "$srcdir_full/tests/cli/keras_events.py" keras/epochs
+    python3 "$srcdir_full/tests/cli/keras_events.py" keras/batches batch
+    for command in "watch --idle 0.2s" import; do
+        succeeds "tinca ${command%% *}: Keras's event files" $command keras/epochs --json
+        keras_curves "epoch_loss" 4 series.iteration.0=1 series.epoch.3=4 series.loss.0=2 series.loss.3=1.25 series.lr.1=0.25 \
+            validation.iteration.0=1 validation.iteration.3=4 validation.epoch.3=4 validation.loss.0=2.5 validation.loss.3=1 \
+            validation.top1.0=25 validation.top1.3=62.5
+        succeeds "tinca ${command%% *}: with update_freq" $command keras/batches --json
+        keras_curves "batch_loss" 20 series.iteration.0=1 series.iteration.19=20 series.loss.0=8.9 series.loss.19=5.5 \
+            validation.iteration.0=5 validation.iteration.3=20 validation.loss.0=2.5 validation.loss.3=1 \
+            validation.top1.0=25 validation.top1.3=62.5
+    done
+    succeeds "both, in a folder above them" import keras --json
+    is "  are two runs" "runs.#" 2
+    file=$(ls keras/epochs/validation/*)
+    head -c 400 "$file" >cut
+    mv cut "$file"
+    succeeds "a validation that is cut off" import keras/epochs --json
+    is "  has what is whole" runs.0.validations 1
+    rm keras/epochs/train/* keras/batches/*/*
+    mkdir keras/none
+    refuses 1 "no file in it has a loss" "a folder without event files, imported" import keras/none
+else
+    skip "Keras's event files" "this build reads none, or there is no Python"
+    # a build that reads none says so
+    { printf '\030\0\0\0\0\0\0\0\243\177\113\042\011\0\0\300\236\026\124\331\101\032\015brain.Event:2'; head -c 40 /dev/zero; } >some.tfevents.1
+    if [ ! -d board ]; then
+        refuses 1 "built without TensorBoard's event files.*install protobuf-c" "an event file, watched" watch some.tfevents.1 --idle 0.2s
+        refuses 1 "built without TensorBoard's event files.*install protobuf-c" "  and imported" import some.tfevents.1
+        mkdir some && mv some.tfevents.1 some
+        refuses 1 "built without TensorBoard's event files.*install protobuf-c" "  and in a folder" import some
+    fi
 fi
 mkdir empty
 refuses 1 "no file with a loss" "a folder without files" watch empty --idle 0.2s

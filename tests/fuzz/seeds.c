@@ -69,7 +69,7 @@ static const char *const session_files[] = {
     "{\"iteration\":1,\"epoch\":0.5,\"loss\":2.3,\"loss_caffe\":2.3,\"loss_mean\":2.3,\"lr\":0.01,"
     "\"ms_per_image\":0.2,\"seconds\":0.1,\"memory_bytes\":4096}\n"
     "{\"iteration\":2,\"epoch\":1,\"loss\":0,\"loss_caffe\":-4.5e-08,\"loss_mean\":null,\"lr\":"
-    "0.01,\"ms_per_image\":0.2,\"seconds\":0.2,\"memory_bytes\":4096}\n"
+    "0.01,\"ms_per_image\":0.2,\"seconds\":0.2,\"memory_bytes\":4096,\"gpu_memory_bytes\":8192}\n"
     "{\"event\":\"validation\",\"iteration\":2,\"epoch\":1,\"loss\":0.1,\"top1\":97,\"top5\":100,"
     "\"seconds\":0.1}\n"
     "{\"event\":\"finding\",\"kind\":\"negative-loss\",\"iteration\":2,\"epoch\":1,\"text\":\"x\"}"

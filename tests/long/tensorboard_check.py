@@ -17,7 +17,7 @@ from tensorboard.plugins.hparams import api_pb2, backend_context, list_session_g
 
 runs_folder = sys.argv[1]
 POINTS = ["loss", "loss_mean", "loss_caffe", "loss_discriminator", "loss_l1", "loss_labels", "loss_teacher", "lr",
-          "ms_per_image", "memory_bytes"]
+          "ms_per_image", "memory_bytes", "gpu_memory_bytes"]
 VALIDATIONS = ["loss", "top1", "top5", "pixel_accuracy", "loss_error"]
 
 

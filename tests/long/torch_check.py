@@ -282,6 +282,9 @@ NETWORKS = {
     "torchvision squeezenet1_0": (lambda: torchvision_network("squeezenet1_0"), "torchvision/squeezenet1_0", None),
     "torchvision googlenet": (torchvision_googlenet, "torchvision/googlenet", None),
     "torchvision vgg16": (lambda: torchvision_network("vgg16"), "torchvision/vgg16", None),
+    "torchvision vgg19": (lambda: torchvision_network("vgg19"), "torchvision/vgg19", None),
+    "torchvision vgg19_bn": (lambda: torchvision_network("vgg19_bn"), "torchvision/vgg19_bn", None),
+    "torchvision resnet34": (lambda: torchvision_network("resnet34"), "torchvision/resnet34", None),
     "torchvision resnet18": (lambda: torchvision_network("resnet18"), "torchvision/resnet18", None),
     "torchvision resnet50": (lambda: torchvision_network("resnet50"), "torchvision/resnet50", None),
 }

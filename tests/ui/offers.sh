@@ -38,7 +38,7 @@ still() { # whether tmux has got all of the frame
     [ "$former" = "$latter" ]
 }
 changed() { [ "$(screen_text)" != "$before" ]; }
-answers() { ! quiet || { [ "$screen" = Run ] && changed; }; } # some keys of a run lead to its curves, where others work
+answers() { ! quiet; }
 redraw() { # waits until all keys before are handled
     screen_keys C-l
     wait_until cleared
@@ -81,6 +81,16 @@ works() {
     fi
     wait_until changed # by an answer that takes long
 }
+# tells_why KEY: whether a key that is not offered says why. Some keys of a run lead to its curves, where others
+# work, at the end of a list only after the key that goes the other way.
+tells_why() {
+    if [ "$screen" = Run ]; then
+        works "$1"
+    else
+        screen_keys "$1"
+        wait_until answers
+    fi
+}
 restarting() { for key; do case $restart in *" $key "*) echo "$key" ;; esac; done; }
 lasting() { for key; do case $restart in *" $key "*) ;; *) echo "$key" ;; esac; done; }
 
@@ -103,11 +113,7 @@ press_all() {
     for key in $(all_keys); do
         case " $(echo $offered) " in *" $key "*) continue ;; esac
         hush
-        before=$(screen_text)
-        screen_keys "$key"
-        # an earlier key may have led to another view of a run, where this one works at the end of a list only
-        ([ "$screen" != Run ] || PATIENCE=10; wait_until answers) || { [ "$screen" = Run ] && works "$key"; } ||
-            idle="$idle $key"
+        tells_why "$key" || idle="$idle $key"
     done
     if [ -z "$idle" ]; then ok "$screen, $state: a key that is not offered says why"; else
         not_ok "$screen, $state: a key that is not offered says why" "silent:$idle

@@ -39,4 +39,25 @@ is "both runs are there" "runs.#" 2
 is "  and complete" runs.0.status stopped
 run runs --check
 [ "$status" = 0 ] && ok "  and sound" || not_ok "  and sound" "$(told)"
+
+# --- the memory of a process on a GPU, by a stand-in for NVIDIA's library ---
+build=$(cd "$(dirname "$TINCA")" && pwd)
+if [ -f "$build/fake_nvml.so" ]; then
+    mkdir nvml
+    ln -s "$build/fake_nvml.so" nvml/libnvidia-ml.so.1
+    echo "$$ 3221225472" >on_gpus
+    screen_start 100x40 C.UTF-8 env FAKE_NVML_PROCESS="$T/on_gpus" LD_LIBRARY_PATH="$T/nvml${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+        "$TINCA" watch train.csv --pid $$
+    screen_shows 'iteration +5' "a watch of a process"
+    for view in 1 2 3 4 5 6 7 8 9; do # the number of the view Memory
+        screen_keys $view
+        wait_until settled
+        ! seen 'Memory of this run' || break
+    done
+    screen_shows 'highest on GPUs +3.00 GiB' "  shows the most that it had on GPUs"
+    screen_shows 'On GPUs over time, from 0 to 3.00 GiB' "  and draws it over time"
+    screen_shows 'Measured over time' "  beside what it had on the host"
+else
+    skip "the memory on a GPU" "there is no stand-in for NVIDIA's library"
+fi
 done_testing

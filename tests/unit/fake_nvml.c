@@ -1,6 +1,9 @@
 /* A stand-in for NVIDIA's management library with two GPUs, of which the second reports little.
  * Compiled four times: complete; with FAKE_WITHOUT_COUNT a function is missing; with FAKE_REFUSES
- * the driver does not start; with FAKE_LOST it starts but cannot count its GPUs. */
+ * the driver does not start; with FAKE_LOST it starts but cannot count its GPUs. The first GPU has
+ * the process that the file FAKE_NVML_PROCESS (environment) names: its number and its bytes. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SUCCESS = 0, NOT_SUPPORTED = 3, DRIVER_NOT_LOADED = 9, GPU_IS_LOST = 15 };
@@ -120,5 +123,25 @@ int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *millij
     static unsigned long long used = 1000000;
     used += 1500;
     *millijoules = used;
+    return tells(device);
+}
+
+struct process {
+    unsigned pid;
+    unsigned long long memory;
+    unsigned gpu_instance, compute_instance;
+};
+
+int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count,
+                                            struct process *processes);
+int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count,
+                                            struct process *processes)
+{
+    const char *path = getenv("FAKE_NVML_PROCESS");
+    FILE *file = path ? fopen(path, "r") : NULL;
+    processes[0] = (struct process){0};
+    *count = file && fscanf(file, "%u %llu", &processes[0].pid, &processes[0].memory) == 2;
+    if (file)
+        fclose(file);
     return tells(device);
 }

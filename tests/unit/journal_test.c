@@ -41,7 +41,8 @@ static const struct series_point awkward = {.iteration = UINT64_C(4294967297),
                                             .learning_rate = 0.1f,
                                             .ms_per_image = 3.4028235e38f,
                                             .seconds = 1e-45f,
-                                            .memory_bytes = UINT64_C(1) << 40};
+                                            .memory_bytes = UINT64_C(1) << 40,
+                                            .gpu_memory_bytes = (UINT64_C(1) << 37) + 1};
 
 static void test_round_trip(void)
 {
@@ -70,7 +71,8 @@ static void test_round_trip(void)
                point->loss_mean == awkward.loss_mean &&
                point->learning_rate == awkward.learning_rate &&
                point->ms_per_image == awkward.ms_per_image && point->seconds == awkward.seconds &&
-               point->memory_bytes == awkward.memory_bytes,
+               point->memory_bytes == awkward.memory_bytes &&
+               point->gpu_memory_bytes == awkward.gpu_memory_bytes,
            "every number is read back exactly");
     tap_ok(isnan(reading.points[1].loss) && isnan(reading.points[1].loss_caffe),
            "NaN is written as null");

@@ -3,59 +3,19 @@
  * names only. */
 #include "engine/weights/weights_match.h"
 
-#include "base/language.h"
 #include "base/memory.h"
 #include "engine/graph/name_pattern.h"
+#include "engine/weights/weights_misfits.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* What does not fit: how many arrays, and the first of them. */
-struct misfits {
-    size_t missing, different;
-    const struct parameter *first_missing, *first_different;
-    const struct safetensors_entry *found; /* instead of first_different */
-};
 
 static bool has_shape(const struct safetensors *file, const struct safetensors_entry *entry,
                       const struct parameter *parameter)
 {
     return safetensors_has_numbers(file, entry) && entry->rank == parameter->rank &&
            memcmp(entry->dims, parameter->dims, parameter->rank * sizeof *entry->dims) == 0;
-}
-
-static char *write_shape(const size_t *dims, size_t rank, char *text, size_t size)
-{
-    size_t used = 0;
-    text[0] = '\0';
-    for (size_t i = 0; i < rank && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%zu", i ? "x" : "", dims[i]);
-    return text;
-}
-
-static bool refuse(const struct safetensors *file, const struct misfits *misfits,
-                   struct error *error)
-{
-    char there[96], here[96];
-    const struct parameter *different = misfits->first_different;
-    const char *advice = N_("tinca weights FILE --network NET shows all; begin such layers anew "
-                            "with --reset, or take the network that the file was saved from");
-    if (!different)
-        return error_set(error, ERROR_INPUT, file->path, advice,
-                         "it lacks %zu arrays of the network, such as \"%s\"", misfits->missing,
-                         misfits->first_missing->name);
-    write_shape(misfits->found->dims, misfits->found->rank, there, sizeof there);
-    write_shape(different->dims, different->rank, here, sizeof here);
-    if (misfits->missing == 0)
-        return error_set(error, ERROR_INPUT, file->path, advice,
-                         "%zu arrays have another shape, such as \"%s\": %s in the file, %s in the "
-                         "network",
-                         misfits->different, different->name, there, here);
-    return error_set(error, ERROR_INPUT, file->path, advice,
-                     "%zu arrays have another shape, such as \"%s\": %s in the file, %s in the "
-                     "network; %zu are missing",
-                     misfits->different, different->name, there, here, misfits->missing);
 }
 
 /* --- the pairing --- */
@@ -73,28 +33,15 @@ enum weights_fit weights_pairing_fit(const struct weights_pairing *pairing,
     return has_shape(&pairing->file, found, parameter) ? WEIGHTS_FIT_LOADED : WEIGHTS_FIT_SHAPE;
 }
 
-/* Looks up every parameter that is not reset. */
-static struct misfits find_misfits(const struct weights_pairing *pairing)
-{
-    struct misfits misfits = {0};
-    for (size_t p = 0; p < pairing->graph->parameter_count; p++) {
-        const struct parameter *parameter = &pairing->graph->parameters[p];
-        size_t entry = 0;
-        const enum weights_fit fit = weights_pairing_fit(pairing, parameter, &entry);
-        if (fit == WEIGHTS_FIT_MISSING && misfits.missing++ == 0)
-            misfits.first_missing = parameter;
-        if (fit == WEIGHTS_FIT_SHAPE && misfits.different++ == 0) {
-            misfits.first_different = parameter;
-            misfits.found = &pairing->file.entries[entry];
-        }
-    }
-    return misfits;
-}
-
 size_t weights_pairing_misfits(const struct weights_pairing *pairing)
 {
-    const struct misfits misfits = find_misfits(pairing);
-    return misfits.missing + misfits.different;
+    size_t misfits = 0, entry;
+    for (size_t p = 0; p < pairing->graph->parameter_count; p++) {
+        const enum weights_fit fit =
+            weights_pairing_fit(pairing, &pairing->graph->parameters[p], &entry);
+        misfits += fit == WEIGHTS_FIT_MISSING || fit == WEIGHTS_FIT_SHAPE;
+    }
+    return misfits;
 }
 
 size_t weights_pairing_unused(const struct weights_pairing *pairing)
@@ -279,9 +226,8 @@ bool weights_begin(struct weights *weights, const struct weights_source *source,
     *match = (struct weights_match){0};
     if (!weights_pairing_open(&pairing, weights->graph, source, error))
         return false;
-    const struct misfits misfits = find_misfits(&pairing);
     const bool fits =
-        misfits.missing + misfits.different == 0 || refuse(&pairing.file, &misfits, error);
+        weights_pairing_misfits(&pairing) == 0 || weights_misfits_refuse(&pairing, error);
     const bool read =
         fits &&
         (!safetensors_has_checksum(&pairing.file) || safetensors_check(&pairing.file, error)) &&

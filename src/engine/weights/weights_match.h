@@ -70,8 +70,8 @@ void weights_fill_identity(const struct graph *graph, const struct parameter *pa
                            float *values);
 
 /* Reads the parameters and running statistics of the graph from a safetensors file, without those
- * that are reset: they keep their values. Returns false with an error that names what is missing or
- * has another shape; the weights are then undefined. */
+ * that are reset: they keep their values. Returns false with an error that names what is missing,
+ * has another shape or is left over; the weights are then undefined. */
 bool weights_begin(struct weights *weights, const struct weights_source *source,
                    struct weights_match *match, struct error *error);
 

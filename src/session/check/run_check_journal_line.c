@@ -27,14 +27,21 @@ struct member {
     enum number_kind kind;
 };
 
-static const struct member point_members[] = {
-    {"iteration", ALWAYS_COUNT},     {"epoch", ALWAYS_NUMBER},
-    {"loss", NUMBER_OR_NULL},        {"loss_caffe", NUMBER_OR_NULL},
-    {"loss_mean", NUMBER_OR_NULL},   {"loss_discriminator", SOMETIMES},
-    {"loss_l1", SOMETIMES},          {"loss_labels", SOMETIMES},
-    {"loss_teacher", SOMETIMES},     {"lr", ALWAYS_NUMBER},
-    {"ms_per_image", ALWAYS_NUMBER}, {"seconds", ALWAYS_NUMBER},
-    {"memory_bytes", ALWAYS_COUNT},  {NULL, SOMETIMES}};
+static const struct member point_members[] = {{"iteration", ALWAYS_COUNT},
+                                              {"epoch", ALWAYS_NUMBER},
+                                              {"loss", NUMBER_OR_NULL},
+                                              {"loss_caffe", NUMBER_OR_NULL},
+                                              {"loss_mean", NUMBER_OR_NULL},
+                                              {"loss_discriminator", SOMETIMES},
+                                              {"loss_l1", SOMETIMES},
+                                              {"loss_labels", SOMETIMES},
+                                              {"loss_teacher", SOMETIMES},
+                                              {"lr", ALWAYS_NUMBER},
+                                              {"ms_per_image", ALWAYS_NUMBER},
+                                              {"seconds", ALWAYS_NUMBER},
+                                              {"memory_bytes", ALWAYS_COUNT},
+                                              {"gpu_memory_bytes", SOMETIMES},
+                                              {NULL, SOMETIMES}};
 
 static const struct member validation_members[] = {
     {"event", NUMBER_OR_NULL},     {"iteration", ALWAYS_COUNT},

@@ -21,11 +21,11 @@ const char columns_magic[MAGIC_SIZE] = "tincacol";
         offsetof(struct series_point, member), sizeof(((struct series_point *)0)->member)          \
     }
 const struct column_place columns_places[COLUMNS] = {
-    PLACE(iteration),     PLACE(epoch),        PLACE(loss),
-    PLACE(loss_caffe),    PLACE(loss_mean),    PLACE(loss_discriminator),
-    PLACE(loss_l1),       PLACE(loss_labels),  PLACE(loss_teacher),
-    PLACE(learning_rate), PLACE(ms_per_image), PLACE(seconds),
-    PLACE(memory_bytes)};
+    PLACE(iteration),     PLACE(epoch),           PLACE(loss),
+    PLACE(loss_caffe),    PLACE(loss_mean),       PLACE(loss_discriminator),
+    PLACE(loss_l1),       PLACE(loss_labels),     PLACE(loss_teacher),
+    PLACE(learning_rate), PLACE(ms_per_image),    PLACE(seconds),
+    PLACE(memory_bytes),  PLACE(gpu_memory_bytes)};
 
 /* The shortest line of an iteration in a journal is longer than this, the shortest other one is not
  * shorter than this. */

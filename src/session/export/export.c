@@ -54,22 +54,27 @@ struct column {
     const char *key;
     size_t offset;
     bool is_count; /* uint64_t, else float */
+    bool optional; /* 0 is written as null, and the column is left out if all are 0 */
 };
 
 #define POINT(key, member, is_count)                                                               \
     {                                                                                              \
-        key, offsetof(struct series_point, member), is_count                                       \
+        key, offsetof(struct series_point, member), is_count, false                                \
     }
 #define VALIDATION(key, member, is_count)                                                          \
     {                                                                                              \
-        key, offsetof(struct series_validation, member), is_count                                  \
+        key, offsetof(struct series_validation, member), is_count, false                           \
     }
 
+#define GPU_MEMORY                                                                                 \
+    {                                                                                              \
+        "gpu_memory_bytes", offsetof(struct series_point, gpu_memory_bytes), true, true            \
+    }
 #define POINT_COLUMNS                                                                              \
     POINT("iteration", iteration, true), POINT("epoch", epoch, false), POINT("loss", loss, false), \
         POINT("loss_caffe", loss_caffe, false), POINT("loss_mean", loss_mean, false),              \
         POINT("lr", learning_rate, false), POINT("ms_per_image", ms_per_image, false),             \
-        POINT("memory_bytes", memory_bytes, true)
+        POINT("memory_bytes", memory_bytes, true), GPU_MEMORY
 static const struct column point_columns[] = {
     POINT_COLUMNS,
     /* only with a discriminator */
@@ -97,7 +102,10 @@ static size_t print_cell(const struct column *column, const char *row, char text
     if (column->is_count) {
         uint64_t count;
         memcpy(&count, row + column->offset, sizeof count);
-        return decimal_write_count(count, text);
+        if (!column->optional || count > 0)
+            return decimal_write_count(count, text);
+        memcpy(text, "null", 4);
+        return 4;
     }
     float value;
     memcpy(&value, row + column->offset, sizeof value);
@@ -122,11 +130,26 @@ static void put_cells(FILE *stream, const struct column *column, const char *row
     fwrite(block, 1, used, stream);
 }
 
+/* Returns whether a column is left out. */
+static bool is_left_out(const struct column *column, const char *rows, size_t row_size,
+                        size_t row_count)
+{
+    for (size_t r = 0; column->optional && r < row_count; r++) {
+        uint64_t count;
+        memcpy(&count, rows + r * row_size + column->offset, sizeof count);
+        if (count > 0)
+            return false;
+    }
+    return column->optional;
+}
+
 static void put_columns(FILE *stream, const char *key, const struct column *columns,
                         size_t column_count, const void *rows, size_t row_size, size_t row_count)
 {
     fprintf(stream, ",\n\"%s\":{", key);
     for (size_t c = 0; c < column_count; c++) {
+        if (is_left_out(&columns[c], rows, row_size, row_count))
+            continue;
         fprintf(stream, "%s\"%s\":[", c ? ",\n " : "", columns[c].key);
         put_cells(stream, &columns[c], rows, row_size, row_count);
         fputc(']', stream);

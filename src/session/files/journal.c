@@ -337,7 +337,10 @@ static void put_point(struct text *text, const struct series_point *point)
     put_number(text, "lr", (double)point->learning_rate, FLOAT_DIGITS);
     put_number(text, "ms_per_image", (double)point->ms_per_image, FLOAT_DIGITS);
     put_number(text, "seconds", (double)point->seconds, FLOAT_DIGITS);
-    text_append(text, ",\"memory_bytes\":%" PRIu64 "}\n", point->memory_bytes);
+    text_append(text, ",\"memory_bytes\":%" PRIu64, point->memory_bytes);
+    if (point->gpu_memory_bytes > 0)
+        text_append(text, ",\"gpu_memory_bytes\":%" PRIu64, point->gpu_memory_bytes);
+    text_append(text, "}\n");
 }
 
 void journal_add_point(struct journal *journal, const struct series_point *point, uint64_t now)

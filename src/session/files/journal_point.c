@@ -104,6 +104,7 @@ static bool read_count(struct rest *rest, uint64_t *count)
 bool journal_parse_point(const char *line, size_t length, struct series_point *point)
 {
     struct rest rest = {line, line + length};
+    point->gpu_memory_bytes = 0;
     point->loss_discriminator = point->loss_l1 = point->loss_labels = point->loss_teacher = NAN;
     return FLT_EVAL_METHOD == 0 && SKIP(&rest, "{\"iteration\":") &&
            read_count(&rest, &point->iteration) && point->iteration > 0 &&
@@ -120,5 +121,7 @@ bool journal_parse_point(const char *line, size_t length, struct series_point *p
            SKIP(&rest, ",\"ms_per_image\":") && read_float(&rest, &point->ms_per_image) &&
            SKIP(&rest, ",\"seconds\":") && read_float(&rest, &point->seconds) &&
            SKIP(&rest, ",\"memory_bytes\":") && read_count(&rest, &point->memory_bytes) &&
+           (!SKIP(&rest, ",\"gpu_memory_bytes\":") ||
+            read_count(&rest, &point->gpu_memory_bytes)) &&
            SKIP(&rest, "}") && rest.at == rest.end;
 }

@@ -98,6 +98,8 @@ bool journal_read_point(const struct json *line, struct series_point *point)
                                    .ms_per_image = read_float(line, "ms_per_image"),
                                    .seconds = read_float(line, "seconds")};
     return !json_member(line, "event") && read_count(line, "memory_bytes", &point->memory_bytes) &&
+           (!json_member(line, "gpu_memory_bytes") ||
+            read_count(line, "gpu_memory_bytes", &point->gpu_memory_bytes)) &&
            read_count(line, "iteration", &point->iteration) && point->iteration > 0;
 }
 

@@ -34,8 +34,8 @@ static bool import_one(const struct import_request *request, struct imported_log
                        struct import_result *result, struct error *error)
 {
     struct import_run *run = import_run_create(request, log, false, error);
-    const bool good =
-        run && import_run_update(run, log, 0, error) && import_run_end(run, log, false, error);
+    const bool good = run && import_run_update(run, log, (struct import_memory){0}, error) &&
+                      import_run_end(run, log, false, error);
     if (good) {
         *result = (struct import_result){.iterations = log->count,
                                          .validations = log->validation_count,

@@ -390,7 +390,7 @@ static bool continues(const struct import_run *imported, const struct imported_l
 
 /* Gives the points of the log the memory that was measured at them, and new ones the present. */
 static void fill_memory(const struct import_run *imported, struct imported_log *log,
-                        uint64_t memory)
+                        struct import_memory memory)
 {
     const struct imported_log *shown = &imported->shown;
     size_t k = 0;
@@ -400,7 +400,8 @@ static void fill_memory(const struct import_run *imported, struct imported_log *
             k++;
         const bool known = k < shown->count && shown->points[k].iteration == point->iteration;
         if (point->memory_bytes == 0)
-            point->memory_bytes = known ? shown->points[k].memory_bytes : memory;
+            point->memory_bytes = known ? shown->points[k].memory_bytes : memory.resident;
+        point->gpu_memory_bytes = known ? shown->points[k].gpu_memory_bytes : memory.on_gpus;
     }
 }
 
@@ -427,8 +428,8 @@ static bool write_config(struct import_run *imported, const struct imported_log 
            run_files_write_config(run->directory, &run->config, &run->early_facts, error);
 }
 
-bool import_run_update(struct import_run *imported, struct imported_log *log, uint64_t memory,
-                       struct error *error)
+bool import_run_update(struct import_run *imported, struct imported_log *log,
+                       struct import_memory memory, struct error *error)
 {
     bool changed;
     struct run *run = imported->run;

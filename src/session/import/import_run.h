@@ -13,6 +13,11 @@
 
 struct import_run;
 
+/* The memory of the process that trains, in bytes; 0: not known. */
+struct import_memory {
+    uint64_t resident, on_gpus;
+};
+
 /* Creates the folder of a run for the log, which has at least one point. `live`: it will grow. The
  * request is not copied and must stay as it is. Returns NULL with an error, and leaves no folder.
  */
@@ -22,9 +27,9 @@ struct import_run *import_run_create(const struct import_request *request,
 
 /* Makes the journal equal to the log, of which times and means are completed here. What the log has
  * had before is appended to; a change of it rewrites the journal, and those who follow the run open
- * it again. New points get `memory` (bytes; 0: not measured). Returns false with an error. */
-bool import_run_update(struct import_run *run, struct imported_log *log, uint64_t memory,
-                       struct error *error);
+ * it again. New points get `memory`. Returns false with an error. */
+bool import_run_update(struct import_run *run, struct imported_log *log,
+                       struct import_memory memory, struct error *error);
 
 /* Ends the run with the last update: writes its summary. `stopped`: the training did not reach its
  * end. Returns false with an error. */

@@ -275,6 +275,15 @@ static bool take_text(struct import_stream *stream, const char *bytes, size_t co
 
 /* --- event files --- */
 
+/* Returns whether the steps of a tag are of the kind that those of the loss are. Keras writes each
+ * validation twice: with epochs as steps (epoch_loss) and with iterations
+ * (evaluation_loss_vs_iterations). The latter fit batch_loss only. */
+static bool steps_fit(const struct import_reader *reader, const char *tag)
+{
+    return !strstr(tag, "_vs_iterations") ||
+           strncmp(reader->names.chosen[IMPORT_LOSS].text, "batch_", 6) == 0;
+}
+
 static bool take_scalar(void *context, const struct event_value *scalar, struct error *error)
 {
     struct import_stream *stream = context;
@@ -282,6 +291,8 @@ static bool take_scalar(void *context, const struct event_value *scalar, struct 
     struct import_row row = import_row_new();
     reader->error = error;
     reader->of_validation = stream->places[stream->at].validation;
+    if (!steps_fit(reader, scalar->tag))
+        return true;
     import_row_offer(reader, scalar->tag);
     import_row_put(reader, &row, scalar->tag, scalar->value);
     bool any = false;

@@ -26,8 +26,9 @@ struct series_point {
     float loss_labels, loss_teacher;   /* the parts of the loss by distillation; NaN: no teacher */
     float learning_rate;
     float ms_per_image;
-    float seconds;         /* since the run began, without pauses */
-    uint64_t memory_bytes; /* resident; 0: not measured */
+    float seconds;             /* since the run began, without pauses */
+    uint64_t memory_bytes;     /* resident; 0: not measured */
+    uint64_t gpu_memory_bytes; /* of a watched process on GPUs; 0: not measured */
 };
 
 struct series_validation {

@@ -17,6 +17,7 @@ const struct series_column series_point_columns[] = {
     {.name = "lr", POINT(learning_rate)},
     {.name = "ms_per_image", POINT(ms_per_image)},
     {.name = "memory_bytes", POINT(memory_bytes), .is_count = true},
+    {.name = "gpu_memory_bytes", POINT(gpu_memory_bytes), .is_count = true},
 };
 const size_t series_point_column_count = sizeof series_point_columns / sizeof *series_point_columns;
 

@@ -177,10 +177,10 @@ const struct watch_state *watch_state(const struct watch *watch, size_t index)
 
 uint64_t watch_memory(const struct watch *watch)
 {
-    return watch->process.memory_most;
+    return watch->process.most.resident;
 }
 
 uint64_t watch_gpu_memory(const struct watch *watch)
 {
-    return watch->process.gpu_memory_most;
+    return watch->process.most.on_gpus;
 }

@@ -84,12 +84,10 @@ bool watch_process_measure(struct watch_process *process)
 {
     if (!runs(process))
         return false;
-    process->memory = read_resident(process->pid);
-    if (process->memory > process->memory_most)
-        process->memory_most = process->memory;
-    process->gpu_memory =
-        process->meter ? gpu_meter_process_memory(process->meter, process->pid) : 0;
-    if (process->gpu_memory > process->gpu_memory_most)
-        process->gpu_memory_most = process->gpu_memory;
+    struct import_memory *memory = &process->memory, *most = &process->most;
+    memory->resident = read_resident(process->pid);
+    memory->on_gpus = process->meter ? gpu_meter_process_memory(process->meter, process->pid) : 0;
+    most->resident = memory->resident > most->resident ? memory->resident : most->resident;
+    most->on_gpus = memory->on_gpus > most->on_gpus ? memory->on_gpus : most->on_gpus;
     return true;
 }

@@ -4,6 +4,7 @@
 #define TINCA_SESSION_WATCH_WATCH_PROCESS_H
 
 #include "base/error.h"
+#include "session/import/import_run.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,11 +12,10 @@
 struct gpu_meter;
 
 struct watch_process {
-    long pid;                    /* 0: none */
-    unsigned long long started;  /* by which a later process of the same number is recognised */
-    uint64_t memory, gpu_memory; /* at present, resident and on GPUs; 0: not known */
-    uint64_t memory_most, gpu_memory_most;
-    struct gpu_meter *meter; /* NULL: there is no GPU of NVIDIA */
+    long pid;                   /* 0: none */
+    unsigned long long started; /* by which a later process of the same number is recognised */
+    struct import_memory memory, most; /* at present, and the most that it had */
+    struct gpu_meter *meter;           /* NULL: there is no GPU of NVIDIA */
 };
 
 /* Finds the process. Returns false with an error if there is none. */

@@ -154,7 +154,7 @@ static void note_state(struct watch_source *source, const struct imported_log *l
     memcpy(state->top1_name, log->top1_name, sizeof state->top1_name);
 }
 
-static bool show(struct watch_source *source, struct imported_log *log, uint64_t memory)
+static bool show(struct watch_source *source, struct imported_log *log, struct import_memory memory)
 {
     struct watch_state *state = &source->state;
     if (!source->run) {
@@ -172,7 +172,7 @@ static bool show(struct watch_source *source, struct imported_log *log, uint64_t
 
 /* Brings the run up to date. `live`: the log still grows. Returns false with an error. */
 static bool update(struct watch_source *source, bool live, double idle, bool stopped,
-                   uint64_t memory)
+                   struct import_memory memory)
 {
     struct imported_logs logs;
     struct error *error = &source->state.error;
@@ -211,7 +211,7 @@ static bool all_parts_ended(const struct watch_source *source)
     return !source->folder && source->parts[0].ended;
 }
 
-bool watch_source_step(struct watch_source *source, double now, uint64_t memory)
+bool watch_source_step(struct watch_source *source, double now, struct import_memory memory)
 {
     if (source->ended)
         return false;
@@ -231,7 +231,7 @@ bool watch_source_step(struct watch_source *source, double now, uint64_t memory)
     return false;
 }
 
-void watch_source_end(struct watch_source *source, bool stopped, uint64_t memory)
+void watch_source_end(struct watch_source *source, bool stopped, struct import_memory memory)
 {
     const struct error first = source->state.error;
     if (source->ended)

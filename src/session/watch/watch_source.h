@@ -44,9 +44,9 @@ bool watch_source_add_file(struct watch_source *source, const char *path, bool v
 
 /* Reads what is new, and brings the run up to date. Errors end the source (state.error). Returns
  * whether there is more to read at once. */
-bool watch_source_step(struct watch_source *source, double now, uint64_t memory);
+bool watch_source_step(struct watch_source *source, double now, struct import_memory memory);
 
 /* Ends the run. `stopped`: the watch ends before the training. */
-void watch_source_end(struct watch_source *source, bool stopped, uint64_t memory);
+void watch_source_end(struct watch_source *source, bool stopped, struct import_memory memory);
 
 #endif

@@ -38,9 +38,14 @@ static void draw_row(struct canvas *canvas, struct rect area, int line, const st
         draw_gauge(canvas, area, line, start, width, (double)row->bytes / (double)most, ROLE_GAUGE);
 }
 
+/* The most that was measured, in bytes; 0: not known. */
+struct highest {
+    uint64_t resident, on_gpus;
+};
+
 /* Draws the table and returns the row after it. */
 static int draw_table(struct canvas *canvas, struct rect area, const struct run_display *display,
-                      uint64_t highest)
+                      struct highest highest)
 {
     const struct memory_forecast *forecast = &display->facts->forecast;
     const bool over = run_status_is_over(display->steady.status);
@@ -55,8 +60,10 @@ static int draw_table(struct canvas *canvas, struct rect area, const struct run_
         {_("the network"), forecast->total},
         {_("forecast"), display->facts->memory_peak},
         {over ? _("at the end") : _("measured now"), display->steady.memory_measured},
-        {_("highest"), highest}};
-    const int all = sizeof rows / sizeof *rows, forecasts = FORECAST_ROWS + taught;
+        {_("highest"), highest.resident},
+        {_("highest on GPUs"), highest.on_gpus}};
+    const int all = (int)(sizeof rows / sizeof *rows) - (highest.on_gpus == 0);
+    const int forecasts = FORECAST_ROWS + taught;
     uint64_t most = 1;
     int count = 0;
     for (int i = 0; i < all; i++)
@@ -85,22 +92,37 @@ static int draw_limit(struct canvas *canvas, struct rect area, int row,
 
 /* --- over time --- */
 
-/* Writes the least and the greatest measured value; 0: not known. It samples some thousands of the
- * points, because memory changes slowly and a run may have millions of points. */
-static void find_extremes(const struct series *series, uint64_t *least, uint64_t *most)
+/* The kinds of memory that have curves. */
+enum kind { RESIDENT, ON_GPUS, KINDS };
+
+/* The least and the greatest measured value; 0: not known. */
+struct extremes {
+    uint64_t least, most;
+};
+
+static uint64_t bytes_at(const struct series *series, enum kind kind, size_t i)
+{
+    const struct series_point *point = &series->points[i];
+    return kind == ON_GPUS ? point->gpu_memory_bytes : point->memory_bytes;
+}
+
+/* Returns the extremes of some thousands of the points, because memory changes slowly and a run may
+ * have millions of points. */
+static struct extremes find_extremes(const struct series *series, enum kind kind)
 {
     const size_t count = series_count(series);
-    *least = *most = 0;
+    struct extremes found = {0};
     for (size_t i = 0; i < count; i += 1 + count / 4096) {
-        uint64_t bytes = series->points[i].memory_bytes;
-        *most = bytes > *most ? bytes : *most;
-        *least = bytes > 0 && (*least == 0 || bytes < *least) ? bytes : *least;
+        const uint64_t bytes = bytes_at(series, kind, i);
+        found.most = bytes > found.most ? bytes : found.most;
+        found.least = bytes > 0 && (found.least == 0 || bytes < found.least) ? bytes : found.least;
     }
+    return found;
 }
 
 /* Draws the measured values, one point for each column of dots. */
 static void draw_curve(struct app *app, struct rect area, const struct series *series,
-                       uint64_t most)
+                       enum kind kind, uint64_t most)
 {
     static const enum role roles[] = {ROLE_TEXT, ROLE_GAUGE};
     static const enum plot_style styles[] = {PLOT_SOLID, PLOT_SOLID};
@@ -112,7 +134,7 @@ static void draw_curve(struct app *app, struct rect area, const struct series *s
     long before = -1;
     for (size_t x = 0; x < width; x++) {
         size_t i = width > 1 ? x * (count - 1) / (width - 1) : 0;
-        uint64_t bytes = series->points[i].memory_bytes;
+        const uint64_t bytes = bytes_at(series, kind, i);
         long y = lround((double)bytes / (double)most * (double)(height - 1));
         if (bytes > 0 && before >= 0)
             plot_line(plot, 1, (long)x - 1, before, (long)x, y);
@@ -124,16 +146,32 @@ static void draw_curve(struct app *app, struct rect area, const struct series *s
 }
 
 static void draw_history(struct app *app, struct rect area, const struct series *series,
-                         uint64_t least, uint64_t most)
+                         enum kind kind, struct extremes extremes)
 {
     char low[32], high[32];
     struct rect curve = {area.row + 1, area.column + 1, area.rows - 1, area.columns - 2};
-    if (most == 0 || series_count(series) < 2 || curve.rows < 2 || curve.columns < 10)
+    if (extremes.most == 0 || series_count(series) < 2 || curve.rows < 2 || curve.columns < 10)
         return;
     draw_format(&app->canvas, area, 0, 1, ROLE_HEADING,
-                _("Measured over time, from 0 to %s (least %s)"),
-                text_bytes(most, high, sizeof high), text_bytes(least, low, sizeof low));
-    draw_curve(app, curve, series, most);
+                kind == ON_GPUS ? _("On GPUs over time, from 0 to %s (least %s)")
+                                : _("Measured over time, from 0 to %s (least %s)"),
+                text_bytes(extremes.most, high, sizeof high),
+                text_bytes(extremes.least, low, sizeof low));
+    draw_curve(app, curve, series, kind, extremes.most);
+}
+
+/* Draws the curves that there are, one below the other. */
+static void draw_histories(struct app *app, struct rect area, const struct series *series,
+                           const struct extremes extremes[KINDS])
+{
+    const int curves = extremes[ON_GPUS].most > 0 ? KINDS : 1;
+    struct rect part = {area.row, area.column, area.rows / curves, area.columns};
+    if (part.rows > 12)
+        part.rows = 12;
+    for (enum kind kind = RESIDENT; (int)kind < curves; kind++) {
+        draw_history(app, part, series, kind, extremes[kind]);
+        part.row += part.rows;
+    }
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
@@ -144,10 +182,11 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
         draw_text(&app->canvas, area, 1, 2, ROLE_FAINT, _("Known when the run is prepared."));
         return;
     }
-    uint64_t least, most;
     const struct series *series = run_series(entry->run);
-    find_extremes(series, &least, &most);
-    int row = draw_table(&app->canvas, area, display, most) + 1;
+    const struct extremes extremes[KINDS] = {find_extremes(series, RESIDENT),
+                                             find_extremes(series, ON_GPUS)};
+    const struct highest highest = {extremes[RESIDENT].most, extremes[ON_GPUS].most};
+    int row = draw_table(&app->canvas, area, display, highest) + 1;
     struct rect note = {area.row, area.column + 1, area.rows, area.columns - 2};
     row = draw_limit(&app->canvas, note, row, &display->facts->forecast);
     if (area.rows >= row + 8)
@@ -157,9 +196,7 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
                              "its highest.")) +
               1;
     struct rect history = {area.row + row, area.column, area.rows - row, area.columns};
-    if (history.rows > 12)
-        history.rows = 12;
-    draw_history(app, history, series, least, most);
+    draw_histories(app, history, series, extremes);
 }
 
 const struct view view_memory = {.name = N_("Memory"), .covers_figures = true, .draw = draw};
