@@ -3,6 +3,7 @@
 #include "session/history/run_owner.h"
 
 #include "base/files/file.h"
+#include "base/host/process_stat.h"
 #include "session/files/run_directory.h"
 
 #include <dirent.h>
@@ -52,16 +53,8 @@ bool run_owner_has_open(long number, const char *path)
  * the terminal hangs up. */
 static bool has_terminal(long number)
 {
-    char path[64], text[512];
-    int terminal = 0;
-    snprintf(path, sizeof path, "/proc/%ld/stat", number);
-    FILE *file = fopen(path, "re");
-    const size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file)
-        fclose(file);
-    text[length] = '\0';
-    const char *end = strrchr(text, ')'); /* end of the program's name, which may contain ')' */
-    return !end || sscanf(end + 1, " %*c %*d %*d %*d %d", &terminal) != 1 || terminal != 0;
+    struct process_stat stat;
+    return !process_stat_read(number, &stat) || stat.terminal != 0;
 }
 
 bool run_owner_find(const char *directory, struct run_owner *owner)

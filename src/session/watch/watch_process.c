@@ -2,6 +2,7 @@
  * process runs, and its memory stays unknown. */
 #include "session/watch/watch_process.h"
 
+#include "base/host/process_stat.h"
 #include "session/measure/gpu_meter.h"
 
 #include <errno.h>
@@ -9,26 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Returns the state letter of a process and when it was started, from /proc/PID/stat; '\0' if that
- * cannot be read. */
-static char read_stat(long pid, unsigned long long *started)
-{
-    char path[64], text[1024], state = '\0';
-    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-    FILE *file = fopen(path, "r");
-    const size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file)
-        fclose(file);
-    text[length] = '\0';
-    const char *name_end = strrchr(text, ')'); /* the name may have spaces and brackets */
-    if (name_end && sscanf(name_end + 1,
-                           " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
-                           "%*d %*d %llu",
-                           &state, started) != 2)
-        state = '\0';
-    return state;
-}
 
 static uint64_t read_resident(long pid)
 {
@@ -44,19 +25,13 @@ static uint64_t read_resident(long pid)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static bool has_proc(void)
-{
-    unsigned long long started;
-    return read_stat((long)getpid(), &started) != '\0';
-}
-
 static bool runs(const struct watch_process *process)
 {
-    unsigned long long started = 0;
-    if (!has_proc())
+    struct process_stat own, stat;
+    if (!process_stat_read((long)getpid(), &own))
         return kill((pid_t)process->pid, 0) == 0 || errno == EPERM;
-    const char state = read_stat(process->pid, &started);
-    return state != '\0' && state != 'Z' && state != 'X' && started == process->started;
+    return process_stat_read(process->pid, &stat) && stat.state != 'Z' && stat.state != 'X' &&
+           stat.started == process->started;
 }
 
 bool watch_process_open(struct watch_process *process, long pid, struct error *error)
@@ -64,7 +39,9 @@ bool watch_process_open(struct watch_process *process, long pid, struct error *e
     *process = (struct watch_process){.pid = pid};
     if (pid == 0)
         return true;
-    read_stat(pid, &process->started);
+    struct process_stat stat = {0};
+    process_stat_read(pid, &stat);
+    process->started = stat.started;
     if (!runs(process))
         return error_set(error, ERROR_USAGE, "--pid",
                          "give the number of the process that trains, as ps prints it",
