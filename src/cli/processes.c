@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "engine/cluster/launcher.h"
+#include "engine/devices/rank_device.h"
 #include "session/measure/scaling.h"
 #include "session/ranks/ranks.h"
 
@@ -78,6 +79,8 @@ static void compare_with_one(struct cluster *cluster, const struct run_config *c
     struct error error;
     struct run_config shared = *config;
     config_share(&shared, cluster_ranks(cluster));
+    if (!rank_device_choose(cluster, config->device, shared.device, &error))
+        return;
     struct bench_settings settings = bench_settings_of(&shared);
     settings.iterations = COMPARED_ITERATIONS;
     settings.batch = shared.batch;
@@ -122,6 +125,12 @@ int processes_leave(struct cluster *cluster, int status)
 
 void processes_announce(const struct cluster *cluster, const struct run_config *config)
 {
+    if (cluster && config_on_gpu(config)) {
+        output_note(_("NCCL adds the gradients of the GPUs, in an order of its own: --blocks, "
+                      "--reduce, --compress and --bucket have no effect, and another number of "
+                      "ranks gives other bits\n"));
+        return;
+    }
     if (config->reduce == REDUCE_EXACT && config->compress == COMPRESS_NONE)
         return;
     if (!cluster)

@@ -177,6 +177,16 @@ size_t cluster_ranks(const struct cluster *cluster)
     return cluster ? cluster->place.ranks : 1;
 }
 
+size_t cluster_local_rank(const struct cluster *cluster)
+{
+    return cluster->place.local_rank;
+}
+
+size_t cluster_first_local(const struct cluster *cluster)
+{
+    return cluster->place.first_local;
+}
+
 const char *cluster_library(const struct cluster *cluster)
 {
     return cluster->place.library;

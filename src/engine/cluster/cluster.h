@@ -47,8 +47,11 @@ const struct cluster_module *cluster_load_module(const char *path, struct error 
  * including this one, with `status`; another rank waits for that. NULL is allowed. */
 void cluster_close(struct cluster *cluster, int status);
 
-size_t cluster_rank(const struct cluster *cluster);         /* NULL: 0 */
-size_t cluster_ranks(const struct cluster *cluster);        /* NULL: 1 */
+size_t cluster_rank(const struct cluster *cluster);  /* NULL: 0 */
+size_t cluster_ranks(const struct cluster *cluster); /* NULL: 1 */
+/* Return the number of this rank among those of its host, and the first rank of this host. */
+size_t cluster_local_rank(const struct cluster *cluster);
+size_t cluster_first_local(const struct cluster *cluster);
 const char *cluster_library(const struct cluster *cluster); /* "Open MPI v4.1.4" */
 const char *cluster_host(const struct cluster *cluster, size_t rank);
 

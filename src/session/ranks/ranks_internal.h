@@ -18,6 +18,7 @@ enum ranks_order {
  * RANKS_STATE by the arrays. */
 struct ranks_command {
     uint64_t order, iteration, solver_step;
+    struct loss_scale loss_scale;
     float learning_rate;
     bool next;
 };

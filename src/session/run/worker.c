@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/host/host.h"
+#include "engine/devices/rank_device.h"
 #include "session/columns/journal_columns.h"
 #include "session/config/config_paths.h"
 #include "session/files/kernel_choices.h"
@@ -164,7 +165,9 @@ static bool prepare_run(struct trainer *trainer, uint64_t first)
     const struct run *run = trainer->run;
     if (!ranks_begin(run->cluster, &run->config, first, trainer->error))
         return false;
+    char device[DEVICE_NAME_SIZE]; /* of rank 0 the first GPU, which `cuda` names, too */
     const bool prepared =
+        rank_device_choose(run->cluster, run->config.device, device, trainer->error) &&
         prepare(&trainer->prepared, &run->config, first,
                 trainer->checkpoint.file ? &trainer->recorded : NULL, run->cluster, trainer->error);
     trainer->shares =
