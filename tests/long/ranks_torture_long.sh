@@ -9,6 +9,7 @@ srcdir=$(cd "${srcdir:-.}" && pwd)
 need_mpi "disturbed ranks"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 cd "$T" || exit 99
+export TINCA_MPI_START=15 # a process may be stopped while MPI is initialised
 ROUNDS=${ROUNDS:-50} SEED=${SEED:-$(date +%s)}
 echo "# SEED=$SEED"
 

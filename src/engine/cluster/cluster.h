@@ -27,12 +27,13 @@
 struct cluster;
 struct cluster_module;
 
-enum { CLUSTER_HOST = 64, CLUSTER_SILENCE = 10, CLUSTER_MAX_RANKS = 65536 };
+enum { CLUSTER_HOST = 64, CLUSTER_SILENCE = 10, CLUSTER_START = 60, CLUSTER_MAX_RANKS = 65536 };
 
 /* Joins the processes that the launcher has started, and sets *cluster; NULL: this process is
  * alone. `ranks` is what the user says about a launcher that is not recognised; 0: nothing. Returns
- * false with an error if the launcher has started several processes, but MPI is missing or knows
- * another number of them. */
+ * false with an error if the launcher has started several processes, but MPI is missing, knows
+ * another number of them, or has not started all within CLUSTER_START seconds (the environment's
+ * TINCA_MPI_START); after the latter, the process can only end. */
 bool cluster_join(size_t ranks, struct cluster **cluster, struct error *error);
 
 /* Joins by a module that is already loaded; `expected` is the number of ranks, 0: any. For tests.
