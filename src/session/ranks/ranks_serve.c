@@ -27,6 +27,18 @@ static bool fail(struct service *service, const struct error *error)
     return false;
 }
 
+static bool compare_with_one(struct service *service, struct error *error)
+{
+    struct scaling unused;
+    const size_t threads = service->config.threads;
+    if (!cluster_broadcast(service->cluster, &service->config, sizeof service->config))
+        return cluster_check(service->cluster, error);
+    if (threads)
+        service->config.threads = threads;
+    ranks_measure_scaling(service->cluster, &service->config, &unused);
+    return cluster_check(service->cluster, error);
+}
+
 /* Prepares the run that rank 0 begins. If a rank cannot, none has a run. */
 static bool begin_run(struct service *service, uint64_t first_iteration, struct error *error)
 {
@@ -112,6 +124,8 @@ static bool tell_work(struct service *service, struct error *error)
 static bool obey(struct service *service, const struct ranks_command *command, struct error *error)
 {
     switch ((enum ranks_order)command->order) {
+    case RANKS_COMPARE:
+        return compare_with_one(service, error);
     case RANKS_BEGIN:
         return begin_run(service, command->iteration, error);
     case RANKS_STATE:
