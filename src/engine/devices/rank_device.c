@@ -1,5 +1,8 @@
+/* Each rank tells the others how many GPUs it sees and on which host it is; from that all compute the
+ * same choice for every rank, so that a refusal is the same on all of them. */
 #include "engine/devices/rank_device.h"
 
+#include "base/language.h"
 #include "base/memory.h"
 #include "engine/devices/drivers.h"
 
@@ -60,10 +63,11 @@ static bool refuse_host(const struct rank_gpus *all, size_t ranks, size_t host, 
             least = all[r].count < least ? all[r].count : least;
         }
     if (least == 0)
-        snprintf(advice, sizeof advice, "run tinca devices there; or train on the device cpu");
+        snprintf(advice, sizeof advice, "%s",
+                 _("run tinca devices there; or train on the device cpu"));
     else
         snprintf(advice, sizeof advice,
-                 "start at most %zu ranks on each host (mpirun --map-by ppr:%zu:node)", least,
+                 _("start at most %zu ranks on each host (mpirun --map-by ppr:%zu:node)"), least,
                  least);
     return error_set(error, ERROR_UNSUPPORTED, all[host].name, advice,
                      "it has %zu ranks, which need a GPU each, and they see %zu", local, least);

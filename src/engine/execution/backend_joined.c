@@ -82,7 +82,7 @@ static bool join_watched(struct backend_joined *joined, struct error *error)
     struct cluster *cluster = joined->device->cluster;
     if (thread_start(&joined->thread, join_main, joined) != 0)
         return error_set(error, ERROR_SYSTEM, joined->device->name, "raise the limit on threads",
-                         "no thread can be made");
+                         "its thread could not be started");
     while (!atomic_load(&joined->over)) {
         if (!cluster_check(cluster, error)) {
             joined->abandoned = true;
