@@ -42,12 +42,19 @@ like_group fp16 2 cuda:0,1 --iterations 6 --precision fp16
 
 # --- stopped and resumed ---
 # shellcheck disable=SC2086
-mpi 2 train $job --device cuda --iterations 3 --run-dir resumed -q
-mpi 2 resume "$T/resumed" --iterations 8 -q
-if [ "$status" = 0 ] && cmp -s mpi-sgd/weights.safetensors resumed/weights.safetensors; then
-    ok "a longer run, resumed"
+{
+    mpi 2 train $job --device cuda --iterations 400 --run-dir whole -q
+    mpi 2 train $job --device cuda --iterations 400 --max-time 1s --run-dir resumed -q
+}
+if [ -e resumed/checkpoint.safetensors ]; then # it was stopped before its end
+    mpi 2 resume "$T/resumed" --max-time 1h -q
+    if [ "$status" = 0 ] && cmp -s whole/weights.safetensors resumed/weights.safetensors; then
+        ok "a stopped run, resumed"
+    else
+        not_ok "a stopped run, resumed" "exit $status: $(told)"
+    fi
 else
-    not_ok "a longer run, resumed" "exit $status: $(told)"
+    not_ok "a run that is stopped after a second" "exit $status: $(told)"
 fi
 
 # --- what is told and refused ---

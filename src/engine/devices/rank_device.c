@@ -1,5 +1,5 @@
-/* Each rank tells the others how many GPUs it sees and on which host it is; from that all compute the
- * same choice for every rank, so that a refusal is the same on all of them. */
+/* Each rank tells the others how many GPUs it sees and on which host it is; from that all compute
+ * the same choice for every rank, so that a refusal is the same on all of them. */
 #include "engine/devices/rank_device.h"
 
 #include "base/language.h"
