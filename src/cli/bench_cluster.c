@@ -174,7 +174,7 @@ static bool check(const struct run_config *config, const struct bench_settings *
     if (settings->mode == PLAN_TRAINING && !settings->profile)
         return !config_is_given(config, "device") || strcmp(config->device, "cpu") == 0 ||
                error_set(error, ERROR_USAGE, "--cluster", "leave --device out",
-                         "several processes share a batch on the device cpu only");
+                         "it measures messages of MPI, but GPUs send by NCCL");
     return error_set(error, ERROR_USAGE, "--cluster", "leave --mode and --profile out",
                      "it measures how an iteration of training scales");
 }

@@ -6,14 +6,11 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "engine/cluster/launcher.h"
-#include "session/measure/scaling.h"
 #include "session/ranks/ranks.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-enum { COMPARED_ITERATIONS = 2 };
 
 int processes_print_error(size_t rank, const struct error *error)
 {
@@ -70,28 +67,8 @@ bool processes_meet(size_t ranks, struct cluster **cluster, int *status)
     return true;
 }
 
-/* Says on rank 0 if the processes need more time for an iteration than one would. What cannot be
- * measured here cannot be trained either, and the run says why. All ranks call it. */
-static void compare_with_one(struct cluster *cluster, const struct run_config *config)
-{
-    struct scaling scaling;
-    struct error error;
-    struct run_config shared = *config;
-    config_share(&shared, cluster_ranks(cluster));
-    struct bench_settings settings = bench_settings_of(&shared);
-    settings.iterations = COMPARED_ITERATIONS;
-    settings.batch = shared.batch;
-    settings.cluster = cluster;
-    if (!scaling_compare(&settings, &scaling, &error) || cluster_rank(cluster) > 0 ||
-        scaling.one == 0 || scaling.together < scaling.one)
-        return;
-    output_note(_("an iteration of %zu images takes %.3g ms in %zu processes and %.3g ms in one: "
-                  "data parallelism does not pay here (tinca bench --cluster shows why)\n"),
-                scaling.batch, 1e3 * scaling.together, scaling.ranks, 1e3 * scaling.one);
-}
-
-bool processes_join(size_t ranks, const struct run_config *config, bool compare,
-                    struct cluster **cluster, int *status)
+bool processes_join(size_t ranks, const struct run_config *config, struct cluster **cluster,
+                    int *status)
 {
     struct error error;
     if (!processes_meet(ranks, cluster, status))
@@ -103,8 +80,6 @@ bool processes_join(size_t ranks, const struct run_config *config, bool compare,
         cluster_close(*cluster, *status);
         return false;
     }
-    if (compare)
-        compare_with_one(*cluster, config);
     if (cluster_rank(*cluster) == 0)
         return true;
     *status = serve(*cluster, config);
@@ -122,6 +97,12 @@ int processes_leave(struct cluster *cluster, int status)
 
 void processes_announce(const struct cluster *cluster, const struct run_config *config)
 {
+    if (cluster && config_on_gpu(config)) {
+        output_note(_("NCCL adds the gradients of the GPUs, in an order of its own: --blocks, "
+                      "--reduce, --compress and --bucket have no effect, and another number of "
+                      "ranks gives other bits\n"));
+        return;
+    }
     if (config->reduce == REDUCE_EXACT && config->compress == COMPRESS_NONE)
         return;
     if (!cluster)

@@ -14,12 +14,11 @@
  * ranks go on. */
 bool processes_meet(size_t ranks, struct cluster **cluster, int *status);
 
-/* Does the same, and `config` is what the command line says. With `compare` it measures a few
- * iterations, and rank 0 says if this many processes are slower than one. On a rank other than 0 it
- * computes for rank 0 until that quits. Returns whether this process is to do the command's work;
+/* Does the same, and `config` is what the command line says. On a rank other than 0 it computes for
+ * rank 0 until that quits. Returns whether this process is to do the command's work;
  * otherwise *status is the exit status. */
-bool processes_join(size_t ranks, const struct run_config *config, bool compare,
-                    struct cluster **cluster, int *status);
+bool processes_join(size_t ranks, const struct run_config *config, struct cluster **cluster,
+                    int *status);
 
 /* Prints an error of this rank, which all of them may have; unless it came from another rank, which
  * prints it. Returns the exit status. */

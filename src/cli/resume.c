@@ -107,8 +107,9 @@ static int resume_run(const struct command *command, int argc, char **argv)
         return output_error(&error);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    if (!processes_join(ranks, &train.config, false, &train.options.cluster, &status))
+    if (!processes_join(ranks, &train.config, &train.options.cluster, &status))
         return status;
+    train.options.compare = train.options.cluster && !train.quiet;
     if (!train_check_targets(&train, &error))
         status = output_error(&error);
     else

@@ -468,10 +468,11 @@ static int train_run(const struct command *command, int argc, char **argv)
     config_defaults(&train.config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    if (!processes_join(ranks, &train.config, !train.quiet, &train.options.cluster, &status))
+    if (!processes_join(ranks, &train.config, &train.options.cluster, &status))
         return status;
     join_tags(&tags, train.tags, sizeof train.tags);
     train.options.tags = train.tags;
+    train.options.compare = train.options.cluster && !train.quiet;
     if (!take_solver_file(&train, &error))
         status = output_error(&error);
     else if (train.fork ? !take_ancestor(&train, &error)

@@ -94,7 +94,7 @@ static bool join(struct start *start, int *status)
     const struct launch launch = launcher_find();
     if (launch.launcher && launch.rank == 0)
         find_terminal(start, launch.launcher);
-    if (!processes_join(start->ranks, &start->options.config, false, cluster, status)) {
+    if (!processes_join(start->ranks, &start->options.config, cluster, status)) {
         launched_terminal_close(&start->terminal);
         return false;
     }

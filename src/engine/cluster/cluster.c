@@ -38,6 +38,42 @@ static void cluster_free(struct cluster *cluster)
     free(cluster);
 }
 
+/* Returns how many seconds MPI may take to be initialised. */
+static double start_limit(void)
+{
+    const char *text = getenv("TINCA_MPI_START");
+    const double seconds = text ? strtod(text, NULL) : 0;
+    return seconds > 0 ? seconds : CLUSTER_START;
+}
+
+/* Waits until the thread has initialised MPI, which waits for all processes; sets `stuck` if that
+ * lasts too long. Each wait counts as one step, so that time in which this process was stopped
+ * itself does not count. The caller holds the lock. */
+static bool await_begin(struct cluster *cluster, struct error *error)
+{
+    enum { STEPS = 4 }; /* in a second */
+    const double limit = start_limit();
+    for (double steps = 0; !cluster->begun; steps++) {
+        struct timespec due;
+        cluster->stuck = steps >= STEPS * limit;
+        if (cluster->stuck)
+            return error_set(error, ERROR_SYSTEM, "MPI",
+                             "look at the hosts; TINCA_MPI_START=SECONDS lets slow ones more time",
+                             "it waits for all processes, and %g seconds were not enough: one was "
+                             "stopped, or cannot be started or reached",
+                             limit);
+        condition_now(&due);
+        due.tv_nsec += 1000000000 / STEPS;
+        due.tv_sec += due.tv_nsec / 1000000000;
+        due.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&cluster->changed, &cluster->lock, &due);
+    }
+    const bool good = !cluster->failed;
+    if (!good && error)
+        *error = cluster->failure;
+    return good;
+}
+
 /* Starts the thread and waits until it has initialised MPI. */
 static bool begin(struct cluster *cluster, struct error *error)
 {
@@ -46,11 +82,7 @@ static bool begin(struct cluster *cluster, struct error *error)
                          "its thread could not be started");
     cluster->started = true;
     pthread_mutex_lock(&cluster->lock);
-    while (!cluster->begun)
-        pthread_cond_wait(&cluster->changed, &cluster->lock);
-    const bool good = !cluster->failed;
-    if (!good && error)
-        *error = cluster->failure;
+    const bool good = await_begin(cluster, error);
     pthread_mutex_unlock(&cluster->lock);
     return good;
 }
@@ -152,7 +184,7 @@ static void end_failed(const struct cluster *cluster, int status)
 
 void cluster_close(struct cluster *cluster, int status)
 {
-    if (!cluster)
+    if (!cluster || cluster->stuck) /* the thread still uses it */
         return;
     pthread_mutex_lock(&cluster->lock);
     cluster->leaving = true;
@@ -175,6 +207,16 @@ size_t cluster_rank(const struct cluster *cluster)
 size_t cluster_ranks(const struct cluster *cluster)
 {
     return cluster ? cluster->place.ranks : 1;
+}
+
+size_t cluster_local_rank(const struct cluster *cluster)
+{
+    return cluster->place.local_rank;
+}
+
+size_t cluster_first_local(const struct cluster *cluster)
+{
+    return cluster->place.first_local;
 }
 
 const char *cluster_library(const struct cluster *cluster)

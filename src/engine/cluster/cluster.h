@@ -27,12 +27,13 @@
 struct cluster;
 struct cluster_module;
 
-enum { CLUSTER_HOST = 64, CLUSTER_SILENCE = 10, CLUSTER_MAX_RANKS = 65536 };
+enum { CLUSTER_HOST = 64, CLUSTER_SILENCE = 10, CLUSTER_START = 60, CLUSTER_MAX_RANKS = 65536 };
 
 /* Joins the processes that the launcher has started, and sets *cluster; NULL: this process is
  * alone. `ranks` is what the user says about a launcher that is not recognised; 0: nothing. Returns
- * false with an error if the launcher has started several processes, but MPI is missing or knows
- * another number of them. */
+ * false with an error if the launcher has started several processes, but MPI is missing, knows
+ * another number of them, or has not started all within CLUSTER_START seconds (the environment's
+ * TINCA_MPI_START); after the latter, the process can only end. */
 bool cluster_join(size_t ranks, struct cluster **cluster, struct error *error);
 
 /* Joins by a module that is already loaded; `expected` is the number of ranks, 0: any. For tests.
@@ -47,8 +48,11 @@ const struct cluster_module *cluster_load_module(const char *path, struct error 
  * including this one, with `status`; another rank waits for that. NULL is allowed. */
 void cluster_close(struct cluster *cluster, int status);
 
-size_t cluster_rank(const struct cluster *cluster);         /* NULL: 0 */
-size_t cluster_ranks(const struct cluster *cluster);        /* NULL: 1 */
+size_t cluster_rank(const struct cluster *cluster);  /* NULL: 0 */
+size_t cluster_ranks(const struct cluster *cluster); /* NULL: 1 */
+/* Return the number of this rank among those of its host, and the first rank of this host. */
+size_t cluster_local_rank(const struct cluster *cluster);
+size_t cluster_first_local(const struct cluster *cluster);
 const char *cluster_library(const struct cluster *cluster); /* "Open MPI v4.1.4" */
 const char *cluster_host(const struct cluster *cluster, size_t rank);
 

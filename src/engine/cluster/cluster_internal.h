@@ -49,6 +49,7 @@ struct cluster {
     struct cluster_peer *peers; /* the thread's */
     pthread_t thread;
     bool started; /* the thread has been started */
+    bool stuck;   /* it cannot initialise MPI, and never ends */
     atomic_uint_fast64_t waited, gathers;
 
     pthread_mutex_t lock; /* guards what follows */

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CLUSTER_MODULE_ABI = 2, CLUSTER_REASON = 256, CLUSTER_LIBRARY = 96 };
+enum { CLUSTER_MODULE_ABI = 3, CLUSTER_REASON = 256, CLUSTER_LIBRARY = 96 };
 
 #define CLUSTER_MODULE_FILE     "tinca-mpi.so"
 #define CLUSTER_MODULE_FUNCTION "tinca_cluster_module"
@@ -21,6 +21,8 @@ enum { CLUSTER_MODULE_ABI = 2, CLUSTER_REASON = 256, CLUSTER_LIBRARY = 96 };
 /* Where a process is, as MPI says. */
 struct cluster_place {
     size_t rank, ranks;
+    size_t local_rank;             /* its number among the ranks of its host */
+    size_t first_local;            /* the first rank of its host */
     char library[CLUSTER_LIBRARY]; /* "Open MPI v4.1.4" */
 };
 

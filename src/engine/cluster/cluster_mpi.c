@@ -69,6 +69,23 @@ static bool allocate(char *reason)
     return true;
 }
 
+/* Finds out which ranks share this one's host. */
+static bool set_local(struct cluster_place *place, char *reason)
+{
+    MPI_Comm local;
+    int number = 0, first = mpi.rank;
+    if (!explain(
+            MPI_Comm_split_type(mpi.world, MPI_COMM_TYPE_SHARED, mpi.rank, MPI_INFO_NULL, &local),
+            reason))
+        return false;
+    MPI_Comm_rank(local, &number);
+    const bool good = explain(MPI_Bcast(&first, 1, MPI_INT, 0, local), reason);
+    MPI_Comm_free(&local);
+    place->local_rank = (size_t)number;
+    place->first_local = (size_t)first;
+    return good;
+}
+
 static bool begin(struct cluster_place *place, char *reason)
 {
     int provided;
@@ -84,7 +101,7 @@ static bool begin(struct cluster_place *place, char *reason)
     mpi.request = mpi.sum_request = MPI_REQUEST_NULL;
     *place = (struct cluster_place){.rank = (size_t)mpi.rank, .ranks = (size_t)mpi.ranks};
     set_library(place->library);
-    return allocate(reason);
+    return set_local(place, reason) && allocate(reason);
 }
 
 static void end(void)

@@ -58,6 +58,16 @@ struct device_losses {
     size_t losses, count;
 };
 
+/* A process group of GPUs of which each belongs to another process. */
+enum { DEVICE_GROUP_ID = 128 };
+struct device_process_group {
+    size_t rank, ranks;
+    unsigned char id[DEVICE_GROUP_ID]; /* made by rank 0, the same in all processes */
+    /* Returns whether the other processes are well; any thread may call it. */
+    bool (*is_sound)(void *owner);
+    void *owner;
+};
+
 struct device_staging;   /* buffers through which batches are sent */
 struct device_event;     /* a point in the device's work that the host can wait for */
 struct device_recording; /* enqueued work that can be replayed, such as a CUDA graph */
@@ -135,7 +145,7 @@ struct device_backend {
     void (*replay)(struct device *device, struct device_recording *recording);
     void (*recording_free)(struct device *device, struct device_recording *recording);
 
-    /* A process group: several GPUs of this machine, the ranks, that share every batch. One thread
+    /* A process group: several GPUs, the ranks, that share every batch. One thread
      * per rank uses it. join() makes a group of `device` and device->others; leave(), called with
      * the same device, dissolves it. join() returns false with an error if NCCL is missing or
      * fails. In a group all ranks must call the collectives all_gather and all_reduce_mean in the
@@ -143,6 +153,13 @@ struct device_backend {
      * stop waiting for it, and the check() of the failed rank reports the failure. */
     bool (*join)(struct device *device, struct error *error);
     void (*leave)(struct device *device);
+    /* The same for GPUs of several processes, which leave() dissolves, too. make_group_id() makes
+     * an ID in id[0..DEVICE_GROUP_ID); NULL: it only checks that NCCL is there. join_processes()
+     * returns once all processes have called it; after a failure of one it may never return. While
+     * the group lasts, is_sound() of a process that returns false is a failure of its rank. */
+    bool (*make_group_id)(struct device *device, unsigned char *id, struct error *error);
+    bool (*join_processes)(struct device *device, const struct device_process_group *group,
+                           struct error *error);
     /* Concatenates local[0..bytes) of all ranks, in their order, in all[0..ranks * bytes). Both are
      * in device memory. */
     void (*all_gather)(struct device *device, void *all, const void *local, size_t bytes);

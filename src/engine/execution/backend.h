@@ -1,6 +1,6 @@
 /* backend.h: the backends of an execution: devices that compute in host memory, one device with
- * separate memory such as a GPU, a process group of several, and several processes that compute in
- * host memory. Internal to engine/execution.
+ * separate memory such as a GPU, a process group of several in one process or one in each of
+ * several, and several processes that compute in host memory. Internal to engine/execution.
  *
  * execution.c dispatches through one table; the backends share the passes (passes.h).
  */
@@ -12,6 +12,7 @@
 struct backend_device;  /* private to backend_device.c */
 struct backend_group;   /* private to backend_group.c */
 struct backend_share;   /* private to backend_share.c */
+struct backend_joined;  /* private to backend_joined.c */
 struct execution_chain; /* chains.h */
 struct phases;
 
@@ -47,7 +48,8 @@ struct execution {
     struct host_fallback *fallback; /* NULL: every node runs on the device */
     struct backend_device *on_device;
     struct backend_group *group;
-    struct backend_share *share; /* NULL: no other process shares the batch */
+    struct backend_joined *joined; /* NULL: no GPU of another process shares the batch */
+    struct backend_share *share;   /* NULL: no other process shares the batch */
     struct execution *rank0; /* ranks 1, 2, ... of a group: the execution of rank 0; else NULL */
 };
 
@@ -88,7 +90,8 @@ struct execution_backend {
     void (*end_pass)(struct execution *execution);
 };
 
-extern const struct execution_backend backend_host, backend_device, backend_group, backend_share;
+extern const struct execution_backend backend_host, backend_device, backend_group, backend_joined,
+    backend_share;
 
 /* --- backend_host.c: for the processes of a cluster --- */
 
@@ -122,6 +125,12 @@ void backend_share_set_sums(struct execution *execution, const struct gradient_s
 /* Returns the sum of the losses of blocks[begin..begin + count) of a batch, in their tree. */
 float execution_sum_losses(const float *losses, size_t batch, size_t blocks, size_t begin,
                            size_t count);
+
+/* --- backend_joined.c --- */
+
+/* Joins the process group of all processes' GPUs; collective: every process calls it once all have
+ * prepared the run. Returns false with the same error in all if one cannot. */
+bool backend_joined_join(struct execution *execution, struct error *error);
 
 /* --- backend_device.c: for the ranks of a group --- */
 

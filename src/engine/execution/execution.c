@@ -14,7 +14,7 @@ static const struct execution_backend *backend_of(const struct plan *plan,
     if (plan->processes > 1)
         return &backend_share;
     if (plan->ranks > 1)
-        return &backend_group;
+        return device->other_count ? &backend_group : &backend_joined;
     return device->driver->computes_on_host ? &backend_host : &backend_device;
 }
 
@@ -24,6 +24,11 @@ struct execution *execution_create(const struct plan *plan, struct device *devic
 {
     return execution_make(backend_of(plan, device), plan, device, weights, solver, seed, NULL,
                           error);
+}
+
+bool execution_join(struct execution *execution, struct error *error)
+{
+    return execution->backend != &backend_joined || backend_joined_join(execution, error);
 }
 
 void execution_free(struct execution *execution)

@@ -12,6 +12,11 @@
  * an equal part of the batch, so the batch size is a multiple of the number of ranks. Losses,
  * output, gradients and weights are those of the whole batch.
  *
+ * If the device has one GPU only, such a plan is executed by those of all processes of a cluster
+ * (backend_joined.c): every process binds its part of the batch, and makes the same calls of
+ * execution_join, execution_iterate and execution_find_first_bad_layer. Losses, gradients and
+ * weights are those of the whole batch; the output is the part's.
+ *
  * A plan for several processes is executed by all of a cluster (device->cluster) at once: every
  * process binds its part of the batch and makes the same calls of execution_iterate. Losses,
  * gradients and weights are those of the whole batch; the output is the part's. After an iteration,
@@ -41,6 +46,12 @@ struct execution *execution_create(const struct plan *plan, struct device *devic
                                    struct weights *weights, const struct solver_settings *solver,
                                    uint64_t seed, struct error *error);
 void execution_free(struct execution *execution); /* may be NULL */
+
+/* Makes the process group of the GPUs of all processes of a cluster, which must have created their
+ * executions and call this at the same time, before the first iteration. Returns false with an
+ * error if NCCL is missing on one of them; the cluster has failed if NCCL has. Does nothing without
+ * such GPUs. */
+bool execution_join(struct execution *execution, struct error *error);
 
 /* A batch, borrowed until the next bind. count <= plan->batch. */
 struct execution_batch {

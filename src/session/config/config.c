@@ -8,6 +8,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "engine/devices/device.h"
+#include "engine/devices/rank_device.h"
 #include "session/config/config_data.h"
 #include "session/config/config_internal.h"
 #include "session/config/presets.h"
@@ -58,10 +59,15 @@ void config_defaults(struct run_config *config)
 
 /* --- given fields --- */
 
+bool config_on_gpu(const struct run_config *config)
+{
+    return strncmp(config->device, "cuda", 4) == 0;
+}
+
 void config_share(struct run_config *config, size_t processes)
 {
     config->processes = processes > 1 ? processes : 1;
-    if (config->processes > 1 && !config_is_given(config, "blocks"))
+    if (config->processes > 1 && !config_is_given(config, "blocks") && !config_on_gpu(config))
         config->blocks = config->processes;
 }
 
@@ -382,11 +388,6 @@ double config_max_time(const struct run_config *config)
 
 /* --- contradictions --- */
 
-static bool is_gpu(const struct run_config *config)
-{
-    return strncmp(config->device, "cuda", 4) == 0;
-}
-
 static bool check_targets(const struct run_config *config, struct error *error)
 {
     struct augmentation augmentation = {0};
@@ -411,11 +412,11 @@ static bool check_teacher(const struct run_config *config, struct error *error)
 
 static bool check_training(const struct run_config *config, struct error *error)
 {
-    if ((config->clip_norm > 0 || config->clip_value > 0) && is_gpu(config))
+    if ((config->clip_norm > 0 || config->clip_value > 0) && config_on_gpu(config))
         return error_set(error, ERROR_USAGE, config->clip_norm > 0 ? "--clip-norm" : "--clip-value",
                          "train without it, or choose the device cpu or reference",
                          "the device %s cannot limit gradients", config->device);
-    if ((config->freeze[0] || config->rates[0]) && is_gpu(config))
+    if ((config->freeze[0] || config->rates[0]) && config_on_gpu(config))
         return error_set(error, ERROR_USAGE, config->freeze[0] ? "--freeze" : "--rates",
                          "train without it, or choose the device cpu or reference",
                          "the device %s cannot give layers rates of their own", config->device);
@@ -456,11 +457,13 @@ bool config_check(const struct run_config *config, struct error *error)
                          "train in float32, and then quantize the model with tinca quantize",
                          "only trained networks compute in int8");
     if (config->precision != PRECISION_FLOAT32 && config->precision != PRECISION_BF16 &&
-        !is_gpu(config))
+        !config_on_gpu(config))
         return error_set(error, ERROR_USAGE, "--precision",
                          "choose float32 or bf16, or the device cuda",
                          "the device %s does not compute in %s", config->device,
                          device_precision_names[config->precision]);
+    if (config->processes > 1 && !rank_device_check(config->device, error))
+        return false;
     const double last_seed = 999999999999999.0;
     if ((double)config->seed + (double)config->seeds - 1 > last_seed)
         return error_set(error, ERROR_USAGE, "--seeds", "choose a lower --seed",

@@ -139,6 +139,9 @@ extern const char *const config_presets[]; /* NULL-terminated */
  * are cropped and flipped. */
 bool config_set(struct run_config *config, const char *key, const char *value, struct error *error);
 
+/* Returns whether the device is one GPU or several. */
+bool config_on_gpu(const struct run_config *config);
+
 /* Lets `processes` share each batch (0 counts as 1): without the option, it gets as many blocks. */
 void config_share(struct run_config *config, size_t processes);
 

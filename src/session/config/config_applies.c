@@ -81,18 +81,13 @@ static bool makes_pictures(const struct run_config *config)
 
 static bool shares_batches(const struct run_config *config)
 {
-    return config->processes > 1;
-}
-
-static bool computes_on_gpu(const struct run_config *config)
-{
-    return strncmp(config->device, "cuda", 4) == 0;
+    return config->processes > 1 && !config_on_gpu(config); /* NCCL adds those of GPUs */
 }
 
 static const struct {
     const char *key;
     bool (*applies)(const struct run_config *config);
-} rules[] = {{"strict-device", computes_on_gpu},
+} rules[] = {{"strict-device", config_on_gpu},
              {"reduce", shares_batches},
              {"compress", shares_batches},
              {"bucket", shares_batches},

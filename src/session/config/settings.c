@@ -88,15 +88,24 @@ bool settings_soft_targets(const struct run_config *config)
     return augmentation_mixes(&augmentation) || config->class_weights[0];
 }
 
+/* Returns how many GPUs share a batch: one of each process, or those of this one. */
+static size_t ranks_of(const struct run_config *config, enum plan_mode mode)
+{
+    if (mode != PLAN_TRAINING)
+        return 1;
+    return config_on_gpu(config) && config->processes > 1 ? config->processes
+                                                          : device_ranks(config->device);
+}
+
 struct plan_settings settings_plan(const struct run_config *config, size_t threads,
                                    enum plan_mode mode)
 {
     return (struct plan_settings){.mode = mode,
                                   .batch = config->batch,
                                   .threads = threads,
-                                  .ranks = mode == PLAN_TRAINING ? device_ranks(config->device) : 1,
+                                  .ranks = ranks_of(config, mode),
                                   .image_blocks = config->blocks,
-                                  .processes = config->processes,
+                                  .processes = config_on_gpu(config) ? 1 : config->processes,
                                   .solver = settings_solver(config),
                                   .memory_limit = config_memory_limit(config),
                                   .strict_device = config->strict_device,

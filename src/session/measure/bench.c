@@ -106,6 +106,20 @@ static size_t usual_batch(const struct bench *bench)
     return bench->mode == PLAN_INFERENCE || is_gan(bench) ? 1 : TRAIN_BATCH;
 }
 
+static bool on_gpus(const struct bench *bench)
+{
+    return !bench->device->driver->computes_on_host;
+}
+
+/* Returns how many GPUs share a batch: one of each process, or those of this one. */
+static size_t ranks_of(const struct bench *bench, const struct bench_settings *settings)
+{
+    if (bench->mode != PLAN_TRAINING)
+        return 1;
+    return settings->cluster && on_gpus(bench) ? cluster_ranks(settings->cluster)
+                                               : bench->device->other_count + 1;
+}
+
 static struct plan_settings choose_settings(const struct bench *bench,
                                             const struct bench_settings *settings)
 {
@@ -118,9 +132,9 @@ static struct plan_settings choose_settings(const struct bench *bench,
         .batch =
             settings->batch ? settings->batch : bench->batch * cluster_ranks(settings->cluster),
         .threads = bench->device->threads,
-        .ranks = bench->mode == PLAN_TRAINING ? bench->device->other_count + 1 : 1,
+        .ranks = ranks_of(bench, settings),
         .image_blocks = settings->image_blocks,
-        .processes = cluster_ranks(settings->cluster),
+        .processes = on_gpus(bench) ? 1 : cluster_ranks(settings->cluster),
         .solver = is_gan(bench) ? adam : sgd,
         .strict_device = settings->strict_device,
         .precision = bench->precision,
@@ -335,13 +349,22 @@ static bool iterate_times(struct workload *workload, const struct bench *bench, 
     return iterated;
 }
 
+/* Returns what rank 0 says. */
+static bool first_says(struct cluster *cluster, bool mine)
+{
+    return (!cluster || cluster_broadcast(cluster, &mine, sizeof mine)) && mine;
+}
+
 /* Runs a few iterations that are not timed; a GPU also needs a second to raise its clock. */
-static bool warm_up(struct workload *workload, struct bench *bench, struct error *error)
+static bool warm_up(struct workload *workload, struct bench *bench, struct cluster *cluster,
+                    struct error *error)
 {
     const double seconds = bench->device->driver->computes_on_host ? 0 : GPU_WARM_UP_SECONDS;
     const uint64_t start = clock_nanoseconds();
     bool good = iterate_times(workload, bench, WARM_UP, NULL, error);
-    for (bench->warm_up = WARM_UP; good && clock_seconds(start, clock_nanoseconds()) < seconds;
+    for (bench->warm_up = WARM_UP;
+         good && seconds > 0 &&
+         first_says(cluster, clock_seconds(start, clock_nanoseconds()) < seconds);
          bench->warm_up++)
         good = iterate_times(workload, bench, 1, NULL, error);
     return good;
@@ -393,7 +416,8 @@ static bool measure_all(struct bench *bench, struct workload *workload,
                                                         : TRAIN_ITERATIONS;
     if (workload->execution)
         execution_bind(workload->execution, &workload->batch);
-    const bool measured = warm_up(workload, bench, error) && measure_times(bench, workload, error);
+    const bool measured =
+        warm_up(workload, bench, settings->cluster, error) && measure_times(bench, workload, error);
     bench->peak_memory_bytes = bench->device->driver->computes_on_host
                                    ? host_process_peak()
                                    : device_memory_used(bench->device);
@@ -426,7 +450,12 @@ bool bench_run(const struct bench_settings *settings, struct bench *bench, struc
     bool measured = prepare_bench(bench, &workload, settings, error);
     /* a rank that is not prepared would let the others wait for its sums */
     measured = cluster_agree(settings->cluster, measured, error) &&
-               measure_all(bench, &workload, settings, error);
+               (!workload.execution || execution_join(workload.execution, error));
+    if (measured && !measure_all(bench, &workload, settings, error)) {
+        measured = false;
+        if (settings->cluster && cluster_check(settings->cluster, NULL))
+            cluster_fail(settings->cluster, error);
+    }
     execution_free(workload.execution);
     gan_free(workload.gan);
     weights_free(&workload.weights);

@@ -26,8 +26,8 @@
 
 struct bench_settings {
     struct network_request network;
-    const char *device;
-    size_t threads; /* 0: all cores */
+    const char *device; /* with a cluster, that of this rank (rank_device.h) */
+    size_t threads;     /* 0: all cores */
     enum plan_mode mode;
     bool infers_int8;  /* infer, whatever `mode` says, if int8 is chosen or the network quantized */
     size_t batch;      /* 0: 32 to train, 1 to infer or to train with a discriminator */

@@ -237,8 +237,9 @@ bool ranks_share_state(struct cluster *cluster, struct preparation *preparation,
     if (!cluster)
         return true;
     struct ranks_command state = {.order = RANKS_STATE,
-                                  .solver_step = execution_solver_step(preparation->execution)};
-    return command(cluster, &state, error) &&
+                                  .solver_step = execution_solver_step(preparation->execution),
+                                  .loss_scale = execution_loss_scale(preparation->execution)};
+    return command(cluster, &state, error) && execution_join(preparation->execution, error) &&
            (ranks_broadcast_state(cluster, preparation) || cluster_check(cluster, error));
 }
 

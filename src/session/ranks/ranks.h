@@ -22,6 +22,12 @@ bool ranks_compare(struct cluster *cluster, const struct run_config *config, str
 
 /* --- rank 0 --- */
 
+/* Measures a few iterations of all ranks and of this one alone. Writes a sentence into `text`, or
+ * "" if all together are faster, or if that cannot be measured: then the run cannot be trained
+ * either, and says why. */
+void ranks_compare_with_one(struct cluster *cluster, const struct run_config *config, char *text,
+                            size_t size);
+
 /* Tells the others to prepare a run. ranks_agree must follow, whether or not this rank can. */
 bool ranks_begin(struct cluster *cluster, const struct run_config *config, uint64_t first_iteration,
                  struct error *error);

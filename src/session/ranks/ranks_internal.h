@@ -2,9 +2,11 @@
 #ifndef TINCA_SESSION_RANKS_RANKS_INTERNAL_H
 #define TINCA_SESSION_RANKS_RANKS_INTERNAL_H
 
+#include "session/measure/scaling.h"
 #include "session/ranks/ranks.h"
 
 enum ranks_order {
+    RANKS_COMPARE,
     RANKS_BEGIN,
     RANKS_STATE,
     RANKS_STEP,
@@ -14,13 +16,20 @@ enum ranks_order {
     RANKS_QUIT
 };
 
-/* A command as it is broadcast. RANKS_BEGIN is followed by a broadcast of the configuration, and
+/* A command as it is broadcast. RANKS_COMPARE and RANKS_BEGIN are followed by a broadcast of the
+ * configuration, and
  * RANKS_STATE by the arrays. */
 struct ranks_command {
     uint64_t order, iteration, solver_step;
+    struct loss_scale loss_scale;
     float learning_rate;
     bool next;
 };
+
+/* Measures a few iterations of all ranks and of rank 0 alone. All ranks call it. Returns false if
+ * that cannot be measured. */
+bool ranks_measure_scaling(struct cluster *cluster, const struct run_config *config,
+                           struct scaling *scaling);
 
 /* Broadcast the state of training: rank 0's becomes everybody's. */
 bool ranks_broadcast_state(struct cluster *cluster, struct preparation *preparation);

@@ -4,10 +4,12 @@
  * A rank that cannot go on tells all others with cluster_fail; otherwise the others would wait for
  * its sums. */
 #include "base/clock.h"
+#include "engine/devices/rank_device.h"
 #include "session/ranks/ranks_internal.h"
 #include "session/ranks/ranks_work.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct service {
@@ -25,6 +27,18 @@ static bool fail(struct service *service, const struct error *error)
     return false;
 }
 
+static bool compare_with_one(struct service *service, struct error *error)
+{
+    struct scaling unused;
+    const size_t threads = service->config.threads;
+    if (!cluster_broadcast(service->cluster, &service->config, sizeof service->config))
+        return cluster_check(service->cluster, error);
+    if (threads)
+        service->config.threads = threads;
+    ranks_measure_scaling(service->cluster, &service->config, &unused);
+    return cluster_check(service->cluster, error);
+}
+
 /* Prepares the run that rank 0 begins. If a rank cannot, none has a run. */
 static bool begin_run(struct service *service, uint64_t first_iteration, struct error *error)
 {
@@ -35,8 +49,12 @@ static bool begin_run(struct service *service, uint64_t first_iteration, struct 
     if (threads)
         service->config.threads = threads;
     service->config.weights[0] = '\0'; /* rank 0 reads them */
-    const bool prepared =
-        prepare(&service->prepared, &service->config, first_iteration, NULL, cluster, error);
+    char device[DEVICE_NAME_SIZE];
+    const bool chosen = rank_device_choose(cluster, service->config.device, device, error);
+    if (chosen)
+        snprintf(service->config.device, sizeof service->config.device, "%s", device);
+    const bool prepared = chosen && prepare(&service->prepared, &service->config, first_iteration,
+                                            NULL, cluster, error);
     service->runs = ranks_agree(cluster, &service->config, &service->prepared, prepared, error);
     if (prepared && !service->runs)
         prepare_free(&service->prepared);
@@ -52,11 +70,15 @@ static void end_run(struct service *service)
     service->runs = false;
 }
 
-static bool take_state(struct service *service, uint64_t solver_step, struct error *error)
+static bool take_state(struct service *service, const struct ranks_command *command,
+                       struct error *error)
 {
+    if (!execution_join(service->prepared.execution, error))
+        return cluster_check(service->cluster, error); /* rank 0 ends the run */
     if (!ranks_broadcast_state(service->cluster, &service->prepared))
         return cluster_check(service->cluster, error);
-    execution_set_solver_step(service->prepared.execution, solver_step);
+    execution_set_solver_step(service->prepared.execution, command->solver_step);
+    execution_set_loss_scale(service->prepared.execution, command->loss_scale);
     return true;
 }
 
@@ -77,6 +99,8 @@ static bool step(struct service *service, const struct ranks_command *command, s
     prepare_bind(prepared, &service->batch, command->iteration);
     execution_iterate(prepared->execution, command->iteration, command->learning_rate);
     ranks_meter_stop(&service->meter);
+    if (!device_check(prepared->device, error))
+        return fail(service, error);
     return cluster_check(service->cluster, error);
 }
 
@@ -100,10 +124,12 @@ static bool tell_work(struct service *service, struct error *error)
 static bool obey(struct service *service, const struct ranks_command *command, struct error *error)
 {
     switch ((enum ranks_order)command->order) {
+    case RANKS_COMPARE:
+        return compare_with_one(service, error);
     case RANKS_BEGIN:
         return begin_run(service, command->iteration, error);
     case RANKS_STATE:
-        return take_state(service, command->solver_step, error);
+        return take_state(service, command, error);
     case RANKS_STEP:
         return step(service, command, error);
     case RANKS_FIND:

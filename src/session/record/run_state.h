@@ -29,6 +29,7 @@ struct run {
     struct run_hold hold;        /* while this process trains it */
     struct journal journal;      /* the worker's */
     struct cluster *cluster;     /* borrowed: the processes that train it; NULL: this one alone */
+    bool compares;               /* first finds out whether one process would be as fast */
     bool resumes;                /* continues from the files in its folder */
     bool is_new;                 /* its folder goes if it is refused before it begins */
     bool made_folder;            /* the folder is as new as the run */

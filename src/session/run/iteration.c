@@ -378,6 +378,17 @@ static void show_first_batch(struct trainer *trainer)
     trainer->iteration_start += clock_nanoseconds() - began;
 }
 
+/* Returns whether what was computed is valid; tells the other ranks if it is not, since their GPUs
+ * would wait for this one. */
+static bool is_valid(const struct preparation *prepared, struct error *error)
+{
+    if (device_check(prepared->device, error))
+        return cluster_check(prepared->cluster, error);
+    if (prepared->cluster)
+        cluster_fail(prepared->cluster, error);
+    return false;
+}
+
 bool iteration_run(struct trainer *trainer, bool *epoch_over)
 {
     struct preparation *prepared = &trainer->prepared;
@@ -400,9 +411,8 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
     ranks_meter_start(&trainer->ranks.meter);
     const bool stepped = step(trainer, rate, &losses);
     ranks_meter_stop(&trainer->ranks.meter);
-    if (!device_check(prepared->device, trainer->error) ||
-        !cluster_check(prepared->cluster, trainer->error))
-        return false; /* the computed values are invalid */
+    if (!is_valid(prepared, trainer->error))
+        return false;
     if (!stepped)
         return diverge(trainer, &losses, rate);
     average_weights(trainer);
@@ -437,8 +447,7 @@ void iteration_repeat_last(struct trainer *trainer)
     const uint64_t began = clock_nanoseconds();
     do {
         inspector_before(&trainer->inspector, prepared);
-        if (!step(trainer, current_rate(trainer), &losses) ||
-            !device_check(prepared->device, &failed) || !cluster_check(prepared->cluster, &failed))
+        if (!step(trainer, current_rate(trainer), &losses) || !is_valid(prepared, &failed))
             return; /* worker.c abandons the inspection */
         inspector_after(&trainer->inspector, prepared, trainer->batch.count);
     } while (clock_seconds(began, clock_nanoseconds()) + each <= most &&

@@ -141,6 +141,7 @@ struct run *run_start(const struct run_config *config, const struct run_options 
     struct run *run = run_state_create(&absolute, error);
     if (run) {
         run->cluster = options->cluster;
+        run->compares = options->compare;
         run->early_facts.fork = fork;
         run->resumes = fork.ancestor[0] && !fork.weights_only; /* from the copied checkpoint */
     }
@@ -178,6 +179,7 @@ static bool take_up(struct run *run, const char *directory, const struct run_con
     struct forecast forecast;
     run->resumes = true;
     run->cluster = options->cluster;
+    run->compares = options->compare;
     if (!(run->directory = memory_copy_text(directory, error)))
         return false;
     if (options->save_path && !(run->save_path = memory_copy_text(options->save_path, error)))

@@ -12,7 +12,8 @@ struct run_options {
      * only the run directory's weights.safetensors and, with validation, best.safetensors. */
     const char *save_path;
     const char *name, *tags, *note; /* of the new run; NULL or "": none */
-    struct cluster *cluster;  /* borrowed: the processes that train the run; NULL: this one alone */
+    struct cluster *cluster; /* borrowed: the processes that train the run; NULL: this one alone */
+    bool compare; /* with other processes: find out before the run whether one is as fast */
     struct fork_request fork; /* the run begins with the weights of another one; {0}: it does not */
 };
 

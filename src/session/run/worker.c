@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/host/host.h"
+#include "engine/devices/rank_device.h"
 #include "session/columns/journal_columns.h"
 #include "session/config/config_paths.h"
 #include "session/files/kernel_choices.h"
@@ -158,13 +159,25 @@ static void note_weights(struct trainer *trainer)
     trainer_add_finding(trainer, &finding);
 }
 
+/* Finds out, with the other ranks, whether one process would be as fast, and returns the finding;
+ * its text is empty if not. */
+static struct finding compare_with_one(const struct run *run)
+{
+    struct finding finding = {.kind = FINDING_SCALING};
+    if (run->compares)
+        ranks_compare_with_one(run->cluster, &run->config, finding.text, sizeof finding.text);
+    return finding;
+}
+
 /* Prepares the run, here and on the other ranks. */
 static bool prepare_run(struct trainer *trainer, uint64_t first)
 {
     const struct run *run = trainer->run;
     if (!ranks_begin(run->cluster, &run->config, first, trainer->error))
         return false;
+    char device[DEVICE_NAME_SIZE]; /* of rank 0 the first GPU, which `cuda` names, too */
     const bool prepared =
+        rank_device_choose(run->cluster, run->config.device, device, trainer->error) &&
         prepare(&trainer->prepared, &run->config, first,
                 trainer->checkpoint.file ? &trainer->recorded : NULL, run->cluster, trainer->error);
     trainer->shares =
@@ -176,6 +189,7 @@ static enum run_status live(struct trainer *trainer)
 {
     const struct run *run = trainer->run;
     uint64_t first = 0;
+    struct finding scaling = compare_with_one(run);
     host_process_reset_peak();
     if (run->resumes && !resume_find_checkpoint(trainer, &first))
         return RUN_REFUSED;
@@ -185,6 +199,10 @@ static enum run_status live(struct trainer *trainer)
     if (!start(trainer) || !ranks_share_state(run->cluster, &trainer->prepared, trainer->error))
         return RUN_REFUSED;
     ranks_record_begin(&trainer->ranks, trainer->run);
+    scaling.iteration = trainer->moment.iteration;
+    scaling.epoch = trainer->moment.epoch;
+    if (scaling.text[0])
+        trainer_add_finding(trainer, &scaling);
     note_weights(trainer);
     note_limit(trainer, trainer->prepared.data);
     note_limit(trainer, trainer->prepared.validation);

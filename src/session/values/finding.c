@@ -13,6 +13,7 @@ static const struct {
              [FINDING_DATA] = {"data", N_("data")},
              [FINDING_RESUME] = {"resume", N_("resumed")},
              [FINDING_JOURNAL] = {"journal", N_("journal")},
+             [FINDING_SCALING] = {"scaling", N_("scaling")},
              [FINDING_FALLBACK] = {"fallback", N_("fallback")},
              [FINDING_WEIGHTS] = {"weights", N_("weights")},
              [FINDING_EARLY_STOP] = {"early-stop", N_("early stop")},

@@ -87,6 +87,7 @@ char *run_entry_status_text(const struct run_entry *entry, char *text, size_t si
 static void start(const struct run_list *list, struct run_entry *entry)
 {
     entry->options.cluster = list->cluster;
+    entry->options.compare = list->cluster;
     entry->run = entry->resumed_directory[0]
                      ? run_resume(entry->resumed_directory, NULL, &entry->options, &entry->error)
                      : run_start(&entry->config, &entry->options, &entry->error);

@@ -320,6 +320,8 @@ extern "C" void emulator_set_pace(unsigned microseconds);
 extern "C" size_t emulator_tasks_done(void);
 /* Does all work of the thread's GPU. The thread must not hold the lock. */
 void emulator_finish_all(void);
+/* Does what streams can do now, without waiting. */
+void emulator_advance(void);
 
 /* Held during each call. */
 extern std::recursive_mutex emulator_lock;

@@ -1,19 +1,19 @@
 /* Collectives of several emulated GPUs. Each GPU joins a collective when its stream reaches it, and
- * waits; the last one computes it for all of them, and then all continue. */
+ * waits; the last one computes it for all of them, and then all continue.
+ *
+ * GPUs of several processes share a piece of memory (nccl_processes.cpp). */
 #include "nccl.h"
 
 #include "libraries.h"
+#include "nccl_processes.h"
 
+#include <atomic>
+#include <chrono>
 #include <cstdio>
+#include <memory>
+#include <thread>
 #include <vector>
 
-enum kind { GATHER, AVERAGE };
-struct collective {
-    enum kind kind;
-    const void *from;
-    void *to;
-    size_t bytes;
-};
 struct emulated_group {
     std::vector<emulated_communicator *> members;
     size_t come, rounds, left; /* the number of members that are not destroyed yet */
@@ -22,6 +22,8 @@ struct emulated_communicator {
     emulated_group *group;
     size_t number, rounds; /* the number of the collective it has joined */
     bool has_come, aborted;
+    shared_group *shared; /* with GPUs of other processes; then `group` is NULL */
+    std::shared_ptr<std::atomic<bool>> left;
     collective what;
 };
 
@@ -52,6 +54,8 @@ bool emulator_nccl_is_there(const char *name)
 
 const struct emulated_function emulator_nccl_functions[] = {
     {"ncclCommInitAll", (void *)ncclCommInitAll},
+    {"ncclGetUniqueId", (void *)ncclGetUniqueId},
+    {"ncclCommInitRank", (void *)ncclCommInitRank},
     {"ncclCommDestroy", (void *)ncclCommDestroy},
     {"ncclCommAbort", (void *)ncclCommAbort},
     {"ncclCommGetAsyncError", (void *)ncclCommGetAsyncError},
@@ -88,11 +92,52 @@ ncclResult_t ncclCommInitAll(ncclComm_t *communicators, int count, const int *gp
     return ncclSuccess;
 }
 
+ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
+{
+    return shared_group_name(id->internal, sizeof id->internal) ? ncclSuccess
+                                                                : ncclUnhandledCudaError;
+}
+
+/* Lets streams go on as a GPU does: other processes wait for this one's collectives while it waits
+ * for their messages. */
+static void keep_advancing(const std::shared_ptr<std::atomic<bool>> &left)
+{
+    while (!*left) {
+        emulator_advance();
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+}
+
+/* Waits for the other processes without the lock. */
+ncclResult_t ncclCommInitRank(ncclComm_t *communicator, int ranks, ncclUniqueId id, int rank)
+{
+    if (join_fails)
+        return ncclUnhandledCudaError;
+    shared_group *shared =
+        shared_group_join(id.internal, (size_t)ranks, (size_t)rank, emulator_gpu());
+    if (!shared)
+        return ncclInvalidArgument;
+    emulator_guard guard(emulator_lock);
+    *communicator = new emulated_communicator();
+    (*communicator)->number = (size_t)rank;
+    (*communicator)->shared = shared;
+    (*communicator)->left = std::make_shared<std::atomic<bool>>(false);
+    std::thread(keep_advancing, (*communicator)->left).detach();
+    open_communicators++;
+    return ncclSuccess;
+}
+
 /* The group is freed with its last member, because enqueued work may still use it. */
 static void give_back(emulated_communicator *communicator)
 {
     emulated_group *group = communicator->group;
     open_communicators--;
+    if (communicator->shared) {
+        *communicator->left = true;
+        shared_group_leave(communicator->shared);
+        delete communicator;
+        return;
+    }
     if (--group->left > 0)
         return;
     for (emulated_communicator *member : group->members)
@@ -112,7 +157,8 @@ ncclResult_t ncclCommAbort(ncclComm_t communicator)
     {
         emulator_guard guard(emulator_lock);
         communicator->aborted = true;
-        communicator->group->come -= communicator->has_come;
+        if (communicator->group)
+            communicator->group->come -= communicator->has_come;
     }
     emulator_finish_all();
     emulator_guard guard(emulator_lock);
@@ -169,6 +215,8 @@ static bool take_part(emulated_communicator *communicator, const collective &wha
     emulated_group *group = communicator->group;
     if (communicator->aborted)
         return true;
+    if (communicator->shared)
+        return shared_group_take_part(communicator->shared, what);
     if (!communicator->has_come) {
         communicator->has_come = true;
         communicator->what = what;

@@ -95,6 +95,13 @@ static bool step_any(void)
     return false;
 }
 
+void emulator_advance(void)
+{
+    emulator_guard guard(emulator_lock);
+    while (step_any())
+        ;
+}
+
 /* Does as much as possible without the threads of other GPUs: first this stream, and the others
  * only as far as it needs them. */
 static void go_on(emulated_stream *stream)

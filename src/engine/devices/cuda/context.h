@@ -82,6 +82,7 @@ struct cuda_context {
     size_t allocation_count, allocation_capacity;
     struct cuda_group *group; /* NULL: no process group */
     size_t rank;              /* in the group */
+    size_t member;            /* among the GPUs of the group in this process */
     bool alone;               /* set_standalone has disabled collectives */
 };
 
@@ -140,6 +141,9 @@ void cuda_product_end(struct cuda_context *context);
 
 /* --- group.cu: all ranks of a group must enqueue the same collectives in the same order --- */
 bool cuda_join_group(void *const *states, size_t count, struct cuda_report *report);
+bool cuda_make_group_id(unsigned char *id, struct cuda_report *report);
+bool cuda_join_processes(void *state, const struct device_process_group *processes,
+                         struct cuda_report *report);
 void cuda_leave_group(struct device *device);
 void cuda_set_standalone(struct device *device, bool alone);
 void cuda_poll(struct device *device);

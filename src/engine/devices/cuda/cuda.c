@@ -279,6 +279,22 @@ static bool cuda_join_ranks(struct device *device, struct error *error)
            set_report_error(device, device->name, 0, &report, error);
 }
 
+static bool cuda_make_id(struct device *device, unsigned char *id, struct error *error)
+{
+    struct cuda_report report;
+    return cuda.module->make_group_id(id, &report) ||
+           set_report_error(device, device->name, 0, &report, error);
+}
+
+static bool cuda_join_ranks_of_processes(struct device *device,
+                                         const struct device_process_group *group,
+                                         struct error *error)
+{
+    struct cuda_report report;
+    return cuda.module->join_processes(device->state, group, &report) ||
+           set_report_error(device, device->name, 0, &report, error);
+}
+
 static bool cuda_limits(struct device *device, struct device_limits *limits, struct error *error)
 {
     struct cuda_report report;
@@ -299,6 +315,8 @@ static void use_module(const struct cuda_module *module)
     cuda.backend.staging_create = cuda_staging_create;
     cuda.backend.event_create = cuda_event_create;
     cuda.backend.join = cuda_join_ranks;
+    cuda.backend.make_group_id = cuda_make_id;
+    cuda.backend.join_processes = cuda_join_ranks_of_processes;
     cuda.ranks = module->count(&report);
     if (cuda.ranks == 0)
         set_absence_reason(&report);

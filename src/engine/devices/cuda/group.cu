@@ -1,4 +1,6 @@
 /* Process groups: several GPUs that share every batch, with collectives of NVIDIA's library NCCL.
+ * They belong to one process, which has a thread for each, or each to another process; then the
+ * processes know each other by MPI, which distributes NCCL's unique ID.
  *
  * NCCL is loaded when the first group is made, so that the module works without it; only its header
  * is needed to compile. Each rank has a thread, which enqueues collectives on the rank's stream. In
@@ -6,7 +8,8 @@
  *
  * A collective waits for all ranks. If a rank fails, the others must not wait for it: the failed
  * rank sets `failed`, enqueues no more collectives, and aborts its communicator. A thread that
- * waits for a GPU of the group polls `failed`, and then does the same. */
+ * waits for a GPU of the group polls `failed`, and whether the other processes are well, and then
+ * does the same. */
 #include "config.h"
 
 #include "engine/devices/cuda/context.h"
@@ -17,6 +20,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #ifdef HAVE_NCCL
@@ -28,10 +32,13 @@ typedef struct ncclComm *ncclComm_t;
 enum { SPIN_POLLS = 200, SLEEP_NANOSECONDS = 20000 };
 
 struct cuda_group {
-    size_t count;
-    int failed; /* a rank has failed; read and written by all threads */
+    size_t count;   /* ranks */
+    size_t members; /* those of this process, whose entries the arrays have */
+    int failed;     /* a rank has failed; read and written by all threads */
     ncclComm_t communicators[DEVICE_MAX_RANKS]; /* NULL: aborted */
     struct cuda_context *ranks[DEVICE_MAX_RANKS];
+    bool (*is_sound)(void *owner); /* of the other processes; NULL: there are none */
+    void *owner;
 };
 
 static bool has_failed(const struct cuda_group *group)
@@ -50,6 +57,8 @@ bool cuda_group_is_sound(struct cuda_context *context)
     if (!context->group)
         return true;
     if (context->failure[0] && !context->recording)
+        cuda_fail_group(context);
+    if (context->group->is_sound && !context->group->is_sound(context->group->owner))
         cuda_fail_group(context);
     return !has_failed(context->group);
 }
@@ -70,6 +79,8 @@ void cuda_set_standalone(struct device *device, bool alone)
 
 static struct {
     decltype(&ncclCommInitAll) init;
+    decltype(&ncclGetUniqueId) unique_id;
+    decltype(&ncclCommInitRank) init_rank;
     decltype(&ncclCommDestroy) destroy;
     decltype(&ncclCommAbort) abort;
     decltype(&ncclCommGetAsyncError) error;
@@ -102,6 +113,8 @@ static void load_nccl(void)
         return;
     }
     find_function(library, "ncclCommInitAll", &nccl.init);
+    find_function(library, "ncclGetUniqueId", &nccl.unique_id);
+    find_function(library, "ncclCommInitRank", &nccl.init_rank);
     find_function(library, "ncclCommDestroy", &nccl.destroy);
     find_function(library, "ncclCommAbort", &nccl.abort);
     find_function(library, "ncclCommGetAsyncError", &nccl.error);
@@ -144,10 +157,11 @@ static bool report_kind(struct cuda_report *report, enum cuda_failure_kind failu
 
 static void assign_ranks(struct cuda_group *group, void *const *states)
 {
-    for (size_t i = 0; i < group->count; i++) {
+    for (size_t i = 0; i < group->members; i++) {
         group->ranks[i] = (struct cuda_context *)states[i];
         group->ranks[i]->group = group;
         group->ranks[i]->rank = i;
+        group->ranks[i]->member = i;
     }
 }
 
@@ -159,7 +173,7 @@ bool cuda_join_group(void *const *states, size_t count, struct cuda_report *repo
     struct cuda_group *group = (struct cuda_group *)calloc(1, sizeof *group);
     if (!group)
         return report_kind(report, CUDA_NOT_JOINED, "no memory is left");
-    group->count = count;
+    group->count = group->members = count;
     for (size_t i = 0; i < count; i++)
         ordinals[i] = ((const struct cuda_context *)states[i])->ordinal;
     const ncclResult_t result = nccl.init(group->communicators, (int)count, ordinals);
@@ -171,10 +185,52 @@ bool cuda_join_group(void *const *states, size_t count, struct cuda_report *repo
     return report_kind(report, CUDA_FINE, "");
 }
 
+bool cuda_make_group_id(unsigned char *id, struct cuda_report *report)
+{
+    ncclUniqueId made;
+    static_assert(sizeof made == DEVICE_GROUP_ID, "the size of NCCL's unique ID");
+    if (!has_nccl())
+        return report_kind(report, CUDA_NO_NCCL, nccl.missing);
+    if (!id)
+        return report_kind(report, CUDA_FINE, "");
+    const ncclResult_t result = nccl.unique_id(&made);
+    if (result != ncclSuccess)
+        return report_kind(report, CUDA_NOT_JOINED, nccl.error_text(result));
+    memcpy(id, &made, sizeof made);
+    return report_kind(report, CUDA_FINE, "");
+}
+
+bool cuda_join_processes(void *state, const struct device_process_group *processes,
+                         struct cuda_report *report)
+{
+    struct cuda_context *context = (struct cuda_context *)state;
+    ncclUniqueId id;
+    if (!has_nccl())
+        return report_kind(report, CUDA_NO_NCCL, nccl.missing);
+    struct cuda_group *group = (struct cuda_group *)calloc(1, sizeof *group);
+    if (!group)
+        return report_kind(report, CUDA_NOT_JOINED, "no memory is left");
+    memcpy(&id, processes->id, sizeof id);
+    cuda_enter(context);
+    const ncclResult_t result =
+        nccl.init_rank(&group->communicators[0], (int)processes->ranks, id, (int)processes->rank);
+    if (result != ncclSuccess) {
+        free(group);
+        return report_kind(report, CUDA_NOT_JOINED, nccl.error_text(result));
+    }
+    group->count = processes->ranks;
+    group->members = 1;
+    group->is_sound = processes->is_sound;
+    group->owner = processes->owner;
+    assign_ranks(group, &state);
+    context->rank = processes->rank;
+    return report_kind(report, CUDA_FINE, "");
+}
+
 /* Aborts this rank's communicator, which also ends collectives that are running. */
 static void abort_communicator(struct cuda_context *context)
 {
-    ncclComm_t *communicator = &context->group->communicators[context->rank];
+    ncclComm_t *communicator = &context->group->communicators[context->member];
     if (*communicator)
         nccl.abort(*communicator);
     *communicator = NULL;
@@ -183,7 +239,7 @@ static void abort_communicator(struct cuda_context *context)
 void cuda_leave_group(struct device *device)
 {
     struct cuda_group *group = ((struct cuda_context *)device->state)->group;
-    for (size_t i = 0; i < group->count; i++) {
+    for (size_t i = 0; i < group->members; i++) {
         struct cuda_context *context = group->ranks[i];
         cuda_enter(context);
         if (has_failed(group))
@@ -191,9 +247,9 @@ void cuda_leave_group(struct device *device)
         else
             nccl.destroy(group->communicators[i]);
     }
-    for (size_t i = 0; i < group->count; i++) {
+    for (size_t i = 0; i < group->members; i++) {
         group->ranks[i]->group = NULL;
-        group->ranks[i]->rank = 0;
+        group->ranks[i]->rank = group->ranks[i]->member = 0;
     }
     free(group);
 }
@@ -206,7 +262,7 @@ void cuda_all_gather(struct cuda_context *context, const char *what, void *all, 
     if (cuda_rank_count(context) > 1 && cuda_group_is_sound(context))
         note_nccl(context, what,
                   nccl.all_gather(local, all, bytes, ncclUint8,
-                                  context->group->communicators[context->rank], context->stream));
+                                  context->group->communicators[context->member], context->stream));
 }
 
 void cuda_all_reduce_mean(struct cuda_context *context, float *values, size_t count)
@@ -214,14 +270,14 @@ void cuda_all_reduce_mean(struct cuda_context *context, float *values, size_t co
     if (cuda_rank_count(context) > 1 && cuda_group_is_sound(context))
         note_nccl(context, "the gradients of all GPUs",
                   nccl.reduce(values, values, count, ncclFloat32, ncclAvg,
-                              context->group->communicators[context->rank], context->stream));
+                              context->group->communicators[context->member], context->stream));
 }
 
 /* --- waiting --- */
 
 static void check_group(struct cuda_context *context)
 {
-    ncclComm_t communicator = context->group->communicators[context->rank];
+    ncclComm_t communicator = context->group->communicators[context->member];
     ncclResult_t result = ncclSuccess;
     if (communicator && nccl.error(communicator, &result) == ncclSuccess)
         note_nccl(context, "NCCL", result);
@@ -246,6 +302,16 @@ bool cuda_join_group(void *const *, size_t, struct cuda_report *report)
     *report = {};
     report->failure_kind = CUDA_NO_NCCL;
     return false;
+}
+
+bool cuda_make_group_id(unsigned char *, struct cuda_report *report)
+{
+    return cuda_join_group(NULL, 0, report);
+}
+
+bool cuda_join_processes(void *, const struct device_process_group *, struct cuda_report *report)
+{
+    return cuda_join_group(NULL, 0, report);
 }
 
 void cuda_leave_group(struct device *)

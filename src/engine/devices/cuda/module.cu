@@ -307,6 +307,8 @@ extern "C" __attribute__((visibility("default"))) const struct cuda_module *tinc
     module.event_create = event_create;
     module.limits = measure_limits;
     module.join = cuda_join_group;
+    module.make_group_id = cuda_make_group_id;
+    module.join_processes = cuda_join_processes;
     module.backend = cuda_backend_functions;
     module.use_autotune = use_autotune;
     return &module;

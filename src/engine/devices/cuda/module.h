@@ -22,7 +22,7 @@ extern "C" {
 #define CUDA_MODULE_FILE     "tinca-cuda.so"
 #define CUDA_MODULE_FUNCTION "tinca_cuda_module"
 /* Increase it with every change of this header, device_backend.h, device.h, kernel.h or graph.h. */
-enum { CUDA_MODULE_ABI = 10 };
+enum { CUDA_MODULE_ABI = 11 };
 
 enum cuda_failure_kind {
     CUDA_FINE,
@@ -85,6 +85,12 @@ struct cuda_module {
     /* Makes a process group of open GPUs; backend.leave of the first one dissolves it. Returns
      * false with a report. */
     bool (*join)(void *const *states, size_t count, struct cuda_report *report);
+
+    /* Make NCCL's unique ID (NULL: only check that NCCL is there), and a group of GPUs of several
+     * processes. Return false with a report. */
+    bool (*make_group_id)(unsigned char *id, struct cuda_report *report);
+    bool (*join_processes)(void *state, const struct device_process_group *group,
+                           struct cuda_report *report);
 
     /* The functions that return no report. */
     struct device_backend backend;

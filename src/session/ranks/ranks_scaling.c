@@ -1,0 +1,40 @@
+/* Finds out before a run whether this many processes are faster than one. */
+#include "engine/devices/rank_device.h"
+#include "session/ranks/ranks_internal.h"
+
+#include <stdio.h>
+
+enum { COMPARED_ITERATIONS = 2 };
+
+bool ranks_measure_scaling(struct cluster *cluster, const struct run_config *config,
+                           struct scaling *scaling)
+{
+    struct error error;
+    char device[DEVICE_NAME_SIZE];
+    if (!rank_device_choose(cluster, config->device, device, &error))
+        return false;
+    struct bench_settings settings = bench_settings_of(config);
+    settings.device = device;
+    settings.iterations = COMPARED_ITERATIONS;
+    settings.batch = config->batch;
+    settings.cluster = cluster;
+    return scaling_compare(&settings, scaling, &error);
+}
+
+void ranks_compare_with_one(struct cluster *cluster, const struct run_config *config, char *text,
+                            size_t size)
+{
+    struct scaling scaling;
+    struct ranks_command compare = {.order = RANKS_COMPARE};
+    struct run_config copy = *config;
+    text[0] = '\0';
+    if (!cluster || !cluster_broadcast(cluster, &compare, sizeof compare) ||
+        !cluster_broadcast(cluster, &copy, sizeof copy) ||
+        !ranks_measure_scaling(cluster, &copy, &scaling) || scaling.one == 0 ||
+        scaling.together < scaling.one)
+        return;
+    snprintf(text, size,
+             "an iteration of %zu images takes %.3g ms in %zu processes and %.3g ms in one: data "
+             "parallelism does not pay here (tinca bench --cluster shows why)",
+             scaling.batch, 1e3 * scaling.together, scaling.ranks, 1e3 * scaling.one);
+}

@@ -1,0 +1,121 @@
+#!/bin/sh
+# GPUs of several processes, emulated: the same weights as with as many GPUs of one process, also stopped and
+# resumed; what is refused; what happens when a GPU, a process or NCCL fails.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+. "$srcdir/tests/cli/mpi.sh"
+case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
+TINCA=$(dirname "$TINCA")/tinca_emulated
+if [ ! -x "$TINCA" ]; then
+    skip "GPUs of several processes" "this build has no emulated GPUs"
+    done_testing
+fi
+need_mpi "GPUs of several processes"
+cd "$T" || exit 99
+export TINCA_EMULATED_GPUS=4
+
+cat >odd.json <<'NETWORK'
+{"name": "odd", "input": [1, 28, 28], "classes": 10, "normalise": "unit",
+ "layers": [{"op": "conv", "output": 6, "kernel": 3, "stride": 3}, {"op": "batch_norm"}, {"op": "relu"},
+            {"op": "flatten"}, {"op": "dropout", "rate": 0.4}, {"op": "linear", "output": "classes"}]}
+NETWORK
+job="./odd.json --data digits,limit=64 --batch 16 --threads 1 --seed 3 --validate digits,limit=20"
+
+# like_group NAME RANKS GPUS OPTION...: processes with one GPU each compute what one process with all of them does
+like_group() {
+    name=$1 ranks=$2 gpus=$3
+    shift 3
+    # shellcheck disable=SC2086 # a list of options
+    run train $job --device "$gpus" "$@" --run-dir "group-$name" -q
+    [ "$status" = 0 ] || not_ok "$name in one process" "$(told)"
+    # shellcheck disable=SC2086
+    mpi "$ranks" train $job --device cuda "$@" --run-dir "mpi-$name" -q
+    if [ "$status" = 0 ] && cmp -s "group-$name/weights.safetensors" "mpi-$name/weights.safetensors"; then
+        ok "$ranks processes: $name"
+    else
+        not_ok "$ranks processes: $name" "exit $status: $(told)"
+    fi
+}
+like_group sgd 2 cuda:0,1 --iterations 8
+like_group adam 4 cuda:0,1,2,3 --iterations 6 --solver adam
+like_group fp16 2 cuda:0,1 --iterations 6 --precision fp16
+
+# --- stopped and resumed ---
+# shellcheck disable=SC2086
+{
+    mpi 2 train $job --device cuda --iterations 400 --run-dir whole -q
+    mpi 2 train $job --device cuda --iterations 400 --max-time 1s --run-dir resumed -q
+}
+if [ -e resumed/checkpoint.safetensors ]; then # it was stopped before its end
+    mpi 2 resume "$T/resumed" --max-time 1h -q
+    if [ "$status" = 0 ] && cmp -s whole/weights.safetensors resumed/weights.safetensors; then
+        ok "a stopped run, resumed"
+    else
+        not_ok "a stopped run, resumed" "exit $status: $(told)"
+    fi
+else
+    not_ok "a run that is stopped after a second" "exit $status: $(told)"
+fi
+
+# --- what is told and refused ---
+# shellcheck disable=SC2086
+mpi 2 train $job --device cuda --iterations 2 --run-dir told
+[ "$status" = 0 ] && has_line 'NCCL adds the gradients' err && ok "NCCL's order is told" || not_ok "NCCL's order is told" "$status: $(cat err)"
+
+# refused STATUS PATTERN NAME RANKS OPTION...: no run begins, and a message says why, once
+refused() {
+    wanted=$1 pattern=$2 name=$3 ranks=$4
+    shift 4
+    # shellcheck disable=SC2086
+    mpi "$ranks" train $job --iterations 2 --run-dir refused -q "$@"
+    if [ "$status" = "$wanted" ] && has_line "$pattern" err && [ "$(grep -c tinca: err)" = 1 ] && [ ! -e refused ]; then
+        ok "$name"
+    else
+        not_ok "$name" "exit $status: $(cat err)"
+    fi
+}
+refused 2 'GPU of its number on its host: choose --device cuda' "a GPU by its number" 2 --device cuda:1
+refused 2 'GPU of its number on its host' "several GPUs" 2 --device cuda:0,1
+refused 1 'blocks 1' "blocks" 2 --device cuda --blocks 4
+TINCA_EMULATED_NCCL=no refused 1 'NCCL' "no NCCL" 2 --device cuda
+TINCA_EMULATED_GPUS=1 refused 1 "$(uname -n).*2 ranks.*they see 1.*at most 1" "more ranks than GPUs" 2 --device cuda
+
+# --- failures ---
+# ended PATTERN NAME: the processes have ended with a message
+ended() {
+    if [ "$status" != 0 ] && has_line "$1" err && ! pgrep -f "^$TINCA train.*$T" >/dev/null; then ok "$2"; else
+        not_ok "$2" "exit $status: $(cat err)"
+    fi
+}
+long="$job --device cuda --iterations 1000000 -q"
+# fails NAME FIRST SECOND: runs two processes, each with variables of its own
+fails() {
+    status=0
+    # shellcheck disable=SC2086
+    mpirun -n 1 $2 "$TINCA" train $long --run-dir "$T/$1" : -n 1 $3 "$TINCA" train $long --run-dir "$T/$1" \
+        >out 2>err </dev/null || status=$?
+}
+fails one "" "-x TINCA_EMULATED_FAILURE=300"
+ended 'rank 1 on .*cuda:1: the GPU failed' "the GPU of rank 1 fails"
+fails zero "-x TINCA_EMULATED_FAILURE=300" ""
+ended 'cuda: the GPU failed' "that of rank 0"
+trained() { [ "$(grep -c '"loss"' "$1/journal.jsonl" 2>/dev/null || echo 0)" -gt 3 ]; }
+# disturb NAME SIGNAL: sends a signal to rank 1 while it trains
+disturb() {
+    # shellcheck disable=SC2086
+    mpirun -n 2 "$TINCA" train $long --run-dir "$T/$1" >out 2>err </dev/null &
+    launcher=$!
+    wait_until trained "$1"
+    for process in $(pgrep -f "^$TINCA train.*$T/$1"); do
+        tr '\0' '\n' <"/proc/$process/environ" | grep -qx 'OMPI_COMM_WORLD_RANK=1' && kill "-$2" "$process"
+    done
+    status=0
+    wait $launcher || status=$?
+}
+disturb killed KILL
+ended 'signal 9' "rank 1 is killed"
+disturb stopped STOP
+ended 'rank 1 on .* has not answered' "rank 1 is stopped"
+run runs --check "$T/stopped"
+[ "$status" = 0 ] && ok "  which leaves a valid run" || not_ok "  which leaves a valid run" "$(told)"
+done_testing
