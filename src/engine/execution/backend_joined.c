@@ -120,8 +120,10 @@ bool backend_joined_join(struct execution *execution, struct error *error)
     const bool made = backend->make_group_id(device, joined->group.rank ? NULL : id, error);
     if (!agree(cluster, made, error))
         return false;
-    if (!cluster_broadcast(cluster, id, DEVICE_GROUP_ID))
-        return cluster_check(cluster, error);
+    if (!cluster_broadcast(cluster, id, DEVICE_GROUP_ID)) {
+        cluster_check(cluster, error);
+        return false;
+    }
     if (join_watched(joined, error))
         return true;
     if (!joined->abandoned) /* the others may still wait for this one */
