@@ -151,7 +151,8 @@ static float iterate(struct execution *execution, uint64_t iteration, float lear
                               : backend_device_iterate(execution, iteration, learning_rate);
 }
 
-/* Looks at this process's part of the batch alone. */
+/* Returns the first step whose values are not finite in this process's part of the batch; the GPUs
+ * of the others take no part. */
 static size_t find_not_finite(struct execution *execution, uint64_t iteration, bool *in_weights)
 {
     struct device *device = execution->device;

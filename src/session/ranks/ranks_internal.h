@@ -17,8 +17,7 @@ enum ranks_order {
 };
 
 /* A command as it is broadcast. RANKS_COMPARE and RANKS_BEGIN are followed by a broadcast of the
- * configuration, and
- * RANKS_STATE by the arrays. */
+ * configuration, and RANKS_STATE by the arrays. */
 struct ranks_command {
     uint64_t order, iteration, solver_step;
     struct loss_scale loss_scale;
