@@ -1,7 +1,6 @@
-/* Tests chains of steps on the device cpu (plan/chains.c): they and their links are where they are
- * expected, no step of a link writes memory that the link or the one before reads, and the
- * predictions have the same bits as without chains, on every instruction set, for any number of
- * threads and images. */
+/* Tests chains of steps on the device cpu (plan/chains.c): they are where they are expected, no
+ * step of a chain writes memory that an earlier one reads, and the predictions have the same bits
+ * as without chains, on every instruction set, for any number of threads and images. */
 #include "base/memory.h"
 #include "base/random.h"
 #include "engine/execution/execution.h"
@@ -159,24 +158,13 @@ static bool values_overlap(const struct plan *plan, size_t a, size_t b)
     return false;
 }
 
-/* Returns which link of its chain a step belongs to. */
-static size_t link_of(const struct plan *plan, size_t first, size_t s)
-{
-    size_t link = 0;
-    for (size_t i = first + 1; i <= s; i++)
-        link += plan->steps[i].begins_link;
-    return link;
-}
-
-/* Returns whether step s writes what an earlier step of its link, or of the one before, reads or
- * writes. */
+/* Returns whether step s writes what an earlier step of its chain reads or writes. */
 static bool disturbs(const struct plan *plan, size_t first, size_t s)
 {
-    const size_t link = link_of(plan, first, s);
     bool overlap = false;
     for (size_t i = first; i < s; i++) {
         const struct plan_step *step = &plan->steps[i];
-        if (!step->kernel || link_of(plan, first, i) + 1 < link)
+        if (!step->kernel)
             continue;
         overlap |= values_overlap(plan, plan->steps[s].node, step->node);
         for (size_t k = 0; k < step->input_count; k++)
@@ -264,7 +252,7 @@ static void test_networks(const char *kernels, enum device_precision precision)
            "%s: %zu of %zu settings predict the same bits with chains, without, and with a profile",
            kernels, counts.bits, counts.settings);
     tap_ok(counts.memory == counts.settings && counts.chains > 0,
-           "%s: in %zu of %zu settings no step of the %zu chains writes what one of two links uses",
+           "%s: in %zu of %zu settings no step of the %zu chains writes what an earlier one uses",
            kernels, counts.memory, counts.settings, counts.chains);
 }
 
@@ -284,22 +272,6 @@ static size_t chain_of(const struct plan *plan, const char *name)
 static bool joined(const struct plan *plan, const char *a, const char *b)
 {
     return chain_of(plan, a) != PLAN_NONE && chain_of(plan, a) == chain_of(plan, b);
-}
-
-/* Returns whether both steps are in the same link of one chain. */
-static bool linked(const struct plan *plan, const char *a, const char *b)
-{
-    const size_t first = chain_of(plan, a);
-    size_t links[2] = {0};
-    if (!joined(plan, a, b))
-        return false;
-    for (size_t s = first; s < plan->steps[first].chain_end; s++) {
-        if (strcmp(plan->steps[s].site.node->name, a) == 0)
-            links[0] = link_of(plan, first, s);
-        if (strcmp(plan->steps[s].site.node->name, b) == 0)
-            links[1] = link_of(plan, first, s);
-    }
-    return links[0] == links[1];
 }
 
 static size_t count_chains(const struct plan *plan)
@@ -322,19 +294,13 @@ static void test_separable(void)
     struct setting setting;
     if (open_for_two(&lab, &setting, "resnet20-dsc", 1)) {
         const struct plan *plan = setting.plan;
-        tap_ok(linked(plan, "stage1.1.dw1", "stage1.1.pw1") &&
-                   linked(plan, "stage1.1.dw2", "stage1.1.pw2"),
-               "a pointwise convolution is in the link of the depthwise one before it");
-        tap_ok(joined(plan, "stage1.1.pw1", "stage1.1.dw2") &&
-                   !linked(plan, "stage1.1.pw1", "stage1.1.dw2"),
-               "a depthwise convolution begins a link after the pointwise one before it");
-        tap_ok(joined(plan, "stage1.1.pw2", "stage1.2.dw1") &&
-                   !linked(plan, "stage1.1.pw2", "stage1.2.dw1"),
-               "and the chain goes on in the next residual block");
-        tap_ok(linked(plan, "stage2.0.dw2", "stage2.0.conv_shortcut"),
+        tap_ok(joined(plan, "stage1.1.dw1", "stage1.1.pw1") &&
+                   joined(plan, "stage1.1.dw2", "stage1.1.pw2"),
+               "a pointwise convolution joins the depthwise one before it");
+        tap_ok(!joined(plan, "stage1.1.pw1", "stage1.1.dw2"),
+               "a depthwise convolution does not join the pointwise one before it");
+        tap_ok(joined(plan, "stage2.0.dw2", "stage2.0.conv_shortcut"),
                "a shortcut with a stride joins, since it reads what is older than the chain");
-        tap_ok(!joined(plan, "stage1.2.pw2", "stage2.0.dw1"),
-               "a convolution with a stride begins a chain");
     }
     setting_close(&setting);
     lab_close(&lab);
@@ -345,16 +311,15 @@ static void test_moves(void)
     struct lab lab;
     struct setting setting;
     if (open_for_two(&lab, &setting, "resnet20-shuffle", 1))
-        tap_ok(linked(setting.plan, "stage1.1.conv2", "stage1.1.conv3") &&
-                   linked(setting.plan, "stage1.1.conv2", "stage1.2.conv1"),
-               "a link goes on in the next residual block");
+        tap_ok(joined(setting.plan, "stage1.1.conv2", "stage1.1.conv3") &&
+                   joined(setting.plan, "stage1.1.conv2", "stage1.2.conv1"),
+               "a chain goes on in the next residual block");
     setting_close(&setting);
     lab_close(&lab);
     if (open_for_two(&lab, &setting, "resnet20-shift", 1))
-        tap_ok(joined(setting.plan, "stage1.1.conv1", "stage1.1.conv2") &&
-                   !linked(setting.plan, "stage1.1.conv1", "stage1.1.conv2") &&
-                   linked(setting.plan, "stage1.1.conv2", "stage1.2.conv1"),
-               "a convolution behind a channel_shift begins a link");
+        tap_ok(!joined(setting.plan, "stage1.1.conv1", "stage1.1.conv2") &&
+                   joined(setting.plan, "stage1.1.conv2", "stage1.2.conv1"),
+               "a convolution behind a channel_shift begins a chain");
     setting_close(&setting);
     lab_close(&lab);
 }

@@ -14,7 +14,6 @@ struct backend_group;   /* private to backend_group.c */
 struct backend_share;   /* private to backend_share.c */
 struct backend_joined;  /* private to backend_joined.c */
 struct execution_chain; /* chains.h */
-struct phases;
 
 struct execution {
     const struct execution_backend *backend;
@@ -37,8 +36,6 @@ struct execution {
     struct kernel_site *sites;      /* by step: the plan's, with the size of the bound batch */
     struct kernel_call *calls;      /* in execution order; values, labels and iteration change */
     struct execution_chain *chains; /* by their first step (chains.h) */
-    size_t *links;                  /* first steps of the links of all chains */
-    struct phases *phases;          /* how far the threads are in a chain */
     bool *runs;              /* by step: it has a kernel, whose inputs and labels the batch has */
     float **values;          /* by node: its output in the forward pass */
     float **backward_values; /* by node: its output in the backward pass */

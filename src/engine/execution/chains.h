@@ -7,17 +7,9 @@
 /* A chain of steps as the threads see it. */
 struct execution_chain {
     const struct execution *execution;
-    size_t first, end;         /* end: first + 1 if the steps do not run as one job */
-    size_t bands, row_pairs;   /* of an image */
-    size_t *links, link_count; /* the first step of each link */
+    size_t first, end;       /* end: first + 1 if the steps do not run as one job */
+    size_t bands, row_pairs; /* of an image */
 };
-
-/* Allocates execution->chains, and what they need. Returns false with an error if out of memory;
- * chains_free also frees what a failed call has allocated. */
-bool chains_create(struct execution *execution, struct error *error);
-
-/* Frees what chains_create allocated. */
-void chains_free(struct execution *execution);
 
 /* Sets execution->chains for a new batch: which chains can run, and the bands of rows into which
  * they divide an image, which change only if the batch has a new size. */

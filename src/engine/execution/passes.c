@@ -163,6 +163,8 @@ static bool allocate(struct execution *execution, struct error *error)
         return false;
     execution->sites =
         memory_new(plan->step_count, sizeof *execution->sites, "the execution", error);
+    execution->chains =
+        memory_new(plan->step_count, sizeof *execution->chains, "the execution", error);
     execution->runs = memory_new(plan->step_count, sizeof *execution->runs, "the execution", error);
     execution->calls =
         memory_new(plan->order_count, sizeof *execution->calls, "the execution", error);
@@ -170,8 +172,8 @@ static bool allocate(struct execution *execution, struct error *error)
         memory_new(plan->graph->node_count, sizeof *execution->values, "the execution", error);
     execution->backward_values =
         memory_new(plan->graph->node_count, sizeof *execution->values, "the execution", error);
-    return execution->arena && execution->sites && chains_create(execution, error) &&
-           execution->runs && execution->calls && execution->values && execution->backward_values &&
+    return execution->arena && execution->sites && execution->chains && execution->runs &&
+           execution->calls && execution->values && execution->backward_values &&
            (plan->mode == PLAN_INFERENCE || plan->frozen || allocate_training(execution, error));
 }
 
@@ -215,7 +217,7 @@ void execution_release(struct execution *execution)
     execution->backend->free(execution);
     int8_weights_free(execution);
     free(execution->sites);
-    chains_free(execution);
+    free(execution->chains);
     free(execution->runs);
     free(execution->calls);
     free(execution->values);

@@ -1,18 +1,14 @@
 /* Chains of steps, in inference: consecutive steps of the execution order that run as one job of
  * the thread pool. A task of the job is one part, which is a band of rows of one image; it runs all
- * steps of the chain for its part, one after the other. That pays if several threads share an
- * image: with whole images as parts, the additional memory (below) costs more time than is saved.
+ * steps of the chain for its part, one after the other. The threads meet once per chain instead of
+ * once per step. That pays if several threads share an image: with whole images as parts, the
+ * additional memory (below) costs more time than is saved.
  *
- * A chain consists of links. A step of a link may read, of a value that its own link computes, at
- * most the rows that it writes (it is row-local); of a value of the link before, also a few rows of
- * the neighbouring bands; of any older value all rows. A thread thus begins a link when all bands
- * have computed the rows next to their neighbours of the link before (base/threads/phases.h), which
- * they do first.
- *
- * A thread may be ahead of another one by up to two links. Nothing in a link may therefore write
- * memory that the link itself or the one before reads or writes: all of that is in use until the
- * end of the next link (live_ranges.c), and a chain is split where memory is shared nevertheless.
- */
+ * A thread may be ahead of another one by the whole chain. A step may thus read at most the rows
+ * that it writes of a value that the chain computes (it is row-local); of any other value it may
+ * read all rows. Nothing in the chain may write memory that an earlier step of the chain reads: all
+ * that a chain reads or writes is in use until its last step (live_ranges.c), and a chain is split
+ * where memory is shared nevertheless. */
 #include "engine/plan/step_order.h"
 
 #include "engine/ops/op.h"
@@ -41,19 +37,14 @@ static bool can_be_in_chain(const struct plan_step *step)
     return true;
 }
 
-/* Returns how many rows beyond those that it writes a step reads of its first input, above or below
- * them; SIZE_MAX if the rows of its output are not those of the input. It reads no more rows of a
- * second summand than it writes. */
-static size_t reach(const struct plan_step *step)
+/* Returns whether the step reads no other rows of its first input than those that it writes. It
+ * always reads a second summand like that. */
+static bool is_row_local(const struct plan_step *step)
 {
-    const struct conv_attributes *conv = &step->site.node->attributes.conv;
     const struct node *move = step->site.fused_move;
-    if (step->site.node->op != &op_conv || conv->window.stride_height != 1)
-        return SIZE_MAX;
-    const size_t above = conv->window.pad_height;
-    const size_t height = dilated_size(conv->window.kernel_height, conv->dilation_height);
-    const size_t below = height > above + 1 ? height - 1 - above : 0;
-    return (above > below ? above : below) + (move && move->op == &op_channel_shift);
+    const struct window *w = &step->site.node->attributes.conv.window;
+    return step->site.node->op == &op_conv && w->kernel_height == 1 && w->stride_height == 1 &&
+           w->pad_height == 0 && (!move || move->op != &op_channel_shift);
 }
 
 /* Returns whether a step from `first` on computes the value of a node, or some of it. */
@@ -75,60 +66,27 @@ static bool needs_workspace(const struct plan_step *step)
     return step->kernel->workspace_bytes && step->kernel->workspace_bytes(&step->site) > 0;
 }
 
-/* Returns whether a step of [first, end) uses the workspace. */
-static bool uses_workspace(const struct plan *plan, size_t first, size_t end)
-{
-    bool uses = false;
-    for (size_t s = first; s < end; s++)
-        uses |= plan->steps[s].kernel && needs_workspace(&plan->steps[s]);
-    return uses;
-}
-
-/* A chain that grows: the first steps of its last two links, which are the same in a chain of one
- * link. */
-struct growing_chain {
-    size_t before, link;
-};
-
-/* Returns whether step s has to begin a link in order to join the chain. */
-static bool needs_link(const struct plan *plan, const struct growing_chain *chain, size_t s)
+/* Returns whether step s can join the chain that begins with step `first`. Threads divide the
+ * workspace as each kernel wants, so only one step of a chain may use it. */
+static bool can_join(const struct plan *plan, size_t first, size_t s)
 {
     const struct plan_step *step = &plan->steps[s];
-    const size_t rows = reach(step);
-    return rows > 0 &&
-           (computed_since(plan, step->inputs[0], chain->link) ||
-            (rows > PLAN_BORDER_ROWS && computed_since(plan, step->inputs[0], chain->before)));
+    bool workspace_in_use = false;
+    for (size_t i = first; i < s; i++)
+        workspace_in_use |= plan->steps[i].kernel && needs_workspace(&plan->steps[i]);
+    return step->site.node->output.height == plan->steps[first].site.node->output.height &&
+           !(workspace_in_use && needs_workspace(step)) &&
+           (is_row_local(step) || !computed_since(plan, step->inputs[0], first));
 }
 
-/* Adds step s to the chain, if it can join. Threads divide the workspace as each kernel wants, so
- * only one step of a link and the one before it may use it. */
-static bool join(struct plan *plan, struct growing_chain *chain, size_t s)
+/* Returns the number of the step after the longest chain that can begin with step `first`. */
+static size_t find_end(const struct plan *plan, size_t first)
 {
-    struct plan_step *step = &plan->steps[s];
-    const size_t height = plan->steps[chain->link].site.node->output.height;
-    const bool link = needs_link(plan, chain, s);
-    const size_t before = link ? chain->link : chain->before;
-    if (step->site.node->output.height != height ||
-        (link && reach(step) > PLAN_BORDER_ROWS &&
-         computed_since(plan, step->inputs[0], chain->link)) ||
-        (needs_workspace(step) && uses_workspace(plan, before, s)))
-        return false;
-    step->begins_link = link;
-    if (link)
-        *chain = (struct growing_chain){.before = chain->link, .link = s};
-    return true;
-}
-
-/* Makes the longest chain that can begin with step `first`; returns the number of the step after
- * it. */
-static size_t make_chain(struct plan *plan, size_t first)
-{
-    struct growing_chain chain = {first, first};
     size_t end = first + 1;
     for (size_t s = end; s < plan->step_count; s++) {
         if (!plan->steps[s].kernel)
             continue;
-        if (!can_be_in_chain(&plan->steps[s]) || !join(plan, &chain, s))
+        if (!can_be_in_chain(&plan->steps[s]) || !can_join(plan, first, s))
             break;
         end = s + 1;
     }
@@ -156,7 +114,7 @@ void step_order_find_chains(struct plan *plan)
         struct plan_step *step = &plan->steps[s];
         if (!step->kernel || !can_be_in_chain(step))
             continue;
-        const size_t end = make_chain(plan, s);
+        const size_t end = find_end(plan, s);
         if (divides_images(plan, s, end))
             step->chain_end = end;
     }
@@ -190,22 +148,11 @@ static bool ranges_overlap(struct arena_range a, struct arena_range b)
     return a.owner != b.owner && a.begin < b.end && b.begin < a.end;
 }
 
-/* Returns the first step of the link before that of step s, in the chain that begins with `first`.
- */
-static size_t link_before(const struct plan *plan, size_t first, size_t s)
-{
-    size_t links = 0;
-    while (s > first && (links += plan->steps[s].begins_link) < 2)
-        s--;
-    return s;
-}
-
-/* Returns whether step s of a chain writes memory that an earlier step of its link, or of the link
- * before, reads or writes. */
+/* Returns whether step s writes memory that a step of [first, s) reads or writes. */
 static bool disturbs(const struct plan *plan, size_t first, size_t s)
 {
     const struct arena_range written = range_of(plan, plan->steps[s].node);
-    for (size_t i = link_before(plan, first, s); i < s; i++) {
+    for (size_t i = first; i < s; i++) {
         const struct plan_step *step = &plan->steps[i];
         if (!step->kernel)
             continue;
@@ -226,7 +173,6 @@ void step_order_split_chains(struct plan *plan)
             if (plan->steps[s].kernel && disturbs(plan, first, s)) {
                 plan->steps[first].chain_end = s;
                 plan->steps[s].chain_end = end;
-                plan->steps[s].begins_link = false;
                 break;
             }
     }

@@ -173,27 +173,18 @@ static void find_forward_values(struct live_ranges *ranges)
     }
 }
 
-/* Returns the last step of the link after that of step s, or of the chain, which ends at `end`. */
-static size_t last_of_next_link(const struct plan *plan, size_t s, size_t end)
-{
-    size_t links = 0;
-    while (s + 1 < end && (links += plan->steps[s + 1].begins_link) < 2)
-        s++;
-    return s;
-}
-
-/* Extends the live ranges of all that a link of a chain reads and writes to the end of the next
- * link, since a thread may be in that one while another is in the first. */
+/* Extends the live ranges of all that a chain of steps reads and writes to its last step. */
 static void extend_chains(struct live_ranges *ranges)
 {
     const struct plan *plan = ranges->plan;
-    for (size_t first = 0; first < plan->step_count; first = plan->steps[first].chain_end)
-        for (size_t s = first; s + 1 < plan->steps[first].chain_end; s++) {
+    for (size_t first = 0; first < plan->step_count; first = plan->steps[first].chain_end) {
+        const size_t last = plan->steps[first].chain_end - 1;
+        for (size_t s = first; s < last; s++) {
             const struct plan_step *step = &plan->steps[s];
-            const size_t last = last_of_next_link(plan, s, plan->steps[first].chain_end);
             extend(ranges, live_ranges_value(ranges, step->node), last);
             extend_inputs(ranges, step, step->input_count, last);
         }
+    }
 }
 
 /* Returns whether backward reads the output only to mask the gradient, before it writes what else

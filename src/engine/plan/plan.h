@@ -109,14 +109,8 @@ struct plan_step {
      * chain run as one job, for one band of rows of an image after the other (chains.c). A step
      * that begins no chain has the number of the next step. */
     size_t chain_end;
-    /* The step begins another link of its chain: it may read PLAN_BORDER_ROWS rows on either side
-     * of its band that the link before has computed, and all rows that older links have. */
-    bool begins_link;
     char choice[PLAN_CHOICE_SIZE]; /* why this kernel was chosen, in English (choice.h) */
 };
-
-/* Rows of a band next to another band, which a link of a chain computes first. */
-enum { PLAN_BORDER_ROWS = 2 };
 
 struct plan {
     const struct graph *graph;
