@@ -55,7 +55,7 @@ libtinca.a: $(OBJECTS)
 	rm -f $@ && ar rc $@ $(OBJECTS)
 $(PARSERS): %.o: $(SOURCE)/%.c
 	@mkdir -p $(@D)
-	$(CLANG) $(FLAGS) $(SANITIZE) -fsanitize=fuzzer-no-link -MMD -c -o $@ $<
+	$(CLANG) $(FLAGS) $(SANITIZE) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
 $(GENERATED): %.o: $(KERNELS)/%.c
 	$(CLANG) $(FLAGS) $(SANITIZE) -MMD -c -o $@ $<
 -include $(OBJECTS:.o=.d)

@@ -49,11 +49,8 @@ if [ -f "$build/fake_nvml.so" ]; then
     screen_start 100x40 C.UTF-8 env FAKE_NVML_PROCESS="$T/on_gpus" LD_LIBRARY_PATH="$T/nvml${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
         "$TINCA" watch train.csv --pid $$
     screen_shows 'iteration +5' "a watch of a process"
-    for view in 1 2 3 4 5 6 7 8 9; do # the number of the view Memory
-        screen_keys $view
-        wait_until settled
-        ! seen 'Memory of this run' || break
-    done
+    screen_keys 3
+    screen_shows '3.Memory.4' "  has the view Memory"
     screen_shows 'highest on GPUs +3.00 GiB' "  shows the most that it had on GPUs"
     screen_shows 'On GPUs over time, from 0 to 3.00 GiB' "  and draws it over time"
     screen_shows 'Measured over time' "  beside what it had on the host"
