@@ -73,6 +73,7 @@ is "  its iterations" runs.0.iterations 6
 is "  those that were repeated" runs.0.replaced 2
 is "  it was stopped" runs.0.status stopped
 curves
+is "  the highest learning rate counts as the setting" runs.0.config.lr 0.1 curves.json
 is "  the row that was torn, replaced later" runs.0.series.loss.2 9 curves.json
 is "  the last value" runs.0.series.loss.5 6 curves.json
 run runs --json
@@ -180,6 +181,7 @@ if [ "$status" = 0 ]; then
         expected=$("$JSON_LOOK" trained.json runs.0.$place)
         is "  $place as it was trained" runs.0.$place "$expected" curves.json
     done
+    is "  its learning rate is not that of a float" runs.0.config.lr 0.01 curves.json
     file=$(find board -name '*tfevents*' | head -n 1)
     head -c $(($(wc -c <"$file") - 20)) "$file" >torn.events
     succeeds "a torn event file" watch torn.events --idle 0.2s --json
