@@ -74,6 +74,7 @@ else
     succeeds "  and imported" import again.prototxt again.caffemodel --channel-order rgb --normalise caffe \
         -o again.safetensors
     same "  and computes the same" again.safetensors bgr
+    refuses 1 "name the network's .prototxt" "its weights without the text" import again.caffemodel -o x.safetensors
     refuses 2 'FILE.prototxt' "the text's name decides the binary's" export bgr.safetensors --format caffe -o x.txt
 fi
 if [ $binary = no ]; then

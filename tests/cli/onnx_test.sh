@@ -143,7 +143,7 @@ free-size must be fixed
 no-output output of a layer
 deep branch of a condition
 beyond do not fit the file
-above not in the model's folder
+above another file, \.\..*, which is not in the model's folder
 hidden not in the model's folder
 absolute not in the model's folder
 link not in the model's folder

@@ -32,7 +32,10 @@ curves() { run export "$("$JSON_LOOK" "$T/out" runs.0.id)" -o curves.json; }
 # --- every log of an import, watched: the same curves ---
 for log in caffe.txt keras.txt tensorflow.txt; do
     run import "$logs/$log" --json
-    run export "$("$JSON_LOOK" "$T/out" runs.0.id)" -o imported.json
+    imported=$("$JSON_LOOK" "$T/out" runs.0.id)
+    [ "$(cat "$XDG_STATE_HOME/tinca/runs/$imported/name.txt")" = $log ] && ok "$log: the run has its name" ||
+        not_ok "$log: the run has its name" "$(cat "$XDG_STATE_HOME/tinca/runs/$imported/name.txt")"
+    run export "$imported" -o imported.json
     succeeds "$log is watched" watch "$logs/$log" --idle 0.2s --json
     curves
     for series in iteration loss loss_caffe lr epoch; do
@@ -73,6 +76,7 @@ is "  its iterations" runs.0.iterations 6
 is "  those that were repeated" runs.0.replaced 2
 is "  it was stopped" runs.0.status stopped
 curves
+is "  the highest learning rate counts as the setting" runs.0.config.lr 0.1 curves.json
 is "  the row that was torn, replaced later" runs.0.series.loss.2 9 curves.json
 is "  the last value" runs.0.series.loss.5 6 curves.json
 run runs --json
@@ -82,6 +86,13 @@ run runs --check
 
 # --- several sources, of other forms ---
 printf '{"step": 1, "train/loss": 2.5}\n{"step": 2, "train/loss": 1.5, "val/acc": 0.5}\n' >lines.jsonl
+printf '{"step": 1, "loss": 2, "note": "NaN \\" Infinity"}\n{"step": 2, "loss": NaN, "lr": 0.1}\n{"step": 3, "loss": -Infinity}\n{"step": 4, "loss": Nan}\n' >diverged.jsonl
+succeeds "Python's NaN and Infinity" watch diverged.jsonl --idle 0.2s --json
+is "  are losses" runs.0.iterations 3
+is "  and other words are not" runs.0.damaged_lines 1
+curves
+is "  that are not finite" runs.0.series.loss.2 null curves.json
+is "  as a finding says" runs.0.findings.0.kind divergence curves.json
 printf 'iteration;objective\n10;3\n20;2\n' >other.csv
 succeeds "several sources" watch lines.jsonl "$logs/keras.txt" --idle 0.2s --json
 is "  JSON lines" runs.0.framework jsonl
@@ -180,6 +191,7 @@ if [ "$status" = 0 ]; then
         expected=$("$JSON_LOOK" trained.json runs.0.$place)
         is "  $place as it was trained" runs.0.$place "$expected" curves.json
     done
+    is "  its learning rate is not that of a float" runs.0.config.lr 0.01 curves.json
     file=$(find board -name '*tfevents*' | head -n 1)
     head -c $(($(wc -c <"$file") - 20)) "$file" >torn.events
     succeeds "a torn event file" watch torn.events --idle 0.2s --json

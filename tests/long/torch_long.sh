@@ -26,7 +26,7 @@ done <"$T/lines"
 if [ $# = 0 ]; then
     cd "$T" || exit 99
     docs=$srcdir/docs/interoperability.md
-    sed -n '/^```python$/,/^```$/p' "$docs" | grep -v '^```' >docs.py
+    sed '/^# Watching/,$d' "$docs" | sed -n '/^```python$/,/^```$/p' | grep -v '^```' >docs.py
     sed -n '/^## From tinca to PyTorch/,/^## From PyTorch/s/^    tinca \(train\|export\)/"$TINCA" \1/p' "$docs" >docs.sh
     TINCA=$TINCA sh -e docs.sh >docs.log 2>&1 && "$PYTHON" docs.py >docs.out 2>>docs.log && [ -s trained.safetensors ] &&
         ok "the documentation's lines load a state dict and save it" ||

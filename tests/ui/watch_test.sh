@@ -6,8 +6,8 @@ srcdir=${srcdir:-.}
 need_tmux "tinca watch"
 cd "$T" || exit 99
 
-printf 'step,train_loss,val_acc\n1,4,\n2,3,0.25\n3,2,\n' >train.csv
-printf '{"step": 1, "loss": 2}\n{"step": 2, "loss": 1}\n' >other.jsonl
+printf 'step,train_loss,val_acc,val_loss\n1,4,,\n2,3,0.25,3.5\n3,2,,\n' >train.csv
+printf '{"step": 1, "loss": 2}\n{"step": 2, "loss": 1, "lr": 0.25}\n' >other.jsonl
 screen_start 80x24 C.UTF-8 "$TINCA" watch train.csv other.jsonl --lines-not-there
 ended "an option that does not exist"
 
@@ -15,12 +15,32 @@ screen_start 80x24 C.UTF-8 sh -c "\"$TINCA\" watch train.csv other.jsonl --netwo
 screen_shows 'imported: csv.*mine.*running' "the run screen shows the watched run"
 screen_shows 'iteration +3' "  its iterations, of which no number is known"
 screen_shows 'top-1 +25' "  the accuracy of its validation"
-printf '4,1.5,\n5,1.25,0.75\n' >>train.csv
+printf '4,1.5,,\n5,1.25,0.75,1.5\n' >>train.csv
 screen_shows 'iteration +5' "  new rows appear"
 screen_shows 'top-1 +75' "  and new validations"
 screen_shows 'loss +1.25' "  with the loss"
 screen_resize 120x40
 screen_shows 'iteration +5' "the same at 120x40"
+screen_shows 'best iteration 5' "  the best validation has an iteration where no epoch is known"
+screen_keys o
+screen_shows 'mine +other.jsonl' "the list of runs has their files"
+# both_marked: marks all; the list is filled while it is shown, and a second time a unmarks
+both_marked() {
+    seen '2 of 2 marked' && return
+    screen_keys a
+    sleep 0.3
+    seen '2 of 2 marked'
+}
+wait_until both_marked && ok "  which are marked" || not_ok "  which are marked" "$(screen_text)"
+screen_keys c
+screen_shows '[12].* other.jsonl +[0-9]' "runs that are compared have their files' names"
+screen_shows '[12].* train.csv +[0-9]' "  in the legend"
+screen_shows 'mine \(train.csv\) +- +75.00' "  a learning rate that the log does not give is none"
+screen_lacks '0\.01' "  and not the default"
+screen_keys q
+screen_shows 'Runs' "  and back"
+screen_keys q
+screen_shows 'iteration +5' "  to the run"
 screen_keys '?'
 screen_shows 'Watching a run' "help"
 screen_keys Escape

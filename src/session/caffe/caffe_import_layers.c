@@ -287,7 +287,11 @@ static bool reads_unknown(struct caffe_importer *im, const struct caffe_field *l
     for (const struct caffe_field *f = caffe_first(layer, "bottom"); f; f = caffe_next(f)) {
         const struct caffe_value *value = caffe_find_value(im, f->text);
         if (!value) {
-            caffe_damaged(im, f, f->text, N_("no layer before this one computes it"));
+            caffe_damaged(im, f, f->text,
+                          im->request->network || im->has_input
+                              ? N_("no layer before this one computes it")
+                              : N_("the file has weights without the network's input: name the "
+                                   "network's .prototxt, too"));
             return true;
         }
         unknown |= value->kind == CAFFE_UNKNOWN;

@@ -273,11 +273,13 @@ static void write_figure(const struct compare_row *row, enum compare_figure_kind
     }
 }
 
-/* Writes a setting; "none" if it is empty. */
+/* Writes a setting; "none" if it is empty, unless the log of another program left it out. */
 static void write_setting(const struct comparison *comparison, size_t row,
                           const struct compare_figure *figure, char *text, size_t size)
 {
-    const bool is_run = comparison->rows[row].run && comparison->rows[row].seeds.runs == 0;
+    const struct run *run = comparison->rows[row].run;
+    const bool is_run =
+        run && comparison->rows[row].seeds.runs == 0 && !run_facts(run)->imported[0];
     compare_figure_text(comparison, row, figure, text, size);
     if (!text[0])
         snprintf(text, size, "%s", is_run ? _("none") : nothing);

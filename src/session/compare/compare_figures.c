@@ -152,10 +152,13 @@ static double known(uint64_t count)
     return count ? (double)count : (double)NAN;
 }
 
-/* Returns whether a row has one value of a setting: a group of seeds has no single seed. */
+/* Returns whether a row has one value of a setting: a group of seeds has no single seed, and what
+ * the log of another program does not give is unknown. */
 static bool has_setting(const struct compare_row *row, const struct config_field *field)
 {
-    return row->run && (row->seeds.runs == 0 || strcmp(field->key, "seed") != 0);
+    if (!row->run || (row->seeds.runs > 0 && strcmp(field->key, "seed") == 0))
+        return false;
+    return !run_facts(row->run)->imported[0] || config_is_given(run_config(row->run), field->key);
 }
 
 static double setting_value(const struct compare_row *row, const struct config_field *field)

@@ -239,9 +239,19 @@ static double setting_number(const struct config_field *setting, const struct ru
     return strcmp(setting->key, "batch") == 0 && count == 0 ? (double)NAN : (double)count;
 }
 
+/* Returns whether the record has a setting: what the log of another program does not give is
+ * unknown, and not the default. */
+static bool setting_is_known(const struct config_field *setting, const struct run_record *record)
+{
+    return !record->imported || !record->imported[0] ||
+           config_is_given(record->config, setting->key);
+}
+
 double run_field_number(size_t field, const struct run_record *record)
 {
     if (!record->known || !run_field_is_number(field))
+        return (double)NAN;
+    if (field >= FIELD_SETTINGS && !setting_is_known(setting_of(field), record))
         return (double)NAN;
     return field < FIELD_SETTINGS ? rows[field].number(record)
                                   : setting_number(setting_of(field), record->config);
@@ -271,11 +281,15 @@ static char *begun_text(const char *id, char *text, size_t size)
     return text;
 }
 
-/* Writes "3/10", the completed and the total epochs. */
+/* Writes "3/10", the completed and the total epochs; logs of other programs may tell neither. */
 static char *epoch_text(const struct run_record *record, char *text, size_t size)
 {
     const struct run_snapshot *now = record->snapshot;
-    if (now->epoch >= now->epochs)
+    if (isnan(now->epoch))
+        text[0] = '\0';
+    else if (!(now->epochs > 0))
+        snprintf(text, size, "%.4g", now->epoch);
+    else if (now->epoch >= now->epochs)
         snprintf(text, size, "%.4g", now->epochs);
     else
         snprintf(text, size, "%.3g/%.4g", now->epoch, now->epochs);
@@ -311,6 +325,8 @@ char *run_field_text(size_t field, const struct run_record *record, char *text, 
         const bool unknown = isnan(value) && !(field == FIELD_LOSS && loss_is_known(record));
         return unknown ? text : run_field_print(field, value, text, size);
     }
+    if (!setting_is_known(setting_of(field), record))
+        return text;
     return setting_text(setting_of(field), record->config, text, size);
 }
 

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "data/formats/gzip_file.h"
 #include "session/files/run_directory.h"
+#include "session/files/run_name.h"
 #include "session/history/run_remove.h"
 #include "session/import/import_log.h"
 #include "session/import/import_run.h"
@@ -30,12 +31,15 @@ static bool read_file(const struct import_request *request, struct imported_logs
     return read;
 }
 
-static bool import_one(const struct import_request *request, struct imported_log *log,
+/* Imports a log. `alone`: it is all that the file has, so the run is called like the file. */
+static bool import_one(const struct import_request *request, struct imported_log *log, bool alone,
                        struct import_result *result, struct error *error)
 {
     struct import_run *run = import_run_create(request, log, false, error);
     const bool good = run && import_run_update(run, log, (struct import_memory){0}, error) &&
                       import_run_end(run, log, false, error);
+    if (good && alone) /* if that can be a name */
+        run_name_write(import_run_directory(run), file_base_name(request->path), NULL);
     if (good) {
         *result = (struct import_result){.iterations = log->count,
                                          .validations = log->validation_count,
@@ -66,7 +70,7 @@ static bool import_all(const struct import_request *request, struct imported_log
     for (size_t i = 0; i < logs->count; i++) {
         if (!memory_grow(&results->items, &results->capacity, i + 1, sizeof *results->items,
                          "what was imported", error) ||
-            !import_one(request, &logs->logs[i], &results->items[i], error))
+            !import_one(request, &logs->logs[i], logs->count == 1, &results->items[i], error))
             return false;
         results->count++;
     }

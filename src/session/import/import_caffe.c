@@ -107,7 +107,7 @@ static bool take_test(struct import_reader *reader, const char *at, uint64_t ite
 static void take_rate(struct import_reader *reader, uint64_t iteration, double rate)
 {
     struct series_point *point = import_last_point(reader->log);
-    reader->log->learning_rate = rate;
+    import_add_rate(reader->log, rate);
     if (point && point->iteration == iteration + 1)
         point->learning_rate = (float)rate;
 }
@@ -146,7 +146,7 @@ static void take_solver(struct import_reader *reader, const char *line)
     uint64_t count;
     struct imported_log *log = reader->log;
     if (import_find_number(line, "base_lr:", &value))
-        log->learning_rate = value;
+        import_add_rate(log, value);
     else if (import_find_number(line, "momentum:", &value))
         log->momentum = value;
     else if (import_find_number(line, "weight_decay:", &value))

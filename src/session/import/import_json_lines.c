@@ -1,11 +1,14 @@
 /* Reads JSON lines: an object a line, whose members are values with names. Members of objects
- * within it are named OUTER/INNER. */
+ * within it are named OUTER/INNER. Python writes NaN and Infinity, which JSON does not have, as
+ * bare words; a loss that is one of them is a loss that is not finite. */
 #include "session/import/import_rows.h"
 
 #include "base/json/json.h"
+#include "base/memory.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { DEPTH = 4, MEMBERS_MOST = 4096 };
@@ -51,13 +54,56 @@ static bool claims(struct import_reader *reader, const char *line)
     return line[strspn(line, " \t")] == '{';
 }
 
+/* Returns the length of the bare word for a number that is not finite at `text`, or 0. */
+static size_t length_of_word(const char *text)
+{
+    static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strncmp(text, words[i], strlen(words[i])) == 0)
+            return strlen(words[i]);
+    return 0;
+}
+
+/* Writes an empty string, which is no number, in place of each such word outside strings. Returns
+ * whether there was one. */
+static bool replace_words(char *line)
+{
+    bool inside = false, found = false;
+    for (char *c = line; *c; c++) {
+        const size_t length = inside ? 0 : length_of_word(c);
+        if (length > 0) {
+            memset(c, ' ', length);
+            memset(c, '"', 2);
+            c += length - 1;
+            found = true;
+        } else if (inside && *c == '\\' && c[1]) {
+            c++;
+        } else if (*c == '"') {
+            inside = !inside;
+        }
+    }
+    return found;
+}
+
+/* Parses a line, also one with Python's words. */
+static bool parse(const char *line, struct json_document *document)
+{
+    if (json_parse(document, line, strlen(line), "a line", NULL))
+        return true;
+    char *copy = memory_copy_text(line, NULL);
+    const bool parsed =
+        copy && replace_words(copy) && json_parse(document, copy, strlen(copy), "a line", NULL);
+    free(copy);
+    return parsed;
+}
+
 static bool take(struct import_reader *reader, const char *line)
 {
     struct json_document document;
     struct import_row row = import_row_new();
     if (!claims(reader, line))
         return true;
-    if (!json_parse(&document, line, strlen(line), "a line", NULL)) {
+    if (!parse(line, &document)) {
         reader->log->damaged++;
         return true;
     }

@@ -55,7 +55,8 @@ struct imported_log *import_logs_add(struct imported_logs *logs, const char *fra
                      error))
         return NULL;
     struct imported_log *log = &logs->logs[logs->count++];
-    *log = (struct imported_log){.learning_rate = NAN, .momentum = NAN, .weight_decay = NAN};
+    *log = (struct imported_log){
+        .learning_rate = NAN, .momentum = NAN, .weight_decay = NAN, .highest_rate = NAN};
     snprintf(log->framework, sizeof log->framework, "%s", framework);
     return log;
 }

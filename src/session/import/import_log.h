@@ -18,7 +18,8 @@ struct imported_log {
     char variant[128];                  /* the further columns of a table's key; "": none */
     size_t batch, average_loss, images; /* images per epoch */
     uint64_t max_iterations;
-    double learning_rate, momentum, weight_decay; /* NaN: not said */
+    double learning_rate, momentum, weight_decay; /* NaN: not said; the rate is the latest one */
+    double highest_rate;                          /* the setting, which schedules start from */
     bool finished;                                /* the log says that the training ended */
     bool mean_only;     /* only Caffe's mean, no losses of single iterations */
     bool times_only;    /* a table of mean times: one point without a loss */

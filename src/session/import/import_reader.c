@@ -2,6 +2,7 @@
  * go back after a resumed training, so a new point replaces what the log had from there on. */
 #include "session/import/import_reader.h"
 
+#include "base/json/json.h"
 #include "base/memory.h"
 
 #include <ctype.h>
@@ -139,6 +140,15 @@ bool import_add_point(struct import_reader *reader, uint64_t iteration, float lo
     reader->outputs = 0;
     reader->printed = false;
     return true;
+}
+
+void import_add_rate(struct imported_log *log, double rate)
+{
+    /* event files and some tables have the float next to the rate: 0.1f becomes 0.1 again */
+    const bool single = isfinite(rate) && (double)(float)rate == rate;
+    log->learning_rate = single ? json_float((float)rate) : rate;
+    if (isfinite(rate) && !(log->highest_rate >= log->learning_rate))
+        log->highest_rate = log->learning_rate;
 }
 
 bool import_add_validation(struct import_reader *reader, uint64_t iteration)

@@ -107,6 +107,10 @@ void import_find_quoted(const char *line, const char *key, char *text, size_t si
  * replace the earlier ones. A repeated line is ignored. Returns false if memory runs out. */
 bool import_add_point(struct import_reader *reader, uint64_t iteration, float loss, float caffe);
 
+/* Stores the present learning rate. The highest one of the log counts as its setting, since
+ * schedules lower it and a warm-up raises it to that. */
+void import_add_rate(struct imported_log *log, double rate);
+
 /* Adds a validation with unknown values. Returns false if memory runs out. */
 bool import_add_validation(struct import_reader *reader, uint64_t iteration);
 

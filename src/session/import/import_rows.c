@@ -112,7 +112,7 @@ static bool take_loss(struct import_reader *reader, const struct import_row *row
 {
     struct series_point *last = import_last_point(reader->log);
     if (row->has[IMPORT_RATE])
-        reader->log->learning_rate = row->values[IMPORT_RATE];
+        import_add_rate(reader->log, row->values[IMPORT_RATE]);
     if (!row->has[IMPORT_LOSS]) {
         if (last && last->iteration == step && row->has[IMPORT_RATE])
             last->learning_rate = (float)row->values[IMPORT_RATE];

@@ -79,7 +79,7 @@ static bool fill_config(const struct import_request *request, const struct impor
            put_count(config, "average-loss",
                      request->average_loss ? request->average_loss : log->average_loss, error) &&
            put_count(config, "iterations", iterations, error) &&
-           put_number(config, "lr", log->learning_rate) &&
+           put_number(config, "lr", log->highest_rate) &&
            put_number(config, "momentum", log->momentum) &&
            put_number(config, "weight-decay", log->weight_decay);
 }

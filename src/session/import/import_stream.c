@@ -71,8 +71,10 @@ struct import_stream *import_stream_create(const struct import_request *request,
     }
     stream->request = request;
     for (size_t i = 0; i < DIALECTS; i++) {
-        stream->logs[i] = (struct imported_log){
-            .learning_rate = (double)NAN, .momentum = (double)NAN, .weight_decay = (double)NAN};
+        stream->logs[i] = (struct imported_log){.learning_rate = (double)NAN,
+                                                .momentum = (double)NAN,
+                                                .weight_decay = (double)NAN,
+                                                .highest_rate = (double)NAN};
         snprintf(stream->logs[i].framework, sizeof stream->logs[i].framework, "%s",
                  dialects[i]->name);
         stream->readers[i] = (struct import_reader){.log = &stream->logs[i],

@@ -86,8 +86,11 @@ static const uint8_t *read_external(struct onnx_importer *im, const Onnx__Tensor
     struct stat status;
     const int file = location ? open_inside(im, location, &status) : -1;
     if (file < 0) {
-        onnx_damaged(im, tensor->name,
-                     N_("its values are in another file, which is not in the model's folder"));
+        error_set(im->error, ERROR_INPUT, im->path, "copy it there, or export the model again",
+                  "%.100s: its values are in another file, %.100s, which is not in the model's "
+                  "folder",
+                  tensor->name, location ? location : "?");
+        im->failed = true;
         return NULL;
     }
     const bool fits = (!offset_text || text_to_uint64(offset_text, &offset)) &&

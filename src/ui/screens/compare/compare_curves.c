@@ -202,6 +202,12 @@ char *compare_curves_label(const struct compare_model *model, const struct compa
     const struct run *run = curves->list[entry->run].run;
     const struct config_field *fields[CONFIG_MAX_FIELDS];
     size_t count = 0;
+    const char *given = model->table.rows[entry->row].given;
+    if (entry->runs == 1 && run_facts(run)->imported[0] && given[0]) {
+        /* settings of other programs are mostly unknown; the name is that of the source */
+        snprintf(text, size, "%s", given);
+        return text;
+    }
     if (entry->runs == 1)
         config_difference_label(run_config(run), curves->fields, curves->field_count, text, size);
     if (entry->runs > 1 || strlen(text) > columns) {

@@ -118,6 +118,16 @@ static void add_mark_words(const struct app *app, struct legend *legend, enum ax
                    axis_mark_kind_words(kind));
 }
 
+/* Names the best epoch, or its iteration if the log of another program does not tell epochs. */
+static void add_best(const struct series_validation *best, const char *sign, struct legend *legend)
+{
+    if (isnan(best->epoch))
+        legend_add(legend, ROLE_GOOD, sign, _("best iteration %llu"),
+                   (unsigned long long)best->iteration);
+    else
+        legend_add(legend, ROLE_GOOD, sign, _("best epoch %.4g"), (double)best->epoch);
+}
+
 /* Adds the items that concern all panels: the zoomed range, the best epoch, findings. */
 static void add_common_words(const struct run_picture *picture, struct legend *legend)
 {
@@ -127,8 +137,7 @@ static void add_common_words(const struct run_picture *picture, struct legend *l
     if (window->zoomed)
         legend_add(legend, ROLE_STRONG, "<>", "%s", window->follow ? _("follows") : _("zoomed"));
     if (best != SIZE_MAX)
-        legend_add(legend, ROLE_GOOD, app->canvas.glyphs->best, _("best epoch %.4g"),
-                   (double)picture->series->validations[best].epoch);
+        add_best(&picture->series->validations[best], app->canvas.glyphs->best, legend);
     add_mark_words(app, legend, AXIS_MARK_RATE, ROLE_RATE);
     add_mark_words(app, legend, AXIS_MARK_RESUME, ROLE_WARNING);
     add_mark_words(app, legend, AXIS_MARK_FORK, ROLE_WARNING);
