@@ -7,7 +7,6 @@ srcdir=${srcdir:-.}
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
 module=$(dirname "$TINCA")/tinca-mpi.so
-started_in=$PWD
 cd "$T" || exit 99
 
 # launched VARIABLES ARGUMENT...: runs the program as if a launcher had set these variables
@@ -41,8 +40,7 @@ need_mpi "training in several processes"
 {
     TINCA_MPI_START=2 background unborn -n 1 "$TINCA" train $job --run-dir "$T/unborn" : -n 1 sleep 1000
     unborn=$launcher
-    faults=${FAULTS:-none}
-    case $faults in /*) ;; *) faults=$started_in/$faults ;; esac
+    faults=$(dirname "$TINCA")/faults.so
     if [ -e "$faults" ]; then
         STOP_AT=MPI_Finalize background undying -n 1 "$TINCA" train $job --run-dir "$T/undying" : \
             -n 1 -x LD_PRELOAD="$faults" "$TINCA" train $job --run-dir "$T/undying"
