@@ -34,7 +34,7 @@ echo " LINE"
 exec sleep 1000
 END
     screen_start "$size" "$locale" sh shell-$session
-    screen_wait 'Set up.*|Run .* lenet' || not_ok "the workbench begins" "$(screen_text)"
+    screen_wait 'Set up.*|Run .* (lenet|perceptron)' || not_ok "the workbench begins" "$(screen_text)"
 }
 
 # show_ranks: waits until the run has told about its ranks, and shows their view
@@ -75,19 +75,6 @@ restored() {
     wait_until none_left && ok "  no process remains" || not_ok "  no process remains" "$(ps -eo pid,ppid,stat,args)"
     screen_end
 }
-
-# --- ranks that are stopped: they are looked at last, since the others wait for ten seconds ---
-
-# The terminals of these sessions stay when another begins.
-stopped_sockets=
-for rank in 0 1; do
-    launch 80x24 C.UTF-8 --start
-    screen_wait 'iteration +[0-9]+ of'
-    kill -STOP "$(rank_of $rank)"
-    stopped_sockets="$stopped_sockets $SOCKET"
-    SOCKET=tinca-ui-$$-$((${SOCKET##*-} + 1))
-done
-trap 'for SOCKET in $stopped_sockets $SOCKET; do screen_end; done; end_processes; rm -rf "$T"' EXIT
 
 # --- a session ---
 
@@ -137,6 +124,19 @@ done >found 2>&1
 [ "$(grep -cx 2 found)" = 2 ] && ok "both runs were trained by two ranks" ||
     not_ok "both runs were trained by two ranks" "$(cat found)"
 
+# --- ranks that are stopped: they are looked at last, since the others wait for ten seconds ---
+
+# The terminals of these sessions stay when another begins.
+stopped_sockets= first_stopped=$((session + 1))
+for rank in 0 1; do
+    launch 80x24 C.UTF-8 --start
+    screen_wait 'iteration +[0-9]+ of'
+    kill -STOP "$(rank_of $rank)"
+    stopped_sockets="$stopped_sockets $SOCKET"
+    SOCKET=tinca-ui-$$-$((${SOCKET##*-} + 1))
+done
+trap 'for SOCKET in $stopped_sockets $SOCKET; do screen_end; done; end_processes; rm -rf "$T"' EXIT
+
 # --- other terminals ---
 
 # One process computes the smallest network faster than two: that becomes a finding here, too.
@@ -173,11 +173,12 @@ done
 launch 80x24 C.UTF-8
 kill -KILL "$(parent_of "$(rank_of 0)")"
 restored "SIGKILL on the launcher ends all" # the shell may print before the screen is restored
-latest=$SOCKET session=0
+latest=$SOCKET rank=0
 for SOCKET in $stopped_sockets; do
-    [ $session = 1 ] && screen_shows 'rank 1 on .*: it has not answered' "the reason is told"
-    session=$((session + 1))
-    restored "SIGSTOP on rank $((session - 1)) ends all"
+    session=$((first_stopped + rank))
+    [ $rank = 1 ] && screen_shows 'rank 1 on .*: it has not answered' "the reason is told"
+    restored "SIGSTOP on rank $rank ends all"
+    rank=$((rank + 1))
 done
 SOCKET=$latest
 
