@@ -181,7 +181,7 @@ often="--checkpoint 0.2 --checkpoint-share 30"
 long="--networks mlp,lenet --batches 12,16 --data digits,limit=400 --iterations 500 --threads 1"
 state plain
 # shellcheck disable=SC2086
-run sweep $long --name killed -q --jobs 2
+run sweep $long $often --name killed -q --jobs 2
 
 # begin FOLDER OPTION...: starts mpirun with these options, and waits until the two largest cells have checkpoints
 begin() {
@@ -340,7 +340,7 @@ NETWORK
     # shellcheck disable=SC2086
     pair $large --name memory-3 --threads 1
     check "  and where it fits none, it is no failure" test "$status" = 0
-    shows 'wide-b600-[^ ]*: cannot fit: ' "  and it is shown"
+    shows 'wide.json-b600-[^ ]*: cannot fit: ' "  and it is shown"
 else
     skip "a host without enough memory for a cell" "addresses cannot be limited, or no other host name be given"
 fi
