@@ -224,6 +224,6 @@ int bench_cluster_run(const struct run_config *config, struct bench_settings *se
         status = as_json ? print_json(&scaling) : print_text(&scaling);
     else
         status = EXIT_DONE;
-    cluster_close(cluster, status);
+    processes_close(cluster, status);
     return status;
 }

@@ -258,7 +258,7 @@ static int devices_run(const struct command *command, int argc, char **argv)
     else
         status = processes_print_failure(cluster, &error);
     devices_ranks_free(&ranks);
-    cluster_close(cluster, status);
+    processes_close(cluster, status);
     return status;
 }
 

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 int processes_print_error(size_t rank, const struct error *error)
 {
@@ -20,6 +21,18 @@ int processes_print_error(size_t rank, const struct error *error)
     snprintf(named.what, sizeof named.what, "rank %zu on %.60s: %.160s", rank, host.name,
              error->what);
     return output_error(&named);
+}
+
+void processes_close(struct cluster *cluster, int status)
+{
+    struct error error;
+    const bool left = cluster_leave(cluster, &error);
+    if (!left)
+        processes_print_failure(cluster, &error);
+    fflush(NULL); /* from here on the launcher may end this process */
+    cluster_close(cluster, status);
+    if (!left)
+        _exit(status); /* the thread of MPI still runs: nothing may be unloaded under it */
 }
 
 /* Rank 0 stops a run in order when a signal comes; it also comes to the others. */
@@ -42,7 +55,7 @@ static int serve(struct cluster *cluster, const struct run_config *config)
         if (!cluster_failed_elsewhere(cluster))
             processes_print_error(rank, &error);
     }
-    cluster_close(cluster, status);
+    processes_close(cluster, status);
     return status;
 }
 
@@ -77,7 +90,7 @@ bool processes_join(size_t ranks, const struct run_config *config, struct cluste
         return true;
     if (!ranks_compare(*cluster, config, &error)) {
         *status = cluster_rank(*cluster) == 0 ? output_error(&error) : EXIT_USAGE;
-        cluster_close(*cluster, *status);
+        processes_close(*cluster, *status);
         return false;
     }
     if (cluster_rank(*cluster) == 0)
@@ -91,7 +104,7 @@ int processes_leave(struct cluster *cluster, int status)
     if (!cluster)
         return status;
     ranks_quit(cluster);
-    cluster_close(cluster, status);
+    processes_close(cluster, status);
     return status;
 }
 

@@ -27,6 +27,10 @@ int processes_print_failure(struct cluster *cluster, const struct error *error);
 /* Tells the others to quit, and leaves. Returns `status`. After a failure it ends all processes. */
 int processes_leave(struct cluster *cluster, int status);
 
+/* Leaves, and prints why if that fails. After a failure it ends all processes; if MPI does not end,
+ * this one with `status`, which the launcher answers by ending the others. NULL is allowed. */
+void processes_close(struct cluster *cluster, int status);
+
 /* Prints the error of a rank other than 0, with its number and host. Returns the exit status. */
 int processes_print_error(size_t rank, const struct error *error);
 

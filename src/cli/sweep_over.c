@@ -126,7 +126,7 @@ bool sweep_over_join(struct sweep_over *over, struct sweep_request *request, int
         *status = output_error(&error);
     else if (!cluster_failed_elsewhere(over->cluster))
         *status = processes_print_error(rank, &error);
-    cluster_close(over->cluster, *status);
+    processes_close(over->cluster, *status);
     return false;
 }
 
@@ -137,8 +137,7 @@ int sweep_over_leave(struct sweep_over *over, int status)
     struct sweep_call call = {.status = status};
     if (!over->called)
         cluster_broadcast(over->cluster, &call, sizeof call);
-    fflush(NULL); /* after the loss of a rank, closing ends this process */
-    cluster_close(over->cluster, status);
+    processes_close(over->cluster, status);
     over->cluster = NULL;
     return status;
 }

@@ -141,7 +141,7 @@ int sweep_over_serve(struct cluster *cluster, const struct sweep_request *reques
         if (!cluster_failed_elsewhere(cluster))
             processes_print_error(cluster_rank(cluster), &service.error);
     }
-    cluster_close(cluster, status);
+    processes_close(cluster, status);
     sweep_free(&service.sweep);
     return status;
 }

@@ -24,3 +24,27 @@ mpi() {
     status=0
     mpirun -n "$processes" "$TINCA" "$@" >"$T/out" 2>"$T/err" </dev/null || status=$?
 }
+
+# Repetitions that add no other kind of check are left to tests/long/mpi_long.sh, which sets this variable.
+MPI_EVERY=${MPI_EVERY:-}
+every() { [ -n "$MPI_EVERY" ]; }
+
+# background NAME ARGUMENT...: starts mpirun with these arguments, with the output in NAME.out and NAME.err, and sets
+# $launcher. Launchers that begin at once may fail to make Open MPI's folder in one TMPDIR.
+background() {
+    job_name=$1
+    shift
+    mkdir -p "$T/tmp-$job_name"
+    TMPDIR="$T/tmp-$job_name" mpirun "$@" >"$T/$job_name.out" 2>"$T/$job_name.err" </dev/null &
+    launcher=$!
+}
+
+# finish NAME PROCESS: waits for the launcher of a background job, but not for ever; sets $status, and copies the
+# output to $T/out and $T/err
+finish() {
+    wait_until gone "$2" || kill -KILL "$2"
+    status=0
+    wait "$2" 2>/dev/null || status=$?
+    cp "$T/$1.out" "$T/out"
+    cp "$T/$1.err" "$T/err"
+}

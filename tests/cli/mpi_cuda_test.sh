@@ -43,8 +43,8 @@ like_group fp16 2 cuda:0,1 --iterations 6 --precision fp16
 # --- stopped and resumed ---
 # shellcheck disable=SC2086
 {
-    mpi 2 train $job --device cuda --iterations 400 --run-dir whole -q
-    mpi 2 train $job --device cuda --iterations 400 --max-time 1s --run-dir resumed -q
+    mpi 2 train $job --device cuda --iterations 80 --run-dir whole -q
+    mpi 2 train $job --device cuda --iterations 80 --max-time 0.1s --run-dir resumed -q
 }
 if [ -e resumed/checkpoint.safetensors ]; then # it was stopped before its end
     mpi 2 resume "$T/resumed" --max-time 1h -q
@@ -54,7 +54,7 @@ if [ -e resumed/checkpoint.safetensors ]; then # it was stopped before its end
         not_ok "a stopped run, resumed" "exit $status: $(told)"
     fi
 else
-    not_ok "a run that is stopped after a second" "exit $status: $(told)"
+    not_ok "a run that is stopped after a moment" "exit $status: $(told)"
 fi
 
 # --- what is told and refused ---
@@ -81,41 +81,41 @@ TINCA_EMULATED_NCCL=no refused 1 'NCCL' "no NCCL" 2 --device cuda
 TINCA_EMULATED_GPUS=1 refused 1 "$(uname -n).*2 ranks.*they see 1.*at most 1" "more ranks than GPUs" 2 --device cuda
 
 # --- failures ---
-# ended PATTERN NAME: the processes have ended with a message
-ended() {
-    if [ "$status" != 0 ] && has_line "$1" err && ! pgrep -f "^$TINCA train.*$T" >/dev/null; then ok "$2"; else
-        not_ok "$2" "exit $status: $(cat err)"
-    fi
-}
+# They happen side by side, since their ends take seconds in which nothing is computed.
+
 long="$job --device cuda --iterations 1000000 -q"
-# fails NAME FIRST SECOND: runs two processes, each with variables of its own
+# fails NAME FIRST SECOND: runs two processes, each with variables of its own, and sets $launcher
 fails() {
-    status=0
     # shellcheck disable=SC2086
-    mpirun -n 1 $2 "$TINCA" train $long --run-dir "$T/$1" : -n 1 $3 "$TINCA" train $long --run-dir "$T/$1" \
-        >out 2>err </dev/null || status=$?
+    background "$1" -n 1 $2 "$TINCA" train $long --run-dir "$T/$1" : -n 1 $3 "$TINCA" train $long --run-dir "$T/$1"
 }
-fails one "" "-x TINCA_EMULATED_FAILURE=300"
-ended 'rank 1 on .*cuda:1: the GPU failed' "the GPU of rank 1 fails"
-fails zero "-x TINCA_EMULATED_FAILURE=300" ""
-ended 'cuda: the GPU failed' "that of rank 0"
 trained() { [ "$(grep -c '"loss"' "$1/journal.jsonl" 2>/dev/null || echo 0)" -gt 3 ]; }
 # disturb NAME SIGNAL: sends a signal to rank 1 while it trains
 disturb() {
-    # shellcheck disable=SC2086
-    mpirun -n 2 "$TINCA" train $long --run-dir "$T/$1" >out 2>err </dev/null &
-    launcher=$!
+    fails "$1" "" ""
     wait_until trained "$1"
     for process in $(pgrep -f "^$TINCA train.*$T/$1"); do
         tr '\0' '\n' <"/proc/$process/environ" | grep -qx 'OMPI_COMM_WORLD_RANK=1' && kill "-$2" "$process"
     done
-    status=0
-    wait $launcher || status=$?
 }
-disturb killed KILL
-ended 'signal 9' "rank 1 is killed"
+# ended NAME LAUNCHER PATTERN WHAT: the processes end with a message
+ended() {
+    finish "$1" "$2"
+    if [ "$status" != 0 ] && has_line "$3" err && ! pgrep -f "^$TINCA train.*$T/$1" >/dev/null; then ok "$4"; else
+        not_ok "$4" "exit $status: $(cat err)"
+    fi
+}
 disturb stopped STOP
-ended 'rank 1 on .* has not answered' "rank 1 is stopped"
+stopped=$launcher
+disturb killed KILL
+killed=$launcher
+fails one "" "-x TINCA_EMULATED_FAILURE=300"
+one=$launcher
+fails zero "-x TINCA_EMULATED_FAILURE=300" ""
+ended zero $launcher 'cuda: the GPU failed' "the GPU of rank 0 fails"
+ended one $one 'rank 1 on .*cuda:1: the GPU failed' "that of rank 1"
+ended killed $killed 'signal 9' "rank 1 is killed"
+ended stopped $stopped 'rank 1 on .* has not answered' "rank 1 is stopped"
 run runs --check "$T/stopped"
 [ "$status" = 0 ] && ok "  which leaves a valid run" || not_ok "  which leaves a valid run" "$(told)"
 done_testing

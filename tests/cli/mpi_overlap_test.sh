@@ -40,27 +40,24 @@ same() {
     fi
 }
 
-# alike NAME OPTION...: the same bits without overlap and with messages of several sizes
+# alike NAME WAYS OPTION...: the same bits without overlap and with messages of several sizes; WAYS are words
+# RANKS:BUCKET:THREADS. The bucket `auto` takes three iterations to be measured.
 alike() {
-    name=$1
-    shift
+    name=$1 ways=$2
+    shift 2
+    every && ways="2:whole:1 2:1:1 2:64K:2 2:auto:1 4:whole:1 4:1:1 4:64K:2 4:auto:1"
     run train "$@" --blocks 4 --threads 2 --run-dir "$T/$name-1" -q
     [ "$status" = 0 ] || not_ok "$name trains in one process" "$(told)"
-    for ranks in 2 4; do
-        mpi $ranks train "$@" --blocks 4 --threads 1 --bucket whole --run-dir "$T/$name-$ranks-whole" -q
-        same "$name, $ranks processes: one message after the backward pass" "$name-1" "$name-$ranks-whole"
-        mpi $ranks train "$@" --blocks 4 --threads 1 --bucket 1 --run-dir "$T/$name-$ranks-small" -q
-        same "  a message for each layer" "$name-1" "$name-$ranks-small"
-        mpi $ranks train "$@" --blocks 4 --threads 2 --bucket 64K --run-dir "$T/$name-$ranks-64" -q
-        same "  messages of 64 KiB, two threads" "$name-1" "$name-$ranks-64"
-        mpi $ranks train "$@" --blocks 4 --threads 1 --run-dir "$T/$name-$ranks-auto" -q
-        same "  messages of a measured size" "$name-1" "$name-$ranks-auto"
+    for way in $ways; do
+        ranks=${way%%:*} threads=${way##*:} bucket=${way#*:} bucket=${bucket%:*}
+        mpi "$ranks" train "$@" --blocks 4 --threads "$threads" --bucket "$bucket" --run-dir "$T/$name-$way" -q
+        same "$name, $ranks processes, $threads threads, --bucket $bucket" "$name-1" "$name-$way"
     done
 }
 
-alike lenet lenet --data digits,limit=128 --batch 16 --iterations 8 --seed 3
-alike resnet20 resnet20 --data shapes,limit=40 --batch 8 --iterations 5
-alike squeezenet squeezenet-shift --data shapes,limit=16 --batch 4 --iterations 4
+alike lenet "2:whole:1 2:1:1 2:64K:2 4:auto:1" lenet --data digits,limit=128 --batch 16 --iterations 8 --seed 3
+alike resnet20 "2:auto:1 4:1:1" resnet20 --data shapes,limit=40 --batch 8 --iterations 5
+alike squeezenet "4:64K:2" squeezenet-shift --data shapes,limit=16 --batch 4 --iterations 4
 
 # losses FOLDER: the last losses of a run; a slow machine writes more lines of other kinds between them
 losses() { grep -o '"loss": *[0-9.e-]*' "$1/journal.jsonl" | grep -o '[0-9.e-]*$' | tail -n 4; }
@@ -110,10 +107,11 @@ recorded() {
 # a run that is stopped with one size of messages goes on with another, to the same bits
 # shellcheck disable=SC2086 # a list of options
 {
-    mpi 2 train $job --max-time 1s --epochs 150 --run-dir "$T/stopped" -q
+    job="lenet --data digits,limit=128 --batch 16 --iterations 200 --threads 1 --seed 3"
+    mpi 2 train $job --max-time 0.1s --run-dir "$T/stopped" -q
     mpi 2 resume "$T/stopped" --max-time '' --bucket whole -q
     if [ "$status" = 0 ]; then
-        mpi 2 train $job --epochs 150 --bucket 32K --run-dir "$T/unstopped" -q
+        run train $job --blocks 2 --run-dir "$T/unstopped" -q
         same "a resumed run with other messages" stopped unstopped
     else
         not_ok "a resumed run with other messages" "$status: $(told)"

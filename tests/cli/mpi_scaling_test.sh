@@ -48,15 +48,21 @@ mpi 2 bench lenet --cluster --batch 15
 mpi 2 bench lenet --cluster --batch 18 --blocks 3
 [ "$status" = 2 ] && has_line 'whole subtrees' err && ok "blocks that cannot be shared" ||
     not_ok "blocks that cannot be shared" "$status: $(cat err)"
-mpi 2 bench pix2pix --cluster --batch 2
+adversarial_network pair.json
+mpi 2 bench ./pair.json --cluster --batch 2
 [ "$status" != 0 ] && has_line 'discriminator' err && ok "a network with a discriminator" ||
     not_ok "a network with a discriminator" "$status: $(cat err)"
 
 # --- before a run ---
 # An iteration of the smallest network takes microseconds, and a message between processes as many at least.
-mpi 2 train perceptron --data digits,limit=40 --batch 2 --iterations 2 --threads 1 --run-dir "$T/small"
+mpi 2 train perceptron --data digits,limit=40 --batch 2 --iterations 100000000 --max-time 0.01s --threads 1 --run-dir "$T/small"
 [ "$status" = 0 ] && has_line 'data parallelism does not pay here' err && ok "a run that one process computes faster" ||
     not_ok "a run that one process computes faster" "$status: $(cat err)"
+mpi 2 resume "$T/small" --max-time 0.02s
+[ "$status" = 0 ] && has_line 'data parallelism does not pay here' err && ok "  resumed, too" ||
+    not_ok "  resumed, too" "$status: $(cat err)"
+[ "$(grep -c '"kind":"scaling"' small/journal.jsonl)" = 2 ] && ok "  both are findings of the run" ||
+    not_ok "  both are findings of the run" "$(grep finding small/journal.jsonl)"
 mpi 2 train perceptron --data digits,limit=40 --batch 2 --iterations 2 --threads 1 --run-dir "$T/quiet" -q
 [ "$status" = 0 ] && [ ! -s err ] && ok "  -q: not a word" || not_ok "  -q: not a word" "$status: $(cat err)"
 mpi 2 train lenet --data digits,limit=40 --batch 5 --iterations 2 --threads 1 --run-dir "$T/uneven"

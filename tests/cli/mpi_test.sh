@@ -34,6 +34,20 @@ if [ ! -e "$module" ]; then
 fi
 need_mpi "training in several processes"
 
+# --- begun now, looked at last: they wait for seconds in which they do nothing ---
+
+# shellcheck disable=SC2086 # a list of options
+{
+    TINCA_MPI_START=2 background unborn -n 1 "$TINCA" train $job --run-dir "$T/unborn" : -n 1 sleep 1000
+    unborn=$launcher
+    faults=$(dirname "$TINCA")/faults.so
+    if [ -e "$faults" ]; then
+        STOP_AT=MPI_Finalize background undying -n 1 "$TINCA" train $job --run-dir "$T/undying" : \
+            -n 1 -x LD_PRELOAD="$faults" "$TINCA" train $job --run-dir "$T/undying"
+        undying=$launcher
+    fi
+}
+
 # same NAME FOLDER FOLDER: two runs have the same weights
 same() {
     if [ -s "$2/weights.safetensors" ] && cmp -s "$2/weights.safetensors" "$3/weights.safetensors"; then
@@ -113,7 +127,7 @@ short="--batch 16 --iterations 4 --seed 3"
     mpirun -n 1 "$TINCA" train $job : -n 1 "$TINCA" train $job --seed 4 >"$T/out" 2>"$T/err" </dev/null
     status=$?
     says "rank 1 on .*: --seed is 4, but 3 on rank 0" "ranks with other settings"
-    if [ "$("$TINCA" devices 2>/dev/null | grep -c avx2)" = 0 ]; then
+    if ! grep -qw avx2 /proc/cpuinfo; then
         skip "ranks with other instructions" "this processor has no AVX2"
     else
         mpirun -n 1 -x TINCA_CPU=avx2 "$TINCA" train $job : -n 1 -x TINCA_CPU=generic "$TINCA" train $job \
@@ -135,47 +149,84 @@ short="--batch 16 --iterations 4 --seed 3"
     fi
 }
 
-# --- resuming, and failures ---
+# --- failures, and resuming ---
+# Four runs are disturbed as soon as they have a checkpoint; those with a stopped rank end ten seconds later, and
+# meanwhile the undisturbed run is computed.
 
-often="--checkpoint 0.01 --checkpoint-share 100"
-long="lenet --data digits,limit=400 --batch 20 --iterations 600 --seed 3 --blocks 4"
+long="lenet --data digits,limit=400 --batch 20 --iterations 400 --seed 3 --blocks 4"
+often="--checkpoint 0.05 --checkpoint-share 100"
 ranks_of() { pgrep -P "$1" -f "tinca train" 2>/dev/null; }
+# none_left FOLDER: whether no process of this run is left
 none_left() {
     ! grep -las "TINCA_TEST=$T" /proc/[0-9]*/environ 2>/dev/null | while read -r environment; do
-        grep -qazx train "$(dirname "$environment")/cmdline" 2>/dev/null && echo left
+        grep -qazxF "$T/$1" "$(dirname "$environment")/cmdline" 2>/dev/null && echo left
     done | grep -q left
 }
 has_checkpoint() { [ -s "$T/$1/checkpoint.safetensors" ]; }
 
-# shellcheck disable=SC2086 # lists of options
-{
-    run train $long --threads 1 --run-dir "$T/whole" -q
-    for signal in KILL STOP; do
-        for rank in 0 1; do
-            folder=run-$signal-$rank
-            mpirun -n 2 "$TINCA" train $long --threads 1 $often --run-dir "$T/$folder" -q >"$T/out" 2>"$T/err" \
-                </dev/null &
-            launcher=$!
-            wait_until has_checkpoint "$folder"
-            for process in $(ranks_of $launcher); do
-                grep -qz "^OMPI_COMM_WORLD_RANK=$rank$" "/proc/$process/environ" && kill -$signal "$process"
-            done
-            began=$(date +%s)
-            wait $launcher
-            status=$?
-            took=$(($(date +%s) - began))
-            if [ "$status" != 0 ] && [ $took -lt 30 ]; then ok "SIG$signal on rank $rank ends all"; else
-                not_ok "SIG$signal on rank $rank ends all" "exit $status after $took s: $(told)"
-            fi
-            [ $signal = STOP ] && says "rank $rank on .*has not answered" "  with the reason"
-            # the launcher does not wait for a process that it has killed
-            if wait_until none_left; then ok "  and leaves no process"; else
-                not_ok "  and leaves no process" "$(ps -eo pid,ppid,stat,args | grep '[t]inca train')"
-            fi
-            if [ $rank = 1 ]; then mpi 4 resume "$T/$folder" -q; else run resume "$T/$folder" -q; fi
-            same "  and the run resumes to the same bits" whole $folder
-        done
+# disturb SIGNAL RANK: starts a run, sends a signal to a rank when it has a checkpoint, and sets $launcher
+disturb() {
+    # shellcheck disable=SC2086 # lists of options
+    background "run-$1-$2" -n 2 "$TINCA" train $long --threads 1 $often --run-dir "$T/run-$1-$2" -q
+    wait_until has_checkpoint "run-$1-$2"
+    for process in $(ranks_of $launcher); do
+        grep -qz "^OMPI_COMM_WORLD_RANK=$2$" "/proc/$process/environ" && kill "-$1" "$process"
     done
 }
+# ended SIGNAL RANK LAUNCHER: the launcher and all ranks have ended
+ended() {
+    finish "run-$1-$2" "$3"
+    if [ "$status" != 0 ]; then ok "SIG$1 on rank $2 ends all"; else not_ok "SIG$1 on rank $2 ends all" "$(told)"; fi
+    [ "$1" = STOP ] && says "rank $2 on .*has not answered" "  with the reason"
+    # the launcher does not wait for a process that it has killed
+    if wait_until none_left "run-$1-$2"; then ok "  and leaves no process"; else
+        not_ok "  and leaves no process" "$(ps -eo pid,ppid,stat,args | grep '[t]inca train')"
+    fi
+    run runs --check "$T/run-$1-$2"
+    if [ "$status" = 0 ]; then ok "  and a valid run"; else not_ok "  and a valid run" "$(told)"; fi
+}
+# resumed SIGNAL RANK RANKS: the run goes on with this number of ranks
+resumed() {
+    if [ "$3" = 1 ]; then run resume "$T/run-$1-$2" -q --checkpoint 60; else
+        mpi "$3" resume "$T/run-$1-$2" -q --checkpoint 60
+    fi
+    same "$3 ranks resume to the same bits after SIG$1 on rank $2" whole "run-$1-$2"
+}
+
+disturb STOP 0
+stop_0=$launcher
+disturb STOP 1
+stop_1=$launcher
+disturb KILL 0
+kill_0=$launcher
+disturb KILL 1
+kill_1=$launcher
+# shellcheck disable=SC2086 # a list of options
+run train $long --threads 2 --run-dir "$T/whole" -q
+ended KILL 0 $kill_0
+ended KILL 1 $kill_1
+resumed KILL 0 1
+ended STOP 0 $stop_0
+ended STOP 1 $stop_1
+resumed STOP 1 4
+if every; then
+    resumed KILL 1 4
+    resumed STOP 0 1
+fi
+
+# --- MPI that does not begin or end ---
+
+finish unborn $unborn
+says "waits for all processes, and 2 seconds were not enough" "a rank that never initialises MPI: the other gives up"
+if wait_until none_left unborn; then ok "  and no process is left"; else not_ok "  and no process is left" "$(ps -ef)"; fi
+if [ -e "$faults" ]; then
+    finish undying $undying
+    says "MPI: it does not end, though all ranks have finished" "a rank that is stopped in MPI_Finalize: the job ends"
+    if wait_until none_left undying; then ok "  no process is left"; else not_ok "  no process is left" "$(ps -ef)"; fi
+    run train $job --blocks 2 --run-dir "$T/ended"
+    same "  and the run is complete" ended undying
+else
+    skip "a rank that is stopped in MPI_Finalize" "this build has no faults.so"
+fi
 
 done_testing

@@ -13,6 +13,7 @@
  * contains PART. FAULT_COUNT=FILE writes at the end how many calls there were.
  * GATE=PREFIX:FILE makes every thread that opens a file or folder whose path begins so for reading
  * wait until FILE exists, as a disk does that does not answer.
+ * STOP_AT=MPI_Finalize stops the process when it calls this function, as SIGSTOP does.
  * RECORD and RECORD_ROOT keep a log of what is done to files (record.h); what a failing sync drops
  * is left in place then, for whoever reads the log. */
 #include "record.h"
@@ -392,4 +393,14 @@ int posix_memalign(void **block, size_t alignment, size_t size)
         return ENOMEM;
     *block = __libc_memalign(alignment, size);
     return *block ? 0 : ENOMEM;
+}
+
+int MPI_Finalize(void);
+
+int MPI_Finalize(void)
+{
+    const char *place = getenv("STOP_AT");
+    if (place && strcmp(place, "MPI_Finalize") == 0)
+        raise(SIGSTOP);
+    return NEXT(MPI_Finalize)();
 }

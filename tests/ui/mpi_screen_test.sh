@@ -14,11 +14,15 @@ job="lenet --data digits,limit=400 --batch 20 --iterations 100000 --threads 1 --
 # launch SIZE LOCALE OPTION...: starts the workbench in a shell, whose prompt comes back at the end; $prefix has
 # assignments of its environment
 prefix=
+session=0
 launch() {
     size=$1 locale=$2
     shift 2
+    session=$((session + 1))
     # shellcheck disable=SC2086 # a list of options
-    cat >shell <<END
+    cat >shell-$session <<END
+export TINCA_SESSION=$session TMPDIR="$T/tmp-$session"
+mkdir "\$TMPDIR"
 $prefix mpirun -n 2 "$TINCA" ui $job $*
 echo "status \$? PROMPT"
 for i in 1 2 3 4 5 6 7 8 9 10; do # a killed launcher ends before rank 0 does
@@ -29,8 +33,8 @@ stty -a | grep -Eo '(^| )-?(icanon|echo)( |;|\$)' | tr -d ' ;\n'
 echo " LINE"
 exec sleep 1000
 END
-    screen_start "$size" "$locale" sh shell
-    screen_wait 'Set up.*|Run .* lenet' || not_ok "the workbench begins" "$(screen_text)"
+    screen_start "$size" "$locale" sh shell-$session
+    screen_wait 'Set up.*|Run .* (lenet|perceptron)' || not_ok "the workbench begins" "$(screen_text)"
 }
 
 # show_ranks: waits until the run has told about its ranks, and shows their view
@@ -41,9 +45,16 @@ show_ranks() {
 
 parent_of() { sed 's/.*) [A-Za-z] \([0-9]*\) .*/\1/' "/proc/$1/stat" 2>/dev/null; }
 
+# ours: prints the environments of the processes of the session
+ours() {
+    for environment in $(grep -las -- "TINCA_TEST=$T" /proc/[0-9]*/environ 2>/dev/null); do
+        grep -qz "^TINCA_SESSION=$session$" "$environment" 2>/dev/null && echo "$environment"
+    done
+}
+
 # rank_of R: prints the process of a rank
 rank_of() {
-    for environment in $(grep -las -- "TINCA_TEST=$T" /proc/[0-9]*/environ 2>/dev/null); do
+    for environment in $(ours); do
         process=${environment#/proc/} process=${process%/environ}
         grep -qz "^OMPI_COMM_WORLD_RANK=$1$" "$environment" 2>/dev/null &&
             [ "$(cat "/proc/$(parent_of "$process")/comm" 2>/dev/null)" = mpirun ] && echo "$process" && return
@@ -51,7 +62,7 @@ rank_of() {
 }
 # left: whether a process of a workbench is still there; a zombie has no environment, but a name
 left() {
-    grep -las -- "TINCA_TEST=$T" /proc/[0-9]*/environ 2>/dev/null | while read -r environment; do
+    ours | while read -r environment; do
         grep -qazx ui "$(dirname "$environment")/cmdline" 2>/dev/null && echo left
     done | grep -q left
 }
@@ -107,16 +118,38 @@ screen_wait 'Quit'
 screen_lacks 'leave it running' "a run of several processes cannot be left to one"
 screen_keys y
 restored "quitting ends all"
-for folder in "$runs"/*; do "$JSON_LOOK" "$folder/summary.json" ranks.#; done >found 2>&1
+for folder in "$runs"/*; do
+    if [ -e "$folder/summary.json" ]; then "$JSON_LOOK" "$folder/summary.json" ranks.#; fi
+done >found 2>&1
 [ "$(grep -cx 2 found)" = 2 ] && ok "both runs were trained by two ranks" ||
     not_ok "both runs were trained by two ranks" "$(cat found)"
 
+# --- ranks that are stopped: they are looked at last, since the others wait for ten seconds ---
+
+# The terminals of these sessions stay when another begins.
+stopped_sockets= first_stopped=$((session + 1))
+for rank in 0 1; do
+    launch 80x24 C.UTF-8 --start
+    screen_wait 'iteration +[0-9]+ of'
+    kill -STOP "$(rank_of $rank)"
+    stopped_sockets="$stopped_sockets $SOCKET"
+    SOCKET=tinca-ui-$$-$((${SOCKET##*-} + 1))
+done
+trap 'for SOCKET in $stopped_sockets $SOCKET; do screen_end; done; end_processes; rm -rf "$T"' EXIT
+
 # --- other terminals ---
 
+# One process computes the smallest network faster than two: that becomes a finding here, too.
 screen_terminal=vt100
+lenet=$job
+job="perceptron --data digits,limit=400 --batch 2 --iterations 100000000 --threads 1 --defaults"
 launch 120x40 C --start
+job=$lenet
 show_ranks
 screen_shows '2 ranks, means of the last' "ASCII, 120x40"
+grep -hs '"kind":"scaling"' "$runs"/*perceptron*/journal.jsonl | grep -q 'data parallelism does not pay' &&
+    ok "a run that one process computes faster is told so" ||
+    not_ok "a run that one process computes faster is told so" "$(head -n 5 "$runs"/*perceptron*/journal.jsonl)"
 kill -INT "$(rank_of 0)"
 restored "SIGINT ends all, and saves"
 screen_terminal=
@@ -132,17 +165,22 @@ prefix=
 # --- death ---
 
 for rank in 0 1; do
-    for signal in KILL STOP; do
-        launch 80x24 C.UTF-8 --start
-        screen_wait 'iteration +[0-9]+ of'
-        kill -$signal "$(rank_of $rank)"
-        [ "$signal$rank" = STOP1 ] && screen_shows 'rank 1 on .*: it has not answered' "the reason is told"
-        restored "SIG$signal on rank $rank ends all"
-    done
+    launch 80x24 C.UTF-8 --start
+    screen_wait 'iteration +[0-9]+ of'
+    kill -KILL "$(rank_of $rank)"
+    restored "SIGKILL on rank $rank ends all"
 done
 launch 80x24 C.UTF-8
 kill -KILL "$(parent_of "$(rank_of 0)")"
 restored "SIGKILL on the launcher ends all" # the shell may print before the screen is restored
+latest=$SOCKET rank=0
+for SOCKET in $stopped_sockets; do
+    session=$((first_stopped + rank))
+    [ $rank = 1 ] && screen_shows 'rank 1 on .*: it has not answered' "the reason is told"
+    restored "SIGSTOP on rank $rank ends all"
+    rank=$((rank + 1))
+done
+SOCKET=$latest
 
 # --- no terminal ---
 

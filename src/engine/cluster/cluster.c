@@ -38,6 +38,20 @@ static void cluster_free(struct cluster *cluster)
     free(cluster);
 }
 
+enum { STEPS = 4 }; /* of waiting for MPI, in a second */
+
+/* Waits for one step. Whoever counts steps does not count the time in which this process was
+ * stopped itself. The caller holds the lock. */
+static void wait_step(struct cluster *cluster)
+{
+    struct timespec due;
+    condition_now(&due);
+    due.tv_nsec += 1000000000 / STEPS;
+    due.tv_sec += due.tv_nsec / 1000000000;
+    due.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&cluster->changed, &cluster->lock, &due);
+}
+
 /* Returns how many seconds MPI may take to be initialised. */
 static double start_limit(void)
 {
@@ -47,14 +61,11 @@ static double start_limit(void)
 }
 
 /* Waits until the thread has initialised MPI, which waits for all processes; sets `stuck` if that
- * lasts too long. Each wait counts as one step, so that time in which this process was stopped
- * itself does not count. The caller holds the lock. */
+ * lasts too long. The caller holds the lock. */
 static bool await_begin(struct cluster *cluster, struct error *error)
 {
-    enum { STEPS = 4 }; /* in a second */
     const double limit = start_limit();
     for (double steps = 0; !cluster->begun; steps++) {
-        struct timespec due;
         cluster->stuck = steps >= STEPS * limit;
         if (cluster->stuck)
             return error_set(error, ERROR_SYSTEM, "MPI",
@@ -62,11 +73,7 @@ static bool await_begin(struct cluster *cluster, struct error *error)
                              "it waits for all processes, and %g seconds were not enough: one was "
                              "stopped, or cannot be started or reached",
                              limit);
-        condition_now(&due);
-        due.tv_nsec += 1000000000 / STEPS;
-        due.tv_sec += due.tv_nsec / 1000000000;
-        due.tv_nsec %= 1000000000;
-        pthread_cond_timedwait(&cluster->changed, &cluster->lock, &due);
+        wait_step(cluster);
     }
     const bool good = !cluster->failed;
     if (!good && error)
@@ -182,16 +189,51 @@ static void end_failed(const struct cluster *cluster, int status)
         cluster->module->end_all(status ? status : 1);
 }
 
-void cluster_close(struct cluster *cluster, int status)
+/* Waits until the thread has ended; sets `stuck` if finalising MPI lasts too long. The caller holds
+ * the lock. */
+static bool await_end(struct cluster *cluster, struct error *error)
 {
-    if (!cluster || cluster->stuck) /* the thread still uses it */
-        return;
+    const int limit =
+        cluster->place.rank == 0 ? CLUSTER_SILENCE : CLUSTER_SILENCE + CLUSTER_SILENCE / 2;
+    for (int steps = 0; !cluster->gone; steps += cluster->ending) {
+        cluster->stuck = steps >= STEPS * limit;
+        if (cluster->stuck)
+            return error_set(error, ERROR_SYSTEM, "MPI",
+                             "look at the hosts for a process that is left",
+                             "it does not end, though all ranks have finished and everything is "
+                             "saved: a rank was stopped after its work, or the network is down");
+        wait_step(cluster);
+    }
+    return true;
+}
+
+bool cluster_leave(struct cluster *cluster, struct error *error)
+{
+    if (!cluster || !cluster->started || cluster->stuck)
+        return true;
     pthread_mutex_lock(&cluster->lock);
+    const bool failed_before = cluster->failed || cluster->failing;
     cluster->leaving = true;
     pthread_cond_broadcast(&cluster->changed);
+    bool good = await_end(cluster, error);
+    if (good && cluster->failed && !failed_before) {
+        good = false;
+        if (error)
+            *error = cluster->failure;
+    }
     pthread_mutex_unlock(&cluster->lock);
-    if (cluster->started)
+    if (!cluster->stuck) {
         pthread_join(cluster->thread, NULL);
+        cluster->started = false;
+    }
+    return good;
+}
+
+void cluster_close(struct cluster *cluster, int status)
+{
+    cluster_leave(cluster, NULL);
+    if (!cluster || cluster->stuck) /* the thread still uses it */
+        return;
     if (cluster->failed || cluster->lost > 0)
         end_failed(cluster, status);
     cluster_free(cluster);

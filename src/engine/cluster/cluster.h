@@ -44,8 +44,15 @@ bool cluster_join_module(const struct cluster_module *module, size_t expected, c
 /* Opens the module at `path`. Returns NULL with an error. */
 const struct cluster_module *cluster_load_module(const char *path, struct error *error);
 
-/* Leaves, once all ranks do the same. After a failure, rank 0 ends all processes of the job,
- * including this one, with `status`; another rank waits for that. NULL is allowed. */
+/* Waits until all ranks leave, and finalises MPI; nothing communicates afterwards. Returns false
+ * with an error if a rank falls silent meanwhile, or if MPI does not end within CLUSTER_SILENCE
+ * seconds (on other ranks than 0 half as many more, since rank 0 is to tell it). A failure that was
+ * there before is not told again. NULL is allowed. */
+bool cluster_leave(struct cluster *cluster, struct error *error);
+
+/* Leaves, if cluster_leave has not been called. After a failure, rank 0 ends all processes of the
+ * job, including this one, with `status`; another rank waits for that. If MPI does not end, it
+ * returns, but the process can only end, by _exit: MPI's thread goes on. NULL is allowed. */
 void cluster_close(struct cluster *cluster, int status);
 
 size_t cluster_rank(const struct cluster *cluster);  /* NULL: 0 */

@@ -49,7 +49,7 @@ struct cluster {
     struct cluster_peer *peers; /* the thread's */
     pthread_t thread;
     bool started; /* the thread has been started */
-    bool stuck;   /* it cannot initialise MPI, and never ends */
+    bool stuck;   /* it cannot initialise or finalise MPI, and never ends */
     atomic_uint_fast64_t waited, gathers;
 
     pthread_mutex_t lock; /* guards what follows */
@@ -60,7 +60,9 @@ struct cluster {
     size_t count;             /* bytes or values */
     struct cluster_work work; /* of this rank */
     bool begun;               /* MPI is initialised, or could not be */
-    bool leaving;             /* cluster_close has been called */
+    bool leaving;             /* cluster_leave has been called */
+    bool ending;              /* nothing is left to do but finalising MPI */
+    bool gone;                /* the thread has ended */
     bool failing;             /* this rank has failed: tell the others */
     bool failed;              /* `failure` is set; the thread calls MPI no more */
     bool remote;              /* another rank has told about it */

@@ -5,8 +5,9 @@
  * live, and what they have computed; so rank 0 notices every silent rank, and everybody a silent
  * rank 0. The seconds of silence are counted in steps of the thread: while this process is stopped
  * itself, they do not grow. A rank that fails sends the error to all others. Before it leaves, a
- * rank says goodbye to those that it talks to, and waits for theirs, so that no message is under
- * way when MPI is finalised.
+ * rank says goodbye to rank 0, and waits for its answer; rank 0 answers when all have said it. So
+ * no message is under way when MPI is finalised, and all begin with that at the same time: if it
+ * takes long, MPI is stuck (cluster_leave).
  *
  * With cluster_tolerate_losses, rank 0 records a rank that fails or falls silent as lost, and talks
  * to it no more; MPI is then not finalised, since that would wait for this rank.
@@ -46,6 +47,7 @@ struct state {
     uint64_t last; /* nanoseconds: the last time that messages were received */
     double beat;   /* seconds since the last sign of life */
     size_t rounds; /* tests of the present step of a sum; 0 without sums */
+    bool farewell; /* it has said goodbye to somebody, and sends nothing else */
 };
 
 /* --- failures --- */
@@ -142,14 +144,13 @@ static bool talks_to(const struct cluster *cluster, size_t rank)
            (rank == 0 || cluster->place.rank == 0);
 }
 
-static void send_to_peers(struct cluster *cluster, char kind)
+static void send_beats(struct cluster *cluster)
 {
-    struct beat_message beat = {.kind = kind};
+    struct beat_message beat = {.kind = BEAT};
     cluster_work(cluster, cluster->place.rank, &beat.work);
     for (size_t r = 0; r < cluster->place.ranks; r++)
         if (talks_to(cluster, r))
-            while (!cluster->module->send(r, &beat, sizeof beat) && kind == GOODBYE)
-                sched_yield();
+            cluster->module->send(r, &beat, sizeof beat);
 }
 
 static void take_work(struct cluster *cluster, size_t rank, const struct cluster_work *work)
@@ -198,8 +199,8 @@ static void attend(struct state *state)
     if (cluster->failed)
         return;
     cluster_letters_send(cluster);
-    if (state->beat >= beat_interval) {
-        send_to_peers(cluster, BEAT);
+    if (state->beat >= beat_interval && !state->farewell) {
+        send_beats(cluster);
         state->beat = 0;
     }
     for (size_t r = 0; r < cluster->place.ranks; r++)
@@ -354,29 +355,54 @@ static bool all_left(const struct cluster *cluster)
     return true;
 }
 
+static void attend_soon(struct state *state)
+{
+    attend(state);
+    clock_sleep(0.001);
+}
+
+/* Says goodbye to all that this rank talks to, as soon as an earlier message has left. */
+static void say_goodbye(struct state *state)
+{
+    struct cluster *cluster = state->cluster;
+    const struct beat_message goodbye = {.kind = GOODBYE};
+    state->farewell = true;
+    for (size_t r = 0; r < cluster->place.ranks; r++)
+        while (!cluster->failed && talks_to(cluster, r) &&
+               !cluster->module->send(r, &goodbye, sizeof goodbye))
+            attend_soon(state);
+}
+
+/* Lets cluster_leave know that from now on nobody has anything left to do. */
+static void set_ending(struct cluster *cluster)
+{
+    pthread_mutex_lock(&cluster->lock);
+    cluster->ending = true;
+    pthread_mutex_unlock(&cluster->lock);
+}
+
 /* Sends the last letters, says goodbye, waits for those of others, and finalises MPI. */
 static void leave(struct state *state)
 {
     struct cluster *cluster = state->cluster;
-    while (!cluster->failed && cluster_letters_wait(cluster)) {
-        attend(state);
-        clock_sleep(0.001);
-    }
-    send_to_peers(cluster, GOODBYE);
-    while (!cluster->failed && !all_left(cluster)) {
-        attend(state);
-        clock_sleep(0.001);
-    }
+    while (!cluster->failed && cluster_letters_wait(cluster))
+        attend_soon(state);
+    if (cluster->place.rank > 0)
+        say_goodbye(state);
+    while (!cluster->failed && !all_left(cluster))
+        attend_soon(state);
+    set_ending(cluster);
+    if (cluster->place.rank == 0)
+        say_goodbye(state);
     if (!cluster->failed && cluster->lost == 0)
         cluster->module->end();
 }
 
-void *cluster_thread_run(void *context)
+static void run(struct cluster *cluster)
 {
-    struct cluster *cluster = context;
     struct state state = {.cluster = cluster};
     if (!begin(cluster))
-        return NULL;
+        return;
     pthread_mutex_lock(&cluster->lock);
     while (!cluster->peers && !cluster->leaving) { /* cluster_join makes them */
         cluster->begun = true;
@@ -395,11 +421,23 @@ void *cluster_thread_run(void *context)
         } else if (is_leaving(cluster)) {
             if (cluster->peers)
                 leave(&state);
-            else
+            else {
+                set_ending(cluster);
                 cluster->module->end();
+            }
             break;
         } else if (state.rounds % 64 == 0)
             attend(&state);
     }
+}
+
+void *cluster_thread_run(void *context)
+{
+    struct cluster *cluster = context;
+    run(cluster);
+    pthread_mutex_lock(&cluster->lock);
+    cluster->gone = true;
+    pthread_cond_broadcast(&cluster->changed);
+    pthread_mutex_unlock(&cluster->lock);
     return NULL;
 }
