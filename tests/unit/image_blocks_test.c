@@ -249,7 +249,8 @@ static void test_closeness(const char *name, const char *text, const char *devic
     tap_ok(off < tolerance && fabsf(many.loss - one.loss) < 1e-5f * one.loss,
            "%s, %s: %zu blocks of %zu images change gradients by %.1e", name, device, blocks,
            images, off);
-    tap_ok(images < 2 || off > 0, "  and are another order");
+    /* two images may be added to each other first, in one block as in two */
+    tap_ok(images < 3 || off > 0, "  and are another order");
     free(one.gradients);
     free(many.gradients);
 }
