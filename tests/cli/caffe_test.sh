@@ -130,6 +130,34 @@ for pair in gamma=0.1 step-size=20 lr=0.01 momentum=0.9 average-loss=40 iteratio
     is "  ${pair%=*}" "config.${pair%=*}" "${pair#*=}" solved/config.json
 done
 
+cat >mnist.prototxt <<'END2'
+net: "lenet.prototxt" test_iter: 100 test_interval: 500
+base_lr: 0.01 momentum: 0.9 weight_decay: 0.0005
+lr_policy: "inv" gamma: 0.0001 power: 0.75
+display: 100 max_iter: 10000 snapshot: 5000 snapshot_prefix: "lenet" solver_mode: CPU
+END2
+run import mnist.prototxt
+if [ "$status" = 0 ] && grep -q -- '--lr 0.01 --schedule inv --gamma 0.0001 --power 0.75 --momentum 0.9' out &&
+    grep -q -- '--iterations 10000' out; then
+    ok "the solver of Caffe's example MNIST, with the policy inv"
+else
+    not_ok "the solver of Caffe's example MNIST, with the policy inv" "exit $status: $(told)"
+fi
+# rates_of FOLDER GAMMA: the journal has 30 iterations, each with the rate of the formula, of which the first is 0
+rates_of() {
+    sed -n 's/^{"iteration":\([0-9]*\),.*"lr":\([0-9.e-]*\),.*/\1 \2/p' "$1/journal.jsonl" >rates
+    awk -v gamma="$2" '{ part = $2 / (0.01 * exp(-0.75 * log(1 + gamma * ($1 - 1)))) - 1
+                         if ($1 == NR && part < 2e-7 && part > -2e-7) good++ }
+                       END { exit !(NR == 30 && good == 30) }' rates
+}
+succeeds "  and it trains" train lenet --data digits,limit=100 --batch 10 --threads 1 --solver-file mnist.prototxt \
+    --iterations 30 --run-dir mnist -q
+if rates_of mnist 0.0001; then ok "  at the rates of the formula"; else not_ok "  at the rates" "$(cat rates)"; fi
+succeeds "  and with a gamma that falls faster" train lenet --data digits,limit=100 --batch 10 --threads 1 \
+    --solver-file mnist.prototxt --gamma 0.5 --iterations 30 --run-dir faster -q
+if rates_of faster 0.5; then ok "  at the rates of the formula"; else not_ok "  at the rates" "$(cat rates)"; fi
+if rates_of mnist 0.0002; then not_ok "  which another gamma does not have"; else ok "  which another gamma does not have"; fi
+
 # wrong NAME PATTERN LINE: a solver file with this line more is refused
 wrong() {
     { cat "$files/solver.prototxt" && echo "$3"; } >wrong.prototxt
@@ -138,6 +166,12 @@ wrong() {
 wrong "a solver that tinca lacks" 'tinca has SGD' 'type: "AdaDelta"'
 wrong "a solver with an unknown field" 'no such field' 'momentun: 1'
 wrong "an L1 penalty" 'L2' 'regularization_type: "L1"'
+printf 'base_lr: 1 lr_policy: "sigmoid" gamma: -0.5 stepsize: 10' >wrong.prototxt
+refuses 1 'exp, inv and poly' "a policy that tinca lacks" import wrong.prototxt
+printf 'base_lr: 1 lr_policy: "inv" gamma: -0.5 power: 1' >wrong.prototxt
+refuses 2 'gamma' "a negative gamma" train lenet --data digits --solver-file wrong.prototxt
+printf 'base_lr: 1 lr_policy: "inv" gamma: "much" power: 1' >wrong.prototxt
+refuses 1 'a number was expected' "a gamma that is none" import wrong.prototxt
 printf 'base_lr: 1 lr_policy: "multistep" gamma: 0.5 stepvalue: [10, 30] max_iter: 90' >wrong.prototxt
 refuses 1 'equal distances' "steps of different length" import wrong.prototxt
 printf 'base_lr: 1 lr_policy: "multistep" gamma: 0.5 stepvalue: 10 stepvalue: 20 max_iter: 25' >right.prototxt

@@ -32,6 +32,22 @@ done
 [ "$(weights_of "$T/whole.safetensors")" = "$(weights_of "$T/adamw.safetensors")" ] &&
     ok "the same seed gives the same bits" || not_ok "the same seed gives the same bits"
 
+# --- a schedule that does not depend on the run's length: the run can become longer ---
+falling="--schedule inv --gamma 0.05 --power 0.75"
+# shellcheck disable=SC2086
+{
+    run train $job $falling --epochs 8 --save "$T/inv.safetensors" -q
+    "$TINCA" train $job $falling --epochs 7 --max-time 0.05s >stopped 2>&1
+    id=$(sed -n 's/^\(2[^:]*\): stopped after .*/\1/p' stopped)
+    run resume "$id" --max-time '' --epochs 8 --save "$T/resumed.safetensors"
+    [ "$status" -eq 0 ] && cmp -s "$T/inv.safetensors" "$T/resumed.safetensors" &&
+        ok "inv: stopped and resumed to be longer, the same bits" ||
+        not_ok "inv: stopped and resumed to be longer, the same bits" "$(cat stopped err)"
+    run train $job --epochs 8 --save "$T/fixed.safetensors" -q
+    cmp -s inv.safetensors fixed.safetensors && not_ok "  which are not those of a fixed rate" ||
+        ok "  which are not those of a fixed rate"
+}
+
 # --- averaged weights ---
 # shellcheck disable=SC2086
 {

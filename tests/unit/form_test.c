@@ -107,6 +107,9 @@ static void test_fields(void)
     set("schedule", "step");
     tap_ok(shows("block-rate") && shows("gamma") && shows("step-size"),
            "residual blocks show the block rate, the schedule step shows gamma");
+    set("schedule", "inv");
+    tap_ok(shows("gamma") && shows("power") && !shows("step-size"),
+           "the schedule inv shows gamma and power");
     form_show_all(&form, true);
     tap_ok(form.count == config_field_count && strcmp(form_focused(&form)->key, "schedule") == 0,
            "all fields can be shown");

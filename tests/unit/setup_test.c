@@ -86,6 +86,13 @@ static void test_rates(void)
     config_set(&config, "iterations", "50", NULL);
     lr_preview_make(&config, 1300, rates, 101, &plan);
     tap_ok(fabs(plan.epochs - 2.5) < 1e-9, "50 iterations are two epochs and a half");
+    config_set(&config, "schedule", "inv", NULL);
+    config_set(&config, "iterations", "101", NULL);
+    config_set(&config, "gamma", "0.01", NULL);
+    config_set(&config, "power", "1", NULL);
+    tap_ok(lr_preview_make(&config, 0, rates, 101, &plan) && fabs(plan.first - 0.1) < 1e-8 &&
+               fabs(plan.last - 0.05) < 1e-8 && fabs((double)rates[25] - 0.08) < 1e-8,
+           "inv: a hundred iterations later half of the rate");
     config_set(&config, "schedule", "plateau", NULL);
     lr_preview_make(&config, 1300, rates, 101, &plan);
     tap_ok(plan.by_loss, "a plateau is not known beforehand");

@@ -103,6 +103,33 @@ static void test_one_cycle(void)
     tap_ok(good, "  every rate of a short run is above 0 and at most the largest");
 }
 
+/* Caffe's solver for MNIST, by its formula in powers of e. The formula does not know a run's end.
+ */
+static void test_inv(void)
+{
+    static const uint64_t at[] = {0, 1, 500, 5000, 9999, 20000};
+    const struct lr_schedule_state state = lr_schedule_begin();
+    struct lr_schedule_settings s = {.kind = LR_SCHEDULE_INV,
+                                     .learning_rate = 0.01,
+                                     .gamma = 0.0001,
+                                     .power = 0.75,
+                                     .iterations = 10000};
+    bool good = lr_schedule_rate(&s, &state, 0) == 0.01;
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+        const double expected = 0.01 * exp(-0.75 * log1p(0.0001 * (double)at[i]));
+        good = good && fabs(lr_schedule_rate(&s, &state, at[i]) / expected - 1) < 1e-12;
+    }
+    tap_ok(good, "inv: the rates of the formula, from iteration 0 on");
+    tap_ok(fabs(lr_schedule_rate(&s, &state, 5000) - 0.0073778794) < 1e-9,
+           "  0.0073779 at 5000 iterations");
+    s.power = 0;
+    tap_ok(lr_schedule_rate(&s, &state, 9999) == 0.01, "  a power of 0 leaves the rate as it is");
+    s.power = 1, s.gamma = 0;
+    tap_ok(lr_schedule_rate(&s, &state, 9999) == 0.01, "  and so does a gamma of 0");
+    s.gamma = 1, s.warm_up = 4;
+    tap_ok(near(lr_schedule_rate(&s, &state, 1), 0.01 / 2 * 2 / 4), "  a warm-up multiplies it");
+}
+
 static void test_warm_up(void)
 {
     const struct lr_schedule_state state = lr_schedule_begin();
@@ -296,6 +323,7 @@ int main(void)
     test_solvers();
     test_recent_solvers();
     test_one_cycle();
+    test_inv();
     test_warm_up();
     test_clipping();
     test_early_stopping();

@@ -5,10 +5,10 @@
 #include <math.h>
 
 const char *const lr_schedule_names[LR_SCHEDULE_KINDS + 1] = {
-    [LR_SCHEDULE_FIXED] = "fixed",      [LR_SCHEDULE_STEP] = "step",
-    [LR_SCHEDULE_POLY] = "poly",        [LR_SCHEDULE_COSINE] = "cosine",
-    [LR_SCHEDULE_PLATEAU] = "plateau",  [LR_SCHEDULE_LINEAR] = "linear",
-    [LR_SCHEDULE_ONECYCLE] = "onecycle"};
+    [LR_SCHEDULE_FIXED] = "fixed",       [LR_SCHEDULE_STEP] = "step",
+    [LR_SCHEDULE_POLY] = "poly",         [LR_SCHEDULE_COSINE] = "cosine",
+    [LR_SCHEDULE_PLATEAU] = "plateau",   [LR_SCHEDULE_LINEAR] = "linear",
+    [LR_SCHEDULE_ONECYCLE] = "onecycle", [LR_SCHEDULE_INV] = "inv"};
 
 static const double pi = 3.14159265358979323846;
 
@@ -52,6 +52,8 @@ static double factor(const struct lr_schedule_settings *settings,
         return pow(settings->gamma, (double)steps);
     case LR_SCHEDULE_POLY:
         return pow(1 - progress(settings, iteration), settings->power);
+    case LR_SCHEDULE_INV:
+        return pow(1 + settings->gamma * (double)iteration, -settings->power);
     case LR_SCHEDULE_COSINE:
         return half_wave(1, 0, progress(settings, iteration));
     case LR_SCHEDULE_LINEAR:

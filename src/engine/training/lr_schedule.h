@@ -3,6 +3,7 @@
  *   fixed    rate
  *   step     rate * gamma ^ floor(iteration / step_size)
  *   poly     rate * (1 - iteration / iterations) ^ power
+ *   inv      rate * (1 + gamma * iteration) ^ -power                  (Caffe's policy of this name)
  *   cosine   rate * (1 + cos(pi * iteration / iterations)) / 2        (Loshchilov & Hutter 2017)
  *   linear   rate in the first half of the run, then falling linearly to 0 (Isola et al. 2017)
  *   onecycle from rate / 25 to rate in 30 % of the run, then to rate / 250000, along half waves of
@@ -29,6 +30,7 @@ enum lr_schedule_kind {
     LR_SCHEDULE_PLATEAU,
     LR_SCHEDULE_LINEAR,
     LR_SCHEDULE_ONECYCLE,
+    LR_SCHEDULE_INV,
     LR_SCHEDULE_KINDS
 };
 
@@ -38,9 +40,9 @@ extern const char *const lr_schedule_names[LR_SCHEDULE_KINDS + 1];
 struct lr_schedule_settings {
     enum lr_schedule_kind kind;
     double learning_rate;
-    double gamma;        /* step, plateau: factor of each decrease */
+    double gamma;        /* step, plateau: factor of each decrease; inv: growth of the divisor */
     uint64_t step_size;  /* step: iterations between decreases */
-    double power;        /* poly */
+    double power;        /* poly, inv */
     uint64_t warm_up;    /* iterations; 0: none */
     uint64_t iterations; /* poly, cosine, linear, onecycle: length of the run */
     size_t patience;     /* plateau: epochs without improvement */

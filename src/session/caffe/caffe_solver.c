@@ -143,8 +143,12 @@ static bool read_policy(struct reading *reading)
         add(reading, "schedule", "poly");
         return add_number(reading, "power", "power", 0);
     }
+    if (strcmp(policy, "inv") == 0) {
+        add(reading, "schedule", "inv");
+        return add_number(reading, "gamma", "gamma", 0) && add_number(reading, "power", "power", 0);
+    }
     return refuse(reading, "lr_policy",
-                  N_("tinca has fixed, step, multistep with equal distances, exp and poly"));
+                  N_("tinca has fixed, step, multistep with equal distances, exp, inv and poly"));
 }
 
 /* --- the file --- */

@@ -27,14 +27,15 @@ static bool counts_iterations(const struct run_config *config)
     return config->has_iterations;
 }
 
-static bool multiplies(const struct run_config *config)
+static bool has_gamma(const struct run_config *config)
 {
-    return config->schedule == LR_SCHEDULE_STEP || config->schedule == LR_SCHEDULE_PLATEAU;
+    return config->schedule == LR_SCHEDULE_STEP || config->schedule == LR_SCHEDULE_PLATEAU ||
+           config->schedule == LR_SCHEDULE_INV;
 }
 
 static bool has_power(const struct run_config *config)
 {
-    return config->schedule == LR_SCHEDULE_POLY;
+    return config->schedule == LR_SCHEDULE_POLY || config->schedule == LR_SCHEDULE_INV;
 }
 
 static bool keeps_squares(const struct run_config *config)
@@ -104,7 +105,7 @@ static const struct {
              {"block-rate", has_blocks},
              {"epochs", counts_epochs},
              {"iterations", counts_iterations},
-             {"gamma", multiplies},
+             {"gamma", has_gamma},
              {"power", has_power},
              {"step-size", has_steps},
              {"average-loss", studies_mean},

@@ -361,7 +361,8 @@ const struct config_field config_fields[] = {
     {.key = "gamma",
      .label = N_("Gamma"),
      .argument = "X",
-     .help = N_("Schedules step and plateau: the rate is multiplied by this."),
+     .help = N_("Schedules step and plateau: the rate is multiplied by this; inv: what each "
+                "iteration adds to the divisor."),
      .kind = CONFIG_NUMBER,
      MEMBER(gamma),
      .low = 0,
@@ -369,7 +370,7 @@ const struct config_field config_fields[] = {
     {.key = "power",
      .label = N_("Power"),
      .argument = "X",
-     .help = N_("Schedule poly: the exponent."),
+     .help = N_("Schedules poly and inv: the exponent."),
      .kind = CONFIG_NUMBER,
      MEMBER(power),
      .low = 0,

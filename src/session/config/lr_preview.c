@@ -1,6 +1,6 @@
-/* Samples the learning-rate schedule at equal distances. All schedules but `step` with a step size
- * depend only on the fraction of the run that is done, so any length serves if the real one is
- * unknown. */
+/* Samples the learning-rate schedule at equal distances. All schedules but `inv` and `step` with a
+ * step size depend only on the fraction of the run that is done, so any length serves if the real
+ * one is unknown. */
 #include "session/config/lr_preview.h"
 
 #include "session/config/settings.h"
@@ -19,12 +19,19 @@ static void measure_run(const struct run_config *config, size_t images, struct l
     }
 }
 
+/* Returns whether a rate depends on the number of iterations done, whatever the run's length. */
+static bool counts_iterations(const struct run_config *config)
+{
+    return config->schedule == LR_SCHEDULE_INV ||
+           (config->schedule == LR_SCHEDULE_STEP && config->step_size);
+}
+
 bool lr_preview_make(const struct run_config *config, size_t images, float *rates, size_t count,
                      struct lr_preview *preview)
 {
     *preview = (struct lr_preview){.by_loss = config->schedule == LR_SCHEDULE_PLATEAU};
     measure_run(config, images, preview);
-    if (config->schedule == LR_SCHEDULE_STEP && config->step_size && !preview->iterations)
+    if (counts_iterations(config) && !preview->iterations)
         return false;
     const uint64_t iterations = preview->iterations ? preview->iterations : ANY_ITERATIONS;
     const struct lr_schedule_settings settings = settings_schedule(config, iterations);

@@ -345,7 +345,7 @@ static void draw_rate(struct app *app, struct rect area)
     bool known = lr_preview_make(config, setup_images(setup_model(app), &app->shared.form), rates,
                                  RATES, &plan);
     if (!known)
-        snprintf(text, sizeof text, "%s", _("learning rate: steps over images not counted yet"));
+        snprintf(text, sizeof text, "%s", _("learning rate: the images are not counted yet"));
     else if (plan.by_loss)
         snprintf(text, sizeof text, _("learning rate %g, less when the loss stays"), plan.first);
     else if (is_level(config))
