@@ -189,10 +189,17 @@ static void reverse(struct app *app)
     app->shared.runs_changed = true;
 }
 
-/* Does an action that changes what the table shows. Returns false for other actions. */
+/* Does an action that changes what the table shows, or its marks. Returns false for other actions.
+ */
 static bool act_on_table(struct app *app, enum action action)
 {
     switch (action) {
+    case ACTION_ALL:
+        mark_all(app);
+        return true;
+    case ACTION_UNMARK:
+        remove_marks(app);
+        return true;
     case ACTION_SEARCH:
         runs_filter_begin(app);
         return true;
@@ -236,12 +243,6 @@ static void act(struct app *app, enum action action)
         break;
     case ACTION_MARK:
         mark(app, index);
-        break;
-    case ACTION_ALL:
-        mark_all(app);
-        break;
-    case ACTION_UNMARK:
-        remove_marks(app);
         break;
     case ACTION_COMPARE:
         app_go(app, SCREEN_COMPARE);
