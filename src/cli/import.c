@@ -18,7 +18,16 @@
 #include "engine/weights/safetensors.h"
 #include "session/onnx/onnx.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Returns whether an operand is standard input. */
+static bool is_input(const char *operand)
+{
+    return strcmp(operand, "-") == 0;
+}
 
 static bool add_json(struct json *list, const struct import_result *result, const char *path)
 {
@@ -82,7 +91,7 @@ static bool import_one(const struct import_request *request, struct reports *rep
                        struct error *error)
 {
     struct import_results results = {0};
-    if (file_is_directory(request->path))
+    if (request->input == 0 && file_is_directory(request->path))
         return import_folder(request, report_training, reports, error);
     const bool imported = import_file(request, &results, error);
     reports->complete = report(reports->list, &results, request->path) && reports->complete;
@@ -90,18 +99,51 @@ static bool import_one(const struct import_request *request, struct reports *rep
     return imported;
 }
 
+/* Checks that a name is for one run, and that standard input is given once. */
+static bool check_sources(const struct import_request *request, const struct operands *operands,
+                          struct error *error)
+{
+    size_t inputs = 0;
+    for (size_t i = 0; i < operands->count; i++)
+        inputs += is_input(operands->values[i]);
+    if (inputs > 1)
+        return error_set(error, ERROR_USAGE, "-", "give it once",
+                         "standard input is only one source");
+    if (inputs > 0 && isatty(STDIN_FILENO))
+        return error_set(error, ERROR_USAGE, "-", "write PROGRAM | tinca import -",
+                         "standard input is the terminal");
+    if (request->name && (operands->count > 1 || file_is_directory(operands->values[0])))
+        return error_set(error, ERROR_USAGE, "--name", "leave it out, or import one file",
+                         "it names one run, and this may become several");
+    return true;
+}
+
+/* Makes the next operand the source: a file, a folder or standard input. */
+static bool choose_source(struct import_request *request, const char *path, struct error *error)
+{
+    request->input = 0;
+    request->path = path;
+    if (!is_input(path))
+        return true;
+    request->path = "standard input";
+    request->input = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    return request->input > 0 || error_set_errno(error, "-", NULL, "cannot be read");
+}
+
 /* Imports the files one after another and stops at the first that cannot be imported. */
 static int import_files(struct import_request *request, const struct operands *operands,
                         bool as_json)
 {
     struct error error = {0};
+    if (!check_sources(request, operands, &error))
+        return output_error(&error);
     struct json *root = as_json ? json_new_object() : NULL;
     struct reports reports = {.list = as_json ? json_add_array(root, "runs") : NULL,
                               .complete = true};
     bool imported = true;
     for (size_t i = 0; imported && i < operands->count; i++) {
-        request->path = operands->values[i];
-        imported = import_one(request, &reports, &error);
+        imported = choose_source(request, operands->values[i], &error) &&
+                   import_one(request, &reports, &error);
     }
     int status = as_json ? output_json(root, reports.complete) : EXIT_DONE;
     return imported ? status : output_error(&error);
@@ -146,6 +188,9 @@ static bool check_options(enum import_kind kind, const struct operands *operands
     if (kind != IMPORT_TORCH && (torch->names || torch->classes))
         return error_set(error, ERROR_USAGE, torch->names ? "--names" : "--classes", "leave it out",
                          "it is for state dicts of PyTorch, and this is no such file");
+    if (kind != IMPORT_LOGS && options->request.name)
+        return error_set(error, ERROR_USAGE, "--name", "leave it out",
+                         "it is for logs, and this is no such file");
     return kind != IMPORT_LOGS || (!onnx->output && !onnx->normalise) ||
            error_set(error, ERROR_USAGE, onnx->output ? "--output" : "--normalise", "leave it out",
                      "it is for models, and this is no such file");
@@ -190,6 +235,11 @@ static int import_run(const struct command *command, int argc, char **argv)
          .value = &options.request.framework,
          .choices = import_frameworks},
         IMPORT_COLUMNS_OPTION(&options.request.columns),
+        {.name = "name",
+         .argument = "NAME",
+         .help = N_("The run's name; without it, that of the file."),
+         .kind = OPTION_TEXT,
+         .value = &options.request.name},
         {.name = "network",
          .argument = "NET",
          .help = N_("The network's name, if the log does not give it; PyTorch: the network, a name "
@@ -232,11 +282,12 @@ static int import_run(const struct command *command, int argc, char **argv)
 
 const struct command command_import = {
     .name = "import",
-    .operands = "LOG...|MODEL|NET.prototxt [NET.caffemodel]",
+    .operands = "LOG...|-|MODEL|NET.prototxt [NET.caffemodel]",
     .summary = N_(
         "Import logs of Caffe, TensorFlow or Keras as runs, or a model of ONNX, PyTorch or Caffe."),
     .details = N_(
-        "LOG is the output of the framework, plain or gzip-compressed. From a Caffe log come "
+        "LOG is the output of the framework, plain or gzip-compressed; - is standard input. From a "
+        "Caffe log come "
         "the running mean, the loss of each iteration (Train net output), tests, learning "
         "rates, times, and the text of solver and network; from a TensorFlow log the lines that "
         "name a step and a loss; from a Keras log its progress, one point for each epoch: the "

@@ -74,7 +74,10 @@ else
     succeeds "  and imported" import again.prototxt again.caffemodel --channel-order rgb --normalise caffe \
         -o again.safetensors
     same "  and computes the same" again.safetensors bgr
-    refuses 1 "name the network's .prototxt" "its weights without the text" import again.caffemodel -o x.safetensors
+    succeeds "  and so is the binary file alone" import again.caffemodel --channel-order rgb --normalise caffe \
+        -o alone.safetensors
+    same "  which computes the same" alone.safetensors bgr
+    cmp -s again.json alone.json && ok "  and is the same network" || not_ok "  and is the same network" "$(diff again.json alone.json)"
     refuses 2 'FILE.prototxt' "the text's name decides the binary's" export bgr.safetensors --format caffe -o x.txt
 fi
 if [ $binary = no ]; then

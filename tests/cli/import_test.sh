@@ -79,4 +79,37 @@ head -c 20000 /dev/urandom >noise.log
 refuses 1 "looked for" "noise" import noise.log
 run runs --json
 is "refused logs leave no run" "runs.#" 4
+
+# --- standard input ---
+# piped FILE ARGUMENT...: imports what comes through a pipe
+piped() {
+    file=$1
+    shift
+    status=$(
+        cat "$file" | "$TINCA" import - "$@" >"$T/out" 2>"$T/err"
+        echo $?
+    )
+}
+piped "$logs/caffe.txt" --name piped --json
+is "a log from a pipe" runs.0.framework caffe
+is "  its iterations" runs.0.iterations 4
+is "  its source" runs.0.file "standard input"
+succeeds "  it has the name that was given" export piped -o piped.json
+piped flow.log.gz --json
+is "a compressed log from a pipe" runs.0.framework tensorflow
+flow=$("$JSON_LOOK" "$T/out" runs.0.id)
+succeeds "  without a name it is found by its ID" export "$flow" -o unnamed.json
+succeeds "a name for a file" import "$logs/keras.txt" --name named
+succeeds "  is that of its run" export named -o named.json
+is "  of that framework" runs.0.imported.framework keras named.json
+piped other.log
+if [ "$status" = 1 ] && grep -q 'standard input: no line' err; then ok "a pipe without losses"
+else not_ok "a pipe without losses" "exit $status: $(told)"; fi
+piped "$logs/caffe.txt" - && [ "$status" = 2 ] && ok "standard input twice" || not_ok "standard input twice" "$(told)"
+refuses 2 "names one run" "one name for two files" import "$logs/caffe.txt" "$logs/keras.txt" --name two
+refuses 2 "names one run" "one name for a folder" import "$logs" --name two
+refuses 2 "trainings" "one name for a table of several trainings" import "$logs/loss_titan_caffe.csv" --name two
+refuses 2 "a name has" "a text that is no name" import "$logs/caffe.txt" --name a/b
+run runs --json
+is "what was refused left no run" "runs.#" 7
 done_testing

@@ -22,7 +22,7 @@ LIBS += $(shell pkg-config --libs libprotobuf-c)
 LEFT_OUT = %/onnx_absent.c %/caffe_binary_absent.c
 else
 LEFT_OUT = $(filter-out %/onnx_absent.c %/onnx_detect.c %/onnx_record.c,\
-	$(wildcard $(SOURCE)/src/session/onnx/*.c)) %/caffe_binary.c
+	$(wildcard $(SOURCE)/src/session/onnx/*.c)) %/caffe_binary.c %/caffe_binary_write.c
 endif
 
 ifneq ($(wildcard $(KERNELS)/events.pb-c.c),)

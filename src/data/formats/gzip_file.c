@@ -72,14 +72,12 @@ struct gzip_file {
     size_t reached;   /* decompressed bytes that were read */
 };
 
-/* Opens the file itself, because zlib's gzopen blocks on a FIFO and reads a folder as an empty
- * file. */
-struct gzip_file *gzip_file_open(const char *path, struct error *error)
+/* Takes an open file, which is closed if that fails. */
+static struct gzip_file *take_open(int descriptor, const char *path, struct error *error)
 {
     struct gzip_file *gzip = memory_new(1, sizeof *gzip, path, error);
-    const int descriptor = gzip ? file_open_regular(path, error) : -1;
-    if (descriptor < 0) {
-        free(gzip);
+    if (!gzip) {
+        close(descriptor);
         return NULL;
     }
     gzip->path = path;
@@ -92,6 +90,14 @@ struct gzip_file *gzip_file_open(const char *path, struct error *error)
     }
     gzbuffer(gzip->file, READ_PIECE);
     return gzip;
+}
+
+/* Opens the file itself, because zlib's gzopen blocks on a FIFO and reads a folder as an empty
+ * file. */
+struct gzip_file *gzip_file_open(const char *path, struct error *error)
+{
+    const int descriptor = file_open_regular(path, error);
+    return descriptor < 0 ? NULL : take_open(descriptor, path, error);
 }
 
 void gzip_file_close(struct gzip_file *gzip)
@@ -162,13 +168,15 @@ static bool read_all(struct gzip_file *gzip, size_t limit, uint8_t **bytes, size
     return *size < limit || gzip_file_check_end(gzip, error);
 }
 
-uint8_t *gzip_file_read(const char *path, size_t limit, size_t *size, struct error *error)
+/* Reads all of a file, which is closed then; NULL is allowed. */
+static uint8_t *read_and_close(struct gzip_file *gzip, size_t limit, size_t *size,
+                               struct error *error)
 {
     uint8_t *bytes = NULL;
     *size = 0;
-    struct gzip_file *gzip = gzip_file_open(path, error);
     if (!gzip)
         return NULL;
+    const char *path = gzip->path;
     bool read = read_all(gzip, limit, &bytes, size, error);
     gzip_file_close(gzip);
     if (read && !bytes)
@@ -177,4 +185,15 @@ uint8_t *gzip_file_read(const char *path, size_t limit, size_t *size, struct err
         return bytes;
     free(bytes);
     return NULL;
+}
+
+uint8_t *gzip_file_read(const char *path, size_t limit, size_t *size, struct error *error)
+{
+    return read_and_close(gzip_file_open(path, error), limit, size, error);
+}
+
+uint8_t *gzip_file_read_open(int descriptor, const char *name, size_t limit, size_t *size,
+                             struct error *error)
+{
+    return read_and_close(take_open(descriptor, name, error), limit, size, error);
 }

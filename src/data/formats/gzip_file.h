@@ -41,4 +41,8 @@ bool gzip_file_check_end(struct gzip_file *gzip, struct error *error);
  * Returns NULL with an error if there is more, or the file is truncated or damaged. */
 uint8_t *gzip_file_read(const char *path, size_t limit, size_t *size, struct error *error);
 
+/* Does the same with an open file or pipe, which is closed in any case; `name` is for messages. */
+uint8_t *gzip_file_read_open(int descriptor, const char *name, size_t limit, size_t *size,
+                             struct error *error);
+
 #endif

@@ -3,7 +3,6 @@
 #include "session/caffe/caffe_binary.h"
 
 #include "base/files/file.h"
-#include "base/files/output_file.h"
 #include "base/memory.h"
 #include "session/protobuf/message_memory.h"
 
@@ -205,87 +204,4 @@ bool caffe_model_tree(const struct caffe_model *model, const char *path, struct 
     tree->left = SMALL_LIMIT;
     return add_message(tree, &tree->root, &model->net->base, 0) ||
            error_set(error, ERROR_INPUT, path, NULL, "the text needs too much memory");
-}
-
-/* --- writing --- */
-
-static bool fill_blob(struct caffe_tree *memory, Caffe__Blob *blob,
-                      const struct caffe_written_blob *from)
-{
-    Caffe__BlobShape *shape = caffe_tree_memory(memory, sizeof *shape);
-    int64_t *dims = caffe_tree_memory(memory, from->rank * sizeof *dims);
-    size_t count = 1;
-    if (!shape || !dims)
-        return false;
-    caffe__blob_shape__init(shape);
-    for (size_t i = 0; i < from->rank; i++) {
-        dims[i] = (int64_t)from->dims[i];
-        count *= from->dims[i];
-    }
-    shape->dim = dims;
-    shape->n_dim = from->rank;
-    blob->shape = shape;
-    blob->data = (float *)from->values;
-    blob->n_data = count;
-    return true;
-}
-
-static bool fill_layer(struct caffe_tree *memory, Caffe__Layer *layer,
-                       const struct caffe_written_layer *from)
-{
-    Caffe__Blob **blobs =
-        caffe_tree_memory(memory, sizeof from->blobs / sizeof *from->blobs * sizeof *blobs);
-    caffe__layer__init(layer);
-    layer->name = (char *)from->name;
-    layer->type = (char *)from->type;
-    layer->bottom = (char **)from->bottoms;
-    layer->n_bottom = from->bottom_count;
-    layer->top = (char **)from->tops;
-    layer->n_top = from->top_count;
-    layer->blobs = blobs;
-    for (size_t i = 0; blobs && i < from->blob_count; i++) {
-        blobs[i] = caffe_tree_memory(memory, sizeof **blobs);
-        if (!blobs[i])
-            return false;
-        caffe__blob__init(blobs[i]);
-        if (!fill_blob(memory, blobs[i], &from->blobs[i]))
-            return false;
-        layer->n_blobs++;
-    }
-    return blobs;
-}
-
-static bool write_net(const Caffe__Net *net, const char *path, struct error *error)
-{
-    const size_t size = caffe__net__get_packed_size(net);
-    uint8_t *bytes = size <= FILE_LIMIT ? memory_new(size, 1, path, error) : NULL;
-    if (size > FILE_LIMIT)
-        return error_set(error, ERROR_UNSUPPORTED, path, NULL,
-                         "protobuf files are limited to 2 GiB, and this one would be larger");
-    if (!bytes)
-        return false;
-    caffe__net__pack(net, bytes);
-    const bool written = output_file_write(path, bytes, size, OUTPUT_BINARY, error);
-    free(bytes);
-    return written;
-}
-
-bool caffe_binary_write(const char *name, const struct caffe_written_layer *layers, size_t count,
-                        const char *path, struct error *error)
-{
-    Caffe__Net net = CAFFE__NET__INIT;
-    struct caffe_tree memory = {.left = SMALL_LIMIT};
-    Caffe__Layer **list = caffe_tree_memory(&memory, count * sizeof *list);
-    net.name = (char *)name;
-    net.layer = list;
-    bool filled = list;
-    for (size_t i = 0; filled && i < count; i++) {
-        list[i] = caffe_tree_memory(&memory, sizeof **list);
-        filled = list[i] && fill_layer(&memory, list[i], &layers[i]);
-    }
-    net.n_layer = count;
-    const bool written =
-        filled ? write_net(&net, path, error) : error_set_memory(error, "the Caffe model", 0);
-    caffe_tree_free(&memory);
-    return written;
 }

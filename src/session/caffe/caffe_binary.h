@@ -29,23 +29,22 @@ size_t caffe_model_blobs(const struct caffe_model *model, const char *layer);
 /* Returns array `n`, which is less than that number. */
 struct caffe_blob caffe_model_blob(const struct caffe_model *model, const char *layer, size_t n);
 
-/* A layer's arrays for a file that is to be written. */
+/* A layer and its arrays, for a file that is to be written. */
 struct caffe_written_blob {
     const float *values;
     const size_t *dims;
     size_t rank;
 };
 struct caffe_written_layer {
-    const char *name, *type;
-    const char *const *bottoms, *const *tops;
-    size_t bottom_count, top_count;
+    const char *name;
     struct caffe_written_blob blobs[3];
     size_t blob_count;
 };
 
-/* Writes a .caffemodel file. Returns false with an error. */
-bool caffe_binary_write(const char *name, const struct caffe_written_layer *layers, size_t count,
-                        const char *path, struct error *error);
+/* Writes a .caffemodel file with what the text says and the arrays of these layers, which have the
+ * text's order. Returns false with an error. */
+bool caffe_binary_write(const char *text, size_t length, const struct caffe_written_layer *layers,
+                        size_t count, const char *path, struct error *error);
 
 /* Returns whether this build can write one; if not, sets the error. */
 bool caffe_binary_check(const char *path, struct error *error);

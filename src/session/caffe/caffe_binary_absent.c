@@ -44,10 +44,11 @@ struct caffe_blob caffe_model_blob(const struct caffe_model *model, const char *
     return (struct caffe_blob){0};
 }
 
-bool caffe_binary_write(const char *name, const struct caffe_written_layer *layers, size_t count,
-                        const char *path, struct error *error)
+bool caffe_binary_write(const char *text, size_t length, const struct caffe_written_layer *layers,
+                        size_t count, const char *path, struct error *error)
 {
-    (void)name;
+    (void)text;
+    (void)length;
     (void)layers;
     (void)count;
     return caffe_binary_check(path, error);

@@ -21,21 +21,11 @@ struct caffe_written_layer *caffe_begin_layer(struct caffe_exporter *ex, const c
         return NULL;
     }
     struct caffe_written_layer *layer = &ex->layers[ex->layer_count++];
-    const char **names = caffe_tree_memory(&ex->memory, (count + 1) * sizeof *names);
-    *layer = (struct caffe_written_layer){.name = name, .type = type};
+    *layer = (struct caffe_written_layer){.name = name};
     text_append(&ex->text, "layer {\n  name: \"%s\"\n  type: \"%s\"\n", name, type);
-    for (size_t i = 0; names && i < count; i++) {
-        names[i] = bottoms[i];
+    for (size_t i = 0; i < count; i++)
         text_append(&ex->text, "  bottom: \"%s\"\n", bottoms[i]);
-    }
     text_append(&ex->text, "  top: \"%s\"\n", name);
-    if (!names)
-        return NULL;
-    names[count] = name;
-    layer->bottoms = names;
-    layer->bottom_count = count;
-    layer->tops = &names[count];
-    layer->top_count = 1;
     return layer;
 }
 
@@ -106,12 +96,12 @@ static void add_softmax(struct caffe_exporter *ex, const struct network *network
     caffe_end_layer(ex);
 }
 
-static bool write_files(struct caffe_exporter *ex, const char *name, const char *path,
-                        const char *binary)
+static bool write_files(struct caffe_exporter *ex, const char *path, const char *binary)
 {
     if (ex->text.failed || ex->memory.failed)
         return error_set_memory(ex->error, "the Caffe model", 0);
-    return (!binary || caffe_binary_write(name, ex->layers, ex->layer_count, binary, ex->error)) &&
+    return (!binary || caffe_binary_write(ex->text.data, ex->text.length, ex->layers,
+                                          ex->layer_count, binary, ex->error)) &&
            output_file_write(path, ex->text.data, ex->text.length, OUTPUT_TEXT, ex->error);
 }
 
@@ -136,7 +126,7 @@ bool caffe_export(const struct network *network, const struct weights *weights, 
         done = export_layers(&ex, wanted);
         if (done)
             add_softmax(&ex, network);
-        done = done && write_files(&ex, name, path, binary);
+        done = done && write_files(&ex, path, binary);
     }
     free(wanted);
     free(ex.tops);

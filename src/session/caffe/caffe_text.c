@@ -266,20 +266,28 @@ static bool read_fields(struct reader *reader, struct caffe_field *message, char
     return true;
 }
 
+bool caffe_tree_parse(struct caffe_tree *tree, const char *path, const char *text, size_t size,
+                      struct error *error)
+{
+    struct reader reader = {tree, text, text + size, 1, error};
+    *tree = (struct caffe_tree){.path = path, .root = {.name = "", .kind = CAFFE_MESSAGE}};
+    tree->root.text = "";
+    tree->left = MARGIN + size * GROWTH;
+    return memchr(text, '\0', size)
+               ? fail(&reader, N_("it is no text: a binary file has the ending "
+                                  ".caffemodel"))
+               : read_fields(&reader, &tree->root, '\0', 0);
+}
+
 bool caffe_tree_read_text(struct caffe_tree *tree, const char *path, struct error *error)
 {
     size_t size;
     char *text = file_read(path, FILE_LIMIT, &size, error);
-    *tree = (struct caffe_tree){.path = path, .root = {.name = "", .kind = CAFFE_MESSAGE}};
-    tree->root.text = "";
-    if (!text)
+    if (!text) {
+        *tree = (struct caffe_tree){.path = path};
         return false;
-    struct reader reader = {tree, text, text + size, 1, error};
-    tree->left = MARGIN + size * GROWTH;
-    const bool read = memchr(text, '\0', size)
-                          ? fail(&reader, N_("it is no text: a binary file has the ending "
-                                             ".caffemodel"))
-                          : read_fields(&reader, &tree->root, '\0', 0);
+    }
+    const bool read = caffe_tree_parse(tree, path, text, size, error);
     free(text);
     return read;
 }

@@ -49,6 +49,10 @@ struct caffe_field *caffe_tree_add(struct caffe_tree *tree, struct caffe_field *
  * an error that names the line; call caffe_tree_free in either case. */
 bool caffe_tree_read_text(struct caffe_tree *tree, const char *path, struct error *error);
 
+/* Parses `size` characters; `path` is what messages call them. Otherwise the same. */
+bool caffe_tree_parse(struct caffe_tree *tree, const char *path, const char *text, size_t size,
+                      struct error *error);
+
 /* Returns the first field of this name in a message (NULL: none), or after `field`; NULL if there
  * is none. */
 const struct caffe_field *caffe_first(const struct caffe_field *message, const char *name);

@@ -21,7 +21,9 @@ static bool read_file(const struct import_request *request, struct imported_logs
                       struct error *error)
 {
     size_t size;
-    uint8_t *bytes = gzip_file_read(request->path, LOG_LIMIT, &size, error);
+    uint8_t *bytes = request->input > 0 ? gzip_file_read_open(request->input, request->path,
+                                                              LOG_LIMIT, &size, error)
+                                        : gzip_file_read(request->path, LOG_LIMIT, &size, error);
     char *text = bytes ? memory_new(size + 1, 1, "the log", error) : NULL;
     if (text && size > 0)
         memcpy(text, bytes, size);
@@ -31,15 +33,26 @@ static bool read_file(const struct import_request *request, struct imported_logs
     return read;
 }
 
-/* Imports a log. `alone`: it is all that the file has, so the run is called like the file. */
+/* Names the run as the user wants or, without a wish, like the file, if that can be a name. */
+static bool name_run(const struct import_request *request, const struct import_run *run,
+                     struct error *error)
+{
+    const char *directory = import_run_directory(run);
+    if (request->name)
+        return run_name_write(directory, request->name, error);
+    if (request->input == 0)
+        run_name_write(directory, file_base_name(request->path), NULL);
+    return true;
+}
+
+/* Imports a log. `alone`: it is all that the file has, so the run gets a name. */
 static bool import_one(const struct import_request *request, struct imported_log *log, bool alone,
                        struct import_result *result, struct error *error)
 {
     struct import_run *run = import_run_create(request, log, false, error);
     const bool good = run && import_run_update(run, log, (struct import_memory){0}, error) &&
-                      import_run_end(run, log, false, error);
-    if (good && alone) /* if that can be a name */
-        run_name_write(import_run_directory(run), file_base_name(request->path), NULL);
+                      import_run_end(run, log, false, error) &&
+                      (!alone || name_run(request, run, error));
     if (good) {
         *result = (struct import_result){.iterations = log->count,
                                          .validations = log->validation_count,
@@ -81,8 +94,12 @@ bool import_file(const struct import_request *request, struct import_results *re
                  struct error *error)
 {
     struct imported_logs logs = {0};
-    const bool good =
-        read_file(request, &logs, error) && import_all(request, &logs, results, error);
+    bool good = (!request->name || run_name_check(request->name, error)) &&
+                read_file(request, &logs, error);
+    if (good && request->name && logs.count > 1)
+        good = error_set(error, ERROR_USAGE, "--name", "leave it out: each run has its training's",
+                         "%s has %zu trainings", request->path, logs.count);
+    good = good && import_all(request, &logs, results, error);
     if (!good) {
         remove_created_runs(results);
         results->count = 0;

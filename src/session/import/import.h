@@ -13,7 +13,9 @@
 
 /* What the user knows about the log. Given values override those in the log. */
 struct import_request {
-    const char *path;      /* the log; may be gzip-compressed */
+    const char *path;      /* the log; may be gzip-compressed; what messages call it */
+    int input;             /* an open file or pipe that is read in its place, and closed; 0: none */
+    const char *name;      /* of the run; NULL: that of the file */
     const char *framework; /* a name of import_frameworks; NULL: detect it */
     const char *columns;   /* "loss=NAME,..." (import_names.h); NULL: by their names */
     const char *network, *host, *device; /* NULL: as the log says */

@@ -72,11 +72,23 @@ static bool is_chosen(const struct app *app, size_t index)
     return runs_match(app, index) && (!model->marked_only || entry->marked);
 }
 
-static bool has_begun(const struct run_entry *entry)
+/* Returns whether the run may have values. What is known of a run of another process may be old, so
+ * that one is read in any case. */
+static bool may_have_begun(const struct run_entry *entry)
 {
     return !entry->refused && !run_entry_is_waiting(entry) && run_entry_directory(entry) &&
-           (run_entry_is_saved(entry) ? entry->snapshot.iteration > 0
+           (run_entry_is_saved(entry) ? entry->live || entry->snapshot.iteration > 0
                                       : entry->snapshot.status != RUN_PREPARING);
+}
+
+/* Returns whether the entry's run was read and, if it is a saved one, has an iteration. */
+static bool has_begun(const struct run_entry *entry)
+{
+    struct run_snapshot snapshot;
+    if (!entry->run || !run_entry_is_saved(entry))
+        return entry->run;
+    run_snapshot(entry->run, &snapshot);
+    return snapshot.iteration > 0;
 }
 
 /* Returns the entry whose run was read, or NULL if it no longer exists. */
@@ -107,7 +119,7 @@ static bool take_read(struct app *app)
     if (read->files_error.kind != ERROR_NONE)
         app_say_error(app, &read->files_error);
     struct error error;
-    if (!entry || !entry->run)
+    if (!entry || !has_begun(entry))
         model->omitted++;
     else if (!compare_model_add(model, entry->run, &read->files, &error))
         app_say_error(app, &error);
@@ -125,7 +137,7 @@ static void begin_read(struct app *app, size_t index)
     const char *directory = run_entry_directory(entry);
     struct error error;
     const bool chosen = is_chosen(app, index);
-    if (chosen && has_begun(entry)) {
+    if (chosen && may_have_begun(entry)) {
         model->reader =
             run_reader_start_open(RUN_DEPTH_COMPARED, &directory, &entry->run, 1, &error);
         if (model->reader)

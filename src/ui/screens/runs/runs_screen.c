@@ -124,23 +124,35 @@ static void mark(struct app *app, size_t index)
     runs_model_move(app, 1);
 }
 
-static void mark_all(struct app *app, bool marked)
+/* Marks the runs that the list shows. */
+static void mark_all_now(struct app *app)
 {
     size_t count = 0;
     for (size_t i = 0; i < app_run_count(app); i++) {
         struct run_entry *entry = app_run_at(app, i);
-        if (marked && runs_match(app, i) && can_be_marked(entry))
-            entry->marked = true;
-        else if (!marked)
-            entry->marked = false;
+        entry->marked = entry->marked || (runs_match(app, i) && can_be_marked(entry));
         count += entry->marked;
     }
     app->shared.runs_changed = true;
-    if (marked)
-        app_say(app, ROLE_GOOD, ngettext("%zu run is marked.", "%zu runs are marked.", count),
-                count);
+    app_say(app, ROLE_GOOD, ngettext("%zu run is marked.", "%zu runs are marked.", count), count);
+}
+
+/* Marks the runs that the list shows, once those that are still being read are in it: the folder is
+ * listed, and what a filter asks about is read. */
+static void mark_all(struct app *app)
+{
+    if (app->shared.runs_filter.count > 0)
+        loading_read_all_then(app, mark_all_now);
     else
-        app_say(app, ROLE_GOOD, _("The marks are removed."));
+        loading_list_runs_then(app, mark_all_now);
+}
+
+static void remove_marks(struct app *app)
+{
+    for (size_t i = 0; i < app_run_count(app); i++)
+        app_run_at(app, i)->marked = false;
+    app->shared.runs_changed = true;
+    app_say(app, ROLE_GOOD, _("The marks are removed."));
 }
 
 static void move(struct app *app, enum action action)
@@ -177,10 +189,17 @@ static void reverse(struct app *app)
     app->shared.runs_changed = true;
 }
 
-/* Does an action that changes what the table shows. Returns false for other actions. */
+/* Does an action that changes what the table shows, or its marks. Returns false for other actions.
+ */
 static bool act_on_table(struct app *app, enum action action)
 {
     switch (action) {
+    case ACTION_ALL:
+        mark_all(app);
+        return true;
+    case ACTION_UNMARK:
+        remove_marks(app);
+        return true;
     case ACTION_SEARCH:
         runs_filter_begin(app);
         return true;
@@ -224,10 +243,6 @@ static void act(struct app *app, enum action action)
         break;
     case ACTION_MARK:
         mark(app, index);
-        break;
-    case ACTION_ALL:
-    case ACTION_UNMARK:
-        mark_all(app, action == ACTION_ALL);
         break;
     case ACTION_COMPARE:
         app_go(app, SCREEN_COMPARE);
