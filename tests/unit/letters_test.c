@@ -2,123 +2,43 @@
  * ranks, and a module that copies messages between them stands for MPI. It refuses every third
  * message at first, as MPI does while an earlier one has not left. */
 #include "engine/cluster/cluster.h"
-#include "engine/cluster/cluster_module.h"
 
 #include "base/clock.h"
 
 #include "tap.h"
+#include "thread_ranks.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { RANKS = 3, BOX = 1000, PART = 1024, LETTERS = 200 };
+enum { RANKS = 3, LETTERS = 200 };
 
 /* --- the module --- */
 
-struct message {
-    size_t from, bytes;
-    char text[CLUSTER_MESSAGE];
-};
-
-static struct {
-    pthread_mutex_t lock;
-    struct message *messages[RANKS]; /* by receiver */
-    size_t counts[RANKS];
-    char parts[RANKS][PART]; /* of the one gather that a cluster does */
-    size_t part_bytes, arrived;
-    size_t joined, attempts;
-    atomic_int ended;     /* ranks that have finalised MPI */
-    atomic_int ended_all; /* ranks that have ended the job */
-} world = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static _Thread_local size_t me; /* of the thread of a cluster */
-static _Thread_local void *gathered;
-
-static bool begin(struct cluster_place *place, char *reason)
-{
-    (void)reason;
-    pthread_mutex_lock(&world.lock);
-    me = world.joined++;
-    pthread_mutex_unlock(&world.lock);
-    *place = (struct cluster_place){.rank = me, .ranks = RANKS, .library = "threads"};
-    return true;
-}
+static atomic_int ended, ended_all; /* ranks that have finalised MPI; that have ended the job */
 
 static void end(void)
 {
-    world.ended++;
+    ended++;
 }
 
 static void end_all(int status)
 {
     (void)status;
-    world.ended_all++;
-}
-
-static bool gather(const void *mine, size_t bytes, void *all, char *reason)
-{
-    (void)reason;
-    pthread_mutex_lock(&world.lock);
-    memcpy(world.parts[me], mine, bytes);
-    world.part_bytes = bytes;
-    world.arrived++;
-    pthread_mutex_unlock(&world.lock);
-    gathered = all;
-    return bytes <= PART;
-}
-
-static bool test(bool *complete, char *reason)
-{
-    (void)reason;
-    pthread_mutex_lock(&world.lock);
-    *complete = world.arrived == RANKS;
-    for (size_t r = 0; *complete && r < RANKS; r++)
-        memcpy((char *)gathered + r * world.part_bytes, world.parts[r], world.part_bytes);
-    pthread_mutex_unlock(&world.lock);
-    return true;
-}
-
-static bool send(size_t rank, const void *text, size_t bytes)
-{
-    pthread_mutex_lock(&world.lock);
-    const bool sent = ++world.attempts % 3 != 0 && world.counts[rank] < BOX;
-    if (sent) {
-        struct message *message = &world.messages[rank][world.counts[rank]++];
-        message->from = me;
-        message->bytes = bytes;
-        memcpy(message->text, text, bytes);
-    }
-    pthread_mutex_unlock(&world.lock);
-    return sent;
-}
-
-static size_t receive(size_t *rank, void *text, size_t size)
-{
-    size_t bytes = 0;
-    pthread_mutex_lock(&world.lock);
-    if (world.counts[me] > 0) {
-        struct message *first = world.messages[me];
-        *rank = first->from;
-        bytes = first->bytes < size ? first->bytes : size;
-        memcpy(text, first->text, bytes);
-        memmove(first, first + 1, --world.counts[me] * sizeof *first);
-    }
-    pthread_mutex_unlock(&world.lock);
-    return bytes;
+    ended_all++;
 }
 
 static const struct cluster_module module = {.abi = CLUSTER_MODULE_ABI,
                                              .bytes = sizeof(struct cluster_module),
                                              .version = "",
-                                             .begin = begin,
+                                             .begin = thread_begin,
                                              .end = end,
                                              .end_all = end_all,
-                                             .gather = gather,
-                                             .test = test,
-                                             .send = send,
-                                             .receive = receive};
+                                             .gather = thread_gather,
+                                             .test = thread_test,
+                                             .send = thread_send,
+                                             .receive = thread_receive};
 
 /* --- the ranks --- */
 
@@ -141,10 +61,10 @@ static void *leave(void *cluster)
 static bool join_all(void)
 {
     pthread_t threads[RANKS];
-    for (size_t r = 0; r < RANKS; r++) {
-        world.messages[r] = calloc(BOX, sizeof *world.messages[r]);
+    thread_ranks.count = RANKS;
+    thread_ranks.refuse_every = 3;
+    for (size_t r = 0; r < RANKS; r++)
         pthread_create(&threads[r], NULL, join, NULL);
-    }
     for (size_t r = 0; r < RANKS; r++)
         pthread_join(threads[r], NULL);
     return clusters[0] && clusters[1] && clusters[2];
@@ -242,10 +162,10 @@ static void test_leaving(void)
     pthread_create(&threads[2], NULL, leave, clusters[2]);
     for (size_t r = 0; r < 2; r++)
         pthread_join(threads[r], NULL);
-    tap_ok(world.ended == 1 && world.ended_all == 1,
+    tap_ok(ended == 1 && ended_all == 1,
            "rank 0 does not wait for the lost rank in MPI, but ends the job");
     pthread_join(threads[2], NULL);
-    tap_ok(world.ended_all == 2, "the lost rank ends by itself if nobody ends it");
+    tap_ok(ended_all == 2, "the lost rank ends by itself if nobody ends it");
 }
 
 int main(void)
@@ -255,7 +175,5 @@ int main(void)
         test_loss();
         test_leaving();
     }
-    for (size_t r = 0; r < RANKS; r++)
-        free(world.messages[r]);
     return tap_done();
 }

@@ -4,9 +4,8 @@
 
 #include "base/files/file.h"
 #include "base/memory.h"
+#include "session/caffe/caffe_message.h"
 #include "session/protobuf/message_memory.h"
-
-#include <caffe.pb-c.h>
 
 #include <stdint.h>
 #include <stdio.h>
@@ -14,8 +13,6 @@
 #include <string.h>
 
 enum { MAX_DEPTH = 8 };
-#define FILE_LIMIT  ((size_t)INT32_MAX)
-#define SMALL_LIMIT ((size_t)256 << 20)
 
 struct caffe_model {
     struct message_memory memory;
@@ -32,13 +29,13 @@ bool caffe_binary_check(const char *path, struct error *error)
 struct caffe_model *caffe_model_read(const char *path, struct error *error)
 {
     size_t size;
-    char *bytes = file_read(path, FILE_LIMIT, &size, error);
+    char *bytes = file_read(path, CAFFE_FILE_LIMIT, &size, error);
     struct caffe_model *model = bytes ? memory_new(1, sizeof *model, path, error) : NULL;
     if (!model) {
         free(bytes);
         return NULL;
     }
-    message_memory_prepare(&model->memory, message_memory_of_file(size, SMALL_LIMIT));
+    message_memory_prepare(&model->memory, message_memory_of_file(size, CAFFE_SMALL_LIMIT));
     model->net = caffe__net__unpack(&model->memory.allocator, size, (const uint8_t *)bytes);
     free(bytes);
     if (model->net && model->net->n_layer + model->net->n_layers > 0)
@@ -153,20 +150,6 @@ static bool add_value(struct caffe_tree *tree, struct caffe_field *to,
     return text && caffe_tree_add(tree, to, field->name, string ? CAFFE_STRING : CAFFE_WORD, text);
 }
 
-/* Returns the size of one value of a repeated field. */
-static size_t value_size(ProtobufCType type)
-{
-    switch (type) {
-    case PROTOBUF_C_TYPE_INT64:
-        return sizeof(int64_t);
-    case PROTOBUF_C_TYPE_STRING:
-    case PROTOBUF_C_TYPE_MESSAGE:
-        return sizeof(void *);
-    default:
-        return sizeof(int32_t);
-    }
-}
-
 /* Returns whether an optional field has a value. */
 static bool is_there(const ProtobufCFieldDescriptor *field, const char *base)
 {
@@ -190,7 +173,7 @@ static bool add_message(struct caffe_tree *tree, struct caffe_field *to,
         const size_t count = *(const size_t *)(const void *)(base + field->quantifier_offset);
         const char *values = *(const char *const *)at;
         for (size_t k = 0; k < count; k++)
-            if (!add_value(tree, to, field, values + k * value_size(field->type), depth))
+            if (!add_value(tree, to, field, values + k * caffe_value_size(field->type), depth))
                 return false;
     }
     return true;
@@ -201,7 +184,7 @@ bool caffe_model_tree(const struct caffe_model *model, const char *path, struct 
 {
     *tree = (struct caffe_tree){.path = path, .root = {.name = "", .kind = CAFFE_MESSAGE}};
     tree->root.text = "";
-    tree->left = SMALL_LIMIT;
+    tree->left = CAFFE_SMALL_LIMIT;
     return add_message(tree, &tree->root, &model->net->base, 0) ||
            error_set(error, ERROR_INPUT, path, NULL, "the text needs too much memory");
 }

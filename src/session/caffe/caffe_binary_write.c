@@ -5,34 +5,16 @@
 
 #include "base/files/output_file.h"
 #include "base/memory.h"
-
-#include <caffe.pb-c.h>
+#include "session/caffe/caffe_message.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FILE_LIMIT  ((size_t)INT32_MAX)
-#define SMALL_LIMIT ((size_t)256 << 20)
-
 /* --- from the tree to messages --- */
 
 static bool fill_message(struct caffe_tree *memory, ProtobufCMessage *message,
                          const struct caffe_field *from);
-
-/* Returns the size of one value. */
-static size_t value_size(ProtobufCType type)
-{
-    switch (type) {
-    case PROTOBUF_C_TYPE_INT64:
-        return sizeof(int64_t);
-    case PROTOBUF_C_TYPE_STRING:
-    case PROTOBUF_C_TYPE_MESSAGE:
-        return sizeof(void *);
-    default:
-        return sizeof(int32_t);
-    }
-}
 
 static bool set_message(struct caffe_tree *memory, const ProtobufCMessageDescriptor *descriptor,
                         const struct caffe_field *from, void *to)
@@ -110,9 +92,9 @@ static bool set_field(struct caffe_tree *memory, ProtobufCMessage *message,
         size_t *stored = quantifier;
         char **values = (char **)(void *)member;
         if (*stored == 0)
-            *values = caffe_tree_memory(memory, count * value_size(field->type));
-        return *values &&
-               set_value(memory, field, from, *values + (*stored)++ * value_size(field->type));
+            *values = caffe_tree_memory(memory, count * caffe_value_size(field->type));
+        return *values && set_value(memory, field, from,
+                                    *values + (*stored)++ * caffe_value_size(field->type));
     }
     if (field->type != PROTOBUF_C_TYPE_STRING && field->type != PROTOBUF_C_TYPE_MESSAGE)
         *(protobuf_c_boolean *)quantifier = true;
@@ -185,8 +167,8 @@ static bool fill_arrays(struct caffe_tree *memory, const Caffe__Net *net,
 static bool write_net(const Caffe__Net *net, const char *path, struct error *error)
 {
     const size_t size = caffe__net__get_packed_size(net);
-    uint8_t *bytes = size <= FILE_LIMIT ? memory_new(size, 1, path, error) : NULL;
-    if (size > FILE_LIMIT)
+    uint8_t *bytes = size <= CAFFE_FILE_LIMIT ? memory_new(size, 1, path, error) : NULL;
+    if (size > CAFFE_FILE_LIMIT)
         return error_set(error, ERROR_UNSUPPORTED, path, NULL,
                          "protobuf files are limited to 2 GiB, and this one would be larger");
     if (!bytes)
@@ -201,7 +183,7 @@ bool caffe_binary_write(const char *text, size_t length, const struct caffe_writ
                         size_t count, const char *path, struct error *error)
 {
     Caffe__Net net = CAFFE__NET__INIT;
-    struct caffe_tree memory = {.left = SMALL_LIMIT}, tree;
+    struct caffe_tree memory = {.left = CAFFE_SMALL_LIMIT}, tree;
     bool written = caffe_tree_parse(&tree, path, text, length, error);
     if (written) {
         const bool filled = fill_message(&memory, &net.base, &tree.root) &&
