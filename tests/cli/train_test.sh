@@ -162,12 +162,11 @@ small="--data digits,limit=200 --batch 20 --threads 1"
     case $(sed -n 's/^SigIgn:[[:space:]]*//p' /proc/self/status) in
     *[13579bdf]) signals=TERM ;; # under nohup the program would ignore it
     esac
-    is_running() { "$TINCA" runs 2>/dev/null | grep -q ' running '; }
     for signal in $signals; do
         "$TINCA" train lenet --data digits --batch 20 --epochs 1000 --threads 1 --seed 1 \
-            --export "$T/i.json" >"$T/out" 2>"$T/err" </dev/null &
+            --run-dir "$T/$signal" --export "$T/i.json" >"$T/out" 2>"$T/err" </dev/null &
         child=$!
-        wait_until is_running
+        wait_until has_line '"loss"' "$T/$signal/journal.jsonl"
         kill -$signal $child
         wait $child
         status=$?

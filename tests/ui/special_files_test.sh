@@ -27,11 +27,13 @@ done
 
 screen_start 80x24 C.UTF-8 "$TINCA"
 screen_wait 'What it takes'
-# list: opens the list of runs, from any screen
+# list: opens the list of runs, from any screen; the menu may cover it until then
 list() {
     screen_keys m
-    screen_wait 'o +Runs' && screen_keys o Enter && screen_wait '12 runs'
+    screen_wait 'o +Runs' && screen_keys o Enter && wait_until listed
 }
+listed() { seen '12 runs' && ! seen 'o +Runs' && [ -n "$(selected)" ]; }
+selected() { screen_text | sed -n 's/^ *\(2020-[a-z.-]*\) .*12 runs.*/\1/p'; }
 list && ok "all runs are listed" || not_ok "all runs are listed" "$(screen_text)"
 
 # answers: opens the selected run and goes through its views
@@ -48,11 +50,10 @@ answers() {
 }
 
 for row in 1 2 3 4 5 6 7 8 9 10 11 12; do
-    name=$(screen_text | sed -n 's/^ *\(2020-[a-z.-]*\) .*12 runs.*/\1/p')
-    answers && ok "the workbench answers on ${name:-run $row}" ||
-        not_ok "the workbench answers on ${name:-run $row}" "$(screen_text)"
+    name=$(selected)
+    answers && ok "the workbench answers on $name" || not_ok "the workbench answers on $name" "$(screen_text)"
     screen_keys Down
-    next() { [ $row = 12 ] || ! seen "^ *$name .*12 runs"; }
+    next() { [ $row = 12 ] || { now=$(selected) && [ -n "$now" ] && [ "$now" != "$name" ]; }; }
     wait_until next
 done
 for place in c t a p w; do
