@@ -36,6 +36,7 @@ screen_shows 'conv1 \(values\): 4.00 MiB' "the largest array is selected and nam
 screen_keys Down
 screen_shows 'conv2 \(gradients\): 3.00 MiB' "Down: the next array"
 screen_shows 'from backward 3 to backward 2' "and its lifetime"
+screen_resize 80x30 # a finding of the run takes a row
 screen_keys 3
 screen_shows 'Measured over time' "3: memory, also over time"
 screen_keys 8

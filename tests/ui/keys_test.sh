@@ -75,7 +75,7 @@ screen_shows 'Symbols: ascii' "g: ASCII"
 screen_lacks "$BRAILLE" "without braille"
 screen_keys g
 screen_shows "$BRAILLE" "g: braille"
-screen_wait 'best epoch'
+screen_wait 'overfitting from epoch' # later it would cover the next message
 screen_keys y
 screen_shows 'Curves: top-1 and top-5 accuracy' "y: the accuracy"
 screen_keys y
