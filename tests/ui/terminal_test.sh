@@ -18,6 +18,13 @@ screen_shows 'ms/im' "at 40x12 the speed, too"
 screen_keys '?' ; screen_resize 20x5 ; screen_keys q s ; screen_resize 5x3 ; screen_keys c e
 screen_resize 30x6 ; screen_keys Escape L ; screen_resize 80x24 ; screen_keys Escape
 screen_shows 'ms/image' "dialogs survive resizes, too"
+# the terminal was smaller, and has its former size before the program looks
+screen_start 80x24 C.UTF-8 "$FAKE" --start --epochs 1000
+screen_wait 'ms/image'
+screen_keys -R
+screen_lacks 'tinca' "the terminal has lost its contents"
+kill -WINCH "$(screen_pid)"
+screen_shows 'tinca .+ Run .+ lenet' "it is painted again, although its size is the same"
 
 # --- signals ---
 kill -TERM "$(screen_pid)"

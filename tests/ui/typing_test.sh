@@ -181,7 +181,7 @@ screen_lacks '‹ ./mine.json ›' "a choice of the list replaces it"
 screen_keys Enter
 screen_shows './mine.json +as typed' "but it stays on offer"
 screen_keys Escape Escape Down Down Down
-screen_wait '> Training data'
+screen_wait '[>!] Training data'
 raw i
 screen_shows 'idx: +MNIST' "kinds of data are candidates"
 screen_keys Tab

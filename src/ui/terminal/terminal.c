@@ -474,12 +474,15 @@ static void drain_pipe(void)
         continue;
 }
 
+/* Takes the terminal's size, and paints the whole screen next time. What the terminal shows is
+ * unknown, even if the size is the former one: it may have been smaller meanwhile. */
 static void take_new_size(void)
 {
     struct winsize size;
     resized = 0;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0)
         resizeterm(size.ws_row, size.ws_col);
+    clearok(curscr, TRUE);
 }
 
 /* Notices a new size if no signal comes: only the foreground gets SIGWINCH. */
