@@ -56,6 +56,7 @@ screen_shows 'q quits' "but does not quit"
 # --- a run ---
 screen_keys r
 screen_shows 'smoothed' "r starts the run of the form"
+screen_wait 'overfitting from epoch' # later it would cover another message
 for word in loss ms/image memory epoch iteration; do
     screen_shows "$word" "the run screen shows $word"
 done
@@ -75,7 +76,6 @@ screen_shows 'Symbols: ascii' "g: ASCII"
 screen_lacks "$BRAILLE" "without braille"
 screen_keys g
 screen_shows "$BRAILLE" "g: braille"
-screen_wait 'overfitting from epoch' # later it would cover the next message
 screen_keys y
 screen_shows 'Curves: top-1 and top-5 accuracy' "y: the accuracy"
 screen_keys y

@@ -80,7 +80,7 @@ bool graphics_send(const char *bytes, size_t length)
         } else if (sent < 0 && errno != EINTR && errno != EAGAIN) {
             return false;
         }
-        if (terminal_wait(0) & (WAKE_STOP | WAKE_HANGUP))
+        if (terminal_must_stop()) /* terminal_wait would take a resize away from the caller */
             return end_sequence(length > 0);
     }
     return true;

@@ -529,6 +529,11 @@ unsigned terminal_wait(double seconds)
     return wakes | (stop_asked ? WAKE_STOP : 0) | (hung_up ? WAKE_HANGUP : 0);
 }
 
+bool terminal_must_stop(void)
+{
+    return stop_asked || hung_up;
+}
+
 void terminal_click_position(int *row, int *column)
 {
     *row = terminal.input.row;

@@ -64,6 +64,10 @@ enum {
  * is over. */
 unsigned terminal_wait(double seconds);
 
+/* Returns whether a signal has asked to stop, or has told that the terminal has hung up. The next
+ * terminal_wait returns at once, and tells it. */
+bool terminal_must_stop(void);
+
 /* Returns the next key (keys.h), or UI_NONE if none is waiting. */
 int terminal_read_key(void);
 
